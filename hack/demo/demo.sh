@@ -25,7 +25,7 @@ up() {
   make --no-print-directory cluster | indent
   # Beside the cluster, which waits for downloads and for servers that start.
   begin images build_images
-  begin server hack/serverimage/build.sh
+  begin server hack/serverimage/build.sh newest # the release that the name starter stands for in a new custom resource
   step "Start a Kubernetes cluster (the first time builds Kubernetes, which takes minutes)"
   start_cluster
   step "Wait for the images of the operator and of the fake model servers"
@@ -99,10 +99,18 @@ register_server() {
   version=${image##*:}
   for name in light starter; do
     printf '%s:\n  image: %s\n  serverVersion: "%s"\n  config: |\n' "$name" "$image" "$version"
-    sed -f hack/serverimage/documents.sed tests/server/testdata/light-base.yaml | sed 's/^\(.\)/    \1/'
+    sed -f hack/serverimage/documents.sed hack/serverimage/light-ogx.yaml | sed 's/^\(.\)/    \1/'
   done >"$settings"
   k -n "$operator_namespace" create configmap llama-stack-operator-config --from-file="distributions=$settings" \
     --dry-run=client -o yaml | k apply --server-side --force-conflicts -f - | indent
+}
+
+# published_image prints the image that the name starter stands for in a new custom resource, unless settings name another one.
+published_image() {
+  local list=distributions/distributions.json repository version
+  repository=$(sed -n '/"repository": /{s/.*: "\(.*\)",$/\1/p;q}' "$list")
+  version=$(sed -n '/"version": /{s/.*"version": "\([^"]*\)".*/\1/p;q}' "$list")
+  echo "$repository:$version"
 }
 
 show_result() {
@@ -117,7 +125,10 @@ show_result() {
   cat <<END
 
 
-The demo is ready after $SECONDS s. To go on:
+The demo is ready after $SECONDS s. Its server is made here, of the package. On a cluster of yours, the name starter pulls
+  $(published_image)
+
+To go on:
 
   export KUBECONFIG=$KUBECONFIG
   alias kubectl=$kubectl

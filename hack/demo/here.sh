@@ -88,10 +88,12 @@ install_operator() {
 
 # register_server makes a name of the demo's own stand for the image of the server.
 register_server() {
-  local base=${SERVER_CONFIG:-}
+  local base=${SERVER_CONFIG:-} light
   if [ -z "$base" ] && [[ $SERVER_IMG = *"$built_server"* ]]; then
     base=$scratch/base.yaml
-    sed -f hack/serverimage/documents.sed tests/server/testdata/light-base.yaml >"$base"
+    light=tests/server/testdata/light-base.yaml
+    [[ $SERVER_IMG != *ogx* ]] || light=hack/serverimage/light-ogx.yaml
+    sed -f hack/serverimage/documents.sed "$light" >"$base"
   fi
   k -n "$operator_namespace" create configmap "$registration" --from-literal="image=$SERVER_IMG" \
     ${SERVER_VERSION:+--from-literal="serverVersion=$SERVER_VERSION"} ${base:+--from-file="config.yaml=$base"} --dry-run=client -o yaml |

@@ -33,9 +33,7 @@ func Options(namespaces []string, operatorNamespace string) cache.Options {
 		}
 		o.ByObject[kind] = own
 	}
-	podsOfServers := ownObjects()
-	podsOfServers.Transform = stripPod
-	o.ByObject[&corev1.Pod{}] = podsOfServers
+	o.ByObject[&corev1.Pod{}] = cache.ByObject{Label: objects.PodsOfServers(), Transform: stripPod}
 	if len(namespaces) == 0 {
 		return o
 	}

@@ -314,7 +314,11 @@ func (r *Reconciler) observePods(ctx context.Context, s *scope) {
 		return
 	}
 	var list corev1.PodList
-	if r.client.List(ctx, &list, client.InNamespace(s.cr.Namespace), client.MatchingLabels(objects.NewPodsSelector(s.cr.Name))) != nil {
+	selector := objects.NewPodsSelector(s.cr.Name)
+	if !objects.HasNewPods(&s.deployment.Spec.Template) {
+		selector = objects.Selector(s.cr.Name)
+	}
+	if r.client.List(ctx, &list, client.InNamespace(s.cr.Namespace), client.MatchingLabels(selector)) != nil {
 		return
 	}
 	var known *pods.Secrets

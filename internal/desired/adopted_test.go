@@ -3,13 +3,17 @@
 package desired
 
 import (
+	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // Proves: R48 (the image of release 0.9 is known until the resource names one).
@@ -45,26 +49,99 @@ func TestAdoptedImage(t *testing.T) {
 	}
 }
 
-// Proves: R48 (the image that release 0.9 left runs until the first edit, and the Deployment reports it).
-func TestAdoptedImageStaysUntilTheFirstEdit(t *testing.T) {
-	const old = "registry.example/starter:0.6.1"
+// Proves: R48, R19 (under a name that nobody registered, edits of the workload apply with the image that runs, with a warning; an edit that needs a
+// generated configuration waits, and both name the two ways out).
+func TestUnknownNameKeepsItsImage(t *testing.T) {
+	const image = "registry.example/platform/core:v2.25"
 	in := inputs(t, "distribution-only")
-	chosen := in.Distribution.Image
-	in.Live = &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{
-		objects.AnnotationBuild: in.Build, objects.AnnotationAdoptedImage: old, objects.AnnotationInputHash: hashOf(in),
-	}}}
-	for _, step := range []struct {
-		edit         func()
-		image, noted string
-	}{
-		{func() {}, old, old},
-		{func() { in.CR.Spec.Disabled = []string{"eval"} }, chosen, ""},
+	in.CR.Spec.Distribution.Name = new("rh-dev")
+	in.Distribution = &settings.Distribution{Name: "rh-dev", Image: image, ImageSource: settings.SourceRelease09, Adopted: true}
+	in.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Replicas: new(int32(2))}
+	ways := []string{"registered-distribution.yaml", "spec.distribution.version", "spec.distribution.name"}
+	d := build(t, in)
+	made := deployment(t, d.Objects)
+	if got := made.Spec.Template.Spec.Containers[0].Image; got != image || made.Annotations[objects.AnnotationAdoptedImage] != image || *made.Spec.Replicas != 2 {
+		t.Errorf("image %s, annotations %v, replicas %d", got, made.Annotations, *made.Spec.Replicas)
+	}
+	if len(d.Warnings) != 1 || d.Warnings[0].Reason != problem.UnknownDistribution || !strings.Contains(d.Warnings.Message(), image) {
+		t.Errorf("warnings %s", d.Warnings.Message())
+	}
+	in = inputs(t, "simple")
+	in.CR.Spec.Distribution.Name = new("rh-dev")
+	in.Distribution = &settings.Distribution{Name: "rh-dev", Image: image, ImageSource: settings.SourceRelease09, Adopted: true}
+	_, faults := fail(t, in)
+	if len(faults) != 1 || faults[0].Reason != problem.UnknownDistribution || !strings.Contains(faults.Message(), "what runs stays") {
+		t.Errorf("faults %s", faults.Message())
+	}
+	for _, way := range ways {
+		if !strings.Contains(faults.Message(), way) || !strings.Contains(d.Warnings.Message(), way) {
+			t.Errorf("%q is not in %q, or not in %q", way, faults.Message(), d.Warnings.Message())
+		}
+	}
+}
+
+// Proves: R93 (an image that only nodes still have is a warning, with the ways out, before a pod on another node shows it; a mirror is one of them).
+func TestImageOfARemovedOrganizationIsAWarning(t *testing.T) {
+	const image = "llamastack/distribution-starter:0.7.1"
+	in := inputs(t, "distribution-only")
+	in.CR.Spec.Distribution = v1alpha2.DistributionSpec{Image: new(image)}
+	resolve(t, in, nil)
+	d := build(t, in)
+	for _, want := range []string{
+		"image " + image + " can be pulled from nowhere", "only a node that has the image can start a pod", "spec.distribution.version",
+		"spec.distribution.image", "mirror",
 	} {
-		step.edit()
-		d := deployment(t, build(t, in).Objects)
-		image, noted := d.Spec.Template.Spec.Containers[0].Image, d.Annotations[objects.AnnotationAdoptedImage]
-		if image != step.image || noted != step.noted {
-			t.Errorf("image %s, noted as adopted %q; want %s and %q", image, noted, step.image, step.noted)
+		if !strings.Contains(d.Warnings.Message(), want) {
+			t.Errorf("%q is not in %q", want, d.Warnings.Message())
+		}
+	}
+	resolve(t, in, map[string]string{settings.KeyRegistries: "mirrors: [{prefix: docker.io/llamastack, location: mirror.example/llama}]"})
+	if d := build(t, in); len(d.Warnings) > 0 {
+		t.Errorf("with a mirror: %s", d.Warnings.Message())
+	}
+}
+
+// Proves: R48, R91 (no edit replaces the image that release 0.9 left, as long as the distribution is the same: it could be of another release line. What
+// the operator's settings name of the same release line does, and a mirror of the image.)
+func TestAdoptedImageStaysUntilTheDistributionChanges(t *testing.T) {
+	const old = "docker.io/llamastack/distribution-starter:0.6.1"
+	override := func(image string) func(*testing.T, *Inputs) {
+		return func(t *testing.T, in *Inputs) {
+			resolve(t, in, map[string]string{"image-overrides": "starter: " + image})
+		}
+	}
+	for name, c := range map[string]struct {
+		change func(*testing.T, *Inputs)
+		want   string // empty: the one that the operator chooses
+	}{
+		"nothing changes": {func(*testing.T, *Inputs) {}, old},
+		"an edit":         {func(_ *testing.T, in *Inputs) { in.CR.Spec.Disabled = []string{"eval"} }, old},
+		"another name": {func(t *testing.T, in *Inputs) {
+			in.CR.Spec.Distribution.Name = new("postgres-demo")
+			resolve(t, in, nil)
+		}, ""},
+		"an image of its line":     {override("mirror.example/distribution-starter:0.6.2"), ""},
+		"an image of another line": {override("mirror.example/distribution-starter:0.7.1"), old},
+		"a mirror": {func(_ *testing.T, in *Inputs) {
+			in.Mirrors = settings.Mirrors{{Prefix: "docker.io/llamastack", Location: "mirror.example/llama"}}
+		}, "mirror.example/llama/distribution-starter:0.6.1"},
+	} {
+		in := inputs(t, "distribution-only")
+		in.Live = &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{
+			objects.AnnotationBuild: in.Build, objects.AnnotationAdoptedImage: old, objects.AnnotationAdoptedName: "starter",
+		}}}
+		in.Live.Annotations[objects.AnnotationInputHash] = hashOf(in)
+		c.change(t, in)
+		want, noted := c.want, c.want
+		if want == "" {
+			want = in.Distribution.Image
+		}
+		for range 2 { // the second time, from what the first has made
+			d := deployment(t, build(t, in).Objects)
+			if got := d.Spec.Template.Spec.Containers[0].Image; got != want || d.Annotations[objects.AnnotationAdoptedImage] != noted {
+				t.Errorf("%s: image %s, annotations %v; want %s, adopted %q", name, got, d.Annotations, want, noted)
+			}
+			in.Live = d
 		}
 	}
 }

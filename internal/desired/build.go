@@ -45,7 +45,7 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 	d.problems.checkPodReferences(in)
 	derived := d.derive(in)
 	d.checkCertificate(in)
-	bundle := d.trusted(in)
+	bundle := withServiceCA(d.caBundle(in), in.ServiceCA)
 	if in.CABundle != nil {
 		d.problems.warnForeign(PathCABundle, types.NamespacedName{Namespace: in.CABundle.Namespace, Name: in.CABundle.Name}, in.CR.Namespace)
 	}
@@ -103,6 +103,8 @@ func (d *Desired) generate(ctx context.Context, in *Inputs) {
 		return
 	}
 	d.problems.AddFound(newerRelease(dist))
+	d.problems.AddFound(unknownName(in))
+	d.problems.AddFound(removedImage(dist))
 	d.problems.AddAll(dist.Warnings)
 	if _, named := in.OverrideRef(); named {
 		d.override(ctx, in)
@@ -115,7 +117,7 @@ func (d *Desired) generate(ctx context.Context, in *Inputs) {
 	if !dist.ForeignImage && !config.Needed(&in.CR.Spec, dist.Line) {
 		return
 	}
-	if p := missingBase(dist); p != nil {
+	if p := baseProblem(in, dist); p != nil {
 		switch {
 		case in.LabelsUnread:
 		case !workersAlone(in):
@@ -183,7 +185,7 @@ func (d *Desired) params(in *Inputs) *objects.Params {
 	if line := d.Distribution.Line; line != nil {
 		p.ServerLine = line.Name
 	}
-	if d.Distribution != in.Distribution {
+	if d.Distribution.Adopted {
 		p.AdoptedImage = d.Distribution.Image
 	}
 	if d.Config != nil {
@@ -255,18 +257,24 @@ func add[T any, O interface {
 }
 
 // hold keeps the live Deployment and its configuration as they are when the same inputs made them with another build of
-// the operator: an upgrade of the operator rolls nothing, the next edit brings the newer form.
+// the operator, or when release 0.9 made them: an upgrade rolls nothing, the next edit brings the newer form.
 func (d *Desired) hold(in *Inputs, p *objects.Params) {
-	if in.Live == nil || in.Live.DeletionTimestamp != nil || in.LiveConfigMissing || release09.Left(in.Live) || release09.IsHeld(in.Live) {
-		return // there is nothing to keep, its pods could not start again, or it is being adopted
+	if in.Live == nil || in.Live.DeletionTimestamp != nil || in.LiveConfigMissing || release09.IsHeld(in.Live) {
+		return // there is nothing to keep, its pods could not start again, or they are being replaced
 	}
 	made := in.Live.Annotations
-	build := made[objects.AnnotationBuild]
-	if made[objects.AnnotationInputHash] != p.InputHash || build == p.Build {
+	switch adopted := release09.Left(in.Live) && release09.KeepsTemplate(in.Live); {
+	case adopted:
+		d.HeldBuild = release09.Build
+	case release09.Left(in.Live), made[objects.AnnotationInputHash] != p.InputHash, made[objects.AnnotationBuild] == p.Build:
 		return
+	default:
+		d.HeldBuild = made[objects.AnnotationBuild]
 	}
-	d.HeldBuild = build
-	live := objects.GeneratedFor(in.CR.Name, &in.Live.Spec.Template.Spec)
+	var live objects.Generated // release 0.9 generates nothing that this operator does
+	if objects.HasNewPods(&in.Live.Spec.Template) {
+		live = objects.GeneratedFor(in.CR.Name, &in.Live.Spec.Template.Spec)
+	}
 	wanted := objects.GeneratedFor(in.CR.Name, podOf(d.Objects))
 	var applied []objects.Object
 	for _, o := range d.Objects {
@@ -274,7 +282,9 @@ func (d *Desired) hold(in *Inputs, p *objects.Params) {
 		former, generated := live.InPlaceOf(wanted, kind, o.GetName())
 		switch {
 		case kind == "Deployment":
-			d.Held = append(d.Held, o)
+			kept := o.DeepCopyObject().(objects.Object)
+			kept.GetAnnotations()[objects.AnnotationBuild] = d.HeldBuild
+			d.Held = append(d.Held, kept)
 		case generated && former == "":
 			// The live Deployment has nothing of the sort.
 		case generated && former != o.GetName():

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
@@ -391,6 +392,52 @@ func TestUpgradeHolds(t *testing.T) {
 	}
 	if d.Config == nil {
 		t.Error("the configuration is unknown")
+	}
+}
+
+// Proves: R48, R91 (another image of a built-in name is part of another build of the operator, which alone rolls nothing).
+func TestUpgradeWithAnotherBuiltInImageHolds(t *testing.T) {
+	in := live(t, "simple")
+	newer := *in.Distribution
+	newer.Image, newer.Release = strings.TrimSuffix(newer.Image, newer.Release)+"0.7.9", "0.7.9"
+	in.Distribution = &newer
+	if d := build(t, in); d.HeldBuild == "" {
+		t.Error("a newer built-in image is rolled out")
+	}
+}
+
+// Proves: R89 (adoption from release 0.9 leaves the pods as they are, until the next edit; nothing that only new pods need is made).
+func TestAdoptionHolds(t *testing.T) {
+	in := inputs(t, "simple")
+	in.Live = &appsv1.Deployment{}
+	in.Live.Spec.Template.Spec.Containers = []corev1.Container{{Name: "llama-stack", Image: "registry.example/starter:0.7.0"}}
+	before := build(t, in)
+	if before.HeldBuild != release09.Build || strings.Join(kinds(before.Held), " ") != "Deployment/my-stack" || before.ConfigMapName != "" {
+		t.Fatalf("held: %q, %v, configuration %q", before.HeldBuild, kinds(before.Held), before.ConfigMapName)
+	}
+	if applied := strings.Join(kinds(before.Objects), " "); applied != "ServiceAccount/my-stack-sa Service/my-stack-service" {
+		t.Errorf("applied %s", applied)
+	}
+	kept := before.Held[0].(*appsv1.Deployment)
+	if kept.Annotations[objects.AnnotationBuild] != release09.Build || kept.Annotations[objects.AnnotationInputHash] != hashOf(in) ||
+		kept.Annotations[objects.AnnotationAdoptedImage] != "registry.example/starter:0.7.0" {
+		t.Errorf("annotations %v", kept.Annotations)
+	}
+
+	in.Live.Annotations = kept.Annotations // adopted
+	if d := build(t, in); d.HeldBuild != release09.Build || len(d.Held) != 1 {
+		t.Errorf("after the adoption, held: %q, %v", d.HeldBuild, kinds(d.Held))
+	}
+	in.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Workers: new(int32(2))}
+	d := build(t, in)
+	if got := deployment(t, d.Objects).Annotations[objects.AnnotationBuild]; got != in.Build || d.HeldBuild != "" {
+		t.Errorf("an edit makes build %q, held %q", got, d.HeldBuild)
+	}
+
+	// Release 0.9 wrote over a template of this operator's: its fields are mixed.
+	in.Live.Annotations = map[string]string{objects.AnnotationInputHash: hashOf(in)}
+	if d := build(t, in); d.HeldBuild != "" {
+		t.Errorf("a template of both is held: %q", d.HeldBuild)
 	}
 }
 

@@ -90,13 +90,12 @@ const certificateBlock = "CERTIFICATE"
 // The keys that a bundle is looked for under, in this order, when the resource names none.
 var bundleKeys = []string{"ca-bundle.crt", "ca.crt"}
 
-// trusted returns the certificates that the server is to trust, as PEM: those of the bundle, and those of the platform for its Services.
-func (d *Desired) trusted(in *Inputs) string {
-	bundle := d.caBundle(in)
-	if bundle == secret.OnCluster || strings.Contains(bundle, in.ServiceCA) {
+// withServiceCA adds the certificates of the platform for its Services to those of the bundle.
+func withServiceCA(bundle, service string) string {
+	if bundle == secret.OnCluster || strings.Contains(bundle, service) {
 		return bundle
 	}
-	return bundle + in.ServiceCA
+	return bundle + service
 }
 
 // caBundle returns the certificates of the bundle that the custom resource names, or of the platform's.

@@ -44,6 +44,49 @@ func newerRelease(dist *settings.Distribution) *problem.Problem {
 	})
 }
 
+// removedImage warns of an image that can be pulled from nowhere, before the next pod on another node shows it.
+func removedImage(dist *settings.Distribution) *problem.Problem {
+	organization := settings.RemovedFrom(dist.Image)
+	if organization == "" {
+		return nil
+	}
+	return problem.New(problem.Problem{
+		Reason: problem.ImageNotAccessible, Severity: problem.Warning, Path: pathDistribution,
+		Detail: fmt.Sprintf("image %s can be pulled from nowhere, because organization %s was removed from its registry: only a node that has the "+
+			"image can start a pod", dist.Image, organization),
+		Fix: settings.WaysFromRemoved,
+	})
+}
+
+// fixUnknownName are the two ways out of a name that nobody registered.
+const fixUnknownName = "an administrator registers the name by a ConfigMap, as " + settings.Sample + " shows; or name a known distribution, such as starter, " +
+	"with the release of the server in spec.distribution.version"
+
+// unknownName warns of a name that the operator's settings do not know, while the image that release 0.9 ran for it goes on.
+func unknownName(in *Inputs) *problem.Problem {
+	if in.Distribution == nil || !in.Distribution.Adopted {
+		return nil
+	}
+	return problem.New(problem.Problem{
+		Reason: problem.UnknownDistribution, Severity: problem.Warning, Path: pathDistribution + ".name",
+		Detail: fmt.Sprintf("distribution %s is not known to this operator: image %s goes on, which release 0.9 ran for it, and no configuration can be "+
+			"generated", in.Distribution.Name, in.Distribution.Image),
+		Fix: fixUnknownName,
+	})
+}
+
+// baseProblem is the problem of a distribution for which no configuration can be generated; of an unknown name, it has the ways out of that.
+func baseProblem(in *Inputs, dist *settings.Distribution) *problem.Problem {
+	p := missingBase(dist)
+	if p == nil || in.Distribution == nil || !in.Distribution.Adopted {
+		return p
+	}
+	return problem.New(problem.Problem{
+		Reason: problem.UnknownDistribution, Path: pathDistribution + ".name", Type: field.ErrorTypeNotSupported, Value: in.Distribution.Name,
+		Detail: "this spec needs a generated configuration, which needs a known distribution; what runs stays", Fix: fixUnknownName,
+	})
+}
+
 // missingBase is the problem of a distribution for which no configuration can be generated.
 func missingBase(dist *settings.Distribution) *problem.Problem {
 	p := problem.Problem{Reason: problem.UnknownServerLine, Path: pathDistribution, Type: field.ErrorTypeInvalid, Fix: fixRelease}

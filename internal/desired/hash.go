@@ -38,6 +38,10 @@ func inputHash(in *Inputs) string {
 		h.Text(d.Image)
 		h.Text(d.Release) // not the release line: a build that knows a newer one must roll nothing
 	}
+	if kept := adopted(in); kept != nil {
+		h.Text("adopted image")
+		h.Text(kept.Image) // a mirror of it
+	}
 	if d.Base != nil && d.Source != v1alpha2.ConfigSourceEmbedded {
 		h.Text(d.Base.Hash()) // an embedded base is part of the build: a newer one alone must roll nothing
 	}

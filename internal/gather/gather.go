@@ -89,8 +89,6 @@ type Gathered struct {
 	// LabelsPending is since when a registry is being asked for the labels of the image, or for the package of an external provider; zero where none
 	// is, or all have answered. An event follows.
 	LabelsPending time.Time
-	// hints are those that the distribution was resolved with.
-	hints settings.Hints
 	// DeploymentUnknown is true where the Deployment could not be read.
 	DeploymentUnknown bool
 }
@@ -102,9 +100,8 @@ func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 	in.Now = time.Now()
 	out := &Gathered{Inputs: in}
 	var problems problem.Collector
-	live, rival, deploymentProblem := g.deployment(ctx, cr)
-	out.hints = desired.Hints(in, desired.RunningRelease(live, in.Legacy.ContainerName))
 	var f *problem.Problem
+	problems.AddFound(readLive(ctx, g, out))
 	if out.Settings, f = g.settings(ctx, g.Live); f == nil {
 		out.Settings, f = withMirrors(ctx, g.Cached, g.MirrorSets, out.Settings)
 	}
@@ -114,7 +111,11 @@ func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 		in.Mirrors = out.Settings.Registries.Mirrors
 		in.CompleteWorkload(out.Settings.PodDefaults)
 		in.Elder = elder(g.Hosts, in)
-		in.Distribution, f = out.Settings.ResolveWithHints(&cr.Spec.Distribution, out.hints)
+		in.Distribution, f = resolveDistribution(out.Settings, in, settings.Hints{})
+		if f != nil && f.Reason == problem.UnknownDistribution && in.Live == nil && g.Doubt(cr) { // the image that runs may be unknown to the cache
+			problems.AddFound(readLive(ctx, g, out))
+			in.Distribution, f = resolveDistribution(out.Settings, in, settings.Hints{})
+		}
 		in.Unresolved = f != nil
 	}
 	problems.AddFound(f)
@@ -124,11 +125,27 @@ func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 	if out.Settings != nil {
 		problems.AddFound(g.endpoints(ctx, in, &out.Settings.EndpointFrom))
 	}
-	in.Live, out.Rival, out.DeploymentUnknown = live, rival, deploymentProblem != nil
-	problems.AddFound(deploymentProblem)
 	in.LiveConfigMissing, f = g.somethingMissing(ctx, cr, in.Live)
 	problems.AddFound(f)
 	return out, problems.List()
+}
+
+// resolveDistribution finds the distribution of the custom resource, with what was found of its image and its server. If the settings do not know its name, the image that release 0.9 runs for it goes on.
+func resolveDistribution(known *settings.Settings, in *desired.Inputs, found settings.Hints) (*settings.Distribution, *problem.Problem) {
+	hints := desired.Hints(in, desired.RunningRelease(in.Live, in.Legacy.ContainerName))
+	hints.Labels, hints.Package, hints.Status = found.Labels, found.Package, found.Status
+	d, p := known.ResolveWithHints(&in.CR.Spec.Distribution, hints)
+	if p == nil || p.Reason != problem.UnknownDistribution {
+		return d, p
+	}
+	if hints.Image = release09.Image(in.Live, in.Legacy.ContainerName); hints.Image == "" {
+		return nil, p
+	}
+	hints.ImageSource = settings.SourceRelease09
+	if d, p = known.ResolveWithHints(&in.CR.Spec.Distribution, hints); d != nil {
+		d.Adopted = true
+	}
+	return d, p
 }
 
 // lookupFailed is the problem of something that could not be read. The path is the field that refers to it, or what it is.
@@ -181,6 +198,13 @@ func secretFact(use config.SecretUse, s *corev1.Secret) desired.SecretFact {
 	default:
 		f.Value = secret.Wrap(value)
 	}
+	return f
+}
+
+// readLive reads the Deployment of the resource's name into what is gathered.
+func readLive(ctx context.Context, g *Gatherer, out *Gathered) (f *problem.Problem) {
+	out.Inputs.Live, out.Rival, f = g.deployment(ctx, out.Inputs.CR)
+	out.DeploymentUnknown = f != nil
 	return f
 }
 
@@ -264,12 +288,6 @@ func (g *Gatherer) caBundle(ctx context.Context, in *desired.Inputs, o *once) (*
 	return fact, nil
 }
 
-// serviceCA reads the CA that the platform gives to the namespace for the certificates of Services.
-func (g *Gatherer) serviceCA(ctx context.Context, namespace string, o *once) (string, *problem.Problem) {
-	data, f := g.platformBundle(ctx, types.NamespacedName{Namespace: namespace, Name: desired.ServiceBundle}, o)
-	return desired.CertificatesIn(data), f
-}
-
 // platformBundle reads a ConfigMap that the platform puts into the namespace; nil if there is none. Most namespaces have none: the cache knows.
 func (g *Gatherer) platformBundle(ctx context.Context, key types.NamespacedName, o *once) (map[string]string, *problem.Problem) {
 	err := g.Cached.Get(ctx, key, metadataOf("ConfigMap"))
@@ -298,7 +316,7 @@ func metadataOf(kind string) *metav1.PartialObjectMetadata {
 
 // somethingMissing reports whether something that the operator made and the Deployment needs is gone.
 func (g *Gatherer) somethingMissing(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, d *appsv1.Deployment) (bool, *problem.Problem) {
-	if d == nil {
+	if d == nil || !objects.HasNewPods(&d.Spec.Template) {
 		return false, nil
 	}
 	needed := objects.GeneratedFor(cr.Name, &d.Spec.Template.Spec)

@@ -13,12 +13,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
@@ -382,6 +385,92 @@ func TestForbiddenReachesValidationAndReconcile(t *testing.T) {
 	}
 }
 
+// Proves: R48, R89 (a name that nobody registered goes on with the image that release 0.9 runs for it, before and after the adoption, and a tag of an
+// unknown release says nothing; without such a Deployment, it stays an error).
+func TestUnknownNameGoesOnWithTheImageThatRuns(t *testing.T) {
+	const image, other = "registry.example/platform/core:v9.25", "registry.example/platform/core:0.6.1"
+	deployment := func(annotations map[string]string, runs string) *appsv1.Deployment {
+		cr := resource()
+		d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack", Annotations: annotations}}
+		d.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(cr, v1alpha2.GroupVersion.WithKind(v1alpha2.Kind))}
+		d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "llama-stack", Image: runs}}
+		return d
+	}
+	for name, c := range map[string]struct {
+		live        *appsv1.Deployment
+		image, line string
+	}{
+		"release 0.9's":        {deployment(nil, image), image, ""},
+		"of a known release":   {deployment(nil, other), other, "0.6"},
+		"adopted":              {deployment(map[string]string{objects.AnnotationBuild: "0.9", objects.AnnotationAdoptedImage: image}, image), image, ""},
+		"adopted, and edited":  {deployment(map[string]string{objects.AnnotationBuild: "1", objects.AnnotationAdoptedImage: image}, image), image, ""},
+		"of another operator":  {deployment(map[string]string{objects.AnnotationBuild: "1"}, image), "", ""},
+		"without a Deployment": {nil, "", ""},
+	} {
+		cr := resource()
+		cr.Spec.Distribution.Name, cr.Spec.Providers = new("rh-dev"), nil
+		made := []client.Object{}
+		if c.live != nil {
+			made = append(made, c.live)
+		}
+		// The cache does not have what lacks the operator's label.
+		got, faults := newGatherer(newCluster(t, made...), newCluster(t)).Gather(t.Context(), cr)
+		d := got.Inputs.Distribution
+		if c.image == "" {
+			if d != nil || !got.Inputs.Unresolved || len(faults) != 1 || faults[0].Reason != problem.UnknownDistribution {
+				t.Errorf("%s: %+v, faults %s", name, d, faults.Message())
+			}
+			continue
+		}
+		if d == nil || got.Inputs.Unresolved || len(faults) > 0 || !d.Adopted || d.Name != "rh-dev" || d.Image != c.image ||
+			d.ImageSource != settings.SourceRelease09 || d.Base != nil {
+			t.Errorf("%s: %+v, faults %s", name, d, faults.Message())
+			continue
+		}
+		if line := d.Line; c.line == "" && line != nil || c.line != "" && (line == nil || line.Name != c.line) {
+			t.Errorf("%s: release line %+v, want %q", name, line, c.line)
+		}
+	}
+}
+
+// Proves: R91 (the server that runs keeps its release line, whatever the newest one of this operator is, and a message names the newer one; a custom
+// resource whose Deployment is gone is new, also if it was deleted and created again).
+func TestServerThatRunsKeepsItsReleaseLine(t *testing.T) {
+	deployment := func(owner types.UID, annotations map[string]string, image string) *appsv1.Deployment {
+		cr := resource()
+		cr.UID = owner
+		d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack", Annotations: annotations}}
+		d.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(cr, v1alpha2.GroupVersion.WithKind(v1alpha2.Kind))}
+		d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "llama-stack", Image: image}}
+		return d
+	}
+	made := map[string]string{objects.AnnotationBuild: "0.0.1", objects.AnnotationServerLine: "1.3"}
+	for name, c := range map[string]struct {
+		live *appsv1.Deployment
+		want string
+	}{
+		"made by a former operator":   {deployment("u1", made, "docker.io/ogxai/distribution-starter:1.3.1"), "1.3"},
+		"left by release 0.9":         {deployment("u1", nil, "docker.io/llamastack/distribution-starter:0.6.1"), "0.6"},
+		"of a former custom resource": {deployment("u0", made, "docker.io/ogxai/distribution-starter:1.3.1"), catalog.Newest()},
+		"gone":                        {nil, catalog.Newest()},
+	} {
+		existing := []client.Object{}
+		if c.live != nil {
+			existing = append(existing, c.live)
+		}
+		cluster := newCluster(t, existing...)
+		got, _ := newGatherer(cluster, cluster).Gather(t.Context(), resource())
+		d := got.Inputs.Distribution
+		if d == nil || d.Line == nil || d.Line.Name != c.want {
+			t.Errorf("%s: %+v, want release line %s", name, d, c.want)
+			continue
+		}
+		if newer := c.want != catalog.Newest(); strings.Contains(d.Note, "upgrade-check") != newer || newer && !strings.Contains(d.Note, catalog.Newest()) {
+			t.Errorf("%s: note %q", name, d.Note)
+		}
+	}
+}
+
 // Proves: L-08 (a Deployment of someone else's is not the resource's own).
 func TestLiveDeployment(t *testing.T) {
 	cr := resource()
@@ -516,6 +605,54 @@ func TestCABundleOfAnotherNamespaceNeedsConsent(t *testing.T) {
 		}
 		if diff := cmp.Diff(&c.want, got.Inputs.CABundle); diff != "" {
 			t.Errorf("%s consent (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// Proves: R90, R91 (a new custom resource gets the newest release line; a server that runs keeps its own, by the record on its Deployment or by its image).
+func TestRunningServerKeepsItsReleaseLine(t *testing.T) {
+	cr := resource()
+	live := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack"}}
+	live.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(cr, v1alpha2.GroupVersion.WithKind(v1alpha2.Kind))}
+	live.Spec.Template.Spec.Containers = []corev1.Container{{Name: objects.ContainerName, Image: "docker.io/llamastack/distribution-starter:0.7.0"}}
+	recorded := live.DeepCopy()
+	recorded.Annotations = map[string]string{objects.AnnotationBuild: "1", objects.AnnotationServerLine: "1.2"}
+	unrecorded := live.DeepCopy()
+	unrecorded.Annotations = map[string]string{objects.AnnotationBuild: "1"}
+	moved := cr.DeepCopy()
+	moved.Spec.Distribution.Version = new("1.4")
+	for name, c := range map[string]struct {
+		cr   *v1alpha2.LlamaStackDistribution
+		live *appsv1.Deployment
+		want string
+	}{
+		"a new one":                {cr, nil, catalog.Newest()},
+		"recorded":                 {cr, recorded, "1.2"},
+		"by its image":             {cr, unrecorded, "0.7"},
+		"moved by the version":     {moved, recorded, "1.4"},
+		"new, with a version":      {moved, nil, "1.4"},
+		"left by release 0.9":      {cr, live, "0.7"},
+		"of an earlier Deployment": {cr, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack"}}, catalog.Newest()},
+	} {
+		server := newCluster(t)
+		if c.live != nil {
+			server = newCluster(t, c.live)
+		}
+		got, faults := newGatherer(newCluster(t), server).Gather(t.Context(), c.cr)
+		if d := got.Inputs.Distribution; len(faults) > 0 || d == nil || d.Line.Name != c.want {
+			t.Errorf("%s: %+v, %s; want release line %s", name, d, faults.Message(), c.want)
+		}
+	}
+}
+
+// Proves: R90, R64 (admission sees no Deployment: the status has the release line that runs).
+func TestAdmissionKnowsTheReleaseLineThatRuns(t *testing.T) {
+	cr := resource()
+	for line, want := range map[string]string{"": catalog.Newest(), "1.2": "1.2"} {
+		cr.Status.ResolvedDistribution = &v1alpha2.ResolvedDistributionStatus{ServerLine: line}
+		in, faults := newGatherer(newCluster(t), newCluster(t)).GatherForAdmission(t.Context(), cr)
+		if len(faults) > 0 || in.Distribution.Line.Name != want {
+			t.Errorf("%q: %+v, %s", line, in.Distribution, faults.Message())
 		}
 	}
 }

@@ -27,9 +27,10 @@ func (g *Gatherer) labels(ctx context.Context, out *Gathered, problems *problem.
 	in := out.Inputs
 	user := client.ObjectKeyFromObject(in.CR)
 	needed := in.Distribution != nil && in.NeedsBase()
+	var found settings.Hints
 	if needed && in.Distribution.Line == nil {
-		out.hints.Status = &in.CR.Status
-		if d, p := out.Settings.ResolveWithHints(&in.CR.Spec.Distribution, out.hints); p == nil {
+		found.Status = &in.CR.Status
+		if d, p := resolveDistribution(out.Settings, in, found); p == nil {
 			in.Distribution = d
 		}
 	}
@@ -49,14 +50,14 @@ func (g *Gatherer) labels(ctx context.Context, out *Gathered, problems *problem.
 	question := imagelabels.Question{
 		Image: in.Distribution.Image, Keys: keys[0], Registries: &out.Settings.Registries, Generation: in.CR.Generation,
 	}
-	if p := imageSays(g.Labels, out, question); p != nil { //nolint:contextcheck // asking outlives the reconcile
+	if p := imageSays(g.Labels, out, question, found); p != nil { //nolint:contextcheck // asking outlives the reconcile
 		problems.AddFound(p)
 		in.Unresolved = true // what else is wrong is reported beside this
 	}
 }
 
 // imageSays completes the distribution by the labels of its image, and by its Python packages where nothing else names the release.
-func imageSays(known *imagelabels.Reader, out *Gathered, question imagelabels.Question) *problem.Problem {
+func imageSays(known *imagelabels.Reader, out *Gathered, question imagelabels.Question, found settings.Hints) *problem.Problem {
 	in := out.Inputs
 	user := client.ObjectKeyFromObject(in.CR)
 	registered := in.Distribution.Source == v1alpha2.ConfigSourceRegistered
@@ -65,22 +66,22 @@ func imageSays(known *imagelabels.Reader, out *Gathered, question imagelabels.Qu
 	case answer.Pending:
 		out.pending(answer.Since)
 		return pendingProblem("labels", question.Image)
-	case answer.Err != nil && registered: // only the release is open: an administrator who registers images may have no registry that answers
+	case answer.Err != nil && (registered || in.Distribution.Adopted):
+		// An administrator who registers images may have no registry that answers. Build reports how to go on with a name that is not registered.
 		return nil
 	case answer.Err != nil:
 		return labelsProblem(question.Image, answer.Err)
 	}
-	hints := out.hints
-	hints.Labels = answer.Labels
-	d, p := out.Settings.ResolveWithHints(&in.CR.Spec.Distribution, hints)
+	found.Labels = answer.Labels
+	d, p := resolveDistribution(out.Settings, in, found)
 	if p != nil {
 		return p
 	}
 	if !d.PackageCounts() {
 		known.Files(user, oci.ServerPackage, nil)
-	} else if p := packageSays(known, out, question, &hints); p != nil {
+	} else if p := packageSays(known, out, question, &found); p != nil {
 		return p
-	} else if d, p = out.Settings.ResolveWithHints(&in.CR.Spec.Distribution, hints); p != nil {
+	} else if d, p = resolveDistribution(out.Settings, in, found); p != nil {
 		return p
 	}
 	d.Digest = answer.Digest
@@ -89,7 +90,7 @@ func imageSays(known *imagelabels.Reader, out *Gathered, question imagelabels.Qu
 }
 
 // packageSays sets the server's Python package in the image. An image without one, or whose layers are too large to be searched, says nothing.
-func packageSays(known *imagelabels.Reader, out *Gathered, question imagelabels.Question, hints *settings.Hints) *problem.Problem {
+func packageSays(known *imagelabels.Reader, out *Gathered, question imagelabels.Question, found *settings.Hints) *problem.Problem {
 	answer := known.Files(client.ObjectKeyFromObject(out.Inputs.CR), oci.ServerPackage, []imagelabels.Question{question})[0]
 	_, silent := errors.AsType[*imagelabels.FileError](answer.Err)
 	switch {
@@ -101,7 +102,7 @@ func packageSays(known *imagelabels.Reader, out *Gathered, question imagelabels.
 	case answer.Err != nil:
 		return unreadProblem("Python packages", question.Image, answer.Err, "set spec.distribution.version; ")
 	}
-	hints.Package, _ = oci.ReadPackage(answer.Content) // an error names no release, which is as silent as no package
+	found.Package, _ = oci.ReadPackage(answer.Content) // an error names no release, which is as silent as no package
 	return nil
 }
 

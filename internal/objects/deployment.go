@@ -33,6 +33,7 @@ func Deployment(p *Params) *appsv1.Deployment {
 	meta.Annotations = map[string]string{AnnotationInputHash: p.InputHash, AnnotationBuild: p.Build}
 	if p.AdoptedImage != "" {
 		meta.Annotations[AnnotationAdoptedImage] = p.AdoptedImage
+		meta.Annotations[AnnotationAdoptedName] = ptr.Deref(p.CR.Spec.Distribution.Name, "")
 	}
 	if p.ServerLine != "" {
 		meta.Annotations[AnnotationServerLine] = p.ServerLine

@@ -8,6 +8,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
@@ -34,6 +36,12 @@ func Selector(resource string) map[string]string {
 	return map[string]string{labelApp: appName, LabelInstance: resource}
 }
 
+// PodsOfServers selects the pods of all resources, those of release 0.9 included.
+func PodsOfServers() labels.Selector {
+	named, _ := labels.NewRequirement(LabelInstance, selection.Exists, nil) // the label is a valid one
+	return labels.SelectorFromSet(labels.Set{labelApp: appName}).Add(*named)
+}
+
 // NewPodsSelector selects the pods that this operator's template made. Pods of release 0.9 do not have its label.
 func NewPodsSelector(resource string) map[string]string {
 	selector := Selector(resource)
@@ -57,13 +65,13 @@ func Selects(d *appsv1.Deployment, resource string) bool {
 }
 
 func objectLabels(resource string) map[string]string {
-	labels := Selector(resource)
-	maps.Copy(labels, map[string]string{
+	all := Selector(resource)
+	maps.Copy(all, map[string]string{
 		LabelManagedBy:              ManagedBy,
 		"app.kubernetes.io/name":    appName,
 		"app.kubernetes.io/part-of": appName,
 	})
-	return labels
+	return all
 }
 
 // stamp is the metadata of every object: name, labels and the owner, so that deleting the resource removes it.
@@ -90,13 +98,13 @@ func ControllerRef(cr *v1alpha2.LlamaStackDistribution) *metav1.OwnerReference {
 }
 
 // ResourceOfPod is the name of the custom resource that a pod with these labels belongs to.
-func ResourceOfPod(labels map[string]string) string { return labels[LabelInstance] }
+func ResourceOfPod(all map[string]string) string { return all[LabelInstance] }
 
 // OwnLabels returns, of an object's labels, those by which the operator finds its objects again.
-func OwnLabels(labels map[string]string) map[string]string {
+func OwnLabels(all map[string]string) map[string]string {
 	own := map[string]string{}
 	for _, key := range []string{LabelManagedBy, labelApp, LabelInstance} {
-		if value, ok := labels[key]; ok {
+		if value, ok := all[key]; ok {
 			own[key] = value
 		}
 	}

@@ -52,8 +52,9 @@ const (
 	// AnnotationInputHash on the Deployment is the keyed hash of everything that it was made from.
 	AnnotationInputHash = "llamastack.io/input-hash"
 	// AnnotationAdoptedImage on the Deployment is the image that release 0.9 left, while it stays instead of the one that the
-	// operator would choose.
+	// operator would choose, and AnnotationAdoptedName the name of its distribution.
 	AnnotationAdoptedImage = "llamastack.io/adopted-image"
+	AnnotationAdoptedName  = "llamastack.io/adopted-name"
 	// AnnotationServerLine on the Deployment is the release line of its server: no edit and no upgrade of the operator moves it to another one by itself.
 	AnnotationServerLine = "llamastack.io/server-line"
 	// AnnotationBuild on the Deployment is the build of the operator that made it.

@@ -18,6 +18,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
 // maxMessage bounds the text of one reason, in bytes.
@@ -186,6 +187,12 @@ func boolCompare(a, b bool) int {
 	return 1
 }
 
+// pullBackOff is the reason for an image that cannot be pulled.
+const pullBackOff = "ImagePullBackOff"
+
+// isPullFailure reports whether an image cannot be pulled. The two reasons alternate.
+func isPullFailure(reason string) bool { return reason == "ErrImagePull" || reason == pullBackOff }
+
 // pullFailure returns why an image cannot be pulled, out of the kubelet's text: it has no other property for that.
 func pullFailure(message string) string {
 	if _, why, found := strings.Cut(message, "ErrImagePull: "); found {
@@ -201,8 +208,12 @@ func containerReason(c *corev1.ContainerStatus, who string, p *corev1.Pod, known
 	if w := c.State.Waiting; w != nil {
 		switch {
 		case needsTime(w.Reason): // how it ended before says more
-		case w.Reason == "ErrImagePull" || w.Reason == "ImagePullBackOff": // the two alternate
-			return sentence("ImagePullBackOff", pullFailure(w.Message))
+		case isPullFailure(w.Reason):
+			if organization := settings.RemovedFrom(c.Image); organization != "" {
+				return fmt.Sprintf("%s: organization %s was removed from its registry, so image %s can be pulled from nowhere: %s",
+					pullBackOff, organization, bounds.Cut(c.Image, maxMessage), settings.WaysFromRemoved)
+			}
+			return sentence(pullBackOff, pullFailure(w.Message))
 		case !known.coverPod(p) && !plainConfigError.MatchString(w.Message):
 			return fmt.Sprintf("%s: for its message: kubectl -n %s describe pod %s", w.Reason, p.Namespace, p.Name)
 		default: // a command or a path of a volume may have the value of a variable in it
@@ -309,6 +320,9 @@ func stripContainers(list []corev1.ContainerStatus) []corev1.ContainerStatus {
 		s := corev1.ContainerStatus{Name: c.Name, Ready: c.Ready, ImageID: c.ImageID}
 		if w := c.State.Waiting; w != nil && !needsTime(w.Reason) {
 			s.State.Waiting = &corev1.ContainerStateWaiting{Reason: w.Reason, Message: w.Message}
+			if isPullFailure(w.Reason) {
+				s.Image = c.Image
+			}
 		}
 		if t := cmp.Or(c.State.Terminated, c.LastTerminationState.Terminated); t != nil {
 			s.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: t.ExitCode, Reason: t.Reason, Message: t.Message}

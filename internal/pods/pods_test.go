@@ -48,6 +48,14 @@ func waiting(reason, message string) func(*corev1.Pod) {
 	}
 }
 
+// image gives the container an image.
+func image(name string, change func(*corev1.Pod)) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		change(p)
+		p.Status.ContainerStatuses[0].Image = name
+	}
+}
+
 func ended(code int32, reason, log string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.Status.ContainerStatuses = []corev1.ContainerStatus{{
@@ -63,7 +71,7 @@ func unscheduled(message string) func(*corev1.Pod) {
 	}
 }
 
-// Proves: R18, L-17.
+// Proves: R18, R93, L-17.
 func TestObserveNamesTheReasonOfThePod(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*corev1.Pod)
@@ -76,7 +84,14 @@ func TestObserveNamesTheReasonOfThePod(t *testing.T) {
 		"evicted":        {func(p *corev1.Pod) { p.Status.Reason, p.Status.Message = "Evicted", "low on\nmemory" }, "Evicted: low on memory"},
 		"pulling failed": {waiting("ErrImagePull", "x: not found"), "ImagePullBackOff: x: not found"},
 		"pulling waits":  {waiting("ImagePullBackOff", `Back-off pulling image "x": ErrImagePull: x: not found`), "ImagePullBackOff: x: not found"},
-		"no Secret":      {waiting("CreateContainerConfigError", `secret "a" not found`), `CreateContainerConfigError: secret "a" not found`},
+		"pulling from a removed organization": {
+			image("llamastack/distribution-starter:0.7.1", waiting("ErrImagePull", "pull access denied, repository does not exist or may require authorization")),
+			"ImagePullBackOff: organization docker.io/llamastack was removed from its registry, so image llamastack/distribution-starter:0.7.1 can be pulled " +
+				"from nowhere: set spec.distribution.version, which names an image that exists; or name another image in spec.distribution.image; or name a " +
+				"mirror that has this one under mirrors in the key registries of the ConfigMap llama-stack-operator-config",
+		},
+		"pulling from another one": {image("docker.io/ogxai/distribution-starter:9", waiting("ErrImagePull", "x: not found")), "ImagePullBackOff: x: not found"},
+		"no Secret":                {waiting("CreateContainerConfigError", `secret "a" not found`), `CreateContainerConfigError: secret "a" not found`},
 		"a secret in the command": {
 			waiting("RunContainerError", `exec: "`+password+`": executable file not found in $PATH`),
 			"RunContainerError: exec: [redacted] executable file not found in $PATH",

@@ -19,6 +19,9 @@ func CABundleName(resource string) string { return resource + "-ca-bundle" }
 // Image is the image that release 0.9 left in the live Deployment of a custom resource that names none itself; empty where it left none.
 // container is the name of the server's container; empty for the operator's own choice.
 func Image(live *appsv1.Deployment, container string) string {
+	if live == nil {
+		return ""
+	}
 	if !Left(live) {
 		return live.Annotations[objects.AnnotationAdoptedImage]
 	}

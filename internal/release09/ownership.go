@@ -78,6 +78,19 @@ func Left(d *appsv1.Deployment) bool {
 	return d != nil && (d.Annotations[objects.AnnotationBuild] == "" || Owns(d, d.Name))
 }
 
+// Build is the value of objects.AnnotationBuild on an adopted Deployment whose pod template is still that of release 0.9.
+const Build = "0.9"
+
+// KeepsTemplate reports whether adoption leaves the pod template of a Deployment as it is: this operator has never applied one to it. A template
+// that release 0.9 wrote over one of this operator's has fields of both, and must be replaced.
+func KeepsTemplate(d *appsv1.Deployment) bool {
+	if d == nil || objects.HasNewPods(&d.Spec.Template) {
+		return false
+	}
+	_, applied := d.Annotations[objects.AnnotationInputHash]
+	return d.Annotations[objects.AnnotationBuild] == Build || d.Annotations[objects.AnnotationBuild] == "" && !applied
+}
+
 // IsOrphan reports whether an object of the right name is release 0.9's, or this operator's, for the custom resource although no controller
 // owns it: release 0.9 takes the owner out of some Deployments, also of those that this operator has applied. The selector is that of
 // the object; nil where its kind has none.

@@ -24,7 +24,7 @@ const switchoverSeconds = 300
 // NeedsSwitchover reports whether a rollout from the live Deployment must be held to lose no request: pods of release 0.9 end as soon as they are
 // told to, while requests are still sent to them.
 func NeedsSwitchover(live *appsv1.Deployment) bool {
-	return Left(live) && !objects.HasNewPods(&live.Spec.Template) && ptr.Deref(live.Spec.Replicas, 1) > 0
+	return live != nil && !objects.HasNewPods(&live.Spec.Template) && ptr.Deref(live.Spec.Replicas, 1) > 0
 }
 
 // IsHeld reports whether the rollout of a Deployment is held by HoldRollout.

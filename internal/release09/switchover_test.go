@@ -23,12 +23,12 @@ func TestNeedsSwitchoverOnlyWherePodsOfRelease09Run(t *testing.T) {
 		live *appsv1.Deployment
 		want bool
 	}{
-		"none":            {nil, false},
-		"release 0.9's":   {deployment(nil), true},
-		"one replica":     {change(func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(1)) }), true},
-		"scaled to zero":  {change(func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(0)) }), false},
-		"this operator's": {deployment(map[string]string{objects.AnnotationBuild: "1"}), false},
-		"with new pods": {change(func(d *appsv1.Deployment) {
+		"none":           {nil, false},
+		"release 0.9's":  {deployment(nil), true},
+		"one replica":    {change(func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(1)) }), true},
+		"scaled to zero": {change(func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(0)) }), false},
+		"adopted":        {deployment(map[string]string{objects.AnnotationBuild: release09.Build}), true},
+		"this operator's": {change(func(d *appsv1.Deployment) {
 			d.Spec.Template.Labels = map[string]string{objects.LabelManagedBy: objects.ManagedBy}
 		}), false},
 	} {

@@ -65,6 +65,9 @@ type Distribution struct {
 	// Warnings are what is wrong with the distribution and keeps nothing from running.
 	Warnings problem.List
 
+	// Adopted reports that the image is the one that release 0.9 left running, and not one that the settings or the spec name.
+	Adopted bool
+
 	labelsCount bool
 	// assumed reports that nothing names the release of the image itself.
 	assumed bool
@@ -83,8 +86,8 @@ type Hints struct {
 	Package *oci.Package
 	// Status is the status of the custom resource, with what its running server reported; nil where it does not count.
 	Status *v1alpha2.LlamaStackDistributionStatus
-	// Image is the image of a name that the settings do not know; empty where such a name is an error.
-	Image string
+	// Image is the image of a name that the settings do not know, ImageSource says where it is from; empty where such a name is an error.
+	Image, ImageSource string
 	// Needs are what the spec needs of the release line: they choose that of a built-in name without a version.
 	Needs []config.Need
 	// Running is the release, or the release line, of the server that runs: a built-in name without a version keeps it. Empty for a new custom resource.
@@ -169,7 +172,7 @@ func (s *Settings) find(name, image string, hints *Hints) (entry, *problem.Probl
 				suggest.Sentence(name, s.Names()), bounds.Names(s.Names()), Sample),
 		})
 	case !known && name != "":
-		e = entry{name: name, image: hints.Image, embedded: name, imageSource: "the caller"}
+		e = entry{name: name, image: hints.Image, embedded: name, imageSource: cmp.Or(hints.ImageSource, "the caller")}
 	case !known:
 		e = entry{image: image}
 	}
@@ -242,6 +245,9 @@ func (d *Distribution) setSources(e *entry, named string, mirrors Mirrors) {
 	}
 }
 
+// SourceRelease09 is where the image of an adopted distribution comes from.
+const SourceRelease09 = "the Deployment of release 0.9"
+
 // ReleaseOf09 is the release of the server that release 0.9 of the operator runs for its built-in names.
 const ReleaseOf09 = "0.7.1"
 
@@ -250,7 +256,7 @@ const ReleaseOf09 = "0.7.1"
 func (d *Distribution) Adopt(image string) *Distribution {
 	adopted := *d
 	adopted.Image, adopted.ForeignImage, adopted.Listed = image, false, false // it has run with the configuration that it has
-	adopted.ImageSource = "the Deployment of release 0.9"
+	adopted.ImageSource, adopted.Adopted = SourceRelease09, true
 	version, source := ImageTag(image), "tag of the image"
 	if _, standing := catalog.ForVersion(version); standing == catalog.NoVersion && d.Source == v1alpha2.ConfigSourceEmbedded {
 		version, source = ReleaseOf09, "the release that operator release 0.9 runs"
@@ -320,7 +326,7 @@ func (d *Distribution) setLine(e *entry, version string, hints Hints, labels *oc
 		{e.serverVersion, e.lineSource},
 		{version, pathVersion},
 		{labels.Version, "label " + labels.VersionLabel + " of the image"},
-		{ImageTag(e.image), "tag of the image"},
+		{tagOf(e, hints), "tag of the image"},
 		packageClue(hints.Package),
 	}
 	ofImage := len(clues)
@@ -345,6 +351,16 @@ func (d *Distribution) setLine(e *entry, version string, hints Hints, labels *oc
 		d.Line, _ = catalog.Get(d.Candidates[0])
 		d.LineSource, d.Candidates = "config schema of the base configuration", nil
 	}
+}
+
+// tagOf is the tag of the image. Products tag their images with versions of their own: under a name that the settings do not know, a tag of an
+// unknown release says nothing.
+func tagOf(e *entry, hints Hints) string {
+	tag := ImageTag(e.image)
+	if _, standing := catalog.ForVersion(tag); hints.Image != "" && standing == catalog.Newer {
+		return ""
+	}
+	return tag
 }
 
 // lookup finds an entry by name, or by image. An image at a mirror is what it is a copy of.

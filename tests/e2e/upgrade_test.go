@@ -41,8 +41,8 @@ const (
 // so, and beside them the objects that release 0.9 makes, with real servers: the data of one is on a PVC, the other has a configuration of its
 // own and no PVC. Both are asked all the time. Then someone applies dist/install.yaml.
 //
-// Proves: R21, R22, R27, R48, L-25, L-28, L-06, US-7.1, FR-080 (an upgrade from release 0.9: the same objects, one rollout, and the
-// server comes back with its data; what is stored is migrated).
+// Proves: R21, R22, R27, R48, R89, L-25, L-28, L-06, US-7.1, FR-080 (an upgrade from release 0.9: the same objects and pods, and no request is lost; the
+// first edit is one rollout, and the server comes back with its data; what is stored is migrated).
 func release09IsTakenOver(t *testing.T) {
 	s, plain := stack{"e2e-upgrade", "old"}, stack{"e2e-upgrade-plain", "plain"}
 	namespace(t, s.namespace)
@@ -78,8 +78,8 @@ func release09IsTakenOver(t *testing.T) {
 	s.waitCompletions(t, 1)
 	dataDir := "/.llama/distributions/light"
 	s.kubectl(t, "exec", s.pod(t).Name, "--", "test", "-f", dataDir+"/sql_store.db")
-	before, revision, claim := s.inPlace(t), s.revision(t), s.claim(t)
-	plainBefore, plainRevision := plain.inPlace(t), plain.revision(t)
+	before, revision, claim, pod := s.inPlace(t), s.revision(t), s.claim(t), s.pod(t).Name
+	plainBefore, plainRevision, plainPod := plain.inPlace(t), plain.revision(t), plain.pod(t).Name
 	did(t, "two servers as release 0.9 runs them, without an operator: a completion is stored in %s on the claim of one", dataDir)
 
 	asked, plainAsked := startTraffic(t, serviceURL(t, s.namespace, s.name+"-service")), startTraffic(t, serviceURL(t, plain.namespace, plain.name+"-service"))
@@ -91,6 +91,24 @@ func release09IsTakenOver(t *testing.T) {
 		return kube.Get(t.Context(), s.key(), &v1alpha2.LlamaStackDistribution{})
 	})
 	s.waitServer(t, pinned.version)
+	plain.waitServer(t, pinned.version)
+	if s.revision(t) != revision || plain.revision(t) != plainRevision || s.pod(t).Name != pod || plain.pod(t).Name != plainPod {
+		t.Errorf("the upgrade has rolled out: revisions %s and %s, pods %s and %s", s.revision(t), plain.revision(t), s.pod(t).Name, plain.pod(t).Name)
+	}
+	for _, o := range []outcome{asked.end(), plainAsked.end()} {
+		if o.lost > 0 || o.sent < 20 {
+			t.Errorf("while the operator was upgraded: %s; the first: %v", o, o.first)
+		}
+	}
+	did(t, "dist/install.yaml is applied: Ready with the same pods, and no request of that time is lost")
+
+	asked, plainAsked = startTraffic(t, serviceURL(t, s.namespace, s.name+"-service")), startTraffic(t, serviceURL(t, plain.namespace, plain.name+"-service"))
+	const budget = "podDisruptionBudget" // which does not show in the pods
+	s.edit(t, resource, map[string]any{"maxUnavailable": int64(1)}, "server", budget)
+	plain.edit(t, plainResource, map[string]any{"maxUnavailable": int64(1)}, "server", budget)
+	s.waitRevisionAfter(t, revision)
+	plain.waitRevisionAfter(t, plainRevision)
+	s.waitServer(t, pinned.version)
 	checkOneRollout(t, s, revision)
 	now := s.inPlace(t)
 	if now.deployment != before.deployment || now.service != before.service || now.clusterIP != before.clusterIP || now.selector != before.selector ||
@@ -99,7 +117,7 @@ func release09IsTakenOver(t *testing.T) {
 	}
 	s.waitCompletions(t, 1)
 	s.chats(t, sampleServer, sampleServer, sampleModel)
-	did(t, "dist/install.yaml is applied: Ready after one rollout of the same objects, the completion is still there, and a new one goes through")
+	did(t, "the first edit: Ready after one rollout of the same objects, the completion is still there, and a new one goes through")
 
 	plain.waitServer(t, pinned.version)
 	checkOneRollout(t, plain, plainRevision)
@@ -122,7 +140,7 @@ func release09IsTakenOver(t *testing.T) {
 	if o := plainAsked.end(); o.lost > 0 || o.sent < 20 {
 		t.Errorf("an edit: %s; the first: %v", o, o.first)
 	}
-	did(t, "an edit rolls out, and none of the requests of that time is lost")
+	did(t, "another edit rolls out, and none of the requests of that time is lost")
 
 	err := kube.Get(t.Context(), client.ObjectKey{Namespace: s.namespace, Name: s.name + "-rb"}, &rbacv1.RoleBinding{})
 	if !apierrors.IsNotFound(err) {
@@ -134,7 +152,7 @@ func release09IsTakenOver(t *testing.T) {
 		}
 		return nil
 	})
-	if out := s.apply(t, asJSON(t, resource.Object)); !strings.HasSuffix(out, "unchanged") {
+	if out := s.edit(t, resource, map[string]any{"maxUnavailable": int64(1)}, "server", budget); !strings.HasSuffix(out, "unchanged") {
 		t.Errorf("applied again: %s", out)
 	}
 	s.settled(t)

@@ -178,7 +178,7 @@ func TestColumnsAndSize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"URL", "DISTRIBUTION", "CONFIG", "SERVER VERSION", "OPERATOR VERSION", "starter", "my-stack-config-", "0.7.1"} {
+	for _, want := range []string{"URL", "DISTRIBUTION", "RELEASE LINE", "CONFIG", "SERVER VERSION", "OPERATOR VERSION", "starter", "my-stack-config-", serverRelease} {
 		if !strings.Contains(out, want) {
 			t.Errorf("kubectl get -o wide lacks %q:\n%s", want, out)
 		}

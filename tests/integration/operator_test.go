@@ -25,11 +25,13 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/caching"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/controller"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/metrics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -219,15 +221,20 @@ func newEnvWithSettings(t *testing.T) *env {
 	return e
 }
 
-// serverDouble answers what the operator asks of a running server, as release 0.7.1 does.
+// serverRelease is the release that a built-in name stands for where the spec asks for nothing that it lacks.
+var serverRelease = distributions.All()[0].Newest().Version
+
+// serverDouble answers what the operator asks of a running server, as serverRelease does.
 func serverDouble(t *testing.T) *httptest.Server {
 	mux := http.NewServeMux()
+	line, _ := catalog.Get(catalog.Newest())
+	connectors, _, _ := strings.Cut(line.Lists["connectors"], "?")
 	for path, answer := range map[string]string{
-		"GET /v1/version": `{"version":"0.7.1"}`,
+		"GET /v1/version": `{"version":"` + serverRelease + `"}`,
 		"GET /v1/providers": `{"data":[{"api":"inference","provider_id":"vllm","provider_type":"remote::vllm",
 			"config":{"api_token":"********"},"health":{"status":"Not Implemented"}}]}`,
-		"GET /v1/models":         `{"data":[{"id":"vllm/llama3","custom_metadata":{"provider_id":"vllm"}}]}`,
-		"GET /v1beta/connectors": `{"data":[{"connector_id":"of-the-base","connector_type":"mcp","url":"http://mcp"}]}`,
+		"GET /v1/models":    `{"data":[{"id":"vllm/llama3","custom_metadata":{"provider_id":"vllm"}}]}`,
+		"GET " + connectors: `{"data":[{"connector_id":"of-the-base","connector_type":"mcp","url":"http://mcp"}]}`,
 	} {
 		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(answer)) })
 	}

@@ -3,11 +3,13 @@
 package integration
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -16,6 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/certificate"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -26,6 +29,10 @@ func TestOverlays(t *testing.T) {
 	for overlay, want := range map[string]map[string]string{ // annotations by kind
 		"cert-manager": {"CustomResourceDefinition": "cert-manager.io/inject-ca-from=" + operatorNamespace + "/llama-stack-k8s-operator-webhook"},
 		"openshift": {
+			"CustomResourceDefinition": "service.beta.openshift.io/inject-cabundle=true",
+			"Service":                  "service.beta.openshift.io/serving-cert-secret-name=" + certificate.SecretName,
+		},
+		"openshift-ai": {
 			"CustomResourceDefinition": "service.beta.openshift.io/inject-cabundle=true",
 			"Service":                  "service.beta.openshift.io/serving-cert-secret-name=" + certificate.SecretName,
 		},
@@ -70,6 +77,43 @@ func TestOverlays(t *testing.T) {
 		if out, err := cluster.KubectlInput(t.Context(), strings.Join(native, "\n---\n"), "apply", "--dry-run=server", "-f", "-"); err != nil {
 			t.Errorf("%s: %v\n%s", overlay, err, out)
 		}
+	}
+}
+
+// Proves: R21, R81 (the overlay for OpenShift AI registers the names of the platform, each by one parameter, and nothing else of the parameters is left).
+func TestOverlayRegistersTheNamesOfThePlatform(t *testing.T) {
+	t.Parallel()
+	overlay := filepath.Join(fixture.Root(), "config", "overlays", "openshift-ai")
+	params, err := os.ReadFile(filepath.Join(overlay, "params.env"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := cluster.KubectlRun(t.Context(), "kustomize", overlay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	registered := map[string]string{}
+	for document := range strings.SplitSeq(text, "\n---\n") {
+		var cm corev1.ConfigMap
+		if err := yaml.Unmarshal([]byte(document), &cm); err != nil || cm.Kind != "ConfigMap" {
+			continue
+		}
+		name, registers := cm.Labels[settings.LabelDistribution]
+		if !registers || cm.Namespace != operatorNamespace {
+			t.Errorf("ConfigMap %s/%s registers nothing", cm.Namespace, cm.Name)
+		}
+		if s, err := settings.Parse(nil, settings.ParseRegistration(&cm)); err != nil || len(s.Problems()) > 0 {
+			t.Errorf("%s: %v, %v", name, err, s.Problems())
+		}
+		registered[name] = cm.Data["image"]
+	}
+	want := map[string]string{}
+	for line := range strings.Lines(string(params)) {
+		name, image, _ := strings.Cut(strings.TrimSpace(line), "=")
+		want[name] = image
+	}
+	if diff := cmp.Diff(want, registered); diff != "" || len(want) != 2 || want["rh"] == "" || want["rh-dev"] == "" {
+		t.Errorf("registered (-parameters +built):\n%s", diff)
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
@@ -118,9 +119,9 @@ func TestResourceBecomesReady(t *testing.T) {
 		t.Errorf("ConfigMap %+v", cm)
 	}
 	if s := cr.Status; s.Phase != v1alpha2.PhaseReady || s.AvailableReplicas != 1 || s.Replicas != 1 || s.ObservedGeneration != cr.Generation ||
-		s.ServiceURL != "http://my-stack-service."+e.namespace+".svc:8321" || s.Version.LlamaStackServerVersion != "0.7.1" ||
-		s.ResolvedDistribution.ConfigSource != v1alpha2.ConfigSourceEmbedded || s.ResolvedDistribution.ServerLine != "0.7" ||
-		!strings.HasSuffix(s.ResolvedDistribution.Image, ":0.7.1") {
+		s.ServiceURL != "http://my-stack-service."+e.namespace+".svc:8321" || s.Version.LlamaStackServerVersion != serverRelease ||
+		s.ResolvedDistribution.ConfigSource != v1alpha2.ConfigSourceEmbedded || s.ResolvedDistribution.ServerLine != catalog.Newest() ||
+		!strings.HasSuffix(s.ResolvedDistribution.Image, ":"+serverRelease) {
 		t.Errorf("status %+v", s)
 	}
 	providers := cr.Status.DistributionConfig.Providers
@@ -385,7 +386,7 @@ func TestOverrideWithTLS(t *testing.T) {
 		t.Errorf("serviceURL %s", got)
 	}
 	fixture.Eventually(t, time.Minute, "the server tells its version", func() error {
-		if got := e.resource("s").Status.Version.LlamaStackServerVersion; got != "0.7.1" {
+		if got := e.resource("s").Status.Version.LlamaStackServerVersion; got != serverRelease {
 			return fmt.Errorf("version %q", got)
 		}
 		return nil
@@ -416,7 +417,7 @@ func TestDeletingRemovesEverything(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	op := e.ready()
-	ready := "llamastack_distributions{phase=Ready,release_line=0.7} 1"
+	ready := "llamastack_distributions{phase=Ready,release_line=" + catalog.Newest() + "} 1"
 	if got := op.counted(t, "llamastack_distributions"); !slices.Equal(got, []string{ready}) {
 		t.Errorf("the metrics count %q, want %q", got, ready)
 	}

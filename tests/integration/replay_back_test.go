@@ -64,6 +64,10 @@ func TestReplayGoesBackAndForth(t *testing.T) {
 	s.install()
 	binary := buildManager(t)
 	operator := s.startProgram(binary)
+	r.allAdopted()
+	r.editAll()
+	r.restoreAll()
+	r.allApplied()
 	r.upgraded(before)
 	first := map[string]any{}
 	for name := range before {
@@ -110,6 +114,12 @@ func TestReplayGoesBackAndForth(t *testing.T) {
 	before = r.states()
 	s.install()
 	s.startProgram(binary)
+	r.allAdopted()
+	if diff := cmp.Diff(before, r.states(), cmp.AllowUnexported(state{})); diff != "" {
+		t.Errorf("the second adoption has rolled something out (-before +after):\n%s", diff)
+	}
+	r.editAll()
+	r.allApplied()
 	if rolled := r.upgraded(before); rolled < 14 {
 		t.Errorf("%d Deployments have rolled: release 0.9 has changed the others not at all", rolled)
 	}

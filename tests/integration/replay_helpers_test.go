@@ -172,7 +172,7 @@ func (r *replayed) switchedOver(one *fixture.Recorded) {
 	})
 }
 
-// adopted waits until this operator has applied the Deployment, and nothing on the objects belongs to release 0.9 any more.
+// adopted waits until this operator has adopted the Deployment, and nothing on the objects belongs to release 0.9 any more.
 func (r *replayed) adopted(one *fixture.Recorded) {
 	r.t.Helper()
 	err := fixture.Poll(r.t.Context(), 2*time.Minute, func() error {
@@ -196,7 +196,7 @@ func (r *replayed) adopted(one *fixture.Recorded) {
 				return fmt.Errorf("%s %s is owned by %v", o.GetKind(), o.GetName(), owners)
 			}
 			if o.GetKind() == "Deployment" && o.GetAnnotations()[objects.AnnotationBuild] == "" {
-				return errors.New("its Deployment is not applied yet")
+				return errors.New("its Deployment is not adopted yet")
 			}
 		}
 		return nil
@@ -204,6 +204,70 @@ func (r *replayed) adopted(one *fixture.Recorded) {
 	if err != nil {
 		r.t.Errorf("%s is not adopted: %v", one.Name(), err)
 	}
+}
+
+// allAdopted waits until everything is adopted that is not left alone, and what is says why.
+func (r *replayed) allAdopted() {
+	r.t.Helper()
+	for _, one := range r.recorded {
+		if reason, alone := leftAlone[one.Name()]; !alone {
+			r.adopted(one)
+		} else if reason != "" {
+			r.explained(one, reason)
+		}
+	}
+}
+
+// editAll edits each custom resource, in a way that does not show in its pods.
+func (r *replayed) editAll() { r.setBudgets(map[string]any{"minAvailable": nil, "maxUnavailable": 1}) }
+
+// restoreAll takes back what editAll did.
+func (r *replayed) restoreAll() { r.setBudgets(nil) }
+
+// setBudgets gives each custom resource a PodDisruptionBudget; nil means the recorded one.
+func (r *replayed) setBudgets(budget map[string]any) {
+	r.t.Helper()
+	for _, one := range r.recorded {
+		value := any(budget)
+		if budget == nil {
+			value = nil
+			if recorded, ok := field(one.Resource, "spec.server.podDisruptionBudget").(map[string]any); ok {
+				value = recorded
+				r.patchBudget(one, nil)
+			}
+		}
+		r.patchBudget(one, value)
+	}
+}
+
+func (r *replayed) patchBudget(one *fixture.Recorded, budget any) {
+	r.t.Helper()
+	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"server": map[string]any{"podDisruptionBudget": budget}}})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.kubectl("patch", v1alpha1Kind, one.Name(), "-n", key(one).Namespace, "--type=merge", "-p", string(patch))
+}
+
+// allApplied waits until everything that is not left alone has a pod template of this operator's.
+func (r *replayed) allApplied() {
+	r.t.Helper()
+	for _, one := range r.recorded {
+		if _, alone := leftAlone[one.Name()]; !alone {
+			r.applied(one)
+		}
+	}
+}
+
+// applied waits until the Deployment has a pod template of this operator's.
+func (r *replayed) applied(one *fixture.Recorded) {
+	r.t.Helper()
+	fixture.Eventually(r.t, 2*time.Minute, one.Name()+" has the new pod template", func() error {
+		if d := r.deployment(one); !objects.HasNewPods(&d.Spec.Template) {
+			return fmt.Errorf("the Deployment is %+v", d.ObjectMeta)
+		}
+		return nil
+	})
 }
 
 // explained waits until a condition of the custom resource gives the reason for which its Deployment is left alone.
@@ -258,13 +322,7 @@ func (r *replayed) states() map[string]state {
 // the same. It returns the number of those that have rolled.
 func (r *replayed) upgraded(before map[string]state) (rolled int) {
 	r.t.Helper()
-	for _, one := range r.recorded {
-		if reason, alone := leftAlone[one.Name()]; !alone {
-			r.adopted(one)
-		} else if reason != "" {
-			r.explained(one, reason)
-		}
-	}
+	r.allAdopted()
 	for name, was := range before {
 		r.switchedOver(r.one(name))
 		want := was.revision

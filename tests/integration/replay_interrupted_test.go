@@ -16,7 +16,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -37,6 +39,12 @@ func (e *env) replay(names ...string) []*fixture.Recorded {
 	e.t.Helper()
 	recorded, beside, err := fixture.Recording()
 	if err != nil {
+		e.t.Fatal(err)
+	}
+	// The pods of release 0.9 do not meet the restricted Pod Security Standard.
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: e.namespace}}
+	privileged := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"privileged"}}}`))
+	if err := admin.Patch(e.t.Context(), ns, privileged); err != nil {
 		e.t.Fatal(err)
 	}
 	for _, o := range beside {
@@ -153,7 +161,7 @@ func (o *oneOperator) reconcile(ctx context.Context, name string) error {
 	return nil
 }
 
-// adopt reconciles until the adoption is complete, or an error ends it.
+// adopt reconciles until the adoption is complete, edits the custom resource, and reconciles until the pods are new ones, or an error ends it.
 func (o *oneOperator) adopt(name string) error {
 	o.t.Helper()
 	var failed error
@@ -168,7 +176,16 @@ func (o *oneOperator) adopt(name string) error {
 		if err := o.get(service, objects.ServiceName(name)); err != nil {
 			return err
 		}
-		if d := o.deployment(name); release09.Left(d) || release09.IsHeld(d) || objects.SelectsNewPods(service, name) {
+		switch d := o.deployment(name); {
+		case release09.Left(d):
+			return errors.New("it is not adopted yet")
+		case !objects.HasNewPods(&d.Spec.Template):
+			if revision := d.Annotations["deployment.kubernetes.io/revision"]; revision != "1" {
+				o.t.Errorf("the adoption has made revision %s", revision)
+			}
+			o.patchSpec(name, `{"workload":{"podDisruptionBudget":{"minAvailable":null,"maxUnavailable":1}}}`)
+			return errors.New("it was edited")
+		case release09.IsHeld(d), objects.SelectsNewPods(service, name):
 			return errors.New("its pods are not replaced yet")
 		}
 		return nil
@@ -176,8 +193,8 @@ func (o *oneOperator) adopt(name string) error {
 	return failed
 }
 
-// Proves: R78, R56, R48, L-25 (an operator that is killed between any two writes of an adoption leaves something that the next one finishes,
-// with one rollout, with nothing that belongs to release 0.9, and with nothing left to write).
+// Proves: R78, R89, R56, R48, L-25 (an operator that is killed between any two writes of an adoption, or of the first edit after it, leaves something
+// that the next one finishes, with no rollout before the edit and one after it, with nothing that belongs to release 0.9, and with nothing left to write).
 func TestAdoptionSurvivesBeingKilledAtEveryWrite(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"everything", "was-config", "odd-volume"} {

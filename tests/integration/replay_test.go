@@ -16,25 +16,49 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// Proves: R21, R48, R56, R69, R77, R78, L-04, L-25, L-28 (all that a real release 0.9 made for 22 custom resources is adopted, with
-// one rollout of each and without a Service that loses its last endpoint; the pods differ from those of release 0.9 in what was reviewed
-// and in nothing else; a second upgrade changes nothing; what is unset is gone).
+// Proves: R21, R48, R56, R69, R77, R78, R89, US-7.1, L-04, L-25, L-28 (all that a real release 0.9 made for 22 custom resources is adopted without a
+// rollout: each pod goes on; a second upgrade changes nothing; then an edit of each is one rollout, without a Service that loses its last endpoint;
+// the pods differ from those of release 0.9 in what was reviewed and in nothing else; what is unset is gone).
 func TestReplayOfRelease09IsAdopted(t *testing.T) {
 	t.Parallel()
 	s := newServing(t)
 	r := s.replay()
 	before, oldPods := r.states(), r.pods()
-
-	// While no new pod becomes ready, the old ones serve: but for Deployments that stop them first, because of their volume.
-	r.kubelet.Hold(func(pod *corev1.Pod) bool { return !oldPods[pod.Name] })
 	s.install()
 	binary := buildManager(t)
 	operator := s.startProgram(binary)
-	for _, one := range r.recorded {
-		if _, alone := leftAlone[one.Name()]; !alone {
-			r.adopted(one)
+	r.allAdopted()
+	unchanged := func() error {
+		if diff := cmp.Diff(before, r.states(), cmp.AllowUnexported(state{})); diff != "" {
+			return fmt.Errorf("Deployments (-before +after):\n%s", diff)
 		}
+		if diff := cmp.Diff(oldPods, r.pods()); diff != "" {
+			return fmt.Errorf("pods (-before +after):\n%s", diff)
+		}
+		return r.endpointsStay()
 	}
+	fixture.Consistently(t, 5*time.Second, "nothing is rolled out by the adoption", unchanged)
+
+	// Neither a restart nor another build writes anything.
+	for _, next := range []string{binary, otherBuild(t)} {
+		r.stop(operator)
+		versions := r.versions()
+		operator = s.startProgram(next)
+		fixture.Consistently(t, 8*time.Second, "objects after a restart", func() error {
+			if diff := cmp.Diff(versions, r.versions()); diff != "" {
+				return fmt.Errorf("written were (-before +after):\n%s", diff)
+			}
+			return nil
+		})
+	}
+	if err := unchanged(); err != nil {
+		t.Error(err)
+	}
+
+	// While no new pod becomes ready, the old ones serve: but for Deployments that stop them first, because of their volume.
+	r.kubelet.Hold(func(pod *corev1.Pod) bool { return !oldPods[pod.Name] })
+	r.editAll()
+	r.allApplied()
 	fixture.Consistently(t, 5*time.Second, "endpoints while the rollout is held", r.endpointsStay)
 	r.kubelet.Hold(func(*corev1.Pod) bool { return false })
 	if rolled, want := r.upgraded(before), len(before)-2; rolled != want { // but for those that are left alone
@@ -49,19 +73,6 @@ func TestReplayOfRelease09IsAdopted(t *testing.T) {
 		}
 	}
 	r.checkTemplates()
-
-	// Neither a restart nor another build writes anything.
-	for _, next := range []string{binary, otherBuild(t)} {
-		r.stop(operator)
-		versions := r.versions()
-		operator = s.startProgram(next)
-		fixture.Consistently(t, 8*time.Second, "objects after a restart", func() error {
-			if diff := cmp.Diff(versions, r.versions()); diff != "" {
-				return fmt.Errorf("written were (-before +after):\n%s", diff)
-			}
-			return nil
-		})
-	}
 
 	s.kubectl("patch", v1alpha1Kind, "everything", "-n", "own", "--type=json", "-p", `[
 		{"op":"remove","path":"/spec/server/containerSpec/env"},{"op":"remove","path":"/spec/server/containerSpec/resources"},

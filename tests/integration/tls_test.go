@@ -106,7 +106,7 @@ func TestTLSFromASecret(t *testing.T) {
 	e.putTLSSecret("llama-tls", data)
 	fixture.Eventually(t, time.Minute, "the server is believed without a CA", func() error {
 		cr := e.waitReady("s")
-		if v := cr.Status.Version.LlamaStackServerVersion; v != "0.7.1" || cr.Status.DistributionConfig == nil || len(cr.Status.DistributionConfig.Providers) == 0 {
+		if v := cr.Status.Version.LlamaStackServerVersion; v != serverRelease || cr.Status.DistributionConfig == nil || len(cr.Status.DistributionConfig.Providers) == 0 {
 			return fmt.Errorf("version %q, %+v", v, cr.Status.DistributionConfig)
 		}
 		return nil

@@ -5,6 +5,7 @@ package integration
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -22,6 +23,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
@@ -51,7 +54,13 @@ spec:
 // release09 puts what release 0.9 leaves for the resource "old" into the namespace, and returns the uids by kind.
 func (e *env) release09(image string) map[string]types.UID {
 	e.t.Helper()
-	e.mustApply(oldResource)
+	return e.release09Under("starter", image)
+}
+
+// release09Under is release09 with another name of the distribution.
+func (e *env) release09Under(name, image string) map[string]types.UID {
+	e.t.Helper()
+	e.mustApply(strings.ReplaceAll(oldResource, "name: starter", "name: "+name))
 	cr := e.resource("old")
 	text, err := os.ReadFile("testdata/release-0.9.yaml")
 	if err != nil {
@@ -74,8 +83,8 @@ func (e *env) replicaSets(resource string) int {
 	return len(list.Items)
 }
 
-// Proves: R21, R48, R22, L-25, L-28, L-04, L-06 (a cluster of release 0.9 goes on: the same objects, the same image, one rollout; what the
-// old operator set and nobody wants is gone).
+// Proves: R21, R48, R89, R22, L-25, L-28, L-04, L-06 (a cluster of release 0.9 goes on: the same objects, the same pods; the first edit is one rollout,
+// and what the old operator set and nobody wants is gone).
 func TestUpgradeFromRelease09(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -86,9 +95,31 @@ func TestUpgradeFromRelease09(t *testing.T) {
 		}
 		return nil
 	})
+	before := e.deployment("old")
 	op := e.startOperator(operatorOptions{})
 	e.waitReady("old")
+	e.quiet(op)
+	op.stop()
+	op = e.startOperator(operatorOptions{build: "9.9.9"}) // neither a restart nor a newer build rolls out
+	e.waitReady("old")
+	e.quiet(op)
+	if diff := cmp.Diff(before.Spec, e.deployment("old").Spec); diff != "" || e.replicaSets("old") != 1 {
+		t.Errorf("the adoption has rolled out (-before +after):\n%s", diff)
+	}
+	for name, o := range map[string]client.Object{"old-rb": &rbacv1.RoleBinding{}, "old-ca-bundle": &corev1.ConfigMap{}} {
+		if err := e.get(o, name); err != nil {
+			t.Errorf("the pods of release 0.9 need %s: %v", name, err)
+		}
+	}
 
+	e.patchSpec("old", `{"workload":{"podDisruptionBudget":{"maxUnavailable":1}}}`)
+	fixture.Eventually(t, time.Minute, "the edit brings the new pods", func() error {
+		if d := e.deployment("old"); !objects.HasNewPods(&d.Spec.Template) {
+			return fmt.Errorf("annotations %v", d.Annotations)
+		}
+		return nil
+	})
+	e.waitReady("old")
 	for _, o := range []client.Object{&appsv1.Deployment{}, &corev1.Service{}, &corev1.PersistentVolumeClaim{}, &corev1.ServiceAccount{}} {
 		kind := strings.TrimPrefix(fmt.Sprintf("%T", o), "*")
 		kind = kind[strings.Index(kind, ".")+1:]
@@ -112,9 +143,6 @@ func TestUpgradeFromRelease09(t *testing.T) {
 	server := pod.Containers[0]
 	if len(pod.Containers) != 1 || len(pod.InitContainers) != 0 || server.Name != "main" || *pod.TerminationGracePeriodSeconds != 45 {
 		t.Errorf("containers %+v, init containers %+v", pod.Containers, pod.InitContainers)
-	}
-	if server.Image != oldImage {
-		t.Errorf("image %s, release 0.9 ran %s", server.Image, oldImage)
 	}
 	var names []string
 	for _, v := range server.Env {
@@ -142,20 +170,78 @@ func TestUpgradeFromRelease09(t *testing.T) {
 		t.Errorf("%d ReplicaSets, want the old one and one more", n)
 	}
 
-	// Neither a restart nor a newer build rolls again; an edit brings the image of this operator.
-	op.stop()
-	op = e.startOperator(operatorOptions{build: "9.9.9"})
-	e.quiet(op)
-	if n := e.replicaSets("old"); n != 2 || e.deployment("old").Spec.Template.Spec.Containers[0].Image != oldImage {
-		t.Errorf("a newer build: %d ReplicaSets, image %s", n, e.deployment("old").Spec.Template.Spec.Containers[0].Image)
+	// The image of release 0.9 stays until the distribution changes: the operator's own could be of another release line.
+	if d := e.deployment("old"); server.Image != oldImage || d.Annotations[objects.AnnotationAdoptedImage] != oldImage {
+		t.Errorf("image %s, annotations %v", server.Image, d.Annotations)
 	}
-	e.patchSpec("old", `{"workload":{"overrides":{"env":null}}}`)
-	fixture.Eventually(t, 2*time.Minute, "the edit brings the image of this operator", func() error {
+	e.patchSpec("old", `{"distribution":{"name":"remote-vllm"}}`)
+	fixture.Eventually(t, 2*time.Minute, "another distribution brings its image", func() error {
 		d := e.deployment("old")
-		if image := d.Spec.Template.Spec.Containers[0].Image; image == oldImage || d.Annotations["llamastack.io/adopted-image"] != "" {
+		if image := d.Spec.Template.Spec.Containers[0].Image; image == oldImage || d.Annotations[objects.AnnotationAdoptedImage] != "" {
 			return fmt.Errorf("image %s, annotations %v", image, d.Annotations)
 		}
 		return nil
+	})
+}
+
+// Proves: R48, R89, R91, R19, R81 (under a name that nobody has registered, what release 0.9 runs goes on: an edit of the workload applies with the same
+// image, one that needs a generated configuration waits and changes nothing, and says how to go on; registering the name is enough).
+func TestUnknownNameOfRelease09GoesOn(t *testing.T) {
+	t.Parallel()
+	e := newEnvWithSettings(t)
+	const image = "registry.example/platform/core:v9.25"
+	e.release09Under("rh-dev", image)
+	op := e.startOperator(operatorOptions{})
+	e.waitReady("old")
+	if n := e.replicaSets("old"); n != 1 {
+		t.Errorf("%d ReplicaSets after the adoption", n)
+	}
+	runs := func(what string, ready func(*appsv1.Deployment) bool) {
+		t.Helper()
+		fixture.Eventually(t, time.Minute, what, func() error {
+			if d := e.deployment("old"); !ready(d) || d.Spec.Template.Spec.Containers[0].Image != image {
+				return fmt.Errorf("%+v", d.Spec.Template.Spec.Containers)
+			}
+			return nil
+		})
+	}
+	e.patchSpec("old", `{"workload":{"overrides":{"env":[{"name":"EDITED","value":"yes"}]}}}`)
+	runs("the edit applies, with the image that runs", func(d *appsv1.Deployment) bool {
+		return slices.ContainsFunc(d.Spec.Template.Spec.Containers[0].Env, func(v corev1.EnvVar) bool { return v.Name == "EDITED" })
+	})
+	message := e.waitFor("old", v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, "")
+	if !strings.Contains(message, "distribution rh-dev is not known to this operator: image "+image+" goes on") {
+		t.Errorf("message %q", message)
+	}
+	e.waitReady("old")
+	e.quiet(op)
+
+	before := e.deployment("old")
+	e.patchSpec("old", `{"providers":{"inference":{"provider":"vllm","endpoint":"http://vllm:8000"}},"workload":{"overrides":{"env":null}}}`)
+	message = e.waitFor("old", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.UnknownDistribution))
+	for _, way := range []string{"what runs stays", settings.Sample, "spec.distribution.version"} {
+		if !strings.Contains(message, way) {
+			t.Errorf("message %q does not say %q", message, way)
+		}
+	}
+	if diff := cmp.Diff(before.Spec, e.deployment("old").Spec); diff != "" {
+		t.Errorf("the Deployment was changed (-before +after):\n%s", diff)
+	}
+
+	base, err := os.ReadFile(filepath.Join(fixture.Root(), "distributions", "starter", "0.7.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	registration := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: e.operator, Name: "rh-dev", Labels: map[string]string{settings.LabelDistribution: "rh-dev"}},
+		Data:       map[string]string{"image": image, "serverVersion": "0.7.1", "config.yaml": string(base)},
+	}
+	if err := admin.Create(t.Context(), registration); err != nil {
+		t.Fatal(err)
+	}
+	e.waitFor("old", v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, v1alpha2.ReasonConfigGenerationSucceeded)
+	runs("the name is registered: the configuration is generated", func(d *appsv1.Deployment) bool {
+		return objects.MountedConfigMap(&d.Spec.Template.Spec) != ""
 	})
 }
 

@@ -178,7 +178,7 @@ func (s *serving) startProgram(binary string, args ...string) *process {
 }
 
 // Proves: R21, R22, R41, R42, R45, R48, R53, R65, US-7.1, MIG-SVM, L-04, L-22, L-28 (a resource that is stored as release 0.9 stores it, with
-// everything that v1alpha1 can say and all that this release made for it, goes on with one rollout; what only v1alpha1 can say works on).
+// everything that v1alpha1 can say and all that this release made for it, goes on without a rollout; the first change brings the new pods, and what only v1alpha1 can say works on).
 func TestUpgradeOfEverything(t *testing.T) {
 	t.Parallel()
 	s := newServing(t)
@@ -189,14 +189,14 @@ func TestUpgradeOfEverything(t *testing.T) {
 	binary := buildManager(t)
 	operator := u.startProgram(binary)
 	u.checkConsent()
-	d := u.rolledOut("2", "the upgrade rolls out")
-
-	u.checkTakenOver()
-	u.checkScalingAndNetwork()
-	u.checkPods(d)
-	if d.Spec.Template.Spec.Containers[0].Image != oldImage {
-		t.Errorf("image %s, release 0.9 ran %s", d.Spec.Template.Spec.Containers[0].Image, oldImage)
+	if message := u.condition(v1alpha2.ConditionDeploymentUpdated, "True", ""); !strings.Contains(message, "the new pod template takes effect with the next edit") {
+		t.Errorf("message %q", message)
 	}
+	old := u.rolledOut("1", "the upgrade rolls nothing out")
+	if image := old.Spec.Template.Spec.Containers[0].Image; image != oldImage {
+		t.Errorf("image %s, release 0.9 ran %s", image, oldImage)
+	}
+	u.checkScalingAndNetwork()
 	after := u.full("v1alpha1")
 	if diff := cmp.Diff(field(u.resource, "spec"), field(after, "spec")); diff != "" || after.GetUID() != u.resource.GetUID() {
 		t.Errorf("the resource has changed (-before +after):\n%s", diff)
@@ -208,10 +208,12 @@ func TestUpgradeOfEverything(t *testing.T) {
 
 	// What is in the other namespace is watched there.
 	s.kubectl("patch", "configmap", "mine", "-n", "shared", "--type=merge", "-p", `{"data":{"config.yaml":"version: 2\nimage_name: edited\n"}}`)
-	u.checkPods(u.rolledOut("3", "an edit of the configuration in the other namespace rolls out"))
+	d := u.rolledOut("2", "an edit of the configuration in the other namespace rolls out")
+	u.checkPods(d)
+	u.checkTakenOver()
 	s.kubectl("patch", "configmap", "trusted-ca", "-n", "shared", "--type=merge", "-p",
 		fmt.Sprintf(`{"data":{"b.crt":%q,"not-named.crt":"nothing"}}`, caElsewhere(t)["ca.crt"]))
-	d = u.rolledOut("4", "a new CA certificate in the other namespace rolls out")
+	d = u.rolledOut("3", "a new CA certificate in the other namespace rolls out")
 	u.checkPods(d)
 	s.kubectl("patch", "configmap", "trusted-ca", "-n", "shared", "--type=merge", "-p", `{"data":{"b.crt":null}}`)
 	if message := u.condition(v1alpha2.ConditionConfigGenerated, "False", string(problem.ConfigMapNotFound)); !strings.Contains(message,
@@ -219,7 +221,7 @@ func TestUpgradeOfEverything(t *testing.T) {
 		t.Errorf("message %q", message)
 	}
 	s.kubectl("patch", v1alpha1Kind, "full", "-n", "ai", "--type=merge", "-p", `{"spec":{"server":{"tlsConfig":{"caBundle":{"configMapKeys":["a.crt"]}}}}}`)
-	d = u.rolledOut("5", "the key is not named any more")
+	d = u.rolledOut("4", "the key is not named any more")
 	if got := u.mounted(d, "ca-bundle", "ca-bundle.crt"); got != u.shared("trusted-ca")["a.crt"] {
 		t.Errorf("the CA certificates are\n%s", got)
 	}

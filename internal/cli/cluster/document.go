@@ -55,9 +55,14 @@ func (c *Connection) Document(
 	return live, configMaps, nil
 }
 
-// AsDocument returns an object of the cluster as if it was read from a file: without its status, and without what only the API server sets.
+// AsDocument returns an object of the cluster as if it was read from a file: without what only the API server sets, and of its status only the release
+// line of the server, which decides what the operator makes of an edit.
 func AsDocument(object map[string]any) *manifest.Document {
+	line, _, _ := unstructured.NestedString(object, pathServerLine...)
 	delete(object, "status")
+	if line != "" {
+		_ = unstructured.SetNestedField(object, line, pathServerLine...) // there is no status that it could contradict
+	}
 	metadata, _ := object["metadata"].(map[string]any)
 	for _, field := range []string{
 		"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "deletionTimestamp", "deletionGracePeriodSeconds",
@@ -65,6 +70,17 @@ func AsDocument(object map[string]any) *manifest.Document {
 		delete(metadata, field)
 	}
 	return &manifest.Document{File: "cluster", Line: 1, Object: object}
+}
+
+var pathServerLine = []string{"status", "resolvedDistribution", "serverLine"}
+
+// ServerLine returns the release line of the server that runs, as AsDocument keeps it; empty without a document.
+func ServerLine(live *manifest.Document) string {
+	if live == nil {
+		return ""
+	}
+	line, _, _ := unstructured.NestedString(live.Object, pathServerLine...)
+	return line
 }
 
 // namedConfigMaps adds the names of the ConfigMaps whose content decides what is made of a custom resource, in either version.

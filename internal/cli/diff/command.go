@@ -153,6 +153,7 @@ func compareOne(
 	if err != nil {
 		return nil, nil, err
 	}
+	made.Replacement.Running = cluster.ServerLine(live)
 	made.Fill(append(configMaps, all...)) // what the files say replaces what the cluster has
 	after := made.DryRun(ctx, d)
 	if after.Failed() {

@@ -73,6 +73,17 @@ func TestDiff(t *testing.T) {
 	}
 }
 
+// Proves: R91 (what runs keeps its release line, and so does what an edit is compared with; the version moves it).
+func TestDiffKeepsTheReleaseLineThatRuns(t *testing.T) {
+	live := stack + "status: {resolvedDistribution: {serverLine: '0.7'}}\n"
+	if out, errs, code := run(t, live, stack); code != 0 {
+		t.Errorf("exit code %d:\n%s%s", code, out, errs)
+	}
+	if out, errs, code := run(t, live, edited("name: starter", "name: starter, version: '1.4'")); code != 1 || !strings.Contains(out, "distribution-starter:0.7.1 → docker.io/ogxai/distribution-starter:1.4.1") {
+		t.Errorf("exit code %d:\n%s%s", code, out, errs)
+	}
+}
+
 // Proves: NFR-004 (what is wrong with a file has an exit code of its own, and nothing is compared).
 func TestDiffOfAWrongFileIsAnError(t *testing.T) {
 	for want, file := range map[string]string{

@@ -47,7 +47,7 @@ func newCluster(t testing.TB) *offline.Cluster {
 // "yaml config.yaml" has a part of what is generated.
 func TestConfigurationPages(t *testing.T) {
 	for page, want := range map[string]int{
-		"configuration.md": 6, "configuration-providers.md": 6, "configuration-resources.md": 6, "configuration-storage.md": 2,
+		"configuration.md": 7, "configuration-providers.md": 6, "configuration-resources.md": 6, "configuration-storage.md": 2,
 	} {
 		t.Run(page, func(t *testing.T) {
 			if got := executePage(t, "../../../docs/"+page); got != want {

@@ -136,6 +136,10 @@ func (c *Cluster) check(ctx context.Context, r *Resource, own *admission.Schema)
 		}
 		return
 	}
+	// The API server drops the status of a new object; of a resource of a cluster, it says which release line runs.
+	if line, _, _ := unstructured.NestedString(r.Document.Object, "status", "resolvedDistribution", "serverLine"); line != "" {
+		cr.Status.ResolvedDistribution = &v1alpha2.ResolvedDistributionStatus{ServerLine: line}
+	}
 	c.build(ctx, r, cr)
 	// The policy matches requests in v1alpha2 only: nothing is stricter on an older manifest than it was.
 	if c.Policy == nil || r.Failed() || r.Document.APIVersion() != v1alpha2.GroupVersion.String() {
@@ -150,7 +154,7 @@ func (c *Cluster) check(ctx context.Context, r *Resource, own *admission.Schema)
 // build reports what the operator would make of the resource.
 func (c *Cluster) build(ctx context.Context, r *Resource, cr *v1alpha2.LlamaStackDistribution) {
 	in, unresolved := c.inputs(cr)
-	if unresolved != nil {
+	if unresolved != nil && !r.Problems.Covers(unresolved.Path) {
 		r.addBuilt(*unresolved)
 	}
 	made, problems := desired.Build(ctx, in)

@@ -3,6 +3,8 @@
 package offline
 
 import (
+	"cmp"
+
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
@@ -26,22 +28,24 @@ type Replacement struct {
 	Labels *oci.Labels
 	// Package is the server's Python package in the image; nil where it is not known.
 	Package *oci.Package
+	// Running is the release line of the server that runs, where the resource has no status that says it; empty for none.
+	Running string
 }
 
 // labelsCount reports whether the operator would ask a registry for the labels of the image, which is the only case in which they count.
 func (s Replacement) labelsCount(known *settings.Settings, cr *v1alpha2.LlamaStackDistribution) bool {
-	d, f := known.ResolveWithHints(&cr.Spec.Distribution, hintsOf(cr))
+	d, f := known.ResolveWithHints(&cr.Spec.Distribution, s.hints(cr))
 	return known.Registries.Reads() && (f != nil || d.LabelsCount())
 }
 
-// hintsOf are the hints of a resource: its status, where it is of a cluster, has the release line that runs.
-func hintsOf(cr *v1alpha2.LlamaStackDistribution) settings.Hints {
-	return desired.Hints(desired.NewInputs(cr), desired.ReportedLine(cr))
+// hints are those of a resource: its status, where it is of a cluster, has the release line that runs.
+func (s Replacement) hints(cr *v1alpha2.LlamaStackDistribution) settings.Hints {
+	return desired.Hints(desired.NewInputs(cr), cmp.Or(desired.ReportedLine(cr), s.Running))
 }
 
 // resolve is what the distribution of a resource resolves to with the replacement.
 func (s Replacement) resolve(known *settings.Settings, cr *v1alpha2.LlamaStackDistribution) (*settings.Distribution, *problem.Problem) {
-	spec, hints := &cr.Spec.Distribution, hintsOf(cr)
+	spec, hints := &cr.Spec.Distribution, s.hints(cr)
 	if s.Labels != nil && s.labelsCount(known, cr) {
 		hints.Labels = s.Labels
 	}

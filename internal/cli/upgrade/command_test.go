@@ -22,6 +22,7 @@ func TestUpgradeCheckOfANamePrintsACommandForThatCluster(t *testing.T) {
 	if err := yaml.Unmarshal([]byte("distribution: {name: starter}\nproviders: {inference: {provider: vllm, endpoint: 'http://vllm:8000'}}"), &cr.Spec); err != nil {
 		t.Fatal(err)
 	}
+	cr.Status.ResolvedDistribution = &v1alpha2.ResolvedDistributionStatus{ServerLine: "1.2"}
 	var out bytes.Buffer
 	streams := command.Streams{Out: &out, Err: &out}
 	cmd := New(streams, func(*cluster.Flags) (*cluster.Connection, error) {
@@ -31,7 +32,7 @@ func TestUpgradeCheckOfANamePrintsACommandForThatCluster(t *testing.T) {
 	cmd.SetArgs([]string{"my-stack", "--to", "1.4", "-n", "ai", "--context", "prod", "--token", "secret-token"})
 	code := command.Finish(cmd.ExecuteContext(t.Context()), streams, "")
 	const want = "\n  kubectl get llsd my-stack --context=prod --namespace=ai -o yaml | kubectl llamastack render -f - -o config --server-version 1.4\n"
-	if code != command.OK || !strings.Contains(out.String(), want) || strings.Contains(out.String(), "secret-token") {
+	if code != command.OK || !strings.HasPrefix(out.String(), "my-stack 1.2 → 1.4: ") || !strings.Contains(out.String(), want) || strings.Contains(out.String(), "secret-token") {
 		t.Errorf("exit code %d, want %s in:\n%s", code, want, out.String())
 	}
 }

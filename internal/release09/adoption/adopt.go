@@ -5,6 +5,7 @@ package adoption
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -32,6 +33,8 @@ type legacyObject struct {
 	selector []string
 	// keep reports whether it stays although it is not desired: it holds data.
 	keep bool
+	// forPods reports whether pods of release 0.9 need it although it is not desired.
+	forPods bool
 }
 
 // legacyObjects are the objects that release 0.9 makes, obsolete ones included. Its ConfigMap with CA certificates is not among them: its
@@ -43,15 +46,16 @@ func legacyObjects() []legacyObject {
 	}
 	labels := []string{"spec", "selector", "matchLabels"}
 	return []legacyObject{
-		{kind("", "v1", "ServiceAccount"), objects.ServiceAccountName, nil, false},
-		{kind("", "v1", "PersistentVolumeClaim"), objects.PVCName, nil, true},
-		{kind("", "v1", "Service"), objects.ServiceName, []string{"spec", "selector"}, false},
-		{kind("autoscaling", "v2", "HorizontalPodAutoscaler"), objects.AutoscalerName, nil, false},
-		{kind("policy", "v1", "PodDisruptionBudget"), objects.BudgetName, labels, false},
-		{kind("networking.k8s.io", "v1", "NetworkPolicy"), objects.NetworkPolicyName, []string{"spec", "podSelector", "matchLabels"}, false},
-		{kind("networking.k8s.io", "v1", "Ingress"), objects.IngressName, nil, false},
-		{kind("rbac.authorization.k8s.io", "v1", "RoleBinding"), release09.RoleBindingName, nil, false},
-		{kind("apps", "v1", "Deployment"), objects.DeploymentName, labels, false},
+		{kind: kind("", "v1", "ServiceAccount"), name: objects.ServiceAccountName},
+		{kind: kind("", "v1", "PersistentVolumeClaim"), name: objects.PVCName, keep: true},
+		{kind: kind("", "v1", "Service"), name: objects.ServiceName, selector: []string{"spec", "selector"}},
+		{kind: kind("autoscaling", "v2", "HorizontalPodAutoscaler"), name: objects.AutoscalerName},
+		{kind: kind("policy", "v1", "PodDisruptionBudget"), name: objects.BudgetName, selector: labels},
+		{kind: kind("networking.k8s.io", "v1", "NetworkPolicy"), name: objects.NetworkPolicyName, selector: []string{"spec", "podSelector", "matchLabels"}},
+		{kind: kind("networking.k8s.io", "v1", "Ingress"), name: objects.IngressName},
+		// On OpenShift it lets the pods have the user and group that release 0.9 gives them.
+		{kind: kind("rbac.authorization.k8s.io", "v1", "RoleBinding"), name: release09.RoleBindingName, forPods: true},
+		{kind: kind("apps", "v1", "Deployment"), name: objects.DeploymentName, selector: labels},
 	}
 }
 
@@ -60,12 +64,29 @@ func legacyObjects() []legacyObject {
 // resource: fields that release 0.9 owns become the operator's own, so that server-side apply can take
 // away what is not desired any more; an object that lost its owner gets it back; what is not desired at all is removed. All objects
 // are looked at before the first write: where one that is desired is someone else's, none is adopted. It can be repeated, and goes on
-// where it was interrupted.
+// where it was interrupted. A Deployment whose pod template stays (see release09.KeepsTemplate) gets the metadata of the desired one; what only its
+// pods need is removed when another template is about to be applied.
 func (a *Adopter) Adopt(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment, wanted []objects.Object) *problem.Problem {
-	if live == nil && !release09.Reported(&owner.Status) || live != nil && !release09.Left(live) && !a.writtenAgain(ctx, owner) {
+	if live == nil && !release09.Reported(&owner.Status) ||
+		live != nil && !release09.Left(live) && !releases(live, wanted) && !a.writtenAgain(ctx, owner) {
 		return nil
 	}
 	return a.AdoptInTheWay(ctx, owner, live, wanted)
+}
+
+// releases reports whether the pod template of release 0.9, which adoption kept, is about to be replaced.
+func releases(live *appsv1.Deployment, wanted []objects.Object) bool {
+	return live.Annotations[objects.AnnotationBuild] == release09.Build && keptTemplate(wanted) == nil
+}
+
+// keptTemplate is the desired Deployment if its pods stay those of release 0.9; nil otherwise.
+func keptTemplate(wanted []objects.Object) *appsv1.Deployment {
+	for _, o := range wanted {
+		if d, ok := o.(*appsv1.Deployment); ok && d.Annotations[objects.AnnotationBuild] == release09.Build {
+			return d
+		}
+	}
+	return nil
 }
 
 // AdoptInTheWay is Adopt where something exists that the operator did not make.
@@ -137,6 +158,8 @@ type adoption struct {
 	*metav1.PartialObjectMetadata
 	// own makes the custom resource its controller, take takes its fields, and remove removes it.
 	own, take, remove bool
+	// metadata are the labels and annotations that it gets; nil where applying it brings them.
+	metadata *metav1.ObjectMeta
 }
 
 func (d *adoption) what() string { return d.Kind + " " + d.Name }
@@ -161,6 +184,12 @@ func (a *Adopter) plan(
 			return w.GetObjectKind().GroupVersionKind().Kind == old.kind.Kind && w.GetName() == key.Name
 		})
 		d := adoption{PartialObjectMetadata: o, take: isWanted, remove: !isWanted && !old.keep}
+		if kept := keptTemplate(wanted); kept != nil {
+			d.remove = d.remove && !old.forPods
+			if old.kind.Kind == "Deployment" {
+				d.metadata = &kept.ObjectMeta
+			}
+		}
 		if !metav1.IsControlledBy(o, owner) {
 			if d.own, err = a.isOrphan(ctx, owner, live, &old, o); err != nil {
 				return nil, apply.Failed(what, "could not be read", err)
@@ -214,7 +243,7 @@ func (a *Adopter) adopt(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 	if !d.take {
 		return nil
 	}
-	return takeFields(ctx, a.Client, owner.Name, d.PartialObjectMetadata)
+	return takeFields(ctx, a.Client, owner.Name, d)
 }
 
 // own makes the custom resource the controller of an object that has none.
@@ -229,8 +258,9 @@ func own(ctx context.Context, writer client.Writer, owner *v1alpha2.LlamaStackDi
 // had created the object.
 const ownerManager = objects.ManagedBy + "-owner"
 
-// takeFields rewrites the field managers of an object. The version goes along, so that what was written in between is not lost.
-func takeFields(ctx context.Context, writer client.Writer, resource string, o *metav1.PartialObjectMetadata) error {
+// takeFields rewrites the field managers of an object, and its metadata. The version goes along, so that what was written in between is not lost.
+func takeFields(ctx context.Context, writer client.Writer, resource string, d *adoption) error {
+	o := d.PartialObjectMetadata
 	entries := o.ManagedFields
 	if o.Kind == "PersistentVolumeClaim" {
 		// The class of a PVC cannot be changed, so that applying must not take it away: its fields are nobody's instead.
@@ -238,7 +268,7 @@ func takeFields(ctx context.Context, writer client.Writer, resource string, o *m
 	}
 	entries, changed, err := takenOver(entries, resource)
 	changed = changed || len(entries) < len(o.ManagedFields)
-	if err != nil || !changed {
+	if err != nil || !changed && d.hasMetadata() {
 		return err
 	}
 	if len(entries) == 0 {
@@ -248,7 +278,11 @@ func takeFields(ctx context.Context, writer client.Writer, resource string, o *m
 		{"op": "replace", "path": "/metadata/managedFields", "value": entries},
 		{"op": "replace", "path": "/metadata/resourceVersion", "value": o.ResourceVersion},
 	}
-	if _, made := o.Annotations[objects.AnnotationBuild]; made {
+	if _, made := o.Annotations[objects.AnnotationBuild]; d.metadata != nil {
+		operations = append(operations,
+			map[string]any{"op": "add", "path": "/metadata/labels", "value": merged(o.Labels, d.metadata.Labels)},
+			map[string]any{"op": "add", "path": "/metadata/annotations", "value": merged(o.Annotations, d.metadata.Annotations)})
+	} else if made {
 		// What release 0.9 wrote into a Deployment of this operator's makes it another one: it is adopted as if for the first time.
 		operations = append(operations, map[string]any{"op": "remove", "path": "/metadata/annotations/" + strings.ReplaceAll(objects.AnnotationBuild, "/", "~1")})
 	}
@@ -257,6 +291,20 @@ func takeFields(ctx context.Context, writer client.Writer, resource string, o *m
 		return err
 	}
 	return writer.Patch(ctx, o, client.RawPatch(types.JSONPatchType, patch), client.FieldOwner(apply.FieldManager))
+}
+
+// hasMetadata reports whether the object has the labels and annotations that it is to get.
+func (d *adoption) hasMetadata() bool {
+	return d.metadata == nil || maps.Equal(d.Labels, merged(d.Labels, d.metadata.Labels)) &&
+		maps.Equal(d.Annotations, merged(d.Annotations, d.metadata.Annotations))
+}
+
+// merged returns both maps as one; the desired values win.
+func merged(live, desired map[string]string) map[string]string {
+	all := map[string]string{}
+	maps.Copy(all, live)
+	maps.Copy(all, desired)
+	return all
 }
 
 // takenOver returns the entries with those of release 0.9 made the operator's: it applied under its own name or that of the

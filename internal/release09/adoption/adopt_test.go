@@ -61,6 +61,7 @@ func TestAdopt(t *testing.T) {
 		}
 	}
 	made := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{objects.AnnotationBuild: "1.0.0"}}}
+	adopted := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{objects.AnnotationBuild: release09.Build}}}
 	reported := func(condition string) v1alpha2.LlamaStackDistributionStatus {
 		return v1alpha2.LlamaStackDistributionStatus{Phase: "Ready", Conditions: []metav1.Condition{{Type: condition}}}
 	}
@@ -73,6 +74,7 @@ func TestAdopt(t *testing.T) {
 		"gone":                   {nil, reported("DeploymentReady"), "[RoleBinding/my-stack-rb]"},
 		"new":                    {nil, v1alpha2.LlamaStackDistributionStatus{}, "[]"},
 		"gone later":             {nil, reported(v1alpha2.ConditionReady), "[]"},
+		"adopted, and edited":    {adopted, v1alpha2.LlamaStackDistributionStatus{}, "[RoleBinding/my-stack-rb]"},
 		"the operator's own":     {made, v1alpha2.LlamaStackDistributionStatus{}, "[]"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -153,6 +155,46 @@ func TestAdoptIsAllOrNothing(t *testing.T) {
 				t.Errorf("written are %v: as long as the Deployment is not adopted it tells that the rest may not be", cluster.Patched)
 			}
 		})
+	}
+}
+
+// Proves: R89 (a Deployment whose pods stay gets its owner, labels and annotations and nothing else; what they need stays with them).
+func TestAdoptKeepsThePodTemplate(t *testing.T) {
+	live := orphan(func(d *appsv1.Deployment) {
+		d.Labels["team"], d.Annotations = "a", map[string]string{"note": "mine"}
+		d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "llama-stack", Image: "old:1"}}
+	})
+	binding := fakecluster.Owned(&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "my-stack-rb"}}, "u1")
+	cluster := fakecluster.New(t, live, binding)
+	wanted := fakecluster.Desired("a: b\n")
+	wanted[2].(*appsv1.Deployment).Annotations = map[string]string{objects.AnnotationBuild: release09.Build, objects.AnnotationInputHash: "x"}
+	wanted[2].(*appsv1.Deployment).Labels = map[string]string{objects.LabelInstance: "my-stack"}
+	for range 2 { // again changes nothing
+		if f := adopter(cluster).Adopt(t.Context(), fakecluster.Owner(), live, wanted); f != nil {
+			t.Fatal(f)
+		}
+		d := &appsv1.Deployment{}
+		if err := cluster.Get(t.Context(), client.ObjectKeyFromObject(live), d); err != nil {
+			t.Fatal(err)
+		}
+		if release09.Left(d) || !release09.KeepsTemplate(d) || !metav1.IsControlledBy(d, fakecluster.Owner()) {
+			t.Errorf("it is not adopted: %+v", d.ObjectMeta)
+		}
+		annotations := map[string]string{"note": "mine", objects.AnnotationBuild: release09.Build, objects.AnnotationInputHash: "x"}
+		labels := map[string]string{"team": "a", objects.LabelManagedBy: objects.ManagedBy, objects.LabelInstance: "my-stack"}
+		if diff := cmp.Diff(annotations, d.Annotations) + cmp.Diff(labels, d.Labels); diff != "" {
+			t.Errorf("metadata (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff(live.Spec, d.Spec); diff != "" {
+			t.Errorf("the spec was changed (-before +after):\n%s", diff)
+		}
+		if err := cluster.Get(t.Context(), client.ObjectKeyFromObject(binding), binding); err != nil {
+			t.Errorf("the pods need the RoleBinding: %v", err)
+		}
+		live = d
+	}
+	if len(cluster.Patched) > 2 {
+		t.Errorf("patched are %v", cluster.Patched)
 	}
 }
 

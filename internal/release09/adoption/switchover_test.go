@@ -23,10 +23,18 @@ func TestSwitchoverFollowsFromTheCluster(t *testing.T) {
 	old := func() *appsv1.Deployment {
 		return orphan(func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(2)) })
 	}
+	newLabel := map[string]string{objects.LabelManagedBy: objects.ManagedBy}
+	adopted := func() *appsv1.Deployment {
+		d := old()
+		d.Annotations = map[string]string{objects.AnnotationBuild: release09.Build}
+		d.ManagedFields = nil
+		return d
+	}
 	held := func() *appsv1.Deployment {
 		d := old()
 		d.Annotations = map[string]string{objects.AnnotationBuild: "1.0.0"}
 		d.ManagedFields = nil
+		d.Spec.Template.Labels = newLabel
 		release09.HoldRollout(d)
 		return d
 	}
@@ -36,7 +44,6 @@ func TestSwitchoverFollowsFromTheCluster(t *testing.T) {
 		return d
 	}
 	with := func(d *appsv1.Deployment, change func(*appsv1.Deployment)) *appsv1.Deployment { change(d); return d }
-	newLabel := map[string]string{objects.LabelManagedBy: objects.ManagedBy}
 	for name, c := range map[string]struct {
 		live                      *appsv1.Deployment
 		oldPods, newPods          int32
@@ -45,6 +52,7 @@ func TestSwitchoverFollowsFromTheCluster(t *testing.T) {
 	}{
 		"a new custom resource":     {live: nil, lazy: true},
 		"release 0.9's":             {live: old(), oldPods: 2, held: true},
+		"adopted, and edited":       {live: adopted(), oldPods: 2, held: true},
 		"release 0.9's, no pods":    {live: with(old(), func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(0)) }), lazy: true},
 		"release 0.9's, pods drain": {live: with(old(), func(d *appsv1.Deployment) { d.Spec.Template.Labels = newLabel }), oldPods: 2, lazy: true},
 		"this operator's":           {live: released(), newPods: 2, lazy: true},

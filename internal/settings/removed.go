@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package settings
+
+import (
+	"strings"
+
+	"github.com/llamastack/llama-stack-k8s-operator/distributions"
+)
+
+// WaysFromRemoved is what to do about an image of a removed organization.
+const WaysFromRemoved = "set spec.distribution.version, which names an image that exists; or name another image in spec.distribution.image; or name a " +
+	"mirror that has this one under mirrors in the key " + KeyRegistries + " of the ConfigMap " + ConfigMapName
+
+// RemovedFrom returns the organization of the image if it was removed from its registry, so that the image can be pulled from nowhere; otherwise empty.
+func RemovedFrom(image string) string {
+	of := repository(image)
+	for _, organization := range distributions.Removed() {
+		if within, _ := strings.CutSuffix(repository(organization+"/any"), "any"); strings.HasPrefix(of, within) {
+			return organization
+		}
+	}
+	return ""
+}
