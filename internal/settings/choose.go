@@ -44,17 +44,21 @@ func choose(d *distributions.Distribution, a asked) (choice, *problem.Problem) {
 	if a.version != "" {
 		return chooseVersion(d, a.version)
 	}
-	newest := d.Newest()
+	chosen, f := chooseNewest(d, a.needs)
 	version, ok := releaseOf(d, a.running)
-	if line, _ := catalog.ForVersion(version); ok && EmbeddedBase(d.Base, line) != nil {
-		c := choice{version: version, source: "release line of the server that runs"}
-		if catalog.Compare(line.Name, newest.Line) < 0 {
-			c.note = fmt.Sprintf("the server keeps its release line %s; %s is there: look at `kubectl llamastack upgrade-check`, then set %s",
-				line.Name, newest.Line, pathVersion)
-		}
-		return c, nil
+	line, _ := catalog.ForVersion(version)
+	if !ok || EmbeddedBase(d.Base, line) == nil {
+		return chosen, f
 	}
-	return chooseNewest(d, a.needs)
+	if of, _ := catalog.ForVersion(chosen.version); f == nil && of == line {
+		return chosen, nil
+	}
+	c := choice{version: version, source: "release line of the server that runs"}
+	if newest := d.Newest().Line; catalog.Compare(line.Name, newest) < 0 {
+		const newer = "the server keeps its release line %s; %s is there: look at `kubectl llamastack upgrade-check`, then set %s"
+		c.note = fmt.Sprintf(newer, line.Name, newest, pathVersion)
+	}
+	return c, nil
 }
 
 // chooseVersion returns the release that a version means: itself, or for a release line the one that the distribution has of it.

@@ -92,7 +92,17 @@ func TestReleaseOfABuiltInName(t *testing.T) {
 		},
 		"a server of the newest release line runs": {
 			"starter", "", "<line>", "{}",
-			"docker.io/ogxai/distribution-starter:<release>", "<line>", running, "",
+			"docker.io/ogxai/distribution-starter:<release>", "<line>", list, "",
+		},
+		"a server of the release line that the spec asks for runs": {
+			"starter", "", "0.7", withSafety,
+			"docker.io/ogxai/distribution-starter:0.7.1", "0.7", list,
+			"release line 0.7 is used and not <line>, because of spec.providers.safety (in release lines 0.3 to 0.8)",
+		},
+		"a server runs that lacks what the spec asks for": {
+			"starter", "", "1.4", withMeters,
+			"docker.io/ogxai/distribution-starter:1.4.1", "1.4", running,
+			"the server keeps its release line 1.4; <line> is there: look at `kubectl llamastack upgrade-check`, then set spec.distribution.version",
 		},
 		"a server of another distribution runs": {
 			"meta-reference-gpu", "", "<line>", "{}",

@@ -126,7 +126,7 @@ func (s *Settings) ResolveWithHints(spec *v1alpha2.DistributionSpec, hints Hints
 			return nil, f
 		}
 	}
-	conflict := e.conflict(version, name != "")
+	conflict := e.conflict(name, version)
 	if conflict != nil && conflict.Severity == problem.Error && hints.Version == "" {
 		return nil, conflict
 	}
@@ -198,9 +198,9 @@ func (e *entry) chooseRelease(version string, hints *Hints) *problem.Problem {
 	return f
 }
 
-// conflict is the problem of a version that is not that of the image, as far as settings and tag have it: a warning where the user names the image, who
-// may know better.
-func (e *entry) conflict(version string, named bool) *problem.Problem {
+// conflict returns the problem of a version that differs from what settings and tag say of the image; nil if they agree. It is a warning for an image that
+// the spec names without a name of a distribution: the user may know better.
+func (e *entry) conflict(name, version string) *problem.Problem {
 	known, of := e.serverVersion, e.lineSource
 	if known == "" {
 		known, of = ImageTag(e.image), "tag of image "+e.image
@@ -215,7 +215,7 @@ func (e *entry) conflict(version string, named bool) *problem.Problem {
 		Detail: fmt.Sprintf("the image contains release %s (%s)", known, of),
 		Fix:    "remove it, or choose another distribution: it does not change the image that the operator's settings give this name",
 	}
-	if !named {
+	if name == "" {
 		p.Severity, p.Type, p.Value = problem.Warning, "", nil
 		p.Detail = fmt.Sprintf("says %s, and the image seems to contain release %s (%s)", version, known, of)
 		p.Fix = "correct one of them if the image has the release of its tag"
@@ -300,7 +300,7 @@ func (d *Distribution) setSchemaVersion(label string) {
 	if label == "" || label == own {
 		return
 	}
-	detail := ""
+	var detail string
 	number, err := strconv.ParseInt(label, 10, 32)
 	switch {
 	case err != nil || number < 1:

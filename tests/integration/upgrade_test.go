@@ -267,12 +267,12 @@ func TestSetThenUnsetIsNeverSet(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	e.startOperator(operatorOptions{})
-	e.mustApply(manifest("never", "distribution: {name: starter}"))
-	e.mustApply(manifest("was", "distribution: {name: starter}\nworkload: {replicas: 3}"))
+	e.mustApply(manifest("never", "distribution: {name: starter, version: \"1.1\"}"))
+	e.mustApply(manifest("was", "distribution: {name: starter, version: \"1.1\"}\nworkload: {replicas: 3}"))
 	e.waitReady("never")
 	e.waitReady("was")
 	const full = `
-distribution: {name: starter}
+distribution: {name: starter, version: "1.1"}
 networking: {port: 9000, expose: {hostname: a.example}, allowedFrom: {namespaces: [a]}}
 workload:
   resources: {requests: {cpu: "2"}}
@@ -301,7 +301,7 @@ workload:
 		}
 	}
 	for _, name := range []string{"was", "born"} {
-		e.mustApply(manifest(name, "distribution: {name: starter}"))
+		e.mustApply(manifest(name, "distribution: {name: starter, version: \"1.1\"}"))
 		e.waitReady(name)
 	}
 	fixture.Eventually(t, time.Minute, "what was set is gone", func() error {

@@ -9,6 +9,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
 
 // surroundings are what fields need beside them, by the beginning of their paths; the longest counts.
@@ -25,6 +26,8 @@ var surroundings = map[string]func(*v1alpha2.LlamaStackDistributionSpec){
 		s.Workload = &v1alpha2.WorkloadSpec{Overrides: &v1alpha2.WorkloadOverrides{Env: []corev1.EnvVar{{Name: "OPENAI_API_KEY", Value: "x"}}}}
 	},
 	"spec.monitoring":          withMetrics,
+	"spec.providers.safety":    withSafety,
+	"spec.resources.shields":   withSafety,
 	"spec.auth.settings":       withAuth("custom"),
 	"spec.auth.secretRefs":     withAuth("custom"),
 	"spec.auth.accessPolicy":   withAuth("kubernetes"),
@@ -56,9 +59,12 @@ var surroundings = map[string]func(*v1alpha2.LlamaStackDistributionSpec){
 	},
 }
 
+// withSafety names a server of the newest release line with safety: it would keep that line when the field goes.
+func withSafety(s *v1alpha2.LlamaStackDistributionSpec) { s.Distribution.Version = new("0.7") }
+
 // withMetrics names a server of a release line that serves metrics.
 func withMetrics(s *v1alpha2.LlamaStackDistributionSpec) {
-	s.Distribution = v1alpha2.DistributionSpec{Image: new("docker.io/ogxai/distribution-starter:1.2.5")}
+	s.Distribution.Version = new(catalog.Newest())
 }
 
 func withAutoscaling(s *v1alpha2.LlamaStackDistributionSpec) {
