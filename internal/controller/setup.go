@@ -120,7 +120,7 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 		return err
 	}
 	mirrorSets, err := gather.MirrorSets(ctx, mgr.GetRESTMapper(), mgr.GetAPIReader())
-	if err = errors.Join(err, mgr.Add(&apiWatch{mapper: mgr.GetRESTMapper(), known: apis})); err != nil {
+	if err := errors.Join(err, mgr.Add(&apiWatch{mapper: mgr.GetRESTMapper(), known: apis})); err != nil {
 		return err
 	}
 	if o.Build == "" {
