@@ -12,7 +12,7 @@ import (
 )
 
 // plainURL has nothing that a server or a configuration takes for more than an address.
-var plainURL = regexp.MustCompile(`^https?://[A-Za-z0-9._:\[\]%-]+(/[A-Za-z0-9._:\[\]/~%-]*)?/v1$`)
+var plainURL = regexp.MustCompile(`^https?://[A-Za-z0-9._:\[\]~%-]+(/[A-Za-z0-9._:\[\]/~%-]*)?/v1$`)
 
 // FuzzModelServer reads an address from whatever stands in the status of one of KServe's objects.
 //
