@@ -18,14 +18,20 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
-// credential is what one image is read with.
-type credential struct{ authn.Authenticator }
+// credentials are those for the repositories from which one image can be read.
+type credentials map[string]authn.Authenticator
 
-// Resolve returns it: a question asks for the credentials of its own image alone.
-func (c credential) Resolve(authn.Resource) (authn.Authenticator, error) { return c, nil }
+// Resolve returns the credentials for a repository, so that a mirror never gets those for another registry.
+func (c credentials) Resolve(at authn.Resource) (authn.Authenticator, error) {
+	if who := c[at.String()]; who != nil {
+		return who, nil
+	}
+	return authn.Anonymous, nil
+}
 
 // pullSecret is the name of a Secret with credentials, the field that leads to it, and the ServiceAccount that names it, if one does.
 type pullSecret struct{ name, path, account string }
@@ -39,35 +45,41 @@ func (p *pullSecret) in(namespace string) string {
 	return text
 }
 
-// credentials are those that a node has for each of the images: of the pod's imagePullSecrets, else of its ServiceAccount's; nil where there are none.
+// credentials are those that a node has for each of the images, and its mirrors: of the pod's imagePullSecrets, else of its ServiceAccount's; nil where there are none.
 // Secrets are read live each time, because the answer that counts depends on them, and one after the other: nothing is kept of them but what an image
 // needs. One that does not exist, or is broken, is passed over, as a node does.
 func (g *Gatherer) credentials(
-	ctx context.Context, cr *v1alpha2.LlamaStackDistribution, path string, images ...string,
+	ctx context.Context, cr *v1alpha2.LlamaStackDistribution, path string, from *settings.Registries, images ...string,
 ) ([]authn.Keychain, *problem.Problem) {
-	found := make([]authn.Keychain, len(images))
+	found := make([]credentials, len(images))
 	names, err := pullSecrets(ctx, g, cr, path)
 	if err != nil {
 		return nil, lookupFailed(v1alpha2.ConditionConfigGenerated, path, "the credentials for the images", err)
 	}
-	from, values := &bounded{live: g.Live}, bounds.PullSecretValues
+	reader, values := &bounded{live: g.Live}, bounds.PullSecretValues
 	for _, of := range names {
 		var s corev1.Secret
-		exists, err := from.read(ctx, types.NamespacedName{Namespace: cr.Namespace, Name: of.name}, &s)
+		exists, err := reader.read(ctx, types.NamespacedName{Namespace: cr.Namespace, Name: of.name}, &s)
 		switch {
 		case err != nil:
 			return nil, lookupFailed(v1alpha2.ConditionConfigGenerated, of.path, of.in(cr.Namespace), err)
 		case !exists:
 			continue
 		}
-		if err := resolve(ctx, &s, images, found, &values); err != nil {
+		if err := resolve(ctx, &s, from, images, found, &values); err != nil {
 			return nil, problem.New(problem.Problem{
 				Reason: problem.TooLarge, Path: of.path, Type: field.ErrorTypeTooMany, Detail: of.in(cr.Namespace) + ": " + err.Error(),
 				Fix: "keep only the credentials that the pods need", Err: err,
 			})
 		}
 	}
-	return found, nil
+	chains := make([]authn.Keychain, len(images))
+	for i, of := range found {
+		if of != nil {
+			chains[i] = of
+		}
+	}
+	return chains, nil
 }
 
 // pullSecrets are the Secrets that a node takes credentials from, in its order, each once. The path is where an image is named.
@@ -98,7 +110,7 @@ func pullSecrets(ctx context.Context, g *Gatherer, cr *v1alpha2.LlamaStackDistri
 }
 
 // resolve completes the credentials of images that have none by those of a Secret, and takes its values from those that may still be decoded.
-func resolve(ctx context.Context, s *corev1.Secret, images []string, found []authn.Keychain, values *int) error {
+func resolve(ctx context.Context, s *corev1.Secret, from *settings.Registries, images []string, found []credentials, values *int) error {
 	key, holds := map[corev1.SecretType]string{
 		corev1.SecretTypeDockerConfigJson: corev1.DockerConfigJsonKey, corev1.SecretTypeDockercfg: corev1.DockerConfigKey,
 	}[s.Type]
@@ -119,22 +131,35 @@ func resolve(ctx context.Context, s *corev1.Secret, images []string, found []aut
 		return nil //nolint:nilerr // a node passes it over
 	}
 	for i, image := range images {
-		ref, err := imagename.ParseReference(image)
-		if err != nil || found[i] != nil {
-			continue // the question reports what is wrong with the image
+		for _, location := range from.Locations(image) {
+			if err := resolveAt(chain, location, &found[i]); err != nil {
+				return err
+			}
 		}
-		who, err := chain.Resolve(ref.Context())
-		if err != nil || who == authn.Anonymous {
-			continue
-		}
-		config, err := who.Authorization()
-		if err != nil {
-			continue
-		}
-		if len(config.Username)+len(config.Password)+len(config.IdentityToken)+len(config.RegistryToken) > bounds.CredentialBytes {
-			return fmt.Errorf("the credentials for the registry of image %s have more than %d bytes", bounds.Message(image), bounds.CredentialBytes)
-		}
-		found[i] = credential{who}
 	}
+	return nil
+}
+
+// resolveAt adds the credentials for a location of an image, where there are none yet.
+func resolveAt(chain authn.Keychain, location string, found *credentials) error {
+	ref, err := imagename.ParseReference(location)
+	if err != nil || (*found)[ref.Context().String()] != nil {
+		return nil //nolint:nilerr // the question reports what is wrong with the image
+	}
+	who, err := chain.Resolve(ref.Context())
+	if err != nil || who == authn.Anonymous {
+		return nil //nolint:nilerr // a node goes on without credentials
+	}
+	config, err := who.Authorization()
+	if err != nil {
+		return nil //nolint:nilerr // a node goes on without credentials
+	}
+	if len(config.Username)+len(config.Password)+len(config.IdentityToken)+len(config.RegistryToken) > bounds.CredentialBytes {
+		return fmt.Errorf("the credentials for the registry of image %s have more than %d bytes", bounds.Message(location), bounds.CredentialBytes)
+	}
+	if *found == nil {
+		*found = credentials{}
+	}
+	(*found)[ref.Context().String()] = who
 	return nil
 }

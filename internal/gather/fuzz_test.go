@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-containerregistry/pkg/authn"
+	imagename "github.com/google/go-containerregistry/pkg/name"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
@@ -29,10 +30,15 @@ func FuzzPullSecret(f *testing.F) {
 		if older {
 			s.Type, s.Data = corev1.SecretTypeDockercfg, map[string][]byte{corev1.DockerConfigKey: text}
 		}
-		first := credential{authn.FromConfig(authn.AuthConfig{Username: "first"})}
-		found, values := []authn.Keychain{nil, first}, 100
-		err := resolve(t.Context(), s, []string{image, image}, found, &values)
-		if values < 0 || values > 100 || found[1] != authn.Keychain(first) {
+		ref, parseErr := imagename.ParseReference(image)
+		at := ""
+		if parseErr == nil {
+			at = ref.Context().String()
+		}
+		first := authn.FromConfig(authn.AuthConfig{Username: "first"})
+		found, values := []credentials{nil, {at: first}}, 100
+		err := resolve(t.Context(), s, nil, []string{image, image}, found, &values)
+		if values < 0 || values > 100 || found[1][at] != first {
 			t.Errorf("%d values are left, and %v replaces what was found before", values, found[1])
 		}
 		if err != nil && (found[0] != nil || !strings.HasPrefix(err.Error(), "it has more than ") && !strings.HasPrefix(err.Error(), "the Secrets with credentials") &&
@@ -42,7 +48,7 @@ func FuzzPullSecret(f *testing.F) {
 		if found[0] == nil {
 			return
 		}
-		who, err := found[0].Resolve(nil)
+		who, err := found[0].Resolve(ref.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -42,7 +42,7 @@ func (g *Gatherer) labels(ctx context.Context, out *Gathered, problems *problem.
 		g.Labels.Files(user, oci.ServerPackage, nil) //nolint:contextcheck // it asks nobody
 		return
 	}
-	keys, p := g.credentials(ctx, in.CR, pathDistribution, in.Distribution.Image)
+	keys, p := g.credentials(ctx, in.CR, pathDistribution, &out.Settings.Registries, in.Distribution.Image)
 	if p != nil {
 		problems.AddFound(p)
 		return

@@ -44,7 +44,7 @@ type site struct {
 	searched int
 	err      error
 	asked    []string
-	silent   chan struct{} // until it is closed, there is no answer; nil answers at once
+	silent   chan struct{} // until it is closed, nothing answers; nil answers at once
 }
 
 func (s *site) Client(*settings.Registries) imagelabels.Registry { return s }

@@ -81,7 +81,7 @@ func (g *Gatherer) packages(ctx context.Context, out *Gathered, images []string,
 		for i, image := range images {
 			locations[i], _ = out.Settings.Registries.Mirrors.Rewrite(image)
 		}
-		keys, p := g.credentials(ctx, in.CR, pathExternal, locations...)
+		keys, p := g.credentials(ctx, in.CR, pathExternal, &out.Settings.Registries, locations...)
 		if p != nil {
 			problems.AddFound(p)
 			return

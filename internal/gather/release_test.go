@@ -225,7 +225,7 @@ func TestPackagesCountAfterLabelsAndTag(t *testing.T) {
 		"no package":              {image: digest, want: string(problem.UnknownServerLine), searched: 1},
 		"no release":              {image: digest, metadata: metadata("ogx", "0.0.0"), want: string(problem.UnknownServerLine), searched: 1},
 		"no base configuration":   {image: digest, bare: true, metadata: metadata("ogx", "1.4.1"), want: string(problem.MissingConfigLabels)},
-		"base of the operator":    {image: "llamastack/distribution-starter@" + strings.TrimPrefix(digest, "registry.example.com/team/server@"), bare: true, metadata: metadata("ogx", "1.4.1"), want: "1.4 package ogx in the image", searched: 1},
+		"base of the operator":    {image: "ogxai/distribution-starter@" + strings.TrimPrefix(digest, "registry.example.com/team/server@"), bare: true, metadata: metadata("ogx", "1.4.1"), want: "1.4 package ogx in the image", searched: 1},
 		"registered with release": {image: "mine", metadata: metadata("ogx", "1.4.1"), settings: "distributions: 'mine: {image: \"" + digest + "\", serverVersion: 1.1.0, config: \"version: 2\"}'", want: "1.1 serverVersion in llama-stack-operator-config/distributions[mine]"},
 		"registered without one":  {image: "mine", metadata: metadata("ogx", "1.4.1"), settings: "distributions: 'mine: {image: \"" + digest + "\", config: \"version: 2\"}'", want: "1.4 package ogx in the image", searched: 1},
 	} {
