@@ -29,7 +29,7 @@ func (e edits) apply(t *testing.T, tree map[string]any) {
 	}
 }
 
-// Proves: US-7.2, R22, R53, MIG-ANN
+// Proves: US-7.2, R22, R53, MIG-ANN, GRACE
 func TestEditsOfV1alpha1ObjectsThroughV1alpha2(t *testing.T) {
 	t.Parallel()
 

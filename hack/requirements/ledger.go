@@ -25,7 +25,7 @@ type group struct {
 	IDs   yaml.Node `yaml:"ids"`
 }
 
-const anID = `(?:FR-[0-9]{3}[a-z]?|NFR-[0-9]{3}|US-[0-9]+\.[0-9]+|EC-[0-9]+|API-[A-Z]{3}|MIG-[A-Z]{2,3}|L-[0-9]{2}|R[0-9]{1,2}|STAT|FLOW)`
+const anID = `(?:FR-[0-9]{3}[a-z]?|NFR-[0-9]{3}|US-[0-9]+\.[0-9]+|EC-[0-9]+|API-[A-Z]{3}|MIG-[A-Z]{2,3}|L-[0-9]{2}|R[0-9]{1,2}|STAT|FLOW|LBL-[A-Z]+|ICSP|GRACE)`
 
 var (
 	oneID = regexp.MustCompile(`^` + anID + `$`)

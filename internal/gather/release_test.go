@@ -165,7 +165,7 @@ func answered(t *testing.T, g *gather.Gatherer, cr *v1alpha2.LlamaStackDistribut
 
 // Images that the recipe of the documents makes, of any release line and in both forms, are recognized by a tag that says nothing and by digest.
 //
-// Proves: R92, FR-020, FR-027a, FR-027e.
+// Proves: LBL-RECIPE, R92, FR-020, FR-027a, FR-027e.
 func TestImagesOfTheRecipeAreRecognized(t *testing.T) {
 	t.Setenv("DOCKER_CONFIG", t.TempDir())
 	site := httptest.NewServer(ociregistry.New(ociregistry.Logger(log.New(io.Discard, "", 0))))

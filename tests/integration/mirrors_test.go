@@ -27,7 +27,7 @@ import (
 // The real API server has the real types of OpenShift. Images that only a mirror has are read there as soon as the cluster says so, by digest and by tag;
 // pods keep the references of their users. The operator runs with its released permissions, and is denied nothing.
 //
-// Proves: FR-027f, L-19.
+// Proves: ICSP, FR-027f, L-19.
 func TestMirrorsOfTheClusterAreAsked(t *testing.T) {
 	t.Parallel()
 	site := httptest.NewServer(ociregistry.New(ociregistry.Logger(log.New(io.Discard, "", 0))))
