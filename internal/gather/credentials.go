@@ -45,9 +45,9 @@ func (p *pullSecret) in(namespace string) string {
 	return text
 }
 
-// credentials are those that a node has for each of the images, and its mirrors: of the pod's imagePullSecrets, else of its ServiceAccount's; nil where there are none.
-// Secrets are read live each time, because the answer that counts depends on them, and one after the other: nothing is kept of them but what an image
-// needs. One that does not exist, or is broken, is passed over, as a node does.
+// credentials returns those that a node has for each of the images and its mirrors: of the pod's imagePullSecrets, then of its ServiceAccount's; nil
+// where there are none. It reads Secrets live, one after the other, and keeps only what an image needs. One that does not exist, or is broken, is
+// skipped, as a node does.
 func (g *Gatherer) credentials(
 	ctx context.Context, cr *v1alpha2.LlamaStackDistribution, path string, from *settings.Registries, images ...string,
 ) ([]authn.Keychain, *problem.Problem) {

@@ -130,7 +130,8 @@ func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 	return out, problems.List()
 }
 
-// resolveDistribution finds the distribution of the custom resource, with what was found of its image and its server. If the settings do not know its name, the image that release 0.9 runs for it goes on.
+// resolveDistribution finds the distribution of the custom resource, with what was found of its image and its server. If the settings do not know its
+// name, the image that release 0.9 runs for it stays.
 func resolveDistribution(known *settings.Settings, in *desired.Inputs, found settings.Hints) (*settings.Distribution, *problem.Problem) {
 	hints := desired.Hints(in, desired.RunningRelease(in.Live, in.Legacy.ContainerName))
 	hints.Labels, hints.Package, hints.Status = found.Labels, found.Package, found.Status

@@ -65,7 +65,7 @@ func (v *Validation) result(ctx context.Context, request *admission.Request) adm
 func sameSettings(a, b *desired.Inputs) bool {
 	return a.Distribution != nil && reflect.DeepEqual(a.NetworkPolicyFlag, b.NetworkPolicyFlag) && reflect.DeepEqual(a.Forbidden, b.Forbidden) &&
 		slices.EqualFunc(a.Endpoints, b.Endpoints, func(a, b desired.EndpointFact) bool { return a.Ref.Path == b.Ref.Path && a.State == b.State }) &&
-		reflect.DeepEqual(a.Distribution, b.Distribution) // what was parsed once is one pointer in both
+		reflect.DeepEqual(a.Distribution, b.Distribution) //nolint:govet // both were resolved by this process: equal texts have equal errors
 }
 
 // Kind is the kind of review that the Validation answers.
