@@ -5,7 +5,7 @@
 //
 // Contract: a Reader asks off the reconcile worker. It asks once for an image by digest, and then never again. A tag
 // is asked again after some hours, and when a custom resource that uses it changes: by one request without a body
-// while it stands for the same digest. An answer stays in force until there is a newer one, whatever happens to the
+// while it stands for the same digest. An answer counts until there is a newer one, whatever happens to the
 // registry, and survives restarts in a Store. What fails is asked again with back-off, and never earlier than the
 // registry permits. Two custom resources share an answer only if they have the same credentials for the image and for
 // each of its mirrors, so that nobody learns of an image that they may not pull. The number of questions at once is
