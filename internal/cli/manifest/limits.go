@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"strings"
-	"syscall"
 
 	"go.yaml.in/yaml/v3"
 
@@ -46,7 +45,7 @@ var errNotRegular = errors.New("not a regular file: send its content to standard
 // hands over to the command, as in -f <(helm template …), is read as it comes.
 func Open(name string) (*os.File, error) {
 	// Without the flag, the call itself waits for the other side of a FIFO.
-	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	file, err := os.OpenFile(name, os.O_RDONLY|nonBlocking, 0)
 	if err != nil {
 		return nil, err
 	}
