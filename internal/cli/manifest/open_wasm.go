@@ -2,5 +2,5 @@
 
 package manifest
 
-// nonBlocking is no flag: a browser has no files.
+// nonBlocking is without effect in a browser, which has no files.
 const nonBlocking = 0
