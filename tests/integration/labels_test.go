@@ -29,6 +29,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
@@ -226,7 +227,7 @@ func TestReleaseOfTheRunningServerIsUsed(t *testing.T) {
 	e.mustApply(manifest("s", image))
 	const source = "version that the running server reports"
 	reported := func() error {
-		if r := e.resource("s").Status.ResolvedDistribution; r == nil || r.ServerLine != "0.7" || r.ServerLineSource != source {
+		if r := e.resource("s").Status.ResolvedDistribution; r == nil || r.ServerLine != catalog.Newest() || r.ServerLineSource != source {
 			return fmt.Errorf("%+v", r)
 		}
 		return nil

@@ -135,10 +135,17 @@ func TestRefusedKindLeavesTheOthersAsTheyWere(t *testing.T) {
 				})
 			}
 			after := e.written()
+			edited := map[string]bool{}
 			for name := range after {
-				if after[name] == before[name] {
+				kind, _, _ := strings.Cut(name, "/")
+				edited[kind] = edited[kind] || after[name] != before[name]
+				// The former configuration is kept beside the new one.
+				if after[name] == before[name] && kind != "ConfigMap" {
 					t.Errorf("%s was not changed by the edit: the test shows nothing of it", name)
 				}
+			}
+			if !edited["ConfigMap"] {
+				t.Error("the edit made no ConfigMap")
 			}
 		})
 	}
