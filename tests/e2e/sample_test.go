@@ -62,7 +62,7 @@ func statusReportsRunningVersions(t *testing.T) {
 	did(t, "status: Ready, server %s, %d providers, configuration in the immutable ConfigMap %s",
 		cr.Status.Version.LlamaStackServerVersion, len(cr.Status.DistributionConfig.Providers), configMap)
 	checkColumns(t, s, cr)
-	did(t, "kubectl get llsd: phase, providers, available replicas and age; wide: distribution, ConfigMap and versions")
+	did(t, "kubectl get llsd: phase, providers, available replicas and age; wide: distribution, release line, ConfigMap and versions")
 }
 
 func checkConfigMap(t *testing.T, s stack, cr *v1alpha2.LlamaStackDistribution) string {
@@ -178,9 +178,9 @@ func checkColumns(t *testing.T, s stack, cr *v1alpha2.LlamaStackDistribution) {
 	}
 	generation := fmt.Sprint(cr.Generation)
 	wide := [][]string{
-		append(narrow[0], "GENERATION", "OBSERVED", "URL", "DISTRIBUTION", "CONFIG", "SERVER VERSION", "OPERATOR VERSION"),
-		append(narrow[1], generation, generation, cr.Status.ServiceURL, "starter", cr.Status.ConfigGeneration.ConfigMapName, registered.version,
-			cr.Status.Version.OperatorVersion),
+		append(narrow[0], "GENERATION", "OBSERVED", "URL", "DISTRIBUTION", "RELEASE LINE", "CONFIG", "SERVER VERSION", "OPERATOR VERSION"),
+		append(narrow[1], generation, generation, cr.Status.ServiceURL, "starter", registered.line, cr.Status.ConfigGeneration.ConfigMapName,
+			registered.version, cr.Status.Version.OperatorVersion),
 	}
 	if diff := cmp.Diff(wide, table("-o", "wide")); diff != "" {
 		t.Errorf("kubectl get llsd -o wide (-want +got):\n%s", diff)
