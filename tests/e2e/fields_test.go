@@ -27,7 +27,7 @@ func samplesOfOtherFieldsRun(t *testing.T) {
 	s.waitReady(t)
 	s.chats(t, sampleServer, sampleServer, sampleModel)
 	for _, p := range s.providers(t) {
-		if p.API == "batches" || p.API == "eval" || p.API == "scoring" {
+		if p.API == "batches" || p.API == "interactions" {
 			t.Errorf("the server has the provider %s/%s of an API that is disabled", p.API, p.ID)
 		}
 	}
