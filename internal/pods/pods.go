@@ -213,7 +213,11 @@ func containerReason(c *corev1.ContainerStatus, who string, p *corev1.Pod, known
 				return fmt.Sprintf("%s: organization %s was removed from its registry, so image %s can be pulled from nowhere: %s",
 					pullBackOff, organization, bounds.Cut(c.Image, maxMessage), settings.WaysFromRemoved)
 			}
-			return sentence(pullBackOff, pullFailure(w.Message))
+			text := sentence(pullBackOff, pullFailure(w.Message))
+			if source := settings.Unproven(c.Image); source != "" {
+				text += "; the image is " + source + ": " + settings.WaysFromUnproven
+			}
+			return text
 		case !known.coverPod(p) && !plainConfigError.MatchString(w.Message):
 			return fmt.Sprintf("%s: for its message: kubectl -n %s describe pod %s", w.Reason, p.Namespace, p.Name)
 		default: // a command or a path of a volume may have the value of a variable in it

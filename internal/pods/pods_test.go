@@ -90,8 +90,14 @@ func TestObserveNamesTheReasonOfThePod(t *testing.T) {
 				"from nowhere: set spec.distribution.version, which names an image that exists; or name another image in spec.distribution.image; or name a " +
 				"mirror that has this one under mirrors in the key registries of the ConfigMap llama-stack-operator-config",
 		},
-		"pulling from another one": {image("docker.io/ogxai/distribution-starter:9", waiting("ErrImagePull", "x: not found")), "ImagePullBackOff: x: not found"},
-		"no Secret":                {waiting("CreateContainerConfigError", `secret "a" not found`), `CreateContainerConfigError: secret "a" not found`},
+		"pulling what may not be published": {
+			image("ogxai/distribution-starter:0.8.0", waiting("ErrImagePull", "x: not found")),
+			"ImagePullBackOff: x: not found; the image is not proven: the workflows of 0.8.0 and 1.0.2 pushed to the organization ogx: set " +
+				"spec.distribution.version to a release whose image is published, or name another image or a mirror",
+		},
+		"pulling what is published": {image("docker.io/ogxai/distribution-starter:1.4.1", waiting("ErrImagePull", "x: not found")), "ImagePullBackOff: x: not found"},
+		"pulling from another one":  {image("docker.io/ogxai/distribution-starter:9", waiting("ErrImagePull", "x: not found")), "ImagePullBackOff: x: not found"},
+		"no Secret":                 {waiting("CreateContainerConfigError", `secret "a" not found`), `CreateContainerConfigError: secret "a" not found`},
 		"a secret in the command": {
 			waiting("RunContainerError", `exec: "`+password+`": executable file not found in $PATH`),
 			"RunContainerError: exec: [redacted] executable file not found in $PATH",

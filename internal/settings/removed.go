@@ -22,3 +22,19 @@ func RemovedFrom(image string) string {
 	}
 	return ""
 }
+
+// WaysFromUnproven is what to do about an image of a built-in distribution that may not be published.
+const WaysFromUnproven = "set spec.distribution.version to a release whose image is published, or name another image or a mirror"
+
+// Unproven returns what is known of the image if it is that of a built-in distribution and not known to be published; otherwise empty.
+func Unproven(image string) string {
+	of, tag := repository(image), ImageTag(image)
+	for _, d := range distributions.All() {
+		for _, r := range d.Releases {
+			if !r.Published && r.Version == tag && repository(d.Repository) == of {
+				return r.Source
+			}
+		}
+	}
+	return ""
+}
