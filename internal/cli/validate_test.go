@@ -43,7 +43,7 @@ func TestBadInput(t *testing.T) {
 func TestSamplesAreValid(t *testing.T) {
 	r := run(t, "", "validate", "-f", samplesDir)
 	want := fmt.Sprintf("%d checked, 1 with errors or warnings, 2 of other kinds skipped\n", len(glob(t, samplesDir+"/v1alpha2-*.yaml"))+1)
-	// Of the sample with addresses that only a cluster knows, and of the one with safety.
+	// Notes about the sample whose addresses only a cluster knows, and about the one with safety.
 	notes := strings.Split(r.err, "\n")[:3]
 	for i, what := range []string{
 		"endpoint-from: spec.providers.inference.endpointFrom: only the cluster knows the address of ",

@@ -38,8 +38,8 @@ func (g *Gatherer) labels(ctx context.Context, out *Gathered, problems *problem.
 		return
 	}
 	if !needed || !in.Distribution.LabelsCount() || !out.Settings.Registries.Reads() {
-		g.Labels.ForgetLabels(user)                  //nolint:contextcheck // it asks nobody
-		g.Labels.Files(user, oci.ServerPackage, nil) //nolint:contextcheck // it asks nobody
+		g.Labels.ForgetLabels(user)                  //nolint:contextcheck // it asks no registry
+		g.Labels.Files(user, oci.ServerPackage, nil) //nolint:contextcheck // it asks no registry
 		return
 	}
 	keys, p := g.credentials(ctx, in.CR, pathDistribution, &out.Settings.Registries, in.Distribution.Image)

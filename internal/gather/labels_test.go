@@ -96,24 +96,12 @@ func (s *site) FindMatch(_ context.Context, _ string, _ *registry.Image, what st
 	return []byte(s.metadata), nil
 }
 
-// withLabels makes a gatherer that reads labels, and waits for the first answer.
+// withLabels makes a gatherer that reads labels, and waits for the answers.
 func withLabels(t *testing.T, s *site, c *cluster, cr *v1alpha2.LlamaStackDistribution) (*gather.Gathered, problem.List) {
 	t.Helper()
 	g := newGatherer(c, c)
 	g.Labels = imagelabels.New(t.Context(), imagelabels.Options{Connect: s, Key: secret.New(make([]byte, 32))})
-	got, problems := g.Gather(t.Context(), cr)
-	if got.LabelsPending.IsZero() {
-		return got, problems
-	}
-	if problems.Errors().Reason() != problem.ReadingImageLabels {
-		t.Errorf("while the registry is asked: %s", problems.Message())
-	}
-	select {
-	case <-g.Labels.Events():
-	case <-time.After(time.Minute):
-		t.Fatal("no answer")
-	}
-	return g.Gather(t.Context(), cr)
+	return answered(t, g, cr)
 }
 
 // ofImage needs a configuration for an image.

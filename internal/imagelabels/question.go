@@ -183,7 +183,7 @@ func identify(key secret.Value, q *Question) (id string, ref name.Reference, _ e
 		at := ref
 		if location != q.Image {
 			if at, err = name.ParseReference(location); err != nil {
-				continue // nobody is asked there
+				continue // no registry is asked at this location
 			}
 			h.Text("at " + at.Name())
 		}

@@ -3,6 +3,7 @@
 package settings
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -152,4 +153,46 @@ func lineRange(lines []string) string {
 		return "lines " + lines[0] + " to " + lines[len(lines)-1]
 	}
 	return "lines " + strings.Join(lines, ", ")
+}
+
+// chooseRelease gives a built-in name the image of its release. What a caller says of the release needs not be in the list.
+func (e *entry) chooseRelease(version string, hints *Hints) *problem.Problem {
+	d, _ := distributions.Get(e.name)
+	c, f := choose(&d, asked{version: cmp.Or(hints.Version, version), running: hints.Running, needs: hints.Needs})
+	if f != nil && hints.Version != "" {
+		c, f = choose(&d, asked{})
+	}
+	e.image, e.serverVersion, e.lineSource, e.note = d.Image(c.version), c.version, c.source, c.note
+	e.labelsKnown = pinned(&d, e.image)
+	return f
+}
+
+// conflict returns the problem of a version that differs from what settings and tag say of the image; nil if they agree. It is a warning for an image that
+// the spec names without a name of a distribution: the user may know better.
+func (e *entry) conflict(name, version string) *problem.Problem {
+	known, of := e.serverVersion, e.lineSource
+	if known == "" {
+		known, of = ImageTag(e.image), "tag of image "+e.image
+	}
+	line, standing := catalog.ForVersion(version)
+	other, otherStanding := catalog.ForVersion(known)
+	if standing == catalog.NoVersion || otherStanding == catalog.NoVersion || line == other && standing == otherStanding {
+		return nil
+	}
+	p := problem.Problem{
+		Reason: problem.ConflictingFields, Path: pathVersion, Type: field.ErrorTypeInvalid, Value: version,
+		Detail: fmt.Sprintf("the image contains release %s (%s)", known, of),
+		Fix:    "remove it, or choose another distribution: it does not change the image that the operator's settings give this name",
+	}
+	if name == "" {
+		p.Severity, p.Type, p.Value = problem.Warning, "", nil
+		p.Detail = fmt.Sprintf("says %s, and the image seems to contain release %s (%s)", version, known, of)
+		p.Fix = "correct one of them if the image has the release of its tag"
+	}
+	return problem.New(p)
+}
+
+// pinned reports whether an image is, by its tag, one that the list of distributions names.
+func pinned(d *distributions.Distribution, image string) bool {
+	return image == withoutDigest(image) && slices.ContainsFunc(d.Releases, func(r distributions.Release) bool { return r.Version == ImageTag(image) })
 }

@@ -3,6 +3,7 @@
 package settings
 
 import (
+	"fmt"
 	"strings"
 
 	"k8s.io/utils/ptr"
@@ -10,6 +11,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/release"
 )
 
 // clue is a version of the server, and where it stands.
@@ -52,4 +54,50 @@ func statusClue(s *v1alpha2.LlamaStackDistributionStatus, image string) clue {
 		return clue{}
 	}
 	return clue{ptr.Deref(s.Version, v1alpha2.VersionInfo{}).LlamaStackServerVersion, reportedByServer}
+}
+
+// setLine finds the release line: by the caller's hints, by what the settings say, by the spec, by the labels, the tag and the Python packages of the
+// image, by what the running server reported, and by the config schema of its own base configuration. What names no version is passed over; the first
+// that names one decides, even where no release line knows it.
+func (d *Distribution) setLine(e *entry, version string, hints Hints, labels *oci.Labels) {
+	clues := []clue{
+		{hints.Version, hints.VersionSource},
+		{e.serverVersion, e.lineSource},
+		{version, pathVersion},
+		{labels.Version, "label " + labels.VersionLabel + " of the image"},
+		{tagOf(e, hints), "tag of the image"},
+		packageClue(hints.Package),
+	}
+	ofImage := len(clues)
+	clues = append(clues, statusClue(hints.Status, d.Image))
+	for i, c := range clues {
+		d.assumed = i >= ofImage
+		line, standing := catalog.ForVersion(c.version)
+		if standing == catalog.NoVersion {
+			continue
+		}
+		d.Line, d.Standing, d.Release, d.LineSource = line, standing, c.version, c.source
+		if standing == catalog.Newer {
+			d.LineSource += fmt.Sprintf(": release %s, which this operator does not know", c.version)
+		}
+		return
+	}
+	d.assumed = true
+	if d.Base == nil {
+		return
+	}
+	if d.Candidates = release.Lines(d.Base); len(d.Candidates) == 1 {
+		d.Line, _ = catalog.Get(d.Candidates[0])
+		d.LineSource, d.Candidates = "config schema of the base configuration", nil
+	}
+}
+
+// tagOf is the tag of the image. Products tag their images with versions of their own: under a name that the settings do not know, a tag of an
+// unknown release says nothing.
+func tagOf(e *entry, hints Hints) string {
+	tag := ImageTag(e.image)
+	if _, standing := catalog.ForVersion(tag); hints.Image != "" && standing == catalog.Newer {
+		return ""
+	}
+	return tag
 }

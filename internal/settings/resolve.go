@@ -20,7 +20,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/release"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -186,48 +185,6 @@ func (d *Distribution) LabelsCount() bool {
 	return d.labelsCount || d.Source == v1alpha2.ConfigSourceRegistered && d.Line == nil && d.Standing == catalog.NoVersion
 }
 
-// chooseRelease gives a built-in name the image of its release. What a caller says of the release needs not be in the list.
-func (e *entry) chooseRelease(version string, hints *Hints) *problem.Problem {
-	d, _ := distributions.Get(e.name)
-	c, f := choose(&d, asked{version: cmp.Or(hints.Version, version), running: hints.Running, needs: hints.Needs})
-	if f != nil && hints.Version != "" {
-		c, f = choose(&d, asked{})
-	}
-	e.image, e.serverVersion, e.lineSource, e.note = d.Image(c.version), c.version, c.source, c.note
-	e.labelsKnown = pinned(&d, e.image)
-	return f
-}
-
-// conflict returns the problem of a version that differs from what settings and tag say of the image; nil if they agree. It is a warning for an image that
-// the spec names without a name of a distribution: the user may know better.
-func (e *entry) conflict(name, version string) *problem.Problem {
-	known, of := e.serverVersion, e.lineSource
-	if known == "" {
-		known, of = ImageTag(e.image), "tag of image "+e.image
-	}
-	line, standing := catalog.ForVersion(version)
-	other, otherStanding := catalog.ForVersion(known)
-	if standing == catalog.NoVersion || otherStanding == catalog.NoVersion || line == other && standing == otherStanding {
-		return nil
-	}
-	p := problem.Problem{
-		Reason: problem.ConflictingFields, Path: pathVersion, Type: field.ErrorTypeInvalid, Value: version,
-		Detail: fmt.Sprintf("the image contains release %s (%s)", known, of),
-		Fix:    "remove it, or choose another distribution: it does not change the image that the operator's settings give this name",
-	}
-	if name == "" {
-		p.Severity, p.Type, p.Value = problem.Warning, "", nil
-		p.Detail = fmt.Sprintf("says %s, and the image seems to contain release %s (%s)", version, known, of)
-		p.Fix = "correct one of them if the image has the release of its tag"
-	}
-	return problem.New(p)
-}
-
-// pinned reports whether an image is, by its tag, one that the list of distributions names.
-func pinned(d *distributions.Distribution, image string) bool {
-	return image == withoutDigest(image) && slices.ContainsFunc(d.Releases, func(r distributions.Release) bool { return r.Version == ImageTag(image) })
-}
-
 // setSources sets the image, as a mirror has it, and where name and image come from.
 func (d *Distribution) setSources(e *entry, named string, mirrors Mirrors) {
 	image, mirror := mirrors.Rewrite(e.image)
@@ -315,52 +272,6 @@ func (d *Distribution) setSchemaVersion(label string) {
 		Reason: problem.InvalidImage, Severity: problem.Warning, Path: pathDistribution, Detail: detail,
 		Fix: "give the label the number that the configuration has under version",
 	}))
-}
-
-// setLine finds the release line: by the caller's hints, by what the settings say, by the spec, by the labels, the tag and the Python packages of the
-// image, by what the running server reported, and by the config schema of its own base configuration. What names no version is passed over; the first
-// that names one decides, even where no release line knows it.
-func (d *Distribution) setLine(e *entry, version string, hints Hints, labels *oci.Labels) {
-	clues := []clue{
-		{hints.Version, hints.VersionSource},
-		{e.serverVersion, e.lineSource},
-		{version, pathVersion},
-		{labels.Version, "label " + labels.VersionLabel + " of the image"},
-		{tagOf(e, hints), "tag of the image"},
-		packageClue(hints.Package),
-	}
-	ofImage := len(clues)
-	clues = append(clues, statusClue(hints.Status, d.Image))
-	for i, c := range clues {
-		d.assumed = i >= ofImage
-		line, standing := catalog.ForVersion(c.version)
-		if standing == catalog.NoVersion {
-			continue
-		}
-		d.Line, d.Standing, d.Release, d.LineSource = line, standing, c.version, c.source
-		if standing == catalog.Newer {
-			d.LineSource += fmt.Sprintf(": release %s, which this operator does not know", c.version)
-		}
-		return
-	}
-	d.assumed = true
-	if d.Base == nil {
-		return
-	}
-	if d.Candidates = release.Lines(d.Base); len(d.Candidates) == 1 {
-		d.Line, _ = catalog.Get(d.Candidates[0])
-		d.LineSource, d.Candidates = "config schema of the base configuration", nil
-	}
-}
-
-// tagOf is the tag of the image. Products tag their images with versions of their own: under a name that the settings do not know, a tag of an
-// unknown release says nothing.
-func tagOf(e *entry, hints Hints) string {
-	tag := ImageTag(e.image)
-	if _, standing := catalog.ForVersion(tag); hints.Image != "" && standing == catalog.Newer {
-		return ""
-	}
-	return tag
 }
 
 // lookup finds an entry by name, or by image. An image at a mirror is what it is a copy of.
