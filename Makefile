@@ -73,13 +73,11 @@ generate-rbac: $(GENERATORS) generate-code # the manager's ClusterRole, from +ku
 	  output:rbac:artifacts:config=config/rbac
 
 .PHONY: generate-docs
-generate-docs: $(GENERATORS) # docs/api-overview.md, docs/requirements.md, docs/status.md, docs/metrics.md, docs/alerts.md, config/dashboards, hack/messages/messages.txt
+generate-docs: $(GENERATORS) # docs/api-overview.md, docs/status.md, docs/metrics.md, docs/alerts.md, config/dashboards
 	@mkdir -p docs
-	go run ./hack/requirements
 	go run ./hack/statuspage
 	go run ./hack/metricspage
 	go run ./hack/dashboards
-	go run ./hack/messages
 	$(CRD_REF_DOCS) --log-level=ERROR --source-path=./api --config=hack/crd-ref-docs/config.yaml \
 	  --templates-dir=hack/crd-ref-docs/templates --renderer=markdown --output-path=docs/api-overview.md
 
@@ -109,9 +107,9 @@ lint: lint-prose $(GOLANGCI_LINT) ## Check the words of the pages, and run golan
 	$(GOLANGCI_LINT) config verify
 	@for module in $(CODE_MODULES); do (cd $$module && $(GOLANGCI_LINT) run ./...) || exit 1; done
 
-# All pages, those that are generated too, but for the reference of the API; and all messages.
+# All pages, generated ones too, except the reference of the API.
 PROSE := README.md ARCHITECTURE.md CONTRIBUTING.md SECURITY.md $(filter-out docs/api-overview.md,$(wildcard docs/*.md docs/*/*.md)) \
-  $(wildcard hack/*/README.md charts/*/README.md) hack/messages/messages.txt
+  $(wildcard hack/*/README.md charts/*/README.md)
 
 # Of comments only what is wrong: words that are so by their meaning alone ("line", "tells") mostly mean something else there, and hid what is wrong.
 PROSE_CODE = $(shell git ls-files '*.go')
@@ -120,7 +118,7 @@ PROSE_CODE = $(shell git ls-files '*.go')
 lint-prose: $(VALE) ## Check the words of pages and comments against the glossary (hack/tools/prose).
 	@$(VALE) --config hack/tools/prose/vale.ini --output=line --minAlertLevel=error $(PROSE_CODE)
 	@found=$$($(VALE) --config hack/tools/prose/vale.ini --output=line $(PROSE)) || failed=yes; \
-	if [ -n "$$found$${failed:-}" ]; then printf '%s\n' "$$found" 'pages and messages have no findings: reword, or teach the rule in hack/tools/prose'; exit 1; fi
+	if [ -n "$$found$${failed:-}" ]; then printf '%s\n' "$$found" 'pages have no findings: reword, or teach the rule in hack/tools/prose'; exit 1; fi
 
 .PHONY: verify
 verify: verify-headers verify-format verify-modules verify-generated verify-catalog vet lint ## Check generated files, format, modules, vet and lint.
@@ -187,8 +185,8 @@ test-hostile: cluster build $(TESTER) ## Send the operator what an attacker woul
 	$(BIN)/cluster build --tier controlplane
 	LLSD_CLUSTER=$(BIN)/cluster LLSD_OPERATOR=$(BIN)/manager $(GO_TEST) . ./tests/hostile -count=1 -timeout 35m $(TESTFLAGS)
 
-# LLSD_CHAOS=full runs the long faults, too; LLSD_CHAOS_REPORT=FILE writes the table of docs/reliability.md there. LLSD_BENCH_SERVED is the number of
-# custom resources of TestServedVersionsCost, with which docs/performance.md says what a served v1alpha1 costs.
+# LLSD_CHAOS=full runs the long faults, too; LLSD_CHAOS_REPORT=FILE writes the table of docs/maintainers/reliability.md there. LLSD_BENCH_SERVED is the number of
+# custom resources of TestServedVersionsCost, with which docs/maintainers/performance.md says what a served v1alpha1 costs.
 .PHONY: test-chaos
 test-chaos: cluster build $(TESTER) ## Break the world around the operator, and measure how soon nothing of it shows (Linux and root).
 	$(BIN)/cluster build --tier controlplane
@@ -241,7 +239,7 @@ nightly: ## Run what .ci/run leaves out, before a release: hours (Linux and root
 	hack/make/nightly.sh $(BIN)/nightly $(NIGHTLY)
 
 .PHONY: test-chaos-full
-test-chaos-full: # all faults, and with the goals of docs/reliability.md
+test-chaos-full: # all faults, and with the goals of docs/maintainers/reliability.md
 	LLSD_CHAOS=full $(MAKE) test-chaos
 
 .PHONY: fuzz-minute
@@ -344,7 +342,7 @@ IMAGE_ARCHITECTURES ?= amd64 arm64
 
 # The same commit gives the same bytes with the same Go. Nothing is downloaded but what is not in the caches yet: Go modules, and what makes the playground.
 .PHONY: release
-release: ## Make the files of a release in bin/release: images, plugin, chart, SBOMs, checksums (docs/releasing.md).
+release: ## Make the files of a release in bin/release: images, plugin, chart, SBOMs, checksums (docs/maintainers/releasing.md).
 	rm -rf $(RELEASE) $(BIN)/build
 	QUALITY=11 LDFLAGS='$(LDFLAGS)' hack/playground/build.sh internal/cli/playground/page
 	@for p in $(PLUGIN_PLATFORMS); do echo "kubectl-llamastack for $$p"; \

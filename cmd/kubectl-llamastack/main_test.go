@@ -129,7 +129,7 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// BenchmarkRender runs the plugin as a user does, process and all. Numbers are in docs/performance.md.
+// BenchmarkRender runs the plugin as a user does, process and all. Numbers are in docs/maintainers/performance.md.
 func BenchmarkRender(b *testing.B) {
 	command := filepath.Join(b.TempDir(), "kubectl-llamastack")
 	if out, err := exec.CommandContext(b.Context(), "go", "build", "-o", command, ".").CombinedOutput(); err != nil {
@@ -181,11 +181,11 @@ func TestDocumentation(t *testing.T) {
 	}
 }
 
-// Each row of docs/comparison.md about this operator has a command that shows it: all of them run in a checkout, without a cluster.
+// Each row of docs/maintainers/comparison.md about this operator has a command that shows it: all of them run in a checkout, without a cluster.
 //
 // Proves: NFR-004.
 func TestComparison(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "docs", "comparison.md"))
+	text, err := os.ReadFile(filepath.Join(root, "docs", "maintainers", "comparison.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,10 +32,10 @@ func TestOldestIsWhatThePagesPromise(t *testing.T) {
 	}
 	minor := version[1:strings.LastIndex(version, ".")]
 	for file, text := range map[string]string{
-		"../../README.md":         "The cluster needs Kubernetes " + minor + " or newer.",
-		"../chart/main.go":        `kubeVersion: ">=` + minor + `.0-0"`,
-		"../bundle/csv.go":        `"minKubeVersion": "` + minor + `.0"`,
-		"../../docs/releasing.md": "Kubernetes " + minor + ",",
+		"../../README.md":                     "The cluster needs Kubernetes " + minor + " or newer.",
+		"../chart/main.go":                    `kubeVersion: ">=` + minor + `.0-0"`,
+		"../bundle/csv.go":                    `"minKubeVersion": "` + minor + `.0"`,
+		"../../docs/maintainers/releasing.md": "Kubernetes " + minor + ",",
 	} {
 		if !strings.Contains(read(t, file), text) {
 			t.Errorf("%s does not say %q: the oldest release that is tested is %s", file, text, version)

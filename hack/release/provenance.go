@@ -47,7 +47,7 @@ func (r *release) provenance() error {
 		s.Subject = append(s.Subject, subject{name, map[string]string{"sha256": digest}})
 	}
 	definition := &s.Predicate.BuildDefinition
-	definition.BuildType = source + "/blob/main/docs/releasing.md"
+	definition.BuildType = source + "/blob/main/docs/maintainers/releasing.md"
 	definition.ExternalParameters = map[string]string{"version": r.version, "image": r.image, "go": runtime.Version()}
 	definition.ResolvedDependencies = []subject{{"git+" + source, map[string]string{"gitCommit": r.commit}}}
 	s.Predicate.RunDetails.Builder = map[string]string{"id": source + "/blob/main/Makefile"}

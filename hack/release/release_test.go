@@ -310,11 +310,11 @@ func member(path string, mode os.FileMode) string {
 	return path + " " + map[os.FileMode]string{0o755: "755", 0o644: "644"}[mode.Perm()]
 }
 
-// follow runs the block of docs/releasing.md that checks a download, where the files of a release are.
+// follow runs the block of docs/maintainers/releasing.md that checks a download, where the files of a release are.
 func follow(t *testing.T, dir string) {
 	t.Helper()
 	ran := 0
-	for _, b := range fixture.Blocks(t, filepath.Join(root, "docs", "releasing.md")) {
+	for _, b := range fixture.Blocks(t, filepath.Join(root, "docs", "maintainers", "releasing.md")) {
 		if b.Info != "sh" {
 			continue
 		}

@@ -24,7 +24,7 @@ You need a cluster, `kubectl`, and a clone of the repository, which has the file
 def on_config(config):
     """Puts pages that the navigation does not name, such as new decisions, under the part that they belong to."""
     named = set(re.findall(r"[\w/.-]+\.md", str(config["nav"])))
-    found = sorted(path.relative_to(config["docs_dir"]).as_posix() for path in Path(config["docs_dir"]).rglob("*.md"))
+    found = sorted(path.relative_to(config["docs_dir"]).as_posix() for path in Path(config["docs_dir"]).rglob("*.md") if "maintainers" not in path.parts)
     rest = [page for page in found if page not in named]
     decisions = [page for page in rest if page.startswith("adr/")]
     if more := [page for page in rest if page not in decisions]:
@@ -55,12 +55,12 @@ def on_files(files, config):
 
 
 def on_page_markdown(markdown, page, config, files):
-    """Drops the attributes by which tests find blocks, and turns links out of docs/ into links to the repository."""
+    """Drops the attributes by which tests find blocks, and turns links to files that the site does not have into links to the repository."""
     markdown = FENCE.sub(r"\1", markdown)
 
     def repository(match):
         target = posixpath.normpath(posixpath.join("docs", posixpath.dirname(page.file.src_uri), match[2]))
-        if target.startswith("docs/") and not (ROOT / target).is_dir():
+        if target.startswith("docs/") and not target.startswith("docs/maintainers/") and not (ROOT / target).is_dir():
             return match[0]
         kind = "tree" if (ROOT / target).is_dir() else "blob"
         return f"{match[1]}{config['extra']['repository']}/{kind}/main/{target}{match[3] or ''}{match[4]}"

@@ -15,7 +15,7 @@ import (
 )
 
 // BenchmarkConversionOverTLS asks for the conversion of one object as an API server does: over one connection by TLS that stays open.
-// docs/performance.md has the result.
+// docs/maintainers/performance.md has the result.
 func BenchmarkConversionOverTLS(b *testing.B) {
 	text, err := os.ReadFile(filepath.FromSlash("../../api/v1alpha1/testdata/conversion/full-featured/before.yaml"))
 	if err != nil {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package layout
+package contributing
 
 import (
 	"os"
@@ -23,7 +23,7 @@ var (
 // Proves: NFR-004.
 func TestPagesHaveNoDeadLinks(t *testing.T) {
 	var pages []string
-	for _, pattern := range []string{"*.md", "docs/*.md", "docs/adr/*.md", "charts/*/*.md", "hack/*/*.md", "bundle/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "specs/*.md", "charts/*/*.md", "hack/*/*.md", "bundle/*.md"} {
 		found, err := filepath.Glob(filepath.Join(fixture.Root(), pattern))
 		if err != nil {
 			t.Fatal(err)
