@@ -31,7 +31,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/logging"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/metrics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconnect"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/shard"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook"
@@ -46,6 +45,7 @@ type flags struct {
 	metricsCertificate, validationClientCA string
 
 	leaderElection          bool
+	lease                   leaseTimes
 	manageCertificates      bool
 	migrateStorage          bool
 	watchNamespaces         string
@@ -91,6 +91,7 @@ func parse() *flags {
 	flag.BoolVar(&f.migrateStorage, "migrate-storage", true,
 		"rewrite resources that are stored in v1alpha1; where --watch-namespaces is given that is never done")
 	flag.BoolVar(&f.leaderElection, "leader-elect", false, "let one replica at a time reconcile")
+	f.lease.bindFlags(flag.CommandLine)
 	flag.StringVar(&f.watchNamespaces, "watch-namespaces", "", "comma-separated namespaces to watch; empty means all")
 	flag.StringVar(&f.watchLabelSelector, shard.Flag, "",
 		"reconcile only the custom resources that this label selector selects, with a Lease of its own; empty means all")
@@ -150,7 +151,7 @@ func run(ctx context.Context, f *flags) error {
 	ready := map[string]healthz.Checker{}
 	run := []func(context.Context) error{serveMetrics, func(ctx context.Context) error {
 		return keepRunning(ctx, isReady, func(ctx context.Context) error {
-			return runManager(ctx, restConfig, scheme, shared{counts, registrations, id}, f)
+			return runManager(ctx, restConfig, scheme, shared{counts, registrations, id, isReady}, f)
 		})
 	}}
 	if f.webhookAddress != off {
@@ -189,7 +190,6 @@ func loadConfig() (*rest.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot load kubeconfig: %w", err)
 	}
-	config.Wrap(reconnect.New(ctrl.Log.WithName("reconnect")).Wrap)
 	return config, nil
 }
 

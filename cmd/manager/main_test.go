@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
@@ -14,13 +15,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/kubernetes/fake"
-	coordinationfake "k8s.io/client-go/kubernetes/typed/coordination/v1/fake"
 	"k8s.io/client-go/rest"
-	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
@@ -126,11 +122,11 @@ func TestAPIServerReady(t *testing.T) {
 	}
 }
 
-// The deadline of the lease is nobody else's: a watch would end with it.
+// The deadline of the lease must not become that of the watches.
 func TestLockLeavesTheConfigAlone(t *testing.T) {
 	config := &rest.Config{Host: "https://localhost"}
 	before := rest.CopyConfig(config)
-	lock, err := newLock(config, "operator", "lease", "me")
+	lock, err := newLock(config, "operator", "lease", time.Second, resourcelock.ResourceLockConfig{Identity: "me"})
 	if err != nil || lock.Identity() != "me" {
 		t.Fatal(lock, err)
 	}
@@ -139,57 +135,37 @@ func TestLockLeavesTheConfigAlone(t *testing.T) {
 	}
 }
 
-// Proves: L-30 (a leader gives up before another may take the lease, also where the last renewal was a retry period ago).
+// Proves: L-30 (a leader gives up before another replica may take the lease, and a dead leader is replaced within ten seconds).
 func TestLeaseTimesLeaveAGap(t *testing.T) {
-	if gap := leaseDuration - renewDeadline - renewPeriod; gap < 500*time.Millisecond {
+	var l leaseTimes
+	l.bindFlags(flag.NewFlagSet("", flag.PanicOnError))
+	if gap := l.duration - l.renewDeadline; gap < l.retryPeriod {
 		t.Errorf("a leader that cannot renew gives up %s before another may lead", gap)
 	}
-	slowest := wait.Jitter(retryPeriod, leaderelection.JitterFactor)
-	for range 1000 {
-		slowest = max(slowest, wait.Jitter(retryPeriod, leaderelection.JitterFactor))
-	}
-	if worst := leaseDuration + 2*slowest; worst > 6*time.Second {
+	if worst := l.duration + 2*wait.Jitter(l.retryPeriod, leaderelection.JitterFactor); worst > 10*time.Second {
 		t.Errorf("a dead leader is replaced after up to %s", worst)
 	}
-	if leaseDuration%time.Second != 0 {
-		t.Errorf("the Lease says %s in whole seconds", leaseDuration)
+	if l.duration%time.Second != 0 {
+		t.Errorf("the Lease says %s in whole seconds", l.duration)
 	}
 }
 
-// Proves: L-03 (the leader writes its lease every second time that the library asks it to; what changes the holder is written at once).
-func TestLockSparesRenewals(t *testing.T) {
+// Proves: L-30 (a manager whose API server is away for longer than a moment ends: the next one has current caches).
+func TestManagerEndsWithoutTheAPIServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		leases := fake.NewClientset().CoordinationV1()
-		written := func() (holder string, n int) {
-			for _, action := range leases.(*coordinationfake.FakeCoordinationV1).Actions() {
-				if update, ok := action.(clienttesting.UpdateAction); ok && action.GetVerb() == "update" {
-					n++
-					holder = *update.GetObject().(*coordinationv1.Lease).Spec.HolderIdentity
-				}
-			}
-			return holder, n
+		began := time.Now()
+		away := func(context.Context) bool {
+			return time.Since(began) < time.Minute && time.Since(began) > unreachableTimeout/2 || time.Since(began) < time.Hour
 		}
-		l := &lock{LeaseLock: &resourcelock.LeaseLock{
-			LeaseMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lease"}, Client: leases, LockConfig: resourcelock.ResourceLockConfig{Identity: "own"},
-		}}
-		own := resourcelock.LeaderElectionRecord{HolderIdentity: "own"}
-		if err := l.Create(t.Context(), own); err != nil {
-			t.Fatal(err)
+		ready := &apiServerWatch{func(ctx context.Context) bool { return !away(ctx) }}
+		if err := ready.Start(t.Context()); !errors.Is(err, errUnreachable) || time.Since(began) > unreachableTimeout+2*watchPeriod {
+			t.Errorf("%v after %s", err, time.Since(began))
 		}
-		for range 10 {
-			if err := l.Update(t.Context(), own); err != nil {
-				t.Fatal(err)
-			}
-			<-time.After(retryPeriod)
-		}
-		if _, n := written(); n != 5 {
-			t.Errorf("%d renewals were written in 10 periods, want 5", n)
-		}
-		if err := l.Update(t.Context(), resourcelock.LeaderElectionRecord{}); err != nil {
-			t.Fatal(err)
-		}
-		if holder, n := written(); holder != "" || n != 6 {
-			t.Errorf("it was not released: %q after %d writes", holder, n)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		moments := &apiServerWatch{func(context.Context) bool { return time.Now().Unix()%2 == 0 }}
+		if err := moments.Start(ctx); err != nil {
+			t.Errorf("an API server that is away for moments: %v", err)
 		}
 	})
 }

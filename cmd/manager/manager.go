@@ -4,10 +4,12 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
@@ -36,6 +38,8 @@ type shared struct {
 	registrations *gather.Registrations
 	// identity is the process's as the holder of the lease.
 	identity string
+	// isReady reports whether the API server is ready.
+	isReady func(context.Context) bool
 }
 
 // runManager makes a new manager and runs it until it or the context ends. Nothing of one that ended is used again.
@@ -74,9 +78,10 @@ func newManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Sc
 	}
 	watched := namespaces(f.watchNamespaces)
 	again, stopping, defaults := true, stopTimeout, &gather.Defaults{}
-	lock, err := newLock(restConfig, f.operatorNamespace, shard.Lease(f.selector), known.identity)
+	lease := shard.Lease(f.selector)
+	lock, err := newLock(restConfig, f.operatorNamespace, lease, f.lease.renewDeadline, resourcelock.ResourceLockConfig{Identity: known.identity})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("make the lock for leader election: %w", err)
 	}
 	mgr, err := ctrl.NewManager(restConfig, ctrl.Options{
 		Scheme:   scheme,
@@ -90,17 +95,19 @@ func newManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Sc
 		GracefulShutdownTimeout:       &stopping,
 		LeaderElection:                f.leaderElection,
 		LeaderElectionReleaseOnCancel: true, // nothing of the manager goes on after it has stopped
-		LeaseDuration:                 new(leaseDuration),
-		RenewDeadline:                 new(renewDeadline),
-		RetryPeriod:                   new(retryPeriod),
+		LeaseDuration:                 &f.lease.duration,
+		RenewDeadline:                 &f.lease.renewDeadline,
+		RetryPeriod:                   &f.lease.retryPeriod,
 
 		LeaderElectionResourceLockInterface: lock,
-		LeaderElectionID:                    lock.LeaseMeta.Name, // the name in leader_election_master_status
+		LeaderElectionID:                    lease, // the name in leader_election_master_status
 	})
 	if err != nil {
 		return nil, err
 	}
-	lock.LockConfig.EventRecorder = mgr.GetEventRecorderFor(known.identity) //nolint:staticcheck // what locks take
+	if err := mgr.Add(&apiServerWatch{known.isReady}); err != nil {
+		return nil, err
+	}
 	if err := controller.Setup(ctx, mgr, controller.Options{
 		OperatorNamespace: f.operatorNamespace, OperatorImage: f.operatorImage, Pod: f.pod, Namespaces: watched, ForbidForeignConfigMaps: f.forbidForeignConfigMaps,
 		Selector: f.selector, LeaveSettings: f.leavesCluster(), AllowForeignConfigMaps: f.allowForeignConfigMaps,

@@ -12,8 +12,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
-
-	"github.com/llamastack/llama-stack-k8s-operator/internal/lanes"
 )
 
 // A manager that ended is replaced after firstRestart, then less and less often, down to every lastRestart; one that ran for longer
@@ -28,6 +26,9 @@ const (
 	// readyPeriod is how often the API server is asked whether it is ready, while it is not, and readyTimeout how long it may take to answer.
 	readyPeriod  = 500 * time.Millisecond
 	readyTimeout = 5 * time.Second
+	// watchPeriod is how often the API server is asked while a manager runs, and unreachableTimeout how long it may be away.
+	watchPeriod        = 5 * time.Second
+	unreachableTimeout = 10 * time.Second
 )
 
 // keepRunning runs the manager until the context ends. A manager ends when the API server cannot be reached at its start, and when it
@@ -45,7 +46,10 @@ func keepRunning(ctx context.Context, ready func(context.Context) bool, run func
 		case ready(ctx):
 			delay := pause()
 			ctrl.Log.Error(err, "manager stopped and restarts; the webhooks continue", "after", delay.String())
-			lanes.Wait(ctx, delay)
+			select {
+			case <-ctx.Done():
+			case <-time.After(delay):
+			}
 		default:
 			ctrl.Log.Error(err, "manager stopped and restarts when the API server is ready; the webhooks continue")
 			untilReady(ctx, ready)
@@ -54,15 +58,38 @@ func keepRunning(ctx context.Context, ready func(context.Context) bool, run func
 	return nil
 }
 
-// untilReady waits until the API server is ready, for lastRestart at most: what it reports may be about something that the operator does not need.
+// untilReady waits until the API server is ready, for lastRestart at most: the operator may not need the part that is not ready.
 func untilReady(ctx context.Context, ready func(context.Context) bool) {
-	ctx, cancel := context.WithTimeout(ctx, lastRestart)
-	defer cancel()
-	for lanes.Wait(ctx, readyPeriod) && !ready(ctx) {
-	}
+	_ = wait.PollUntilContextTimeout(ctx, readyPeriod, lastRestart, false, func(ctx context.Context) (bool, error) { return ready(ctx), nil })
 }
 
-// apiServerReady returns what reports whether the API server is ready. One that does not let the operator ask is.
+// apiServerWatch ends the manager when the API server could not be reached for unreachableTimeout. Caches whose requests fail back off up
+// to a minute; those of the next manager are filled as soon as the API server is ready. A leader loses its lease before.
+type apiServerWatch struct{ ready func(context.Context) bool }
+
+var errUnreachable = errors.New("the API server is not ready")
+
+// NeedLeaderElection is part of manager.LeaderElectionRunnable: the caches of a standby must be current when it begins to lead.
+func (*apiServerWatch) NeedLeaderElection() bool { return false }
+
+// Start asks until the context ends.
+func (w *apiServerWatch) Start(ctx context.Context) error {
+	last := time.Now()
+	err := wait.PollUntilContextCancel(ctx, watchPeriod, false, func(ctx context.Context) (bool, error) {
+		if w.ready(ctx) {
+			last = time.Now()
+		} else if time.Since(last) > unreachableTimeout {
+			return false, errUnreachable
+		}
+		return false, nil
+	})
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// apiServerReady returns a function that reports whether the API server is ready. An API server that forbids the question counts as ready.
 func apiServerReady(config *rest.Config) (func(context.Context) bool, error) {
 	httpClient, err := rest.HTTPClientFor(config)
 	if err != nil {

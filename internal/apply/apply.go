@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"reflect"
-	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -37,11 +36,6 @@ type Applier struct {
 	Live client.Reader
 	// EdgeAPIs are the APIs of the cluster by which servers can be exposed.
 	EdgeAPIs objects.EdgeAPIs
-
-	mu sync.Mutex
-	// last is by owner, then by kind and name of the object, which are few and fixed: what is generated gets a name of its own with
-	// each edit, is never sent twice, and is not remembered.
-	last map[types.NamespacedName]map[objectID]applied
 }
 
 // Result is what came of applying.
@@ -103,12 +97,10 @@ func (c *change) what() string { return c.gvk.Kind + " " + c.GetName() }
 
 // compare returns what is to be written of an object; nil where it is as desired.
 func (a *Applier) compare(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, o objects.Object) (*change, *problem.Problem) {
-	gvk := o.GetObjectKind().GroupVersionKind()
-	what, id := gvk.Kind+" "+o.GetName(), objectID{gvk.Kind, o.GetName()}
+	what := o.GetObjectKind().GroupVersionKind().Kind + " " + o.GetName()
 	live, err := a.cached(ctx, o)
-	_, wrote := a.lastOf(owner, id)
-	if err == nil && (live == nil && wrote || live != nil && !metav1.IsControlledBy(live, owner)) {
-		live, err = a.fresh(ctx, o) // the caches may not know yet that it was created or adopted
+	if err == nil && live != nil && !metav1.IsControlledBy(live, owner) {
+		live, err = a.fresh(ctx, o) // the cache may not have seen its adoption yet
 	}
 	switch {
 	case err != nil:
@@ -131,7 +123,7 @@ func (a *Applier) difference(
 	if live != nil && !owned && gvk.Kind == "PersistentVolumeClaim" {
 		o = withoutOwner(o)
 	}
-	id, what := objectID{gvk.Kind, o.GetName()}, gvk.Kind+" "+o.GetName()
+	what := gvk.Kind + " " + o.GetName()
 	c, err := newChange(o)
 	if err != nil {
 		return nil, Failed(what, "could not be encoded", err)
@@ -144,19 +136,11 @@ func (a *Applier) difference(
 		return c, nil
 	}
 	c.live = live
-	last, wrote := a.lastOf(owner, id)
-	switch {
-	case a.unchanged(owner, id, live, c.desired):
-		return nil, nil
-	case wrote && last.IsNewerThan(live): // what the caches have is not what was written last
-		return c, nil
-	}
-	now, err := a.settled(ctx, live, c.Unstructured, c.desired)
+	settled, err := a.settled(ctx, live, c.Unstructured, c.desired)
 	if err != nil {
 		return nil, Failed(what, "could not be read", err)
 	}
-	if now != nil {
-		a.remember(owner, id, now, c.desired)
+	if settled {
 		return nil, nil
 	}
 	return c, nil
@@ -190,7 +174,6 @@ func (a *Applier) write(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 	if c.live.GetResourceVersion() != u.GetResourceVersion() {
 		result.Written++
 	}
-	a.remember(owner, objectID{c.gvk.Kind, c.GetName()}, u, c.desired)
 	answer := Named(c.object)
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, answer); err != nil {
 		return Failed(c.what(), "was answered with something unreadable", err)

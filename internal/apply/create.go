@@ -49,9 +49,6 @@ func (a *Applier) create(ctx context.Context, owner *v1alpha2.LlamaStackDistribu
 		return refused(owner, c, err)
 	}
 	result.Written++
-	if !isGenerated(c.gvk) {
-		a.remember(owner, objectID{c.gvk.Kind, c.GetName()}, o, c.desired)
-	}
 	result.keep(o)
 	return nil
 }

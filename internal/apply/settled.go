@@ -20,29 +20,23 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 )
 
-// settled returns the live object where applying the desired one would change nothing: after a restart, or
-// after someone else wrote the object, the operator does not know what it applied. It returns nil where something is to be applied. The caches
-// have the fields that are the operator's; where only the metadata of the object is known, it is read from the API server.
-func (a *Applier) settled(
-	ctx context.Context, live client.Object, desired *unstructured.Unstructured, hash [sha256.Size]byte,
-) (*unstructured.Unstructured, error) {
+// settled reports whether applying the desired object would change nothing. The caches have the fields that are the operator's. If only the
+// metadata of the object is known, it is read from the API server.
+func (a *Applier) settled(ctx context.Context, live client.Object, desired *unstructured.Unstructured, hash [sha256.Size]byte) (bool, error) {
 	whole := &unstructured.Unstructured{}
 	if _, partial := live.(*metav1.PartialObjectMetadata); partial {
 		whole.SetGroupVersionKind(desired.GroupVersionKind())
 		if err := a.Live.Get(ctx, client.ObjectKeyFromObject(desired), whole); err != nil {
-			return nil, client.IgnoreNotFound(err)
+			return false, client.IgnoreNotFound(err)
 		}
 	} else {
 		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(live)
 		if err != nil {
-			return nil, err
+			return false, err
 		}
 		whole.Object = content
 	}
-	if isApplied(whole, desired, hash) {
-		return whole, nil
-	}
-	return nil, nil
+	return isApplied(whole, desired, hash), nil
 }
 
 // isApplied reports whether the operator's fields of the live object are those of the desired one, no more and no fewer, with the same

@@ -4,6 +4,7 @@ package controller
 
 import (
 	"context"
+	"time"
 
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -26,3 +27,29 @@ func editsFirst() handler.EventHandler {
 		}
 	}}
 }
+
+// settleDelay is how long an event of an owned object waits for further ones. In a rollout, several objects change within a moment.
+const settleDelay = 300 * time.Millisecond
+
+// settled lets a handler enqueue after settleDelay, so that one reconcile reports all changes of that time, and finds its own writes in the cache.
+func settled(inner handler.EventHandler) handler.EventHandler {
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			inner.Create(ctx, e, delayed{q})
+		},
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			inner.Update(ctx, e, delayed{q})
+		},
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			inner.Delete(ctx, e, delayed{q})
+		},
+	}
+}
+
+// delayed is a queue whose requests wait for settleDelay.
+type delayed struct {
+	workqueue.TypedRateLimitingInterface[reconcile.Request]
+}
+
+// Add adds the request after settleDelay.
+func (q delayed) Add(request reconcile.Request) { q.AddAfter(request, settleDelay) }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"time"
 
+	"golang.org/x/sync/semaphore"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -28,20 +29,16 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/endpointwatch"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/events"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/firstrollout"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/metrics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/patience"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/pods"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/prober"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/readable"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/release09/adoption"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/status"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/turns"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/written"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -51,6 +48,8 @@ const (
 	// foreignDelay is how often a reconcile looks whether an object of someone else's that is in the way has gone: the
 	// operator does not watch what is not its own.
 	foreignDelay = 30 * time.Second
+	// largeDelay is how long a large custom resource waits while others are built.
+	largeDelay = 500 * time.Millisecond
 	// labelsGrace is how long a registry may take to answer before the status reports that it is being asked. Most answer at once.
 	labelsGrace = 3 * time.Second
 )
@@ -65,20 +64,13 @@ type Reconciler struct {
 	prober   *prober.Prober
 	locate   func(*v1alpha2.LlamaStackDistribution, *corev1.Service, corev1.URIScheme) (url, why string)
 	recorder record.EventRecorder
-	// turns and builds keep large resources from delaying small ones.
-	turns  *turns.Turns
-	builds *turns.Builds
-	// patience holds back what the status is about to report again, in other words, within a moment.
-	patience patience.Patience
-	// first are the first rollouts of new custom resources.
-	first *firstrollout.Memory
+	// large bounds how many workers build large custom resources at a time, so that small ones always find a worker.
+	large *semaphore.Weighted
 	// defaults are what the operator's settings refer to.
 	defaults *gather.Defaults
 	// endpoints watches the objects that custom resources take endpoints from.
 	endpoints *endpointwatch.Watcher
-	// written are the versions that came of writes of the status.
-	written written.Versions
-	metrics *metrics.Metrics
+	metrics   *metrics.Metrics
 }
 
 // controller-gen reads these only where they stand apart.
@@ -106,14 +98,6 @@ type Reconciler struct {
 
 // Reconcile makes one pass over a resource.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ctrl.Result, err error) {
-	if r.turns.Waits(req.NamespacedName) {
-		return ctrl.Result{}, nil // an event follows
-	}
-	defer r.turns.Release(req.NamespacedName)
-	if r.written.IsAwaited(req.NamespacedName, time.Now()) {
-		return ctrl.Result{RequeueAfter: written.CacheDelay}, nil
-	}
-	last := r.written.Last(req.NamespacedName)
 	s := &scope{key: req.NamespacedName, cr: &v1alpha2.LlamaStackDistribution{}}
 	defer func() {
 		if value := recover(); value != nil {
@@ -125,13 +109,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 	switch {
 	case apierrors.IsNotFound(err):
 		r.prober.Forget(req.NamespacedName)
-		r.applier.Forget(req.NamespacedName)
 		r.adopter.Forget(req.NamespacedName)
 		r.gatherer.Labels.Forget(req.NamespacedName)
-		r.patience.Forget(req.NamespacedName)
-		r.gatherer.Forget(req.NamespacedName)
-		r.first.Forget(req.NamespacedName)
-		r.written.Forget(req.NamespacedName)
 		r.metrics.Forget(req.NamespacedName)
 		r.endpoints.Forget(req.NamespacedName) //nolint:contextcheck // watches outlive the reconcile
 		return ctrl.Result{}, nil
@@ -143,30 +122,22 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 	case err != nil:
 		return ctrl.Result{}, err
 	}
-	if r.written.IsOlder(s.cr, last, time.Now()) {
-		return ctrl.Result{RequeueAfter: written.CacheDelay}, nil
-	}
 	if s.cr.DeletionTimestamp != nil {
 		return r.report(ctx, s)
 	}
-	observe := step{metrics.StepObserve, r.observe}
 	steps := []step{
-		{"", r.begins}, {metrics.StepGather, r.gather}, {"", r.await}, {metrics.StepBuild, r.build},
-		{metrics.StepApply, r.apply}, {"", r.own}, {metrics.StepPrune, r.prune}, observe,
+		{metrics.StepGather, r.gather}, {metrics.StepBuild, r.build}, {metrics.StepApply, r.apply}, {"", r.own},
+		{metrics.StepPrune, r.prune}, {metrics.StepObserve, r.observe},
 	}
-	if r.reuse(ctx, s) {
-		steps = []step{observe}
-	}
-	for _, step := range steps {
-		r.timed(ctx, s, step)
+	for i := 0; i < len(steps); i++ {
+		r.timed(ctx, s, steps[i])
 		if s.postponed {
-			return ctrl.Result{RequeueAfter: s.again}, nil // at the latest: an event follows
+			return ctrl.Result{RequeueAfter: s.again}, nil
 		}
-		if s.startOver {
-			return ctrl.Result{RequeueAfter: time.Millisecond}, nil
+		if s.startOver { // once
+			*s, i = scope{key: s.key, cr: s.cr, lookUp: true}, -1
 		}
 	}
-	r.remember(s)
 	return r.report(ctx, s)
 }
 
@@ -185,8 +156,12 @@ func (r *Reconciler) timed(ctx context.Context, s *scope, of step) {
 }
 
 func (r *Reconciler) gather(ctx context.Context, s *scope) {
+	read := r.gatherer.Gather
+	if s.lookUp {
+		read = r.gatherer.GatherNothingAssumed
+	}
 	var problems problem.List
-	s.gathered, problems = r.gatherer.Gather(ctx, s.cr)
+	s.gathered, problems = read(ctx, s.cr)
 	if since := s.gathered.LabelsPending; !since.IsZero() && time.Since(since) < labelsGrace {
 		s.postponed, s.again = true, labelsGrace
 	}
@@ -195,18 +170,17 @@ func (r *Reconciler) gather(ctx context.Context, s *scope) {
 	}
 }
 
-// await puts the reconcile of a large resource off while it is not its turn, so that the workers are left to small ones.
-func (r *Reconciler) await(_ context.Context, s *scope) {
-	s.large = s.canBuild() && turns.IsLarge(s.gathered.Inputs)
-	s.postponed = s.large && !r.turns.Take(s.key)
-}
-
+// build computes the desired objects. While other workers build large custom resources, a further large one is postponed.
 func (r *Reconciler) build(ctx context.Context, s *scope) {
 	if !s.canBuild() {
 		return
 	}
-	if s.large {
-		defer r.builds.Begin(ctx)()
+	if desired.IsLarge(s.gathered.Inputs) {
+		if s.postponed = !r.large.TryAcquire(1); s.postponed {
+			s.again = largeDelay
+			return
+		}
+		defer r.large.Release(1)
 	}
 	made, problems := desired.Build(ctx, s.gathered.Inputs)
 	s.problems = append(s.problems, problems...)
@@ -231,7 +205,7 @@ func (r *Reconciler) apply(ctx context.Context, s *scope) {
 	s.again = again
 	result, p := r.applier.Apply(ctx, s.cr, list)
 	if result.InTheWay {
-		if s.startOver = r.gatherer.Doubt(s.cr); s.startOver {
+		if s.startOver = gather.IsNew(s.cr) && !s.lookUp; s.startOver {
 			return
 		}
 		if p = r.adopter.AdoptInTheWay(ctx, s.cr, s.gathered.Inputs.Live, s.desiredObjects()); p == nil {
@@ -334,18 +308,8 @@ func (r *Reconciler) report(ctx context.Context, s *scope) (ctrl.Result, error) 
 	before := s.cr.Status.DeepCopy()
 	s.cr.Status = status.Compute(s.facts(version.Version()))
 	r.count(s)
-	// Right after a start of the operator, the messages lack what the server answered last; its next answer starts a reconcile.
-	pending := s.serverPending && status.DiffersInMessagesOnly(before, &s.cr.Status)
-	changed := !pending && !equality.Semantic.DeepEqual(before, &s.cr.Status)
-	hold := time.Duration(0)
-	if changed {
-		hold = r.patience.Hold(&patience.Change{
-			HasErrors: s.problems.HasErrors(), AnswerPending: s.serverPending, Before: before, After: &s.cr.Status,
-		})
-	}
-	if later := r.patience.Remaining(s.key, hold, time.Now()); later > 0 {
-		return ctrl.Result{RequeueAfter: later}, nil
-	}
+	// While the server is being asked, its answer starts the next reconcile: until then, the status stays as it is.
+	changed := !equality.Semantic.DeepEqual(before, &s.cr.Status) && (!s.serverPending || s.problems.HasErrors())
 	if changed {
 		err := r.writeStatus(ctx, before, s.cr)
 		switch {
@@ -390,9 +354,5 @@ func (r *Reconciler) writeStatus(ctx context.Context, before *v1alpha2.LlamaStac
 	target := apply.MetadataOf(v1alpha2.GroupVersion.WithKind(v1alpha2.Kind))
 	target.SetNamespace(cr.Namespace)
 	target.SetName(cr.Name)
-	if err := r.client.Status().Patch(ctx, target, client.RawPatch(patch.Type(), data)); err != nil {
-		return err
-	}
-	r.written.Remember(target)
-	return nil
+	return r.client.Status().Patch(ctx, target, client.RawPatch(patch.Type(), data))
 }

@@ -22,10 +22,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/firstrollout"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/metrics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/turns"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -61,7 +59,7 @@ func newReporter(t *testing.T) *reporter {
 			return inner.SubResource(sub).Patch(ctx, o, patch, opts...)
 		},
 	}).Build()
-	r.Reconciler = &Reconciler{client: c, recorder: r.recorder, turns: turns.New(t.Context(), largeWorkers), first: &firstrollout.Memory{}, metrics: metrics.New()}
+	r.Reconciler = &Reconciler{client: c, recorder: r.recorder, metrics: metrics.New()}
 	return r
 }
 

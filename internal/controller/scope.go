@@ -13,7 +13,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/firstrollout"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/pods"
@@ -31,16 +30,15 @@ type scope struct {
 
 	// Set by gather.
 	gathered *gather.Gathered
-	// Set by await: a large resource takes turns with others, and postponed ends the reconcile because it is not its turn.
-	large, postponed bool
+	// postponed ends the reconcile: a registry is being asked, or other large custom resources are being built.
+	postponed bool
 	// Set by build, where gather found no errors.
 	desired *desired.Desired
 	// Set by apply, where build found no errors.
 	applied *apply.Result
-	// versions are those of what a new custom resource refers to; nil for any other.
-	versions firstrollout.Versions
-	// startOver ends the reconcile because something exists that it assumed not to: the next one looks it up.
-	startOver bool
+	// lookUp makes gather ask the API server for what the caches do not have, also for a new custom resource. Apply sets startOver
+	// when an object exists that was to be created for one: the steps begin anew, with lookUp.
+	lookUp, startOver bool
 	// again is when the next step of a switchover is due; zero where none is.
 	again time.Duration
 	// Set by observe.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"golang.org/x/sync/semaphore"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -30,28 +32,26 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cloudkeys"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/endpointwatch"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/firstrollout"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/hosts"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/imagelabels"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/metrics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/patience"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/pods"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/prober"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/queue"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/readable"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/release09/adoption"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settingsreport"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/turns"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
 )
 
 const (
-	// largeWorkers is how many of the workers large resources may hold at once: a small one always finds a worker.
+	// largeWorkers is how many of the workers may build large custom resources at a time.
 	largeWorkers = 2
+	// A reconcile that failed is repeated after firstRetry, then after twice as long each time, up to lastRetry.
+	firstRetry, lastRetry = 5 * time.Millisecond, 15 * time.Second
 	// passTimeout bounds one pass: an API server that hangs must not hold a worker.
 	passTimeout = time.Minute
 	// workers is the number of resources that are looked at once. A new one is some seven requests, one after the other: with fewer workers, many new ones wait
@@ -82,8 +82,6 @@ type Options struct {
 	ForbidForeignConfigMaps bool
 	// AllowForeignConfigMaps takes ConfigMaps of other namespaces without the consent of their owners, as release 0.9 does.
 	AllowForeignConfigMaps bool
-	// Patience is how long the status holds back a change that a next one is about to replace, for tests that count writes; zero means a second or two.
-	Patience time.Duration
 	// Metrics count what the controller does; nil means that nobody reads them.
 	Metrics *metrics.Metrics
 	// Build overrides the build of the operator; empty means the real one.
@@ -157,13 +155,10 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 		prober:   prober.New(ctx, o.Metrics.Servers(probe.New())),
 		locate:   locate,
 		recorder: mgr.GetEventRecorder(objects.ManagedBy),
-		turns:    turns.New(ctx, largeWorkers),
-		builds:   turns.NewBuilds(),
-		patience: patience.Patience{Own: o.Patience},
+		large:    semaphore.NewWeighted(largeWorkers),
 		defaults: o.Defaults,
 		metrics:  o.Metrics,
 	}
-	r.first = &firstrollout.Memory{Client: r.client, Applier: r.applier, OperatorNamespace: o.OperatorNamespace, Defaults: o.Defaults}
 	return errors.Join(reportSettings(mgr, r, o), r.watch(mgr, o))
 }
 
@@ -214,22 +209,22 @@ func (r *Reconciler) watch(mgr manager.Manager, o Options) error {
 	if err != nil {
 		return err
 	}
-	owner := handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1alpha2.LlamaStackDistribution{}, handler.OnlyControllerOwner())
+	owner := settled(handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1alpha2.LlamaStackDistribution{}, handler.OnlyControllerOwner()))
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("llamastackdistribution").
-		For(&v1alpha2.LlamaStackDistribution{}, builder.WithPredicates(r.written.Noticed(), specChanged())).
+		For(&v1alpha2.LlamaStackDistribution{}, builder.WithPredicates(specChanged())).
 		Watches(&v1alpha2.LlamaStackDistribution{}, editsFirst(), builder.WithPredicates(specChanged())).
 		WithOptions(controller.Options{
-			MaxConcurrentReconciles: workers, ReconciliationTimeout: passTimeout, RateLimiter: newRetries(), NewQueue: queue.New,
+			MaxConcurrentReconciles: workers, ReconciliationTimeout: passTimeout,
+			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
 		}).
 		WatchesMetadata(apply.SecretMetadata(), handler.EnqueueRequestsFromMapFunc(r.referrersOfSecret)).
 		WatchesMetadata(apply.ConfigMapMetadata(), handler.EnqueueRequestsFromMapFunc(r.referrersOfConfigMap(o.OperatorNamespace))).
 		WatchesRawSource(source.Kind[client.Object](uses, readable.NewTree(), recordHosts(r.gatherer.Hosts, r.gatherer.Domain))).
-		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(serverOfPod), builder.WithPredicates(podChanged())).
+		Watches(&corev1.Pod{}, settled(handler.EnqueueRequestsFromMapFunc(serverOfPod)), builder.WithPredicates(podChanged())).
 		WatchesRawSource(source.Channel(r.prober.Events(), &handler.EnqueueRequestForObject{})).
 		WatchesRawSource(source.Channel(r.gatherer.Labels.Events(), &handler.EnqueueRequestForObject{})).
-		WatchesRawSource(source.Channel(r.endpoints.Events(), &handler.EnqueueRequestForObject{})).
-		WatchesRawSource(source.Channel(r.turns.Next(), &handler.EnqueueRequestForObject{}))
+		WatchesRawSource(source.Channel(r.endpoints.Events(), &handler.EnqueueRequestForObject{}))
 	for _, kind := range append(apply.OwnedKinds(), apply.EdgeKinds(r.applier.EdgeAPIs)...) {
 		b = b.Watches(kind, owner, builder.WithPredicates(notCreated()))
 	}

@@ -3,6 +3,7 @@
 package desired
 
 import (
+	"encoding/json"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -199,4 +200,32 @@ func (d *Desired) Scheme() corev1.URIScheme {
 		return corev1.URISchemeHTTPS
 	}
 	return corev1.URISchemeHTTP
+}
+
+// largeInputs is the size from which IsLarge reports true, in bytes. The inputs of most custom resources are far smaller.
+const largeInputs = 32 << 10
+
+// IsLarge reports whether the spec, the ConfigMaps and the values of Secrets that a custom resource is built from are large together.
+func IsLarge(in *Inputs) bool {
+	size := 0
+	if spec, err := json.Marshal(&in.CR.Spec); err == nil {
+		size = len(spec)
+	}
+	if in.Override != nil {
+		size += len(in.Override.Content)
+	}
+	if in.CABundle != nil {
+		for _, text := range in.CABundle.Data {
+			size += len(text)
+		}
+	}
+	for i := range in.Secrets {
+		size += in.Secrets[i].Value.Len()
+	}
+	for i := range in.PodReferences {
+		for _, value := range in.PodReferences[i].Values {
+			size += value.Len()
+		}
+	}
+	return size > largeInputs
 }

@@ -74,8 +74,6 @@ type Gatherer struct {
 
 	mu     sync.Mutex
 	parsed parsedSettings
-	// doubted are new custom resources for which something exists nevertheless.
-	doubted map[types.NamespacedName]types.UID
 }
 
 // Gathered is what a reconcile has read.
@@ -93,15 +91,24 @@ type Gathered struct {
 	DeploymentUnknown bool
 }
 
-// Gather reads the inputs for the resource.
+// Gather reads the inputs for the custom resource. For a new one, a Deployment that the cache does not have is not looked up.
 func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*Gathered, problem.List) {
+	return g.gather(ctx, cr, !IsNew(cr))
+}
+
+// GatherNothingAssumed is Gather with that look-up, for a new custom resource for which something exists nevertheless.
+func (g *Gatherer) GatherNothingAssumed(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*Gathered, problem.List) {
+	return g.gather(ctx, cr, true)
+}
+
+func (g *Gatherer) gather(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, lookUp bool) (*Gathered, problem.List) {
 	in := desired.NewInputs(cr)
 	in.HashKey, in.Build, in.OperatorNamespace, in.ClusterAssignsUserIDs = g.HashKey, g.Build, g.OperatorNamespace, g.ClusterAssignsUserIDs
 	in.Now = time.Now()
 	out := &Gathered{Inputs: in}
 	var problems problem.Collector
 	var f *problem.Problem
-	problems.AddFound(readLive(ctx, g, out))
+	problems.AddFound(readLive(ctx, g, out, lookUp))
 	if out.Settings, f = g.settings(ctx, g.Live); f == nil {
 		out.Settings, f = withMirrors(ctx, g.Cached, g.MirrorSets, out.Settings)
 	}
@@ -112,8 +119,8 @@ func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 		in.CompleteWorkload(out.Settings.PodDefaults)
 		in.Elder = elder(g.Hosts, in)
 		in.Distribution, f = resolveDistribution(out.Settings, in, settings.Hints{})
-		if f != nil && f.Reason == problem.UnknownDistribution && in.Live == nil && g.Doubt(cr) { // the image that runs may be unknown to the cache
-			problems.AddFound(readLive(ctx, g, out))
+		if f != nil && f.Reason == problem.UnknownDistribution && in.Live == nil && !lookUp { // the cache may lack the Deployment with the image that runs
+			problems.AddFound(readLive(ctx, g, out, true))
 			in.Distribution, f = resolveDistribution(out.Settings, in, settings.Hints{})
 		}
 		in.Unresolved = f != nil
@@ -203,21 +210,20 @@ func secretFact(use config.SecretUse, s *corev1.Secret) desired.SecretFact {
 }
 
 // readLive reads the Deployment of the resource's name into what is gathered.
-func readLive(ctx context.Context, g *Gatherer, out *Gathered) (f *problem.Problem) {
-	out.Inputs.Live, out.Rival, f = g.deployment(ctx, out.Inputs.CR)
+func readLive(ctx context.Context, g *Gatherer, out *Gathered, lookUp bool) (f *problem.Problem) {
+	out.Inputs.Live, out.Rival, f = g.deployment(ctx, out.Inputs.CR, lookUp)
 	out.DeploymentUnknown = f != nil
 	return f
 }
 
 // deployment reads the Deployment of the resource's name. It is the resource's own where the resource controls it, or where release 0.9
 // made it for the resource; else it is a rival where it has the selector of the resource's pods. The cache holds what carries the
-// operator's label: one that release 0.9 has left need not. For a new custom resource, the API server is not asked: what is in the way shows when
-// it is created.
-func (g *Gatherer) deployment(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (own, rival *appsv1.Deployment, f *problem.Problem) {
+// operator's label: one that release 0.9 has left need not. Without lookUp, the API server is not asked.
+func (g *Gatherer) deployment(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, lookUp bool) (own, rival *appsv1.Deployment, f *problem.Problem) {
 	var d appsv1.Deployment
 	key := types.NamespacedName{Namespace: cr.Namespace, Name: objects.DeploymentName(cr.Name)}
 	err := g.Cached.Get(ctx, key, &d)
-	if apierrors.IsNotFound(err) && !g.assumesNothing(cr) {
+	if apierrors.IsNotFound(err) && lookUp {
 		err = g.Live.Get(ctx, key, &d)
 	}
 	switch {
@@ -233,35 +239,9 @@ func (g *Gatherer) deployment(ctx context.Context, cr *v1alpha2.LlamaStackDistri
 	return nil, nil, nil
 }
 
-// assumesNothing reports whether nothing was made for a custom resource yet, as far as one knows without a request: nobody has reported on it.
-func (g *Gatherer) assumesNothing(cr *v1alpha2.LlamaStackDistribution) bool {
-	if cr.Status.Phase != "" || len(cr.Status.Conditions) > 0 {
-		return false
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.doubted[client.ObjectKeyFromObject(cr)] != cr.UID
-}
-
-// Doubt reports whether the next reconcile of a custom resource learns more: this one assumed that nothing was made for it, and something exists.
-func (g *Gatherer) Doubt(cr *v1alpha2.LlamaStackDistribution) bool {
-	if !g.assumesNothing(cr) {
-		return false
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.doubted == nil {
-		g.doubted = map[types.NamespacedName]types.UID{}
-	}
-	g.doubted[client.ObjectKeyFromObject(cr)] = cr.UID
-	return true
-}
-
-// Forget drops what was remembered of a custom resource that is gone.
-func (g *Gatherer) Forget(key types.NamespacedName) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	delete(g.doubted, key)
+// IsNew reports whether no reconcile has reported on the custom resource yet, so that no object of it is expected to exist.
+func IsNew(cr *v1alpha2.LlamaStackDistribution) bool {
+	return cr.Status.Phase == "" && len(cr.Status.Conditions) == 0
 }
 
 // caBundle reads the ConfigMap that spec.networking.tls.caBundle names.

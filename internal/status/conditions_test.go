@@ -576,25 +576,3 @@ func TestTransitionTimes(t *testing.T) {
 		}
 	}
 }
-
-// Proves: R56 (what the server said before a restart of the operator is not taken out of the status and put back; all else is news).
-func TestDiffersInMessagesOnly(t *testing.T) {
-	before := compute(t, serving(t, resource()))
-	for name, c := range map[string]struct {
-		change func(*v1alpha2.LlamaStackDistributionStatus)
-		want   bool
-	}{
-		"nothing":      {func(*v1alpha2.LlamaStackDistributionStatus) {}, false},
-		"a message":    {func(s *v1alpha2.LlamaStackDistributionStatus) { s.Conditions[0].Message = "other" }, true},
-		"a reason":     {func(s *v1alpha2.LlamaStackDistributionStatus) { s.Conditions[0].Reason = "Other" }, false},
-		"a generation": {func(s *v1alpha2.LlamaStackDistributionStatus) { s.Conditions[0].ObservedGeneration++ }, false},
-		"a condition":  {func(s *v1alpha2.LlamaStackDistributionStatus) { s.Conditions = s.Conditions[1:] }, false},
-		"a field":      {func(s *v1alpha2.LlamaStackDistributionStatus) { s.AvailableReplicas++ }, false},
-	} {
-		after := before.DeepCopy()
-		c.change(after)
-		if got := status.DiffersInMessagesOnly(&before, after); got != c.want {
-			t.Errorf("%s: %v, want %v", name, got, c.want)
-		}
-	}
-}

@@ -7,7 +7,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
@@ -86,27 +85,6 @@ func Compute(f *Facts) v1alpha2.LlamaStackDistributionStatus {
 		set(f, s)
 	}
 	return *s
-}
-
-// DiffersInMessagesOnly reports whether the second status says what the first does in other words: the messages of its conditions
-// differ, and nothing that a program reads.
-func DiffersInMessagesOnly(before, after *v1alpha2.LlamaStackDistributionStatus) bool {
-	if len(before.Conditions) != len(after.Conditions) {
-		return false
-	}
-	worded := after.DeepCopy()
-	for i := range worded.Conditions {
-		worded.Conditions[i].Message = before.Conditions[i].Message
-	}
-	return equality.Semantic.DeepEqual(before, worded) && !equality.Semantic.DeepEqual(before, after)
-}
-
-// DiffersInProgressOnly reports whether the second status differs from the first in how far a rollout is, and in nothing else: messages of
-// conditions, and numbers of pods.
-func DiffersInProgressOnly(before, after *v1alpha2.LlamaStackDistributionStatus) bool {
-	progressed := before.DeepCopy()
-	progressed.Replicas, progressed.AvailableReplicas = after.Replicas, after.AvailableReplicas
-	return DiffersInMessagesOnly(progressed, after) || !equality.Semantic.DeepEqual(before, after) && equality.Semantic.DeepEqual(progressed, after)
 }
 
 // inForce reports whether nothing kept the spec from being applied.

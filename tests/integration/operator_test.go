@@ -139,7 +139,6 @@ type operatorOptions struct {
 	build      string
 	namespaces []string
 	config     *rest.Config
-	patience   time.Duration
 }
 
 // startOperator runs the operator with its own permissions, for the namespace of the test unless the options say otherwise.
@@ -168,7 +167,7 @@ func (e *env) startOperator(o operatorOptions) *operator {
 		e.t.Fatal(err)
 	}
 	err = controller.Setup(ctx, mgr, controller.Options{
-		OperatorNamespace: e.operator, Pod: operatorPod, Build: o.build, Patience: o.patience, Defaults: defaults,
+		OperatorNamespace: e.operator, Pod: operatorPod, Build: o.build, Defaults: defaults,
 		Metrics: op.metrics,
 		ServerURL: func(_ *v1alpha2.LlamaStackDistribution, scheme corev1.URIScheme) string {
 			return strings.ToLower(string(scheme)) + "://" + e.server.Listener.Addr().String()
