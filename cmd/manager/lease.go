@@ -10,6 +10,8 @@ import (
 	"os"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
@@ -36,8 +38,17 @@ func identity(pod string) (string, error) {
 	return cmp.Or(pod, host) + "_" + rand.Text(), nil
 }
 
-// newLock returns the lock on the Lease.
-func newLock(config *rest.Config, namespace, name string, renewDeadline time.Duration, lock resourcelock.ResourceLockConfig) (resourcelock.Interface, error) {
-	return resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, namespace, name, lock,
-		rest.AddUserAgent(rest.CopyConfig(config), "leader-election"), renewDeadline)
+// newLock returns the lock on a Lease. A request may take as long as a renewal may.
+func newLock(config *rest.Config, namespace, name, identity string, renewDeadline time.Duration) (*resourcelock.LeaseLock, error) {
+	config = rest.AddUserAgent(rest.CopyConfig(config), "leader-election") // it changes its argument
+	config.Timeout = renewDeadline
+	leases, err := coordinationv1client.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make the client for the lease: %w", err)
+	}
+	return &resourcelock.LeaseLock{
+		LeaseMeta:  metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Client:     leases,
+		LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
+	}, nil
 }

@@ -4,12 +4,10 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
@@ -79,15 +77,15 @@ func newManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Sc
 	watched := namespaces(f.watchNamespaces)
 	again, stopping, defaults := true, stopTimeout, &gather.Defaults{}
 	lease := shard.Lease(f.selector)
-	lock, err := newLock(restConfig, f.operatorNamespace, lease, f.lease.renewDeadline, resourcelock.ResourceLockConfig{Identity: known.identity})
+	lock, err := newLock(restConfig, f.operatorNamespace, lease, known.identity, f.lease.renewDeadline)
 	if err != nil {
-		return nil, fmt.Errorf("make the lock for leader election: %w", err)
+		return nil, err
 	}
 	mgr, err := ctrl.NewManager(restConfig, ctrl.Options{
 		Scheme:   scheme,
-		NewCache: caching.New(ctx, defaults, f.operatorNamespace, f.selector),
-		Cache:    caching.Options(watched, f.operatorNamespace),
-		Client:   client.Options{Cache: &client.CacheOptions{DisableFor: caching.UncachedKinds()}},
+		NewCache: caching.New(ctx),
+		Cache:    caching.Options(watched, f.operatorNamespace, f.selector),
+		Client:   client.Options{Cache: &client.CacheOptions{DisableFor: caching.UncachedKinds(), Unstructured: true}},
 		// The names of the former manager's controllers are used again. A standby fills its caches before it leads.
 		Controller:                    config.Controller{SkipNameValidation: &again, EnableWarmup: &again},
 		Metrics:                       metricsserver.Options{BindAddress: off},
@@ -105,6 +103,7 @@ func newManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Sc
 	if err != nil {
 		return nil, err
 	}
+	lock.LockConfig.EventRecorder = mgr.GetEventRecorderFor(known.identity) //nolint:staticcheck // the type that locks take
 	if err := mgr.Add(&apiServerWatch{known.isReady}); err != nil {
 		return nil, err
 	}

@@ -19,6 +19,17 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 )
 
+// InstanceIndex indexes owned objects and pods in the cache by the custom resource that they are for.
+const InstanceIndex = "instance"
+
+// Instance returns the value of an object in InstanceIndex.
+func Instance(o client.Object) []string {
+	if name, ok := o.GetLabels()[objects.LabelInstance]; ok {
+		return []string{name}
+	}
+	return nil
+}
+
 // OwnedKinds are the kinds of objects that a resource owns, as the caches hold them: full objects of what the operator
 // labels as its own, metadata alone of ConfigMaps and Secrets, which may be anyone's and large.
 func OwnedKinds() []client.Object {

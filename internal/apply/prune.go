@@ -76,7 +76,8 @@ func KindOf(o client.Object) string {
 func ownedBy(
 	ctx context.Context, cached client.Reader, owner *v1alpha2.LlamaStackDistribution, list client.ObjectList,
 ) ([]client.Object, error) {
-	err := cached.List(ctx, list, client.InNamespace(owner.Namespace), client.MatchingLabels(objects.Selector(owner.Name)))
+	err := cached.List(ctx, list, client.InNamespace(owner.Namespace), client.MatchingLabels(objects.Selector(owner.Name)),
+		client.MatchingFields{InstanceIndex: owner.Name})
 	if err != nil {
 		return nil, err
 	}

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package caching says what the operator holds in memory: its own objects, a few fields of the pods of its servers, and of
-// Secrets and ConfigMaps a few metadata.
+// Package caching says what the operator's cache holds: its own objects, a few fields of the pods of its servers, the metadata of
+// Secrets and ConfigMaps, and custom resources undecoded.
 //
-// Contract: no value of a Secret or ConfigMap gets into a cache, and nothing at all of those that neither a custom resource nor the
-// operator's settings refer to, but for the operator's own, the operator's settings and the platform's CA bundles. It reads nothing
-// by itself: the caches are the manager's.
+// Contract: no value of a Secret or ConfigMap gets into the cache. A custom resource that Go's types cannot decode affects only its
+// own reconcile.
 package caching

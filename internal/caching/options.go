@@ -5,7 +5,6 @@ package caching
 import (
 	"slices"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -13,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/pods"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/release09"
@@ -21,18 +21,17 @@ import (
 
 // Options restricts what the operator holds in memory: its own objects in full, and of Secrets and ConfigMaps a
 // few metadata. An empty list of namespaces means all of them.
-func Options(namespaces []string, operatorNamespace string) cache.Options {
+//
+// Of the custom resources, the cache holds those that the selector selects; nil means all.
+func Options(namespaces []string, operatorNamespace string, selector labels.Selector) cache.Options {
 	o := cache.Options{
 		DefaultTransform: strip,
 		ByObject:         map[client.Object]cache.ByObject{},
 	}
 	for _, kind := range apply.FullKinds() {
-		own := ownObjects()
-		if _, ok := kind.(*appsv1.Deployment); ok {
-			own.Transform = packDeployment
-		}
-		o.ByObject[kind] = own
+		o.ByObject[kind] = ownObjects()
 	}
+	o.ByObject[gather.NewTree()] = cache.ByObject{Label: selector}
 	o.ByObject[&corev1.Pod{}] = cache.ByObject{Label: objects.PodsOfServers(), Transform: stripPod}
 	if len(namespaces) == 0 {
 		return o

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 )
 
@@ -128,12 +129,15 @@ func TestStripPods(t *testing.T) {
 
 // Proves: L-01, L-34 (which namespaces, and what of them).
 func TestOptions(t *testing.T) {
-	all := Options(nil, "op")
+	all := Options(nil, "op", nil)
 	if len(all.DefaultNamespaces) != 0 || all.DefaultTransform == nil {
 		t.Errorf("options for all namespaces: %+v", all)
 	}
 	kinds := map[string]bool{}
 	for kind, by := range all.ByObject {
+		if _, ok := kind.(*unstructured.Unstructured); ok { // custom resources
+			continue
+		}
 		kinds[fmt.Sprintf("%T", kind)] = true
 		foreign, own := labels.Set{"app": "llama-stack"}, labels.Set{"app.kubernetes.io/managed-by": "llama-stack-operator"}
 		if _, ok := kind.(*corev1.Pod); ok { // those of release 0.9 do not have the operator's label
@@ -149,7 +153,7 @@ func TestOptions(t *testing.T) {
 		}
 	}
 
-	some := Options([]string{"a", "b"}, "op")
+	some := Options([]string{"a", "b"}, "op", nil)
 	if got := sortedKeys(some.DefaultNamespaces); !slices.Equal(got, []string{"a", "b"}) {
 		t.Errorf("namespaces %v", got)
 	}

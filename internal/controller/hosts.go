@@ -4,12 +4,9 @@ package controller
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -19,61 +16,48 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/hosts"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/readable"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 )
 
-// recordHosts records the hosts that custom resources use, and has those reconciled whose warning of an older one may change. All uses that there are when
-// the operator starts are recorded before its first reconcile.
-func recordHosts(table *hosts.Table, domain func() string) handler.EventHandler {
-	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
-	add := func(q queue, names []types.NamespacedName) {
-		for _, name := range names {
-			q.Add(reconcile.Request{NamespacedName: name})
+// sharedHosts reconciles the custom resources whose warning about a shared host may change, when another one begins or ceases to ask for it.
+func sharedHosts(uses client.Reader, domain func() string) handler.EventHandler {
+	enqueue := func(ctx context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request], changed ...client.Object) {
+		for _, o := range changed {
+			next, err := gather.NextYounger(ctx, uses, o, domain())
+			if err != nil {
+				logf.FromContext(ctx).Error(err, "custom resources with the same host could not be listed from the cache")
+			} else if next != nil {
+				q.Add(reconcile.Request{NamespacedName: *next})
+			}
 		}
-	}
-	record := func(o client.Object) []types.NamespacedName {
-		use := hosts.Use{Name: client.ObjectKeyFromObject(o), Created: o.GetCreationTimestamp().Time}
-		expose := exposeOf(o)
-		if !expose.Enabled {
-			return table.Remove(use.Name, domain())
-		}
-		use.Hostname = expose.Hostname
-		return table.Put(use, domain())
 	}
 	return handler.Funcs{
-		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) {
-			if concerned := record(e.Object); !e.IsInInitialList { // all of that list are reconciled anyway
-				add(q, concerned)
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			if !e.IsInInitialList { // all of that list are reconciled anyway
+				enqueue(ctx, q, e.Object)
 			}
 		},
-		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) {
-			if e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() || e.ObjectOld.GetUID() != e.ObjectNew.GetUID() {
-				add(q, record(e.ObjectNew))
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			if !gather.SameHosts(e.ObjectOld, e.ObjectNew) {
+				enqueue(ctx, q, e.ObjectOld, e.ObjectNew)
 			}
 		},
-		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) {
-			add(q, table.Remove(client.ObjectKeyFromObject(e.Object), domain()))
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			enqueue(ctx, q, e.Object)
 		},
 	}
 }
 
-// usesOfHosts is the cache whose custom resources use host names: the manager's, and with a selector one of its own, which has all custom resources and
-// of each only what a use of a host is made of. Two of different shards must not get the same host unnoticed.
-func usesOfHosts(mgr manager.Manager, o Options) (cache.Cache, error) {
+// usesOfHosts returns a cache of all custom resources with gather.HostIndex: the manager's, or, with a selector, one that has the other
+// operators' custom resources too, and of each only its identity and how it is exposed.
+func usesOfHosts(ctx context.Context, mgr manager.Manager, o *Options) (cache.Cache, error) {
 	if o.Selector == nil {
-		return mgr.GetCache(), nil
+		return mgr.GetCache(), nil // package caching adds the index
 	}
-	options := cache.Options{
-		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), DefaultTransform: onlyUse,
-		DefaultNamespaces: map[string]cache.Config{},
+	uses, err := cache.New(mgr.GetConfig(), cacheOptions(mgr, o, onlyUse))
+	if err == nil {
+		err = uses.IndexField(ctx, gather.NewTree(), gather.HostIndex, gather.IndexHosts)
 	}
-	for _, namespace := range o.Namespaces {
-		options.DefaultNamespaces[namespace] = cache.Config{}
-	}
-	uses, err := cache.New(mgr.GetConfig(), options)
 	if err == nil {
 		err = mgr.Add(uses)
 	}
@@ -83,13 +67,25 @@ func usesOfHosts(mgr manager.Manager, o Options) (cache.Cache, error) {
 	return uses, nil
 }
 
-// onlyUse keeps of a custom resource what recordHosts reads.
+// cacheOptions returns the options of a cache beside that of the manager, in the same namespaces.
+func cacheOptions(mgr manager.Manager, o *Options, transform func(any) (any, error)) cache.Options {
+	options := cache.Options{
+		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), DefaultTransform: transform,
+		DefaultNamespaces: map[string]cache.Config{},
+	}
+	for _, namespace := range o.Namespaces {
+		options.DefaultNamespaces[namespace] = cache.Config{}
+	}
+	return options
+}
+
+// onlyUse keeps the fields of a custom resource that gather.HostIndex is made from.
 func onlyUse(in any) (any, error) {
 	u, ok := in.(*unstructured.Unstructured)
 	if !ok {
 		return in, nil
 	}
-	small := readable.NewTree()
+	small := gather.NewTree()
 	small.SetNamespace(u.GetNamespace())
 	small.SetName(u.GetName())
 	small.SetUID(u.GetUID())
@@ -100,27 +96,4 @@ func onlyUse(in any) (any, error) {
 		small.Object["spec"] = map[string]any{"networking": map[string]any{"expose": expose}}
 	}
 	return small, nil
-}
-
-// exposeOf reads how a custom resource is exposed from the tree that the cache has; not at all where that cannot be read, which a reconcile reports.
-// One whose reading panics is not exposed.
-func exposeOf(o client.Object) parse.Expose {
-	defer panics.CatchRead(logf.Log, o, "reading how a custom resource is exposed panicked")
-	tree, ok := o.(*unstructured.Unstructured)
-	if !ok {
-		return parse.Expose{}
-	}
-	value, found, err := unstructured.NestedFieldNoCopy(tree.Object, "spec", "networking", "expose")
-	if !found || err != nil {
-		return parse.Expose{}
-	}
-	raw, err := json.Marshal(value)
-	if err != nil {
-		return parse.Expose{}
-	}
-	expose, problems := parse.ExposeField(&apiextensionsv1.JSON{Raw: raw})
-	if len(problems) > 0 {
-		return parse.Expose{}
-	}
-	return expose
 }

@@ -27,7 +27,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/endpointwatch"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/events"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/metrics"
@@ -35,7 +34,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/pods"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/prober"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/readable"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/release09/adoption"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/status"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
@@ -69,7 +67,7 @@ type Reconciler struct {
 	// defaults are what the operator's settings refer to.
 	defaults *gather.Defaults
 	// endpoints watches the objects that custom resources take endpoints from.
-	endpoints *endpointwatch.Watcher
+	endpoints *endpointWatches
 	metrics   *metrics.Metrics
 }
 
@@ -104,20 +102,22 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 			result, err = r.reportPanic(ctx, s, value)
 		}
 	}()
-	err = r.client.Get(ctx, req.NamespacedName, s.cr)
-	var unreadable *readable.UnreadableError
+	tree := gather.NewTree()
+	if err = r.client.Get(ctx, req.NamespacedName, tree); err == nil {
+		err = gather.Decode(tree, s.cr)
+	}
+	var undecodable *gather.UndecodableError
 	switch {
 	case apierrors.IsNotFound(err):
 		r.prober.Forget(req.NamespacedName)
 		r.adopter.Forget(req.NamespacedName)
 		r.gatherer.Labels.Forget(req.NamespacedName)
 		r.metrics.Forget(req.NamespacedName)
-		r.endpoints.Forget(req.NamespacedName) //nolint:contextcheck // watches outlive the reconcile
 		return ctrl.Result{}, nil
-	case errors.As(err, &unreadable):
+	case errors.As(err, &undecodable):
 		s.fail(problem.New(problem.Problem{
 			Reason: problem.InvalidField, Path: "spec", Type: field.ErrorTypeInvalid,
-			Detail: fmt.Sprintf("a value has the wrong type: %v", unreadable.Err), Fix: "write it in another way", Err: err,
+			Detail: fmt.Sprintf("a value has the wrong type: %v", undecodable.Err), Fix: "write it in another way", Err: err,
 		}))
 	case err != nil:
 		return ctrl.Result{}, err
@@ -165,6 +165,7 @@ func (r *Reconciler) gather(ctx context.Context, s *scope) {
 	if since := s.gathered.LabelsPending; !since.IsZero() && time.Since(since) < labelsGrace {
 		s.postponed, s.again = true, labelsGrace
 	}
+	r.watchEndpoints(ctx, s)
 	if !s.problems.HasErrors() { // of a spec that could not be read nothing else can be said
 		s.problems = append(s.problems, problems...)
 	}
@@ -202,7 +203,7 @@ func (r *Reconciler) apply(ctx context.Context, s *scope) {
 		s.fail(p)
 		return
 	}
-	s.again = again
+	s.again = cmp.Or(again, s.again)
 	result, p := r.applier.Apply(ctx, s.cr, list)
 	if result.InTheWay {
 		if s.startOver = gather.IsNew(s.cr) && !s.lookUp; s.startOver {
@@ -292,7 +293,8 @@ func (r *Reconciler) observePods(ctx context.Context, s *scope) {
 	if !objects.HasNewPods(&s.deployment.Spec.Template) {
 		selector = objects.Selector(s.cr.Name)
 	}
-	if r.client.List(ctx, &list, client.InNamespace(s.cr.Namespace), client.MatchingLabels(selector)) != nil {
+	if r.client.List(ctx, &list, client.InNamespace(s.cr.Namespace), client.MatchingLabels(selector),
+		client.MatchingFields{apply.InstanceIndex: s.cr.Name}) != nil {
 		return
 	}
 	var known *pods.Secrets

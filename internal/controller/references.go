@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/caching"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/readable"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
@@ -52,15 +52,15 @@ func (r *Reconciler) referrersOfConfigMap(operatorNamespace string) handler.MapF
 }
 
 func (r *Reconciler) requests(ctx context.Context, options ...client.ListOption) []reconcile.Request {
-	list := readable.NewNames()
-	if err := r.client.List(ctx, list, options...); err != nil {
+	list := gather.NewTrees()
+	if err := r.client.List(ctx, list, append(options, client.UnsafeDisableDeepCopy)...); err != nil {
 		logf.FromContext(ctx).Error(err, "resources could not be listed from the cache")
 		return nil
 	}
 	requests := make([]reconcile.Request, 0, len(list.Items))
 	for i := range list.Items {
 		requests = append(requests, reconcile.Request{NamespacedName: types.NamespacedName{
-			Namespace: list.Items[i].Namespace, Name: list.Items[i].Name,
+			Namespace: list.Items[i].GetNamespace(), Name: list.Items[i].GetName(),
 		}})
 	}
 	return requests

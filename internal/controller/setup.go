@@ -15,10 +15,10 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -31,16 +31,13 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cloudkeys"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/endpointwatch"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/hosts"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/imagelabels"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/metrics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/pods"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/prober"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/readable"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/release09/adoption"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settingsreport"
@@ -131,7 +128,11 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 		}
 	}
 	imageLabels := newImageLabels(ctx, mgr, &o, key)
-	endpoints, err := watchEndpoints(ctx, mgr, o.Namespaces)
+	endpoints, err := newEndpointWatches(mgr, &o)
+	if err != nil {
+		return err
+	}
+	uses, err := usesOfHosts(ctx, mgr, &o)
 	if err != nil {
 		return err
 	}
@@ -142,7 +143,7 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 			HashKey: key, Build: o.Build, ClusterAssignsUserIDs: assignsUserIDs,
 			Namespaces: o.Namespaces, ForbidForeignConfigMaps: o.ForbidForeignConfigMaps, AllowForeignConfigMaps: o.AllowForeignConfigMaps,
 			EdgeAPIs: func() objects.EdgeAPIs { return apis },
-			Defaults: o.Defaults, Registrations: o.Registrations, Hosts: hosts.New(), Labels: imageLabels, Endpoints: endpoints,
+			Defaults: o.Defaults, Registrations: o.Registrations, Hosts: uses, Labels: imageLabels,
 			MirrorSets: mirrorSets,
 			OwnImage:   &gather.OwnImage{Name: o.OperatorImage, Live: mgr.GetAPIReader(), Pod: o.Pod},
 		},
@@ -159,7 +160,7 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 		defaults: o.Defaults,
 		metrics:  o.Metrics,
 	}
-	return errors.Join(reportSettings(mgr, r, o), r.watch(mgr, o))
+	return errors.Join(reportSettings(mgr, r, o), r.watch(mgr, o, uses))
 }
 
 // reportSettings adds what reports errors of the operator's settings.
@@ -183,15 +184,6 @@ func watchMirrors(b *builder.Builder, r *Reconciler) *builder.Builder {
 	return b
 }
 
-// watchEndpoints makes what watches the objects that custom resources take endpoints from.
-func watchEndpoints(ctx context.Context, mgr manager.Manager, namespaces []string) (*endpointwatch.Watcher, error) {
-	foreign, err := metadata.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
-	if err != nil {
-		return nil, fmt.Errorf("make the client for metadata: %w", err)
-	}
-	return endpointwatch.New(ctx, foreign, namespaces), nil
-}
-
 // clusterAssignsUserIDs reports whether the cluster gives pods their user id, as OpenShift does.
 func clusterAssignsUserIDs(mapper meta.RESTMapper) (bool, error) {
 	_, err := mapper.RESTMapping(schema.GroupKind{Group: "security.openshift.io", Kind: "SecurityContextConstraints"})
@@ -204,31 +196,29 @@ func clusterAssignsUserIDs(mapper meta.RESTMapper) (bool, error) {
 	return true, nil
 }
 
-func (r *Reconciler) watch(mgr manager.Manager, o Options) error {
-	uses, err := usesOfHosts(mgr, o)
-	if err != nil {
-		return err
-	}
+func (r *Reconciler) watch(mgr manager.Manager, o Options, uses cache.Cache) error {
 	owner := settled(handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1alpha2.LlamaStackDistribution{}, handler.OnlyControllerOwner()))
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("llamastackdistribution").
-		For(&v1alpha2.LlamaStackDistribution{}, builder.WithPredicates(specChanged())).
-		Watches(&v1alpha2.LlamaStackDistribution{}, editsFirst(), builder.WithPredicates(specChanged())).
+		For(gather.NewTree(), builder.WithPredicates(specChanged())).
+		Watches(gather.NewTree(), editsFirst(), builder.WithPredicates(specChanged())).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: workers, ReconciliationTimeout: passTimeout,
 			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
 		}).
 		WatchesMetadata(apply.SecretMetadata(), handler.EnqueueRequestsFromMapFunc(r.referrersOfSecret)).
 		WatchesMetadata(apply.ConfigMapMetadata(), handler.EnqueueRequestsFromMapFunc(r.referrersOfConfigMap(o.OperatorNamespace))).
-		WatchesRawSource(source.Kind[client.Object](uses, readable.NewTree(), recordHosts(r.gatherer.Hosts, r.gatherer.Domain))).
+		WatchesRawSource(source.Kind[client.Object](uses, gather.NewTree(), sharedHosts(uses, r.gatherer.Domain))).
 		Watches(&corev1.Pod{}, settled(handler.EnqueueRequestsFromMapFunc(serverOfPod)), builder.WithPredicates(podChanged())).
 		WatchesRawSource(source.Channel(r.prober.Events(), &handler.EnqueueRequestForObject{})).
-		WatchesRawSource(source.Channel(r.gatherer.Labels.Events(), &handler.EnqueueRequestForObject{})).
-		WatchesRawSource(source.Channel(r.endpoints.Events(), &handler.EnqueueRequestForObject{}))
+		WatchesRawSource(source.Channel(r.gatherer.Labels.Events(), &handler.EnqueueRequestForObject{}))
 	for _, kind := range append(apply.OwnedKinds(), apply.EdgeKinds(r.applier.EdgeAPIs)...) {
 		b = b.Watches(kind, owner, builder.WithPredicates(notCreated()))
 	}
-	return watchMirrors(b, r).Complete(r)
+	var err error
+	r.endpoints.handler = handler.EnqueueRequestsFromMapFunc(r.referrersOfEndpoint)
+	r.endpoints.controller, err = watchMirrors(b, r).Build(r)
+	return err
 }
 
 // notCreated lets through what happens to owned objects but for their creation: the operator creates them, and knows what came of it.

@@ -88,7 +88,7 @@ func (f *EndpointFact) absent(own string) *problem.Problem {
 	case Missing, KeyMissing, Empty, NotAllowed:
 		p.Detail, p.Fix = fmt.Sprintf("%s not found: %s (namespace %s)", kind, f.Ref.Name, f.Namespace), "create it"
 		if f.KindMissing {
-			p.Detail, p.Fix = fmt.Sprintf("the cluster does not have the API of %ss (%s)", kind, endpoint.Resource(kind).GroupVersion()),
+			p.Detail, p.Fix = fmt.Sprintf("the cluster does not have the API of %ss (%s)", kind, endpoint.GroupVersionKind(kind).GroupVersion()),
 				"install it, or write endpoint"
 		}
 	case NotWatched:

@@ -19,16 +19,16 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 )
 
-// Resource is the resource of the API that has the objects of a kind.
-func Resource(kind parse.EndpointKind) schema.GroupVersionResource {
+// GroupVersionKind returns the kind of the API that a reference means.
+func GroupVersionKind(kind parse.EndpointKind) schema.GroupVersionKind {
 	switch kind {
 	case parse.KindInferenceService:
-		return schema.GroupVersionResource{Group: "serving.kserve.io", Version: "v1beta1", Resource: "inferenceservices"}
+		return schema.GroupVersionKind{Group: "serving.kserve.io", Version: "v1beta1", Kind: string(kind)}
 	case parse.KindLLMInferenceService:
-		return schema.GroupVersionResource{Group: "serving.kserve.io", Version: "v1alpha1", Resource: "llminferenceservices"}
+		return schema.GroupVersionKind{Group: "serving.kserve.io", Version: "v1alpha1", Kind: string(kind)}
 	case parse.KindService:
 	}
-	return corev1.SchemeGroupVersion.WithResource("services")
+	return corev1.SchemeGroupVersion.WithKind("Service")
 }
 
 // Address is where an object is reached.

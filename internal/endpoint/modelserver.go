@@ -48,7 +48,7 @@ func AddToScheme(scheme *runtime.Scheme) error {
 	for kind, o := range map[parse.EndpointKind]runtime.Object{
 		parse.KindInferenceService: &InferenceService{}, parse.KindLLMInferenceService: &LLMInferenceService{},
 	} {
-		version := Resource(kind).GroupVersion()
+		version := GroupVersionKind(kind).GroupVersion()
 		scheme.AddKnownTypeWithName(version.WithKind(string(kind)), o)
 		metav1.AddToGroupVersion(scheme, version) // options of requests
 	}

@@ -12,10 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/hosts"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/lanes"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // The kinds of objects.EdgeAPIs.
@@ -54,8 +54,10 @@ func WatchEdgeAPIs(ctx context.Context, mapper meta.RESTMapper, answer func(obje
 			}
 			pause = edgeInterval
 		}
-		if !lanes.Wait(ctx, pause) {
+		select {
+		case <-ctx.Done():
 			return nil
+		case <-time.After(pause):
 		}
 	}
 }
@@ -92,18 +94,16 @@ func (g *Gatherer) edgeAPIs() objects.EdgeAPIs {
 	return g.EdgeAPIs()
 }
 
-// elder is an older custom resource that uses the same host; nil where there is none.
-func elder(known *hosts.Table, in *desired.Inputs) *types.NamespacedName {
-	if !in.SharesHost() {
-		return nil
+// elder returns an older custom resource that uses the same host; nil if there is none.
+func (g *Gatherer) elder(ctx context.Context, in *desired.Inputs) (*types.NamespacedName, *problem.Problem) {
+	if g.Hosts == nil || !in.SharesHost() {
+		return nil, nil
 	}
-	use := hosts.Use{
-		Name: types.NamespacedName{Namespace: in.CR.Namespace, Name: in.CR.Name}, Created: in.CR.CreationTimestamp.Time, Hostname: in.Spec.Expose.Hostname,
+	elder, err := NextOlder(ctx, g.Hosts, in.CR, in.Spec.Expose.Hostname, in.Edge.Domain)
+	if err != nil {
+		return nil, lookupFailed(v1alpha2.ConditionConfigGenerated, "spec.networking.expose", "the custom resources with the same host", err)
 	}
-	if elder, found := known.Elder(use, in.Edge.Domain); found {
-		return &elder
-	}
-	return nil
+	return elder, nil
 }
 
 // Domain is the domain of exposed servers in the operator's settings as they were read last; empty where there is none, or where they were not read.

@@ -21,15 +21,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
-// EndpointWatcher watches the objects that custom resources take endpoints from.
-type EndpointWatcher interface {
-	// Watch watches the objects for a custom resource from now on, and no others.
-	Watch(referrer types.NamespacedName, to []parse.Addressed)
-}
-
-// endpoints reads the objects that the spec takes endpoints from: watched first, so that no change of what was read is missed.
+// endpoints reads the objects that the spec takes endpoints from.
 func (g *Gatherer) endpoints(ctx context.Context, in *desired.Inputs, allowed *settings.EndpointFrom) *problem.Problem {
-	var read []parse.Addressed
 	for _, ref := range config.EndpointUses(in.Spec) {
 		fact := desired.EndpointFact{Ref: ref, Namespace: in.EndpointNamespace(ref)}
 		switch {
@@ -37,15 +30,8 @@ func (g *Gatherer) endpoints(ctx context.Context, in *desired.Inputs, allowed *s
 			fact.State = desired.Forbidden
 		case fact.Namespace != in.CR.Namespace && len(g.Namespaces) > 0 && !slices.Contains(g.Namespaces, fact.Namespace):
 			fact.State = desired.NotWatched
-		default:
-			if id := addressed(&fact); !slices.Contains(read, id) {
-				read = append(read, id)
-			}
 		}
 		in.Endpoints = append(in.Endpoints, fact)
-	}
-	if g.Endpoints != nil {
-		g.Endpoints.Watch(client.ObjectKeyFromObject(in.CR), read)
 	}
 	known := map[parse.Addressed]client.Object{}
 	for i := range in.Endpoints {

@@ -5,7 +5,6 @@ package gather_test
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -15,19 +14,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
-// watched records what is watched.
-type watched []parse.Addressed
-
-func (w *watched) Watch(_ types.NamespacedName, to []parse.Addressed) { *w = to }
-
-// Each object is watched before it is read, and read once; what may not be referred to is neither watched nor read.
+// Each object is read once; an object that may not be referred to is not read.
 //
 // Proves: R20, R55, R64.
 func TestEndpointsAreReadLiveWhereTheyMayBe(t *testing.T) {
@@ -41,8 +33,6 @@ func TestEndpointsAreReadLiveWhereTheyMayBe(t *testing.T) {
 	live.fails["InferenceService/m"] = &meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: "serving.kserve.io", Kind: "InferenceService"}}
 	g := newGatherer(live, newCluster(t))
 	g.Namespaces = []string{"ai", "models", "dark"}
-	var seen watched
-	g.Endpoints = &seen
 	cr := resource()
 	cr.Spec.Providers.Inference = &apiextensionsv1.JSON{Raw: []byte(`[
 		{"id":"a","provider":"vllm","endpointFrom":{"kind":"Service","name":"a"}},
@@ -71,18 +61,11 @@ func TestEndpointsAreReadLiveWhereTheyMayBe(t *testing.T) {
 	if live.reads["Service/a"] != 1 || live.reads["Service/c"]+live.reads["Service/d"] != 0 {
 		t.Errorf("reads: %v", live.reads)
 	}
-	names := []string{}
-	for _, id := range seen {
-		names = append(names, id.Namespace+"/"+id.Name)
-	}
-	if want := []string{"ai/a", "models/b", "ai/m", "ai/n"}; !slices.Equal(names, want) {
-		t.Errorf("watched %v, want %v", names, want)
-	}
 
 	clear(live.reads)
 	cr.Spec.Disabled = []string{"inference"}
-	if _, problems := g.Gather(t.Context(), cr); problems.HasErrors() || len(seen) > 0 || live.reads["Service/a"] > 0 {
-		t.Errorf("of a disabled API: %v, watched %v, reads %v", problems, seen, live.reads)
+	if _, problems := g.Gather(t.Context(), cr); problems.HasErrors() || live.reads["Service/a"] > 0 {
+		t.Errorf("of a disabled API: %v, reads %v", problems, live.reads)
 	}
 	cr.Spec.Disabled = nil
 

@@ -21,7 +21,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/hosts"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/imagelabels"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/release09"
@@ -60,8 +59,6 @@ type Gatherer struct {
 	Labels *imagelabels.Reader
 	// MirrorSets are the kinds of the cluster that say where images are mirrored; registries are asked there.
 	MirrorSets []schema.GroupVersionKind
-	// Endpoints watches the objects that custom resources take endpoints from; nil where nobody watches them.
-	Endpoints EndpointWatcher
 	// OwnImage knows the operator's image.
 	OwnImage *OwnImage
 	// EdgeAPIs reports the APIs of the cluster by which servers can be exposed; nil means none.
@@ -69,8 +66,8 @@ type Gatherer struct {
 
 	// Defaults get the names of the objects that the operator's settings refer to; nil where nobody needs to know.
 	Defaults *Defaults
-	// Hosts are the hosts that custom resources use; nil where nobody records them.
-	Hosts *hosts.Table
+	// Hosts has all custom resources with HostIndex; nil if shared hosts do not matter.
+	Hosts client.Reader
 
 	mu     sync.Mutex
 	parsed parsedSettings
@@ -117,7 +114,8 @@ func (g *Gatherer) gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 		in.NetworkPolicyFlag, in.Forbidden, in.Edge = out.Settings.NetworkPolicy, out.Settings.Forbidden, out.Settings.Edge
 		in.Mirrors = out.Settings.Registries.Mirrors
 		in.CompleteWorkload(out.Settings.PodDefaults)
-		in.Elder = elder(g.Hosts, in)
+		in.Elder, f = g.elder(ctx, in)
+		problems.AddFound(f)
 		in.Distribution, f = resolveDistribution(out.Settings, in, settings.Hints{})
 		if f != nil && f.Reason == problem.UnknownDistribution && in.Live == nil && !lookUp { // the cache may lack the Deployment with the image that runs
 			problems.AddFound(readLive(ctx, g, out, true))

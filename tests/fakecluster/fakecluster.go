@@ -14,8 +14,12 @@ import (
 	"strconv"
 	"testing"
 
+	routev1 "github.com/openshift/api/route/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -24,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/endpoint"
@@ -51,7 +56,15 @@ func New(t *testing.T, initial ...client.Object) *Cluster {
 		t.Fatal(err)
 	}
 	c := &Cluster{Refuse: map[string]error{}}
-	c.WithWatch = fake.NewClientBuilder().WithScheme(scheme).WithObjects(initial...).WithReturnManagedFields().WithInterceptorFuncs(interceptor.Funcs{
+	builder := fake.NewClientBuilder().WithScheme(scheme)
+	for _, kind := range []client.Object{
+		&corev1.ServiceAccount{}, &corev1.Service{}, &corev1.ConfigMap{}, &corev1.Secret{}, &corev1.Pod{}, &appsv1.Deployment{},
+		&autoscalingv2.HorizontalPodAutoscaler{}, &policyv1.PodDisruptionBudget{}, &networkingv1.NetworkPolicy{}, &networkingv1.Ingress{},
+		&routev1.Route{}, &gatewayv1.HTTPRoute{},
+	} {
+		builder.WithIndex(kind, "instance", func(o client.Object) []string { return []string{o.GetLabels()[objects.LabelInstance]} })
+	}
+	c.WithWatch = builder.WithObjects(initial...).WithReturnManagedFields().WithInterceptorFuncs(interceptor.Funcs{
 		// A real client asks nothing without a name.
 		Get: func(ctx context.Context, inner client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 			if key.Name == "" {

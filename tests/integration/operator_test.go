@@ -156,9 +156,9 @@ func (e *env) startOperator(o operatorOptions) *operator {
 	ctx, cancel := context.WithCancel(context.Background())
 	mgr, err := ctrl.NewManager(restConfig, ctrl.Options{
 		Scheme:     scheme,
-		NewCache:   caching.New(ctx, defaults, e.operator, nil),
-		Cache:      caching.Options(o.namespaces, e.operator),
-		Client:     client.Options{Cache: &client.CacheOptions{DisableFor: caching.UncachedKinds()}},
+		NewCache:   caching.New(ctx),
+		Cache:      caching.Options(o.namespaces, e.operator, nil),
+		Client:     client.Options{Cache: &client.CacheOptions{DisableFor: caching.UncachedKinds(), Unstructured: true}},
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: config.Controller{SkipNameValidation: new(true)},
 	})
