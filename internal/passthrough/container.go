@@ -3,9 +3,7 @@
 package passthrough
 
 import (
-	"path"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -15,7 +13,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 )
 
-// environment checks environment variables. Of a name that stands twice the last counts, and nothing of the others gets into a pod.
+// environment checks environment variables. If a name stands twice, the last one counts, and the others do not get into a pod.
 func (c *check) environment(list []corev1.EnvVar, at *field.Path) {
 	last := map[string]int{}
 	for i := range list {
@@ -37,49 +35,16 @@ func (c *check) environment(list []corev1.EnvVar, at *field.Path) {
 		if v.Value != "" {
 			c.conflict(at.Child("valueFrom"), "excludes value")
 		}
-		c.valueFrom(v.ValueFrom, at.Child("valueFrom"))
+		if r := v.ValueFrom.SecretKeyRef; r != nil {
+			c.keyOf(r.Name, r.Key, "Secret", at.Child("valueFrom", "secretKeyRef"))
+		}
+		if r := v.ValueFrom.ConfigMapKeyRef; r != nil {
+			c.keyOf(r.Name, r.Key, "ConfigMap", at.Child("valueFrom", "configMapKeyRef"))
+		}
 	}
 }
 
-func (c *check) valueFrom(from *corev1.EnvVarSource, at *field.Path) {
-	sources := 0
-	if r := from.SecretKeyRef; r != nil {
-		sources++
-		c.keyOf(r.Name, r.Key, "Secret", at.Child("secretKeyRef"))
-	}
-	if r := from.ConfigMapKeyRef; r != nil {
-		sources++
-		c.keyOf(r.Name, r.Key, "ConfigMap", at.Child("configMapKeyRef"))
-	}
-	if r := from.FieldRef; r != nil {
-		sources++
-		c.fieldRef(r, podFieldsOfVariables, at.Child("fieldRef"))
-	}
-	if r := from.ResourceFieldRef; r != nil {
-		sources++
-		c.resourceFieldRef(r, at.Child("resourceFieldRef"))
-	}
-	if r := from.FileKeyRef; r != nil {
-		sources++
-		c.fileKeyRef(r, at.Child("fileKeyRef"))
-	}
-	switch {
-	case sources == 0:
-		c.missing(at, "give one source: secretKeyRef, configMapKeyRef, fieldRef or resourceFieldRef")
-	case sources > 1:
-		c.conflict(at, "has several sources")
-	}
-}
-
-// fileKeyRef checks a reference to a key in a file of a volume.
-func (c *check) fileKeyRef(r *corev1.FileKeySelector, at *field.Path) {
-	c.required(at.Child("key"), r.Key, "give the key within the file")
-	c.required(at.Child("path"), r.Path, "give the file")
-	c.below(r.Path, at.Child("path"))
-	c.knownVolume(r.VolumeName, at.Child("volumeName"))
-}
-
-// knownVolume checks the name of a volume that must be given.
+// knownVolume checks the name of a volume.
 func (c *check) knownVolume(name string, at *field.Path) {
 	switch {
 	case name == "":
@@ -116,39 +81,5 @@ func (c *check) mounts(o *v1alpha2.WorkloadOverrides, at *field.Path) {
 			c.add(at.Child("mountPath"), field.ErrorTypeDuplicate, m.MountPath, "", "mount one volume at each path")
 		}
 		taken[m.MountPath] = true
-		c.below(m.SubPath, at.Child("subPath"))
-		if m.SubPath != "" && m.SubPathExpr != "" {
-			c.conflict(at.Child("subPathExpr"), "excludes subPath")
-		}
-		c.below(m.SubPathExpr, at.Child("subPathExpr"))
-		if p := m.MountPropagation; p != nil {
-			c.oneOf(at.Child("mountPropagation"), string(*p), string(corev1.MountPropagationNone), string(corev1.MountPropagationHostToContainer))
-		}
-		c.recursiveReadOnly(m, at.Child("recursiveReadOnly"))
-	}
-}
-
-// recursiveReadOnly checks whether what is mounted below the volume is read-only, too.
-func (c *check) recursiveReadOnly(m *corev1.VolumeMount, at *field.Path) {
-	if m.RecursiveReadOnly == nil {
-		return
-	}
-	mode := *m.RecursiveReadOnly
-	c.oneOf(at, string(mode), string(corev1.RecursiveReadOnlyDisabled), string(corev1.RecursiveReadOnlyIfPossible), string(corev1.RecursiveReadOnlyEnabled))
-	if mode != corev1.RecursiveReadOnlyIfPossible && mode != corev1.RecursiveReadOnlyEnabled {
-		return
-	}
-	if !m.ReadOnly {
-		c.invalid(at, string(mode), "works only with readOnly: true", "set that, or remove it")
-	}
-	if p := m.MountPropagation; p != nil && *p != corev1.MountPropagationNone {
-		c.invalid(at, string(mode), "works only with mountPropagation: "+string(corev1.MountPropagationNone), "set that, or remove it")
-	}
-}
-
-// below checks a path that must lead downwards.
-func (r *report) below(value string, at *field.Path) {
-	if path.IsAbs(value) || slices.Contains(strings.Split(value, "/"), "..") {
-		r.invalid(at, value, "must be a relative path without ..", "")
 	}
 }

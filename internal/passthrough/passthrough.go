@@ -59,7 +59,6 @@ func (c *check) workload(w *v1alpha2.WorkloadSpec, at *field.Path) {
 		c.podCount(b.MinAvailable, at.Child("podDisruptionBudget", "minAvailable"))
 		c.podCount(b.MaxUnavailable, at.Child("podDisruptionBudget", "maxUnavailable"))
 	}
-	c.spread(w.TopologySpreadConstraints, at.Child("topologySpreadConstraints"))
 	c.pod(w, at)
 	c.usedClaims(w, at)
 	o := w.Overrides
@@ -77,7 +76,7 @@ func (c *check) workload(w *v1alpha2.WorkloadSpec, at *field.Path) {
 	c.volumes = slices.Compact(c.volumes)
 	c.environment(o.Env, at.Child("env"))
 	c.environmentFrom(o.EnvFrom, at.Child("envFrom"))
-	volumeCheck{&c.report}.all(o.Volumes, at.Child("volumes"))
+	c.volumeList(o.Volumes, at.Child("volumes"))
 	c.mounts(o, at.Child("volumeMounts"))
 }
 
@@ -87,13 +86,6 @@ func (r *report) invalid(at *field.Path, value any, detail, fix string) {
 
 func (r *report) missing(at *field.Path, fix string) {
 	r.problems.Add(problem.Problem{Reason: problem.MissingField, Path: at.String(), Type: field.ErrorTypeRequired, Fix: fix})
-}
-
-// required checks a text that must be given.
-func (r *report) required(at *field.Path, value, fix string) {
-	if value == "" {
-		r.missing(at, fix)
-	}
 }
 
 func (r *report) add(at *field.Path, kind field.ErrorType, value any, detail, fix string) {

@@ -41,10 +41,6 @@ func (c *check) pod(w *v1alpha2.WorkloadSpec, at *field.Path) {
 	c.labels(s.NodeSelector, at.Child("nodeSelector"))
 	c.name(at.Child("priorityClassName"), ptr.Deref(s.PriorityClassName, ""), "PriorityClass")
 	c.name(at.Child("runtimeClassName"), ptr.Deref(s.RuntimeClassName, ""), "RuntimeClass")
-	for i := range s.Tolerations {
-		c.toleration(&s.Tolerations[i], at.Child("tolerations").Index(i))
-	}
-	c.affinity(s.Affinity, at.Child("affinity"))
 }
 
 // resourceClaims checks the devices that the pods ask for.

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -31,13 +30,6 @@ func (c *check) resources(r *corev1.ResourceRequirements, at *field.Path) {
 			c.invalid(path, request.String(), fmt.Sprintf("is not the limit %s, and %s cannot be shared", limit.String(), name), "make both the same")
 		}
 	}
-	names := map[string]bool{}
-	for i, claim := range r.Claims {
-		if names[claim.Name+"/"+claim.Request] {
-			c.add(at.Child("claims").Index(i), field.ErrorTypeDuplicate, claim.Name, "", "remove one of them")
-		}
-		names[claim.Name+"/"+claim.Request] = true
-	}
 }
 
 // amounts checks names and quantities of resources.
@@ -52,22 +44,8 @@ func (c *check) amounts(list corev1.ResourceList, at *field.Path) {
 			c.invalid(path, amount.String(), "must not be negative", "")
 		case !known && amount.MilliValue()%1000 != 0:
 			c.invalid(path, amount.String(), "must be a whole number", "")
-		case !wholePages(name, amount):
-			c.invalid(path, amount.String(), "is not a multiple of the page size", "write whole pages")
-		case strings.HasPrefix(string(name), corev1.DefaultResourceRequestsPrefix):
-			c.invalid(path, string(name), "no resource of containers can have this name", "remove "+corev1.DefaultResourceRequestsPrefix+" from the name")
 		}
 	}
-}
-
-// wholePages reports whether an amount of huge pages is one or more whole pages, or none. It is true for other resources.
-func wholePages(name corev1.ResourceName, amount resource.Quantity) bool {
-	text, huge := strings.CutPrefix(string(name), corev1.ResourceHugePagesPrefix)
-	if !huge {
-		return true
-	}
-	page, err := resource.ParseQuantity(text)
-	return err == nil && page.Value() > 0 && amount.Value()%page.Value() == 0
 }
 
 // shared reports whether pods may use more of a resource than they request.
