@@ -144,32 +144,32 @@ func run(ctx context.Context, f *flags) error {
 	if err != nil {
 		return err
 	}
-	counts, registrations := metrics.New(), gather.NewRegistrations()
+	counts := metrics.New()
 	if err := ctrlmetrics.Registry.Register(counts); err != nil {
 		return err
 	}
+	known, err := gather.NewSettingsStore(ctx, restConfig, f.operatorNamespace)
+	if err != nil {
+		return err
+	}
 	ready := map[string]healthz.Checker{}
-	run := []func(context.Context) error{serveMetrics, func(ctx context.Context) error {
+	run := []func(context.Context) error{serveMetrics, known.Start, func(ctx context.Context) error {
 		return keepRunning(ctx, isReady, func(ctx context.Context) error {
-			return runManager(ctx, restConfig, scheme, shared{counts, registrations, id, isReady}, f)
+			return runManager(ctx, restConfig, scheme, shared{counts, known, id, isReady}, f)
 		})
 	}}
 	if f.webhookAddress != off {
-		known, err := gather.NewSettingsCache(ctx, restConfig, f.operatorNamespace)
-		if err != nil {
-			return err
-		}
 		apis, err := edgeAPIs(restConfig)
 		if err != nil {
 			return err
 		}
-		webhooks, err := listen(ctx, restConfig, scheme, known, apis, registrations, serverClock, f)
+		webhooks, err := listen(ctx, restConfig, scheme, known, apis, serverClock, f)
 		if err != nil {
 			return err
 		}
 		ready["webhooks"] = webhooks.Ready
 		counts.ServeExpiry(webhooks.CertificateExpiry)
-		run = append(run, webhooks.Run, known.Start, apis.Start)
+		run = append(run, webhooks.Run, apis.Start)
 	}
 	ctrl.Log.Info("operator starts", "version", version.Version(), "build", version.Build())
 	return together(ctx, append(run, healthServer(f.healthAddress, ready))...)
@@ -206,10 +206,10 @@ func edgeAPIs(restConfig *rest.Config) (*gather.KnownEdgeAPIs, error) {
 	return gather.NewKnownEdgeAPIs(mapper), nil
 }
 
-// listen makes the webhooks, which read the operator's settings from the cache, and takes their port. It asks the API server nothing.
+// listen makes the webhooks, which read the operator's settings from the store, and takes their port. It asks the API server nothing.
 func listen(
-	ctx context.Context, restConfig *rest.Config, scheme *runtime.Scheme, known client.Reader, apis *gather.KnownEdgeAPIs,
-	registrations *gather.Registrations, serverClock *certificate.Clock, f *flags,
+	ctx context.Context, restConfig *rest.Config, scheme *runtime.Scheme, known *gather.SettingsStore, apis *gather.KnownEdgeAPIs,
+	serverClock *certificate.Clock, f *flags,
 ) (*webhook.Server, error) {
 	live, err := client.New(restConfig, client.Options{Scheme: scheme})
 	if err != nil {
@@ -223,7 +223,7 @@ func listen(
 		return nil, err
 	}
 	facts := &gather.Gatherer{
-		Live: live, CachedSettings: known, Registrations: registrations, OperatorNamespace: f.operatorNamespace, Build: version.Build(),
+		Live: live, Store: known, OperatorNamespace: f.operatorNamespace, Build: version.Build(),
 		Namespaces: namespaces(f.watchNamespaces), ForbidForeignConfigMaps: f.forbidForeignConfigMaps,
 		EdgeAPIs: apis.Get,
 	}

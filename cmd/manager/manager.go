@@ -32,8 +32,8 @@ const (
 
 // shared is what one manager after the other uses.
 type shared struct {
-	counts        *metrics.Metrics
-	registrations *gather.Registrations
+	counts   *metrics.Metrics
+	settings *gather.SettingsStore
 	// identity is the process's as the holder of the lease.
 	identity string
 	// isReady reports whether the API server is ready.
@@ -75,7 +75,7 @@ func newManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Sc
 		}
 	}
 	watched := namespaces(f.watchNamespaces)
-	again, stopping, defaults := true, stopTimeout, &gather.Defaults{}
+	again, stopping := true, stopTimeout
 	lease := shard.Lease(f.selector)
 	lock, err := newLock(restConfig, f.operatorNamespace, lease, known.identity, f.lease.renewDeadline)
 	if err != nil {
@@ -110,7 +110,7 @@ func newManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Sc
 	if err := controller.Setup(ctx, mgr, controller.Options{
 		OperatorNamespace: f.operatorNamespace, OperatorImage: f.operatorImage, Pod: f.pod, Namespaces: watched, ForbidForeignConfigMaps: f.forbidForeignConfigMaps,
 		Selector: f.selector, LeaveSettings: f.leavesCluster(), AllowForeignConfigMaps: f.allowForeignConfigMaps,
-		Defaults: defaults, Registrations: known.registrations, Metrics: known.counts,
+		Settings: known.settings, Metrics: known.counts,
 	}); err != nil {
 		return nil, err
 	}

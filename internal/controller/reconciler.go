@@ -63,9 +63,8 @@ type Reconciler struct {
 	locate   func(*v1alpha2.LlamaStackDistribution, *corev1.Service, corev1.URIScheme) (url, why string)
 	recorder record.EventRecorder
 	// large bounds how many workers build large custom resources at a time, so that small ones always find a worker.
-	large *semaphore.Weighted
-	// defaults are what the operator's settings refer to.
-	defaults *gather.Defaults
+	large    *semaphore.Weighted
+	settings *gather.SettingsStore
 	// endpoints watches the objects that custom resources take endpoints from.
 	endpoints *endpointWatches
 	metrics   *metrics.Metrics

@@ -4,14 +4,17 @@ package controller
 
 import (
 	"context"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/caching"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
@@ -22,33 +25,44 @@ func (r *Reconciler) referrersOfSecret(ctx context.Context, o client.Object) []r
 	return r.referrers(ctx, objects.KindSecret, o)
 }
 
-// referrers are the resources that refer to an object: also all of its namespace where the operator's settings do so for them.
+// referrersOfConfigMap maps a ConfigMap to the custom resources that refer to it.
+func (r *Reconciler) referrersOfConfigMap(ctx context.Context, o client.Object) []reconcile.Request {
+	return r.referrers(ctx, objects.KindConfigMap, o)
+}
+
+// referrers returns the custom resources that refer to an object: all of its namespace if the operator's settings do so for them.
 func (r *Reconciler) referrers(ctx context.Context, kind string, o client.Object) []reconcile.Request {
 	found := r.requests(ctx, client.MatchingFields{caching.ReferenceIndex: caching.IndexValue(kind, o.GetNamespace(), o.GetName())})
-	if r.defaults.Has(kind, o.GetName()) {
+	known := r.settings.Current()
+	if known != nil && slices.ContainsFunc(desired.DefaultReferences(known.PodDefaults, o.GetNamespace()), func(ref objects.Reference) bool {
+		return ref.Kind == kind && ref.Name == o.GetName()
+	}) {
 		found = append(found, r.requests(ctx, client.InNamespace(o.GetNamespace()))...) // the queue has each only once
 	}
 	return found
 }
 
-// referrersOfConfigMap maps a ConfigMap to the resources that refer to it, one that registers a distribution to those that may use it, and the operator's own
-// to every resource.
-func (r *Reconciler) referrersOfConfigMap(operatorNamespace string) handler.MapFunc {
-	return func(ctx context.Context, o client.Object) []reconcile.Request {
-		if o.GetNamespace() != operatorNamespace {
-			return r.referrers(ctx, objects.KindConfigMap, o)
-		}
-		if o.GetName() == settings.ConfigMapName {
-			return r.requests(ctx)
-		}
-		found := r.referrers(ctx, objects.KindConfigMap, o)
-		if name, registers := o.GetLabels()[settings.LabelDistribution]; registers {
-			for _, value := range caching.UsersOfDistribution(name) {
-				found = append(found, r.requests(ctx, client.MatchingFields{caching.ReferenceIndex: value})...)
+// settingsChanges reconciles all custom resources when the operator's settings change, and those that may use a registered distribution when that does.
+func (r *Reconciler) settingsChanges() source.Source {
+	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		return r.settings.Watch(ctx, func(o client.Object) {
+			for _, request := range r.usersOfSettings(ctx, o) {
+				queue.Add(request)
 			}
-		}
-		return found
+		})
+	})
+}
+
+// usersOfSettings maps a ConfigMap of the operator's namespace to the custom resources whose settings or distribution it has.
+func (r *Reconciler) usersOfSettings(ctx context.Context, o client.Object) []reconcile.Request {
+	if o.GetName() == settings.ConfigMapName {
+		return r.requests(ctx)
 	}
+	var found []reconcile.Request
+	for _, value := range caching.UsersOfDistribution(o.GetLabels()[settings.LabelDistribution]) {
+		found = append(found, r.requests(ctx, client.MatchingFields{caching.ReferenceIndex: value})...)
+	}
+	return found
 }
 
 func (r *Reconciler) requests(ctx context.Context, options ...client.ListOption) []reconcile.Request {

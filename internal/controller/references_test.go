@@ -96,7 +96,7 @@ func TestReferrersOfConfigMap(t *testing.T) {
 	}
 	r := reconciler(t, trusting("ai", "a", "trusted-ca"), trusting("ai", "b", "other"), trusting("elsewhere", "c", "trusted-ca"), referring("ai", "none", ""))
 	cm := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "trusted-ca"}}
-	if got := texts(r.referrersOfConfigMap("op")(t.Context(), cm)); !slices.Equal(got, []string{"ai/a"}) {
+	if got := texts(r.referrersOfConfigMap(t.Context(), cm)); !slices.Equal(got, []string{"ai/a"}) {
 		t.Errorf("woken: %v", got)
 	}
 }
@@ -121,7 +121,7 @@ func TestReferrersByOverrides(t *testing.T) {
 	}
 	for what, got := range map[string][]reconcile.Request{
 		"the Secret":    r.referrersOfSecret(t.Context(), named("creds")),
-		"the ConfigMap": r.referrersOfConfigMap("op")(t.Context(), named("files")),
+		"the ConfigMap": r.referrersOfConfigMap(t.Context(), named("files")),
 	} {
 		if got := texts(got); !slices.Equal(got, []string{"ai/a"}) {
 			t.Errorf("woken by %s: %v", what, got)
@@ -129,7 +129,7 @@ func TestReferrersByOverrides(t *testing.T) {
 	}
 	for what, got := range map[string][]reconcile.Request{
 		"a Secret named as the ConfigMap": r.referrersOfSecret(t.Context(), named("files")),
-		"a ConfigMap named as the Secret": r.referrersOfConfigMap("op")(t.Context(), named("creds")),
+		"a ConfigMap named as the Secret": r.referrersOfConfigMap(t.Context(), named("creds")),
 	} {
 		if len(got) != 0 {
 			t.Errorf("woken by %s: %v", what, got)
@@ -144,34 +144,37 @@ func TestReferrersByDefaults(t *testing.T) {
 	foreign.Annotations = map[string]string{v1alpha2.ConversionAnnotation: `{"version":1,"origin":"v1alpha1","kept":{"spec.server.userConfig":` +
 		`{"was":{"configMapName":"trust","configMapNamespace":"ai"},"if":{"configMapName":"trust"}}}}`}
 	r := reconciler(t, referring("ai", "a", ""), referring("ai", "b", ""), referring("elsewhere", "c", ""), foreign)
-	r.defaults = &gather.Defaults{}
 	keys := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "keys"}}
 	if got := r.referrersOfSecret(t.Context(), keys); len(got) != 0 {
 		t.Errorf("before the settings are known, woken %v", got)
 	}
-	known, err := settings.Parse(map[string]string{settings.KeyPodDefaults: "overrides: {envFrom: [{secretRef: {name: keys}}]}"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.defaults.Set(known.PodDefaults)
+	r.settings = settingsOf(t, "overrides: {envFrom: [{secretRef: {name: keys}}]}")
 	if got := texts(r.referrersOfSecret(t.Context(), keys)); !slices.Equal(got, []string{"ai/a", "ai/b"}) {
 		t.Errorf("woken: %v", got)
 	}
-	if got := r.referrersOfConfigMap("op")(t.Context(), keys); len(got) != 0 {
+	if got := r.referrersOfConfigMap(t.Context(), keys); len(got) != 0 {
 		t.Errorf("woken by a ConfigMap of this name: %v", got)
 	}
-	if known, err = settings.Parse(map[string]string{settings.KeyPodDefaults: "overrides: {envFrom: [{configMapRef: {name: trust}}]}"}); err != nil {
-		t.Fatal(err)
-	}
-	r.defaults.Set(known.PodDefaults)
+	r.settings = settingsOf(t, "overrides: {envFrom: [{configMapRef: {name: trust}}]}")
 	trust := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "trust"}}
-	if got := texts(r.referrersOfConfigMap("op")(t.Context(), trust)); !slices.Equal(got, []string{"ai/a", "ai/b", "elsewhere/d"}) {
+	if got := texts(r.referrersOfConfigMap(t.Context(), trust)); !slices.Equal(got, []string{"ai/a", "ai/b", "elsewhere/d"}) {
 		t.Errorf("woken: %v, want also who names it from elsewhere", got)
 	}
-	r.defaults.Set(nil)
+	r.settings = settingsOf(t, "")
 	if got := r.referrersOfSecret(t.Context(), keys); len(got) != 0 {
 		t.Errorf("woken without defaults: %v", got)
 	}
+}
+
+// settingsOf is a store that has read settings with these defaults for pods.
+func settingsOf(t *testing.T, podDefaults string) *gather.SettingsStore {
+	t.Helper()
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "op", Name: settings.ConfigMapName}, Data: map[string]string{settings.KeyPodDefaults: podDefaults}}
+	store := gather.NewSettingsStoreOf(fake.NewClientBuilder().WithObjects(cm).Build(), "op")
+	if _, p := (&gather.Gatherer{Store: store}).Settings(t.Context()); p != nil {
+		t.Fatal(p)
+	}
+	return store
 }
 
 // Proves: R81 (a registered distribution wakes those that name it, and those whose image may be its).
@@ -183,36 +186,17 @@ func TestUsersOfARegisteredDistribution(t *testing.T) {
 	}
 	r := reconciler(t, using("a", v1alpha2.DistributionSpec{Name: new("mine")}), using("b", v1alpha2.DistributionSpec{Name: new("starter")}),
 		using("c", v1alpha2.DistributionSpec{Image: new("registry.example/mine:1")}))
-	wake := r.referrersOfConfigMap("op")
-	registers := func(namespace string) client.Object {
-		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
-			Namespace: namespace, Name: "x", Labels: map[string]string{settings.LabelDistribution: "mine"},
-		}}
-	}
-	if got := texts(wake(t.Context(), registers("op"))); !slices.Equal(got, []string{"ai/a", "ai/c"}) {
+	registers := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "op", Name: "x", Labels: map[string]string{settings.LabelDistribution: "mine"}}}
+	if got := texts(r.usersOfSettings(t.Context(), registers)); !slices.Equal(got, []string{"ai/a", "ai/c"}) {
 		t.Errorf("woken: %v", got)
-	}
-	if got := wake(t.Context(), registers("ai")); len(got) != 0 {
-		t.Errorf("woken by a ConfigMap of another namespace: %v", got)
 	}
 }
 
-// Proves: R47 (a change of the operator's settings reaches every resource), L-01 (another ConfigMap wakes nobody).
+// Proves: R47 (a change of the operator's settings reaches every resource).
 func TestAllWhenSettings(t *testing.T) {
 	r := reconciler(t, referring("ai", "a", ""), referring("b", "b", ""))
-	wake := r.referrersOfConfigMap("op")
-	settingsMeta := metav1.ObjectMeta{Namespace: "op", Name: "llama-stack-operator-config"}
-	for name, c := range map[string]struct {
-		cm   client.Object
-		want []string
-	}{
-		"settings":      {&corev1.ConfigMap{ObjectMeta: settingsMeta}, []string{"ai/a", "b/b"}},
-		"metadata only": {&metav1.PartialObjectMetadata{ObjectMeta: settingsMeta}, []string{"ai/a", "b/b"}},
-		"other name":    {&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "op", Name: "other"}}, []string{}},
-		"elsewhere":     {&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: settingsMeta.Name}}, []string{}},
-	} {
-		if got := texts(wake(t.Context(), c.cm)); !slices.Equal(got, c.want) {
-			t.Errorf("%s: woken %v, want %v", name, got, c.want)
-		}
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "op", Name: "llama-stack-operator-config"}}
+	if got := texts(r.usersOfSettings(t.Context(), cm)); !slices.Equal(got, []string{"ai/a", "b/b"}) {
+		t.Errorf("woken %v", got)
 	}
 }

@@ -63,10 +63,8 @@ type Options struct {
 	// OperatorImage is the operator's own image; empty means that of its Pod, whose name is empty where it does not run in one.
 	OperatorImage string
 	Pod           types.NamespacedName
-	// Defaults are those of the manager's cache.
-	Defaults *gather.Defaults
-	// Registrations is what the webhooks know, too; nil where nobody shares it.
-	Registrations *gather.Registrations
+	// Settings has the operator's settings, also for the webhooks. It is started elsewhere.
+	Settings *gather.SettingsStore
 	// ServerURL reports where the server of a CR is reached, for tests without nodes; nil means at its Service.
 	ServerURL func(*v1alpha2.LlamaStackDistribution, corev1.URIScheme) string
 	// Namespaces are those that the operator watches; empty means all.
@@ -143,7 +141,7 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 			HashKey: key, Build: o.Build, ClusterAssignsUserIDs: assignsUserIDs,
 			Namespaces: o.Namespaces, ForbidForeignConfigMaps: o.ForbidForeignConfigMaps, AllowForeignConfigMaps: o.AllowForeignConfigMaps,
 			EdgeAPIs: func() objects.EdgeAPIs { return apis },
-			Defaults: o.Defaults, Registrations: o.Registrations, Hosts: uses, Labels: imageLabels,
+			Store:    o.Settings, Hosts: uses, Labels: imageLabels,
 			MirrorSets: mirrorSets,
 			OwnImage:   &gather.OwnImage{Name: o.OperatorImage, Live: mgr.GetAPIReader(), Pod: o.Pod},
 		},
@@ -157,7 +155,7 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 		locate:   locate,
 		recorder: mgr.GetEventRecorder(objects.ManagedBy),
 		large:    semaphore.NewWeighted(largeWorkers),
-		defaults: o.Defaults,
+		settings: o.Settings,
 		metrics:  o.Metrics,
 	}
 	return errors.Join(reportSettings(mgr, r, o), r.watch(mgr, o, uses))
@@ -169,7 +167,7 @@ func reportSettings(mgr manager.Manager, r *Reconciler, o Options) error {
 		return nil
 	}
 	return (&settingsreport.Reporter{
-		Read: r.gatherer.Settings, Cached: mgr.GetCache(), Recorder: r.recorder, Count: o.Metrics.SettingsErrors, OperatorNamespace: o.OperatorNamespace,
+		Read: r.gatherer.Settings, Watch: o.Settings.Watch, Cached: mgr.GetCache(), Recorder: r.recorder, Count: o.Metrics.SettingsErrors, OperatorNamespace: o.OperatorNamespace,
 	}).Setup(mgr)
 }
 
@@ -207,8 +205,9 @@ func (r *Reconciler) watch(mgr manager.Manager, o Options, uses cache.Cache) err
 			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
 		}).
 		WatchesMetadata(apply.SecretMetadata(), handler.EnqueueRequestsFromMapFunc(r.referrersOfSecret)).
-		WatchesMetadata(apply.ConfigMapMetadata(), handler.EnqueueRequestsFromMapFunc(r.referrersOfConfigMap(o.OperatorNamespace))).
-		WatchesRawSource(source.Kind[client.Object](uses, gather.NewTree(), sharedHosts(uses, r.gatherer.Domain))).
+		WatchesMetadata(apply.ConfigMapMetadata(), handler.EnqueueRequestsFromMapFunc(r.referrersOfConfigMap)).
+		WatchesRawSource(r.settingsChanges()).
+		WatchesRawSource(source.Kind[client.Object](uses, gather.NewTree(), sharedHosts(uses, r.settings.Domain))).
 		Watches(&corev1.Pod{}, settled(handler.EnqueueRequestsFromMapFunc(serverOfPod)), builder.WithPredicates(podChanged())).
 		WatchesRawSource(source.Channel(r.prober.Events(), &handler.EnqueueRequestForObject{})).
 		WatchesRawSource(source.Channel(r.gatherer.Labels.Events(), &handler.EnqueueRequestForObject{}))

@@ -44,7 +44,7 @@ func TestReferrersOfOverride(t *testing.T) {
 	r := reconciler(t, own, foreign, other, referring("ai", "none", ""))
 	for namespace, want := range map[string][]string{"ai": {"ai/own"}, "b": {"ai/foreign", "b/other"}, "c": {}} {
 		cm := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "mine"}}
-		if got := texts(r.referrersOfConfigMap("op")(t.Context(), cm)); !slices.Equal(got, want) {
+		if got := texts(r.referrersOfConfigMap(t.Context(), cm)); !slices.Equal(got, want) {
 			t.Errorf("%s: woken %v, want %v", namespace, got, want)
 		}
 	}

@@ -5,11 +5,10 @@ package gather
 import (
 	"context"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -20,23 +19,22 @@ import (
 // The webhooks serve before anything asks the cluster which APIs it has. So the only message that depends on that, about ingress controllers
 // other than OpenShift's router, is left to the controller.
 func (g *Gatherer) GatherForAdmission(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, problem.List) {
-	if g.CachedSettings == nil {
-		return g.gatherForAdmission(ctx, cr, g.Live)
-	}
-	return g.gatherForAdmission(ctx, cr, g.CachedSettings)
+	return g.gatherForAdmission(ctx, cr, g.settings)
 }
 
 // GatherForAdmissionLive is GatherForAdmission with the operator's settings as the API server has them.
 func (g *Gatherer) GatherForAdmissionLive(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, problem.List) {
-	return g.gatherForAdmission(ctx, cr, g.Live)
+	return g.gatherForAdmission(ctx, cr, g.settingsLive)
 }
 
-func (g *Gatherer) gatherForAdmission(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, from client.Reader) (*desired.Inputs, problem.List) {
+func (g *Gatherer) gatherForAdmission(
+	ctx context.Context, cr *v1alpha2.LlamaStackDistribution, read func(context.Context) (*settings.Settings, *problem.Problem),
+) (*desired.Inputs, problem.List) {
 	in := desired.NewInputs(cr)
 	in.PackagesUnread = true
 	in.Build, in.ClusterAssignsUserIDs, in.OperatorNamespace = g.Build, true, g.OperatorNamespace
 	var problems problem.Collector
-	known, f := g.settings(ctx, from)
+	known, f := read(ctx)
 	if f == nil {
 		in.EdgeAPIs = g.edgeAPIs()
 		in.NetworkPolicyFlag, in.Forbidden, in.Edge = known.NetworkPolicy, known.Forbidden, known.Edge

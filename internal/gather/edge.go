@@ -106,12 +106,10 @@ func (g *Gatherer) elder(ctx context.Context, in *desired.Inputs) (*types.Namesp
 	return elder, nil
 }
 
-// Domain is the domain of exposed servers in the operator's settings as they were read last; empty where there is none, or where they were not read.
-func (g *Gatherer) Domain() string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.parsed.settings == nil {
-		return ""
+// Domain returns the domain of exposed servers in the operator's settings; empty if they have none.
+func (s *SettingsStore) Domain() string {
+	if known := s.Current(); known != nil {
+		return known.Edge.Domain
 	}
-	return g.parsed.settings.Edge.Domain
+	return ""
 }

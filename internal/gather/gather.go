@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -37,10 +36,8 @@ type Gatherer struct {
 	Live client.Reader
 	// Cached reads what the operator itself wrote.
 	Cached client.Reader
-	// CachedSettings reads the operator's ConfigMap, and the metadata of those that register distributions, for admission; nil means that Live does.
-	CachedSettings client.Reader
-	// Registrations is what several Gatherers of a process share; nil means one of its own.
-	Registrations *Registrations
+	// Store has the operator's settings; nil means that they are read live each time.
+	Store *SettingsStore
 	// OperatorNamespace is where the operator's ConfigMap and hash key are.
 	OperatorNamespace string
 	// HashKey is the operator's key for hashes of secret content.
@@ -64,13 +61,8 @@ type Gatherer struct {
 	// EdgeAPIs reports the APIs of the cluster by which servers can be exposed; nil means none.
 	EdgeAPIs func() objects.EdgeAPIs
 
-	// Defaults get the names of the objects that the operator's settings refer to; nil where nobody needs to know.
-	Defaults *Defaults
 	// Hosts has all custom resources with HostIndex; nil if shared hosts do not matter.
 	Hosts client.Reader
-
-	mu     sync.Mutex
-	parsed parsedSettings
 }
 
 // Gathered is what a reconcile has read.
@@ -106,7 +98,7 @@ func (g *Gatherer) gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 	var problems problem.Collector
 	var f *problem.Problem
 	problems.AddFound(readLive(ctx, g, out, lookUp))
-	if out.Settings, f = g.settings(ctx, g.Live); f == nil {
+	if out.Settings, f = g.settings(ctx); f == nil {
 		out.Settings, f = withMirrors(ctx, g.Cached, g.MirrorSets, out.Settings)
 	}
 	if f == nil {

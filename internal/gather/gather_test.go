@@ -19,6 +19,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
@@ -55,8 +56,7 @@ func TestSecrets(t *testing.T) {
 		"Secret/one": 1, "Secret/two": 1, "ConfigMap/llama-stack-operator-config": 1,
 		// The cache:
 		"Deployment/my-stack": 1, "PartialObjectMetadata/odh-trusted-ca-bundle": 1, "PartialObjectMetadata/openshift-service-ca.crt": 1,
-		"PartialObjectMetadata/llama-stack-operator-config": 1,
-		"PartialObjectMetadataList":                         1,
+		"ConfigMapList": 1,
 	}, c.reads); diff != "" {
 		t.Errorf("reads (-want +got):\n%s", diff)
 	}
@@ -319,6 +319,7 @@ func TestImpossibleSecretName(t *testing.T) {
 func TestSettings(t *testing.T) {
 	c := newCluster(t, operatorSettings(map[string]string{"distributions": "starter: {image: 'registry.example/starter:0.7.1'}"}))
 	g := newGatherer(c, c)
+	g.Store = gather.NewSettingsStoreOf(c, operatorNamespace)
 	image := func() string {
 		got, faults := g.Gather(t.Context(), resource())
 		if len(faults) > 0 {

@@ -4,7 +4,6 @@ package gather_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -38,119 +37,81 @@ func of(distribution string) *v1alpha2.LlamaStackDistribution {
 	return cr
 }
 
-// asCache lists as caches do: everything at once, with a token that they do not take.
-type asCache struct{ client.Reader }
-
-func (c asCache) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
-	if o := (&client.ListOptions{}).ApplyOptions(options); o.Continue != "" {
-		return errors.New("continue list option is not supported by the cache")
-	}
-	err := c.Reader.List(ctx, list, options...)
-	list.SetContinue("continue-not-supported")
-	return err
-}
-
-// Proves: R81, NFR-004 (registered distributions are read when they are new, gone or changed, and only those; for admission as well).
+// Proves: R81, NFR-004 (registered distributions count from the moment on when they are there, changed or gone; for admission as well).
 func TestRegistrations(t *testing.T) {
 	elsewhere := registration("c", "elsewhere", "registry.example/c:0.7.1")
 	elsewhere.Namespace = "ai"
 	c := newCluster(t, registration("a", "one", "registry.example/a:0.7.1"), registration("b", "two", "registry.example/b:0.7.1"), elsewhere)
-	g, shared := newGatherer(c, c), gather.NewRegistrations()
-	g.Registrations = shared
-	image := func(name string) string {
+	g := newGatherer(c, c)
+	g.Store = gather.NewSettingsStoreOf(c, operatorNamespace)
+	expect := func(name, want string) {
 		t.Helper()
 		got, problems := g.Gather(t.Context(), of(name))
-		admission := newGatherer(c, nil)
-		admission.CachedSettings, admission.Registrations = asCache{c}, shared
-		for what, gathered := range map[string]func() bool{
-			"by the cache": func() bool {
-				in, _ := admission.GatherForAdmission(t.Context(), of(name))
-				return in.Distribution == nil
-			},
-			"live": func() bool {
-				in, _ := admission.GatherForAdmissionLive(t.Context(), of(name))
-				return in.Distribution == nil
-			},
-		} {
-			if refused := gathered(); refused != problems.HasErrors() {
-				t.Errorf("%s: admission %s refuses: %t, the reconcile: %v", name, what, refused, problems)
-			}
+		in, _ := g.GatherForAdmission(t.Context(), of(name))
+		live, _ := g.GatherForAdmissionLive(t.Context(), of(name))
+		if refused := problems.HasErrors(); (in.Distribution == nil) != refused || (live.Distribution == nil) != refused {
+			t.Errorf("%s: the reconcile: %v; admission: %v, live: %v", name, problems, in.Distribution, live.Distribution)
 		}
+		image := ""
 		if problems.HasErrors() {
-			return string(problems[0].Reason)
+			image = string(problems[0].Reason)
+		} else {
+			image = got.Inputs.Distribution.Image
 		}
-		return got.Inputs.Distribution.Image
-	}
-	expect := func(name, want string, reads int) {
-		t.Helper()
-		before := c.reads["ConfigMap/a"] + c.reads["ConfigMap/b"]
-		if got := image(name); got != want {
-			t.Errorf("%s: %s, want %s", name, got, want)
-		}
-		if got := c.reads["ConfigMap/a"] + c.reads["ConfigMap/b"] - before; got != reads {
-			t.Errorf("%s: %d ConfigMaps were read, want %d", name, got, reads)
+		if image != want {
+			t.Errorf("%s: %s, want %s", name, image, want)
 		}
 	}
-	expect("one", "registry.example/a:0.7.1", 2)
-	expect("two", "registry.example/b:0.7.1", 0)
-	expect("elsewhere", string(problem.UnknownDistribution), 0)
+	expect("one", "registry.example/a:0.7.1")
+	expect("two", "registry.example/b:0.7.1")
+	expect("elsewhere", string(problem.UnknownDistribution))
 	one := registration("a", "one", "registry.example/a:0.7.2")
 	if err := c.Update(t.Context(), one); err != nil {
 		t.Fatal(err)
 	}
-	expect("one", "registry.example/a:0.7.2", 1)
+	expect("one", "registry.example/a:0.7.2")
 	delete(one.Labels, settings.LabelDistribution)
 	if err := c.Update(t.Context(), one); err != nil {
 		t.Fatal(err)
 	}
-	expect("one", string(problem.UnknownDistribution), 0)
+	expect("one", string(problem.UnknownDistribution))
 	if err := c.Update(t.Context(), registration("b", "two", "")); err != nil {
 		t.Fatal(err)
 	}
-	expect("two", string(problem.InvalidOperatorSettings), 1)
+	expect("two", string(problem.InvalidOperatorSettings))
 	if problems, p := g.Settings(t.Context()); p != nil || len(problems) != 1 || problems[0].ConfigMap != "b" {
 		t.Errorf("%v, %v", problems, p)
 	}
 	if err := c.Delete(t.Context(), registration("b", "two", "")); err != nil {
 		t.Fatal(err)
 	}
-	expect("two", string(problem.UnknownDistribution), 0)
+	expect("two", string(problem.UnknownDistribution))
 
-	for _, what := range []string{"PartialObjectMetadataList", "ConfigMap/z"} {
-		if err := client.IgnoreAlreadyExists(c.Create(t.Context(), registration("z", "z", "registry.example/z:0.7.1"))); err != nil {
-			t.Fatal(err)
-		}
-		c.fails[what] = errTimeout
-		if _, problems := newGatherer(c, c).Gather(t.Context(), of("z")); !problems.Has(problem.Transient) {
-			t.Errorf("%s cannot be read: %v", what, problems)
-		}
-		delete(c.fails, what)
+	c.fails["ConfigMapList"] = errTimeout
+	if _, problems := newGatherer(c, c).Gather(t.Context(), of("z")); !problems.Has(problem.Transient) {
+		t.Errorf("ConfigMaps cannot be listed: %v", problems)
 	}
 }
 
-// Proves: R7, R81 (anyone who asks meanwhile waits for what one of them reads and parses).
-func TestRegistrationsAreReadOnceForAll(t *testing.T) {
-	var all []client.Object
-	for i := range 5 {
-		all = append(all, registration(fmt.Sprint("r-", i), fmt.Sprint("r-", i), "registry.example/r:0.7.1"))
+// Proves: R7, R81 (settings that have not changed are not parsed again, also by several readers at once).
+func TestSettingsAreParsedOnceForAll(t *testing.T) {
+	c := newCluster(t, registration("a", "one", "registry.example/a:0.7.1"))
+	store := gather.NewSettingsStoreOf(&oneAtATime{Reader: c}, operatorNamespace)
+	if store.Current() != nil {
+		t.Error("settings that nobody has read")
 	}
-	c, shared := newCluster(t, all...), gather.NewRegistrations()
-	live := &oneAtATime{Reader: c}
-	var asking sync.WaitGroup
+	var reading sync.WaitGroup
 	for range 8 {
-		asking.Go(func() {
-			g := newGatherer(live, nil)
-			g.Registrations = shared
-			if problems, p := g.Settings(t.Context()); p != nil || len(problems) > 0 {
+		reading.Go(func() {
+			if problems, p := (&gather.Gatherer{Store: store}).Settings(t.Context()); p != nil || len(problems) > 0 {
 				t.Errorf("%v, %v", problems, p)
 			}
 		})
 	}
-	asking.Wait()
-	for i := range all {
-		if reads := c.reads[fmt.Sprint("ConfigMap/r-", i)]; reads != 1 {
-			t.Errorf("r-%d was read %d times", i, reads)
-		}
+	reading.Wait()
+	first := store.Current()
+	if _, p := (&gather.Gatherer{Store: store}).Settings(t.Context()); p != nil || first == nil || store.Current() != first {
+		t.Errorf("parsed again: %p, %p, %v", first, store.Current(), p)
 	}
 }
 
@@ -179,19 +140,11 @@ func TestRegistrationsHaveABound(t *testing.T) {
 		all = append(all, registration(fmt.Sprintf("r-%03d", i), fmt.Sprintf("r-%03d", i), "registry.example/r:0.7.1"))
 	}
 	c := newCluster(t, all...)
-	g, admission := newGatherer(c, c), newGatherer(c, nil)
-	g.Registrations = gather.NewRegistrations()
-	admission.Registrations = g.Registrations
-	for range 2 {
-		for _, of := range []*gather.Gatherer{g, admission} {
-			problems, p := of.Settings(t.Context())
-			if p != nil || len(problems) != 2 || problems[0].ConfigMap != "r-100" || problems[1].ConfigMap != "r-101" {
-				t.Fatalf("%v, %v", problems, p)
-			}
-		}
-	}
-	if reads := c.reads["ConfigMap/r-100"] + c.reads["ConfigMap/r-101"]; reads > 0 || c.reads["ConfigMap/r-000"] != 1 {
-		t.Errorf("%d reads of those above the bound, %d of the first", reads, c.reads["ConfigMap/r-000"])
+	g := newGatherer(c, c)
+	g.Store = gather.NewSettingsStoreOf(c, operatorNamespace)
+	problems, p := g.Settings(t.Context())
+	if p != nil || len(problems) != 2 || problems[0].ConfigMap != "r-100" || problems[1].ConfigMap != "r-101" {
+		t.Fatalf("%v, %v", problems, p)
 	}
 	if err := c.Delete(t.Context(), all[0]); err != nil {
 		t.Fatal(err)
@@ -211,13 +164,12 @@ func TestRegisteredConfigurationsHaveABoundTogether(t *testing.T) {
 	}
 	small := registration("z", "z", "registry.example/r:0.7.1")
 	c := newCluster(t, append(all, small)...)
-	g, admission := newGatherer(c, c), newGatherer(c, nil)
-	g.Registrations = gather.NewRegistrations()
-	admission.Registrations = g.Registrations
+	g := newGatherer(c, c)
+	g.Store = gather.NewSettingsStoreOf(c, operatorNamespace)
 	complain := func(want ...string) {
 		t.Helper()
-		for _, of := range []*gather.Gatherer{g, g, admission} {
-			problems, p := of.Settings(t.Context())
+		for range 2 {
+			problems, p := g.Settings(t.Context())
 			var got []string
 			for _, one := range problems {
 				got = append(got, one.ConfigMap)
@@ -231,9 +183,6 @@ func TestRegisteredConfigurationsHaveABoundTogether(t *testing.T) {
 		}
 	}
 	complain("r-2", "r-3")
-	if reads := c.reads["ConfigMap/r-3"]; reads != 1 {
-		t.Errorf("%d reads of what is too large", reads)
-	}
 	if err := c.Delete(t.Context(), all[0]); err != nil {
 		t.Fatal(err)
 	}

@@ -12,15 +12,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	record "k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
@@ -36,6 +34,8 @@ const action = "ReadSettings"
 type Reporter struct {
 	// Read returns what is wrong with the settings; the problem is that of settings that cannot be read or used at all.
 	Read func(context.Context) ([]settings.Problem, *problem.Problem)
+	// Watch calls a function for each change of a ConfigMap with settings until the context ends.
+	Watch func(context.Context, func(client.Object)) error
 	// Cached reads the metadata of the ConfigMaps.
 	Cached client.Reader
 	// Recorder sends the Events.
@@ -56,25 +56,11 @@ type subject struct {
 
 // Setup adds the reporter to the manager.
 func (r *Reporter) Setup(mgr manager.Manager) error {
-	all := func(context.Context, client.Object) []reconcile.Request {
-		return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: r.OperatorNamespace, Name: settings.ConfigMapName}}}
-	}
-	return ctrl.NewControllerManagedBy(mgr).Named("operatorsettings").
-		WatchesMetadata(apply.ConfigMapMetadata(), handler.EnqueueRequestsFromMapFunc(all), builder.WithPredicates(r.changes())).
-		Complete(r)
-}
-
-// changes lets through what happens to such ConfigMaps: also that one was such until now.
-func (r *Reporter) changes() predicate.Predicate {
-	funcs := predicate.NewPredicateFuncs(r.concerns)
-	funcs.UpdateFunc = func(e event.UpdateEvent) bool { return r.concerns(e.ObjectOld) || r.concerns(e.ObjectNew) }
-	return funcs
-}
-
-// concerns reports whether a ConfigMap is the operator's settings or registers a distribution.
-func (r *Reporter) concerns(o client.Object) bool {
-	_, registers := o.GetLabels()[settings.LabelDistribution]
-	return o.GetNamespace() == r.OperatorNamespace && (registers || o.GetName() == settings.ConfigMapName)
+	request := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: r.OperatorNamespace, Name: settings.ConfigMapName}}
+	changes := source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		return r.Watch(ctx, func(client.Object) { queue.Add(request) })
+	})
+	return ctrl.NewControllerManagedBy(mgr).Named("operatorsettings").WatchesRawSource(changes).Complete(r)
 }
 
 // Reconcile reads the settings and reports what is new about them.

@@ -151,7 +151,7 @@ func (e *env) startOperator(o operatorOptions) *operator {
 		o.namespaces = []string{e.namespace}
 	}
 	op := &operator{requests: &requestLog{}, metrics: metrics.New()}
-	restConfig, defaults := rest.CopyConfig(o.config), &gather.Defaults{}
+	restConfig := rest.CopyConfig(o.config)
 	restConfig.Wrap(op.requests.wrap)
 	ctx, cancel := context.WithCancel(context.Background())
 	mgr, err := ctrl.NewManager(restConfig, ctrl.Options{
@@ -166,8 +166,16 @@ func (e *env) startOperator(o operatorOptions) *operator {
 		cancel()
 		e.t.Fatal(err)
 	}
+	known, err := gather.NewSettingsStore(ctx, restConfig, e.operator)
+	if err == nil {
+		err = mgr.Add(known)
+	}
+	if err != nil {
+		cancel()
+		e.t.Fatal(err)
+	}
 	err = controller.Setup(ctx, mgr, controller.Options{
-		OperatorNamespace: e.operator, Pod: operatorPod, Build: o.build, Defaults: defaults,
+		OperatorNamespace: e.operator, Pod: operatorPod, Build: o.build, Settings: known,
 		Metrics: op.metrics,
 		ServerURL: func(_ *v1alpha2.LlamaStackDistribution, scheme corev1.URIScheme) string {
 			return strings.ToLower(string(scheme)) + "://" + e.server.Listener.Addr().String()

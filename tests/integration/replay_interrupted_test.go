@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -107,6 +108,13 @@ type oneOperator struct {
 	adopter  *adoption.Adopter
 }
 
+// withoutIndex reads from the API server, by labels alone, what an operator lists from its cache by an index as well.
+type withoutIndex struct{ client.Reader }
+
+func (r withoutIndex) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	return r.Reader.List(ctx, list, slices.DeleteFunc(options, func(o client.ListOption) bool { _, is := o.(client.MatchingFields); return is })...)
+}
+
 func (e *env) newOperator(d *dying) *oneOperator {
 	e.t.Helper()
 	config := rest.CopyConfig(operatorConfig)
@@ -120,7 +128,7 @@ func (e *env) newOperator(d *dying) *oneOperator {
 		e.t.Fatal(err)
 	}
 	return &oneOperator{
-		env: e, applier: &apply.Applier{Client: c, Cached: admin, Live: c}, adopter: &adoption.Adopter{Client: c, Cached: admin, Live: c},
+		env: e, applier: &apply.Applier{Client: c, Cached: withoutIndex{admin}, Live: c}, adopter: &adoption.Adopter{Client: c, Cached: admin, Live: c},
 		// The operator has a cache for these reads, and may list and watch, but not get.
 		gatherer: &gather.Gatherer{Live: c, Cached: admin, OperatorNamespace: operatorNamespace, HashKey: key, Build: "1.0.0"},
 	}
