@@ -14,7 +14,8 @@ import (
 )
 
 const (
-	failOverGoal = 6 * time.Second
+	failOverGoal = 10 * time.Second
+	outageGoal   = 20 * time.Second
 	handOverGoal = 3 * time.Second
 	editGoal     = 5 * time.Second
 	startGoal    = 2 * time.Second
@@ -69,7 +70,7 @@ func TestLeaderIsReplaced(t *testing.T) {
 		<-seen
 		leader = standby
 	}
-	figures.add(t, "leader killed (SIGKILL), a standby waits: an edit takes effect after", "6 s", seconds(died))
+	figures.add(t, "leader killed (SIGKILL), a standby waits: an edit takes effect after", "10 s", seconds(died))
 	figures.add(t, "leader ends (SIGTERM): an edit made meanwhile takes effect after", "3 s", seconds(ended))
 	within(t, "fail-over", died, failOverGoal)
 	within(t, "hand-over", ended, handOverGoal)

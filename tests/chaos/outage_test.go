@@ -51,8 +51,8 @@ func TestControlPlaneGoesAway(t *testing.T) {
 			c.put(t, c.process)
 			plane.ready(t)
 			took := w.edit("s")()
-			figures.add(t, c.name+" for "+c.away.String()+": an edit made when it is ready takes effect after", "5 s, 0 restarts", seconds(took))
-			within(t, "an edit after "+c.name, took, editGoal)
+			figures.add(t, c.name+" for "+c.away.String()+": an edit made when it is ready takes effect after", "20 s, 0 restarts", seconds(took))
+			within(t, "an edit after "+c.name, took, outageGoal)
 			w.waitReady("s")
 		})
 	}
