@@ -222,6 +222,23 @@ func TestServerBoundsTheTimeOfRequests(t *testing.T) {
 	})
 }
 
+// Proves: R63 (clients that send their bodies slowly, on all connections, delay others by the time for a body, no longer).
+func TestSlowBodiesDelayOthersForOneBody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const limit = 8
+		p := newTestPort(t, limit, at("/a", kind(1000, time.Second, echo)))
+		for range limit {
+			go p.dial().post("/a", 10, "x")
+			synctest.Wait()
+		}
+		began := time.Now()
+		p.want("a further connection", http.StatusOK, p.dial().post("/a", 1, "x"))
+		if took := time.Since(began); took != bodyTimeout {
+			t.Errorf("it was answered after %s", took)
+		}
+	})
+}
+
 // Proves: L-27 (a server that ends sends clients elsewhere that have asked nothing yet; a request that has begun is answered).
 func TestWaitingClientsAreDismissed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
