@@ -25,8 +25,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/connections"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/permission"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook"
 )
 
 // What a client of the metrics and of the probes can take. Both ports are open to others than those that they are for, wherever no
@@ -49,25 +49,14 @@ func serve(ctx context.Context, name, address string, secure *tls.Config, answer
 	if err != nil {
 		return fmt.Errorf("listen for %s: %w", name, err)
 	}
-	open := connections.Limit(listener, maxConnections, 0)
-	listener = open
+	server := &http.Server{
+		Handler: handler, MaxHeaderBytes: maxHeader, ReadTimeout: requestTimeout, WriteTimeout: answer, IdleTimeout: idleTimeout,
+		ErrorLog: slog.NewLogLogger(logr.ToSlogHandler(ctrl.Log.WithName(name)), slog.LevelDebug), // failed handshakes, mostly
+	}
+	listener, _ = webhook.LimitConnections(server, listener, maxConnections)
 	if secure != nil {
 		listener = tls.NewListener(listener, secure)
 	}
-	server := &http.Server{
-		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.ContentLength == 0 { // else its body is still to come
-				connections.Received(r.Context())
-			}
-			if open.Crowded() {
-				w.Header().Set("Connection", "close")
-			}
-			handler.ServeHTTP(w, r)
-		}),
-		MaxHeaderBytes: maxHeader, ReadTimeout: requestTimeout, WriteTimeout: answer, IdleTimeout: idleTimeout,
-		ErrorLog: slog.NewLogLogger(logr.ToSlogHandler(ctrl.Log.WithName(name)), slog.LevelDebug), // failed handshakes, mostly
-	}
-	connections.Observe(server)
 	shutdown := requestTimeout
 	return (&manager.Server{Name: name, Server: server, Listener: listener, ShutdownTimeout: &shutdown}).Start(ctx)
 }

@@ -33,19 +33,18 @@ func Conversion() Kind {
 	return Kind{Path: ConversionPath, MaxBytes: maxConversionReview, Wait: conversionWait, Read: readConversion}
 }
 
-// conversion is a ConversionReview whose objects are still texts: parts of the body.
+// conversion is a ConversionReview whose objects are not decoded.
 type conversion struct {
 	envelope
 	uid, desired string
-	objects      [][]byte
+	objects      []json.RawMessage
 	// size is the length of the body.
 	size int
 }
 
 func readConversion(body []byte) (Review, error) {
 	in := &conversion{size: len(body)}
-	var err error
-	in.envelope, err = readEnvelope(body, in.readRequest)
+	err := in.read(body, map[string]any{"uid": &in.uid, "desiredAPIVersion": &in.desired, "objects": in.readObjects})
 	if err != nil {
 		return nil, fmt.Errorf("no ConversionReview: %w", err)
 	}
@@ -56,23 +55,21 @@ func readConversion(body []byte) (Review, error) {
 	return in, nil
 }
 
-func (in *conversion) readRequest(p *parts, name string) error {
-	switch name {
-	case "uid":
-		return p.decoder.Decode(&in.uid)
-	case "desiredAPIVersion":
-		return p.decoder.Decode(&in.desired)
-	case "objects":
-		return p.items(func() error {
-			if len(in.objects) == maxConverted {
-				return fmt.Errorf("more than %d objects", maxConverted)
-			}
-			text, err := p.value()
-			in.objects = append(in.objects, text)
-			return err
-		})
+func (in *conversion) readObjects(p parts) error {
+	if err := p.expect('['); err != nil {
+		return err
 	}
-	return p.skip()
+	for p.More() {
+		if len(in.objects) == maxConverted {
+			return fmt.Errorf("more than %d objects", maxConverted)
+		}
+		var text json.RawMessage
+		if err := p.Decode(&text); err != nil {
+			return err
+		}
+		in.objects = append(in.objects, text)
+	}
+	return p.expect(']')
 }
 
 // Memory is that of the largest object: one after the other is decoded, converted and encoded.

@@ -8,10 +8,11 @@
 // Validation decodes the review, has the facts gathered, and passes on what internal/admission says; what it cannot read or
 // ask it admits.
 //
-// Anybody may reach the port. An Intake bounds what all requests cost together: how much memory their bodies take, how many are
-// decoded at once, how long they wait and how long they take to arrive. Memory for a body is taken as it arrives, and where others need it,
-// the slowest client is given up. Small reviews do not wait for large ones. A new connection takes
-// the place of one on which nothing is asked, so that silent connections keep nobody out.
+// Anyone may reach the port. An Intake bounds the memory of all reviews: of bodies, as their bytes arrive, and of decoded
+// objects. If there is none left, the answer is status 503, and the API server repeats the request. Connections bounds the
+// connections: those without a request give way to new ones. A client on the pod network can still delay reviews: with
+// 256 requests at once whose bodies come slowly, for five seconds each, or with as many large bodies as fit. The
+// NetworkPolicy is for that.
 //
 // A Server serves in every replica, not only in the leader, and before any cache is filled: the kind's own cache cannot be filled
 // without conversion. Its certificate comes from internal/certificate. Handle is the place for further webhooks.
@@ -20,7 +21,7 @@
 // the trust that the CustomResourceDefinition gives the API server. Nothing else decides: a validating webhook that is not trusted may
 // not take conversion away.
 //
-// When the operator is told to end, the Server goes on for a while, since requests keep coming until every node has heard
-// of it; it asks their senders to connect anew, and finishes what it has begun. A connection on which nothing is asked meanwhile
-// is kept some time longer, and closed in the end: only then can a request that is sent at that very moment be lost.
+// After SIGTERM the Server serves for some seconds more, because requests arrive until every node knows that the pod
+// ends. Each answer closes its connection. Connections without a request then get an answer with status 503, which makes
+// the API server repeat a request that it sends at this moment.
 package webhook

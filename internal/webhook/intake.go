@@ -5,38 +5,31 @@ package webhook
 import (
 	"context"
 	"fmt"
-	"net"
+	"io"
 	"net/http"
 	"runtime/debug"
 	"time"
 
 	"golang.org/x/sync/semaphore"
-
-	"github.com/llamastack/llama-stack-k8s-operator/internal/connections"
 )
 
 const (
-	// decodedAtOnce is how many small reviews are decoded at the same time, and how many large ones; the rest wait.
-	decodedAtOnce = 1
-	// smallReview is the largest body of a small review, in bytes: most objects of users are far below. Small ones are read at once,
-	// what holds the memory for large ones: all connections together bring no more than 8 MiB.
+	// smallReview is the largest body of a small review, in bytes; the objects of users are far smaller. Small bodies
+	// are not counted: those of all connections together have 8 MiB.
 	smallReview = 32 << 10
-	// largeReview is the largest body of a review that does not count as huge, in bytes. Any object of common size is below.
-	largeReview = 1 << 20
-	// memoryForLarge and memoryForHuge bound what the bodies and answers of all large and of all huge reviews take, in bytes. The largest
-	// review must fit. What is decoded takes three times its body in addition, one at a time.
-	memoryForLarge = 8 << 20
-	memoryForHuge  = 16 << 20
-	// memoryForDecoded bounds what is decoded of a large review, in bytes. Any object that the API server stores must fit: at most 1.5 MiB
-	// of text. A small review of which more than memoryForSmall is decoded waits for its turn with the large ones.
+	// memoryForBodies bounds the larger bodies and their answers, in bytes. The largest review must fit.
+	memoryForBodies = 24 << 20
+	// growth is the factor by which the memory of a body grows.
+	growth = 2
+	// memoryForDecoded bounds the decoded objects of a review, in bytes. Any object that the API server stores must
+	// fit: at most 1.5 MiB of text. Small reviews that may need more than memoryForSmall are decoded like large ones.
 	memoryForDecoded = 128 << 20
 	memoryForSmall   = 8 << 20
-	// largeDecoded is from when on what was decoded is collected at once.
+	// largeDecoded is the size from which decoded objects are collected before the next review is decoded.
 	largeDecoded = 16 << 20
-	// bodyTimeout bounds how long a body takes once it may be sent, answerTimeout how long its sender takes to read the answer.
-	bodyTimeout   = 5 * time.Second
+	// answerTimeout bounds the time to send an answer.
 	answerTimeout = 10 * time.Second
-	// retryAfter makes the API server repeat the request by itself, up to ten times.
+	// retryAfter makes the API server repeat the request, up to ten times.
 	retryAfter = "1"
 )
 
@@ -44,9 +37,9 @@ const (
 type Kind struct {
 	// Path is where it is sent.
 	Path string
-	// MaxBytes is the largest body, at most memoryForHuge.
+	// MaxBytes is the largest body, at most memoryForBodies.
 	MaxBytes int64
-	// Wait is how long a request waits for its turn.
+	// Wait is how long a review waits for its turn to be decoded.
 	Wait time.Duration
 	// ClientCertificates says that an API server can be set up to show a certificate with reviews of this kind.
 	ClientCertificates bool
@@ -64,29 +57,40 @@ type Review interface {
 	Refuse(reason string) ([]byte, error)
 }
 
-// Intake bounds what the reviews of one process cost together, from any client: memory for a large body is taken as its bytes arrive,
-// and where there is none the slowest client loses; nothing is decoded before there is memory for that, and few are decoded at once.
-// Requests wait for their turn in order, until a deadline; small ones do not wait for large ones.
+// Intake bounds the memory of all reviews. Reviews wait in order to be decoded, until a deadline. Small reviews do not
+// wait for large ones.
 type Intake struct {
-	largeBodies, hugeBodies *memory
-	// small and large are the turns to be decoded.
+	// bodies is the memory for bodies above smallReview.
+	bodies *semaphore.Weighted
+	// small and large let one small and one large review be decoded at a time.
 	small, large *semaphore.Weighted
 }
 
 // NewIntake returns an Intake with the bounds of the operator.
 func NewIntake() *Intake {
 	return &Intake{
-		largeBodies: newMemory(memoryForLarge), hugeBodies: newMemory(memoryForHuge),
-		small: semaphore.NewWeighted(decodedAtOnce), large: semaphore.NewWeighted(decodedAtOnce),
+		bodies: semaphore.NewWeighted(memoryForBodies),
+		small:  semaphore.NewWeighted(1), large: semaphore.NewWeighted(1),
 	}
 }
 
 // Handler serves a kind of review.
 func (i *Intake) Handler(kind Kind) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := i.serve(w, r, kind); err != nil {
-			err.write(w)
+		body, release, failed := i.read(r, kind.MaxBytes)
+		defer release()
+		var answer []byte
+		if failed == nil {
+			answer, failed = i.result(r.Context(), kind, body)
 		}
+		// It fails only if the connection has ended, or on the recorder of a test.
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerTimeout))
+		if failed != nil {
+			failed.write(w)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(answer)
 	})
 }
 
@@ -112,80 +116,60 @@ const tooCostly = "the object holds too many values: make it smaller"
 
 var busy = &refusal{http.StatusServiceUnavailable, "the operator is busy with other reviews: try again"}
 
-func (i *Intake) serve(w http.ResponseWriter, r *http.Request, kind Kind) *refusal {
-	size := r.ContentLength
+// read reads a body. It takes memory as the bytes arrive, so a client that announces much and sends little takes
+// little. release gives the memory back.
+func (i *Intake) read(r *http.Request, limit int64) (body []byte, release func(), failed *refusal) {
+	size, taken := r.ContentLength, int64(0)
+	release = func() { i.bodies.Release(taken) }
 	switch {
-	case size < 0: // sent in chunks, as no API server does
-		return &refusal{http.StatusLengthRequired, "the request does not say how long the review is"}
-	case size > kind.MaxBytes:
-		return tooLarge(kind.MaxBytes)
+	case size < 0: // in chunks, which no API server sends
+		return nil, release, &refusal{http.StatusLengthRequired, "the request does not say how long the review is"}
+	case size > limit:
+		return nil, release, tooLarge(limit)
 	}
-	turn, cancel := context.WithTimeout(r.Context(), kind.Wait)
-	defer cancel()
-	t := &transfer{control: http.NewResponseController(w)}
-	t.share = i.bodies(size).enter(address(r), func() { _ = t.control.SetReadDeadline(longAgo) })
-	defer t.share.leave()
-	body, failed := t.read(turn, r.Body, size)
-	if failed != nil {
-		return failed
+	body = make([]byte, 0, min(size, smallReview))
+	for {
+		n, err := io.ReadFull(r.Body, body[len(body):cap(body)])
+		body = body[:len(body)+n]
+		if err != nil {
+			return nil, release, &refusal{http.StatusBadRequest, "the review could not be read"}
+		}
+		if int64(len(body)) == size {
+			return body, release, nil
+		}
+		next := min(size, growth*int64(len(body)))
+		if !i.bodies.TryAcquire(next - taken) {
+			return nil, release, busy
+		}
+		taken = next
+		body = append(make([]byte, 0, next), body...)
 	}
-	connections.Received(r.Context())
-	answer, failed := i.result(r.Context(), turn, kind, body)
-	if failed != nil {
-		return failed
-	}
-	w.Header().Set("Content-Type", "application/json")
-	t.write(w, answer)
-	return nil
 }
 
-// bodies is the memory for a body.
-func (i *Intake) bodies(size int64) *memory {
-	if size <= largeReview {
-		return i.largeBodies
-	}
-	return i.hugeBodies
-}
-
-// address is where a request comes from.
-func address(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	return host
-}
-
-// result answers the review, and then lets the next one be decoded, also after a panic.
-func (i *Intake) result(ctx, turn context.Context, kind Kind, body []byte) ([]byte, *refusal) {
-	var review Review
-	var err error
+// result waits until the review can be decoded, and answers it.
+func (i *Intake) result(ctx context.Context, kind Kind, body []byte) ([]byte, *refusal) {
 	turns := i.large
-	if len(body) <= smallReview {
-		if review, err = kind.Read(body); err != nil {
-			return nil, &refusal{http.StatusBadRequest, err.Error()}
-		}
-		if review.Memory() <= memoryForSmall {
-			turns = i.small
-		}
+	if len(body) <= smallReview && memoryOf(body, typedItemMemory) <= memoryForSmall {
+		turns = i.small
 	}
-	if turns.Acquire(turn, 1) != nil {
+	waiting, cancel := context.WithTimeout(ctx, kind.Wait)
+	defer cancel()
+	if turns.Acquire(waiting, 1) != nil {
 		return nil, busy
 	}
 	defer turns.Release(1)
-	if review == nil {
-		if review, err = kind.Read(body); err != nil {
-			return nil, &refusal{http.StatusBadRequest, err.Error()}
-		}
+	review, err := kind.Read(body)
+	if err != nil {
+		return nil, &refusal{http.StatusBadRequest, err.Error()}
 	}
-	answer := func() ([]byte, error) { return review.Result(ctx) }
+	answer := review.Result
 	switch cost := review.Memory(); {
 	case cost > memoryForDecoded:
-		answer = func() ([]byte, error) { return review.Refuse(tooCostly) }
+		answer = func(context.Context) ([]byte, error) { return review.Refuse(tooCostly) }
 	case cost > largeDecoded:
-		defer debug.FreeOSMemory() // before the next turn: otherwise what was decoded is still there while the next one is
+		defer debug.FreeOSMemory() // before the next turn
 	}
-	text, err := answer()
+	text, err := answer(ctx)
 	if err != nil {
 		return nil, &refusal{http.StatusBadRequest, err.Error()}
 	}

@@ -4,7 +4,6 @@ package webhook
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -125,57 +124,105 @@ func TestIntakeDecodesFewAtOnce(t *testing.T) {
 		}
 		close(held)
 		all.Wait()
-		if ok.Load() != 20 || most.Load() != decodedAtOnce {
+		if ok.Load() != 20 || most.Load() != 1 {
 			t.Errorf("%d of 20 answered, %d at once", ok.Load(), most.Load())
 		}
 	})
 }
 
-// Proves: R63 (no more of a body than a small one has is read before there is memory for it).
-func TestIntakeReadsNothingBeforeThereIsMemory(t *testing.T) {
+// Proves: R63 (large bodies take no more memory together than there is: what needs more is told to come again).
+func TestIntakeBoundsTheMemoryOfBodies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const largest = memoryForHuge
+		const size = 16 << 20
 		held := make(chan struct{})
-		review := kind(largest, time.Minute, func([]byte) ([]byte, error) {
+		review := kind(size, time.Minute, func(body []byte) ([]byte, error) {
 			<-held
-			return nil, errors.New("no review")
+			return body[:1], nil
 		})
 		i := NewIntake()
 		var all sync.WaitGroup
-		first, firstBody := sent(t, largest, largest)
+		first, firstBody := sent(t, size, size)
 		all.Go(func() { answered(i, review, first) })
 		synctest.Wait()
-		second, secondBody := sent(t, largeReview+1, largeReview+1)
-		all.Go(func() { answered(i, review, second) })
-		synctest.Wait()
-		if firstBody.read.Load() != largest || secondBody.read.Load() != smallReview {
-			t.Errorf("read are %d and %d bytes", firstBody.read.Load(), secondBody.read.Load())
+		second, secondBody := sent(t, size, size)
+		if got := answered(i, review, second); got.Code != http.StatusServiceUnavailable || got.Header().Get("Retry-After") == "" {
+			t.Errorf("answered %d, %v", got.Code, got.Header())
+		}
+		if read := firstBody.read.Load() + secondBody.read.Load(); firstBody.read.Load() != size || read > memoryForBodies {
+			t.Errorf("%d bytes were read of both", read)
 		}
 		close(held)
 		all.Wait()
-		if secondBody.read.Load() != largeReview+1 {
-			t.Errorf("the second one was not read: %d bytes", secondBody.read.Load())
+		again, _ := sent(t, size, size)
+		if got := answered(i, review, again); got.Code != http.StatusOK {
+			t.Errorf("answered %d when there is memory again", got.Code)
+		}
+		if !i.bodies.TryAcquire(memoryForBodies) {
+			t.Error("memory was not given back")
 		}
 	})
 }
 
+// Proves: R63 (a client that announces much and sends little takes little from others).
+func TestIntakeTakesMemoryAsBytesArrive(t *testing.T) {
+	for name, c := range map[string]struct {
+		announced int64
+		part      int
+	}{
+		"1 byte of the largest":             {maxConversionReview, 1},
+		"a little of the largest":           {maxConversionReview, smallReview + 1},
+		"a little of an ordinary large one": {1 << 20, smallReview + 1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			review := kind(maxConversionReview, time.Second, echo)
+			i := NewIntake()
+			ctx, cancel := context.WithCancel(t.Context())
+			var all sync.WaitGroup
+			for range maxConnections {
+				r, b := sent(t, c.announced, c.part)
+				b.Reader = io.MultiReader(b.Reader, silence{ctx})
+				all.Go(func() { answered(i, review, r) })
+			}
+			synctest.Wait()
+			r, _ := sent(t, 3<<20, 3<<20) // API servers send no larger object
+			if got := answered(i, review, r); got.Code != http.StatusOK {
+				t.Errorf("%s: another review is answered %d", name, got.Code)
+			}
+			cancel()
+			all.Wait()
+		})
+	}
+}
+
+// silence is what follows when a client stops sending.
+type silence struct{ context.Context }
+
+func (s silence) Read([]byte) (int, error) {
+	<-s.Done()
+	return 0, s.Err()
+}
+
 // A panic in one review, or a sender that goes away, takes nothing from the others.
 func TestIntakeSurvivesPanics(t *testing.T) {
+	const largest = 16 << 20
 	i := NewIntake()
-	review := kind(1000, time.Second, func([]byte) ([]byte, error) { panic("in a test") })
-	for range 3 * decodedAtOnce {
+	review := kind(largest, time.Second, func([]byte) ([]byte, error) { panic("in a test") })
+	for range 3 {
 		func() {
 			defer func() {
 				if recover() == nil {
 					t.Error("no panic")
 				}
 			}()
-			r, _ := sent(t, 10, 10)
+			r, _ := sent(t, largest, largest)
 			answered(i, review, r)
 		}()
 	}
 	if r, _ := sent(t, 1000, 1000); answered(i, kind(1000, time.Second, echo), r).Code != http.StatusOK {
 		t.Error("nothing is answered any more")
+	}
+	if !i.bodies.TryAcquire(memoryForBodies) {
+		t.Error("memory was not given back")
 	}
 }
 
@@ -194,24 +241,20 @@ func TestIntakeRefusesWhatWouldTakeTooMuch(t *testing.T) {
 
 // Proves: R63 (small reviews do not wait for large ones, nor for small ones of which much is decoded).
 func TestIntakeAnswersSmallReviewsMeanwhile(t *testing.T) {
-	for name, c := range map[string]struct {
-		size, memory int64
-	}{
-		"large":                           {memoryForHuge, 1},
-		"small, of which much is decoded": {10, memoryForSmall + 1},
+	for name, body := range map[string]string{
+		"large":                           strings.Repeat(" ", smallReview+1),
+		"small, of which much is decoded": strings.Repeat(",", smallReview),
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			held := make(chan struct{})
-			costly := Kind{MaxBytes: c.size, Wait: time.Minute, Read: func([]byte) (Review, error) {
-				return review{memory: c.memory, answer: func() ([]byte, error) {
-					<-held
-					return nil, nil
-				}}, nil
-			}}
+			costly := kind(int64(len(body)), time.Minute, func([]byte) ([]byte, error) {
+				<-held
+				return nil, nil
+			})
 			i := NewIntake()
 			var all sync.WaitGroup
 			for range 5 {
-				r, _ := sent(t, c.size, int(c.size))
+				r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(body))
 				all.Go(func() { answered(i, costly, r) })
 			}
 			synctest.Wait()
@@ -229,7 +272,7 @@ func TestIntakeAnswersSmallReviewsMeanwhile(t *testing.T) {
 // The largest reviews fit into what there is, and so does any object that the API server stores.
 func TestReviewsFitIntoTheMemory(t *testing.T) {
 	for _, k := range []Kind{Conversion(), (&Validation{}).Kind()} {
-		if k.MaxBytes > memoryForHuge {
+		if k.MaxBytes > memoryForBodies {
 			t.Errorf("%s: %d bytes never fit", k.Path, k.MaxBytes)
 		}
 		if k.Path == "" || k.Wait == 0 || k.Read == nil {

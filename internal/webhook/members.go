@@ -38,87 +38,43 @@ func memoryOf(text []byte, item int64) int64 {
 	return objects*objectMemory + members*memberMemory + items*item + int64(len(text))*textMemory
 }
 
-// parts takes one text of JSON apart without decoding or copying its larger values. A value may nest as deep as the API server lets
-// it: what is around it does not count.
-type parts struct {
-	text    []byte
-	decoder *json.Decoder
-}
+// parts decodes the outer levels of a JSON text. Nesting is counted for each value alone: the API server stores objects
+// as deep as a decoder accepts, and the review around them adds levels.
+type parts struct{ *json.Decoder }
 
-func newParts(text []byte) *parts {
-	return &parts{text: text, decoder: json.NewDecoder(bytes.NewReader(text))}
-}
-
-// members calls a function for each member of the object that comes next; the function reads the value.
-func (p *parts) members(member func(name string) error) error {
+// object reads the next value, an object. It decodes each member into the target of its name, or lets the target read
+// it, and skips members without a target.
+func (p parts) object(targets map[string]any) error {
 	if err := p.expect('{'); err != nil {
 		return err
 	}
-	for p.decoder.More() {
-		token, err := p.decoder.Token()
+	for p.More() {
+		token, err := p.Token()
 		if err != nil {
 			return err
 		}
-		name, ok := token.(string)
-		if !ok {
-			return fmt.Errorf("%v is not the name of a member", token)
+		name, _ := token.(string)
+		switch target := targets[name].(type) {
+		case func(parts) error:
+			err = target(p)
+		case nil:
+			err = p.Decode(&json.RawMessage{})
+		default:
+			err = p.Decode(target)
 		}
-		if err := member(name); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	return p.expect('}')
 }
 
-// items calls a function for each item of the list that comes next; the function reads it.
-func (p *parts) items(item func() error) error {
-	if err := p.expect('['); err != nil {
-		return err
-	}
-	for p.decoder.More() {
-		if err := item(); err != nil {
-			return err
-		}
-	}
-	return p.expect(']')
-}
-
-// value returns the text of the value that comes next.
-func (p *parts) value() ([]byte, error) {
-	var text skipped
-	if err := p.decoder.Decode(&text); err != nil {
-		return nil, err
-	}
-	after := p.decoder.InputOffset()
-	return p.text[after-int64(text.length) : after], nil
-}
-
-// skip reads the value that comes next.
-func (p *parts) skip() error { return p.decoder.Decode(&skipped{}) }
-
-// end fails where something follows.
-func (p *parts) end() error {
-	if _, err := p.decoder.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("something follows it")
-	}
-	return nil
-}
-
-func (p *parts) expect(want json.Delim) error {
-	token, err := p.decoder.Token()
+func (p parts) expect(want json.Delim) error {
+	token, err := p.Token()
 	if err == nil && token != want {
 		err = fmt.Errorf("expected %v, got %.100v", want, token)
 	}
 	return err
-}
-
-// skipped is a value of which only the length is kept.
-type skipped struct{ length int }
-
-// UnmarshalJSON notes the length.
-func (s *skipped) UnmarshalJSON(text []byte) error {
-	s.length = len(text)
-	return nil
 }
 
 // envelope is what reviews of both kinds have around their request.
@@ -127,24 +83,17 @@ type envelope struct {
 	requested        bool
 }
 
-// readEnvelope reads a review; readRequest is called for each member of its request.
-func readEnvelope(body []byte, readRequest func(p *parts, name string) error) (envelope, error) {
-	var e envelope
-	p := newParts(body)
-	err := p.members(func(name string) error {
-		switch name {
-		case "apiVersion":
-			return p.decoder.Decode(&e.apiVersion)
-		case "kind":
-			return p.decoder.Decode(&e.kind)
-		case "request":
-			e.requested = true
-			return p.members(func(name string) error { return readRequest(p, name) })
-		}
-		return p.skip()
-	})
-	if err == nil {
-		err = p.end()
+// read decodes a review, and the members of its request into the targets.
+func (e *envelope) read(body []byte, targets map[string]any) error {
+	p := parts{json.NewDecoder(bytes.NewReader(body))}
+	if err := p.object(map[string]any{"apiVersion": &e.apiVersion, "kind": &e.kind, "request": func(p parts) error {
+		e.requested = true
+		return p.object(targets)
+	}}); err != nil {
+		return err
 	}
-	return e, err
+	if _, err := p.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("something follows it")
+	}
+	return nil
 }

@@ -8,9 +8,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"net/http"
 	"sync"
 	"time"
 
@@ -108,32 +106,18 @@ func (r *readiness) check(ctx context.Context) error {
 	return nil
 }
 
+// call makes a handshake with the port, as an API server does.
 func (r *readiness) call(ctx context.Context, trust certificate.Trust) error {
+	_, port, err := net.SplitHostPort(r.address.String())
+	if err != nil {
+		return err
+	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(trust.CABundle)
-	transport := &http.Transport{
-		TLSClientConfig:   &tls.Config{MinVersion: tls.VersionTLS12, ServerName: trust.Name, RootCAs: roots, Time: r.now},
-		DisableKeepAlives: true,
-		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
-			_, port, err := net.SplitHostPort(r.address.String())
-			if err != nil {
-				return nil, err
-			}
-			return (&net.Dialer{}).DialContext(ctx, network, net.JoinHostPort("localhost", port))
-		},
-	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+trust.Name+alivePath, http.NoBody)
+	dialer := tls.Dialer{Config: &tls.Config{MinVersion: tls.VersionTLS12, ServerName: trust.Name, RootCAs: roots, Time: r.now}}
+	conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort("localhost", port))
 	if err != nil {
 		return err
 	}
-	answer, err := transport.RoundTrip(request)
-	if err != nil {
-		return err
-	}
-	defer answer.Body.Close() //nolint:errcheck // nothing was written
-	_, _ = io.Copy(io.Discard, answer.Body)
-	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("it answers %s", answer.Status)
-	}
-	return nil
+	return conn.Close()
 }

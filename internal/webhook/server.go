@@ -18,36 +18,23 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/certificate"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/connections"
 )
 
 const (
 	// DefaultDrain is how long the Server goes on after it was told to end. Nodes hear of an ending pod within a second
 	// or two.
 	DefaultDrain = 5 * time.Second
-
-	// elsewhere is sent after that on connections on which nothing was asked meanwhile. An API server sends its next request on any of them. It does not
-	// repeat one that meets the end of its connection, but it repeats one that is answered like this. Where it has no request, it closes the connection, and
-	// logs that an answer came unasked.
-	elsewhere = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\nRetry-After: 0\r\n\r\n"
-	// dismissTimeout is how long API servers have to close these connections.
-	dismissTimeout = time.Second
-
 	// finishTimeout bounds how long requests that have begun may take after that.
 	finishTimeout = 10 * time.Second
-	// idleTimeout is longer than the API server's own, so that it is not the Server who closes a connection on which a
-	// request is about to be sent, the first one or the next.
+	// idleTimeout bounds the wait for the first or next request on a connection. It is longer than the 90 seconds of an
+	// API server, which loses a request that meets the end of its connection.
 	idleTimeout = 3 * time.Minute
-	// headerTimeout bounds a handshake, and how long a client may take to send the header of a request, from its first byte on; readTimeout and writeTimeout
-	// bound everything, the Intake bounds bodies and answers more narrowly.
-	headerTimeout = 5 * time.Second
-	readTimeout   = 30 * time.Second
-	writeTimeout  = time.Minute
-	maxHeader     = 16 << 10
-	// maxConnections is how many connections there may be; a further one takes the place of one on which nothing is asked.
+	// handshakeTimeout bounds a handshake, bodyTimeout the time from the end of the header to the end of the body.
+	handshakeTimeout = 5 * time.Second
+	bodyTimeout      = 5 * time.Second
+	maxHeader        = 16 << 10
+	// maxConnections bounds the connections.
 	maxConnections = 256
-
-	alivePath = "/alive"
 )
 
 // Options are the choices of a Server.
@@ -78,7 +65,7 @@ type Server struct {
 	// clients is nil where everyone may send reviews.
 	clients  *clients
 	listener net.Listener
-	open     *connections.Listener
+	open     *Connections
 	http     *http.Server
 	drain    time.Duration
 	draining atomic.Bool
@@ -108,19 +95,13 @@ func Listen(ctx context.Context, config *rest.Config, o Options) (*Server, error
 		return nil, fmt.Errorf("listen for the API server: %w", err)
 	}
 	s.readiness = newReadiness(keeper.ConversionTrust, served.GetCertificate, keeper.Now, listener.Addr())
-	s.open = connections.Limit(listener, maxConnections, idleTimeout)
-	s.listener = tls.NewListener(s.open, &tls.Config{
+	s.http = s.newHTTP()
+	listener, s.open = LimitConnections(s.http, listener, maxConnections)
+	s.listener = tls.NewListener(listener, &tls.Config{
 		MinVersion: tls.VersionTLS12, GetCertificate: served.GetCertificate, ClientAuth: ask,
-		NextProtos: []string{"http/1.1"}, // all that API servers use for webhooks
+		NextProtos: []string{"http/1.1"}, // the only one that API servers use for webhooks
 	})
-	s.http = &http.Server{
-		Handler: s.closeConnections(s.mux), MaxHeaderBytes: maxHeader,
-		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
-		ErrorLog: slog.NewLogLogger(logr.ToSlogHandler(ctrl.Log.WithName("webhook")), slog.LevelDebug), // failed handshakes, mostly
-	}
-	connections.Observe(s.http)
 	s.Handle(Conversion())
-	s.mux.HandleFunc(alivePath, func(http.ResponseWriter, *http.Request) {})
 	return s, nil
 }
 
@@ -162,9 +143,9 @@ func (s *Server) Run(ctx context.Context) error {
 		return errors.Join(err, s.http.Close())
 	case <-time.After(s.drain):
 	}
-	s.open.Dismiss([]byte(elsewhere), dismissTimeout)
 	finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 	defer cancel()
+	s.open.dismiss(finish)
 	err := s.http.Shutdown(finish)
 	stopKeeping()
 	for range 2 {
@@ -175,15 +156,25 @@ func (s *Server) Run(ctx context.Context) error {
 	return err
 }
 
-// closeConnections closes connections with an answer while the Server drains, so that their next requests go to another replica, and
-// while there are many. A connection that is closed at any other time can lose a request that is on its way.
-func (s *Server) closeConnections(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if s.draining.Load() || s.open.Crowded() {
-			w.Header().Set("Connection", "close")
-		}
-		next.ServeHTTP(w, r)
-	})
+// newHTTP returns the HTTP server. While the Server drains, each answer closes its connection, so the next request goes
+// to another replica.
+func (s *Server) newHTTP() *http.Server {
+	return &http.Server{
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			control := http.NewResponseController(w) // it fails only if the connection has ended
+			_ = control.SetReadDeadline(time.Now().Add(bodyTimeout))
+			_ = control.SetWriteDeadline(time.Now().Add(bodyTimeout + answerTimeout))
+			if s.draining.Load() {
+				w.Header().Set("Connection", "close")
+			}
+			s.mux.ServeHTTP(w, r)
+		}),
+		MaxHeaderBytes: maxHeader,
+		// The shorter of these two bounds the handshake. The handler sets the deadlines of a request.
+		ReadHeaderTimeout: idleTimeout, WriteTimeout: handshakeTimeout,
+		IdleTimeout: idleTimeout,
+		ErrorLog:    slog.NewLogLogger(logr.ToSlogHandler(ctrl.Log.WithName("webhook")), slog.LevelDebug), // failed handshakes, mostly
+	}
 }
 
 // Ready returns nil once the API server gets its conversions here, and otherwise why it does not. It is a healthz.Checker, and

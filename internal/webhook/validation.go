@@ -73,20 +73,22 @@ func (v *Validation) Kind() Kind {
 	return Kind{Path: ValidationPath, MaxBytes: maxAdmissionReview, Wait: admissionWait, ClientCertificates: true, Read: v.read}
 }
 
-// admissionReview is what decides of an AdmissionReview. The objects are still texts: parts of the body.
+// admissionReview holds the fields of an AdmissionReview that validation needs. The objects are not decoded.
 type admissionReview struct {
 	envelope
 	validation  *Validation
 	request     admissionv1.AdmissionRequest
-	object, old []byte
+	object, old json.RawMessage
 	// excess is what is too large in the spec; nil where nothing is.
 	excess *bounds.ExcessError
 }
 
 func (v *Validation) read(body []byte) (Review, error) {
 	in := &admissionReview{validation: v}
-	var err error
-	in.envelope, err = readEnvelope(body, in.readRequest)
+	err := in.read(body, map[string]any{
+		"uid": &in.request.UID, "kind": &in.request.Kind, "requestKind": &in.request.RequestKind,
+		"namespace": &in.request.Namespace, "name": &in.request.Name, "object": &in.object, "oldObject": &in.old,
+	})
 	if err != nil || in.apiVersion != admissionv1.SchemeGroupVersion.String() || in.kind != "AdmissionReview" || !in.requested {
 		return nil, fmt.Errorf("want an AdmissionReview of %s with a request", admissionv1.SchemeGroupVersion)
 	}
@@ -94,28 +96,6 @@ func (v *Validation) read(body []byte) (Review, error) {
 		return nil, err
 	}
 	return in, nil
-}
-
-func (in *admissionReview) readRequest(p *parts, name string) (err error) {
-	switch name {
-	case "uid":
-		return p.decoder.Decode(&in.request.UID)
-	case "kind":
-		return p.decoder.Decode(&in.request.Kind)
-	case "requestKind":
-		return p.decoder.Decode(&in.request.RequestKind)
-	case "namespace":
-		return p.decoder.Decode(&in.request.Namespace)
-	case "name":
-		return p.decoder.Decode(&in.request.Name)
-	case "object":
-		in.object, err = p.value()
-		return err
-	case "oldObject":
-		in.old, err = p.value()
-		return err
-	}
-	return p.skip()
 }
 
 // Memory is that of both objects.

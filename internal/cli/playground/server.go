@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/connections"
+	"golang.org/x/net/netutil"
 )
 
 const (
@@ -42,7 +42,6 @@ func serve(ctx context.Context, listener net.Listener, page fs.FS) error {
 		Handler: handler(page), ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 		ErrorLog: log.New(io.Discard, "", 0), // what a browser does wrong is not for the terminal
 	}
-	connections.Observe(server)
 	stop := context.AfterFunc(ctx, func() {
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownDelay)
 		defer cancel()
@@ -51,7 +50,7 @@ func serve(ctx context.Context, listener net.Listener, page fs.FS) error {
 		}
 	})
 	defer stop()
-	if err := server.Serve(connections.Limit(listener, maxConnections, 0)); !errors.Is(err, http.ErrServerClosed) {
+	if err := server.Serve(netutil.LimitListener(listener, maxConnections)); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil
