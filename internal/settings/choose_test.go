@@ -139,7 +139,7 @@ func TestReleaseThatThereIsNot(t *testing.T) {
 		"no release line has both": {
 			"starter", "", withMeters, problem.UnsupportedByRelease,
 			`spec.distribution.name: Invalid value: "starter": no release line of the distribution has everything that the spec names: ` +
-				"spec.providers.safety (in release lines 0.3 to 0.8), spec.monitoring.enabled (in release lines 1.2 to <line>): remove one of them",
+				"spec.providers.safety (in release lines 0.3 to 0.8), spec.monitoring.enabled (in release lines 1.2 and newer): remove one of them",
 		},
 		"a release line without a base": {
 			"meta-reference-gpu", "<line>", "{}", problem.UnsupportedRelease,
