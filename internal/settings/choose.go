@@ -28,6 +28,8 @@ type choice struct {
 	source string
 	// note reports why it is not of the newest release line that the name can stand for; empty where it is, and where the spec says so.
 	note string
+	// newer is the newest release line that the name can stand for, where a server keeps an older one; otherwise empty.
+	newer string
 }
 
 // asked is what decides on the release of a built-in name.
@@ -57,6 +59,7 @@ func choose(d *distributions.Distribution, a asked) (choice, *problem.Problem) {
 	}
 	c := choice{version: version, source: "release line of the server that runs"}
 	if newest := d.Newest().Line; catalog.Compare(line.Name, newest) < 0 {
+		c.newer = newest
 		const newer = "the server keeps its release line %s; %s is there: look at `kubectl llamastack upgrade-check`, then set %s"
 		c.note = fmt.Sprintf(newer, line.Name, newest, pathVersion)
 	}
@@ -150,7 +153,7 @@ func (e *entry) chooseRelease(version string, hints *Hints) *problem.Problem {
 	if f != nil && hints.Version != "" {
 		c, f = choose(&d, asked{})
 	}
-	e.image, e.serverVersion, e.lineSource, e.note = d.Image(c.version), c.version, c.source, c.note
+	e.image, e.serverVersion, e.lineSource, e.note, e.newer = d.Image(c.version), c.version, c.source, c.note, c.newer
 	e.labelsKnown = pinned(&d, e.image)
 	return f
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	specparse "github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
@@ -121,6 +122,9 @@ func TestReleaseOfABuiltInName(t *testing.T) {
 			c.image, c.line, c.note = fill(c.image), fill(c.line), fill(c.note)
 			if d.Image != c.image || d.Line.Name != c.line || d.LineSource != c.source || d.Note != c.note {
 				t.Errorf("image %s, line %s (%s), note %q\nwant image %s, line %s (%s), note %q", d.Image, d.Line.Name, d.LineSource, d.Note, c.image, c.line, c.source, c.note)
+			}
+			if newer := strings.Contains(c.note, "is there"); (d.Newer == catalog.Newest()) != newer || (d.Newer == "") == newer {
+				t.Errorf("newer release line %q, note %q", d.Newer, d.Note)
 			}
 			if d.Base == nil || d.Source != v1alpha2.ConfigSourceEmbedded {
 				t.Errorf("base %v of %s", d.Base, d.Source)
