@@ -236,6 +236,10 @@ type ResolvedDistributionStatus struct {
 	// ServerLineSource reports what the release line was derived from.
 	// +optional
 	ServerLineSource string `json:"serverLineSource,omitempty"`
+
+	// NewerServerLine is the newest release line that the distribution has, if the running server keeps an older one.
+	// +optional
+	NewerServerLine string `json:"newerServerLine,omitempty"`
 }
 
 // ConfigSource reports where a configuration comes from.

@@ -138,6 +138,11 @@ type ResolvedDistributionStatus struct {
 	// ServerLineSource reports what the release line was derived from.
 	// +optional
 	ServerLineSource string `json:"serverLineSource,omitempty"`
+
+	// NewerServerLine is the newest release line that the distribution has, if the running server keeps an older one. Set spec.distribution.version to
+	// move the server.
+	// +optional
+	NewerServerLine string `json:"newerServerLine,omitempty"`
 }
 
 // ConfigGenerationStatus reports which configuration was generated.

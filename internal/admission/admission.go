@@ -54,6 +54,7 @@ func Validate(ctx context.Context, r *Request, in *desired.Inputs, found problem
 	lenient := r.inV1alpha1() || in.Legacy.FromV1alpha1
 	for _, p := range found {
 		switch {
+		case p.Severity == problem.Warning && p.Reason == problem.ImageNotAccessible && r.keepsDistribution(): // so the image that runs stays
 		case p.Severity == problem.Warning:
 			remarks = append(remarks, r.warning(p))
 		case p.Class == problem.Transient:
@@ -65,6 +66,11 @@ func Validate(ctx context.Context, r *Request, in *desired.Inputs, found problem
 	}
 	a.Warnings = append(a.Warnings, remarks...)
 	return a
+}
+
+// keepsDistribution reports whether an edit leaves the distribution as it is.
+func (r *Request) keepsDistribution() bool {
+	return r.Old != nil && equality.Semantic.DeepEqual(&r.New.Spec.Distribution, &r.Old.Spec.Distribution)
 }
 
 func (r *Request) inV1alpha1() bool { return r.Version == v1alpha2.OriginV1alpha1 }

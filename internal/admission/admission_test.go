@@ -148,6 +148,27 @@ func TestValidate(t *testing.T) {
 	}
 }
 
+// Proves: R91, R93 (an image that may not be published is a warning where the distribution is chosen, and not at every other edit: what runs stays then).
+func TestImageThatMayNotBePublishedIsAWarningOfTheDistribution(t *testing.T) {
+	const old, sevenOfVLLM, want = "distribution: {name: starter, version: '0.7'}", "distribution: {name: remote-vllm, version: '0.7'}",
+		"warning spec.distribution: image docker.io/ogxai/distribution-starter:0.7.1 may not be published"
+	for name, c := range map[string]struct{ old, spec, want string }{
+		"a new one":       {"", old, want},
+		"the same":        {old, old + "\nworkload: {terminationGracePeriodSeconds: 60}", ""},
+		"another name":    {old, sevenOfVLLM, want},
+		"a published one": {old, "distribution: {name: starter, version: '" + catalog.Newest() + "'}", ""},
+	} {
+		r := &admission.Request{New: resource(t, "my-stack", c.spec), Version: "v1alpha2"}
+		if c.old != "" {
+			r.Old = resource(t, "my-stack", c.old)
+		}
+		in, faults := gathered(t, r.New)
+		if got := printed(admission.Validate(t.Context(), r, in, faults)); !strings.HasPrefix(got, c.want) || (c.want == "") != (got == "") {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
 // An administrator's restriction refuses a request with its field; a resource of v1alpha1 is admitted with a warning and the controller
 // refuses it.
 func TestForbiddenIsRefusedWithItsField(t *testing.T) {

@@ -13,10 +13,12 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
@@ -60,6 +62,46 @@ func TestRenderSamples(t *testing.T) {
 				t.Errorf("the environment (-yaml +env):\n%s", diff)
 			}
 		})
+	}
+}
+
+// Every sample, and the first resource of the README, names an image that is known to be published; one that only older release lines can run has a comment
+// with its image instead.
+//
+// Proves: R90, R93.
+func TestSamplesNamePublishedImages(t *testing.T) {
+	readme := regexp.MustCompile("(?s)```yaml\n(apiVersion: llamastack.io.*?)```").FindStringSubmatch(read(t, "../../README.md"))
+	if readme == nil {
+		t.Fatal("the README has no resource")
+	}
+	for _, file := range append(glob(t, samplesDir+"/v1alpha2-*.yaml"), samplesDir+"/override-config.yaml", write(t, readme[1])) {
+		var image string
+		for _, object := range trees(t, run(t, "", "render", "-f", file, "-o", "yaml").out) {
+			if object["kind"] == "Deployment" {
+				containers, _, err := unstructured.NestedSlice(object, "spec", "template", "spec", "containers")
+				if err != nil || len(containers) == 0 {
+					t.Fatalf("%s: containers %v, %v", file, containers, err)
+				}
+				image = fmt.Sprint(containers[0].(map[string]any)["image"])
+			}
+		}
+		of := distributions.Release{}
+		for _, d := range distributions.All() {
+			for _, r := range d.Releases {
+				if d.Image(r.Version) == image {
+					of = r
+				}
+			}
+		}
+		switch {
+		case of.Version == "":
+			t.Errorf("%s: image %q is of no known distribution", file, image)
+		case of.Published:
+		case catalog.Compare(of.Line, "1.1") >= 0:
+			t.Errorf("%s: image %s: %s", file, image, of.Source)
+		case !regexp.MustCompile(`(?m)^#.*` + regexp.QuoteMeta(image)).MatchString(read(t, file)):
+			t.Errorf("%s has no comment about its image %s: %s", file, image, of.Source)
+		}
 	}
 }
 

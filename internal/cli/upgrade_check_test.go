@@ -71,7 +71,7 @@ func TestUpgradeCheckLeavesOutProblemsOfBothReleases(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r := run(t, "", "upgrade-check", "-f", file, "--to", "0.8", "-o", "json")
+	r := run(t, "", "upgrade-check", "-f", file, "--to", "1.4", "-o", "json")
 	var found struct {
 		Possible         bool
 		Errors, Warnings []string

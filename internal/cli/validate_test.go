@@ -42,7 +42,7 @@ func TestBadInput(t *testing.T) {
 // Proves: FR-075 (the samples are right), FR-013.
 func TestSamplesAreValid(t *testing.T) {
 	r := run(t, "", "validate", "-f", samplesDir)
-	want := fmt.Sprintf("%d checked, 1 with errors or warnings, 2 of other kinds skipped\n", len(glob(t, samplesDir+"/v1alpha2-*.yaml"))+1)
+	want := fmt.Sprintf("%d checked, 2 with errors or warnings, 2 of other kinds skipped\n", len(glob(t, samplesDir+"/v1alpha2-*.yaml"))+1)
 	// Notes about the sample whose addresses only a cluster knows, and about the one with safety.
 	notes := strings.Split(r.err, "\n")[:3]
 	for i, what := range []string{
@@ -57,10 +57,14 @@ func TestSamplesAreValid(t *testing.T) {
 	if r.code != command.OK || !strings.HasSuffix(r.err, want) || strings.Count(r.err, "\n") != len(notes)+1 {
 		t.Errorf("exit code %d:\n%s%s", r.code, r.out, r.err)
 	}
-	// One sample explains what it is warned of.
+	// Two samples explain what they are warned of.
 	warned := strings.Split(strings.TrimSuffix(r.out, "\n"), "\n")
-	for i, what := range []string{"spec.networking.expose: everyone who reaches", "spec.workload.autoscaling.maxReplicas: each pod has state of its own"} {
-		if len(warned) != 2 || !strings.Contains(warned[i], "v1alpha2-autoscaling.yaml:") || !strings.Contains(warned[i], " warning: my-stack: "+what) {
+	for i, what := range []string{
+		"my-stack: spec.networking.expose: everyone who reaches", "my-stack: spec.workload.autoscaling.maxReplicas: each pod has state of its own",
+		"safety: spec.distribution: image docker.io/ogxai/distribution-starter:0.7.1 may not be published",
+	} {
+		if len(warned) != 3 || !strings.Contains(warned[i], "v1alpha2-"+[]string{"autoscaling", "autoscaling", "safety"}[i]+".yaml:") ||
+			!strings.Contains(warned[i], " warning: "+what) {
 			t.Errorf("%s:\n%s", what, r.out)
 		}
 	}

@@ -9,10 +9,14 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/release09"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -98,6 +102,57 @@ func TestImageOfARemovedOrganizationIsAWarning(t *testing.T) {
 	resolve(t, in, map[string]string{settings.KeyRegistries: "mirrors: [{prefix: docker.io/llamastack, location: mirror.example/llama}]"})
 	if d := build(t, in); len(d.Warnings) > 0 {
 		t.Errorf("with a mirror: %s", d.Warnings.Message())
+	}
+}
+
+// Proves: R48, R90, R91, R93 (which image each edit gives to a server that release 0.9 left with an image of the removed organization, and what is said of
+// it: one that may not be published is a warning before a pod shows it, until the Deployment has it).
+func TestImageOfAServerOfRelease09AfterAnEdit(t *testing.T) {
+	const (
+		old      = "docker.io/llamastack/distribution-starter:0.7.1"
+		removed  = "image " + old + " can be pulled from nowhere"
+		unproven = "may not be published (not proven: "
+	)
+	newest, _ := distributions.Get("starter")
+	for name, c := range map[string]struct {
+		edit        string
+		image, says string
+	}{
+		"the workload":           {"distribution: {name: starter}\nworkload: {terminationGracePeriodSeconds: 60}", old, removed},
+		"providers":              {"distribution: {name: starter}\nproviders: {inference: {provider: vllm, endpoint: 'http://vllm:8000'}}", old, removed},
+		"a provider without 1.5": {"distribution: {name: starter}\nproviders: {safety: {provider: llama-guard}}", old, removed},
+		"the name":               {"distribution: {name: remote-vllm}", "docker.io/ogxai/distribution-starter:0.7.1", unproven},
+		"the version that runs":  {"distribution: {name: starter, version: '0.7'}", "docker.io/ogxai/distribution-starter:0.7.1", unproven},
+		"a published version":    {"distribution: {name: starter, version: '" + catalog.Newest() + "'}", newest.Image(newest.Newest().Version), ""},
+		"its image":              {"distribution: {image: '" + old + "'}", old, removed},
+		"another image":          {"distribution: {image: 'mirror.example/distribution-starter:0.7.1'}", "mirror.example/distribution-starter:0.7.1", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := inputs(t, "distribution-only")
+			in.Live = &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{
+				objects.AnnotationBuild: release09.Build, objects.AnnotationAdoptedImage: old, objects.AnnotationAdoptedName: "starter",
+				objects.AnnotationServerLine: "0.7", objects.AnnotationInputHash: "of the adoption",
+			}}}
+			in.Live.Spec.Template.Spec.Containers = []corev1.Container{{Name: objects.ContainerName, Image: old}}
+			in.CR.Spec = v1alpha2.LlamaStackDistributionSpec{}
+			if err := yaml.UnmarshalStrict([]byte(c.edit), &in.CR.Spec); err != nil {
+				t.Fatal(err)
+			}
+			reread(in)
+			for _, says := range []string{c.says, strings.TrimPrefix(c.says, unproven)} { // the second time, the Deployment has the image
+				resolve(t, in, nil)
+				in.Distribution.Unproven = settings.Unproven(in.Distribution.Image)
+				d := build(t, in)
+				in.Live = deployment(t, d.Objects)
+				if got := in.Live.Spec.Template.Spec.Containers[0].Image; got != c.image || in.Live.Annotations[objects.AnnotationServerLine] != d.Distribution.Line.Name {
+					t.Errorf("image %s, annotations %v", got, in.Live.Annotations)
+				}
+				text := d.Warnings.Message()
+				if !strings.Contains(text, says) || (says == "") != (text == "") || says != "" && !strings.HasSuffix(text, settings.WaysToImage) {
+					t.Errorf("warnings %q, want %q", text, says)
+				}
+			}
+		})
 	}
 }
 

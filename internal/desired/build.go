@@ -105,6 +105,7 @@ func (d *Desired) generate(ctx context.Context, in *Inputs) {
 	d.problems.AddFound(newerRelease(dist))
 	d.problems.AddFound(unknownName(in))
 	d.problems.AddFound(removedImage(dist))
+	d.problems.AddFound(unprovenImage(in, dist))
 	d.problems.AddAll(dist.Warnings)
 	if _, named := in.OverrideRef(); named {
 		d.override(ctx, in)

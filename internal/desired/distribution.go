@@ -51,10 +51,21 @@ func removedImage(dist *settings.Distribution) *problem.Problem {
 		return nil
 	}
 	return problem.New(problem.Problem{
-		Reason: problem.ImageNotAccessible, Severity: problem.Warning, Path: pathDistribution,
+		Reason: problem.ImageNotAccessible, Severity: problem.Warning, Path: pathDistribution, Value: dist.Image,
 		Detail: fmt.Sprintf("image %s can be pulled from nowhere, because organization %s was removed from its registry: only a node that has the "+
 			"image can start a pod", dist.Image, organization),
-		Fix: settings.WaysFromRemoved,
+		Fix: settings.WaysToImage,
+	})
+}
+
+// unprovenImage warns of an image that is not known to be published, until the Deployment has it: its pods show then whether it can be pulled.
+func unprovenImage(in *Inputs, dist *settings.Distribution) *problem.Problem {
+	if dist.Unproven == "" || liveImage(in.Live, in.Legacy.ContainerName) == dist.Image {
+		return nil
+	}
+	return problem.New(problem.Problem{
+		Reason: problem.ImageNotAccessible, Severity: problem.Warning, Path: pathDistribution, Value: dist.Image,
+		Detail: fmt.Sprintf("image %s may not be published (%s)", dist.Image, dist.Unproven), Fix: settings.WaysToImage,
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/release"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -39,10 +40,9 @@ func (r *report) checkMonitoring(in *Inputs, line *catalog.Line) {
 		r.Add(problem.Problem{Reason: reason, Path: path, Type: field.ErrorTypeForbidden, Value: value, Detail: detail, Fix: fix})
 	}
 	if line != nil && line.MetricsEnv == "" {
-		first := catalog.FirstLineWith(func(l *catalog.Line) bool { return l.MetricsEnv != "" })
-		refuse(problem.UnsupportedByRelease, pathMonitoringEnabled, true,
-			fmt.Sprintf("servers of release line %s serve no metrics; those of line %s and later do", line.Name, first),
-			"remove it, or send metrics to a collector with spec.providers.telemetry")
+		refuse(problem.UnsupportedByRelease, pathMonitoringEnabled, true, "servers of release line "+line.Name+" serve no metrics",
+			"remove it, or send metrics to a collector with spec.providers.telemetry"+
+				release.Elsewhere(func(l *catalog.Line) bool { return l.MetricsEnv != "" }))
 	}
 	if port == objects.Port(spec) {
 		refuse(problem.ConflictingFields, pathMetricsPort, port, "the server itself listens on this port (spec.networking.port)", "choose another port")

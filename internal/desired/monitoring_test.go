@@ -33,8 +33,8 @@ func TestMonitoring(t *testing.T) {
 		},
 		"older line": {
 			old + "monitoring: {enabled: true}", "",
-			"spec.monitoring.enabled: Forbidden: servers of release line 0.7 serve no metrics; those of line 1.2 and later do: remove it, or send metrics " +
-				"to a collector with spec.providers.telemetry",
+			"spec.monitoring.enabled: Forbidden: servers of release line 0.7 serve no metrics: remove it, or send metrics to a collector with " +
+				"spec.providers.telemetry; or use a server of release lines 1.2 and newer",
 		},
 		"the server's port": {
 			serves + "networking: {port: 9464}\nmonitoring: {enabled: true}", "",

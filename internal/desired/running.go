@@ -29,13 +29,22 @@ func RunningRelease(live *appsv1.Deployment, container string) string {
 	if line := live.Annotations[objects.AnnotationServerLine]; line != "" {
 		return line
 	}
+	image := liveImage(live, container)
+	tag := settings.ImageTag(image)
+	if _, standing := catalog.ForVersion(tag); image != "" && standing == catalog.NoVersion && release09.Left(live) {
+		return settings.ReleaseOf09
+	}
+	return tag
+}
+
+// liveImage returns the image of the server in a Deployment; empty without one. container is the name of its container; empty for the operator's own choice.
+func liveImage(live *appsv1.Deployment, container string) string {
+	if live == nil {
+		return ""
+	}
 	for i := range live.Spec.Template.Spec.Containers {
 		if c := &live.Spec.Template.Spec.Containers[i]; c.Name == cmp.Or(container, objects.ContainerName) {
-			tag := settings.ImageTag(c.Image)
-			if _, standing := catalog.ForVersion(tag); standing == catalog.NoVersion && release09.Left(live) {
-				return settings.ReleaseOf09
-			}
-			return tag
+			return c.Image
 		}
 	}
 	return ""

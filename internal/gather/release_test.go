@@ -208,6 +208,7 @@ func TestPackagesCountAfterLabelsAndTag(t *testing.T) {
 	tooLarge := &registry.Error{Kind: registry.TooLarge, Err: errors.New("it takes too long")}
 	for name, c := range map[string]struct {
 		image, label, metadata string
+		version                string
 		bare                   bool // without a configuration in its labels
 		search                 error
 		settings               string
@@ -217,6 +218,8 @@ func TestPackagesCountAfterLabelsAndTag(t *testing.T) {
 		"package":                 {image: digest, metadata: metadata("ogx", "1.4.1"), want: "1.4 package ogx in the image", searched: 1},
 		"newer than known":        {image: digest, metadata: metadata("ogx", "99.1.0"), want: catalog.Newest() + " package ogx in the image: release 99.1.0, which this operator does not know", searched: 1},
 		"label before package":    {image: digest, label: "0.7.1", metadata: metadata("ogx", "1.4.1"), want: "0.7 label com.ogx.distribution.version of the image"},
+		"version before label":    {image: digest, version: "1.3", label: "0.7.1", metadata: metadata("ogx", "1.4.1"), want: "1.3 spec.distribution.version"},
+		"registration first":      {image: "mine", version: "1.1", label: "0.7.1", settings: "distributions: 'mine: {image: \"" + digest + "\", serverVersion: 1.1.0, config: \"version: 2\"}'", want: "1.1 serverVersion in llama-stack-operator-config/distributions[mine]"},
 		"tag before package":      {image: "registry.example.com/team/server:1.3.0", metadata: metadata("ogx", "1.4.1"), want: "1.3 tag of the image"},
 		"override":                {image: "starter", metadata: metadata("llama-stack", "0.6.1"), settings: "image-overrides: 'starter: " + digest + "'", want: "0.6 package llama_stack in the image", searched: 1},
 		"override, no package":    {image: "starter", settings: "image-overrides: 'starter: " + digest + "'", want: string(problem.UnknownServerLine), searched: 1},
@@ -237,6 +240,9 @@ func TestPackagesCountAfterLabelsAndTag(t *testing.T) {
 			cr := served(c.image)
 			if !strings.Contains(c.image, "/") {
 				cr.Spec.Distribution = v1alpha2.DistributionSpec{Name: &c.image}
+			}
+			if c.version != "" {
+				cr.Spec.Distribution.Version = &c.version
 			}
 			s := &site{labels: map[string]string{oci.LabelConfigBase64: base, oci.LabelDistributionVersion: c.label}, metadata: c.metadata, search: c.search}
 			if c.bare {

@@ -96,20 +96,23 @@ func firstOf(a *playground.Answer, severity string) *playground.Problem {
 
 const start = "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: a}\nspec:\n  distribution: {name: starter}\n"
 
+// Proves: R90 (the page says which release line was taken and why, and what is wrong with a version).
 func TestProblemsAreAtTheirLine(t *testing.T) {
 	e := engine(t)
 	for name, c := range map[string]struct {
 		text, severity, path string
 		line                 int
 	}{
-		"unknown field":        {start + "  replica: 1\n", "error", "spec.replica", 6},
-		"unknown provider":     {start + "  providers:\n    inference:\n      provider: vlm\n", "error", "spec.providers.inference.provider", 8},
-		"not YAML":             {start + "  a: [\n", "error", "", 6},
-		"nothing":              {"a: b\n", "error", "", 1},
-		"empty":                {"", "error", "", 1},
-		"the second document":  {start + "---\n" + strings.Replace(start, "starter", "strter", 1), "error", "spec.distribution.name", 11},
-		"old version":          {strings.Replace(start, "v1alpha2", "v1alpha9", 1), "error", "apiVersion", 1},
-		"assumed of a cluster": {start + "  providers:\n    inference:\n      provider: vllm\n      endpointFrom: {kind: Service, name: vllm}\n", "note", "spec.providers.inference.endpointFrom", 9},
+		"unknown field":          {start + "  replica: 1\n", "error", "spec.replica", 6},
+		"unknown provider":       {start + "  providers:\n    inference:\n      provider: vlm\n", "error", "spec.providers.inference.provider", 8},
+		"not YAML":               {start + "  a: [\n", "error", "", 6},
+		"nothing":                {"a: b\n", "error", "", 1},
+		"empty":                  {"", "error", "", 1},
+		"the second document":    {start + "---\n" + strings.Replace(start, "starter", "strter", 1), "error", "spec.distribution.name", 11},
+		"release without a base": {strings.Replace(start, "starter", "starter, version: '99.1'", 1), "error", "spec.distribution.version", 5},
+		"older release line":     {start + "  providers:\n    safety:\n      provider: llama-guard\n", "note", "spec.distribution.name", 5},
+		"old version":            {strings.Replace(start, "v1alpha2", "v1alpha9", 1), "error", "apiVersion", 1},
+		"assumed of a cluster":   {start + "  providers:\n    inference:\n      provider: vllm\n      endpointFrom: {kind: Service, name: vllm}\n", "note", "spec.providers.inference.endpointFrom", 9},
 	} {
 		a := ask(t, e, playground.Question{Text: c.text})
 		if p := firstOf(a, c.severity); p == nil || p.Path != c.path || p.Line != c.line {

@@ -211,11 +211,11 @@ func containerReason(c *corev1.ContainerStatus, who string, p *corev1.Pod, known
 		case isPullFailure(w.Reason):
 			if organization := settings.RemovedFrom(c.Image); organization != "" {
 				return fmt.Sprintf("%s: organization %s was removed from its registry, so image %s can be pulled from nowhere: %s",
-					pullBackOff, organization, bounds.Cut(c.Image, maxMessage), settings.WaysFromRemoved)
+					pullBackOff, organization, bounds.Cut(c.Image, maxMessage), settings.WaysToImage)
 			}
 			text := sentence(pullBackOff, pullFailure(w.Message))
 			if source := settings.Unproven(c.Image); source != "" {
-				text += "; the image is " + source + ": " + settings.WaysFromUnproven
+				text += "; the image is " + source + ": " + settings.WaysToImage
 			}
 			return text
 		case !known.coverPod(p) && !plainConfigError.MatchString(w.Message):

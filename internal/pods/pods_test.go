@@ -14,6 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/pods"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
 const password = "hunter2-of-the-database"
@@ -87,13 +88,11 @@ func TestObserveNamesTheReasonOfThePod(t *testing.T) {
 		"pulling from a removed organization": {
 			image("llamastack/distribution-starter:0.7.1", waiting("ErrImagePull", "pull access denied, repository does not exist or may require authorization")),
 			"ImagePullBackOff: organization docker.io/llamastack was removed from its registry, so image llamastack/distribution-starter:0.7.1 can be pulled " +
-				"from nowhere: set spec.distribution.version, which names an image that exists; or name another image in spec.distribution.image; or name a " +
-				"mirror that has this one under mirrors in the key registries of the ConfigMap llama-stack-operator-config",
+				"from nowhere: " + settings.WaysToImage,
 		},
 		"pulling what may not be published": {
 			image("ogxai/distribution-starter:0.8.0", waiting("ErrImagePull", "x: not found")),
-			"ImagePullBackOff: x: not found; the image is not proven: the workflows of 0.8.0 and 1.0.2 pushed to the organization ogx: set " +
-				"spec.distribution.version to a release whose image is published, or name another image or a mirror",
+			"ImagePullBackOff: x: not found; the image is not proven: the workflows of 0.8.0 and 1.0.2 pushed to the organization ogx: " + settings.WaysToImage,
 		},
 		"pulling what is published": {image("docker.io/ogxai/distribution-starter:1.4.1", waiting("ErrImagePull", "x: not found")), "ImagePullBackOff: x: not found"},
 		"pulling from another one":  {image("docker.io/ogxai/distribution-starter:9", waiting("ErrImagePull", "x: not found")), "ImagePullBackOff: x: not found"},

@@ -14,6 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/release"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -27,6 +28,8 @@ type choice struct {
 	source string
 	// note reports why it is not of the newest release line that the name can stand for; empty where it is, and where the spec says so.
 	note string
+	// newer is the newest release line that the name can stand for, where a server keeps an older one; otherwise empty.
+	newer string
 }
 
 // asked is what decides on the release of a built-in name.
@@ -56,6 +59,7 @@ func choose(d *distributions.Distribution, a asked) (choice, *problem.Problem) {
 	}
 	c := choice{version: version, source: "release line of the server that runs"}
 	if newest := d.Newest().Line; catalog.Compare(line.Name, newest) < 0 {
+		c.newer = newest
 		const newer = "the server keeps its release line %s; %s is there: look at `kubectl llamastack upgrade-check`, then set %s"
 		c.note = fmt.Sprintf(newer, line.Name, newest, pathVersion)
 	}
@@ -64,8 +68,8 @@ func choose(d *distributions.Distribution, a asked) (choice, *problem.Problem) {
 
 // chooseVersion returns the release that a version means: itself, or for a release line the one that the distribution has of it.
 func chooseVersion(d *distributions.Distribution, version string) (choice, *problem.Problem) {
-	release, ok := releaseOf(d, version)
-	line, _ := catalog.ForVersion(release)
+	named, ok := releaseOf(d, version)
+	line, _ := catalog.ForVersion(named)
 	if !ok || EmbeddedBase(d.Base, line) == nil {
 		return choice{}, problem.New(problem.Problem{
 			Reason: problem.UnsupportedRelease, Path: pathVersion, Type: field.ErrorTypeNotSupported, Value: bounds.Message(version),
@@ -73,7 +77,7 @@ func chooseVersion(d *distributions.Distribution, version string) (choice, *prob
 			Fix:    "it has the release lines " + strings.Join(EmbeddedLines(d.Base), ", "),
 		})
 	}
-	return choice{version: release, source: pathVersion}, nil
+	return choice{version: named, source: pathVersion}, nil
 }
 
 // releaseOf returns the release that a version means; false where it names none, and for a release line of which the distribution has none.
@@ -85,8 +89,8 @@ func releaseOf(d *distributions.Distribution, version string) (string, bool) {
 	if strings.Count(version, ".") > 1 {
 		return version, true
 	}
-	release, ok := d.OfLine(version)
-	return release.Version, ok
+	newest, ok := d.OfLine(version)
+	return newest.Version, ok
 }
 
 // chooseNewest returns the newest release whose release line has everything that the spec needs. A need that no release line meets does not count: it is
@@ -98,11 +102,11 @@ func chooseNewest(d *distributions.Distribution, needs []config.Need) (choice, *
 		return choice{version: newest.Version, source: listOfDistributions}, nil
 	}
 	needs = knownSomewhere(needs)
-	for _, release := range d.Releases {
-		if !release.OnlyByVersion && len(lackedBy(release.Line, needs)) == 0 {
+	for _, r := range d.Releases {
+		if !r.OnlyByVersion && len(lackedBy(r.Line, needs)) == 0 {
 			return choice{
-				version: release.Version, source: listOfDistributions,
-				note: fmt.Sprintf("release line %s is used and not %s, because of %s", release.Line, newest.Line, whereFound(lacking)),
+				version: r.Version, source: listOfDistributions,
+				note: fmt.Sprintf("release line %s is used and not %s, because of %s", r.Line, newest.Line, whereFound(lacking)),
 			}, nil
 		}
 	}
@@ -132,27 +136,14 @@ func whereFound(needs []config.Need) string {
 	var texts []string
 	above, linesAbove := "", ""
 	for _, n := range needs {
-		lines := lineRange(catalog.LinesWhere(n.Has))
+		lines := release.Range(catalog.LinesWhere(n.Has))
 		if lines == linesAbove && strings.HasPrefix(n.Path, above) {
 			continue // the field around it says it
 		}
 		above, linesAbove = n.Path, lines
-		texts = append(texts, fmt.Sprintf("%s (in release %s)", n.Path, lines))
+		texts = append(texts, fmt.Sprintf("%s (in %s)", n.Path, lines))
 	}
 	return bounds.List(texts, ", ")
-}
-
-// lineRange names release lines for a message.
-func lineRange(lines []string) string {
-	all := catalog.Lines()
-	first := slices.Index(all, lines[0])
-	switch {
-	case len(lines) == 1:
-		return "line " + lines[0]
-	case first+len(lines) <= len(all) && all[first+len(lines)-1] == lines[len(lines)-1]:
-		return "lines " + lines[0] + " to " + lines[len(lines)-1]
-	}
-	return "lines " + strings.Join(lines, ", ")
 }
 
 // chooseRelease gives a built-in name the image of its release. What a caller says of the release needs not be in the list.
@@ -162,7 +153,7 @@ func (e *entry) chooseRelease(version string, hints *Hints) *problem.Problem {
 	if f != nil && hints.Version != "" {
 		c, f = choose(&d, asked{})
 	}
-	e.image, e.serverVersion, e.lineSource, e.note = d.Image(c.version), c.version, c.source, c.note
+	e.image, e.serverVersion, e.lineSource, e.note, e.newer = d.Image(c.version), c.version, c.source, c.note, c.newer
 	e.labelsKnown = pinned(&d, e.image)
 	return f
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	specparse "github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
@@ -122,6 +123,9 @@ func TestReleaseOfABuiltInName(t *testing.T) {
 			if d.Image != c.image || d.Line.Name != c.line || d.LineSource != c.source || d.Note != c.note {
 				t.Errorf("image %s, line %s (%s), note %q\nwant image %s, line %s (%s), note %q", d.Image, d.Line.Name, d.LineSource, d.Note, c.image, c.line, c.source, c.note)
 			}
+			if newer := strings.Contains(c.note, "is there"); (d.Newer == catalog.Newest()) != newer || (d.Newer == "") == newer {
+				t.Errorf("newer release line %q, note %q", d.Newer, d.Note)
+			}
 			if d.Base == nil || d.Source != v1alpha2.ConfigSourceEmbedded {
 				t.Errorf("base %v of %s", d.Base, d.Source)
 			}
@@ -139,7 +143,7 @@ func TestReleaseThatThereIsNot(t *testing.T) {
 		"no release line has both": {
 			"starter", "", withMeters, problem.UnsupportedByRelease,
 			`spec.distribution.name: Invalid value: "starter": no release line of the distribution has everything that the spec names: ` +
-				"spec.providers.safety (in release lines 0.3 to 0.8), spec.monitoring.enabled (in release lines 1.2 to <line>): remove one of them",
+				"spec.providers.safety (in release lines 0.3 to 0.8), spec.monitoring.enabled (in release lines 1.2 and newer): remove one of them",
 		},
 		"a release line without a base": {
 			"meta-reference-gpu", "<line>", "{}", problem.UnsupportedRelease,

@@ -3,6 +3,7 @@
 package settings_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
@@ -23,6 +24,27 @@ func TestRemovedOrganization(t *testing.T) {
 		"":             "",
 	} {
 		if got := settings.RemovedFrom(image); got != want {
+			t.Errorf("%q: %q, want %q", image, got, want)
+		}
+	}
+}
+
+// Proves: R93 (what is known of images that may not be published: of each patch release of such a release line, by any spelling of the registry, and of no
+// other repository).
+func TestUnprovenImages(t *testing.T) {
+	for image, want := range map[string]string{
+		"docker.io/ogxai/distribution-starter:0.7.1":            "not proven: ",
+		"ogxai/distribution-starter:0.7.3":                      "not proven: ",
+		"docker.io/ogxai/distribution-postgres-demo:0.6.1":      "not proven: ",
+		"docker.io/ogxai/distribution-meta-reference-gpu:0.4.7": "not published: ",
+		"docker.io/ogxai/distribution-starter:0.6.1":            "",
+		"docker.io/ogxai/distribution-starter:1.1.0":            "",
+		"docker.io/ogxai/distribution-starter:latest":           "",
+		"docker.io/llamastack/distribution-starter:0.7.1":       "",
+		"mirror.example.com/ogxai/distribution-starter:0.7.1":   "",
+		"not an image": "",
+	} {
+		if got := settings.Unproven(image); !strings.HasPrefix(got, want) || (want == "") != (got == "") {
 			t.Errorf("%q: %q, want %q", image, got, want)
 		}
 	}

@@ -61,6 +61,10 @@ type Distribution struct {
 	Listed bool
 	// Note reports why the release line is not the newest one; empty where it is, and where the spec or the settings say so.
 	Note string
+	// Newer is the newest release line that the name can stand for, where the server that runs keeps an older one; otherwise empty.
+	Newer string
+	// Unproven is what is known of an image that may not be published; empty where nothing speaks against it.
+	Unproven string
 	// Warnings are what is wrong with the distribution and keeps nothing from running.
 	Warnings problem.List
 
@@ -129,7 +133,7 @@ func (s *Settings) ResolveWithHints(spec *v1alpha2.DistributionSpec, hints Hints
 	if conflict != nil && conflict.Severity == problem.Error && hints.Version == "" {
 		return nil, conflict
 	}
-	d := &Distribution{Name: e.name, Embedded: e.embedded, ForeignImage: e.foreignImage, Listed: listed, Note: e.note}
+	d := &Distribution{Name: e.name, Embedded: e.embedded, ForeignImage: e.foreignImage, Listed: listed, Note: e.note, Newer: e.newer}
 	d.setSources(&e, name, s.Registries.Mirrors)
 	labels := hints.Labels
 	if labels == nil || e.labelsKnown {
@@ -188,7 +192,7 @@ func (d *Distribution) LabelsCount() bool {
 // setSources sets the image, as a mirror has it, and where name and image come from.
 func (d *Distribution) setSources(e *entry, named string, mirrors Mirrors) {
 	image, mirror := mirrors.Rewrite(e.image)
-	d.Image, d.ImageSource = image, e.imageSource
+	d.Image, d.ImageSource, d.Unproven = image, e.imageSource, Unproven(image)
 	switch {
 	case named != "":
 		d.NameSource = pathDistribution + ".name"
@@ -213,7 +217,7 @@ const ReleaseOf09 = "0.7.1"
 func (d *Distribution) Adopt(image string) *Distribution {
 	adopted := *d
 	adopted.Image, adopted.ForeignImage, adopted.Listed = image, false, false // it has run with the configuration that it has
-	adopted.ImageSource, adopted.Adopted = SourceRelease09, true
+	adopted.ImageSource, adopted.Adopted, adopted.Unproven = SourceRelease09, true, ""
 	version, source := ImageTag(image), "tag of the image"
 	if _, standing := catalog.ForVersion(version); standing == catalog.NoVersion && d.Source == v1alpha2.ConfigSourceEmbedded {
 		version, source = ReleaseOf09, "the release that operator release 0.9 runs"

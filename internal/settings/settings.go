@@ -48,6 +48,7 @@ type entry struct {
 	labelsKnown   bool         // what the labels of the image say is known
 	repositories  []string     // those whose images are this distribution
 	note          string       // why the release is not the newest one
+	newer         string       // the newest release line, where a server keeps an older one
 	base          *config.Base // the registered base configuration
 	configMap     string       // the ConfigMap of its own that registers it; empty where none does
 	err           error        // what is wrong with the entry

@@ -33,10 +33,14 @@ func setResolvedDistribution(f *Facts, s *statusOf) {
 	}
 	d := f.Distribution
 	if last := s.ResolvedDistribution; f.Desired.HeldBuild != "" && last != nil && last.Image != d.Image {
-		return // another build has another patch release, which the next edit brings
+		kept := *last // another build has another patch release, which the next edit brings
+		kept.NewerServerLine = d.Newer
+		s.ResolvedDistribution = &kept
+		return
 	}
 	r := &v1alpha2.ResolvedDistributionStatus{
 		Name: d.Name, NameSource: d.NameSource, Image: d.Image, ImageSource: d.ImageSource, ConfigSource: v1alpha2.ConfigSourceImage,
+		NewerServerLine: d.Newer,
 	}
 	r.ServerLine, r.ServerLineSource = serverLine(f, s.ResolvedDistribution)
 	switch {

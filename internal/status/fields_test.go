@@ -176,6 +176,21 @@ func TestProvidersStayWhileABuildIsHeld(t *testing.T) {
 	}
 }
 
+// Proves: R91 (the status names the newest release line while the server keeps an older one, also if another build of the operator left the pods as they are).
+func TestNewerReleaseLineIsReported(t *testing.T) {
+	cr := resource()
+	for _, step := range []struct{ held, newer, image string }{
+		{"", "", image}, {"", "9.8", image}, {"1.0.1", "9.9", "docker.io/ogxai/distribution-starter:0.7.9"}, {"", "", image},
+	} {
+		f := serving(t, cr)
+		f.Desired.HeldBuild, f.Distribution.Newer, f.Distribution.Image = step.held, step.newer, step.image
+		cr.Status = compute(t, f)
+		if r := cr.Status.ResolvedDistribution; r.NewerServerLine != step.newer || r.Image != image || r.ServerLine != "0.7" {
+			t.Errorf("%+v: %+v", step, r)
+		}
+	}
+}
+
 // A reader looks for what the spec configures: the base has many providers more.
 //
 // Proves: STAT, R29.

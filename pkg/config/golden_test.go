@@ -84,6 +84,10 @@ func TestProblemsAreActionable(t *testing.T) {
 			if !strings.HasPrefix(f.Path, "spec.") && !strings.HasPrefix(f.Path, "config.yaml: ") {
 				t.Errorf("%s: path %q is neither a field of the spec nor a place in config.yaml", dir, f.Path)
 			}
+			isElsewhere := !strings.Contains(f.Detail, "any release line") && !strings.HasPrefix(f.Path, "spec.disabled")
+			if f.Reason == problem.UnsupportedByRelease && isElsewhere && !strings.Contains(f.Fix, "spec.distribution.version") {
+				t.Errorf("%s: the message does not name the way to another release line: %s", dir, f)
+			}
 			if strings.Contains(f.String(), "hunter2") {
 				t.Errorf("%s: a value got into the message: %s", dir, f)
 			}

@@ -82,7 +82,8 @@ var distributionRows = []Row{
 	{
 		Reason: ImageNotAccessible, Class: WaitingForDependency, Conditions: inConfigGenerated, Elsewhere: true, BySettings: true,
 		Meaning: "The registry has no such image, tag or digest, or does not let the operator read it with the pod's credentials. Many registries answer " +
-			"the same to both. A warning if the image is of an organization that was removed from its registry, and runs only where a node has it.",
+			"the same to both. A warning if the image is of an organization that was removed from its registry, and runs only where a node has it, and " +
+			"before the Deployment gets an image of a built-in distribution that is not known to be published.",
 		Example: Problem{
 			Path: "spec.distribution", Type: field.ErrorTypeForbidden,
 			Detail: "the labels of image registry.example.com/team/server:nightly could not be read: the registry answers 401 Unauthorized",

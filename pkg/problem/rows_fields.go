@@ -120,9 +120,9 @@ var fieldRows = []Row{
 		Example: Problem{
 			Path: "spec.auth.tenancy", Type: field.ErrorTypeForbidden,
 			Detail: "a server of release line 0.7 does not separate tenants",
-			Fix:    "choose a distribution with a server of a newer release line: 1.2 is the first that has it",
+			Fix:    "remove it; or use a server of release lines 1.2 and newer, by spec.distribution.version or another image",
 		},
-		Remedy: "Remove it, or choose a distribution with another release line.",
+		Remedy: "Remove it, or choose another release line with `spec.distribution.version`.",
 	},
 	{
 		Reason: ReviewConversion, Class: Terminal, Conditions: inConfigGenerated,

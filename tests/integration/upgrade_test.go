@@ -25,6 +25,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
@@ -83,8 +84,8 @@ func (e *env) replicaSets(resource string) int {
 	return len(list.Items)
 }
 
-// Proves: R21, R48, R89, R22, L-25, L-28, L-04, L-06 (a cluster of release 0.9 goes on: the same objects, the same pods; the first edit is one rollout,
-// and what the old operator set and nobody wants is gone).
+// Proves: R21, R48, R89, R91, R22, L-25, L-28, L-04, L-06 (a cluster of release 0.9 goes on: the same objects, the same pods, and the status names the
+// newest release line; the first edit is one rollout, and what the old operator set and nobody wants is gone).
 func TestUpgradeFromRelease09(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -105,6 +106,9 @@ func TestUpgradeFromRelease09(t *testing.T) {
 	e.quiet(op)
 	if diff := cmp.Diff(before.Spec, e.deployment("old").Spec); diff != "" || e.replicaSets("old") != 1 {
 		t.Errorf("the adoption has rolled out (-before +after):\n%s", diff)
+	}
+	if r := e.resource("old").Status.ResolvedDistribution; r == nil || r.Image != oldImage || r.ServerLine != "0.7" || r.NewerServerLine != catalog.Newest() {
+		t.Errorf("resolvedDistribution %+v", r)
 	}
 	for name, o := range map[string]client.Object{"old-rb": &rbacv1.RoleBinding{}, "old-ca-bundle": &corev1.ConfigMap{}} {
 		if err := e.get(o, name); err != nil {

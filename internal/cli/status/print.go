@@ -26,6 +26,10 @@ func (s *screen) print(w io.Writer, style command.Style) error {
 		}
 	}
 	p.section("", facts)
+	if s.NewerLine != "" {
+		fmt.Fprintf(&p.text, "\nA newer release line is there: %s (this server keeps %s): kubectl llamastack upgrade-check %s -n %s --to %s\n",
+			s.NewerLine, s.ReleaseLine, s.Name, s.Namespace, s.NewerLine)
+	}
 	p.section("Providers", p.providers(s.Providers))
 	var models [][]string
 	for _, m := range s.Models {

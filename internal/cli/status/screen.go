@@ -36,9 +36,11 @@ type screen struct {
 	ExternalURL string `json:"externalURL,omitempty"`
 	Image       string `json:"image,omitempty"`
 	ReleaseLine string `json:"releaseLine,omitempty"`
-	Server      string `json:"serverVersion,omitempty"`
-	Config      string `json:"config,omitempty"`
-	Operator    string `json:"operatorVersion,omitempty"`
+	// NewerLine is the newest release line of the distribution, where the server keeps an older one.
+	NewerLine string `json:"newerReleaseLine,omitempty"`
+	Server    string `json:"serverVersion,omitempty"`
+	Config    string `json:"config,omitempty"`
+	Operator  string `json:"operatorVersion,omitempty"`
 
 	Providers []offered.Provider `json:"providers,omitempty"`
 	Models    []offered.Model    `json:"models,omitempty"`
@@ -103,7 +105,7 @@ func newScreen(f *facts) *screen {
 	s.ExternalURL = ptr.Deref(cr.Status.RouteURL, "")
 	s.Pods = fmt.Sprintf("%d of %d available", cr.Status.AvailableReplicas, cr.Status.Replicas)
 	if r := cr.Status.ResolvedDistribution; r != nil {
-		s.Image, s.ReleaseLine, s.Config = r.Image, r.ServerLine, string(r.ConfigSource)
+		s.Image, s.ReleaseLine, s.NewerLine, s.Config = r.Image, r.ServerLine, r.NewerServerLine, string(r.ConfigSource)
 	}
 	if g := cr.Status.ConfigGeneration; g != nil && g.ConfigMapName != "" {
 		s.Config = "ConfigMap " + g.ConfigMapName

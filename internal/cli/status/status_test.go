@@ -120,12 +120,14 @@ func belongings(available int32) []client.Object {
 	}
 }
 
+// Proves: R91 (the screen says that a newer release line is there, and names the command that shows what it would change).
 func TestStatusScreen(t *testing.T) {
 	ready := stack(t, "my-stack", "ConfigGenerated=True X: y", "Available=True ServerAvailable: z", "Ready=True Ready: The spec is applied")
 	ready.Status.DistributionConfig = &v1alpha2.DistributionConfig{
 		VectorStores: []v1alpha2.ResourceInfo{{Name: "docs"}}, ToolGroups: []v1alpha2.ResourceInfo{{Name: "builtin::websearch", ProviderID: "tavily"}},
 		Connectors: []v1alpha2.ResourceInfo{{Name: "github"}}, MissingResources: []string{"models/vllm/llama3.2-8b"},
 	}
+	ready.Status.ResolvedDistribution.NewerServerLine = "9.9"
 	for name, test := range map[string]struct {
 		cr        *v1alpha2.LlamaStackDistribution
 		available int32

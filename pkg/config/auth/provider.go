@@ -18,6 +18,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/environment"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/provider"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/release"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
@@ -124,7 +125,7 @@ func (s *step) reportUnknownType() {
 	detail := fmt.Sprintf("a server of release line %s has no authentication of this type", s.line.Name)
 	if catalog.FirstLineWith(has) != "" {
 		p := unsupported(pathProvider, s.spec.Type, detail, has)
-		p.Fix += ", or another type: " + strings.Join(s.line.AuthNames(), ", ")
+		p.Fix = "choose another type: " + strings.Join(s.line.AuthNames(), ", ") + release.Elsewhere(has)
 		s.problems.Add(p)
 		return
 	}
@@ -142,13 +143,12 @@ func (s *step) reportUnknownType() {
 	s.problems.Add(p)
 }
 
-// unsupported is what the release line of the server lacks; the fix names the first one that has it.
+// unsupported is what the release line of the server lacks; the fix names those that have it.
 func unsupported(path string, value any, detail string, has func(*catalog.Line) bool) problem.Problem {
-	p := problem.Problem{Reason: problem.UnsupportedByRelease, Path: path, Type: field.ErrorTypeForbidden, Value: value, Detail: detail, Fix: "remove it"}
-	if first := catalog.FirstLineWith(has); first != "" {
-		p.Fix = fmt.Sprintf("choose a distribution with a server of a newer release line: %s is the first that has it", first)
+	return problem.Problem{
+		Reason: problem.UnsupportedByRelease, Path: path, Type: field.ErrorTypeForbidden, Value: value, Detail: detail,
+		Fix: "remove it" + release.Elsewhere(has),
 	}
-	return p
 }
 
 // fillInCluster fills in where the API server of the cluster is, unless the settings say anything of that.

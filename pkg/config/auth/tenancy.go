@@ -14,6 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/provider"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/release"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
@@ -83,15 +84,12 @@ func CheckTenants(doc *document.Document, line *catalog.Line, spec *parse.Auth, 
 	if !inPostgres || mode != tenancySingle && mode != tenancyMulti {
 		return
 	}
-	p := problem.Problem{
+	problems.Add(problem.Problem{
 		Severity: problem.Warning, Reason: problem.UnsupportedByRelease, Path: pathTenancy, Type: field.ErrorTypeForbidden,
 		Detail: "servers of release line " + line.Name + " fail to keep vector stores and responses of tenants in PostgreSQL",
-		Fix:    "use SQLite for storage.sql",
-	}
-	if first := catalog.FirstLineWith(func(l *catalog.Line) bool { return tenancyFields(l) != nil && !l.TenantsBreakPostgres }); first != "" {
-		p.Fix = "choose a distribution with a server of release line " + first + " or newer, or " + p.Fix
-	}
-	problems.Add(p)
+		Fix: "use SQLite for storage.sql" +
+			release.Elsewhere(func(l *catalog.Line) bool { return tenancyFields(l) != nil && !l.TenantsBreakPostgres }),
+	})
 }
 
 // checkTenantSource reports that no request could have a tenant: the server would answer each with 401, or not start.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/release"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
@@ -32,7 +33,10 @@ func checkType(s schema, spec *parse.Provider, problems *problem.Collector) {
 		problems.Add(problem.Problem{
 			Reason: problem.UnsupportedByRelease, Path: c.path, Type: field.ErrorTypeNotSupported, Value: spec.Type,
 			Detail: fmt.Sprintf("a server of release line %s refuses to start with %s", s.line.Name, s.name),
-			Fix:    "choose another provider: this release line has " + strings.Join(s.alternatives(), ", "),
+			Fix: "choose another provider: this release line has " + strings.Join(s.alternatives(), ", ") + release.Elsewhere(func(line *catalog.Line) bool {
+				row, ok := line.Provider(s.api, s.name)
+				return ok && !row.Refused
+			}),
 		})
 	case s.row.Deprecated:
 		problems.Add(problem.Problem{
@@ -51,10 +55,10 @@ func (c typeCheck) reportUnknown() {
 		Reason: problem.UnknownProviderType, Path: c.path, Type: field.ErrorTypeNotSupported, Value: c.written,
 		Detail: fmt.Sprintf("release line %s has no provider type %s for %s", c.line.Name, c.name, c.api),
 	}
-	if found, lines := c.onOtherLines(); len(lines) > 0 {
+	if found, elsewhere := c.onOtherLines(); elsewhere != "" {
 		unknown.Reason = problem.UnsupportedByRelease
-		unknown.Detail = fmt.Sprintf("a server of release line %s has no %s for %s: that is in %s", c.line.Name, found, c.api, lineRange(lines))
-		unknown.Fix = "choose a distribution with such a server, or another provider: this release line has " + strings.Join(names, ", ")
+		unknown.Detail = fmt.Sprintf("a server of release line %s has no %s for %s", c.line.Name, found, c.api)
+		unknown.Fix = "choose another provider: this release line has " + strings.Join(names, ", ") + elsewhere
 		c.problems.Add(unknown)
 		return
 	}
@@ -86,14 +90,15 @@ func candidates(written string) []string {
 	return []string{"remote::" + written, "inline::" + written}
 }
 
-// onOtherLines finds the type on other release lines.
-func (c typeCheck) onOtherLines() (found string, lines []string) {
+// onOtherLines finds the type on other release lines, and how to get one of them.
+func (c typeCheck) onOtherLines() (found, elsewhere string) {
 	for _, candidate := range candidates(c.written) {
-		if lines := catalog.LinesWith(c.api, candidate); len(lines) > 0 {
-			return candidate, lines
+		has := func(line *catalog.Line) bool { _, ok := line.Provider(c.api, candidate); return ok }
+		if elsewhere := release.Elsewhere(has); elsewhere != "" {
+			return candidate, elsewhere
 		}
 	}
-	return "", nil
+	return "", ""
 }
 
 // inOtherAPI finds the type among those of another API.
@@ -106,12 +111,4 @@ func (c typeCheck) inOtherAPI() (parse.ProviderAPI, bool) {
 		}
 	}
 	return parse.ProviderAPI{}, false
-}
-
-// lineRange names release lines for a message.
-func lineRange(lines []string) string {
-	if len(lines) == 1 {
-		return "line " + lines[0]
-	}
-	return "lines " + lines[0] + " to " + lines[len(lines)-1]
 }

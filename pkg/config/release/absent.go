@@ -4,6 +4,8 @@ package release
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -25,11 +27,33 @@ func MissingAPI(line *catalog.Line, api, path string) problem.Problem {
 	if absence.Instead != "" {
 		fix += "; " + absence.Instead
 	}
-	if absence.ComesWith != "" {
-		fix += "; or use a distribution of release line " + absence.ComesWith
-	}
+	fix += Elsewhere(func(other *catalog.Line) bool { _, ok := other.APIs[api]; return ok })
 	return problem.Problem{
 		Reason: problem.UnsupportedByRelease, Path: path, Type: field.ErrorTypeForbidden,
 		Detail: fmt.Sprintf("release line %s has no API %s%s", line.Name, api, since), Fix: fix,
 	}
+}
+
+// Elsewhere returns, for the end of a fix, how to get a server of a release line that has something; empty where no release line has it.
+func Elsewhere(has func(*catalog.Line) bool) string {
+	lines := catalog.LinesWhere(has)
+	if len(lines) == 0 {
+		return ""
+	}
+	return "; or use a server of " + Range(lines) + ", by spec.distribution.version or another image"
+}
+
+// Range names release lines, oldest first, for a message. Those up to the newest one are named so that the next one needs no other message.
+func Range(lines []string) string {
+	all, first, last := catalog.Lines(), lines[0], lines[len(lines)-1]
+	from := slices.Index(all, first)
+	switch {
+	case slices.Equal(lines, all[from:]):
+		return "release lines " + first + " and newer"
+	case len(lines) == 1:
+		return "release line " + first
+	case slices.Index(all, last) == from+len(lines)-1:
+		return "release lines " + first + " to " + last
+	}
+	return "release lines " + strings.Join(lines, ", ")
 }

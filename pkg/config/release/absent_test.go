@@ -3,6 +3,7 @@
 package release_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,8 +41,8 @@ func TestMissingAPISaysWhenAndWhatInstead(t *testing.T) {
 				wantFix += "; " + absence.Instead
 				found["instead"] = true
 			}
-			if absence.ComesWith != "" {
-				wantFix += "; or use a distribution of release line " + absence.ComesWith
+			if found := catalog.LinesWhere(func(l *catalog.Line) bool { _, ok := l.APIs[api]; return ok }); len(found) > 0 {
+				wantFix += "; or use a server of " + release.Range(found) + ", by spec.distribution.version or another image"
 			}
 			if p.Reason != problem.UnsupportedByRelease || p.Path != "spec.x" || p.Detail != wantDetail || p.Fix != wantFix {
 				t.Errorf("%s on %s: %+v", api, name, p)
@@ -50,6 +51,31 @@ func TestMissingAPISaysWhenAndWhatInstead(t *testing.T) {
 	}
 	if len(found) < 4 {
 		t.Errorf("the catalog has only %v", found)
+	}
+}
+
+// Proves: FR-075, R90 (what another release line has can be got by its version; what none has, cannot).
+func TestElsewhere(t *testing.T) {
+	lines := catalog.Lines()
+	for want, some := range map[string][]string{
+		"": nil,
+		"; or use a server of release line " + lines[0] + ", by spec.distribution.version or another image": lines[:1],
+	} {
+		if got := release.Elsewhere(func(l *catalog.Line) bool { return slices.Contains(some, l.Name) }); got != want {
+			t.Errorf("%v: %q, want %q", some, got, want)
+		}
+	}
+	for want, some := range map[string][]string{
+		"release lines " + catalog.Newest() + " and newer":       {catalog.Newest()},
+		"release lines 0.3 and newer":                            lines,
+		"release line 0.4":                                       {"0.4"},
+		"release lines 0.3 to 0.5":                               {"0.3", "0.4", "0.5"},
+		"release lines 0.3, 0.5":                                 {"0.3", "0.5"},
+		"release lines " + lines[0] + ", " + lines[len(lines)-1]: {lines[0], lines[len(lines)-1]},
+	} {
+		if got := release.Range(some); got != want {
+			t.Errorf("%v: %q, want %q", some, got, want)
+		}
 	}
 }
 

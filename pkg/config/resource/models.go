@@ -14,6 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/release"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
@@ -101,7 +102,7 @@ func (r *registration) checkModelType(m *parse.Model) {
 	r.problems.Add(problem.Problem{
 		Reason: problem.UnsupportedByRelease, Path: m.Path + ".modelType", Type: field.ErrorTypeNotSupported, Value: m.ModelType,
 		Detail: fmt.Sprintf("release line %s has no models of type %s, only of %s", r.line.Name, m.ModelType, strings.Join(modelTypes(r.line), " and ")),
-		Fix:    "remove the model, or use a distribution of a newer release line",
+		Fix:    "remove the model" + release.Elsewhere(func(line *catalog.Line) bool { return HasModelType(line, m.ModelType) }),
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/release"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
@@ -36,7 +37,7 @@ func (r *registration) applyVectorStores(stores []parse.VectorStore) {
 		r.problems.Add(problem.Problem{
 			Reason: problem.UnsupportedByRelease, Path: pathVectorStores, Type: field.ErrorTypeForbidden,
 			Detail: "a server of release line " + r.line.Name + " registers no vector stores",
-			Fix:    "remove it, or use a distribution of release line " + catalog.FirstLineWith(registers) + " or later",
+			Fix:    "remove it" + release.Elsewhere(registers),
 		})
 		return
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/release"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -67,7 +68,7 @@ func applyTLS(doc *document.Document, line *catalog.Line, spec *v1alpha2.LlamaSt
 			problems.Add(problem.Problem{
 				Reason: problem.UnsupportedByRelease, Path: "spec.networking.tls.enabled", Type: field.ErrorTypeForbidden,
 				Detail: "the servers of release line " + line.Name + " have no TLS",
-				Fix:    "use a newer release, or remove spec.networking.tls.enabled and let a proxy in front of the server encrypt",
+				Fix:    "remove it, and let a proxy in front of the server encrypt" + release.Elsewhere(hasTLS),
 			})
 			return
 		}

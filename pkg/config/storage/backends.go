@@ -14,6 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/release"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -173,17 +174,9 @@ func (s *step) row(backendType, path string) (catalog.Backend, bool) {
 		s.problems.Add(problem.Problem{
 			Reason: problem.UnsupportedByRelease, Path: path, Type: field.ErrorTypeForbidden,
 			Detail: fmt.Sprintf("release line %s of the server has no backend %s", s.line.Name, backendType),
-			Fix:    "choose type sqlite" + firstLineWith(backendType),
+			Fix: "choose type sqlite" +
+				release.Elsewhere(func(line *catalog.Line) bool { return line.Backends[backendType].Credentials != "" }),
 		})
 	}
 	return row, ok && row.Credentials != ""
-}
-
-// firstLineWith names the first release line that has a type of backends; empty where none has it.
-func firstLineWith(backendType string) string {
-	name := catalog.FirstLine(func(line *catalog.Line) bool { return line.Backends[backendType].Credentials != "" })
-	if name == "" {
-		return ""
-	}
-	return ", or use release line " + name + ", which has it first, or a newer one"
 }

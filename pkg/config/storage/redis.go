@@ -13,8 +13,10 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/address"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/environment"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/release"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -42,7 +44,11 @@ func (s *step) redisFields(spec *v1alpha2.KVStorageSpec) ([]entryField, bool) {
 		if instead, refused := row.Instead["password"]; refused {
 			s.problems.Add(problem.Problem{
 				Reason: problem.UnsupportedByRelease, Path: pathRedisPassword, Type: field.ErrorTypeForbidden,
-				Detail: fmt.Sprintf("Redis takes no password on release line %s", s.line.Name), Fix: instead,
+				Detail: fmt.Sprintf("Redis takes no password on release line %s", s.line.Name),
+				Fix: instead + release.Elsewhere(func(line *catalog.Line) bool {
+					row, ok := line.Backends["kv_redis"]
+					return ok && row.Instead["password"] == ""
+				}),
 			})
 			return nil, false
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/environment"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/release"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/storage"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/step"
@@ -316,7 +317,7 @@ providers:
 // A type of backends that the release line does not have, or of which nothing says how it takes credentials, is refused.
 func TestApplyRefusesBackendsThatTheReleaseLineLacks(t *testing.T) {
 	const spec = "storage: {kv: {type: redis, endpoint: h}, sql: {type: postgres, connectionString: {name: a, key: b}}}"
-	const first = "choose type sqlite, or use release line 0.3, which has it first, or a newer one"
+	first := "choose type sqlite; or use a server of " + release.Range(catalog.Lines()) + ", by spec.distribution.version or another image"
 	for name, backends := range map[string]map[string]catalog.Backend{"absent": {}, "unknown credentials": {"kv_redis": {}, "sql_postgres": {}}} {
 		line := step.Newest(t)
 		line.Backends = backends
