@@ -75,18 +75,17 @@ func (*apiServerWatch) NeedLeaderElection() bool { return false }
 // Start asks until the context ends.
 func (w *apiServerWatch) Start(ctx context.Context) error {
 	last := time.Now()
-	err := wait.PollUntilContextCancel(ctx, watchPeriod, false, func(ctx context.Context) (bool, error) {
+	if err := wait.PollUntilContextCancel(ctx, watchPeriod, false, func(ctx context.Context) (bool, error) {
 		if w.ready(ctx) {
 			last = time.Now()
 		} else if time.Since(last) > unreachableTimeout {
 			return false, errUnreachable
 		}
 		return false, nil
-	})
-	if ctx.Err() != nil {
-		return nil
+	}); errors.Is(err, errUnreachable) {
+		return err
 	}
-	return err
+	return nil // the context ended
 }
 
 // apiServerReady returns a function that reports whether the API server is ready. An API server that forbids the question counts as ready.

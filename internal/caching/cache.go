@@ -52,7 +52,9 @@ func New(ctx context.Context) cache.NewCacheFunc {
 				return nil, fmt.Errorf("index %T: %w", kind, err)
 			}
 		}
-		return c, errors.Join(c.IndexField(ctx, gather.NewTree(), ReferenceIndex, References), c.IndexField(ctx, gather.NewTree(), gather.HostIndex, gather.IndexHosts))
+		return c, errors.Join(
+			c.IndexField(ctx, gather.NewTree(), ReferenceIndex, References),
+			c.IndexField(ctx, gather.NewTree(), gather.HostIndex, gather.IndexHosts))
 	}
 }
 

@@ -158,7 +158,7 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 		settings: o.Settings,
 		metrics:  o.Metrics,
 	}
-	return errors.Join(reportSettings(mgr, r, o), r.watch(mgr, o, uses))
+	return errors.Join(reportSettings(mgr, r, o), r.watch(mgr, uses))
 }
 
 // reportSettings adds what reports errors of the operator's settings.
@@ -167,7 +167,8 @@ func reportSettings(mgr manager.Manager, r *Reconciler, o Options) error {
 		return nil
 	}
 	return (&settingsreport.Reporter{
-		Read: r.gatherer.Settings, Watch: o.Settings.Watch, Cached: mgr.GetCache(), Recorder: r.recorder, Count: o.Metrics.SettingsErrors, OperatorNamespace: o.OperatorNamespace,
+		Read: r.gatherer.Settings, Watch: o.Settings.Watch, Cached: mgr.GetCache(), Recorder: r.recorder,
+		Count: o.Metrics.SettingsErrors, OperatorNamespace: o.OperatorNamespace,
 	}).Setup(mgr)
 }
 
@@ -194,7 +195,7 @@ func clusterAssignsUserIDs(mapper meta.RESTMapper) (bool, error) {
 	return true, nil
 }
 
-func (r *Reconciler) watch(mgr manager.Manager, o Options, uses cache.Cache) error {
+func (r *Reconciler) watch(mgr manager.Manager, uses cache.Cache) error {
 	owner := settled(handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1alpha2.LlamaStackDistribution{}, handler.OnlyControllerOwner()))
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("llamastackdistribution").

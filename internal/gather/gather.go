@@ -82,15 +82,19 @@ type Gathered struct {
 
 // Gather reads the inputs for the custom resource. For a new one, a Deployment that the cache does not have is not looked up.
 func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*Gathered, problem.List) {
-	return g.gather(ctx, cr, !IsNew(cr))
+	if IsNew(cr) {
+		return g.gather(ctx, cr, nil)
+	}
+	return g.gather(ctx, cr, g.Live)
 }
 
 // GatherNothingAssumed is Gather with that look-up, for a new custom resource for which something exists nevertheless.
 func (g *Gatherer) GatherNothingAssumed(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*Gathered, problem.List) {
-	return g.gather(ctx, cr, true)
+	return g.gather(ctx, cr, g.Live)
 }
 
-func (g *Gatherer) gather(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, lookUp bool) (*Gathered, problem.List) {
+// gather looks up by lookUp a Deployment that the cache does not have; nil means not at all.
+func (g *Gatherer) gather(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, lookUp client.Reader) (*Gathered, problem.List) {
 	in := desired.NewInputs(cr)
 	in.HashKey, in.Build, in.OperatorNamespace, in.ClusterAssignsUserIDs = g.HashKey, g.Build, g.OperatorNamespace, g.ClusterAssignsUserIDs
 	in.Now = time.Now()
@@ -109,8 +113,8 @@ func (g *Gatherer) gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 		in.Elder, f = g.elder(ctx, in)
 		problems.AddFound(f)
 		in.Distribution, f = resolveDistribution(out.Settings, in, settings.Hints{})
-		if f != nil && f.Reason == problem.UnknownDistribution && in.Live == nil && !lookUp { // the cache may lack the Deployment with the image that runs
-			problems.AddFound(readLive(ctx, g, out, true))
+		if f != nil && f.Reason == problem.UnknownDistribution && in.Live == nil && lookUp == nil { // the cache may lack the Deployment with the image that runs
+			problems.AddFound(readLive(ctx, g, out, g.Live))
 			in.Distribution, f = resolveDistribution(out.Settings, in, settings.Hints{})
 		}
 		in.Unresolved = f != nil
@@ -200,7 +204,7 @@ func secretFact(use config.SecretUse, s *corev1.Secret) desired.SecretFact {
 }
 
 // readLive reads the Deployment of the resource's name into what is gathered.
-func readLive(ctx context.Context, g *Gatherer, out *Gathered, lookUp bool) (f *problem.Problem) {
+func readLive(ctx context.Context, g *Gatherer, out *Gathered, lookUp client.Reader) (f *problem.Problem) {
 	out.Inputs.Live, out.Rival, f = g.deployment(ctx, out.Inputs.CR, lookUp)
 	out.DeploymentUnknown = f != nil
 	return f
@@ -209,12 +213,14 @@ func readLive(ctx context.Context, g *Gatherer, out *Gathered, lookUp bool) (f *
 // deployment reads the Deployment of the resource's name. It is the resource's own where the resource controls it, or where release 0.9
 // made it for the resource; else it is a rival where it has the selector of the resource's pods. The cache holds what carries the
 // operator's label: one that release 0.9 has left need not. Without lookUp, the API server is not asked.
-func (g *Gatherer) deployment(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, lookUp bool) (own, rival *appsv1.Deployment, f *problem.Problem) {
+func (g *Gatherer) deployment(
+	ctx context.Context, cr *v1alpha2.LlamaStackDistribution, lookUp client.Reader,
+) (own, rival *appsv1.Deployment, f *problem.Problem) {
 	var d appsv1.Deployment
 	key := types.NamespacedName{Namespace: cr.Namespace, Name: objects.DeploymentName(cr.Name)}
 	err := g.Cached.Get(ctx, key, &d)
-	if apierrors.IsNotFound(err) && lookUp {
-		err = g.Live.Get(ctx, key, &d)
+	if apierrors.IsNotFound(err) && lookUp != nil {
+		err = lookUp.Get(ctx, key, &d)
 	}
 	switch {
 	case apierrors.IsNotFound(err):

@@ -99,7 +99,8 @@ func neighbor(
 
 // byAge orders custom resources: the older one first, and of two of the same second by name.
 func byAge(a, b client.Object) int {
-	return cmp.Or(a.GetCreationTimestamp().Time.Compare(b.GetCreationTimestamp().Time), cmp.Compare(a.GetNamespace(), b.GetNamespace()),
+	created := b.GetCreationTimestamp()
+	return cmp.Or(a.GetCreationTimestamp().Compare(created.Time), cmp.Compare(a.GetNamespace(), b.GetNamespace()),
 		cmp.Compare(a.GetName(), b.GetName()))
 }
 

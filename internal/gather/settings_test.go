@@ -52,7 +52,7 @@ func TestRegistrations(t *testing.T) {
 		if refused := problems.HasErrors(); (in.Distribution == nil) != refused || (live.Distribution == nil) != refused {
 			t.Errorf("%s: the reconcile: %v; admission: %v, live: %v", name, problems, in.Distribution, live.Distribution)
 		}
-		image := ""
+		var image string
 		if problems.HasErrors() {
 			image = string(problems[0].Reason)
 		} else {
