@@ -92,7 +92,7 @@ func imageSays(known *imagelabels.Reader, out *Gathered, question imagelabels.Qu
 // packageSays sets the server's Python package in the image. An image without one, or whose layers are too large to be searched, says nothing.
 func packageSays(known *imagelabels.Reader, out *Gathered, question imagelabels.Question, found *settings.Hints) *problem.Problem {
 	answer := known.Files(client.ObjectKeyFromObject(out.Inputs.CR), oci.ServerPackage, []imagelabels.Question{question})[0]
-	_, silent := errors.AsType[*imagelabels.FileError](answer.Err)
+	_, silent := errors.AsType[*imagelabels.ContentError](answer.Err)
 	switch {
 	case answer.Pending:
 		out.pending(answer.Since)
@@ -119,7 +119,7 @@ const waysOut = "what runs stays; the operator tries again. To go on without the
 
 // labelsProblem is the problem of labels that could not be read.
 func labelsProblem(image string, err error) *problem.Problem {
-	if label, ok := errors.AsType[*imagelabels.LabelError](err); ok {
+	if label, ok := errors.AsType[*imagelabels.ContentError](err); ok {
 		return problem.New(problem.Problem{
 			Reason: problem.InvalidImage, Path: pathDistribution, Type: field.ErrorTypeInvalid, Value: image, Detail: label.Error(),
 			Fix: "correct the label, use another image, or use overrideConfig", Err: err,

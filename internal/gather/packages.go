@@ -127,7 +127,7 @@ func packageIn(image string, answer imagelabels.Answer) config.PackageFound {
 
 // packageProblem is the problem of a file of a package that could not be read.
 func packageProblem(image string, err error) *problem.Problem {
-	if file, ok := errors.AsType[*imagelabels.FileError](err); ok {
+	if file, ok := errors.AsType[*imagelabels.ContentError](err); ok {
 		p := problem.Problem{
 			Reason: problem.InvalidImage, Path: pathExternal, Type: field.ErrorTypeInvalid, Value: image, Err: err,
 			Detail: fmt.Sprintf("%s could not be read: %v", parse.PackageFile, file.Err), Fix: "use another image, or " + inlinePackage,
