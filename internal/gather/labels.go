@@ -38,8 +38,8 @@ func (g *Gatherer) labels(ctx context.Context, out *Gathered, problems *problem.
 		return
 	}
 	if !needed || !in.Distribution.LabelsCount() || !out.Settings.Registries.Reads() {
-		g.Labels.ForgetLabels(user)                  //nolint:contextcheck // it asks no registry
-		g.Labels.Files(user, oci.ServerPackage, nil) //nolint:contextcheck // it asks no registry
+		g.Labels.ForgetLabels(user)
+		g.Labels.Files(user, oci.ServerPackage, nil)
 		return
 	}
 	keys, p := g.credentials(ctx, in.CR, pathDistribution, &out.Settings.Registries, in.Distribution.Image)
@@ -50,7 +50,7 @@ func (g *Gatherer) labels(ctx context.Context, out *Gathered, problems *problem.
 	question := imagelabels.Question{
 		Image: in.Distribution.Image, Keys: keys[0], Registries: &out.Settings.Registries, Generation: in.CR.Generation,
 	}
-	if p := imageSays(g.Labels, out, question, found); p != nil { //nolint:contextcheck // asking outlives the reconcile
+	if p := imageSays(g.Labels, out, question, found); p != nil {
 		problems.AddFound(p)
 		in.Unresolved = true // what else is wrong is reported beside this
 	}

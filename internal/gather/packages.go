@@ -92,7 +92,7 @@ func (g *Gatherer) packages(ctx context.Context, out *Gathered, images []string,
 			})
 		}
 	}
-	answers := g.Labels.Files(user, parse.PackageFile, questions) //nolint:contextcheck // asking outlives the reconcile
+	answers := g.Labels.Files(user, parse.PackageFile, questions)
 	for i, answer := range answers {
 		if answer.Pending {
 			out.pending(answer.Since)

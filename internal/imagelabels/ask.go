@@ -34,11 +34,11 @@ const (
 )
 
 // run asks for images when they are due.
-func (r *Reader) run() {
+func (r *Reader) run(ctx context.Context) {
 	for {
-		wait := r.start()
+		wait := r.start(ctx)
 		select {
-		case <-r.ctx.Done():
+		case <-ctx.Done():
 			return
 		case <-r.wake:
 		case <-time.After(wait):
@@ -47,7 +47,7 @@ func (r *Reader) run() {
 }
 
 // start starts the questions that are due and within the bounds, and returns when the next one is due.
-func (r *Reader) start() time.Duration {
+func (r *Reader) start(ctx context.Context) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for {
@@ -57,7 +57,7 @@ func (r *Reader) start() time.Duration {
 		}
 		i.asking = true
 		r.occupy(i, 1)
-		go r.ask(i, i.question, i.answer)
+		go r.ask(ctx, i, i.question, i.answer)
 	}
 }
 
@@ -95,15 +95,15 @@ func (r *Reader) occupy(i *image, by int) {
 }
 
 // ask asks a registry, and sends the events of a new answer.
-func (r *Reader) ask(i *image, q Question, former Answer) {
-	ctx, cancel := context.WithTimeout(r.ctx, askTimeout)
+func (r *Reader) ask(ctx context.Context, i *image, q Question, former Answer) {
+	limited, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	answer := r.result(ctx, &q, former)
-	if r.ctx.Err() != nil {
+	answer := r.result(limited, &q, former)
+	if ctx.Err() != nil {
 		return
 	}
-	for _, user := range r.note(i, &answer) {
-		r.tell(user)
+	for _, user := range r.note(ctx, i, &answer) {
+		r.tell(ctx, user)
 	}
 }
 
@@ -130,7 +130,7 @@ func (r *Reader) result(ctx context.Context, q *Question, former Answer) (answer
 }
 
 // note caches an answer, and returns the users to tell. A failure does not replace an answer.
-func (r *Reader) note(i *image, answer *Answer) (users []types.NamespacedName) {
+func (r *Reader) note(ctx context.Context, i *image, answer *Answer) (users []types.NamespacedName) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	defer signal(r.wake)
@@ -150,7 +150,7 @@ func (r *Reader) note(i *image, answer *Answer) (users []types.NamespacedName) {
 	default:
 		i.due = i.asked.Add(max(i.after, backoff(answer.Err, i.failures)))
 		if former.settled() {
-			logf.FromContext(r.ctx).Info("cannot read labels of an image again; keeping what was read",
+			logf.FromContext(ctx).Info("cannot read labels of an image again; keeping what was read",
 				"image", i.question.Image, "error", answer.Err.Error())
 			return nil
 		}

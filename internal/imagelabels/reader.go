@@ -58,9 +58,8 @@ type Reader struct {
 	events  chan event.GenericEvent
 	// wake starts a search for images that are due, and unsaved a write of the store.
 	wake, unsaved chan struct{}
-	load          sync.Once
-
-	ctx context.Context //nolint:containedctx // the manager's: it ends what is under way
+	// restore reads the store, once.
+	restore func()
 
 	mu sync.Mutex
 	// images are those that custom resources use, and those with an answer.
@@ -95,12 +94,13 @@ type image struct {
 // New returns a reader. What it starts ends with the context.
 func New(ctx context.Context, o Options) *Reader {
 	r := &Reader{
-		ctx: ctx, options: o, events: make(chan event.GenericEvent, maxQuestions), wake: make(chan struct{}, 1),
+		options: o, restore: func() {}, events: make(chan event.GenericEvent, maxQuestions), wake: make(chan struct{}, 1),
 		unsaved: make(chan struct{}, 1), images: map[string]*image{}, busy: map[string]int{},
 	}
-	go r.run()
+	go r.run(ctx)
 	if o.Store != nil {
-		go r.keepSaving()
+		r.restore = sync.OnceFunc(func() { r.load(ctx) })
+		go r.keepSaving(ctx)
 	}
 	return r
 }
@@ -120,8 +120,8 @@ func (r *Reader) ForgetLabels(user types.NamespacedName) { r.Files(user, "", nil
 // Files returns what is known of a file of the images that a custom resource uses, one answer for each question, as
 // Labels does. It drops the interest of the custom resource in this file of other images.
 func (r *Reader) Files(user types.NamespacedName, file string, questions []Question) []Answer {
-	if len(questions) > 0 && r.options.Store != nil {
-		r.load.Do(r.restore)
+	if len(questions) > 0 {
+		r.restore()
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -233,11 +233,11 @@ func (r *Reader) evict(newest *image) {
 }
 
 // tell sends an event for a custom resource.
-func (r *Reader) tell(user types.NamespacedName) {
+func (r *Reader) tell(ctx context.Context, user types.NamespacedName) {
 	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: user.Namespace, Name: user.Name}}
 	select {
 	case r.events <- event.GenericEvent{Object: cr}:
-	case <-r.ctx.Done():
+	case <-ctx.Done():
 	}
 }
 

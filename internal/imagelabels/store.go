@@ -35,14 +35,14 @@ type Store struct {
 	Namespace string
 }
 
-// restore reads the answers of an earlier process. Registries are asked again for an answer that cannot be read.
-func (r *Reader) restore() {
-	ctx, cancel := context.WithTimeout(r.ctx, askTimeout)
+// load reads the answers of an earlier process. Registries are asked again for an answer that cannot be read.
+func (r *Reader) load(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	var stored corev1.ConfigMap
 	err := r.options.Store.Live.Get(ctx, client.ObjectKey{Namespace: r.options.Store.Namespace, Name: storeName}, &stored)
 	if client.IgnoreNotFound(err) != nil {
-		logf.FromContext(r.ctx).Error(err, "cannot read kept labels of images; registries are asked again")
+		logf.FromContext(ctx).Error(err, "cannot read kept labels of images; registries are asked again")
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -56,16 +56,16 @@ func (r *Reader) restore() {
 }
 
 // keepSaving writes the ConfigMap when there are new answers.
-func (r *Reader) keepSaving() {
-	for r.ctx.Err() == nil {
+func (r *Reader) keepSaving(ctx context.Context) {
+	for ctx.Err() == nil {
 		select {
-		case <-r.ctx.Done():
+		case <-ctx.Done():
 		case <-r.unsaved:
-			if err := r.save(); err != nil && r.ctx.Err() == nil {
-				logf.FromContext(r.ctx).Error(err, "cannot keep labels of images; after a restart, registries are asked again")
+			if err := r.save(ctx); err != nil && ctx.Err() == nil {
+				logf.FromContext(ctx).Error(err, "cannot keep labels of images; after a restart, registries are asked again")
 			}
 			select {
-			case <-r.ctx.Done():
+			case <-ctx.Done():
 			case <-time.After(savePause):
 			}
 		}
@@ -73,8 +73,8 @@ func (r *Reader) keepSaving() {
 }
 
 // save replaces the ConfigMap. Answers that do not fit are left out.
-func (r *Reader) save() (err error) {
-	ctx, cancel := context.WithTimeout(r.ctx, askTimeout)
+func (r *Reader) save(ctx context.Context) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	defer panics.Catch(logf.FromContext(ctx), "keeping the labels of images panicked", &err)
 	stored := &corev1.ConfigMap{
@@ -96,7 +96,7 @@ func (r *Reader) save() (err error) {
 			stored.BinaryData[id] = packed.Bytes()
 		}
 	}
-	if err := r.options.Store.Writer.Delete(ctx, stored.DeepCopy()); client.IgnoreNotFound(err) != nil {
+	if err := client.IgnoreNotFound(r.options.Store.Writer.Delete(ctx, stored.DeepCopy())); err != nil {
 		return err
 	}
 	return r.options.Store.Writer.Create(ctx, stored)
