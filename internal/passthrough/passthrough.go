@@ -55,19 +55,18 @@ func (c *check) workload(w *v1alpha2.WorkloadSpec, at *field.Path) {
 	if w.Resources != nil {
 		c.resources(w.Resources, at.Child("resources"))
 	}
-	if b := w.PodDisruptionBudget; b != nil {
-		c.podCount(b.MinAvailable, at.Child("podDisruptionBudget", "minAvailable"))
-		c.podCount(b.MaxUnavailable, at.Child("podDisruptionBudget", "maxUnavailable"))
-	}
-	c.spread(w.TopologySpreadConstraints, at.Child("topologySpreadConstraints"))
 	c.pod(w, at)
 	c.usedClaims(w, at)
+	for i := range w.TopologySpreadConstraints {
+		s := &w.TopologySpreadConstraints[i]
+		c.matchLabelKeys(s.MatchLabelKeys, s.LabelSelector, at.Child("topologySpreadConstraints").Index(i))
+	}
 	o := w.Overrides
 	if o == nil {
 		return
 	}
 	at = at.Child("overrides")
-	if o.ServiceAccountName != nil && *o.ServiceAccountName != "" {
+	if o.ServiceAccountName != nil {
 		c.name(at.Child("serviceAccountName"), *o.ServiceAccountName, "ServiceAccount")
 	}
 	for i := range o.Volumes {
@@ -77,7 +76,7 @@ func (c *check) workload(w *v1alpha2.WorkloadSpec, at *field.Path) {
 	c.volumes = slices.Compact(c.volumes)
 	c.environment(o.Env, at.Child("env"))
 	c.environmentFrom(o.EnvFrom, at.Child("envFrom"))
-	volumeCheck{&c.report}.all(o.Volumes, at.Child("volumes"))
+	c.sources(o.Volumes, at.Child("volumes"))
 	c.mounts(o, at.Child("volumeMounts"))
 }
 
@@ -89,21 +88,8 @@ func (r *report) missing(at *field.Path, fix string) {
 	r.problems.Add(problem.Problem{Reason: problem.MissingField, Path: at.String(), Type: field.ErrorTypeRequired, Fix: fix})
 }
 
-// required checks a text that must be given.
-func (r *report) required(at *field.Path, value, fix string) {
-	if value == "" {
-		r.missing(at, fix)
-	}
-}
-
 func (r *report) add(at *field.Path, kind field.ErrorType, value any, detail, fix string) {
 	r.problems.Add(problem.Problem{Reason: problem.InvalidField, Path: at.String(), Type: kind, Value: value, Detail: detail, Fix: fix})
-}
-
-func (r *report) conflict(at *field.Path, detail string) {
-	r.problems.Add(problem.Problem{
-		Reason: problem.ConflictingFields, Path: at.String(), Type: field.ErrorTypeForbidden, Detail: detail, Fix: "keep one of them",
-	})
 }
 
 // name checks the name of an object.
@@ -120,11 +106,4 @@ func (r *report) requiredName(at *field.Path, name, kind string) {
 		return
 	}
 	r.name(at, name, kind)
-}
-
-// labelKey checks the key of a label.
-func (r *report) labelKey(at *field.Path, key string) {
-	if len(validation.IsQualifiedName(key)) > 0 {
-		r.invalid(at, key, "no label can have this key", "write one such as team or example.com/team")
-	}
 }

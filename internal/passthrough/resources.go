@@ -6,17 +6,14 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// resources checks requests and limits. What the spec requests is compared with what it limits; the operator's defaults follow the limits.
+// resources checks requests and limits, and compares those of the spec; the operator's defaults follow the limits.
 func (c *check) resources(r *corev1.ResourceRequirements, at *field.Path) {
 	c.amounts(r.Requests, at.Child("requests"))
 	c.amounts(r.Limits, at.Child("limits"))
@@ -28,15 +25,9 @@ func (c *check) resources(r *corev1.ResourceRequirements, at *field.Path) {
 		case limited && request.Cmp(limit) > 0:
 			c.invalid(path, request.String(), "is above the limit "+limit.String(), "lower it, or raise the limit")
 		case limited && request.Cmp(limit) != 0 && !shared(name):
-			c.invalid(path, request.String(), fmt.Sprintf("is not the limit %s, and %s cannot be shared", limit.String(), name), "make both the same")
+			c.invalid(path, request.String(), fmt.Sprintf("is not the limit %s, and %s cannot be shared", limit.String(), name),
+				"make both the same")
 		}
-	}
-	names := map[string]bool{}
-	for i, claim := range r.Claims {
-		if names[claim.Name+"/"+claim.Request] {
-			c.add(at.Child("claims").Index(i), field.ErrorTypeDuplicate, claim.Name, "", "remove one of them")
-		}
-		names[claim.Name+"/"+claim.Request] = true
 	}
 }
 
@@ -52,22 +43,8 @@ func (c *check) amounts(list corev1.ResourceList, at *field.Path) {
 			c.invalid(path, amount.String(), "must not be negative", "")
 		case !known && amount.MilliValue()%1000 != 0:
 			c.invalid(path, amount.String(), "must be a whole number", "")
-		case !wholePages(name, amount):
-			c.invalid(path, amount.String(), "is not a multiple of the page size", "write whole pages")
-		case strings.HasPrefix(string(name), corev1.DefaultResourceRequestsPrefix):
-			c.invalid(path, string(name), "no resource of containers can have this name", "remove "+corev1.DefaultResourceRequestsPrefix+" from the name")
 		}
 	}
-}
-
-// wholePages reports whether an amount of huge pages is one or more whole pages, or none. It is true for other resources.
-func wholePages(name corev1.ResourceName, amount resource.Quantity) bool {
-	text, huge := strings.CutPrefix(string(name), corev1.ResourceHugePagesPrefix)
-	if !huge {
-		return true
-	}
-	page, err := resource.ParseQuantity(text)
-	return err == nil && page.Value() > 0 && amount.Value()%page.Value() == 0
 }
 
 // shared reports whether pods may use more of a resource than they request.
@@ -79,24 +56,4 @@ func shared(name corev1.ResourceName) bool {
 func native(name corev1.ResourceName) bool {
 	return name == corev1.ResourceCPU || name == corev1.ResourceMemory || name == corev1.ResourceEphemeralStorage ||
 		strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
-}
-
-// podCount checks a number or percentage of pods.
-func (c *check) podCount(count *intstr.IntOrString, at *field.Path) {
-	const fix = "write a number such as 1, or a percentage such as 50%"
-	switch {
-	case count == nil:
-	case count.Type == intstr.Int:
-		if count.IntVal < 0 {
-			c.invalid(at, count.IntVal, "must not be negative", fix)
-		}
-	default:
-		digits, found := strings.CutSuffix(count.StrVal, "%")
-		percent, err := strconv.ParseUint(digits, 10, 31)
-		if !found || err != nil {
-			c.invalid(at, count.StrVal, "is neither a number nor a percentage", fix)
-		} else if percent > 100 {
-			c.invalid(at, count.StrVal, "is above 100%", fix)
-		}
-	}
 }
