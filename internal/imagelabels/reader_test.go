@@ -520,6 +520,27 @@ func TestRegistriesOfANamespaceDelayNoOther(t *testing.T) {
 	})
 }
 
+// Proves: R63 (where hanging registries of many namespaces take all places, the next one is of a namespace without a question).
+func TestNextPlaceIsOfTheNamespaceWithTheFewest(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.registry.hangs = "hanging"
+		for n := range 400 {
+			bad := types.NamespacedName{Namespace: fmt.Sprint("hostile-", n%8), Name: fmt.Sprint("s", n)}
+			w.Labels(bad, question(fmt.Sprintf("hanging-%d.example.com/team/server:1", n)))
+		}
+		synctest.Wait()
+		if got := strings.Count(w.registry.asked(), "image"); got != 24 {
+			t.Errorf("%d questions are asked at once, want 24", got)
+		}
+		w.Labels(user(1), question(tagged))
+		<-time.After(time.Minute)
+		synctest.Wait()
+		if a := w.Labels(user(1), question(tagged)); a.Pending || a.Err != nil {
+			t.Errorf("%+v after one question has ended", a)
+		}
+	})
+}
+
 // Proves: R63 (a panic off the reconcile worker ends the question alone: it is reported, shows no value, and is tried again slowly).
 func TestReaderSurvivesAPanic(t *testing.T) {
 	inBubble(t, func(w *world) {

@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -57,19 +58,15 @@ func (r *Reader) load(ctx context.Context) {
 
 // keepSaving writes the ConfigMap when there are new answers.
 func (r *Reader) keepSaving(ctx context.Context) {
-	for ctx.Err() == nil {
+	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case <-r.unsaved:
 			if err := r.save(ctx); err != nil && ctx.Err() == nil {
 				logf.FromContext(ctx).Error(err, "cannot keep labels of images; after a restart, registries are asked again")
 			}
-			select {
-			case <-ctx.Done():
-			case <-time.After(savePause):
-			}
 		}
-	}
+	}, savePause)
 }
 
 // save replaces the ConfigMap. Answers that do not fit are left out.
