@@ -86,12 +86,10 @@ type Options struct {
 // newImageLabels returns what asks registries.
 func newImageLabels(ctx context.Context, mgr manager.Manager, o *Options, key secret.Value) *imagelabels.Reader {
 	clouds := cloudkeys.New()
+	clients := &imagelabels.Clients{UserAgent: objects.ManagedBy + "/" + version.Version(), Own: clouds, Trusted: clouds.Knows}
 	return imagelabels.New(ctx, imagelabels.Options{
-		LookedUp: o.Metrics.LookedUp,
-		Connect: o.Metrics.Registries(&imagelabels.Clients{
-			UserAgent: objects.ManagedBy + "/" + version.Version(), Own: clouds, Trusted: clouds.Knows,
-		}), Key: key,
-		Store: &imagelabels.ConfigMaps{Live: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: o.OperatorNamespace},
+		Connect: o.Metrics.Registries(clients.Client), LookedUp: o.Metrics.LookedUp, Key: key,
+		Store: &imagelabels.Store{Live: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: o.OperatorNamespace},
 	})
 }
 

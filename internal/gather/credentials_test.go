@@ -93,7 +93,7 @@ func TestOnlyTheCredentialsOfAnImageStayInMemory(t *testing.T) {
 	s := &site{silent: make(chan struct{})}
 	defer close(s.silent)
 	g := newGatherer(c, c)
-	g.Labels = imagelabels.New(t.Context(), imagelabels.Options{Connect: s, Key: secret.New(make([]byte, 32))})
+	g.Labels = imagelabels.New(t.Context(), imagelabels.Options{Connect: s.Client, Key: secret.New(make([]byte, 32))})
 	before := heap()
 	for n := range resources {
 		image := fmt.Sprint(mine, n)

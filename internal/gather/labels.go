@@ -38,8 +38,8 @@ func (g *Gatherer) labels(ctx context.Context, out *Gathered, problems *problem.
 		return
 	}
 	if !needed || !in.Distribution.LabelsCount() || !out.Settings.Registries.Reads() {
-		g.Labels.ForgetLabels(user)                  //nolint:contextcheck // it asks no registry
-		g.Labels.Files(user, oci.ServerPackage, nil) //nolint:contextcheck // it asks no registry
+		g.Labels.ForgetLabels(user)
+		g.Labels.Files(user, oci.ServerPackage, nil)
 		return
 	}
 	keys, p := g.credentials(ctx, in.CR, pathDistribution, &out.Settings.Registries, in.Distribution.Image)
@@ -50,7 +50,7 @@ func (g *Gatherer) labels(ctx context.Context, out *Gathered, problems *problem.
 	question := imagelabels.Question{
 		Image: in.Distribution.Image, Keys: keys[0], Registries: &out.Settings.Registries, Generation: in.CR.Generation,
 	}
-	if p := imageSays(g.Labels, out, question, found); p != nil { //nolint:contextcheck // asking outlives the reconcile
+	if p := imageSays(g.Labels, out, question, found); p != nil {
 		problems.AddFound(p)
 		in.Unresolved = true // what else is wrong is reported beside this
 	}
@@ -92,7 +92,7 @@ func imageSays(known *imagelabels.Reader, out *Gathered, question imagelabels.Qu
 // packageSays sets the server's Python package in the image. An image without one, or whose layers are too large to be searched, says nothing.
 func packageSays(known *imagelabels.Reader, out *Gathered, question imagelabels.Question, found *settings.Hints) *problem.Problem {
 	answer := known.Files(client.ObjectKeyFromObject(out.Inputs.CR), oci.ServerPackage, []imagelabels.Question{question})[0]
-	_, silent := errors.AsType[*imagelabels.FileError](answer.Err)
+	_, silent := errors.AsType[*imagelabels.ContentError](answer.Err)
 	switch {
 	case answer.Pending:
 		out.pending(answer.Since)
@@ -119,7 +119,7 @@ const waysOut = "what runs stays; the operator tries again. To go on without the
 
 // labelsProblem is the problem of labels that could not be read.
 func labelsProblem(image string, err error) *problem.Problem {
-	if label, ok := errors.AsType[*imagelabels.LabelError](err); ok {
+	if label, ok := errors.AsType[*imagelabels.ContentError](err); ok {
 		return problem.New(problem.Problem{
 			Reason: problem.InvalidImage, Path: pathDistribution, Type: field.ErrorTypeInvalid, Value: image, Detail: label.Error(),
 			Fix: "correct the label, use another image, or use overrideConfig", Err: err,

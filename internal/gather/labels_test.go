@@ -49,8 +49,6 @@ type site struct {
 
 func (s *site) Client(*settings.Registries) imagelabels.Registry { return s }
 
-func (*site) Differ(*settings.Registries, *settings.Registries) bool { return false }
-
 func (s *site) Digest(context.Context, string, authn.Keychain) (string, error) {
 	return "sha256:1", s.err
 }
@@ -100,7 +98,7 @@ func (s *site) FindMatch(_ context.Context, _ string, _ *registry.Image, what st
 func withLabels(t *testing.T, s *site, c *cluster, cr *v1alpha2.LlamaStackDistribution) (*gather.Gathered, problem.List) {
 	t.Helper()
 	g := newGatherer(c, c)
-	g.Labels = imagelabels.New(t.Context(), imagelabels.Options{Connect: s, Key: secret.New(make([]byte, 32))})
+	g.Labels = imagelabels.New(t.Context(), imagelabels.Options{Connect: s.Client, Key: secret.New(make([]byte, 32))})
 	return answered(t, g, cr)
 }
 
@@ -211,7 +209,7 @@ func TestServiceAccountOfThePodIsReadFromTheCache(t *testing.T) {
 	} {
 		live, cached := newCluster(t, account("theirs"), pullSecret("of-account", "account")), newCluster(t, account("my-stack-sa"))
 		g, s := newGatherer(live, cached), &site{}
-		g.Labels = imagelabels.New(t.Context(), imagelabels.Options{Connect: s, Key: secret.New(make([]byte, 32))})
+		g.Labels = imagelabels.New(t.Context(), imagelabels.Options{Connect: s.Client, Key: secret.New(make([]byte, 32))})
 		g.Gather(t.Context(), c.cr)
 		select {
 		case <-g.Labels.Events():

@@ -117,7 +117,7 @@ func TestMirrorsGetTheirOwnCredentials(t *testing.T) {
 	g := newGatherer(c, cached)
 	g.MirrorSets = []schema.GroupVersionKind{{Group: "config.openshift.io", Version: "v1", Kind: "ImageTagMirrorSet"}}
 	w := &wherever{site: &site{labels: map[string]string{oci.LabelDistributionVersion: "0.7.1"}}}
-	g.Labels = imagelabels.New(t.Context(), imagelabels.Options{Connect: w, Key: secret.New(make([]byte, 32))})
+	g.Labels = imagelabels.New(t.Context(), imagelabels.Options{Connect: w.Client, Key: secret.New(make([]byte, 32))})
 	cr := served(mine)
 	cr.Spec.Workload = &v1alpha2.WorkloadSpec{ImagePullSecrets: []corev1.LocalObjectReference{{Name: "pull"}}}
 	answered(t, g, cr)
@@ -137,7 +137,7 @@ func TestRegistriesAreAskedAtTheMirrorsOfTheCluster(t *testing.T) {
 	g := newGatherer(c, cached)
 	g.MirrorSets = []schema.GroupVersionKind{{Group: "config.openshift.io", Version: "v1", Kind: "ImageTagMirrorSet"}}
 	w := &wherever{site: &site{labels: map[string]string{oci.LabelDistributionVersion: "0.7.1"}}}
-	g.Labels = imagelabels.New(t.Context(), imagelabels.Options{Connect: w, Key: secret.New(make([]byte, 32))})
+	g.Labels = imagelabels.New(t.Context(), imagelabels.Options{Connect: w.Client, Key: secret.New(make([]byte, 32))})
 	got, _ := answered(t, g, served(mine))
 	if strings.Join(w.asked, " ") != "mirror.example.com/r/team/server:1 "+mine || got.Inputs.Distribution.Image != mine {
 		t.Errorf("asked at %v for %s", w.asked, got.Inputs.Distribution.Image)

@@ -92,7 +92,7 @@ func (g *Gatherer) packages(ctx context.Context, out *Gathered, images []string,
 			})
 		}
 	}
-	answers := g.Labels.Files(user, parse.PackageFile, questions) //nolint:contextcheck // asking outlives the reconcile
+	answers := g.Labels.Files(user, parse.PackageFile, questions)
 	for i, answer := range answers {
 		if answer.Pending {
 			out.pending(answer.Since)
@@ -127,7 +127,7 @@ func packageIn(image string, answer imagelabels.Answer) config.PackageFound {
 
 // packageProblem is the problem of a file of a package that could not be read.
 func packageProblem(image string, err error) *problem.Problem {
-	if file, ok := errors.AsType[*imagelabels.FileError](err); ok {
+	if file, ok := errors.AsType[*imagelabels.ContentError](err); ok {
 		p := problem.Problem{
 			Reason: problem.InvalidImage, Path: pathExternal, Type: field.ErrorTypeInvalid, Value: image, Err: err,
 			Detail: fmt.Sprintf("%s could not be read: %v", parse.PackageFile, file.Err), Fix: "use another image, or " + inlinePackage,

@@ -41,7 +41,7 @@ func withProviders(entries string) *v1alpha2.LlamaStackDistribution {
 func packagesOf(t *testing.T, s *site, c *cluster, cr *v1alpha2.LlamaStackDistribution) (*gather.Gathered, problem.List) {
 	t.Helper()
 	g := newGatherer(c, c)
-	g.Labels = imagelabels.New(t.Context(), imagelabels.Options{Connect: s, Key: secret.New(make([]byte, 32))})
+	g.Labels = imagelabels.New(t.Context(), imagelabels.Options{Connect: s.Client, Key: secret.New(make([]byte, 32))})
 	g.OwnImage = &gather.OwnImage{Name: "registry.example.com/operator:1"}
 	got, problems := g.Gather(t.Context(), cr)
 	for !got.LabelsPending.IsZero() {
@@ -146,7 +146,7 @@ func TestTheOperatorKnowsItsImage(t *testing.T) {
 	}
 	for _, external := range []bool{true, false} {
 		g := newGatherer(newCluster(t), newCluster(t))
-		g.Labels = imagelabels.New(t.Context(), imagelabels.Options{Connect: &site{file: packageFile}, Key: secret.New(make([]byte, 32))})
+		g.Labels = imagelabels.New(t.Context(), imagelabels.Options{Connect: (&site{file: packageFile}).Client, Key: secret.New(make([]byte, 32))})
 		cr := resource()
 		if external {
 			cr = withProviders(`{"inference": [{"providerId": "a", "image": "registry.example.com/a:1"}]}`)

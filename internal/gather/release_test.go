@@ -185,7 +185,7 @@ func TestImagesOfTheRecipeAreRecognized(t *testing.T) {
 				t.Run(line+" "+form+" "+strings.TrimPrefix(image, repository), func(t *testing.T) {
 					c := newCluster(t, own)
 					g := newGatherer(c, c)
-					g.Labels = imagelabels.New(t.Context(), imagelabels.Options{Connect: &imagelabels.Clients{}, Key: secret.New(make([]byte, 32))})
+					g.Labels = imagelabels.New(t.Context(), imagelabels.Options{Connect: (&imagelabels.Clients{}).Client, Key: secret.New(make([]byte, 32))})
 					got, problems := answered(t, g, served(image))
 					made, built := desired.Build(t.Context(), got.Inputs)
 					if problems.HasErrors() || built.HasErrors() {
@@ -249,7 +249,7 @@ func TestPackagesCountAfterLabelsAndTag(t *testing.T) {
 				delete(s.labels, oci.LabelConfigBase64)
 			}
 			g := newGatherer(cluster, cluster)
-			g.Labels = imagelabels.New(t.Context(), imagelabels.Options{Connect: s, Key: secret.New(make([]byte, 32))})
+			g.Labels = imagelabels.New(t.Context(), imagelabels.Options{Connect: s.Client, Key: secret.New(make([]byte, 32))})
 			got, problems := answered(t, g, cr)
 			made, built := desired.Build(t.Context(), got.Inputs)
 			says := string(append(problems, built...).Errors().Reason())
@@ -268,7 +268,7 @@ func TestServerPackagesThatCannotBeRead(t *testing.T) {
 	s := &site{labels: map[string]string{oci.LabelConfigBase64: base64.StdEncoding.EncodeToString([]byte("version: 2\napis: [inference]\n"))}, search: &registry.Error{Kind: registry.Unreachable, Err: errors.New("the registry answers 503")}}
 	c := newCluster(t)
 	g := newGatherer(c, c)
-	g.Labels = imagelabels.New(t.Context(), imagelabels.Options{Connect: s, Key: secret.New(make([]byte, 32))})
+	g.Labels = imagelabels.New(t.Context(), imagelabels.Options{Connect: s.Client, Key: secret.New(make([]byte, 32))})
 	_, problems := answered(t, g, served("registry.example.com/team/server:latest"))
 	const want = "the Python packages of image registry.example.com/team/server:latest could not be read: the registry answers 503: " +
 		"set spec.distribution.version; what runs stays"
@@ -300,7 +300,7 @@ func TestReleaseThatTheRunningServerReportedCounts(t *testing.T) {
 			cluster := newCluster(t)
 			g := newGatherer(cluster, cluster)
 			s := &site{labels: map[string]string{oci.LabelConfigBase64: base}, metadata: c.metadata}
-			g.Labels = imagelabels.New(t.Context(), imagelabels.Options{Connect: s, Key: secret.New(make([]byte, 32))})
+			g.Labels = imagelabels.New(t.Context(), imagelabels.Options{Connect: s.Client, Key: secret.New(make([]byte, 32))})
 			got, problems := answered(t, g, cr)
 			made, built := desired.Build(t.Context(), got.Inputs)
 			says := string(append(problems, built...).Errors().Reason())

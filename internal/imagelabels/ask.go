@@ -3,17 +3,17 @@
 package imagelabels
 
 import (
-	"bytes"
 	"context"
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"time"
 
-	"github.com/google/go-containerregistry/pkg/name"
+	"k8s.io/apimachinery/pkg/types"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/lanes"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/stable"
@@ -25,137 +25,93 @@ const (
 	// recheck is after how long a tag is asked again, and recheckJitter how much longer that can be.
 	recheck       = 4 * time.Hour
 	recheckJitter = 2 * time.Hour
-	// editPause is how long a registry is left alone between two questions that edits cause.
-	editPause = 15 * time.Second
-	// askAgainPause is how long after a question it is asked again because its answer was dropped: answers that do not fit into what is kept, and that are
-	// used all the time, must not be asked for all the time.
+	// editPause is the pause before a question that an edit causes, askAgainPause before one for an evicted answer.
+	editPause     = 15 * time.Second
 	askAgainPause = time.Minute
-	// Errors that pass are asked again after firstRetry, others, which someone has to fix first, after firstSlowRetry. Both double.
+	// Errors that pass are retried after firstRetry, others after firstSlowRetry. Both double up to the last one.
 	firstRetry, lastRetry         = 15 * time.Second, 15 * time.Minute
 	firstSlowRetry, lastSlowRetry = time.Minute, time.Hour
 )
 
-// keepAsking asks as long as the image has users.
-func (r *Reader) keepAsking(ctx context.Context, i *image) {
+// run asks for images when they are due.
+func (r *Reader) run(ctx context.Context) {
 	for {
-		due, _ := r.due(i)
-		var timer <-chan time.Time
-		if due >= 0 {
-			timer = time.After(due)
-		}
+		wait := r.start(ctx)
 		select {
 		case <-ctx.Done():
 			return
-		case <-timer:
-		case <-i.wake:
-			if !r.asksAgain(i) {
-				continue
-			}
-			if _, early := r.due(i); early > 0 && !lanes.Wait(ctx, early) {
-				return
-			}
-		}
-		if r.ask(ctx, i) {
-			r.announce(r.ctx, i) //nolint:contextcheck // who waits is told, even where the answer is dropped at once
-		}
-		if ctx.Err() != nil {
-			return
+		case <-r.wake:
+		case <-time.After(wait):
 		}
 	}
 }
 
-// due returns after how long the registry is asked by itself, negative for never, and how soon it may be asked for another reason.
-func (r *Reader) due(i *image) (due, early time.Duration) {
+// start starts the questions that are due and within the bounds, and returns when the next one is due.
+func (r *Reader) start(ctx context.Context) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	switch {
-	case i.asked.IsZero() && !i.answer.Pending: // kept by an earlier process: what changed in the meantime is not urgent
-		if isDigest(i.ref) {
-			return -1, 0
+	for {
+		i, wait := r.first()
+		if i == nil {
+			return wait
 		}
-		return jitter(recheckJitter), 0
-	case i.asked.IsZero():
-		return 0, 0
-	case i.answer.Pending: // an answer was dropped
-		due = max(0, askAgainPause-time.Since(i.asked))
-		return due, due
-	case i.answer.settled() && isDigest(i.ref):
-		return -1, 0
-	case i.failures == 0:
-		due = recheck + jitter(recheckJitter)
-	default:
-		due = backoff(i.err, i.failures)
-		due += jitter(due / 10)
+		i.asking = true
+		r.occupy(i, 1)
+		go r.ask(ctx, i, i.question, i.answer)
 	}
-	since := time.Since(i.asked)
-	return max(0, due-since, i.after-since), max(0, editPause-since, i.after-since)
 }
 
-// asksAgain reports whether an edit has something to ask for: a digest that was read is not asked for again.
-func (r *Reader) asksAgain(i *image) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return !i.answer.settled() || !isDigest(i.ref)
-}
-
-func isDigest(ref name.Reference) bool {
-	_, is := ref.(name.Digest)
-	return is
-}
-
-func jitter(up time.Duration) time.Duration {
-	if up <= 0 {
-		return 0
-	}
-	return rand.N(up) //nolint:gosec // it spreads requests and guards nothing
-}
-
-// backoff doubles with each failure.
-func backoff(err error, failures int) time.Duration {
-	if errors.Is(err, panics.ErrInternal) {
-		return panics.Delay
-	}
-	delay, last := firstSlowRetry, lastSlowRetry
-	if registry.KindOf(err).Passes() {
-		delay, last = firstRetry, lastRetry
-	}
-	for range failures - 1 {
-		if delay *= 2; delay >= last {
-			return last
+// first returns the image to ask for now: of the namespace with the fewest questions under way, the one due longest. An
+// image of several namespaces counts for the one with the fewest. Without such an image, it returns when one is due.
+func (r *Reader) first() (first *image, wait time.Duration) {
+	now, wait, fewest := time.Now(), time.Hour, maxPerNamespace
+	for _, i := range r.images {
+		if i.asking || i.due.IsZero() || len(i.users) == 0 || r.busy[""] == maxQuestions {
+			continue
+		}
+		if early := i.due.Sub(now); early > 0 {
+			wait = min(wait, early)
+			continue
+		}
+		for user := range i.users {
+			busy := r.busy[user.Namespace]
+			older := busy == fewest && first != nil && i.due.Before(first.due)
+			if (busy < fewest || older) && r.busy[user.Namespace+" "+i.registry] < maxPerRegistry {
+				first, fewest, i.namespace = i, busy, user.Namespace
+			}
 		}
 	}
-	return delay
+	return first, wait
 }
 
-// ask asks the registry, and reports whether its answer is new.
-func (r *Reader) ask(ctx context.Context, i *image) bool {
-	r.mu.Lock()
-	q, namespace, lane, former := i.question, i.namespace, i.lane, i.answer
-	r.mu.Unlock()
-	leaveLane, err := r.lanes.Enter(ctx, lane)
-	if err != nil {
-		return false
+// occupy counts a question for the image that begins or ends.
+func (r *Reader) occupy(i *image, by int) {
+	for _, share := range []string{"", i.namespace, i.namespace + " " + i.registry} {
+		r.busy[share] += by
+		if r.busy[share] == 0 {
+			delete(r.busy, share)
+		}
 	}
-	defer leaveLane()
-	leave, err := r.namespaces.Enter(ctx, namespace)
-	if err != nil {
-		return false
-	}
-	defer leave()
+}
+
+// ask asks a registry, and sends the events of a new answer.
+func (r *Reader) ask(ctx context.Context, i *image, q Question, former Answer) {
 	limited, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	answer := r.result(limited, &q, former)
 	if ctx.Err() != nil {
-		return false
+		return
 	}
-	return r.note(ctx, i, answer)
+	for _, user := range r.note(ctx, i, &answer) {
+		r.tell(ctx, user)
+	}
 }
 
-// result is one manifest and one configuration for an image that was not read, and one request without a body for a tag that was.
+// result asks for the digest of an image that was read, and for its content if there is none or the digest changed.
 func (r *Reader) result(ctx context.Context, q *Question, former Answer) (answer Answer) {
 	log := logf.FromContext(ctx).WithValues("image", q.Image)
 	defer panics.Catch(log, "asking for the labels of an image panicked", &answer.Err)
-	from := r.options.Connect.Client(q.Registries)
+	from := r.options.Connect(q.Registries)
 	if former.settled() {
 		digest, err := from.Digest(ctx, q.Image, q.Keys)
 		if err != nil {
@@ -173,33 +129,63 @@ func (r *Reader) result(ctx context.Context, q *Question, former Answer) (answer
 	return Answer{Digest: digest, Labels: labels, Err: err}
 }
 
-// note keeps an answer, and reports whether it is new. A failure after an answer changes nothing.
-func (r *Reader) note(ctx context.Context, i *image, answer Answer) bool {
+// note caches an answer, and returns the users to tell. A failure does not replace an answer.
+func (r *Reader) note(ctx context.Context, i *image, answer *Answer) (users []types.NamespacedName) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	i.asked, i.err, i.failures, i.after = time.Now(), answer.Err, i.failures+1, 0
-	if answer.settled() {
-		i.failures = 0
-	}
+	defer signal(r.wake)
+	defer r.dropUnused()
+	r.occupy(i, -1)
+	i.asking, i.asked, i.after, i.err = false, time.Now(), 0, answer.Err
 	if known, ok := errors.AsType[*registry.Error](answer.Err); ok {
 		i.after = known.RetryAfter
 	}
+	i.failures++
 	former := i.answer
-	if former.settled() && !answer.settled() {
-		logf.FromContext(ctx).Info("labels of an image could not be read again; what was read stays", "image", i.question.Image, "error", answer.Err.Error())
-		return false
+	switch {
+	case answer.settled() && i.pinned:
+		i.failures, i.due = 0, time.Time{}
+	case answer.settled():
+		i.failures, i.due = 0, i.asked.Add(recheck+jitter(recheckJitter))
+	default:
+		i.due = i.asked.Add(max(i.after, backoff(answer.Err, i.failures)))
+		if former.settled() {
+			logf.FromContext(ctx).Info("cannot read labels of an image again; keeping what was read",
+				"image", i.question.Image, "error", answer.Err.Error())
+			return nil
+		}
 	}
-	i.answer = answer
-	r.evict(i) //nolint:contextcheck // what is dropped is dropped from what is kept as well, whatever becomes of this question
-	r.next(i.namespace)
+	i.answer = *answer
+	r.evict(i)
 	if answer.kept() && answer.Digest != former.Digest {
-		//nolint:contextcheck // what was read is kept, even where nobody asks for it any more
-		r.keep(&Kept{ID: i.id, Image: i.ref.Name(), Digest: answer.Digest, Labels: answer.Labels, Content: answer.Content})
+		signal(r.unsaved)
 	}
-	// With other credentials it is another question: the custom resource has to look for them.
-	refused := registry.KindOf(answer.Err) == registry.Unauthorized
-	return refused || former.Pending || text(former.Err) != text(answer.Err) || !bytes.Equal(former.Content, answer.Content) ||
-		!reflect.DeepEqual(former.Labels, answer.Labels)
+	same := text(former.Err) == text(answer.Err) && reflect.DeepEqual(former.Labels, answer.Labels) &&
+		slices.Equal(former.Content, answer.Content)
+	// A refused custom resource looks for other credentials, which make another question.
+	if same && !former.Pending && registry.KindOf(answer.Err) != registry.Unauthorized {
+		return nil
+	}
+	return slices.Collect(maps.Keys(i.users))
+}
+
+func jitter(up time.Duration) time.Duration {
+	return rand.N(up) //nolint:gosec // it spreads requests and guards nothing
+}
+
+// backoff doubles with each failure.
+func backoff(err error, failures int) time.Duration {
+	if errors.Is(err, panics.ErrInternal) {
+		return panics.Delay
+	}
+	delay, last := firstSlowRetry, lastSlowRetry
+	if registry.KindOf(err).Passes() {
+		delay, last = firstRetry, lastRetry
+	}
+	for ; failures > 1 && delay < last; failures-- {
+		delay *= 2
+	}
+	return min(delay, last) + jitter(delay/10)
 }
 
 // text is the text of an error, without what differs each time.

@@ -91,7 +91,7 @@ func TestFilesThatAreMissing(t *testing.T) {
 			return w.Files(user(1), file, questions)
 		}
 		got := ask(tagged, "NOT AN IMAGE")
-		if _, is := errors.AsType[*imagelabels.FileError](got[0].Err); !is || got[0].Digest == "" || registry.KindOf(got[0].Err) != registry.NoFile {
+		if _, is := errors.AsType[*imagelabels.ContentError](got[0].Err); !is || got[0].Digest == "" || registry.KindOf(got[0].Err) != registry.NoFile {
 			t.Errorf("%+v, want an error about the file", got[0])
 		}
 		if registry.KindOf(got[1].Err) != registry.InvalidReference {

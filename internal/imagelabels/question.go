@@ -3,11 +3,10 @@
 package imagelabels
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/go-containerregistry/pkg/authn"
@@ -36,178 +35,159 @@ type Question struct {
 
 // Answer is what is known of the labels, or of a file, of an image.
 type Answer struct {
-	// Pending is true as long as the registry has not answered for the first time; Since is when the first custom resource asked.
-	Pending bool
-	Since   time.Time
-	// Digest is the digest that the image had when it was read; empty where it could not be read.
-	Digest string
-	// Labels is what the labels say. A configuration in a layer is in Config, as one in a label is. Nil without an answer.
-	Labels *oci.Labels
-	// Content is that of the file; nil without an answer, or where the question is about the labels.
-	Content []byte
-	// Err is why nothing is known: a *registry.Error, a *LabelError or a *FileError.
-	Err error
+	// Pending is true until the registry has answered for the first time; Since is when the first custom resource asked.
+	Pending bool      `json:"-"`
+	Since   time.Time `json:"-"`
+	// Digest is the digest that the image had when it was read; empty if it could not be read.
+	Digest string `json:"digest"`
+	// Labels are the labels, with the configuration of a layer in Config; nil without an answer.
+	Labels *oci.Labels `json:"labels,omitempty"`
+	// Content is that of the file; nil without an answer, or if the question is about the labels.
+	Content []byte `json:"content,omitempty"`
+	// Err is why nothing is known: a *registry.Error or a *ContentError.
+	Err error `json:"-"`
 }
 
-// LabelError is a label that cannot be used.
-type LabelError struct{ Err error }
+// ContentError is an error in the labels of an image, or a file that the image does not have. It is the same each time.
+type ContentError struct{ Err error }
 
-// Error is what is wrong with the label.
-func (e *LabelError) Error() string { return e.Err.Error() }
-
-// Unwrap returns the cause.
-func (e *LabelError) Unwrap() error { return e.Err }
-
-// FileError is a file that the image does not have, or that cannot be read from it.
-type FileError struct{ Err error }
-
-// Error is what is wrong.
-func (e *FileError) Error() string { return e.Err.Error() }
+// Error returns the message of the cause.
+func (e *ContentError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the cause.
-func (e *FileError) Unwrap() error { return e.Err }
-
-func isLabelError(err error) bool {
-	_, is := errors.AsType[*LabelError](err)
-	return is
-}
+func (e *ContentError) Unwrap() error { return e.Err }
 
 // settled reports whether the registry has answered: a label that cannot be used is an answer, too.
 func (a *Answer) settled() bool { return a.Digest != "" }
 
 // kept reports whether the answer has content that is worth keeping.
-func (a *Answer) kept() bool { return a.Labels != nil || a.Content != nil }
+func (a *Answer) kept() bool { return a.settled() && (a.Labels != nil || a.Content != nil) }
 
-// size is how many bytes of content are kept.
+// size is the memory that an answer counts for, in bytes.
 func (a *Answer) size() int {
-	if a.Labels == nil {
-		return len(a.Content)
+	switch {
+	case !a.settled():
+		return 0
+	case a.Labels == nil:
+		return answerBytes + len(a.Content)
 	}
-	return len(a.Labels.Config)
+	return answerBytes + len(a.Labels.Config)
 }
 
 // Registry reads images. registry.Client does.
 type Registry interface {
 	Digest(ctx context.Context, reference string, keys authn.Keychain) (string, error)
 	Image(ctx context.Context, reference string, keys authn.Keychain) (*registry.Image, error)
-	File(ctx context.Context, reference string, image *registry.Image, layer, file string, keys authn.Keychain) ([]byte, error)
-	FindFile(ctx context.Context, reference string, image *registry.Image, file string, keys authn.Keychain) ([]byte, error)
-	FindMatch(ctx context.Context, reference string, image *registry.Image, what string, matches func(string) bool, keys authn.Keychain) ([]byte, error)
+	File(
+		ctx context.Context, reference string, image *registry.Image, layer, file string, keys authn.Keychain,
+	) ([]byte, error)
+	FindFile(
+		ctx context.Context, reference string, image *registry.Image, file string, keys authn.Keychain,
+	) ([]byte, error)
+	FindMatch(
+		ctx context.Context, reference string, image *registry.Image, what string, matches func(string) bool, keys authn.Keychain,
+	) ([]byte, error)
 }
 
-// Read asks a registry for the labels of an image: one manifest and one configuration, and a layer where a label says that the configuration is
-// in it.
-func Read(ctx context.Context, from Registry, image string, keys authn.Keychain) (digest string, _ *oci.Labels, _ error) {
+// Read asks a registry for the labels of an image: one manifest, one configuration, and a layer if a label names one.
+func Read(
+	ctx context.Context, from Registry, image string, keys authn.Keychain,
+) (digest string, _ *oci.Labels, _ error) {
 	found, err := from.Image(ctx, image, keys)
 	if err != nil {
 		return "", nil, err
 	}
 	labels, err := oci.Read(found.Labels)
 	if err != nil {
-		return found.Digest, nil, &LabelError{err}
+		return found.Digest, nil, &ContentError{err}
 	}
 	if at := labels.Layer; at != nil {
-		content, err := from.File(ctx, image, found, at.Digest, at.Path, keys)
-		if err = layerError(err); isLabelError(err) {
-			return found.Digest, nil, err
+		labels.Config, err = from.File(ctx, image, found, at.Digest, at.Path, keys)
+		if isContentError(err) {
+			return found.Digest, nil, &ContentError{fmt.Errorf("label %s: %w", oci.LabelConfigLayer, err)}
 		}
 		if err != nil {
 			return "", nil, err
 		}
-		labels.Config, labels.ConfigLabel = content, oci.LabelConfigLayer
+		labels.ConfigLabel = oci.LabelConfigLayer
 	}
 	return found.Digest, labels, nil
 }
 
-// ReadFile asks a registry for a file of an image: one manifest and one configuration, and the layers from the highest one down to that of the file.
-func ReadFile(ctx context.Context, from Registry, image, file string, keys authn.Keychain) (digest string, content []byte, _ error) {
+// ReadFile asks a registry for a file of an image: one manifest, one configuration, and layers from the highest one down.
+func ReadFile(
+	ctx context.Context, from Registry, image, file string, keys authn.Keychain,
+) (digest string, content []byte, _ error) {
 	found, err := from.Image(ctx, image, keys)
 	if err != nil {
 		return "", nil, err
 	}
 	if file == oci.ServerPackage {
 		content, err = from.FindMatch(ctx, image, found, file, oci.IsServerPackage, keys)
-		if registry.KindOf(err) == registry.NoFile { // all layers were read for this answer: it is kept, and names no package
+		if registry.KindOf(err) == registry.NoFile { // an answer worth caching: all layers were read for it
 			content, err = []byte(err.Error()), nil
 		}
 	} else {
 		content, err = from.FindFile(ctx, image, found, file, keys)
 	}
-	if err == nil && len(content) > bounds.PackageBytes { // so that the files of one custom resource fit into what is kept
-		err = &registry.Error{Kind: registry.TooLarge, Reference: image, Err: fmt.Errorf("%s is larger than %d bytes", file, bounds.PackageBytes)}
+	if err == nil && len(content) > bounds.PackageBytes {
+		err = &registry.Error{
+			Kind: registry.TooLarge, Reference: image, Err: fmt.Errorf("%s is larger than %d bytes", file, bounds.PackageBytes),
+		}
 	}
-	if isContentError(err) {
-		return found.Digest, nil, &FileError{err}
-	}
-	if err != nil {
+	switch {
+	case isContentError(err):
+		return found.Digest, nil, &ContentError{err}
+	case err != nil:
 		return "", nil, err
 	}
 	return found.Digest, content, nil
 }
 
-// layerError makes what is wrong with a layer a fault of the label that names it. What may pass stays as it is.
-func layerError(err error) error {
-	if isContentError(err) {
-		return &LabelError{fmt.Errorf("label %s: %w", oci.LabelConfigLayer, err)}
-	}
-	return err
-}
-
 // isContentError reports whether an error about layers of an image that was found is the same each time.
 func isContentError(err error) bool {
-	switch registry.KindOf(err) {
-	case registry.NotFound, registry.NoFile, registry.TooLarge, registry.NotAnImage:
-		return true
-	case registry.Unreachable, registry.RateLimited, registry.Unauthorized, registry.Corrupt, registry.Refused, registry.InvalidReference:
-	}
-	return false
+	kinds := []registry.Kind{registry.NotFound, registry.NoFile, registry.TooLarge, registry.NotAnImage}
+	return slices.Contains(kinds, registry.KindOf(err))
 }
 
-// identify returns what questions with the same answer have in common: the image and the credentials for it. It is a keyed hash.
+// identify returns a keyed hash of what questions with the same answer have in common: the image, the file, and the
+// credentials for each location of the image.
 func identify(key secret.Value, q *Question) (id string, ref name.Reference, _ error) {
 	ref, err := name.ParseReference(q.Image)
 	if err != nil {
 		return "", nil, &registry.Error{Kind: registry.InvalidReference, Reference: q.Image, Err: err}
 	}
 	h := secret.NewHash(key)
-	h.Text("labels of an image")
-	if q.File != "" {
-		h.Text("file")
-		h.Text(q.File)
-	}
+	h.Text("image")
 	h.Text(ref.Name())
+	h.Text(q.File)
 	if q.Keys == nil {
 		return h.Sum(), ref, nil
 	}
 	for _, location := range q.Registries.Locations(q.Image) {
-		at := ref
-		if location != q.Image {
-			if at, err = name.ParseReference(location); err != nil {
-				continue // no registry is asked at this location
-			}
-			h.Text("at " + at.Name())
+		at, err := name.ParseReference(location)
+		if err != nil {
+			continue // no registry is asked at this location
 		}
-		if err := addCredentials(h, q.Keys, at.Context()); err != nil {
+		credentials, err := credentialsFor(q.Keys, at.Context())
+		if err != nil {
 			return "", nil, &registry.Error{Kind: registry.Unauthorized, Reference: q.Image, Err: err}
 		}
+		h.Text(at.Name())
+		h.Value(credentials)
 	}
 	return h.Sum(), ref, nil
 }
 
-// addCredentials adds what the keys have for a repository to a hash.
-func addCredentials(h *secret.Hash, keys authn.Keychain, at name.Repository) error {
-	who, err := keys.Resolve(at)
+func credentialsFor(keys authn.Keychain, at name.Repository) (secret.Value, error) {
+	found, err := keys.Resolve(at)
 	if err != nil {
-		return err
+		return secret.Value{}, err
 	}
-	credentials, err := who.Authorization()
+	credentials, err := found.Authorization()
 	if err != nil {
-		return err
+		return secret.Value{}, err
 	}
-	if *credentials != (authn.AuthConfig{}) {
-		h.Text(cmp.Or(credentials.Username, "-"))
-		raw, _ := json.Marshal(credentials) //nolint:errchkjson // text fields alone
-		h.Value(secret.New(raw))
-	}
-	return nil
+	raw, err := json.Marshal(credentials)
+	return secret.New(raw), err
 }

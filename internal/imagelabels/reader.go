@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,245 +17,234 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/lanes"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
 const (
-	// maxQuestions bounds the questions that are asked at once, maxPerNamespace those of one namespace, and maxPerLane those of one namespace to
-	// one registry. Package registry reads 2.75 MiB for each.
+	// maxQuestions bounds the questions that are asked at once, maxPerNamespace those of one namespace, and
+	// maxPerRegistry those of one namespace to one registry. Package registry reads 2.75 MiB for each.
 	maxQuestions    = 24
 	maxPerNamespace = 4
-	maxPerLane      = 3
-	// maxWaiting bounds the images of one namespace that wait for an answer, the first one or one after failures. Custom resources with more of them are
-	// told when there is a place.
-	maxWaiting = 250
-	// maxImages and maxBytes bound the answers that are kept: images, and bytes of their configurations.
-	maxImages = 200
-	maxBytes  = 16 << 20
-	// unbounded is more than can wait for a place in a lane.
-	unbounded = 1 << 30
+	maxPerRegistry  = 3
+	// maxBytes bounds the cached answers, each with answerBytes in addition to its content.
+	maxBytes    = 16 << 20
+	answerBytes = 4 << 10
 )
 
-// What becomes of a question.
+// Results of a lookup.
 const (
-	// Hit: an answer was known.
+	// Hit is a lookup with an answer.
 	Hit = "hit"
-	// Miss: a registry has to be asked, or has not answered yet.
+	// Miss is a lookup before the first answer.
 	Miss = "miss"
 )
 
 // Options are the choices of New.
 type Options struct {
-	// Connect makes the client for the operator's settings.
-	Connect Connector
+	// Connect returns the client for the operator's settings.
+	Connect func(*settings.Registries) Registry
 	// Store keeps answers across restarts; nil keeps none.
-	Store Store
+	Store *Store
 	// Key is the operator's key for hashes of secret content.
 	Key secret.Value
-	// LookedUp is called for each question with what became of it: Hit or Miss; nil is not called.
+	// LookedUp is called for each lookup with its result, Hit or Miss; nil is not called.
 	LookedUp func(result string)
 }
 
-// Reader knows the labels of images, and single files of them.
+// Reader asks registries about images, and caches the answers.
 type Reader struct {
 	options Options
-	answers chan event.GenericEvent
-	// lanes has one for each namespace and registry, namespaces one for each namespace. Who waits for a registry holds no place of the namespace.
-	lanes, namespaces *lanes.Lanes
+	events  chan event.GenericEvent
+	// wake starts a search for images that are due, and unsaved a write of the store.
+	wake, unsaved chan struct{}
+	// restore reads the store, once.
+	restore func()
 
-	ctx context.Context //nolint:containedctx // the manager's: it ends what is under way
-
-	mu     sync.Mutex
-	loaded bool
+	mu sync.Mutex
+	// images are those that custom resources use, and those with an answer.
 	images map[string]*image
-	// asked are the ids of the images of each custom resource, by the file that it wants to know; "" stands for the labels.
-	asked map[types.NamespacedName]map[string][]string
-	// later are those for whose images their namespace had no place.
-	later map[asker]*wait
-	// dropped are answers that were dropped though they had users, by when they were asked for: they are asked for again after a pause.
-	dropped map[string]time.Time
-	// count makes the order in which images were used.
+	// busy counts the questions under way: in all as "", by namespace, and by namespace and registry.
+	busy map[string]int
+	// count orders the uses of images.
 	count uint64
 }
 
-// asker is a custom resource that asks for the labels of images, or for a file of them.
-type asker struct {
-	user types.NamespacedName
-	file string
-}
-
-// wait is for a place, since a time. told is true while an event about one is on its way.
-type wait struct {
-	since time.Time
-	told  bool
-}
-
-// image is what is known of the labels, or of a file, of an image, for those with the same credentials.
+// image is an image, or one of its files, for custom resources with the same credentials.
 type image struct {
-	id       string
-	ref      name.Reference
+	// question is the last one.
 	question Question
-	// namespace and lane are those of a custom resource that asked, in which it waits.
-	namespace, lane string
-	answer          Answer
+	// pinned reports whether the image is named by digest; namespace is the one whose share it counts for.
+	pinned              bool
+	registry, namespace string
+	answer              Answer
 	// users are the custom resources that use it, with the generation in which they asked last.
 	users map[types.NamespacedName]int64
 	used  uint64
-	// asked is when the registry was asked last, failures how often it failed since it answered, and after how long it permits a question.
+	// due is when the registry is asked next; zero means never.
+	due    time.Time
+	asking bool
+	// asked is when the last answer came, after how long the registry then permits a question, and err its error.
 	asked    time.Time
-	failures int
 	after    time.Duration
+	failures int
 	err      error
-	wake     chan struct{}
-	stop     context.CancelFunc
 }
 
 // New returns a reader. What it starts ends with the context.
 func New(ctx context.Context, o Options) *Reader {
-	return &Reader{
-		ctx: ctx, options: o, answers: make(chan event.GenericEvent, maxQuestions),
-		lanes: lanes.New(unbounded, maxPerLane), namespaces: lanes.New(maxQuestions, maxPerNamespace),
-		images: map[string]*image{}, asked: map[types.NamespacedName]map[string][]string{}, later: map[asker]*wait{}, dropped: map[string]time.Time{},
+	r := &Reader{
+		options: o, restore: func() {}, events: make(chan event.GenericEvent, maxQuestions), wake: make(chan struct{}, 1),
+		unsaved: make(chan struct{}, 1), images: map[string]*image{}, busy: map[string]int{},
 	}
+	go r.run(ctx)
+	if o.Store != nil {
+		r.restore = sync.OnceFunc(func() { r.load(ctx) })
+		go r.keepSaving(ctx)
+	}
+	return r
 }
 
-// Events is the channel of events: each names a custom resource for whose image there is something new.
-func (r *Reader) Events() <-chan event.GenericEvent { return r.answers }
+// Events is the channel of events: each names a custom resource for whose image there is a new answer.
+func (r *Reader) Events() <-chan event.GenericEvent { return r.events }
 
-// begin makes the custom resource a user of the image, and wakes or starts what asks the registry.
-func (r *Reader) begin(i *image, user types.NamespacedName, ref name.Reference, q Question) {
+// Labels returns the known labels of the image that a custom resource uses. It sends no request: an event follows when
+// the registry has answered.
+func (r *Reader) Labels(user types.NamespacedName, q Question) Answer {
+	return r.Files(user, "", []Question{q})[0]
+}
+
+// ForgetLabels drops the interest of a custom resource in the labels of its image.
+func (r *Reader) ForgetLabels(user types.NamespacedName) { r.Files(user, "", nil) }
+
+// Files returns what is known of a file of the images that a custom resource uses, one answer for each question, as
+// Labels does. It drops the interest of the custom resource in this file of other images.
+func (r *Reader) Files(user types.NamespacedName, file string, questions []Question) []Answer {
+	if len(questions) > 0 {
+		r.restore()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	answers, asked := make([]Answer, len(questions)), map[*image]bool{}
+	for n := range questions {
+		q := questions[n]
+		q.File = file
+		id, ref, err := identify(r.options.Key, &q)
+		if err != nil {
+			answers[n] = Answer{Err: err}
+			continue
+		}
+		i := r.use(id, ref, user, &q)
+		answers[n], asked[i] = i.answer, true
+	}
+	r.leave(user, func(i *image) bool { return i.question.File == file && !asked[i] })
+	signal(r.wake)
+	return answers
+}
+
+// Forget drops the interest of a deleted custom resource.
+func (r *Reader) Forget(user types.NamespacedName) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.leave(user, func(*image) bool { return true })
+}
+
+// use makes the custom resource a user of the image, and decides when its registry is asked next.
+func (r *Reader) use(id string, ref name.Reference, user types.NamespacedName, q *Question) *image {
+	now, i := time.Now(), r.images[id]
+	if i == nil {
+		i = &image{answer: Answer{Pending: true, Since: now}, due: now}
+		r.images[id] = i
+	}
 	if i.users == nil {
 		i.users = map[types.NamespacedName]int64{}
 	}
+	_, i.pinned = ref.(name.Digest)
+	i.registry, i.namespace = ref.Context().RegistryStr(), cmp.Or(i.namespace, user.Namespace)
+	r.count++
+	i.used = r.count
 	former, known := i.users[user]
 	i.users[user] = q.Generation
-	changed := i.stop != nil && r.options.Connect.Differ(i.question.Registries, q.Registries)
-	i.ref, i.question = ref, q
-	if i.waits() && i.namespace != user.Namespace && waiting(r.images, user.Namespace) < waiting(r.images, i.namespace) { // it has its turn sooner
-		i.stop()
-		i.stop = nil
+	changed := i.err != nil && !reflect.DeepEqual(i.question.Registries, q.Registries)
+	if changed {
+		i.after = 0
 	}
-	if !i.waits() {
-		i.namespace, i.lane = user.Namespace, user.Namespace+" "+ref.Context().RegistryStr()
+	i.question = *q
+	early := i.asked.Add(max(editPause, i.after))
+	switch {
+	case i.due.IsZero() && i.answer.Pending: // evicted
+		i.due = i.asked.Add(askAgainPause)
+	case i.due.IsZero() && !i.pinned: // read by an earlier process
+		i.due = now.Add(jitter(recheckJitter))
+	case (changed || known && former != q.Generation) && early.Before(i.due):
+		i.due = early
 	}
-	if i.stop == nil {
-		var ctx context.Context
-		ctx, i.stop = context.WithCancel(r.ctx)
-		if i.wake == nil {
-			i.wake = make(chan struct{}, 1)
+	if r.options.LookedUp != nil {
+		result := Hit
+		if i.answer.Pending {
+			result = Miss
 		}
-		go r.keepAsking(ctx, i)
+		r.options.LookedUp(result)
+	}
+	return i
+}
+
+// leave removes the custom resource from the users of some images.
+func (r *Reader) leave(user types.NamespacedName, from func(*image) bool) {
+	for _, i := range r.images {
+		if from(i) {
+			delete(i.users, user)
+		}
+	}
+	r.dropUnused()
+}
+
+// dropUnused removes images without users and content.
+func (r *Reader) dropUnused() {
+	maps.DeleteFunc(r.images, func(_ string, i *image) bool { return len(i.users) == 0 && !i.asking && !i.answer.kept() })
+}
+
+// evict drops answers beyond maxBytes: first those without users, then those of the namespace with the most bytes. A
+// dropped answer is asked for again when it is used, after a pause.
+func (r *Reader) evict(newest *image) {
+	size, share := 0, map[string]int{}
+	for _, i := range r.images {
+		size += i.answer.size()
+		if len(i.users) > 0 {
+			share[i.namespace] += i.answer.size()
+		}
+	}
+	if size <= maxBytes {
 		return
 	}
-	if changed && i.err != nil || known && former != q.Generation {
-		if changed {
-			i.after = 0
-		}
-		select {
-		case i.wake <- struct{}{}:
-		default:
-		}
-	}
-}
-
-// waits reports whether a registry is asked for an image that it has not answered for.
-func (i *image) waits() bool { return i.stop != nil && !i.answer.settled() }
-
-// waiting counts the images that wait in a namespace.
-func waiting(images map[string]*image, namespace string) (count int) {
-	for _, i := range images {
-		if i.namespace == namespace && i.waits() {
-			count++
-		}
-	}
-	return count
-}
-
-// next tells the custom resource of a namespace that waits longest, where one more image can wait.
-func (r *Reader) next(namespace string) {
-	var user types.NamespacedName
-	var first *wait
-	for a, w := range r.later {
-		if a.user.Namespace == namespace && !w.told && (first == nil || w.since.Before(first.since)) {
-			user, first = a.user, w
-		}
-	}
-	if first != nil && waiting(r.images, namespace) < maxWaiting {
-		first.told = true
-		go r.tell(r.ctx, user)
-	}
-}
-
-// evict keeps the answers within the bounds. Those without users go first, then those of the namespace that has most of them: its users ask again when
-// they are reconciled, after a pause. What waits for an answer stays.
-func (r *Reader) evict(newest *image) {
-	for {
-		count, size := 0, 0
-		for _, i := range r.images {
-			if i.answer.settled() {
-				count++
-				size += i.answer.size()
-			}
-		}
-		if count <= maxImages && size <= maxBytes {
-			return
-		}
-		oldest := oldestOf(r.images, newest)
-		if oldest == nil {
-			return
-		}
-		if oldest.stop != nil {
-			oldest.stop()
-		}
-		delete(r.images, oldest.id)
-		r.drop(oldest.id)
-		maps.DeleteFunc(r.dropped, func(_ string, asked time.Time) bool { return time.Since(asked) > askAgainPause })
-		if len(oldest.users) > 0 {
-			r.dropped[oldest.id] = oldest.asked
-		}
-	}
-}
-
-// oldestOf is the answer to drop next, another than the newest; nil where there is none.
-func oldestOf(images map[string]*image, newest *image) (oldest *image) {
-	share := map[string]int{} // of what is kept, by namespace: an image counts as much as the bytes that it may have
-	for _, i := range images {
-		if len(i.users) > 0 {
-			share[i.namespace] += i.answer.size() + maxBytes/maxImages
-		}
-	}
-	for _, i := range images {
-		if i == newest || !i.answer.settled() {
+	ids := slices.SortedFunc(maps.Keys(r.images), func(one, other string) int {
+		a, b := r.images[one], r.images[other]
+		return cmp.Or(cmp.Compare(min(len(a.users), 1), min(len(b.users), 1)),
+			cmp.Compare(share[b.namespace], share[a.namespace]), cmp.Compare(a.used, b.used))
+	})
+	for _, id := range ids {
+		i := r.images[id]
+		if size <= maxBytes || i == newest || !i.answer.settled() {
 			continue
 		}
-		if oldest == nil || cmp.Or(
-			cmp.Compare(min(len(i.users), 1), min(len(oldest.users), 1)), cmp.Compare(share[oldest.namespace], share[i.namespace]), cmp.Compare(i.used, oldest.used),
-		) < 0 {
-			oldest = i
-		}
-	}
-	return oldest
-}
-
-// announce makes an event for each user of an image.
-func (r *Reader) announce(ctx context.Context, i *image) {
-	r.mu.Lock()
-	users := make([]types.NamespacedName, 0, len(i.users))
-	for user := range i.users {
-		users = append(users, user)
-	}
-	r.mu.Unlock()
-	for _, user := range users {
-		r.tell(ctx, user)
+		size -= i.answer.size()
+		i.answer, i.due = Answer{Pending: true, Since: time.Now()}, time.Time{}
 	}
 }
 
-// tell makes an event for a custom resource.
+// tell sends an event for a custom resource.
 func (r *Reader) tell(ctx context.Context, user types.NamespacedName) {
 	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: user.Namespace, Name: user.Name}}
 	select {
-	case r.answers <- event.GenericEvent{Object: cr}:
+	case r.events <- event.GenericEvent{Object: cr}:
 	case <-ctx.Done():
+	}
+}
+
+// signal wakes the receiver, now or when it receives next.
+func signal(to chan struct{}) {
+	select {
+	case to <- struct{}{}:
+	default:
 	}
 }

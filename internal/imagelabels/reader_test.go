@@ -3,9 +3,13 @@
 package imagelabels_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"testing"
@@ -13,9 +17,17 @@ import (
 	"time"
 
 	"github.com/google/go-containerregistry/pkg/authn"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/imagelabels"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
@@ -107,52 +119,39 @@ func (f *fakeRegistry) set(change func()) {
 
 func (f *fakeRegistry) Client(*settings.Registries) imagelabels.Registry { return f }
 
-func (*fakeRegistry) Differ(a, b *settings.Registries) bool {
-	return a.Reads() != b.Reads() || len(a.Allowed) != len(b.Allowed)
-}
-
-// fakeStore keeps answers in memory.
-type fakeStore struct {
-	mu     sync.Mutex
-	kept   map[string]imagelabels.Kept
-	panics bool
-}
-
-func (s *fakeStore) Load(context.Context) ([]imagelabels.Kept, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var list []imagelabels.Kept
-	for _, k := range s.kept {
-		list = append(list, k)
-	}
-	return list, nil
-}
-
-func (s *fakeStore) Keep(_ context.Context, k *imagelabels.Kept) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.panics {
-		panic(k)
-	}
-	s.kept[k.ID] = *k
-	return nil
-}
-
-func (s *fakeStore) Drop(_ context.Context, id string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.kept, id)
-	return nil
-}
-
 type world struct {
 	*testing.T
 	*imagelabels.Reader
 	registry *fakeRegistry
-	store    *fakeStore
+	store    *imagelabels.Store
 	stop     context.CancelFunc
 	// results count what became of questions.
 	results map[string]int
+}
+
+// newStore is a store in a cluster of its own, in which creating a ConfigMap calls create first, if it is given.
+func newStore(create func()) *imagelabels.Store {
+	scheme := runtime.NewScheme()
+	utilruntime.Must(corev1.AddToScheme(scheme))
+	funcs := interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.CreateOption) error {
+		if create != nil {
+			create()
+		}
+		return c.Create(ctx, o, options...)
+	}}
+	c := fake.NewClientBuilder().WithScheme(scheme).WithInterceptorFuncs(funcs).Build()
+	return &imagelabels.Store{Live: c, Writer: c, Namespace: "operator"}
+}
+
+// stored returns the ConfigMap of the store, without content if there is none.
+func (w *world) stored() *corev1.ConfigMap {
+	w.Helper()
+	cm := &corev1.ConfigMap{}
+	err := w.store.Live.Get(w.Context(), client.ObjectKey{Namespace: "operator", Name: "llama-stack-image-labels"}, cm)
+	if client.IgnoreNotFound(err) != nil {
+		w.Fatal(err)
+	}
+	return cm
 }
 
 // inBubble runs a test with a clock of its own; all that a reader has started must end with its context.
@@ -161,7 +160,7 @@ func inBubble(t *testing.T, test func(w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{
 			T: t, registry: &fakeRegistry{digest: "sha256:1", labels: map[string]string{oci.LabelConfigBase64: encoded}},
-			store: &fakeStore{kept: map[string]imagelabels.Kept{}}, results: map[string]int{},
+			store: newStore(nil), results: map[string]int{},
 		}
 		w.start()
 		defer func() { w.stop() }()
@@ -177,7 +176,7 @@ func (w *world) start() {
 	}
 	var ctx context.Context
 	ctx, w.stop = context.WithCancel(context.Background())
-	w.Reader = imagelabels.New(ctx, imagelabels.Options{Connect: w.registry, Store: w.store, Key: secret.New(make([]byte, 32)), LookedUp: w.lookedUp})
+	w.Reader = imagelabels.New(ctx, imagelabels.Options{Connect: w.registry.Client, Store: w.store, Key: secret.New(make([]byte, 32)), LookedUp: w.lookedUp})
 }
 
 func (w *world) lookedUp(result string) { w.results[result]++ }
@@ -337,6 +336,62 @@ func TestRegistryIsLeftAloneAsLongAsItSays(t *testing.T) {
 	})
 }
 
+// A restart asks for none of 100 images, each with a configuration as large as that of the starter distribution.
+//
+// Proves: FR-027d, NFR-006.
+func TestRestartAsksForNoImageAgain(t *testing.T) {
+	base, known := distributions.Base("starter", "0.7")
+	if !known {
+		t.Fatal("there is no base")
+	}
+	inBubble(t, func(w *world) {
+		w.registry.labels = map[string]string{oci.LabelConfigBase64: base64.StdEncoding.EncodeToString(base)}
+		all := func() (pending int) {
+			for n := range 100 {
+				if w.Labels(user(n), question(fmt.Sprintf("registry.example.com/team/server-%d:1", n))).Pending {
+					pending++
+				}
+				synctest.Wait()
+				w.announced()
+			}
+			return pending
+		}
+		if pending := all(); pending != 100 {
+			t.Fatalf("%d answers are pending", pending)
+		}
+		<-time.After(time.Minute)
+		if got := strings.Count(w.registry.asked(), "image"); got != 100 {
+			t.Errorf("%d questions before the restart", got)
+		}
+		w.start()
+		if pending, got := all(), w.registry.asked(); pending > 0 || got != "" {
+			t.Errorf("after a restart %d answers are pending, asked %s", pending, got)
+		}
+	})
+}
+
+// What another one wrote into the ConfigMap is passed over, and is gone with the next answer.
+//
+// Proves: FR-027d.
+func TestBrokenStoreIsReplaced(t *testing.T) {
+	inBubble(t, func(w *world) {
+		broken := &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "operator", Name: "llama-stack-image-labels"},
+			BinaryData: map[string][]byte{"a": []byte("no gzip")},
+		}
+		if err := w.store.Writer.Create(t.Context(), broken); err != nil {
+			t.Fatal(err)
+		}
+		if a := w.know(user(1), question(tagged)); a.Pending || a.Err != nil {
+			t.Errorf("%+v", a)
+		}
+		synctest.Wait()
+		if stored := w.stored().BinaryData; len(stored) != 1 || stored["a"] != nil {
+			t.Errorf("kept: %v", stored)
+		}
+	})
+}
+
 // Proves: FR-027d (what was read survives a restart, with the registry away).
 func TestAnswersSurviveARestart(t *testing.T) {
 	inBubble(t, func(w *world) {
@@ -375,8 +430,15 @@ func TestCredentialsAreNotShared(t *testing.T) {
 		if a := w.Labels(user(3), same); a.Err != nil || a.Pending {
 			t.Errorf("with the same credentials: %+v", a)
 		}
-		if kept := fmt.Sprintf("%+v", w.store.kept); strings.Contains(kept, "canary-3c1") {
-			t.Errorf("kept: %s", kept)
+		synctest.Wait()
+		stored := w.stored()
+		if len(stored.BinaryData) != 1 {
+			t.Errorf("%d answers are kept, want one", len(stored.BinaryData))
+		}
+		for id, packed := range stored.BinaryData {
+			if text := id + unpacked(t, packed); strings.Contains(text, "canary-3c1") {
+				t.Errorf("kept: %s", text)
+			}
 		}
 	})
 }
@@ -458,11 +520,33 @@ func TestRegistriesOfANamespaceDelayNoOther(t *testing.T) {
 	})
 }
 
+// Proves: R63 (where hanging registries of many namespaces take all places, the next one is of a namespace without a question).
+func TestNextPlaceIsOfTheNamespaceWithTheFewest(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.registry.hangs = "hanging"
+		for n := range 400 {
+			bad := types.NamespacedName{Namespace: fmt.Sprint("hostile-", n%8), Name: fmt.Sprint("s", n)}
+			w.Labels(bad, question(fmt.Sprintf("hanging-%d.example.com/team/server:1", n)))
+		}
+		synctest.Wait()
+		if got := strings.Count(w.registry.asked(), "image"); got != 24 {
+			t.Errorf("%d questions are asked at once, want 24", got)
+		}
+		w.Labels(user(1), question(tagged))
+		<-time.After(time.Minute)
+		synctest.Wait()
+		if a := w.Labels(user(1), question(tagged)); a.Pending || a.Err != nil {
+			t.Errorf("%+v after one question has ended", a)
+		}
+	})
+}
+
 // Proves: R63 (a panic off the reconcile worker ends the question alone: it is reported, shows no value, and is tried again slowly).
 func TestReaderSurvivesAPanic(t *testing.T) {
 	inBubble(t, func(w *world) {
 		const bad = "panicking.example.com/team/server:1"
-		w.registry.panics, w.store.panics = "panicking", true
+		w.registry.panics = "panicking"
+		w.store.Writer = newStore(func() { panic("creating a ConfigMap") }).Writer
 		a := w.know(user(1), question(bad))
 		if !errors.Is(a.Err, panics.ErrInternal) || a.Pending || strings.Contains(a.Err.Error(), "panicking.example.com") {
 			t.Errorf("%+v", a)
@@ -500,7 +584,7 @@ func TestLabelsThatCannotBeUsed(t *testing.T) {
 		inBubble(t, func(w *world) {
 			w.registry.labels = c.labels
 			a := w.know(user(1), question(pinned))
-			if _, ok := errors.AsType[*imagelabels.LabelError](a.Err); !ok || !strings.Contains(a.Err.Error(), c.want) {
+			if _, ok := errors.AsType[*imagelabels.ContentError](a.Err); !ok || !strings.Contains(a.Err.Error(), c.want) {
 				t.Errorf("%s: %+v", name, a)
 			}
 			<-time.After(24 * time.Hour)
@@ -525,27 +609,71 @@ func TestLabelsThatCannotBeUsed(t *testing.T) {
 	})
 }
 
-// Proves: R63 (what is kept has a bound, in memory and in the store), L-03 (nobody asks for what no custom resource uses).
-func TestKeptImagesHaveABound(t *testing.T) {
+// Proves: R63 (the answers in memory and in the store have a bound; the newest stay), L-03 (images without users are not asked for).
+func TestCachedAnswersHaveABound(t *testing.T) {
 	inBubble(t, func(w *world) {
-		for n := range 300 {
-			w.know(user(1), question(fmt.Sprintf("registry.example.com/team/server:%d", n)))
+		w.registry.labels = map[string]string{oci.LabelConfigBase64: base64.StdEncoding.EncodeToString(incompressible(200_000))}
+		image := func(n int) imagelabels.Question {
+			return question(fmt.Sprintf("registry.example.com/team/server:%d", n))
+		}
+		const count = 100
+		for n := range count {
+			if a := w.know(user(1), image(n)); a.Pending {
+				t.Fatalf("%d: %+v", n, a)
+			}
 			w.announced()
 		}
-		synctest.Wait()
-		if got := len(w.store.kept); got > 200 {
-			t.Errorf("%d images are kept", got)
+		<-time.After(time.Minute)
+		size := 0
+		for _, packed := range w.stored().BinaryData {
+			size += len(packed)
 		}
-		w.registry.asked()
+		if size < 200_000 || size > 900_000 {
+			t.Errorf("%d bytes are kept", size)
+		}
 		w.Forget(user(1))
+		w.registry.asked()
 		<-time.After(24 * time.Hour)
 		if got := w.registry.asked(); got != "" {
 			t.Errorf("without users: %s", got)
 		}
-		if a := w.Labels(user(1), question("registry.example.com/team/server:299")); a.Pending {
-			t.Error("the newest was dropped")
+		known := 0
+		for n := range count {
+			if a := w.Labels(user(n), image(n)); !a.Pending {
+				known++
+			} else if n == count-1 {
+				t.Error("the newest answer was dropped")
+			}
+		}
+		if most := (16 << 20) / 200_000; known > most || known < most-10 {
+			t.Errorf("%d answers are in memory, want about %d", known, most)
 		}
 	})
+}
+
+// incompressible is text without patterns.
+func incompressible(n int) []byte {
+	out, x := make([]byte, n), uint64(88172645463325252)
+	for i := range out {
+		x ^= x << 13
+		x ^= x >> 7
+		x ^= x << 17
+		out[i] = byte(x)
+	}
+	return out
+}
+
+func unpacked(t *testing.T, packed []byte) string {
+	t.Helper()
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // Proves: R14 (the settings that forbade a registry are changed: it is asked at once).

@@ -49,7 +49,6 @@ func (silent) FindMatch(context.Context, string, *registry.Image, string, func(s
 	return nil, errSilent
 }
 func (s silent) Client(*settings.Registries) imagelabels.Registry { return s }
-func (silent) Differ(_, _ *settings.Registries) bool              { return false }
 
 // used returns metrics of which each has counted something.
 func used(t *testing.T) *Metrics {
@@ -70,7 +69,7 @@ func used(t *testing.T) *Metrics {
 	}
 	m.LookedUp(imagelabels.Hit)
 	m.LookedUp(imagelabels.Miss)
-	from := m.Registries(silent{}).Client(nil)
+	from := m.Registries(silent{}.Client)(nil)
 	if _, err := from.Image(t.Context(), "i", nil); err != nil {
 		t.Fatal(err)
 	}

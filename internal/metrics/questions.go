@@ -39,18 +39,9 @@ func (a askerOf) Ask(ctx context.Context, server probe.Server) (*probe.Observati
 	return answer, err
 }
 
-// Registries returns a connector whose clients count their questions.
-func (m *Metrics) Registries(by imagelabels.Connector) imagelabels.Connector {
-	return connectorOf{by, m.registries}
-}
-
-type connectorOf struct {
-	imagelabels.Connector
-	counted *prometheus.CounterVec
-}
-
-func (c connectorOf) Client(r *settings.Registries) imagelabels.Registry {
-	return registryOf{c.Connector.Client(r), c.counted}
+// Registries returns what connects by another one, to clients that count their questions.
+func (m *Metrics) Registries(by func(*settings.Registries) imagelabels.Registry) func(*settings.Registries) imagelabels.Registry {
+	return func(r *settings.Registries) imagelabels.Registry { return registryOf{by(r), m.registries} }
 }
 
 type registryOf struct {

@@ -13,7 +13,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 )
 
-// environment checks environment variables. If a name stands twice, the last one counts, and the others do not get into a pod.
+// environment checks environment variables. Only the last one of a name gets into a pod.
 func (c *check) environment(list []corev1.EnvVar, at *field.Path) {
 	last := map[string]int{}
 	for i := range list {
@@ -21,40 +21,43 @@ func (c *check) environment(list []corev1.EnvVar, at *field.Path) {
 	}
 	for i := range list {
 		v, at := &list[i], at.Index(i)
-		if last[v.Name] != i {
+		switch {
+		case last[v.Name] != i:
 			continue
-		}
-		if v.Name == "" {
+		case v.Name == "":
 			c.missing(at.Child("name"), "give the name of the variable")
-		} else if len(validation.IsRelaxedEnvVarName(v.Name)) > 0 {
+		case len(validation.IsRelaxedEnvVarName(v.Name)) > 0:
 			c.invalid(at.Child("name"), v.Name, "no environment variable can have this name", "use letters, digits and '_'")
 		}
 		if v.ValueFrom == nil {
 			continue
 		}
-		if v.Value != "" {
-			c.conflict(at.Child("valueFrom"), "excludes value")
-		}
+		at = at.Child("valueFrom")
 		if r := v.ValueFrom.SecretKeyRef; r != nil {
-			c.keyOf(r.Name, r.Key, "Secret", at.Child("valueFrom", "secretKeyRef"))
+			c.keyOf(r.Name, r.Key, "Secret", at.Child("secretKeyRef"))
 		}
 		if r := v.ValueFrom.ConfigMapKeyRef; r != nil {
-			c.keyOf(r.Name, r.Key, "ConfigMap", at.Child("valueFrom", "configMapKeyRef"))
+			c.keyOf(r.Name, r.Key, "ConfigMap", at.Child("configMapKeyRef"))
+		}
+		if r := v.ValueFrom.FileKeyRef; r != nil {
+			c.knownVolume(r.VolumeName, at.Child("fileKeyRef", "volumeName"))
 		}
 	}
 }
 
-// knownVolume checks the name of a volume.
-func (c *check) knownVolume(name string, at *field.Path) {
-	switch {
-	case name == "":
-		c.missing(at, "give the name of a volume of spec.workload.overrides.volumes")
-	case !slices.Contains(c.volumes, name) && !slices.Contains(c.volumesOfOperator, name):
-		fix := "add one to spec.workload.overrides.volumes"
-		if len(c.volumes) > 0 {
-			fix += ", or name one of " + bounds.Names(c.volumes)
+// environmentFrom checks the objects of which each key becomes a variable.
+func (c *check) environmentFrom(list []corev1.EnvFromSource, at *field.Path) {
+	for i := range list {
+		from, at := &list[i], at.Index(i)
+		if from.Prefix != "" && len(validation.IsRelaxedEnvVarName(from.Prefix)) > 0 {
+			c.invalid(at.Child("prefix"), from.Prefix, "no environment variable can begin with it", "use letters, digits and '_'")
 		}
-		c.add(at, field.ErrorTypeNotFound, name, "there is no such volume", fix)
+		if from.SecretRef != nil {
+			c.requiredName(at.Child("secretRef", "name"), from.SecretRef.Name, "Secret")
+		}
+		if from.ConfigMapRef != nil {
+			c.requiredName(at.Child("configMapRef", "name"), from.ConfigMapRef.Name, "ConfigMap")
+		}
 	}
 }
 
@@ -68,7 +71,36 @@ func (c *check) keyOf(name, key, kind string, at *field.Path) {
 	}
 }
 
-// mounts checks where volumes are mounted.
+// sources checks the names of volumes, and those of the objects that they mount.
+func (c *check) sources(list []corev1.Volume, at *field.Path) {
+	seen := map[string]bool{}
+	for i := range list {
+		v, at := &list[i], at.Index(i)
+		switch {
+		case v.Name == "":
+			c.missing(at.Child("name"), "give the volume a name")
+		case len(validation.IsDNS1123Label(v.Name)) > 0:
+			c.invalid(at.Child("name"), v.Name, "no volume can have this name", "use at most 63 lower-case letters, digits and '-'")
+		case seen[v.Name]:
+			c.add(at.Child("name"), field.ErrorTypeDuplicate, v.Name, "", "give each volume a name of its own")
+		}
+		seen[v.Name] = true
+		if s := v.Secret; s != nil {
+			c.requiredName(at.Child("secret", "secretName"), s.SecretName, "Secret")
+		}
+		if s := v.ConfigMap; s != nil {
+			c.requiredName(at.Child("configMap", "name"), s.Name, "ConfigMap")
+		}
+		if s := v.PersistentVolumeClaim; s != nil {
+			c.requiredName(at.Child("persistentVolumeClaim", "claimName"), s.ClaimName, "PersistentVolumeClaim")
+		}
+		if s := v.Image; s != nil && s.Reference == "" { // the API server would refuse the pod, not the Deployment
+			c.missing(at.Child("image", "reference"), "give the reference of the image")
+		}
+	}
+}
+
+// mounts checks which volumes are mounted where.
 func (c *check) mounts(o *v1alpha2.WorkloadOverrides, at *field.Path) {
 	taken := map[string]bool{}
 	for i := range o.VolumeMounts {
@@ -81,5 +113,19 @@ func (c *check) mounts(o *v1alpha2.WorkloadOverrides, at *field.Path) {
 			c.add(at.Child("mountPath"), field.ErrorTypeDuplicate, m.MountPath, "", "mount one volume at each path")
 		}
 		taken[m.MountPath] = true
+	}
+}
+
+// knownVolume checks the name of a volume that must be given.
+func (c *check) knownVolume(name string, at *field.Path) {
+	switch {
+	case name == "":
+		c.missing(at, "give the name of a volume of spec.workload.overrides.volumes")
+	case !slices.Contains(c.volumes, name) && !slices.Contains(c.volumesOfOperator, name):
+		fix := "add one to spec.workload.overrides.volumes"
+		if len(c.volumes) > 0 {
+			fix += ", or name one of " + bounds.Names(c.volumes)
+		}
+		c.add(at, field.ErrorTypeNotFound, name, "there is no such volume", fix)
 	}
 }

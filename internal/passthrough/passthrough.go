@@ -55,18 +55,18 @@ func (c *check) workload(w *v1alpha2.WorkloadSpec, at *field.Path) {
 	if w.Resources != nil {
 		c.resources(w.Resources, at.Child("resources"))
 	}
-	if b := w.PodDisruptionBudget; b != nil {
-		c.podCount(b.MinAvailable, at.Child("podDisruptionBudget", "minAvailable"))
-		c.podCount(b.MaxUnavailable, at.Child("podDisruptionBudget", "maxUnavailable"))
-	}
 	c.pod(w, at)
 	c.usedClaims(w, at)
+	for i := range w.TopologySpreadConstraints {
+		s := &w.TopologySpreadConstraints[i]
+		c.matchLabelKeys(s.MatchLabelKeys, s.LabelSelector, at.Child("topologySpreadConstraints").Index(i))
+	}
 	o := w.Overrides
 	if o == nil {
 		return
 	}
 	at = at.Child("overrides")
-	if o.ServiceAccountName != nil && *o.ServiceAccountName != "" {
+	if o.ServiceAccountName != nil {
 		c.name(at.Child("serviceAccountName"), *o.ServiceAccountName, "ServiceAccount")
 	}
 	for i := range o.Volumes {
@@ -76,7 +76,7 @@ func (c *check) workload(w *v1alpha2.WorkloadSpec, at *field.Path) {
 	c.volumes = slices.Compact(c.volumes)
 	c.environment(o.Env, at.Child("env"))
 	c.environmentFrom(o.EnvFrom, at.Child("envFrom"))
-	c.volumeList(o.Volumes, at.Child("volumes"))
+	c.sources(o.Volumes, at.Child("volumes"))
 	c.mounts(o, at.Child("volumeMounts"))
 }
 
@@ -90,12 +90,6 @@ func (r *report) missing(at *field.Path, fix string) {
 
 func (r *report) add(at *field.Path, kind field.ErrorType, value any, detail, fix string) {
 	r.problems.Add(problem.Problem{Reason: problem.InvalidField, Path: at.String(), Type: kind, Value: value, Detail: detail, Fix: fix})
-}
-
-func (r *report) conflict(at *field.Path, detail string) {
-	r.problems.Add(problem.Problem{
-		Reason: problem.ConflictingFields, Path: at.String(), Type: field.ErrorTypeForbidden, Detail: detail, Fix: "keep one of them",
-	})
 }
 
 // name checks the name of an object.
@@ -112,11 +106,4 @@ func (r *report) requiredName(at *field.Path, name, kind string) {
 		return
 	}
 	r.name(at, name, kind)
-}
-
-// labelKey checks the key of a label.
-func (r *report) labelKey(at *field.Path, key string) {
-	if len(validation.IsQualifiedName(key)) > 0 {
-		r.invalid(at, key, "no label can have this key", "write one such as team or example.com/team")
-	}
 }

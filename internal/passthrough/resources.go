@@ -6,16 +6,14 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// resources checks requests and limits. What the spec requests is compared with what it limits; the operator's defaults follow the limits.
+// resources checks requests and limits, and compares those of the spec; the operator's defaults follow the limits.
 func (c *check) resources(r *corev1.ResourceRequirements, at *field.Path) {
 	c.amounts(r.Requests, at.Child("requests"))
 	c.amounts(r.Limits, at.Child("limits"))
@@ -27,7 +25,8 @@ func (c *check) resources(r *corev1.ResourceRequirements, at *field.Path) {
 		case limited && request.Cmp(limit) > 0:
 			c.invalid(path, request.String(), "is above the limit "+limit.String(), "lower it, or raise the limit")
 		case limited && request.Cmp(limit) != 0 && !shared(name):
-			c.invalid(path, request.String(), fmt.Sprintf("is not the limit %s, and %s cannot be shared", limit.String(), name), "make both the same")
+			c.invalid(path, request.String(), fmt.Sprintf("is not the limit %s, and %s cannot be shared", limit.String(), name),
+				"make both the same")
 		}
 	}
 }
@@ -57,24 +56,4 @@ func shared(name corev1.ResourceName) bool {
 func native(name corev1.ResourceName) bool {
 	return name == corev1.ResourceCPU || name == corev1.ResourceMemory || name == corev1.ResourceEphemeralStorage ||
 		strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
-}
-
-// podCount checks a number or percentage of pods.
-func (c *check) podCount(count *intstr.IntOrString, at *field.Path) {
-	const fix = "write a number such as 1, or a percentage such as 50%"
-	switch {
-	case count == nil:
-	case count.Type == intstr.Int:
-		if count.IntVal < 0 {
-			c.invalid(at, count.IntVal, "must not be negative", fix)
-		}
-	default:
-		digits, found := strings.CutSuffix(count.StrVal, "%")
-		percent, err := strconv.ParseUint(digits, 10, 31)
-		if !found || err != nil {
-			c.invalid(at, count.StrVal, "is neither a number nor a percentage", fix)
-		} else if percent > 100 {
-			c.invalid(at, count.StrVal, "is above 100%", fix)
-		}
-	}
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -17,20 +18,21 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/lanes"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 )
 
 const (
-	// maxAnnounced is how many events wait for the controller before questions wait for it.
-	maxAnnounced = 64
-	// maxProbeAttempts bounds how often a silent server is asked before the next rollout or change of its pods.
-	maxProbeAttempts = 8
-	// maxAnswers is how often a server is asked after a rollout, and after each change of its pods: for some seconds a Service still leads to
-	// pods that are on their way out, and the first answer can be theirs.
-	maxAnswers = 4
-	// firstProbeDelay doubles after each attempt. No server is asked twice within it, however quickly rollouts follow each other.
+	// maxEvents is how many events wait for the controller before questions wait for it.
+	maxEvents = 64
+	// maxFirst bounds the first questions under way, maxRepeated the repeated ones. One costs at most some 100 KiB.
+	maxFirst, maxRepeated = 64, 32
+	// firstTimeout bounds a first question; package probe bounds the repeated ones.
+	firstTimeout = time.Second
+	// maxProbeAttempts bounds the questions to a silent server, and maxAnswers those to one that answers: for some seconds
+	// after a rollout, the Service can lead to former pods.
+	maxProbeAttempts, maxAnswers = 8, 4
+	// firstProbeDelay doubles after each question. It is also the least time between two questions to a server.
 	firstProbeDelay = time.Second
 )
 
@@ -39,12 +41,11 @@ type Asker interface {
 	Ask(ctx context.Context, server probe.Server) (*probe.Observation, error)
 }
 
-// Prober asks running servers about themselves, off the reconcile worker: a few times within seconds after each rollout and
-// each change of the pods, and longer where the server stays silent. Each answer with new facts is an event that starts a reconcile.
+// Prober asks running servers about themselves. New facts are an event that starts a reconcile.
 type Prober struct {
-	asker   Asker
-	answers chan event.GenericEvent
-	lanes   [paces]*lanes.Lanes
+	asker           Asker
+	events          chan event.GenericEvent
+	first, repeated *semaphore.Weighted
 
 	ctx context.Context //nolint:containedctx // the manager's: it ends what is under way
 
@@ -54,32 +55,31 @@ type Prober struct {
 
 // server is what is known about one server.
 type server struct {
-	// rollout reports which template of pods is asked, and where; pods, which ones exist.
-	rollout     string
-	pods        string
-	observation *probe.Observation
-	silent      string
-	stop        context.CancelFunc
-	// asked is when it was asked last, and pace how quickly it answered, in this rollout or an earlier one.
-	asked time.Time
-	pace  pace
+	// rollout identifies the template of the pods and the address, pods the pods.
+	rollout, pods string
+	observation   *probe.Observation
+	silent        string
+	asked         time.Time
+	stop          context.CancelFunc
 }
 
 // New returns a prober that asks by a. What it starts ends with the context.
 func New(ctx context.Context, a Asker) *Prober {
 	return &Prober{
-		ctx: ctx, asker: a, answers: make(chan event.GenericEvent, maxAnnounced), lanes: newLanes(), servers: map[types.NamespacedName]*server{},
+		ctx: ctx, asker: a, events: make(chan event.GenericEvent, maxEvents), servers: map[types.NamespacedName]*server{},
+		first: semaphore.NewWeighted(maxFirst), repeated: semaphore.NewWeighted(maxRepeated),
 	}
 }
 
 // Events is the channel of events: each names a custom resource whose server reported something new.
-func (p *Prober) Events() <-chan event.GenericEvent { return p.answers }
+func (p *Prober) Events() <-chan event.GenericEvent { return p.events }
 
-// Observe returns what the server of this rollout has said, or why it is silent; neither is known at first. A rollout
-// that was not asked before is asked now, at the address. The pods are all that exist, in any notation: where they have changed since, the
-// server is asked again, because the last answer can be that of a pod which was on its way out. The former answer counts until it
-// answers, or fails to twice.
-func (p *Prober) Observe(cr *v1alpha2.LlamaStackDistribution, d *appsv1.Deployment, pods string, at probe.Server) (*probe.Observation, string) {
+// Observe returns what the server of this rollout has reported, or why it is silent; neither is known at first. It starts
+// questions for a new rollout or address, and when the pods changed: the last answer can be that of a former pod, and
+// counts until the next one.
+func (p *Prober) Observe(
+	cr *v1alpha2.LlamaStackDistribution, d *appsv1.Deployment, pods string, at probe.Server,
+) (*probe.Observation, string) {
 	key := types.NamespacedName{Namespace: cr.Namespace, Name: cr.Name}
 	next := &server{rollout: fmt.Sprintf("%s/%s/%d %s", cr.UID, d.UID, d.Generation, at.URL), pods: pods}
 	p.mu.Lock()
@@ -90,73 +90,98 @@ func (p *Prober) Observe(cr *v1alpha2.LlamaStackDistribution, d *appsv1.Deployme
 			return last.observation, last.silent
 		}
 		last.stop()
-		next.asked, next.pace = last.asked, last.pace
+		next.asked = last.asked
 		if sameRollout {
 			next.observation, next.silent = last.observation, last.silent
 		}
 	}
-	ctx, stop := context.WithCancel(p.ctx)
-	next.stop = stop
+	var ctx context.Context
+	ctx, next.stop = context.WithCancel(p.ctx)
 	p.servers[key] = next
-	go p.ask(ctx, next, key, at)
+	at.Lane = key.Namespace
+	go p.ask(ctx, next, time.Until(next.asked.Add(firstProbeDelay)), key, at)
 	return next.observation, next.silent
 }
 
-// ask asks until the server has answered a few times, and not forever.
-func (p *Prober) ask(ctx context.Context, s *server, key types.NamespacedName, at probe.Server) {
-	delay := firstProbeDelay
-	for attempt, answers := 1, 0; ; attempt++ {
-		observation, err := p.askInItsLane(ctx, s, key, at)
+// ask asks a server until it has answered a few times, or was silent too often.
+func (p *Prober) ask(ctx context.Context, s *server, delay time.Duration, key types.NamespacedName, at probe.Server) {
+	next, answers := firstProbeDelay, 0
+	for attempt := 1; attempt <= maxProbeAttempts && answers < maxAnswers; attempt++ {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(delay):
+		}
+		at.Slow = attempt > 1
+		observation, err := p.askOnce(ctx, s, key, at)
 		if ctx.Err() != nil {
 			return
 		}
-		panicked := errors.Is(err, panics.ErrInternal)
-		onlyAMoment := err != nil && attempt == 1 && !panicked // normal after a rollout
-		if !onlyAMoment && p.note(s, observation, err) {
-			p.announce(ctx, key)
+		delay, next = next, 2*next
+		if errors.Is(err, panics.ErrInternal) {
+			delay = max(delay, panics.Delay)
+		} else if err != nil && attempt == 1 {
+			continue // normal after a rollout
 		}
 		if err == nil {
 			answers++
 		}
-		if panicked {
-			delay = max(delay, panics.Delay)
+		if p.note(s, observation, err) {
+			p.tell(ctx, key)
 		}
-		if answers == maxAnswers || attempt == maxProbeAttempts || !lanes.Wait(ctx, delay) {
-			return
-		}
-		delay *= 2
 	}
 }
 
-// note keeps what the server said, or why it was silent, and reports whether that is news.
-func (p *Prober) note(s *server, observation *probe.Observation, err error) bool {
+// askOnce asks a server when there is a place, unless the context has ended.
+func (p *Prober) askOnce(
+	ctx context.Context, s *server, key types.NamespacedName, at probe.Server,
+) (_ *probe.Observation, err error) {
+	places := p.first
+	if at.Slow {
+		places = p.repeated
+	}
+	if err := places.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	defer places.Release(1)
 	p.mu.Lock()
-	defer p.mu.Unlock()
+	stopped := ctx.Err() // by Observe, which holds the lock
+	s.asked = time.Now()
+	p.mu.Unlock()
+	if stopped != nil {
+		return nil, stopped
+	}
+	if !at.Slow {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, firstTimeout)
+		defer cancel()
+	}
+	defer panics.Catch(logf.FromContext(ctx).WithValues("namespace", key.Namespace, "name", key.Name), "asking a server panicked", &err)
+	return p.asker.Ask(ctx, at)
+}
+
+// note keeps an answer, and reports whether it is new.
+func (p *Prober) note(s *server, observation *probe.Observation, err error) bool {
 	silent := ""
 	if err != nil {
 		silent = err.Error()
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	news := s.silent != silent || !reflect.DeepEqual(s.observation, observation)
 	s.observation, s.silent = observation, silent
 	return news
 }
 
-// askSafely makes a panic a question that failed.
-func (p *Prober) askSafely(ctx context.Context, key types.NamespacedName, at probe.Server) (_ *probe.Observation, err error) {
-	log := logf.FromContext(ctx).WithValues("namespace", key.Namespace, "name", key.Name)
-	defer panics.Catch(log, "asking a server panicked", &err)
-	return p.asker.Ask(ctx, at)
-}
-
-func (p *Prober) announce(ctx context.Context, key types.NamespacedName) {
+func (p *Prober) tell(ctx context.Context, key types.NamespacedName) {
 	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
 	select {
-	case p.answers <- event.GenericEvent{Object: cr}:
+	case p.events <- event.GenericEvent{Object: cr}:
 	case <-ctx.Done():
 	}
 }
 
-// Forget drops what is known about the server of a resource that is gone.
+// Forget drops what is known about the server of a deleted custom resource.
 func (p *Prober) Forget(key types.NamespacedName) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

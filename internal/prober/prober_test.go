@@ -105,7 +105,7 @@ func announced(p *Prober) []string {
 	var names []string
 	for {
 		select {
-		case e := <-p.answers:
+		case e := <-p.events:
 			names = append(names, e.Object.GetNamespace()+"/"+e.Object.GetName())
 		default:
 			return names
@@ -270,19 +270,19 @@ func TestProberHearsALateServer(t *testing.T) {
 func TestProberNeverBlocks(t *testing.T) {
 	inBubble(t, hangs, func(t *testing.T, p *Prober, servers *fakeServers, cancel context.CancelFunc) {
 		begun := time.Now()
-		for i := range 10 * maxAnnounced {
+		for i := range 10 * maxEvents {
 			p.Observe(stack(fmt.Sprintf("s%d", i)), rollout(1), "pod", probe.Server{URL: serverURL})
 		}
 		if passed := time.Since(begun); passed != 0 {
 			t.Errorf("observe waited for %s", passed)
 		}
 		synctest.Wait()
-		if _, got := servers.underWay(); got != maxAsked[unknown].perNamespace {
-			t.Errorf("%d new servers of a namespace asked at once, want %d", got, maxAsked[unknown].perNamespace)
+		if _, got := servers.underWay(); got != maxFirst {
+			t.Errorf("%d new servers asked at once, want %d", got, maxFirst)
 		}
 		<-time.After(time.Hour)
-		if now, _ := servers.underWay(); now != maxAsked[silent].perNamespace {
-			t.Errorf("%d silent servers of a namespace are asked at once, want %d", now, maxAsked[silent].perNamespace)
+		if now, _ := servers.underWay(); now != maxRepeated {
+			t.Errorf("%d silent servers are asked at once, want %d", now, maxRepeated)
 		}
 		cancel()
 		synctest.Wait()
@@ -293,7 +293,7 @@ func TestProberNeverBlocks(t *testing.T) {
 	// Nobody reads the answers: the questions wait, not observe.
 	inBubble(t, answers, func(t *testing.T, p *Prober, _ *fakeServers, _ context.CancelFunc) {
 		begun := time.Now()
-		for i := range 10 * maxAnnounced {
+		for i := range 10 * maxEvents {
 			p.Observe(stack(fmt.Sprintf("s%d", i)), rollout(1), "pod", probe.Server{URL: serverURL})
 			synctest.Wait()
 		}

@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -23,8 +24,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// Proves: R61, FR-074, FR-075 (a value that Kubernetes would refuse is refused by `kubectl apply --dry-run=server` already, with the field of the
-// custom resource; none is refused that Kubernetes takes).
+// Proves: R61, FR-074, FR-075 (the webhook refuses names, duplicates and quantities that Kubernetes would refuse, with the field of the custom resource,
+// and none that Kubernetes takes).
 func TestValuesThatKubernetesRefuses(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -81,6 +82,28 @@ func TestValuesThatKubernetesRefuses(t *testing.T) {
 	for _, c := range fixture.WrongNames() {
 		cr, _ := made(c.Spec)
 		refuse(cr, c)
+	}
+}
+
+// Proves: R61, FR-075 (what the operator does not check itself is found by a dry run of the Deployment: the message names the field of the custom
+// resource, and nothing is made).
+func TestValuesThatADryRunFinds(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.startOperator(operatorOptions{})
+	values := fixture.RefusedByKubernetes()
+	for i, c := range values {
+		e.mustApply(manifest(fmt.Sprint("s", i), "distribution: {name: starter}\n"+c.Spec))
+	}
+	for i, c := range values {
+		message := e.waitFor(fmt.Sprint("s", i), v1alpha2.ConditionDeploymentUpdated, metav1.ConditionFalse, string(problem.ObjectRejected))
+		if !strings.HasPrefix(message, c.Problem) || !strings.Contains(message, " could not be applied: ") {
+			t.Errorf("%s: the message is %q, want one that begins with %s", c.Spec, message, c.Problem)
+		}
+	}
+	var list appsv1.DeploymentList
+	if err := admin.List(t.Context(), &list, client.InNamespace(e.namespace)); err != nil || len(list.Items) > 0 {
+		t.Errorf("%d Deployments, %v", len(list.Items), err)
 	}
 }
 

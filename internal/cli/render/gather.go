@@ -108,7 +108,7 @@ func askRegistry(ctx context.Context, o *options, known *settings.Settings, s *o
 		return nil // what is wrong is reported for each custom resource
 	}
 	_, metadata, err := imagelabels.ReadFile(ctx, client, o.image, oci.ServerPackage, authn.DefaultKeychain)
-	if _, silent := errors.AsType[*imagelabels.FileError](err); err != nil && !silent {
+	if _, silent := errors.AsType[*imagelabels.ContentError](err); err != nil && !silent {
 		return err
 	}
 	s.Package, _ = oci.ReadPackage(metadata) // an error names no release

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package prober
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
+)
+
+const silentURL = "http://silent"
+
+// mixed are servers of which those at silentURL hang as long as package probe lets them, and the others answer.
+func mixed(ctx context.Context, url string) (*probe.Observation, error) {
+	if url == serverURL {
+		return answers(ctx, url)
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	return hangs(ctx, url)
+}
+
+// observeSilent begins to ask so many servers that never answer.
+func observeSilent(p *Prober, namespace string, count int) {
+	for i := range count {
+		cr := stack(fmt.Sprintf("silent-%d", i))
+		cr.Namespace = namespace
+		p.Observe(cr, rollout(1), "pod", probe.Server{URL: silentURL})
+	}
+}
+
+// nothingLeft demands that no place is taken.
+func nothingLeft(t *testing.T, p *Prober) {
+	t.Helper()
+	if !p.first.TryAcquire(maxFirst) || !p.repeated.TryAcquire(maxRepeated) {
+		t.Error("places are left behind")
+	}
+}
+
+// heard reports whether the server has an answer.
+func heard(p *Prober, name string, generation int64) bool {
+	o, _ := p.Observe(stack(name), rollout(generation), "pod", probe.Server{URL: serverURL})
+	return o != nil
+}
+
+// Proves: R63 (a thousand silent servers, of whatever namespaces, delay one that answers by seconds while they are new, and not later).
+func TestSilentServersDelayNoneThatAnswers(t *testing.T) {
+	const namespaces, each = 20, 50
+	inBubble(t, mixed, func(t *testing.T, p *Prober, servers *fakeServers, cancel context.CancelFunc) {
+		for namespace := range namespaces {
+			observeSilent(p, fmt.Sprint("hostile-", namespace), each)
+		}
+		synctest.Wait()
+		if now, _ := servers.underWay(); now != maxFirst {
+			t.Errorf("%d servers are asked at once, want %d", now, maxFirst)
+		}
+		heard(p, "new", 1)
+		<-time.After((namespaces*each/maxFirst + 1) * firstTimeout)
+		synctest.Wait()
+		if !heard(p, "new", 1) {
+			t.Error("a new one waits longer than new silent ones are asked for the first time")
+		}
+		for minute := range 10 {
+			name := fmt.Sprint("later-", minute)
+			heard(p, name, 1)
+			synctest.Wait()
+			if !heard(p, name, 1) {
+				t.Errorf("a new one waits for silent ones after %d minutes", minute)
+			}
+			heard(p, "new", int64(minute+2))
+			synctest.Wait()
+			if !heard(p, "new", int64(minute+2)) {
+				t.Errorf("one that answered before waits for silent ones after %d minutes", minute)
+			}
+			<-time.After(time.Minute)
+		}
+		if _, most := servers.underWay(); most > maxFirst+maxRepeated {
+			t.Errorf("%d servers were asked at once", most)
+		}
+		cancel()
+		synctest.Wait()
+		nothingLeft(t, p)
+	})
+}
+
+// Proves: R63 (a silent server is asked a bounded number of times, its failure is reported, and nothing is left behind).
+func TestSilentServersAreGivenUp(t *testing.T) {
+	inBubble(t, mixed, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
+		observeSilent(p, "ai", 50)
+		<-time.After(24 * time.Hour)
+		if most := 50 * maxProbeAttempts; servers.count() != most {
+			t.Errorf("asked %d times, want %d", servers.count(), most)
+		}
+		if _, silent := p.Observe(stack("silent-7"), rollout(1), "pod", probe.Server{URL: silentURL}); silent == "" {
+			t.Error("the silence is not reported")
+		}
+		nothingLeft(t, p)
+	})
+}
+
+// Proves: R63, R82 (a server whose answer takes longer than a first question is heard, and no failure of it is reported).
+func TestSlowServerIsHeard(t *testing.T) {
+	const takes = 4 * time.Second
+	slow := func(ctx context.Context, url string) (*probe.Observation, error) {
+		select {
+		case <-time.After(takes):
+			return answers(ctx, url)
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	inBubble(t, slow, func(t *testing.T, p *Prober, _ *fakeServers, cancel context.CancelFunc) {
+		heard(p, "a", 1)
+		<-time.After(firstTimeout + firstProbeDelay + takes)
+		synctest.Wait()
+		if !heard(p, "a", 1) {
+			t.Error("the server is not heard")
+		}
+		if got := announced(p); len(got) != 1 {
+			t.Errorf("announced %v, want the answer", got)
+		}
+		cancel()
+		synctest.Wait()
+		nothingLeft(t, p)
+	})
+}
