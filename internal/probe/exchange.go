@@ -17,7 +17,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/lanes"
+	"golang.org/x/sync/semaphore"
+
 	"github.com/llamastack/llama-stack-k8s-operator/internal/stable"
 )
 
@@ -98,16 +99,9 @@ type stream struct {
 	io.Reader
 	// deadline bounds what follows.
 	deadline func(time.Time) error
-	places   places
+	// places bounds how many large answers are held in memory.
+	places *semaphore.Weighted
 }
-
-// places is where a server waits until its large answer may be held in memory.
-type places struct {
-	all  *lanes.Lanes
-	lane string
-}
-
-func (p places) enter(ctx context.Context) (leave func(), _ error) { return p.all.Enter(ctx, p.lane) }
 
 // receive reads an answer and hands over its body.
 func (c *Client) receive(ctx context.Context, from *stream, request *http.Request, read func([]byte) error) error {
@@ -129,11 +123,10 @@ func (c *Client) receive(ctx context.Context, from *stream, request *http.Reques
 	limited.N = 2 * maxBody // chunks have a length each
 	body, err := io.ReadAll(io.LimitReader(response.Body, smallBody))
 	if err == nil && len(body) == smallBody {
-		leave, waited := from.places.enter(ctx)
-		if waited != nil {
+		if waited := from.places.Acquire(ctx, 1); waited != nil {
 			return reason(ctx, waited, errNoAnswer)
 		}
-		defer leave()
+		defer from.places.Release(1)
 		if err := from.deadline(time.Now().Add(largeTimeout)); err != nil {
 			return reason(ctx, err, errCut)
 		}

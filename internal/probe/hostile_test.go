@@ -5,6 +5,7 @@ package probe
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -16,7 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/lanes"
+	"golang.org/x/sync/semaphore"
+
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -227,7 +229,7 @@ func TestAskKeepsABoundedList(t *testing.T) {
 	}
 }
 
-// Proves: R63 (slow servers that begin a large answer and drip on, in more namespaces than there are places, keep nobody else from one).
+// Proves: R63 (slow servers that begin a large answer and drip on keep no other server from a place).
 func TestAskHearsALargeAnswerAmongThoseThatDrip(t *testing.T) {
 	t.Parallel()
 	const hostile = 15
@@ -235,21 +237,22 @@ func TestAskHearsALargeAnswerAmongThoseThatDrip(t *testing.T) {
 	slow := speak(t, repeats(head, " ", 50*time.Millisecond))
 	client := New()
 	ended := make(chan error)
-	for i := range hostile {
+	for range hostile {
 		go func() {
-			_, err := client.Ask(t.Context(), Server{URL: "http://" + slow, Lane: fmt.Sprint("hostile-", i%5), Slow: true})
+			_, err := client.Ask(t.Context(), Server{URL: "http://" + slow, Slow: true})
 			ended <- err
 		}()
 	}
-	fixture.Eventually(t, time.Minute, "the servers that drip have places", func() error {
-		if _, places := client.largeOfSlow.InUse(); places != maxLargeAnswers {
-			return fmt.Errorf("%d places", places)
+	fixture.Eventually(t, time.Minute, "the servers that drip have all places", func() error {
+		if client.largeOfSlow.TryAcquire(1) {
+			client.largeOfSlow.Release(1)
+			return errors.New("a place is free")
 		}
 		return nil
 	})
 	large := answer(t, http.StatusOK, `{"data":[`+entry("inference", "vllm", "remote::vllm")+`],"x":"`+strings.Repeat("x", 900<<10)+`"}`)
 	began := time.Now()
-	if _, err := client.Ask(t.Context(), Server{URL: large, Lane: "innocent"}); err != nil || time.Since(began) >= largeTimeout {
+	if _, err := client.Ask(t.Context(), Server{URL: large}); err != nil || time.Since(began) >= largeTimeout {
 		t.Errorf("%v after %s", err, time.Since(began))
 	}
 	for range hostile {
@@ -257,9 +260,9 @@ func TestAskHearsALargeAnswerAmongThoseThatDrip(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 	}
-	for _, all := range []*lanes.Lanes{client.large, client.largeOfSlow} {
-		if named, places := all.InUse(); named != 0 || places != 0 {
-			t.Errorf("%d lanes and %d places are left behind", named, places)
+	for _, all := range []*semaphore.Weighted{client.large, client.largeOfSlow} {
+		if !all.TryAcquire(maxLargeAnswers) {
+			t.Error("places are left behind")
 		}
 	}
 }
@@ -270,9 +273,9 @@ func TestAskHearsManyLargeAnswers(t *testing.T) {
 	client := New()
 	failed := make(chan error)
 	const asked = 20
-	for i := range asked {
+	for range asked {
 		go func() {
-			_, err := client.Ask(t.Context(), Server{URL: server, Lane: fmt.Sprint(i % (asked / 2))})
+			_, err := client.Ask(t.Context(), Server{URL: server})
 			failed <- err
 		}()
 	}

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/lanes"
+	"golang.org/x/sync/semaphore"
 )
 
 const (
@@ -21,11 +21,9 @@ const (
 	totalTimeout = 10 * time.Second
 	// requestTimeout bounds one request and its answer. /v1/providers asks model servers in its turn, for up to 3 s.
 	requestTimeout = 6 * time.Second
-	// maxLargeAnswers bounds how many answers over smallBody are held in memory at once, of slow servers and of others each, and
-	// maxLargePerLane those of one lane. largeTimeout bounds how long one is read: the server has begun to send it, and anyone who sends
-	// slowly would keep others from a place.
+	// maxLargeAnswers bounds how many answers over smallBody are held in memory at once, of slow servers and of others each.
+	// largeTimeout bounds how long one is read: a server that sends slowly would keep others from a place.
 	maxLargeAnswers = 4
-	maxLargePerLane = 1
 	largeTimeout    = 2 * time.Second
 )
 
@@ -35,11 +33,9 @@ type Server struct {
 	URL string
 	// Trust verifies the server's certificate; nil where nobody knows the certificate, which is then not verified.
 	Trust *Trust
-	// Lane names those with whom it shares the places for large answers: its namespace.
-	Lane string
 	// Lists are the paths of further lists to ask for, by any names, of those that the server's release has.
 	Lists map[string]string
-	// Slow is true where its answers take long: it shares these places with slow servers alone.
+	// Slow is true if its answers take long: it shares the places for large answers with slow servers alone.
 	Slow bool
 }
 
@@ -111,22 +107,22 @@ type Provider struct {
 type Client struct {
 	dialer net.Dialer
 	// large has places for the answers over smallBody, largeOfSlow for those of slow servers.
-	large, largeOfSlow *lanes.Lanes
+	large, largeOfSlow *semaphore.Weighted
 	// decoding is held while an answer is decoded, which takes milliseconds and a multiple of its size.
 	decoding sync.Mutex
 }
 
 // New returns a Client.
 func New() *Client {
-	return &Client{large: lanes.New(maxLargeAnswers, maxLargePerLane), largeOfSlow: lanes.New(maxLargeAnswers, maxLargePerLane)}
+	return &Client{large: semaphore.NewWeighted(maxLargeAnswers), largeOfSlow: semaphore.NewWeighted(maxLargeAnswers)}
 }
 
-// places is where a server waits to send a large answer.
-func (c *Client) places(server Server) places {
+// places returns the places for large answers of a server.
+func (c *Client) places(server Server) *semaphore.Weighted {
 	if server.Slow {
-		return places{c.largeOfSlow, server.Lane}
+		return c.largeOfSlow
 	}
-	return places{c.large, server.Lane}
+	return c.large
 }
 
 // Ask asks a server. It takes up to ten seconds.

@@ -7,13 +7,15 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"net/url"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // target is where a request goes.
 type target struct {
 	base   *url.URL
 	trust  *Trust
-	places places
+	places *semaphore.Weighted
 }
 
 // Trust says which certificate a server may show: the leaf itself, or one that the CA certificates verify for the host. The latter are needed

@@ -98,7 +98,6 @@ func (p *Prober) Observe(
 	var ctx context.Context
 	ctx, next.stop = context.WithCancel(p.ctx)
 	p.servers[key] = next
-	at.Lane = key.Namespace
 	go p.ask(ctx, next, time.Until(next.asked.Add(firstProbeDelay)), key, at)
 	return next.observation, next.silent
 }
