@@ -27,6 +27,7 @@ type introspection struct {
 	Release              string `json:"release"`
 	Env                  environment
 	NeedsInsecure        bool                           `json:"needsInsecure"`
+	DefaultStorage       bool                           `json:"defaultStorage"`
 	RegisteredEverywhere bool                           `json:"registeredEverywhere"`
 	ToolGroupsRegistered bool                           `json:"toolGroupsRegistered"`
 	RegistersStores      bool                           `json:"vectorStoresRegistered"`
@@ -104,28 +105,28 @@ func plainNumber(n json.Number) any {
 	return decimal
 }
 
-// introspectAll asks the packages of the release lines.
-func introspectAll(ctx context.Context, root string, lines []string) (map[string]*introspection, error) {
-	answers, failures := make([]*introspection, len(lines)), make([]error, len(lines))
+// introspectAll asks the packages of releases, and of release lines those of the newest.
+func introspectAll(ctx context.Context, root string, releases []string) (map[string]*introspection, error) {
+	answers, failures := make([]*introspection, len(releases)), make([]error, len(releases))
 	turn := make(chan struct{}, parallelism)
 	var group sync.WaitGroup
-	for i, line := range lines {
+	for i, release := range releases {
 		group.Go(func() {
 			turn <- struct{}{}
 			defer func() { <-turn }()
-			answers[i], failures[i] = introspect(ctx, root, line)
+			answers[i], failures[i] = introspect(ctx, root, release)
 		})
 	}
 	group.Wait()
-	byLine := make(map[string]*introspection, len(lines))
-	for i, line := range lines {
-		byLine[line] = answers[i]
+	byRelease := make(map[string]*introspection, len(releases))
+	for i, release := range releases {
+		byRelease[release] = answers[i]
 	}
-	return byLine, errors.Join(failures...)
+	return byRelease, errors.Join(failures...)
 }
 
-func introspect(ctx context.Context, root, line string) (*introspection, error) {
-	python, err := output(exec.CommandContext(ctx, filepath.Join(root, "tests", "server", "venv.sh"), line))
+func introspect(ctx context.Context, root, release string) (*introspection, error) {
+	python, err := output(exec.CommandContext(ctx, filepath.Join(root, "tests", "server", "venv.sh"), release))
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +145,7 @@ func introspect(ctx context.Context, root, line string) (*introspection, error) 
 	decoder.UseNumber()
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(answer); err != nil {
-		return nil, fmt.Errorf("the answer of introspect.py for release line %s: %w", line, err)
+		return nil, fmt.Errorf("the answer of introspect.py for release %s: %w", release, err)
 	}
 	return answer, nil
 }

@@ -51,7 +51,7 @@ func choose(d *distributions.Distribution, a asked) (choice, *problem.Problem) {
 	if !ok || EmbeddedBase(d.Base, line) == nil {
 		return chosen, f
 	}
-	if of, _ := catalog.ForVersion(chosen.version); f == nil && of == line {
+	if of, _ := catalog.ForVersion(chosen.version); f == nil && of.Name == line.Name {
 		return chosen, nil
 	}
 	c := choice{version: version, source: "release line of the server that runs"}
@@ -93,13 +93,13 @@ func releaseOf(d *distributions.Distribution, version string) (string, bool) {
 // reported where it is used.
 func chooseNewest(d *distributions.Distribution, needs []config.Need) (choice, *problem.Problem) {
 	newest := d.Newest()
-	lacking := knownSomewhere(lackedBy(newest.Line, needs))
+	lacking := knownSomewhere(lackedBy(newest, needs))
 	if len(lacking) == 0 {
 		return choice{version: newest.Version, source: listOfDistributions}, nil
 	}
 	needs = knownSomewhere(needs)
 	for _, release := range d.Releases {
-		if !release.OnlyByVersion && len(lackedBy(release.Line, needs)) == 0 {
+		if !release.OnlyByVersion && len(lackedBy(release, needs)) == 0 {
 			return choice{
 				version: release.Version, source: listOfDistributions,
 				note: fmt.Sprintf("release line %s is used and not %s, because of %s", release.Line, newest.Line, whereFound(lacking)),
@@ -107,7 +107,7 @@ func chooseNewest(d *distributions.Distribution, needs []config.Need) (choice, *
 		}
 	}
 	inAll := func(n config.Need) bool {
-		return !slices.ContainsFunc(d.Releases, func(r distributions.Release) bool { return len(lackedBy(r.Line, []config.Need{n})) > 0 })
+		return !slices.ContainsFunc(d.Releases, func(r distributions.Release) bool { return len(lackedBy(r, []config.Need{n})) > 0 })
 	}
 	return choice{}, problem.New(problem.Problem{
 		Reason: problem.UnsupportedByRelease, Path: pathDistribution + ".name", Type: field.ErrorTypeInvalid, Value: d.Name,
@@ -116,9 +116,9 @@ func chooseNewest(d *distributions.Distribution, needs []config.Need) (choice, *
 	})
 }
 
-// lackedBy returns the needs that a release line does not meet.
-func lackedBy(line string, needs []config.Need) []config.Need {
-	known, _ := catalog.Get(line)
+// lackedBy returns the needs that a release does not meet.
+func lackedBy(release distributions.Release, needs []config.Need) []config.Need {
+	known, _ := catalog.ForVersion(release.Version)
 	return slices.DeleteFunc(slices.Clone(needs), func(n config.Need) bool { return n.Has(known) })
 }
 
@@ -176,7 +176,7 @@ func (e *entry) conflict(name, version string) *problem.Problem {
 	}
 	line, standing := catalog.ForVersion(version)
 	other, otherStanding := catalog.ForVersion(known)
-	if standing == catalog.NoVersion || otherStanding == catalog.NoVersion || line == other && standing == otherStanding {
+	if standing == catalog.NoVersion || otherStanding == catalog.NoVersion || lineName(line) == lineName(other) && standing == otherStanding {
 		return nil
 	}
 	p := problem.Problem{
@@ -190,6 +190,13 @@ func (e *entry) conflict(name, version string) *problem.Problem {
 		p.Fix = "correct one of them if the image has the release of its tag"
 	}
 	return problem.New(p)
+}
+
+func lineName(line *catalog.Line) string {
+	if line == nil {
+		return ""
+	}
+	return line.Name
 }
 
 // pinned reports whether an image is, by its tag, one that the list of distributions names.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/release"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
@@ -51,6 +52,13 @@ func (c typeCheck) reportUnknown() {
 		Reason: problem.UnknownProviderType, Path: c.path, Type: field.ErrorTypeNotSupported, Value: c.written,
 		Detail: fmt.Sprintf("release line %s has no provider type %s for %s", c.line.Name, c.name, c.api),
 	}
+	if found, later := c.inLaterPatch(); later != "" {
+		unknown.Reason = problem.UnsupportedByRelease
+		unknown.Detail = fmt.Sprintf("a server of %s has no %s for %s", found.without, found.name, c.api)
+		unknown.Fix = later + ", or choose another provider: this release has " + strings.Join(names, ", ")
+		c.problems.Add(unknown)
+		return
+	}
 	if found, lines := c.onOtherLines(); len(lines) > 0 {
 		unknown.Reason = problem.UnsupportedByRelease
 		unknown.Detail = fmt.Sprintf("a server of release line %s has no %s for %s: that is in %s", c.line.Name, found, c.api, lineRange(lines))
@@ -84,6 +92,18 @@ func candidates(written string) []string {
 		return []string{written}
 	}
 	return []string{"remote::" + written, "inline::" + written}
+}
+
+// inLaterPatch finds the type in later patch releases of the release line: its name, and what the message says of the release line.
+func (c typeCheck) inLaterPatch() (found struct{ name, without string }, later string) {
+	for _, candidate := range candidates(c.written) {
+		has := func(line *catalog.Line) bool { _, ok := line.Provider(c.api, candidate); return ok }
+		if later = release.Later(c.line, has); later != "" {
+			found.name, found.without = candidate, c.line.Without(has)
+			return found, later
+		}
+	}
+	return found, ""
 }
 
 // onOtherLines finds the type on other release lines.

@@ -3,6 +3,7 @@
 package resource
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/release"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
@@ -35,8 +37,8 @@ func (r *registration) applyVectorStores(stores []parse.VectorStore) {
 	if !registers(r.line) {
 		r.problems.Add(problem.Problem{
 			Reason: problem.UnsupportedByRelease, Path: pathVectorStores, Type: field.ErrorTypeForbidden,
-			Detail: "a server of release line " + r.line.Name + " registers no vector stores",
-			Fix:    "remove it, or use a distribution of release line " + catalog.FirstLineWith(registers) + " or later",
+			Detail: "a server of " + r.line.Without(registers) + " registers no vector stores",
+			Fix:    "remove it, or " + cmp.Or(release.Later(r.line, registers), "use a distribution of release line "+catalog.FirstLineWith(registers)+" or later"),
 		})
 		return
 	}
