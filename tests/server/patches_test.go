@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/llamastack/llama-stack-k8s-operator/distributions"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	serverrelease "github.com/llamastack/llama-stack-k8s-operator/pkg/config/release"
+)
+
+// patchStories are what is booted on the oldest patch release of a release line: a story for each distribution.
+var patchStories = []string{"us-1.2", "base-remote-vllm", "base-postgres-demo"}
+
+// oldestPatches are the first patch releases of the release lines that have newer ones.
+func oldestPatches(t *testing.T) []release {
+	t.Helper()
+	var oldest []release
+	for _, row := range readTable(t, "patches.tsv", 2) {
+		version, _, _ := strings.Cut(row[1], " ")
+		oldest = append(oldest, release{line: row[0], version: version})
+	}
+	return oldest
+}
+
+// The bases, as the operator makes them for the oldest patch release of each release line, mean what this release ships, are good for it, and boot; so are
+// the goldens of this release. TestStoriesBoot boots the newest ones.
+//
+// Proves: R16, R28, R47.
+func TestOldestPatchReleasesBoot(t *testing.T) {
+	t.Parallel()
+	all, refused, elsewhere := allStories(t), rowsOf(readTable(t, "testdata/refused.tsv", 3)), rowsOf(readTable(t, "testdata/not-booted.tsv", 3))
+	for _, r := range oldestPatches(t) {
+		t.Run(r.version, func(t *testing.T) {
+			t.Parallel()
+			n := nurseryOf(t, r)
+			defer endNursery(r)
+			checkPatchBases(t, r)
+			if files := writeGoldens(t, r.version); len(files) > 0 {
+				for _, v := range validate(t, r, append([]string{"--dummy", "LLSD_"}, files...)...) {
+					checkGolden(t, v)
+				}
+			}
+			for _, s := range all {
+				_, not := elsewhere.text(s.name, r.line)
+				if !slices.Contains(patchStories, s.name) || not {
+					continue
+				}
+				b, ok := prepare(t, r, s, refused)
+				if !ok {
+					continue
+				}
+				reduce(b.booted, b.base, unbootables(t, r.line))
+				b.backends = startBackends(t, b.asked)
+				server := b.boot(t, n)
+				for _, fault := range answerFaults(t, b, server) {
+					t.Errorf("%s: %s", s.name, fault)
+				}
+				server.stop()
+			}
+		})
+	}
+}
+
+// checkPatchBases compares the starter base with what the release ships, and lets its loader judge all bases.
+func checkPatchBases(t *testing.T, r release) {
+	t.Helper()
+	bases, err := filepath.Glob(allBases + r.line + ".yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var args []string
+	for _, base := range bases {
+		name := filepath.Base(filepath.Dir(base))
+		dir := filepath.Join(t.TempDir(), name)
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(dir, r.line+".yaml")
+		writeFile(t, file, string(baseOf(t, name, r)))
+		args = append(args, file, copyWithEnv(t, file, allOn))
+		if name == "starter" {
+			if out, differs := runScript(t, r, "packaged.py", file, name); differs {
+				t.Errorf("the starter base differs from the packaged one:\n%s", out)
+			}
+		}
+	}
+	for _, v := range validate(t, r, append([]string{"--base", "--libyaml"}, args...)...) {
+		for _, f := range v.Findings {
+			t.Errorf("%s: %s", v.Config, f)
+		}
+	}
+}
+
+// baseOf is the base configuration of a distribution for a release.
+func baseOf(t *testing.T, distribution string, r release) []byte {
+	t.Helper()
+	base, ok := distributions.Base(distribution, r.line)
+	if !ok {
+		t.Fatalf("no base of distribution %q for line %s", distribution, r.line)
+	}
+	base, err := serverrelease.ForPatch(base, lineOf(t, r))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return base
+}
+
+// The table has every older patch release of which the catalog says that something is different, and no release line without a newer one.
+func TestPatchReleasesAreOlderThanTheCatalog(t *testing.T) {
+	for _, row := range readTable(t, "patches.tsv", 2) {
+		line, ok := catalog.Get(row[0])
+		if !ok {
+			t.Errorf("patches.tsv has release line %s, the catalog does not", row[0])
+			continue
+		}
+		releases := strings.Fields(row[1])
+		if first := line.Name + ".0"; releases[0] != first || !slices.IsSortedFunc(releases, catalog.Compare) {
+			t.Errorf("the patch releases of %s are %v: want them in order from %s on", row[0], releases, first)
+		}
+		for _, version := range releases {
+			if of, _ := catalog.ForVersion(version); of.Name != line.Name || catalog.Compare(version, line.Release) >= 0 {
+				t.Errorf("%s is no older patch release of %s", version, line.Release)
+			}
+		}
+		for _, p := range line.Patches {
+			if p.Before != line.Release && !slices.Contains(releases, p.Before) {
+				t.Errorf("line %s: something came with release %s, which patches.tsv does not have", line.Name, p.Before)
+			}
+		}
+	}
+}
