@@ -240,6 +240,11 @@ NIGHTLY ?= test-chaos-full test-node-faults test-server-full verify-patches test
 nightly: ## Run what .ci/run leaves out, before a release: hours (Linux and root; NIGHTLY='test-oldest' for a part).
 	hack/make/nightly.sh $(BIN)/nightly $(NIGHTLY)
 
+# Exit status 1 says that something is newer; the output says what.
+.PHONY: upstream
+upstream: ## Look for releases of the server that the catalog does not have, and try the newest one (every week).
+	hack/make/upstream.sh
+
 .PHONY: verify-patches
 verify-patches: # the catalog against the packages of all patch releases
 	go run ./hack/catalog -check

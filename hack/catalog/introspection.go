@@ -130,7 +130,15 @@ func introspect(ctx context.Context, root, release string) (*introspection, erro
 	if err != nil {
 		return nil, err
 	}
-	interpreter := strings.TrimSpace(string(python))
+	answer, err := ask(ctx, root, strings.TrimSpace(string(python)))
+	if err != nil {
+		return nil, fmt.Errorf("release %s: %w", release, err)
+	}
+	return answer, nil
+}
+
+// ask asks the package that is installed with a Python.
+func ask(ctx context.Context, root, interpreter string) (*introspection, error) {
 	ask := exec.CommandContext(ctx, interpreter, filepath.Join(root, "hack", "catalog", "introspect.py"))
 	// Byte code goes beside the environment: the checkout stays clean, and the next run is three times as fast.
 	ask.Env = append(slices.DeleteFunc(os.Environ(), func(variable string) bool {
@@ -145,7 +153,7 @@ func introspect(ctx context.Context, root, release string) (*introspection, erro
 	decoder.UseNumber()
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(answer); err != nil {
-		return nil, fmt.Errorf("the answer of introspect.py for release %s: %w", release, err)
+		return nil, fmt.Errorf("the answer of introspect.py: %w", err)
 	}
 	return answer, nil
 }

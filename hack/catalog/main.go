@@ -42,6 +42,7 @@ func run(ctx context.Context, args []string) error {
 	root := flags.String("root", ".", "the checkout")
 	newest := flags.Bool("newest", false, "ask only the newest release of each line; what differs in older ones is taken from the files")
 	check := flags.Bool("check", false, "write nothing; fail when a file is not what the packages and the overlay make")
+	python := flags.String("python", "", "write nothing; print what the package of this Python knows otherwise than the newest release that the catalog has before it")
 	hashes := flags.Bool("hashes", false, "write nothing and ask no package; fail when a generated file was edited by hand")
 	flags.Func("line", "a release line to ask; may be given several times (default: all)", func(name string) error {
 		wanted = append(wanted, name)
@@ -52,6 +53,9 @@ func run(ctx context.Context, args []string) error {
 	}
 	if *hashes {
 		return checkHashes(*root)
+	}
+	if *python != "" {
+		return compareWith(ctx, os.Stdout, *root, *python)
 	}
 	made, lines, err := makeFiles(ctx, *root, wanted, *newest)
 	if err != nil {

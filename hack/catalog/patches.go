@@ -3,10 +3,12 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"maps"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -134,6 +136,38 @@ func printPatches(w io.Writer, lines []*catalog.Line) {
 			printChanges(w, "", p.Changes)
 		}
 	}
+}
+
+// compareWith prints what the package of a Python, which is newer than the catalog, knows otherwise.
+func compareWith(ctx context.Context, w io.Writer, root, python string) error {
+	over, err := readOverlay(filepath.Join(root, overlayFile))
+	if err != nil {
+		return err
+	}
+	answer, err := ask(ctx, root, python)
+	if err != nil {
+		return err
+	}
+	known, _ := catalog.ForVersion(answer.Release)
+	if known == nil {
+		return fmt.Errorf("release %s is older than the catalog", answer.Release)
+	}
+	line, err := assemble(known.Name, answer, over)
+	if err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(w, "release %s, compared with %s:\n", answer.Release, known.Release)
+	tree, err := treeOf(known)
+	if err != nil {
+		return err
+	}
+	other, err := treeOf(line)
+	if err != nil {
+		return err
+	}
+	delete(tree, "patches")
+	printChanges(w, "", differing(tree, other))
+	return nil
 }
 
 func printChanges(w io.Writer, path string, changes map[string]any) {
