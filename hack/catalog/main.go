@@ -42,7 +42,7 @@ func run(ctx context.Context, args []string) error {
 	root := flags.String("root", ".", "the checkout")
 	newest := flags.Bool("newest", false, "ask only the newest release of each line; what differs in older ones is taken from the files")
 	check := flags.Bool("check", false, "write nothing; fail when a file is not what the packages and the overlay make")
-	python := flags.String("python", "", "write nothing; print what the package of this Python knows otherwise than the newest release that the catalog has before it")
+	python := flags.String("python", "", "write nothing; print what the package of this Python knows otherwise than the catalog")
 	hashes := flags.Bool("hashes", false, "write nothing and ask no package; fail when a generated file was edited by hand")
 	flags.Func("line", "a release line to ask; may be given several times (default: all)", func(name string) error {
 		wanted = append(wanted, name)
@@ -57,7 +57,14 @@ func run(ctx context.Context, args []string) error {
 	if *python != "" {
 		return compareWith(ctx, os.Stdout, *root, *python)
 	}
-	made, lines, err := makeFiles(ctx, *root, wanted, *newest)
+	var patches map[string][]string
+	if !*newest {
+		var err error
+		if patches, err = patchReleases(filepath.Join(*root, "tests", "server", "patches.tsv")); err != nil {
+			return err
+		}
+	}
+	made, lines, err := makeFiles(ctx, *root, wanted, patches)
 	if err != nil {
 		return err
 	}
@@ -98,17 +105,14 @@ func checkHashes(root string) error {
 	return nil
 }
 
-// makeFiles returns the content of every file by its path in the checkout, and the release lines that were asked.
-func makeFiles(ctx context.Context, root string, wanted []string, onlyNewest bool) (map[string][]byte, []*catalog.Line, error) {
+// makeFiles returns the content of every file by its path in the checkout, and the release lines that were asked. Where patches is nil, only their newest
+// releases are asked.
+func makeFiles(ctx context.Context, root string, wanted []string, patches map[string][]string) (map[string][]byte, []*catalog.Line, error) {
 	over, err := readOverlay(filepath.Join(root, overlayFile))
 	if err != nil {
 		return nil, nil, err
 	}
 	names, err := releaseLines(filepath.Join(root, "tests", "server", "releases.tsv"))
-	if err != nil {
-		return nil, nil, err
-	}
-	patches, err := patchReleases(filepath.Join(root, "tests", "server", "patches.tsv"))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -120,9 +124,7 @@ func makeFiles(ctx context.Context, root string, wanted []string, onlyNewest boo
 		if !slices.Contains(names, name) {
 			return nil, nil, fmt.Errorf("tests/server/releases.tsv has no release line %s; it has: %s", name, strings.Join(names, ", "))
 		}
-		if !onlyNewest {
-			releases = append(releases, patches[name]...)
-		}
+		releases = append(releases, patches[name]...)
 	}
 	answers, err := introspectAll(ctx, root, releases)
 	if err != nil {
@@ -132,7 +134,7 @@ func makeFiles(ctx context.Context, root string, wanted []string, onlyNewest boo
 	var lines, asked []*catalog.Line
 	for _, name := range names {
 		file := "pkg/config/catalog/" + name + ".yaml"
-		line, err := oneLine(filepath.Join(root, file), name, answers, patches[name], over)
+		line, err := oneLine(filepath.Join(root, file), name, answers, patches, over)
 		if err != nil {
 			return nil, nil, fmt.Errorf("release line %s: %w", name, err)
 		}
@@ -162,9 +164,9 @@ func makeFiles(ctx context.Context, root string, wanted []string, onlyNewest boo
 	return made, asked, over.unused(lines)
 }
 
-// oneLine makes a release line from what its packages answered, or reads the file where they were not asked. Where only the newest one was asked,
-// the file has what differs in the others.
-func oneLine(file, name string, answers map[string]*introspection, patches []string, over *overlay) (*catalog.Line, error) {
+// oneLine makes a release line from what its packages answered, or reads the file where they were not asked. Where patches is nil, the file has what differs
+// in older patch releases.
+func oneLine(file, name string, answers map[string]*introspection, patches map[string][]string, over *overlay) (*catalog.Line, error) {
 	data, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
@@ -176,16 +178,15 @@ func oneLine(file, name string, answers map[string]*introspection, patches []str
 	if err != nil {
 		return nil, err
 	}
-	var older []*catalog.Line
-	for _, release := range patches {
-		if answers[release] == nil {
-			known, err := catalog.Parse(data)
-			if err != nil {
-				return nil, err
-			}
-			line.Patches = known.Patches
-			break
+	if patches == nil && data != nil {
+		known, err := catalog.Parse(data)
+		if err != nil {
+			return nil, err
 		}
+		line.Patches = known.Patches
+	}
+	var older []*catalog.Line
+	for _, release := range patches[name] {
 		o, err := assemble(name, answers[release], over)
 		if err != nil {
 			return nil, fmt.Errorf("release %s: %w", release, err)

@@ -84,7 +84,8 @@ func treeOf(line *catalog.Line) (map[string]any, error) {
 		return nil, err
 	}
 	var tree map[string]any
-	return tree, yaml.Unmarshal(data, &tree)
+	err = yaml.Unmarshal(data, &tree)
+	return tree, err
 }
 
 // differing is the JSON merge patch that makes the other tree of a tree. In lists of rows, the names are their types.

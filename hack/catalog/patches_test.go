@@ -4,6 +4,8 @@ package main
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -41,7 +43,7 @@ func TestPatchesHaveWhatDiffers(t *testing.T) {
 		"1.6.1": answerOf("1.6.1", true, "api_key", "base_url"),
 		"1.6.0": answerOf("1.6.0", false),
 	}
-	line, err := oneLine("testdata/nothing.yaml", "1.6", answers, []string{"1.6.3", "1.6.2", "1.6.1", "1.6.0"}, overlayOf(t, someOverlay))
+	line, err := oneLine("testdata/nothing.yaml", "1.6", answers, map[string][]string{"1.6": {"1.6.3", "1.6.2", "1.6.1", "1.6.0"}}, overlayOf(t, someOverlay))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,5 +86,31 @@ func TestDifferingFindsRowsByType(t *testing.T) {
 	}
 	if got := differing(of("a"), of("a")); len(got) > 0 {
 		t.Errorf("nothing differs, got %v", got)
+	}
+}
+
+// Where only the newest release is asked, what differs in older ones is what the file says.
+func TestPatchesAreKeptWhereOnlyTheNewestReleaseIsAsked(t *testing.T) {
+	over := overlayOf(t, someOverlay)
+	answers := map[string]*introspection{"1.6": answerOf("1.6.1", true, "api_key", "base_url"), "1.6.0": answerOf("1.6.0", false)}
+	whole, err := oneLine("testdata/nothing.yaml", "1.6", answers, map[string][]string{"1.6": {"1.6.0"}}, over)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := encodeLine(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "1.6.yaml")
+	if err := os.WriteFile(file, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	delete(answers, "1.6.0")
+	line, err := oneLine(file, "1.6", answers, nil, over)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(whole.Patches, line.Patches); diff != "" || len(line.Patches) == 0 {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

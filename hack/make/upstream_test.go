@@ -21,7 +21,7 @@ row=$(awk -F '\t' -v line="$line" '!/^#/ { if ($1 == line) { print $2 "==" $3; f
 echo "$row"
 `
 
-// What is newer than the catalog is reported, and fails; nothing newer is no failure.
+// What is newer than the catalog is reported, and the script fails; where nothing is newer, it passes.
 //
 // Proves: R16.
 func TestUpstreamReportsWhatIsNewer(t *testing.T) {
@@ -37,7 +37,7 @@ func TestUpstreamReportsWhatIsNewer(t *testing.T) {
 	}
 	python := filepath.Join(bin, "python")
 	for file, text := range map[string]string{filepath.Join(bin, "uv"): fakeUV, python: "#!/bin/sh\necho python\n"} {
-		if err := os.WriteFile(file, []byte(text), 0o700); err != nil { //nolint:gosec // it is run
+		if err := os.WriteFile(file, []byte(text), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
