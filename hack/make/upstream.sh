@@ -20,14 +20,14 @@ newest_of() {
     sed -n 's/^[^#= ]*==\([0-9][^ ]*\).*/\1/p'
 }
 
-# newer A B tells whether release A is newer than release B.
-newer() {
+# is_newer A B tells whether release A is newer than release B.
+is_newer() {
   [ "$1" != "$2" ] && [ "$(printf '%s\n' "$1" "$2" | sort -V | tail -n 1)" = "$1" ]
 }
 
 # report PACKAGE FOUND KNOWN
 report() {
-  newer "$2" "$3" || return 1
+  is_newer "$2" "$3" || return 1
   echo "$1 $2 is newer than the catalog's $3: docs/release-lines.md says how to add it"
 }
 
@@ -42,7 +42,7 @@ load_release newest
 known=$version
 latest=$(newest_of "$package")
 [ -n "$latest" ] || die "the package index has no release of $package"
-if newer "$latest" "$known"; then
+if is_newer "$latest" "$known"; then
   [ "${latest%.*}" = "$line" ] || report "$package" "$latest" "$known"
   found=1
   # shellcheck disable=SC2046,SC2086 # one word for each requirement

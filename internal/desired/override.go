@@ -87,13 +87,12 @@ func (d *Desired) override(ctx context.Context, in *Inputs) {
 			"the configuration has neither TLS files nor server.insecure, and release "+line.Name+" does not start so",
 			"add server.insecure: true, unless the image or its arguments say --insecure")
 	}
-	d.warnStorage(read)
+	d.problems.warnStorage(d.Distribution.Line, read)
 }
 
 // warnStorage warns of a configuration without the section storage where the server would keep its state in its working directory, which is lost with the
 // pod, or would not start.
-func (d *Desired) warnStorage(read *config.Override) {
-	line := d.Distribution.Line
+func (r *report) warnStorage(line *catalog.Line, read *config.Override) {
 	if line == nil || line.DefaultStorage || read.Storage {
 		return
 	}
@@ -102,7 +101,7 @@ func (d *Desired) warnStorage(read *config.Override) {
 	if line.Sections["storage"].Required {
 		detail = "the configuration has no section storage, and a server of " + of + " does not start without"
 	}
-	d.problems.warn(problem.InvalidConfigMap, PathOverride, detail, "add it, with backends in a directory of the volume")
+	r.warn(problem.InvalidConfigMap, PathOverride, detail, "add it, with backends in a directory of the volume")
 }
 
 // passWorkers writes the number of workers of a resource of v1alpha1 into the copy of the configuration: release 0.9 passed the number on the command

@@ -81,7 +81,7 @@ func (l *Line) Without(holds func(*Line) bool) string {
 func (l *Line) readPatches(data []byte) {
 	for i := range l.Patches {
 		l.older = append(l.older, older{before: l.Patches[i].Before, line: sync.OnceValue(func() *Line {
-			line, err := l.patched(data, l.Patches[:i+1])
+			line, err := patched(data, l.Patches[:i+1])
 			if err != nil {
 				panic(fmt.Sprintf("catalog: release line %s before %s: %v", l.Name, l.Patches[i].Before, err)) // proven by a test over all of them
 			}
@@ -94,8 +94,8 @@ func (l *Line) readPatches(data []byte) {
 	}
 }
 
-// patched reads the file of the release line with patches.
-func (l *Line) patched(data []byte, patches []Patch) (*Line, error) {
+// patched reads the file of a release line with patches.
+func patched(data []byte, patches []Patch) (*Line, error) {
 	var tree map[string]any
 	if err := yaml.Unmarshal(data, &tree); err != nil {
 		return nil, err
