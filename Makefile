@@ -143,10 +143,10 @@ verify-generated:
 	@hack/make/verify-generated.sh
 
 # Edits by hand are found everywhere, by the content hash in each header. The packages can be asked only where a Python can run
-# them; test-server fails where none can.
+# them; test-server fails where none can. Those of older patch releases are asked by verify-patches, a part of nightly.
 .PHONY: verify-catalog
 verify-catalog:
-	@if (. tests/server/lib.sh && find_python) >/dev/null; then go run ./hack/catalog -check; \
+	@if (. tests/server/lib.sh && find_python) >/dev/null; then go run ./hack/catalog -newest -check; \
 	else go run ./hack/catalog -hashes; echo "verify-catalog: only the content hashes, because there is no Python for the server's packages"; fi
 
 ##@ Testing
@@ -233,10 +233,19 @@ test-node-faults: ## Break the API server, the network and the disk of a node wh
 	LLSD_CHAOS=full $(MAKE) test-e2e TESTFLAGS='-v -run TestNodeFaults $(TESTFLAGS)'
 
 # What takes long and breaks rarely. NIGHTLY names single parts.
-NIGHTLY ?= test-chaos-full test-node-faults test-server-full test-oldest fuzz-minute bench bench-cluster dashboard-pictures newcomer
+NIGHTLY ?= test-chaos-full test-node-faults test-server-full verify-patches test-oldest fuzz-minute bench bench-cluster dashboard-pictures newcomer
 .PHONY: nightly
 nightly: ## Run what .ci/run leaves out, before a release: hours (Linux and root; NIGHTLY='test-oldest' for a part).
 	hack/make/nightly.sh $(BIN)/nightly $(NIGHTLY)
+
+# Exit status 1 says that something is newer; the output says what.
+.PHONY: upstream
+upstream: ## Look for releases of the server that the catalog does not have, and try the newest one (every week).
+	hack/make/upstream.sh
+
+.PHONY: verify-patches
+verify-patches: # the catalog against the packages of all patch releases
+	go run ./hack/catalog -check
 
 .PHONY: test-chaos-full
 test-chaos-full: # all faults, and with the goals of docs/maintainers/reliability.md

@@ -18,10 +18,12 @@ var describedElsewhere = []string{"storage", "providers"}
 
 // assemble lays the overlay over what a package answered.
 func assemble(name string, answer *introspection, over *overlay) (*catalog.Line, error) {
+	release := answer.Release
 	line := &catalog.Line{
 		Name: name, Package: answer.Package, Release: answer.Release,
 		PortEnv: answer.Env.Port, LogEnv: answer.Env.Log, HomeEnv: answer.Env.Home, MetricsEnv: answer.Env.Metrics,
-		NeedsInsecure: answer.NeedsInsecure, RegistersToolGroups: answer.ToolGroupsRegistered, AllProviders: answer.RegisteredEverywhere,
+		NeedsInsecure: answer.NeedsInsecure, DefaultStorage: answer.DefaultStorage,
+		RegistersToolGroups: answer.ToolGroupsRegistered, AllProviders: answer.RegisteredEverywhere,
 		RegistersVectorStores: answer.RegistersStores,
 		VerifiesAuthTLS:       answer.VerifiesAuthTLS, Rules: answer.Rules, TenantsBreakPostgres: answer.TenantsBreakPostgres,
 		ServesModelID: answer.ServesModelID, HostForWorkers: answer.HostForWorkers, WritesConfig: answer.WritesConfig,
@@ -36,7 +38,7 @@ func assemble(name string, answer *introspection, over *overlay) (*catalog.Line,
 		line.Sections[section] = field
 	}
 	for kind, backend := range answer.Storage.Backends {
-		written, err := over.backend(name, kind)
+		written, err := over.backend(release, kind)
 		if err != nil {
 			return nil, err
 		}
@@ -55,7 +57,7 @@ func assemble(name string, answer *introspection, over *overlay) (*catalog.Line,
 	fillStores(line, answer.Starter)
 	for api, types := range answer.Providers {
 		for _, providerType := range slices.Sorted(maps.Keys(types)) {
-			row, err := assembleRow(name, api, providerType, types[providerType], over)
+			row, err := assembleRow(release, api, providerType, types[providerType], over)
 			if err != nil {
 				return nil, err
 			}
@@ -66,7 +68,7 @@ func assemble(name string, answer *introspection, over *overlay) (*catalog.Line,
 		return nil, err
 	}
 	var err error
-	if line.Lists, err = over.lists(name); err != nil {
+	if line.Lists, err = over.lists(release); err != nil {
 		return nil, err
 	}
 	keepReachable(line, answer.Objects)
@@ -89,8 +91,8 @@ func fillStores(line *catalog.Line, starter map[string]any) {
 	}
 }
 
-func assembleRow(line, api, providerType string, p provider, over *overlay) (*catalog.Provider, error) {
-	written, ok, err := over.row(line, api, providerType)
+func assembleRow(release, api, providerType string, p provider, over *overlay) (*catalog.Provider, error) {
+	written, ok, err := over.row(release, api, providerType)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +109,7 @@ func assembleRow(line, api, providerType string, p provider, over *overlay) (*ca
 	for _, name := range written.Requires {
 		field, known := fields[name]
 		if !known {
-			return nil, fmt.Errorf("overlay: %s %s requires %s, which line %s does not know", api, providerType, name, line)
+			return nil, fmt.Errorf("overlay: %s %s requires %s, which release %s does not know", api, providerType, name, release)
 		}
 		field.Required = true
 		fields[name] = field
@@ -131,7 +133,7 @@ func assembleAuth(line *catalog.Line, answer *introspection, over *overlay) erro
 	}
 	classes := catalogFields(answer.Objects[union.Object])
 	for _, authType := range slices.Sorted(slices.Values(classes["type"].Values)) {
-		written, err := over.auth(line.Name, authType)
+		written, err := over.auth(line.Release, authType)
 		if err != nil {
 			return err
 		}

@@ -34,6 +34,11 @@ func TestCovers(t *testing.T) {
 			t.Errorf("%q covers %v, want %q", lines, got, want)
 		}
 	}
+	for lines, want := range map[string]bool{"1.4": true, "1.4.1-": false, "-1.4.0": true, "1.5-": false, "1.4.0": true, "-1.3": false, "1.3-1.4": true} {
+		if covered, err := covers(lines, "1.4.0"); err != nil || covered != want {
+			t.Errorf("%q covers release 1.4.0: %v, %v, want %v", lines, covered, err, want)
+		}
+	}
 	for _, lines := range []string{"", "-"} {
 		if _, err := covers(lines, "0.3"); err == nil {
 			t.Errorf("%q is taken for a range", lines)

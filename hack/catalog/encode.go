@@ -16,6 +16,9 @@ const license = "# SPDX-License-Identifier: Apache-2.0\n#\n"
 func encodeLine(line *catalog.Line) ([]byte, error) {
 	header := fmt.Sprintf("%s# %s\n# What the servers of release line %s know, read from the package %s %s and laid over by overlay.yaml.\n",
 		license, generatedMark, line.Name, line.Package, line.Release)
+	if len(line.Patches) > 0 {
+		header += "# The section patches has what older patch releases of the package know otherwise; null says that something is not there.\n"
+	}
 	return encode(header, line)
 }
 

@@ -344,6 +344,19 @@ def behaviour(server: ServerPackage) -> dict[str, bool]:
     }
 
 
+def default_storage(server: ServerPackage) -> bool:
+    """Tells whether a config without the section storage keeps its state below SQLITE_STORE_DIR."""
+    section = server.config_class.model_fields["storage"]
+    if section.is_required():
+        return False
+    os.environ["SQLITE_STORE_DIR"] = "/state"
+    try:
+        backends = section.get_default(call_default_factory=True).backends
+    finally:
+        del os.environ["SQLITE_STORE_DIR"]
+    return all(str(backend.db_path).startswith("/state/") for backend in backends.values())
+
+
 def rules(server: ServerPackage) -> dict[str, Any]:
     """What the rules of policies can say: the code alone tells which patterns and conditions it understands."""
     sources = {path.name: path.read_text(encoding="utf-8") for path in (server.home / "core" / "access_control").glob("*.py")}
@@ -388,6 +401,7 @@ def main() -> int:
             "release": server.version,
             "env": environment(server),
             "needsInsecure": server.demands_tls,
+            "defaultStorage": default_storage(server),
             "registeredEverywhere": server.registered_everywhere,
             "apisMustBeServed": server.apis_must_be_served,
             **behaviour(server),

@@ -27,6 +27,7 @@ type introspection struct {
 	Release              string `json:"release"`
 	Env                  environment
 	NeedsInsecure        bool                           `json:"needsInsecure"`
+	DefaultStorage       bool                           `json:"defaultStorage"`
 	RegisteredEverywhere bool                           `json:"registeredEverywhere"`
 	ToolGroupsRegistered bool                           `json:"toolGroupsRegistered"`
 	RegistersStores      bool                           `json:"vectorStoresRegistered"`
@@ -104,32 +105,40 @@ func plainNumber(n json.Number) any {
 	return decimal
 }
 
-// introspectAll asks the packages of the release lines.
-func introspectAll(ctx context.Context, root string, lines []string) (map[string]*introspection, error) {
-	answers, failures := make([]*introspection, len(lines)), make([]error, len(lines))
+// introspectAll asks the packages of releases, and of release lines those of the newest.
+func introspectAll(ctx context.Context, root string, releases []string) (map[string]*introspection, error) {
+	answers, failures := make([]*introspection, len(releases)), make([]error, len(releases))
 	turn := make(chan struct{}, parallelism)
 	var group sync.WaitGroup
-	for i, line := range lines {
+	for i, release := range releases {
 		group.Go(func() {
 			turn <- struct{}{}
 			defer func() { <-turn }()
-			answers[i], failures[i] = introspect(ctx, root, line)
+			answers[i], failures[i] = introspect(ctx, root, release)
 		})
 	}
 	group.Wait()
-	byLine := make(map[string]*introspection, len(lines))
-	for i, line := range lines {
-		byLine[line] = answers[i]
+	byRelease := make(map[string]*introspection, len(releases))
+	for i, release := range releases {
+		byRelease[release] = answers[i]
 	}
-	return byLine, errors.Join(failures...)
+	return byRelease, errors.Join(failures...)
 }
 
-func introspect(ctx context.Context, root, line string) (*introspection, error) {
-	python, err := output(exec.CommandContext(ctx, filepath.Join(root, "tests", "server", "venv.sh"), line))
+func introspect(ctx context.Context, root, release string) (*introspection, error) {
+	python, err := output(exec.CommandContext(ctx, filepath.Join(root, "tests", "server", "venv.sh"), release))
 	if err != nil {
 		return nil, err
 	}
-	interpreter := strings.TrimSpace(string(python))
+	answer, err := ask(ctx, root, strings.TrimSpace(string(python)))
+	if err != nil {
+		return nil, fmt.Errorf("release %s: %w", release, err)
+	}
+	return answer, nil
+}
+
+// ask asks the package that is installed with a Python.
+func ask(ctx context.Context, root, interpreter string) (*introspection, error) {
 	ask := exec.CommandContext(ctx, interpreter, filepath.Join(root, "hack", "catalog", "introspect.py"))
 	// Byte code goes beside the environment: the checkout stays clean, and the next run is three times as fast.
 	ask.Env = append(slices.DeleteFunc(os.Environ(), func(variable string) bool {
@@ -144,7 +153,7 @@ func introspect(ctx context.Context, root, line string) (*introspection, error) 
 	decoder.UseNumber()
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(answer); err != nil {
-		return nil, fmt.Errorf("the answer of introspect.py for release line %s: %w", line, err)
+		return nil, fmt.Errorf("the answer of introspect.py: %w", err)
 	}
 	return answer, nil
 }

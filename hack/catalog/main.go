@@ -40,7 +40,9 @@ func run(ctx context.Context, args []string) error {
 	var wanted []string
 	flags := flag.NewFlagSet("catalog", flag.ContinueOnError)
 	root := flags.String("root", ".", "the checkout")
+	newest := flags.Bool("newest", false, "ask only the newest release of each line; what differs in older ones is taken from the files")
 	check := flags.Bool("check", false, "write nothing; fail when a file is not what the packages and the overlay make")
+	python := flags.String("python", "", "write nothing; print what the package of this Python knows otherwise than the catalog")
 	hashes := flags.Bool("hashes", false, "write nothing and ask no package; fail when a generated file was edited by hand")
 	flags.Func("line", "a release line to ask; may be given several times (default: all)", func(name string) error {
 		wanted = append(wanted, name)
@@ -52,7 +54,17 @@ func run(ctx context.Context, args []string) error {
 	if *hashes {
 		return checkHashes(*root)
 	}
-	made, err := makeFiles(ctx, *root, wanted)
+	if *python != "" {
+		return compareWith(ctx, os.Stdout, *root, *python)
+	}
+	var patches map[string][]string
+	if !*newest {
+		var err error
+		if patches, err = patchReleases(filepath.Join(*root, "tests", "server", "patches.tsv")); err != nil {
+			return err
+		}
+	}
+	made, lines, err := makeFiles(ctx, *root, wanted, patches)
 	if err != nil {
 		return err
 	}
@@ -76,6 +88,7 @@ func run(ctx context.Context, args []string) error {
 		}
 		fmt.Println("wrote", name)
 	}
+	printPatches(os.Stdout, lines)
 	return nil
 }
 
@@ -92,71 +105,104 @@ func checkHashes(root string) error {
 	return nil
 }
 
-// makeFiles returns the content of every file by its path in the checkout.
-func makeFiles(ctx context.Context, root string, wanted []string) (map[string][]byte, error) {
+// makeFiles returns the content of every file by its path in the checkout, and the release lines that were asked. Where patches is nil, only their newest
+// releases are asked.
+func makeFiles(ctx context.Context, root string, wanted []string, patches map[string][]string) (map[string][]byte, []*catalog.Line, error) {
 	over, err := readOverlay(filepath.Join(root, overlayFile))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	names, err := releaseLines(filepath.Join(root, "tests", "server", "releases.tsv"))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(wanted) == 0 {
 		wanted = names
 	}
+	releases := slices.Clone(wanted)
 	for _, name := range wanted {
 		if !slices.Contains(names, name) {
-			return nil, fmt.Errorf("tests/server/releases.tsv has no release line %s; it has: %s", name, strings.Join(names, ", "))
+			return nil, nil, fmt.Errorf("tests/server/releases.tsv has no release line %s; it has: %s", name, strings.Join(names, ", "))
 		}
+		releases = append(releases, patches[name]...)
 	}
-	answers, err := introspectAll(ctx, root, wanted)
+	answers, err := introspectAll(ctx, root, releases)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	made := map[string][]byte{}
-	var lines []*catalog.Line
+	var lines, asked []*catalog.Line
 	for _, name := range names {
 		file := "pkg/config/catalog/" + name + ".yaml"
-		line, err := oneLine(filepath.Join(root, file), name, answers[name], over)
+		line, err := oneLine(filepath.Join(root, file), name, answers, patches, over)
 		if err != nil {
-			return nil, fmt.Errorf("release line %s: %w", name, err)
+			return nil, nil, fmt.Errorf("release line %s: %w", name, err)
 		}
 		lines = append(lines, line)
 		if answers[name] == nil {
 			continue
 		}
+		asked = append(asked, line)
 		if made[file], err = encodeLine(line); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		bases, err := baseConfigs(line, answers[name])
 		if err != nil {
-			return nil, fmt.Errorf("release line %s: %w", name, err)
+			return nil, nil, fmt.Errorf("release line %s: %w", name, err)
 		}
 		for distribution, base := range bases {
 			made["distributions/"+distribution+"/"+name+".yaml"] = base
 		}
 	}
 	if made["pkg/config/catalog/apis.yaml"], err = encodeIndex(lines, over); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	made["docs/providers.md"] = providersPage(lines)
 	for name, content := range made {
 		made[name] = sealed(content)
 	}
-	return made, over.unused(lines)
+	return made, asked, over.unused(lines)
 }
 
-// oneLine makes a release line from what its package answered, or reads the file where it was not asked.
-func oneLine(file, name string, answer *introspection, over *overlay) (*catalog.Line, error) {
-	if answer != nil {
-		return assemble(name, answer, over)
-	}
+// oneLine makes a release line from what its packages answered, or reads the file where they were not asked. Where patches is nil, the file has what differs
+// in older patch releases.
+func oneLine(file, name string, answers map[string]*introspection, patches map[string][]string, over *overlay) (*catalog.Line, error) {
 	data, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	if answers[name] == nil {
+		return catalog.Parse(data)
+	}
+	line, err := assemble(name, answers[name], over)
 	if err != nil {
 		return nil, err
 	}
-	return catalog.Parse(data)
+	if patches == nil && data != nil {
+		known, err := catalog.Parse(data)
+		if err != nil {
+			return nil, err
+		}
+		line.Patches = known.Patches
+	}
+	var older []*catalog.Line
+	for _, release := range patches[name] {
+		o, err := assemble(name, answers[release], over)
+		if err != nil {
+			return nil, fmt.Errorf("release %s: %w", release, err)
+		}
+		older = append(older, o)
+	}
+	if err := addPatches(line, older); err != nil {
+		return nil, err
+	}
+	if data, err = encodeLine(line); err != nil {
+		return nil, err
+	}
+	if line, err = catalog.Parse(data); err != nil {
+		return nil, err
+	}
+	return line, checkPatches(line, older)
 }
 
 // differences returns the names of the files that are not as they were made, sorted. Bases that are kept by hand do not count.

@@ -86,14 +86,14 @@ func strictDecode(data []byte, into any) error {
 	return decoder.Decode(into)
 }
 
-// row returns the hand-written part of a provider for a release line; false where the overlay has none.
-func (o *overlay) row(line, api, providerType string) (*row, bool, error) {
+// row returns the hand-written part of a provider for a release; false where the overlay has none.
+func (o *overlay) row(release, api, providerType string) (*row, bool, error) {
 	written, ok := o.Providers[api][providerType]
 	if !ok {
 		return nil, false, nil
 	}
 	merged := &row{}
-	if err := onLine(line, written, merged); err != nil {
+	if err := onRelease(release, written, merged); err != nil {
 		return nil, false, fmt.Errorf("overlay: %s %s: %w", api, providerType, err)
 	}
 	if merged.Source == "" {
@@ -102,14 +102,14 @@ func (o *overlay) row(line, api, providerType string) (*row, bool, error) {
 	return merged, true, nil
 }
 
-// backend returns the hand-written part of a storage backend for a release line; an empty one where the overlay has none.
-func (o *overlay) backend(line, kind string) (*backendRow, error) {
+// backend returns the hand-written part of a storage backend for a release; an empty one where the overlay has none.
+func (o *overlay) backend(release, kind string) (*backendRow, error) {
 	merged := &backendRow{}
 	written, ok := o.Backends[kind]
 	if !ok {
 		return merged, nil
 	}
-	if err := onLine(line, written, merged); err != nil {
+	if err := onRelease(release, written, merged); err != nil {
 		return nil, fmt.Errorf("overlay: backend %s: %w", kind, err)
 	}
 	if merged.Source == "" {
@@ -118,12 +118,12 @@ func (o *overlay) backend(line, kind string) (*backendRow, error) {
 	return merged, nil
 }
 
-// lists returns the paths of the lists that a server of a release line has.
-func (o *overlay) lists(line string) (map[string]string, error) {
+// lists returns the paths of the lists that a server of a release has.
+func (o *overlay) lists(release string) (map[string]string, error) {
 	paths := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(o.Lists)) {
 		merged := &listRow{}
-		if err := onLine(line, o.Lists[name], merged); err != nil {
+		if err := onRelease(release, o.Lists[name], merged); err != nil {
 			return nil, fmt.Errorf("overlay: list %s: %w", name, err)
 		}
 		if merged.Source == "" {
@@ -136,14 +136,14 @@ func (o *overlay) lists(line string) (map[string]string, error) {
 	return paths, nil
 }
 
-// auth returns the hand-written part of a type of authentication for a release line.
-func (o *overlay) auth(line, authType string) (*authRow, error) {
+// auth returns the hand-written part of a type of authentication for a release.
+func (o *overlay) auth(release, authType string) (*authRow, error) {
 	written, ok := o.Auth[authType]
 	if !ok {
 		return nil, fmt.Errorf("overlay.yaml has no row for the authentication %s: add one", authType)
 	}
 	merged := &authRow{}
-	if err := onLine(line, written, merged); err != nil {
+	if err := onRelease(release, written, merged); err != nil {
 		return nil, fmt.Errorf("overlay: auth %s: %w", authType, err)
 	}
 	if merged.Source == "" {
@@ -152,15 +152,15 @@ func (o *overlay) auth(line, authType string) (*authRow, error) {
 	return merged, nil
 }
 
-// onLine decodes what is written, with the changes that apply to the release line.
-func onLine(line string, written map[string]any, into any) error {
+// onRelease decodes what is written, with the changes that apply to the release.
+func onRelease(release string, written map[string]any, into any) error {
 	keys := maps.Clone(written)
 	delete(keys, "changes")
 	changes, _ := written["changes"].([]any)
 	for _, entry := range changes {
 		change, _ := entry.(map[string]any)
 		lines, _ := change["lines"].(string)
-		applies, err := covers(lines, line)
+		applies, err := covers(lines, release)
 		if err != nil {
 			return err
 		}
@@ -177,8 +177,8 @@ func onLine(line string, written map[string]any, into any) error {
 	return strictDecode(data, into)
 }
 
-// covers reports whether a range such as "0.3", "-0.5", "1.1-" or "0.4-0.7" contains a release line.
-func covers(lines, line string) (bool, error) {
+// covers reports whether a range such as "0.3", "-0.5", "1.1-", "0.4-0.7" or "1.4.1-" contains a release.
+func covers(lines, release string) (bool, error) {
 	from, to, isRange := strings.Cut(lines, "-")
 	if !isRange {
 		to = from
@@ -186,7 +186,13 @@ func covers(lines, line string) (bool, error) {
 	if lines == "" || lines == "-" {
 		return false, fmt.Errorf("%q is no range of release lines", lines)
 	}
-	return (from == "" || catalog.Compare(from, line) <= 0) && (to == "" || catalog.Compare(line, to) <= 0), nil
+	return (from == "" || compareBound(release, from) >= 0) && (to == "" || compareBound(release, to) <= 0), nil
+}
+
+// compareBound orders a release and the bound of a range; a release line as a bound stands for each of its releases.
+func compareBound(release, bound string) int {
+	parts := strings.Split(release, ".")
+	return catalog.Compare(strings.Join(parts[:min(len(parts), strings.Count(bound, ".")+1)], "."), bound)
 }
 
 // unused reports rows of types that no release line has: a mistyped name, or one that outlived its last line.

@@ -29,7 +29,7 @@ release line that is not listed for an API or a type does not have it.
 - A **store** field refers to a storage backend.
 - The server requires the fields **filled in where absent**. If you omit one, the operator sets it, so that no two providers share a
   storage location.
-- A field with release lines exists only in these.
+- A field with release lines exists only in these. "In 1.3 from 1.3.1 on" means that release 1.3.0 does not have it.
 
 `
 
@@ -97,6 +97,9 @@ func (p *page) provider(api, providerType string, variants []variant) {
 		with = append(with, v.line)
 	}
 	fmt.Fprintf(p.b, "### %s `%s`\n\nRelease lines: %s.", api, providerType, p.span(with))
+	for _, note := range describe.TypeFrom(p.lines, api, providerType) {
+		fmt.Fprintf(p.b, " I%s.", note[1:])
+	}
 	if newest.Deprecated {
 		p.b.WriteString(" Deprecated: the server warns of it.")
 	}
@@ -117,13 +120,14 @@ func (p *page) provider(api, providerType string, variants []variant) {
 	if len(newest.Instead) > 0 {
 		p.b.WriteString("\n")
 	}
-	p.fields(variants)
+	p.fields(variants, func(name string) []string { return describe.FieldFrom(p.lines, api, providerType, name) })
 	if name, ok := specNames[api]; ok && !newest.Refused {
 		p.example(name, providerType, newest)
 	}
 }
 
-func (p *page) fields(variants []variant) {
+// fields writes the fields of variants; from has the notes about patch releases.
+func (p *page) fields(variants []variant, from func(name string) []string) {
 	described := map[string][]variant{}
 	for _, v := range variants {
 		for _, name := range v.row.FieldNames() {
@@ -151,6 +155,7 @@ func (p *page) fields(variants []variant) {
 			}
 			notes = append(notes, describe.InLines(lines, p.names))
 		}
+		notes = append(notes, from(name)...)
 		fmt.Fprintf(p.b, "| `%s` | %s | %s | %s |\n", name, describe.Kind(field), fallback, strings.Join(notes, ", "))
 	}
 	p.b.WriteString("\n")

@@ -51,6 +51,6 @@ func (p *page) authentication() {
 			fmt.Fprintf(p.b, " Tenants come from `%s`.", row.Tenant)
 		}
 		p.b.WriteString("\n\n")
-		p.fields(variants[name])
+		p.fields(variants[name], func(string) []string { return nil })
 	}
 }

@@ -227,6 +227,37 @@ func TestEachReleaseOfTheServerIsLocked(t *testing.T) {
 	}
 }
 
+// The lock of an older patch release has its packages; the rest is in that of the first row of its line.
+func TestEachPatchReleaseIsLocked(t *testing.T) {
+	table, err := os.ReadFile(filepath.Join(root, "tests", "server", "patches.tsv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for row := range strings.Lines(string(table)) {
+		if strings.HasPrefix(row, "#") {
+			continue
+		}
+		for _, version := range strings.Fields(row)[1:] {
+			files, err := filepath.Glob(filepath.Join(locks, "*-"+version+".txt"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := false
+			for _, file := range files {
+				lock, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				server := strings.TrimSuffix(filepath.Base(file), "-"+version+".txt")
+				found = found || strings.Contains("\n"+string(lock), "\n"+server+"=="+version+" ")
+			}
+			if !found {
+				t.Errorf("release %s has no lock: run tests/server/lock.sh %s", version, version)
+			}
+		}
+	}
+}
+
 // go install and go run with a version take what they build from no go.sum of the repository.
 func TestGoModulesAreLockedByHash(t *testing.T) {
 	unlocked := regexp.MustCompile(`(?m)^[^#\n]*\bgo (install|run)\b[^\n]*@`)

@@ -43,6 +43,33 @@ func InLines(with, all []string) string {
 	return "release lines " + Lines(with, all)
 }
 
+// TypeFrom says, for the release lines whose first patch releases do not have a provider type, which one has it first: "in 1.3 from 1.3.1 on".
+func TypeFrom(lines []*catalog.Line, api, providerType string) []string {
+	return from(lines, func(line *catalog.Line) bool { _, ok := line.Provider(api, providerType); return ok })
+}
+
+// FieldFrom does so for a field of the provider's config, where the release line had the type before.
+func FieldFrom(lines []*catalog.Line, api, providerType, name string) []string {
+	return from(lines, func(line *catalog.Line) bool {
+		row, ok := line.Provider(api, providerType)
+		if !ok {
+			return true
+		}
+		_, ok = row.Fields[name]
+		return ok
+	})
+}
+
+func from(lines []*catalog.Line, holds func(*catalog.Line) bool) []string {
+	var notes []string
+	for _, line := range lines {
+		if first := line.From(holds); first != "" && holds(line) {
+			notes = append(notes, "in "+line.Name+" from "+first+" on")
+		}
+	}
+	return notes
+}
+
 // Kind reports what values a field takes.
 func Kind(field catalog.Field) string {
 	kind := string(field.Type)

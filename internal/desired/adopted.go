@@ -25,7 +25,7 @@ func keepsAdopted(in *Inputs, kept *settings.Distribution) bool {
 	if ptr.Deref(in.CR.Spec.Distribution.Version, "") != "" || ptr.Deref(in.CR.Spec.Distribution.Name, "") != in.Live.Annotations[objects.AnnotationAdoptedName] {
 		return false
 	}
-	return in.Distribution.Listed || kept.Line != nil && in.Distribution.Line != nil && kept.Line != in.Distribution.Line
+	return in.Distribution.Listed || kept.Line != nil && in.Distribution.Line != nil && kept.Line.Name != in.Distribution.Line.Name
 }
 
 // adopted is the distribution with the image that release 0.9 left in the Deployment; nil where that is the same one.

@@ -15,6 +15,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -86,6 +87,21 @@ func (d *Desired) override(ctx context.Context, in *Inputs) {
 			"the configuration has neither TLS files nor server.insecure, and release "+line.Name+" does not start so",
 			"add server.insecure: true, unless the image or its arguments say --insecure")
 	}
+	d.problems.warnStorage(d.Distribution.Line, read)
+}
+
+// warnStorage warns of a configuration without the section storage where the server would keep its state in its working directory, which is lost with the
+// pod, or would not start.
+func (r *report) warnStorage(line *catalog.Line, read *config.Override) {
+	if line == nil || line.DefaultStorage || read.Storage {
+		return
+	}
+	of := line.Without(func(line *catalog.Line) bool { return line.DefaultStorage })
+	detail := "the configuration has no section storage, and a server of " + of + " then keeps its state in a directory that is lost with the pod"
+	if line.Sections["storage"].Required {
+		detail = "the configuration has no section storage, and a server of " + of + " does not start without"
+	}
+	r.warn(problem.InvalidConfigMap, PathOverride, detail, "add it, with backends in a directory of the volume")
 }
 
 // passWorkers writes the number of workers of a resource of v1alpha1 into the copy of the configuration: release 0.9 passed the number on the command

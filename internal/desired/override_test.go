@@ -72,6 +72,27 @@ func TestOverride(t *testing.T) {
 	}
 }
 
+// First patch releases keep the state of a configuration without storage where nobody looks for it.
+//
+// Proves: R16, R45.
+func TestOverrideWithoutStorageIsWarnedOf(t *testing.T) {
+	for version, want := range map[string]string{
+		"0.3.0": "of release line 0.3 does not start without", "0.4.7": "of release line 0.4 then keeps its state in a directory that is lost",
+		"0.5.0": "of release line 0.5 before 0.5.1 then keeps", "0.5.1": "", catalog.Newest(): "",
+	} {
+		for text, silent := range map[string]bool{"version: 2": want == "", "storage: {backends: {}}": true} {
+			in := overriding(t)
+			in.Override.Content = []byte(text)
+			in.Distribution.Line, _ = catalog.ForVersion(version)
+			d := build(t, in)
+			said := d.Warnings.Message()
+			if warned := strings.Contains(said, "no section storage"); warned == silent || !silent && !strings.Contains(said, want) {
+				t.Errorf("release %s, %s: %q", version, text, said)
+			}
+		}
+	}
+}
+
 // Proves: R39, FR-062 (the scheme is what the file says: HTTPS with certificate and key alone).
 func TestOverrideScheme(t *testing.T) {
 	for text, want := range map[string]struct {

@@ -54,7 +54,7 @@ func choose(d *distributions.Distribution, a asked) (choice, *problem.Problem) {
 	if !ok || EmbeddedBase(d.Base, line) == nil {
 		return chosen, f
 	}
-	if of, _ := catalog.ForVersion(chosen.version); f == nil && of == line {
+	if of, _ := catalog.ForVersion(chosen.version); f == nil && of.Name == line.Name {
 		return chosen, nil
 	}
 	c := choice{version: version, source: "release line of the server that runs"}
@@ -97,13 +97,13 @@ func releaseOf(d *distributions.Distribution, version string) (string, bool) {
 // reported where it is used.
 func chooseNewest(d *distributions.Distribution, needs []config.Need) (choice, *problem.Problem) {
 	newest := d.Newest()
-	lacking := knownSomewhere(lackedBy(newest.Line, needs))
+	lacking := knownSomewhere(lackedBy(newest, needs))
 	if len(lacking) == 0 {
 		return choice{version: newest.Version, source: listOfDistributions}, nil
 	}
 	needs = knownSomewhere(needs)
 	for _, r := range d.Releases {
-		if !r.OnlyByVersion && len(lackedBy(r.Line, needs)) == 0 {
+		if !r.OnlyByVersion && len(lackedBy(r, needs)) == 0 {
 			return choice{
 				version: r.Version, source: listOfDistributions,
 				note: fmt.Sprintf("release line %s is used and not %s, because of %s", r.Line, newest.Line, whereFound(lacking)),
@@ -111,7 +111,7 @@ func chooseNewest(d *distributions.Distribution, needs []config.Need) (choice, *
 		}
 	}
 	inAll := func(n config.Need) bool {
-		return !slices.ContainsFunc(d.Releases, func(r distributions.Release) bool { return len(lackedBy(r.Line, []config.Need{n})) > 0 })
+		return !slices.ContainsFunc(d.Releases, func(r distributions.Release) bool { return len(lackedBy(r, []config.Need{n})) > 0 })
 	}
 	return choice{}, problem.New(problem.Problem{
 		Reason: problem.UnsupportedByRelease, Path: pathDistribution + ".name", Type: field.ErrorTypeInvalid, Value: d.Name,
@@ -120,9 +120,9 @@ func chooseNewest(d *distributions.Distribution, needs []config.Need) (choice, *
 	})
 }
 
-// lackedBy returns the needs that a release line does not meet.
-func lackedBy(line string, needs []config.Need) []config.Need {
-	known, _ := catalog.Get(line)
+// lackedBy returns the needs that a release does not meet.
+func lackedBy(release distributions.Release, needs []config.Need) []config.Need {
+	known, _ := catalog.ForVersion(release.Version)
 	return slices.DeleteFunc(slices.Clone(needs), func(n config.Need) bool { return n.Has(known) })
 }
 
@@ -167,7 +167,7 @@ func (e *entry) conflict(name, version string) *problem.Problem {
 	}
 	line, standing := catalog.ForVersion(version)
 	other, otherStanding := catalog.ForVersion(known)
-	if standing == catalog.NoVersion || otherStanding == catalog.NoVersion || line == other && standing == otherStanding {
+	if standing == catalog.NoVersion || otherStanding == catalog.NoVersion || lineName(line) == lineName(other) && standing == otherStanding {
 		return nil
 	}
 	p := problem.Problem{
@@ -181,6 +181,13 @@ func (e *entry) conflict(name, version string) *problem.Problem {
 		p.Fix = "correct one of them if the image has the release of its tag"
 	}
 	return problem.New(p)
+}
+
+func lineName(line *catalog.Line) string {
+	if line == nil {
+		return ""
+	}
+	return line.Name
 }
 
 // pinned reports whether an image is, by its tag, one that the list of distributions names.

@@ -20,6 +20,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/release"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -343,15 +344,15 @@ func withoutDigest(image string) string {
 
 var embedded sync.Map // of embeddedKey to *config.Base: each embedded file is parsed once per process
 
-type embeddedKey struct{ name, line string }
+type embeddedKey struct{ name, line, release string }
 
-// EmbeddedBase returns the base configuration that the operator embeds under the name for the release line; nil where
+// EmbeddedBase returns the base configuration that the operator embeds under the name for the release line, as its patch release can read it; nil where
 // there is none.
 func EmbeddedBase(name string, line *catalog.Line) *config.Base {
 	if line == nil {
 		return nil
 	}
-	key := embeddedKey{name, line.Name}
+	key := embeddedKey{name, line.Name, line.Release}
 	if base, ok := embedded.Load(key); ok {
 		return base.(*config.Base)
 	}
@@ -359,7 +360,11 @@ func EmbeddedBase(name string, line *catalog.Line) *config.Base {
 	if !ok {
 		return nil
 	}
-	base, err := config.ParseBase(name, data)
+	var base *config.Base
+	data, err := release.ForPatch(data, line)
+	if err == nil {
+		base, err = config.ParseBase(name, data)
+	}
 	if err != nil {
 		panic(fmt.Sprintf("the embedded base configuration %s/%s: %v", name, line.Name, err)) // proven by a test over all files
 	}

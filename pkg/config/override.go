@@ -25,6 +25,8 @@ type Override struct {
 	Auth Auth
 	// Insecure reports that the file lets the server start without TLS.
 	Insecure bool
+	// Storage reports that the file says where the server keeps its state.
+	Storage bool
 	// Workers is the number of processes that the file asks for, as it is written; empty where it does not say.
 	Workers string
 }
@@ -43,6 +45,7 @@ func ReadOverride(data []byte) (*Override, error) {
 		o.Version = release.CurrentVersion
 	}
 	o.TLS, o.Auth = server.ReadTLS(root), auth.Read(root)
+	o.Storage = document.Child(root, "storage") != nil
 	section := document.Child(root, "server")
 	o.Workers = document.Given(document.Child(section, "workers"))
 	o.Insecure = strings.EqualFold(document.Text(document.Child(section, "insecure")), "true")

@@ -18,12 +18,15 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/release"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 )
 
-// Case is a case of pkg/config/testdata on one release line.
+// Case is a case of pkg/config/testdata on one release line, or on one release.
 type Case struct {
 	Input config.Input
+	// Server is the release line or the release, as files name it.
+	Server string
 	// Base is the text of the base configuration.
 	Base []byte
 	// OwnBase reports that the case has a base of its own, which is small; the others are laid over the release line's starter base.
@@ -34,18 +37,18 @@ type Case struct {
 // difference against the base. Release lines with the same difference share a file.
 func (c *Case) Expected(dir string) (string, error) {
 	if c.OwnBase {
-		return filepath.Join(dir, "want."+c.Input.Line.Name+".yaml"), nil
+		return filepath.Join(dir, "want."+c.Server+".yaml"), nil
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "want.*.changes.yaml"))
 	if err != nil {
 		return "", err
 	}
 	for _, file := range files {
-		if slices.Contains(LinesOf(file), c.Input.Line.Name) {
+		if slices.Contains(LinesOf(file), c.Server) {
 			return file, nil
 		}
 	}
-	return ChangesFile(dir, c.Input.Line.Name), nil
+	return ChangesFile(dir, c.Server), nil
 }
 
 // ChangesFile names the file of the difference that these release lines share: want.0.3+0.7.changes.yaml.
@@ -53,9 +56,9 @@ func ChangesFile(dir string, lines ...string) string {
 	return filepath.Join(dir, "want."+strings.Join(lines, "+")+".changes.yaml")
 }
 
-var linesInName = regexp.MustCompile(`^want\.(\d+\.\d+(?:\+\d+\.\d+)*)\.`)
+var linesInName = regexp.MustCompile(`^want\.(\d+\.\d+(?:\.\d+)?(?:\+\d+\.\d+(?:\.\d+)?)*)\.`)
 
-// LinesOf are the release lines that the name of a file lists; none where it is for all of them.
+// LinesOf are the release lines, and the releases, that the name of a file lists; none where it is for all of them.
 func LinesOf(file string) []string {
 	found := linesInName.FindStringSubmatch(filepath.Base(file))
 	if found == nil {
@@ -64,8 +67,8 @@ func LinesOf(file string) []string {
 	return strings.Split(found[1], "+")
 }
 
-// Read reads the case of a folder for a release line.
-func Read(dir, line string) (*Case, error) {
+// Read reads the case of a folder for a release line, or for a release.
+func Read(dir, server string) (*Case, error) {
 	text, err := os.ReadFile(filepath.Join(dir, "cr.yaml"))
 	if err != nil {
 		return nil, err
@@ -74,25 +77,28 @@ func Read(dir, line string) (*Case, error) {
 	if err := yaml.UnmarshalStrict(text, &cr); err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
-	known, ok := catalog.Get(line)
-	if !ok {
-		return nil, fmt.Errorf("the catalog has no release line %s", line)
+	line, standing := catalog.ForVersion(server)
+	if standing != catalog.OfLine {
+		return nil, fmt.Errorf("the catalog has no release line %s", server)
 	}
-	c := &Case{OwnBase: true}
+	c := &Case{OwnBase: true, Server: server}
 	name := "small"
 	c.Base, err = os.ReadFile(filepath.Join(dir, "base.yaml"))
 	if errors.Is(err, fs.ErrNotExist) {
 		name, c.OwnBase = "starter", false
-		if c.Base, ok = distributions.Base(name, line); !ok {
-			return nil, fmt.Errorf("there is no starter base for release line %s", line)
+		data, ok := distributions.Base(name, line.Name)
+		if !ok {
+			return nil, fmt.Errorf("there is no starter base for release line %s", line.Name)
 		}
-	} else if err != nil {
+		c.Base, err = release.ForPatch(data, line)
+	}
+	if err != nil {
 		return nil, err
 	}
 	base, err := config.ParseBase(name, c.Base)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
-	c.Input = config.Input{Name: cr.Name, Namespace: cr.Namespace, Spec: parse.Parse(&cr.Spec), Base: base, Line: known}
+	c.Input = config.Input{Name: cr.Name, Namespace: cr.Namespace, Spec: parse.Parse(&cr.Spec), Base: base, Line: line}
 	return c, nil
 }

@@ -7,9 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
-
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
 
 // Release lines with the same result share a file, whose name lists them.
@@ -18,6 +15,8 @@ func TestLinesShareAFile(t *testing.T) {
 		"want.0.7.changes.yaml":             {"0.7"},
 		"dir/want.0.3+0.7+1.0.changes.yaml": {"0.3", "0.7", "1.0"},
 		"want.1.10+1.11.findings":           {"1.10", "1.11"},
+		"want.1.3.0.changes.yaml":           {"1.3.0"},
+		"want.1.3+1.3.0+1.4.changes.yaml":   {"1.3", "1.3.0", "1.4"},
 		"want.findings":                     nil,
 		"want.0.changes.yaml":               nil,
 		"cr.yaml":                           nil,
@@ -32,7 +31,7 @@ func TestLinesShareAFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for line, want := range map[string]string{"0.3": shared, "1.10": shared, "1.1": filepath.Join(dir, "want.1.1.changes.yaml")} {
-		c := &Case{Input: config.Input{Line: &catalog.Line{Name: line}}}
+		c := &Case{Server: line}
 		if got, err := c.Expected(dir); err != nil || got != want {
 			t.Errorf("line %s: %s, %v, want %s", line, got, err, want)
 		}

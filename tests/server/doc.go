@@ -18,7 +18,8 @@
 //
 // Nothing here needs a cluster or an image, and nothing is skipped: a missing server is a failure.
 //
-// The releases are the rows of releases.tsv. What is installed with each has its version and hashes in locks: lock.sh writes them.
+// The releases are the rows of releases.tsv. Of the older patch releases in patches.tsv, the first one of each release line boots the bases. What is
+// installed with each has its version and hashes in locks: lock.sh writes them.
 //
 // Environment: LLSD_SERVER_PYTHON_0_7 (or _0_7_1, the exact release) names the Python of a virtual environment that is there already,
 // LLSD_CACHE the place of the cache, PYTHON the Python to build with. With LLSD_BOOT_EVERYTHING every story boots on every release; without

@@ -4,6 +4,7 @@
 # What venv.sh and hack/serverimage/build.sh share: the release table, the locks, the cache folder, a Python, and uv. Sourced, never run.
 
 releases_file=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/releases.tsv
+patches_file=$(dirname "$releases_file")/patches.tsv
 extras_file=$(dirname "$releases_file")/extras.tsv
 locks=$(dirname "$releases_file")/locks
 uv_version=$(sed -n 's/^uv==\([0-9.]*\).*/\1/p' "$locks/uv.txt")
@@ -21,13 +22,19 @@ cache_dir() {
 }
 
 # load_release LINE|VERSION|newest sets line, package, version, as_of and constraints from the release table: of a line, the first row;
-# newest is the last line of the table.
+# newest is the last line of the table. Of an older patch release it sets newer, too: the release of the first row.
 load_release() {
-  local found want=$1
+  local found of want=$1
   [ "$want" != newest ] || want=$(release_lines | tail -n 1)
-  found=$(awk -F '\t' -v want="$want" '!/^#/ && ($1 == want || $3 == want) { print; exit }' "$releases_file")
-  [ -n "$found" ] || die "release '$1' is not in $releases_file; it has: $(awk -F '\t' '!/^#/ { printf "%s (%s) ", $1, $3 }' "$releases_file")"
+  newer=
+  of=$(awk -F '\t' -v want="$want" '!/^#/ && index(" " $2 " ", " " want " ") { print $1; exit }' "$patches_file")
+  found=$(awk -F '\t' -v want="$want" -v of="$of" '!/^#/ && ($1 == want || $3 == want) { row = $0; exit } !/^#/ && $1 == of && !row { row = $0 } END { print row }' \
+    "$releases_file")
+  [ -n "$found" ] || die "release '$1' is neither in $releases_file, which has $(awk -F '\t' '!/^#/ { printf "%s (%s) ", $1, $3 }' "$releases_file"), nor in $patches_file"
   IFS=$'\t' read -r line package version as_of constraints <<<"$found"
+  if [ "$want" != "$line" ] && [ "$want" != "$version" ]; then
+    newer=$version version=$want constraints=${constraints//"==$newer"/"==$want"}
+  fi
 }
 
 # release_lines prints the release lines of the table, one each.
@@ -35,16 +42,33 @@ release_lines() {
   awk -F '\t' '!/^#/ && !seen[$1]++ { print $1 }' "$releases_file"
 }
 
+# patch_releases prints the older patch releases that have no row of their own in the release table.
+patch_releases() {
+  awk -F '\t' '!/^#/ { if (FNR == NR) row[$3]; else for (n = split($2, of, " "); n > 0; n--) if (!(of[n] in row)) print of[n] }' "$releases_file" "$patches_file"
+}
+
 # line_extras LINE prints the extra packages of a release line, separated by spaces.
 line_extras() {
   awk -F '\t' -v line="$1" '!/^#/ && ($2 == "*" || index("," $2 ",", "," line ",")) { printf "%s%s", sep, $1; sep = " " }' "$extras_file"
 }
 
-# lock_of prints the file with the version and the hashes of each package that may be installed with the loaded release: lock.sh writes it.
+# lock_of prints the file with the version and the hashes of each package that may be installed with the loaded release: lock.sh writes it. The
+# lock of an older patch release is made of that of the first row of its line, with its own entries in their place.
 lock_of() {
-  local file=$locks/$package-$version.txt
+  local file=$locks/$package-$version.txt whole
   [ -f "$file" ] || die "there is no $file: run tests/server/lock.sh $version"
+  if [ -n "$newer" ]; then
+    whole=$(cache_dir)/lock/$package-$version-$(cat "$locks/$package-$newer.txt" "$file" | sha256sum | cut -c 1-16).txt
+    mkdir -p "$(dirname "$whole")"
+    [ -s "$whole" ] || { lock_entries "$file" "$locks/$package-$newer.txt" >"$whole.$$" && mv "$whole.$$" "$whole"; }
+    file=$whole
+  fi
   echo "$file"
+}
+
+# lock_entries LOCK OTHER prints the entries of a lock, and those of another one for packages that the first does not have.
+lock_entries() {
+  awk 'FNR == 1 { file++ } /^[^ ]/ { name = $0; sub(/==.*/, "", name); keep = file == 1 || !(name in first); if (file == 1) first[name] } keep' "$1" "$2"
 }
 
 # pinned LOCK NAME... prints the packages with the versions of a lock, separated by spaces. Installed with --require-hashes and the lock as

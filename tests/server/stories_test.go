@@ -18,7 +18,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
@@ -168,10 +167,7 @@ func prepare(t *testing.T, r release, s story, refused rowsOf) (*booting, bool) 
 		return nil, false
 	}
 	asked := readAsked(t, content)
-	base, ok := distributions.Base(asked.distribution, r.line)
-	if !ok {
-		t.Fatalf("no base of distribution %q for line %s", asked.distribution, r.line)
-	}
+	base := baseOf(t, asked.distribution, r)
 	b := &booting{name: s.name, line: r.line, asked: asked, base: parseYAML(t, base), env: podEnvironment(t, made.Desired.Objects)}
 	b.config = base // nothing is generated: the image runs its own configuration, of which the base is the likeness
 	if made.Desired.Config != nil {

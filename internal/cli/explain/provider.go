@@ -89,6 +89,12 @@ func findProviders(name string) ([]*providerType, error) {
 func describeProvider(api string, variants []*catalog.Provider, lines []string) (*providerType, error) {
 	newest := variants[len(variants)-1]
 	p := &providerType{Type: newest.Type, API: api, Field: specFields()[api], Lines: lines, Notes: providerNotes(newest)}
+	var known []*catalog.Line
+	for _, name := range lines {
+		line, _ := catalog.Get(name)
+		known = append(known, line)
+	}
+	p.Notes = append(p.Notes, describe.TypeFrom(known, api, newest.Type)...)
 	fieldLines := map[string][]string{}
 	latest := map[string]*catalog.Provider{}
 	for i, row := range variants {
@@ -102,6 +108,7 @@ func describeProvider(api string, variants []*catalog.Provider, lines []string) 
 		for _, note := range describe.Notes(latest[name], name) {
 			f.Notes = append(f.Notes, note.String())
 		}
+		f.Notes = append(f.Notes, describe.FieldFrom(known, api, newest.Type, name)...)
 		if len(fieldLines[name]) < len(lines) {
 			f.Lines = fieldLines[name]
 		}

@@ -80,7 +80,7 @@ const (
 var version = regexp.MustCompile(`^v?(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})(?:\D|$)`)
 
 // ForVersion returns the release line of a server version such as "0.7.1", "v0.7.1" or "0.7.1-rc2": the release line that has it (OfLine),
-// else the newest release line before it (Newer), else none.
+// else the newest release line before it (Newer), else none. It is as the release knows it.
 func ForVersion(text string) (*Line, Standing) {
 	parts := version.FindStringSubmatch(text)
 	if parts == nil {
@@ -91,7 +91,7 @@ func ForVersion(text string) (*Line, Standing) {
 	switch {
 	case known:
 		line, _ := Get(wanted)
-		return line, OfLine
+		return line.At(text), OfLine
 	case at > 0:
 		line, _ := Get(names[at-1])
 		return line, Newer

@@ -14,7 +14,7 @@ type Line struct {
 	Name string `yaml:"line"`
 	// Package is the name of the server's Python package: "llama-stack".
 	Package string `yaml:"package"`
-	// Release is the patch release that all this was read from: "0.7.3".
+	// Release is the newest patch release that knows all this: "0.7.3".
 	Release string `yaml:"release,omitempty"`
 	// PortEnv is the environment variable that the server takes its port from, before or instead of server.port.
 	PortEnv string `yaml:"portEnv"`
@@ -27,6 +27,9 @@ type Line struct {
 	MetricsEnv string `yaml:"metricsEnv,omitempty"`
 	// NeedsInsecure reports whether the server refuses to start without TLS unless server.insecure is true.
 	NeedsInsecure bool `yaml:"needsInsecure"`
+	// DefaultStorage reports whether a server whose configuration has no section storage keeps its state below the directory that SQLITE_STORE_DIR names;
+	// where not, it demands the section, or takes the reference to the variable for a directory of that name, in its working directory.
+	DefaultStorage bool `yaml:"defaultStorage"`
 	// RegistersToolGroups reports whether registered_resources.tool_groups counts; where not, the server drops that list and makes
 	// the tool groups of its tool_runtime providers by itself.
 	RegistersToolGroups bool `yaml:"registersToolGroups"`
@@ -68,6 +71,13 @@ type Line struct {
 	Rules Rules `yaml:"rules"`
 	// Objects are the fields of the maps that a Field names as its Object.
 	Objects map[string]map[string]Field `yaml:"objects,omitempty"`
+	// Patches are what is different in older patch releases, the newest difference first; each is a change of what the one before it makes.
+	Patches []Patch `yaml:"patches,omitempty"`
+
+	// older are what Patches make, of a release line of Get; before and next are set for what they make: the patch release with which next begins.
+	older  []older
+	before string
+	next   *Line
 }
 
 // API is an API of the server that providers serve.

@@ -21,6 +21,7 @@ func Parse(data []byte) (*Line, error) {
 	if err := line.Check(); err != nil {
 		return nil, err
 	}
+	line.readPatches(data)
 	return line, nil
 }
 

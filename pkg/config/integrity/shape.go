@@ -83,9 +83,10 @@ func (s shape) providerShape(entry document.Entry) {
 	case known:
 		s.requiredFields(entry.Config(), row.Fields, path+".config")
 	case ofLine && !foreign:
+		has := func(line *catalog.Line) bool { _, ok := line.Provider(entry.API, entry.Type()); return ok }
 		s.found(s.severityOfTypes, path+".provider_type", fmt.Sprintf(
-			"release line %s has no type %q of %s providers: where a package of the image brings it, name that as module",
-			s.of.line.Name, bounds.Message(entry.Type()), entry.API))
+			"%s has no type %q of %s providers: where a package of the image brings it, name that as module",
+			s.of.line.Without(has), bounds.Message(entry.Type()), entry.API))
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/address"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/release"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
@@ -174,9 +175,16 @@ func reportUnknownField(s schema, path, written string, known []string, severity
 	if problems.Full(severity) {
 		return
 	}
+	has := func(line *catalog.Line) bool {
+		row, ok := line.Provider(s.api, s.name)
+		if ok {
+			_, ok = row.Fields[snakeCase(written)]
+		}
+		return ok
+	}
 	p := problem.Problem{
 		Reason: problem.UnknownField, Severity: severity, Path: path, Fix: "it has no fields",
-		Detail: fmt.Sprintf("%s has no field of this name on release line %s, and the server ignores it", s.name, s.line.Name),
+		Detail: fmt.Sprintf("%s has no field of this name on %s, and the server ignores it", s.name, s.line.Without(has)),
 	}
 	if severity == problem.Error {
 		p.Type = field.ErrorTypeInvalid
@@ -186,6 +194,9 @@ func reportUnknownField(s schema, path, written string, known []string, severity
 	}
 	if near, ok := suggest.Nearest(written, known); ok {
 		p.Fix = fmt.Sprintf("did you mean %q?", near)
+	}
+	if later := release.Later(s.line, has); later != "" {
+		p.Fix = later
 	}
 	problems.Add(p)
 }

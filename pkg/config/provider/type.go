@@ -55,6 +55,13 @@ func (c typeCheck) reportUnknown() {
 		Reason: problem.UnknownProviderType, Path: c.path, Type: field.ErrorTypeNotSupported, Value: c.written,
 		Detail: fmt.Sprintf("release line %s has no provider type %s for %s", c.line.Name, c.name, c.api),
 	}
+	if found, later := c.inLaterPatch(); later != "" {
+		unknown.Reason = problem.UnsupportedByRelease
+		unknown.Detail = fmt.Sprintf("a server of %s has no %s for %s", found.without, found.name, c.api)
+		unknown.Fix = later + ", or choose another provider: this release has " + strings.Join(names, ", ")
+		c.problems.Add(unknown)
+		return
+	}
 	if found, elsewhere := c.onOtherLines(); elsewhere != "" {
 		unknown.Reason = problem.UnsupportedByRelease
 		unknown.Detail = fmt.Sprintf("a server of release line %s has no %s for %s", c.line.Name, found, c.api)
@@ -88,6 +95,18 @@ func candidates(written string) []string {
 		return []string{written}
 	}
 	return []string{"remote::" + written, "inline::" + written}
+}
+
+// inLaterPatch finds the type in later patch releases of the release line: its name, and what the message says of the release line.
+func (c typeCheck) inLaterPatch() (found struct{ name, without string }, later string) {
+	for _, candidate := range candidates(c.written) {
+		has := func(line *catalog.Line) bool { _, ok := line.Provider(c.api, candidate); return ok }
+		if later = release.Later(c.line, has); later != "" {
+			found.name, found.without = candidate, c.line.Without(has)
+			return found, later
+		}
+	}
+	return found, ""
 }
 
 // onOtherLines finds the type on other release lines, and how to get one of them.

@@ -34,10 +34,14 @@ func (r *registration) applyVectorStores(stores []parse.VectorStore) {
 	}
 	registers := func(line *catalog.Line) bool { return line.RegistersVectorStores }
 	if !registers(r.line) {
+		elsewhere := release.Elsewhere(registers)
+		if later := release.Later(r.line, registers); later != "" {
+			elsewhere = ", or " + later
+		}
 		r.problems.Add(problem.Problem{
 			Reason: problem.UnsupportedByRelease, Path: pathVectorStores, Type: field.ErrorTypeForbidden,
-			Detail: "a server of release line " + r.line.Name + " registers no vector stores",
-			Fix:    "remove it" + release.Elsewhere(registers),
+			Detail: "a server of " + r.line.Without(registers) + " registers no vector stores",
+			Fix:    "remove it" + elsewhere,
 		})
 		return
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/release"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -41,9 +42,23 @@ func Apply(doc *document.Document, line *catalog.Line, spec *v1alpha2.LlamaStack
 	server := document.Ensure(doc.Root(), "server", yaml.MappingNode)
 	document.Set(server, "port", document.Int(int64(port)))
 	if w := spec.Workload; w != nil && w.Workers != nil {
-		SetWorkers(doc, line, *w.Workers)
+		applyWorkers(doc, line, *w.Workers, problems)
 	}
 	applyTLS(doc, line, spec, problems)
+}
+
+// applyWorkers sets the number of workers. First patch releases of a release line start one, whatever the number is.
+func applyWorkers(doc *document.Document, line *catalog.Line, workers int32, problems *problem.Collector) {
+	reads := func(line *catalog.Line) bool { _, ok := line.ServerFields()["workers"]; return ok }
+	later := release.Later(line, reads)
+	if later == "" || reads(line) {
+		SetWorkers(doc, line, workers)
+		return
+	}
+	problems.Add(problem.Problem{
+		Reason: problem.NoEffect, Severity: problem.Warning, Path: "spec.workload.workers",
+		Detail: "has no effect: a server of " + line.Without(reads) + " does not read the number of workers", Fix: later + ", or remove it",
+	})
 }
 
 // SetWorkers sets the number of workers, and an address where several workers need one. The line is nil where it is not known.

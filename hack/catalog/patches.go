@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+)
+
+// patchReleases returns the older patch releases of each release line, the newest first.
+func patchReleases(file string) (map[string][]string, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	byLine := map[string][]string{}
+	for row := range strings.Lines(string(data)) {
+		if name, releases, ok := strings.Cut(row, "\t"); ok && !strings.HasPrefix(row, "#") {
+			byLine[name] = strings.Fields(releases)
+			slices.Reverse(byLine[name])
+		}
+	}
+	return byLine, nil
+}
+
+// addPatches adds to a release line what is different in its older patch releases, which come the newest first.
+func addPatches(line *catalog.Line, older []*catalog.Line) error {
+	newer, before := line, line.Release
+	for _, o := range older {
+		newerTree, err := treeOf(newer)
+		if err != nil {
+			return err
+		}
+		tree, err := treeOf(o)
+		if err != nil {
+			return err
+		}
+		changes := differing(newerTree, tree)
+		if _, ok := changes["release"]; !ok || len(changes) > 1 {
+			line.Patches = append(line.Patches, catalog.Patch{Before: before, Changes: changes})
+			newer = o
+		}
+		before = o.Release
+	}
+	return nil
+}
+
+// checkPatches makes sure that what a release line says of its older patch releases is what their packages say.
+func checkPatches(line *catalog.Line, older []*catalog.Line) error {
+	for _, o := range older {
+		at := *line.At(o.Release)
+		at.Release = o.Release
+		got, err := treeOf(&at)
+		if err != nil {
+			return err
+		}
+		want, err := treeOf(o)
+		if err != nil {
+			return err
+		}
+		delete(got, "patches")
+		if d := differing(got, want); len(d) > 0 {
+			return fmt.Errorf("the patches do not make release %s: %v", o.Release, d)
+		}
+	}
+	return nil
+}
+
+// treeOf is a release line as the tree of its file.
+func treeOf(line *catalog.Line) (map[string]any, error) {
+	data, err := yaml.Marshal(line)
+	if err != nil {
+		return nil, err
+	}
+	var tree map[string]any
+	err = yaml.Unmarshal(data, &tree)
+	return tree, err
+}
+
+// differing is the JSON merge patch that makes the other tree of a tree. In lists of rows, the names are their types.
+func differing(tree, other map[string]any) map[string]any {
+	changes := map[string]any{}
+	for name := range tree {
+		if _, there := other[name]; !there {
+			changes[name] = nil
+		}
+	}
+	for name, value := range other {
+		before, now := rowsByType(tree[name]), rowsByType(value)
+		switch {
+		case reflect.DeepEqual(tree[name], value):
+		case before != nil && now != nil:
+			changes[name] = differing(before, now)
+		default:
+			changes[name] = value
+		}
+	}
+	return changes
+}
+
+// rowsByType returns a map as it is, and a list of rows by their types; nil for anything else.
+func rowsByType(value any) map[string]any {
+	switch value := value.(type) {
+	case map[string]any:
+		return value
+	case []any:
+		rows := map[string]any{}
+		for _, row := range value {
+			fields, _ := row.(map[string]any)
+			name, ok := fields["type"].(string)
+			if !ok {
+				return nil
+			}
+			rows[name] = row
+		}
+		return rows
+	}
+	return nil
+}
+
+// printPatches writes what differs inside release lines.
+func printPatches(w io.Writer, lines []*catalog.Line) {
+	for _, line := range lines {
+		for _, p := range line.Patches {
+			_, _ = fmt.Fprintf(w, "release line %s before %s:\n", line.Name, p.Before)
+			printChanges(w, "", p.Changes)
+		}
+	}
+}
+
+// compareWith prints what the package of a Python, which is newer than the catalog, knows otherwise.
+func compareWith(ctx context.Context, w io.Writer, root, python string) error {
+	over, err := readOverlay(filepath.Join(root, overlayFile))
+	if err != nil {
+		return err
+	}
+	answer, err := ask(ctx, root, python)
+	if err != nil {
+		return err
+	}
+	known, _ := catalog.ForVersion(answer.Release)
+	if known == nil {
+		return fmt.Errorf("release %s is older than the catalog", answer.Release)
+	}
+	line, err := assemble(known.Name, answer, over)
+	if err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(w, "release %s, compared with %s:\n", answer.Release, known.Release)
+	tree, err := treeOf(known)
+	if err != nil {
+		return err
+	}
+	other, err := treeOf(line)
+	if err != nil {
+		return err
+	}
+	delete(tree, "patches")
+	printChanges(w, "", differing(tree, other))
+	return nil
+}
+
+func printChanges(w io.Writer, path string, changes map[string]any) {
+	for _, name := range slices.Sorted(maps.Keys(changes)) {
+		at := strings.TrimPrefix(path+"."+name, ".")
+		switch change := changes[name].(type) {
+		case nil:
+			_, _ = fmt.Fprintf(w, "  %s is not there\n", at)
+		case map[string]any:
+			printChanges(w, at, change)
+		default:
+			if at != "release" {
+				_, _ = fmt.Fprintf(w, "  %s is %v\n", at, change)
+			}
+		}
+	}
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+)
+
+// answerOf is what the package of a release answers: the provider type remote::a has these fields.
+func answerOf(release string, workers bool, fields ...string) *introspection {
+	answer := &introspection{
+		Package: "ogx", Release: release, Env: environment{Port: "OGX_PORT"}, HostForWorkers: !workers,
+		Sections:  map[string]field{"providers": {Type: catalog.TypeMap}, "storage": {Type: catalog.TypeMap}},
+		Providers: map[string]map[string]provider{"inference": {}, "files": {"inline::f": {}}},
+	}
+	if fields != nil {
+		a := provider{Fields: map[string]field{}}
+		for _, name := range fields {
+			a.Fields[name] = field{Type: catalog.TypeString}
+		}
+		answer.Providers["inference"]["remote::a"] = a
+	}
+	return answer
+}
+
+// The file of a release line says what is different in older patch releases, once for those that are the same, and what it makes of them is what
+// their packages say.
+//
+// Proves: R16.
+func TestPatchesHaveWhatDiffers(t *testing.T) {
+	answers := map[string]*introspection{
+		"1.6":   answerOf("1.6.4", true, "api_key", "base_url", "new"),
+		"1.6.3": answerOf("1.6.3", true, "api_key", "base_url", "new"),
+		"1.6.2": answerOf("1.6.2", true, "api_key", "base_url"),
+		"1.6.1": answerOf("1.6.1", true, "api_key", "base_url"),
+		"1.6.0": answerOf("1.6.0", false),
+	}
+	line, err := oneLine("testdata/nothing.yaml", "1.6", answers, map[string][]string{"1.6": {"1.6.3", "1.6.2", "1.6.1", "1.6.0"}}, overlayOf(t, someOverlay))
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := map[string]any{"fields": map[string]any{"new": nil}}
+	want := []catalog.Patch{
+		{Before: "1.6.3", Changes: map[string]any{"release": "1.6.2", "providers": map[string]any{"inference": map[string]any{"remote::a": row}}}},
+		{Before: "1.6.1", Changes: map[string]any{"release": "1.6.0", "hostForWorkers": true, "providers": map[string]any{"inference": nil}}},
+	}
+	if diff := cmp.Diff(want, line.Patches); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	var out bytes.Buffer
+	printPatches(&out, []*catalog.Line{line})
+	for _, text := range []string{
+		"release line 1.6 before 1.6.3:\n  providers.inference.remote::a.fields.new is not there\n", "before 1.6.1:\n  hostForWorkers is true\n  providers.inference is not there\n",
+	} {
+		if !strings.Contains(out.String(), text) {
+			t.Errorf("printed is\n%swant\n%s", out.String(), text)
+		}
+	}
+	if err := checkPatches(line, []*catalog.Line{{Name: "1.6", Release: "1.6.2"}}); err == nil || !strings.Contains(err.Error(), "do not make release 1.6.2") {
+		t.Errorf("patches that make something else: %v", err)
+	}
+}
+
+// A row with "type" is found by it, whatever its place.
+func TestDifferingFindsRowsByType(t *testing.T) {
+	of := func(types ...string) map[string]any {
+		var rows []any
+		for _, name := range types {
+			rows = append(rows, map[string]any{"type": name, "n": len(types)})
+		}
+		return map[string]any{"rows": rows, "names": []any{"a"}}
+	}
+	want := map[string]any{"rows": map[string]any{
+		"a": nil, "b": map[string]any{"n": 1},
+	}}
+	if diff := cmp.Diff(want, differing(of("a", "b"), of("b"))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := differing(of("a"), of("a")); len(got) > 0 {
+		t.Errorf("nothing differs, got %v", got)
+	}
+}
+
+// Where only the newest release is asked, what differs in older ones is what the file says.
+func TestPatchesAreKeptWhereOnlyTheNewestReleaseIsAsked(t *testing.T) {
+	over := overlayOf(t, someOverlay)
+	answers := map[string]*introspection{"1.6": answerOf("1.6.1", true, "api_key", "base_url"), "1.6.0": answerOf("1.6.0", false)}
+	whole, err := oneLine("testdata/nothing.yaml", "1.6", answers, map[string][]string{"1.6": {"1.6.0"}}, over)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := encodeLine(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "1.6.yaml")
+	if err := os.WriteFile(file, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	delete(answers, "1.6.0")
+	line, err := oneLine(file, "1.6", answers, nil, over)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(whole.Patches, line.Patches); diff != "" || len(line.Patches) == 0 {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
