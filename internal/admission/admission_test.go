@@ -77,10 +77,10 @@ func TestValidate(t *testing.T) {
 			`error spec.distribution.name: Unsupported value: "startr": did you mean "starter"? known distributions: `,
 		}},
 		"an unknown distribution and more": {
-			spec: "distribution: {name: startr}\nproviders: {inference: {provider: vllm, apikey: k}}\ndisabled: [inferense]\nworkload: {podMetadata: {labels: {a b: x}}}",
+			spec: "distribution: {name: startr}\nproviders: {inference: {provider: vllm, apikey: k}}\ndisabled: [inferense]\nworkload: {overrides: {env: [{name: 'a=b', value: x}]}}",
 			want: []string{
 				"error spec.distribution.name: ", `error spec.providers.inference.apikey: Invalid value: unknown field: did you mean "apiKey"?`,
-				`error spec.disabled[0]: Unsupported value: "inferense": did you mean "inference"?`, "error spec.workload.podMetadata.labels[a b]: ",
+				`error spec.disabled[0]: Unsupported value: "inferense": did you mean "inference"?`, "error spec.workload.overrides.env[0].name: ",
 			},
 		},
 		"an image of which nothing is known and more": {
