@@ -121,8 +121,8 @@ func chooseNewest(d *distributions.Distribution, needs []config.Need) (choice, *
 }
 
 // lackedBy returns the needs that a release does not meet.
-func lackedBy(release distributions.Release, needs []config.Need) []config.Need {
-	known, _ := catalog.ForVersion(release.Version)
+func lackedBy(r distributions.Release, needs []config.Need) []config.Need {
+	known, _ := catalog.ForVersion(r.Version)
 	return slices.DeleteFunc(slices.Clone(needs), func(n config.Need) bool { return n.Has(known) })
 }
 
