@@ -31,7 +31,7 @@ LOOKS = {"light": {}, "dark": {"color_scheme": "dark"}, "narrow": {"viewport": {
 # Pages of each kind: start, task, long tables, generated reference, decision.
 KINDS = (
     "index.html", "quick-start.html", "connect-model-server.html", "troubleshooting.html", "configuration.html", "configuration-providers.html", "providers.html",
-    "status.html", "kubectl-plugin.html", "performance.html", "faq.html", "adr/0004-three-classes-of-problems.html",
+    "status.html", "kubectl-plugin.html", "release-lines.html", "faq.html", "adr/0004-three-classes-of-problems.html",
 )
 # What the theme's button copies of blocks.
 COPIED = "blocks => blocks.map(b => { b.setAttribute('data-md-copying', ''); const t = b.innerText; b.removeAttribute('data-md-copying'); return t })"
