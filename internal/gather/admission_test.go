@@ -35,7 +35,9 @@ func TestGatherForAdmissionReadsOnlyTheSettings(t *testing.T) {
 	if len(faults) > 0 || in.Distribution == nil || in.Live != nil {
 		t.Fatalf("%s: %+v", faults.Message(), in)
 	}
-	if diff := cmp.Diff(map[string]int{"ConfigMap/" + settings.ConfigMapName: 1, "ConfigMapList": 1}, c.reads); diff != "" {
+	if diff := cmp.Diff(map[string]int{
+		"ConfigMap/" + settings.ConfigMapName: 1, "PartialObjectMetadata/" + settings.ConfigMapName: 1, "PartialObjectMetadataList": 1,
+	}, c.reads); diff != "" {
 		t.Errorf("read (-want +got):\n%s", diff)
 	}
 	if len(in.Secrets) != 3 || len(in.PodReferences) != 5 || in.Override == nil || in.CABundle == nil || in.CABundle.State != desired.Unknown {

@@ -56,7 +56,7 @@ func TestSecrets(t *testing.T) {
 		"Secret/one": 1, "Secret/two": 1, "ConfigMap/llama-stack-operator-config": 1,
 		// The cache:
 		"Deployment/my-stack": 1, "PartialObjectMetadata/odh-trusted-ca-bundle": 1, "PartialObjectMetadata/openshift-service-ca.crt": 1,
-		"ConfigMapList": 1,
+		"PartialObjectMetadata/llama-stack-operator-config": 1, "PartialObjectMetadataList": 1,
 	}, c.reads); diff != "" {
 		t.Errorf("reads (-want +got):\n%s", diff)
 	}

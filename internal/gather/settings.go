@@ -5,7 +5,6 @@ package gather
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -30,12 +29,13 @@ import (
 )
 
 // SettingsStore has the operator's settings and the registered distributions, parsed once for the controller, the webhooks and the report.
-// It is filled by an informer of its own, so it serves before any manager runs, and across managers.
+// An informer of its own for the metadata of the ConfigMaps says which of them have changed, so it serves before any manager runs, and across
+// managers. The texts are read from the API server, one after the other, and not kept.
 type SettingsStore struct {
-	// reader is cache, or, in tests, another one.
-	reader    client.Reader
-	cache     cache.Cache
-	namespace string
+	// metadata is cache, or, in tests, another reader.
+	metadata, live client.Reader
+	cache          cache.Cache
+	namespace      string
 
 	parsing sync.Mutex
 	last    atomic.Pointer[parsedSettings]
@@ -74,35 +74,34 @@ func NewSettingsStore(ctx context.Context, config *rest.Config, operatorNamespac
 	for _, kind := range []string{"ConfigMap", "ConfigMapList"} { // a cache looks a list up by the list's own kind
 		mapper.Add(corev1.SchemeGroupVersion.WithKind(kind), meta.RESTScopeNamespace)
 	}
+	live, err := client.New(config, client.Options{Scheme: scheme, Mapper: mapper})
+	if err != nil {
+		return nil, fmt.Errorf("read the operator's settings: %w", err)
+	}
 	c, err := cache.New(config, cache.Options{
-		Scheme: scheme, Mapper: mapper, DefaultTransform: onlySettings,
+		Scheme: scheme, Mapper: mapper, DefaultTransform: onlyIdentityAndLabels,
 		DefaultNamespaces: map[string]cache.Config{operatorNamespace: {}},
 	})
 	if err == nil {
-		_, err = c.GetInformer(ctx, &corev1.ConfigMap{}, cache.BlockUntilSynced(false)) // with the start, not with the first read
+		_, err = c.GetInformer(ctx, metadataOf("ConfigMap"), cache.BlockUntilSynced(false)) // with the start, not with the first read
 	}
 	if err != nil {
 		return nil, fmt.Errorf("watch the operator's settings: %w", err)
 	}
-	return &SettingsStore{reader: c, cache: c, namespace: operatorNamespace}, nil
+	return &SettingsStore{metadata: c, live: live, cache: c, namespace: operatorNamespace}, nil
 }
 
 // NewSettingsStoreOf returns a store that reads by another reader, for tests. It cannot be started or watched.
 func NewSettingsStoreOf(reader client.Reader, operatorNamespace string) *SettingsStore {
-	return &SettingsStore{reader: reader, namespace: operatorNamespace}
+	return &SettingsStore{metadata: reader, live: reader, namespace: operatorNamespace}
 }
 
-// onlySettings drops the content of ConfigMaps that are neither the operator's settings nor register a distribution.
-func onlySettings(in any) (any, error) {
-	cm, ok := in.(*corev1.ConfigMap)
-	if !ok {
-		return in, nil
+// onlyIdentityAndLabels drops what is not used of the metadata of a ConfigMap.
+func onlyIdentityAndLabels(in any) (any, error) {
+	if o, ok := in.(*metav1.PartialObjectMetadata); ok {
+		o.ManagedFields, o.Annotations, o.OwnerReferences, o.Finalizers = nil, nil, nil, nil
 	}
-	cm.ManagedFields = nil
-	if _, registers := cm.Labels[settings.LabelDistribution]; !registers && cm.Name != settings.ConfigMapName {
-		cm.Data, cm.BinaryData, cm.Annotations = nil, nil, nil
-	}
-	return cm, nil
+	return in, nil
 }
 
 // Start fills the store until the context ends.
@@ -113,7 +112,7 @@ func (*SettingsStore) NeedLeaderElection() bool { return false }
 
 // Watch calls changed for each ConfigMap with settings that comes, changes or goes, before and after, until the context ends. Read has the change then.
 func (s *SettingsStore) Watch(ctx context.Context, changed func(client.Object)) error {
-	informer, err := s.cache.GetInformer(ctx, &corev1.ConfigMap{}, cache.BlockUntilSynced(false))
+	informer, err := s.cache.GetInformer(ctx, metadataOf("ConfigMap"), cache.BlockUntilSynced(false))
 	if err != nil {
 		return fmt.Errorf("watch the operator's settings: %w", err)
 	}
@@ -122,7 +121,7 @@ func (s *SettingsStore) Watch(ctx context.Context, changed func(client.Object)) 
 			if gone, is := o.(toolscache.DeletedFinalStateUnknown); is {
 				o = gone.Obj
 			}
-			if cm, is := o.(*corev1.ConfigMap); is && isSettings(cm) {
+			if cm, is := o.(client.Object); is && isSettings(cm) {
 				changed(cm)
 			}
 		}
@@ -157,9 +156,9 @@ func (s *SettingsStore) Current() *settings.Settings {
 // settings reads the operator's settings, which need not exist, and the registered distributions.
 func (g *Gatherer) settings(ctx context.Context) (*settings.Settings, *problem.Problem) {
 	if g.Store == nil {
-		return (&SettingsStore{namespace: g.OperatorNamespace}).read(ctx, g.Live)
+		return NewSettingsStoreOf(g.Live, g.OperatorNamespace).read(ctx, g.Live)
 	}
-	return g.Store.read(ctx, g.Store.reader)
+	return g.Store.read(ctx, g.Store.metadata)
 }
 
 // settingsLive reads them as the API server has them.
@@ -167,7 +166,7 @@ func (g *Gatherer) settingsLive(ctx context.Context) (*settings.Settings, *probl
 	if g.Store == nil {
 		return g.settings(ctx)
 	}
-	return g.Store.read(ctx, g.Live)
+	return g.Store.read(ctx, g.Store.live)
 }
 
 // Settings returns what is wrong with the operator's settings and with the registered distributions, if they can be read.
@@ -179,17 +178,22 @@ func (g *Gatherer) Settings(ctx context.Context) ([]settings.Problem, *problem.P
 	return s.Problems(), nil
 }
 
-// read reads and parses the ConfigMaps, if they are others than those that were parsed last.
-func (s *SettingsStore) read(ctx context.Context, from client.Reader) (*settings.Settings, *problem.Problem) {
+// read parses the ConfigMaps, if by their metadata they are others than those that were parsed last.
+func (s *SettingsStore) read(ctx context.Context, metadata client.Reader) (*settings.Settings, *problem.Problem) {
 	key := types.NamespacedName{Namespace: s.namespace, Name: settings.ConfigMapName}
-	own, list := &corev1.ConfigMap{}, &corev1.ConfigMapList{}
-	if err := from.Get(ctx, key, own); err != nil && !apierrors.IsNotFound(err) {
+	own, list := metadataOf("ConfigMap"), &metav1.PartialObjectMetadataList{}
+	if err := metadata.Get(ctx, key, own); err != nil && !apierrors.IsNotFound(err) {
 		return nil, settingsUnread("ConfigMap "+key.String(), err)
 	}
-	if err := from.List(ctx, list, client.InNamespace(s.namespace), client.HasLabels{settings.LabelDistribution}, client.UnsafeDisableDeepCopy); err != nil {
-		return nil, settingsUnread("ConfigMaps with the label "+settings.LabelDistribution+" in namespace "+s.namespace, err)
+	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
+	registering := "ConfigMaps with the label " + settings.LabelDistribution + " in namespace " + s.namespace
+	if err := metadata.List(ctx, list, client.InNamespace(s.namespace), client.HasLabels{settings.LabelDistribution}, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, settingsUnread(registering, err)
 	}
-	parsed := s.parsed(own, list.Items)
+	parsed, err := s.parsed(ctx, own, list.Items)
+	if err != nil {
+		return nil, settingsUnread("ConfigMap "+key.String()+", or one of the "+registering+",", err)
+	}
 	if parsed.err != nil {
 		return nil, problem.New(problem.Problem{
 			Reason: problem.InvalidOperatorSettings, Path: "operator settings", Type: field.ErrorTypeInvalid, Detail: parsed.err.Error(),
@@ -199,57 +203,81 @@ func (s *SettingsStore) read(ctx context.Context, from client.Reader) (*settings
 	return parsed.settings, nil
 }
 
-// parsed returns the settings of these ConfigMaps. Registrations that have not changed are not parsed again.
-func (s *SettingsStore) parsed(own *corev1.ConfigMap, registering []corev1.ConfigMap) *parsedSettings {
-	versions := map[string]version{}
+// isOf reports whether the settings were parsed from these ConfigMaps.
+func (p *parsedSettings) isOf(own *metav1.PartialObjectMetadata, registering []metav1.PartialObjectMetadata) bool {
+	if p == nil || p.version != versionOf(own) || len(p.registrations) != len(registering) {
+		return false
+	}
 	for i := range registering {
-		versions[registering[i].Name] = versionOf(&registering[i])
+		if p.registrations[registering[i].Name].version != versionOf(&registering[i]) {
+			return false
+		}
 	}
-	same := func(last *parsedSettings) bool {
-		return last != nil && last.version == versionOf(own) &&
-			maps.EqualFunc(last.registrations, versions, func(r parsedRegistration, v version) bool { return r.version == v })
+	return true
+}
+
+// parsed returns the settings of these ConfigMaps. What has not changed is not read and parsed again. A ConfigMap that is gone meanwhile counts for
+// nothing: an event follows.
+func (s *SettingsStore) parsed(ctx context.Context, own *metav1.PartialObjectMetadata, registering []metav1.PartialObjectMetadata) (*parsedSettings, error) {
+	if last := s.last.Load(); last.isOf(own, registering) {
+		return last, nil
 	}
-	if last := s.last.Load(); same(last) {
-		return last
-	}
-	s.parsing.Lock()
+	s.parsing.Lock() // reading and parsing a text takes far more memory than what is kept of it
 	defer s.parsing.Unlock()
 	last := s.last.Load()
-	if same(last) { // by another reader
-		return last
+	if last.isOf(own, registering) { // by another reader
+		return last, nil
 	}
 	if last == nil {
 		last = &parsedSettings{}
 	}
-	next := &parsedSettings{version: versionOf(own), registrations: map[string]parsedRegistration{}}
-	slices.SortFunc(registering, func(a, b corev1.ConfigMap) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(registering, func(a, b metav1.PartialObjectMetadata) int { return strings.Compare(a.Name, b.Name) })
+	next := &parsedSettings{registrations: map[string]parsedRegistration{}}
 	var registered []*settings.Registered
 	room := bounds.RegisteredBytes
 	for i := range registering {
-		r := register(&registering[i], i, room, last.registrations[registering[i].Name])
-		room -= r.size
+		r, err := s.register(ctx, &registering[i], i, room, last.registrations[registering[i].Name])
+		if err != nil {
+			return nil, err
+		}
 		next.registrations[registering[i].Name] = r
-		registered = append(registered, r.parsed)
-	}
-	next.settings, next.err = settings.Parse(own.Data, registered...)
-	s.last.Store(next)
-	return next
-}
-
-// register parses what a ConfigMap registers, the one at this place by name, if so many bytes are enough. The first of them count.
-func register(cm *corev1.ConfigMap, place, room int, last parsedRegistration) parsedRegistration {
-	name := cm.Labels[settings.LabelDistribution]
-	switch {
-	case place >= bounds.Registrations:
-		return parsedRegistration{versionOf(cm), settings.RefuseRegistration(cm.Name, name), 0}
-	case last.version == versionOf(cm) && last.size > 0 && last.size <= room:
-		return last
-	case settings.RegistrationFits(cm, room):
-		if parsed := settings.ParseRegistration(cm); parsed.Size() <= room {
-			return parsedRegistration{versionOf(cm), parsed, parsed.Size()}
+		if r.parsed != nil {
+			room -= r.size
+			registered = append(registered, r.parsed)
 		}
 	}
-	return parsedRegistration{versionOf(cm), settings.RefuseLargeRegistration(cm.Name, name), 0}
+	cm := &corev1.ConfigMap{}
+	if err := s.live.Get(ctx, types.NamespacedName{Namespace: s.namespace, Name: settings.ConfigMapName}, cm); err != nil && !apierrors.IsNotFound(err) {
+		return nil, err
+	}
+	next.version = versionOf(cm)
+	next.settings, next.err = settings.Parse(cm.Data, registered...)
+	s.last.Store(next)
+	return next, nil
+}
+
+// register reads and parses what a ConfigMap registers, the one at this place by name, if so many bytes are enough. The first of them count.
+func (s *SettingsStore) register(ctx context.Context, o *metav1.PartialObjectMetadata, place, room int, last parsedRegistration) (parsedRegistration, error) {
+	switch {
+	case place >= bounds.Registrations:
+		return parsedRegistration{versionOf(o), settings.RefuseRegistration(o.Name, o.Labels[settings.LabelDistribution]), 0}, nil
+	case last.version == versionOf(o) && last.size > 0 && last.size <= room:
+		return last, nil
+	}
+	cm := &corev1.ConfigMap{}
+	if err := s.live.Get(ctx, client.ObjectKeyFromObject(o), cm); err != nil {
+		return parsedRegistration{}, client.IgnoreNotFound(err)
+	}
+	name, labeled := cm.Labels[settings.LabelDistribution]
+	if !labeled {
+		return parsedRegistration{version: versionOf(cm)}, nil
+	}
+	if settings.RegistrationFits(cm, room) {
+		if parsed := settings.ParseRegistration(cm); parsed.Size() <= room {
+			return parsedRegistration{versionOf(cm), parsed, parsed.Size()}, nil
+		}
+	}
+	return parsedRegistration{versionOf(cm), settings.RefuseLargeRegistration(cm.Name, name), 0}, nil
 }
 
 func settingsUnread(what string, err error) *problem.Problem {

@@ -87,7 +87,7 @@ func TestRegistrations(t *testing.T) {
 	}
 	expect("two", string(problem.UnknownDistribution))
 
-	c.fails["ConfigMapList"] = errTimeout
+	c.fails["PartialObjectMetadataList"] = errTimeout
 	if _, problems := newGatherer(c, c).Gather(t.Context(), of("z")); !problems.Has(problem.Transient) {
 		t.Errorf("ConfigMaps cannot be listed: %v", problems)
 	}
