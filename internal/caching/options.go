@@ -16,7 +16,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/pods"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/release09"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
 // Options restricts what the operator holds in memory: its own objects in full, and of Secrets and ConfigMaps a
@@ -77,12 +76,6 @@ func strip(in any) (any, error) {
 		}
 		if o.Labels[objects.LabelManagedBy] == objects.ManagedBy {
 			kept.Labels = objects.OwnLabels(o.Labels)
-		}
-		if name, registers := o.Labels[settings.LabelDistribution]; registers {
-			if kept.Labels == nil {
-				kept.Labels = map[string]string{}
-			}
-			kept.Labels[settings.LabelDistribution] = name
 		}
 		if controller := metav1.GetControllerOf(o); controller != nil {
 			kept.OwnerReferences = []metav1.OwnerReference{*controller}

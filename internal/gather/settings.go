@@ -51,9 +51,11 @@ type parsedSettings struct {
 
 type parsedRegistration struct {
 	version version
-	parsed  *settings.Registered
-	// size is how many bytes of memory the configuration takes; zero if it is refused.
-	size int
+	// parsed is nil for a ConfigMap that is gone or registers nothing any more: an event follows.
+	parsed *settings.Registered
+	// size is how many bytes of memory the configuration takes, at least if it is refused because it does not fit.
+	size    int
+	refused bool
 }
 
 // version is which object was read, and in which state.
@@ -96,7 +98,7 @@ func NewSettingsStoreOf(reader client.Reader, operatorNamespace string) *Setting
 	return &SettingsStore{metadata: reader, live: reader, namespace: operatorNamespace}
 }
 
-// onlyIdentityAndLabels drops what is not used of the metadata of a ConfigMap.
+// onlyIdentityAndLabels drops what is not used of the metadata of a ConfigMap: an annotation of kubectl may have its whole text.
 func onlyIdentityAndLabels(in any) (any, error) {
 	if o, ok := in.(*metav1.PartialObjectMetadata); ok {
 		o.ManagedFields, o.Annotations, o.OwnerReferences, o.Finalizers = nil, nil, nil, nil
@@ -106,9 +108,6 @@ func onlyIdentityAndLabels(in any) (any, error) {
 
 // Start fills the store until the context ends.
 func (s *SettingsStore) Start(ctx context.Context) error { return s.cache.Start(ctx) }
-
-// NeedLeaderElection is part of manager.LeaderElectionRunnable.
-func (*SettingsStore) NeedLeaderElection() bool { return false }
 
 // Watch calls changed for each ConfigMap with settings that comes, changes or goes, before and after, until the context ends. Read has the change then.
 func (s *SettingsStore) Watch(ctx context.Context, changed func(client.Object)) error {
@@ -242,8 +241,10 @@ func (s *SettingsStore) parsed(ctx context.Context, own *metav1.PartialObjectMet
 		}
 		next.registrations[registering[i].Name] = r
 		if r.parsed != nil {
-			room -= r.size
 			registered = append(registered, r.parsed)
+		}
+		if !r.refused {
+			room -= r.size
 		}
 	}
 	cm := &corev1.ConfigMap{}
@@ -260,8 +261,8 @@ func (s *SettingsStore) parsed(ctx context.Context, own *metav1.PartialObjectMet
 func (s *SettingsStore) register(ctx context.Context, o *metav1.PartialObjectMetadata, place, room int, last parsedRegistration) (parsedRegistration, error) {
 	switch {
 	case place >= bounds.Registrations:
-		return parsedRegistration{versionOf(o), settings.RefuseRegistration(o.Name, o.Labels[settings.LabelDistribution]), 0}, nil
-	case last.version == versionOf(o) && last.size > 0 && last.size <= room:
+		return parsedRegistration{versionOf(o), settings.RefuseRegistration(o.Name, o.Labels[settings.LabelDistribution]), 0, true}, nil
+	case last.version == versionOf(o) && last.parsed != nil && last.refused == (last.size > room): // it fits, or does not, as before
 		return last, nil
 	}
 	cm := &corev1.ConfigMap{}
@@ -272,12 +273,14 @@ func (s *SettingsStore) register(ctx context.Context, o *metav1.PartialObjectMet
 	if !labeled {
 		return parsedRegistration{version: versionOf(cm)}, nil
 	}
+	size := room + 1
 	if settings.RegistrationFits(cm, room) {
-		if parsed := settings.ParseRegistration(cm); parsed.Size() <= room {
-			return parsedRegistration{versionOf(cm), parsed, parsed.Size()}, nil
+		parsed := settings.ParseRegistration(cm)
+		if size = parsed.Size(); size <= room {
+			return parsedRegistration{versionOf(cm), parsed, size, false}, nil
 		}
 	}
-	return parsedRegistration{versionOf(cm), settings.RefuseLargeRegistration(cm.Name, name), 0}, nil
+	return parsedRegistration{versionOf(cm), settings.RefuseLargeRegistration(cm.Name, name), size, true}, nil
 }
 
 func settingsUnread(what string, err error) *problem.Problem {

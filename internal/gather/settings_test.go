@@ -37,15 +37,16 @@ func of(distribution string) *v1alpha2.LlamaStackDistribution {
 	return cr
 }
 
-// Proves: R81, NFR-004 (registered distributions count from the moment on when they are there, changed or gone; for admission as well).
+// Proves: R81, NFR-004 (registered distributions are read when they are new, gone or changed, and only those; for admission as well).
 func TestRegistrations(t *testing.T) {
 	elsewhere := registration("c", "elsewhere", "registry.example/c:0.7.1")
 	elsewhere.Namespace = "ai"
 	c := newCluster(t, registration("a", "one", "registry.example/a:0.7.1"), registration("b", "two", "registry.example/b:0.7.1"), elsewhere)
 	g := newGatherer(c, c)
 	g.Store = gather.NewSettingsStoreOf(c, operatorNamespace)
-	expect := func(name, want string) {
+	expect := func(name, want string, reads int) {
 		t.Helper()
+		before := c.reads["ConfigMap/a"] + c.reads["ConfigMap/b"]
 		got, problems := g.Gather(t.Context(), of(name))
 		in, _ := g.GatherForAdmission(t.Context(), of(name))
 		live, _ := g.GatherForAdmissionLive(t.Context(), of(name))
@@ -61,31 +62,34 @@ func TestRegistrations(t *testing.T) {
 		if image != want {
 			t.Errorf("%s: %s, want %s", name, image, want)
 		}
+		if got := c.reads["ConfigMap/a"] + c.reads["ConfigMap/b"] - before; got != reads {
+			t.Errorf("%s: %d ConfigMaps were read, want %d", name, got, reads)
+		}
 	}
-	expect("one", "registry.example/a:0.7.1")
-	expect("two", "registry.example/b:0.7.1")
-	expect("elsewhere", string(problem.UnknownDistribution))
+	expect("one", "registry.example/a:0.7.1", 2)
+	expect("two", "registry.example/b:0.7.1", 0)
+	expect("elsewhere", string(problem.UnknownDistribution), 0)
 	one := registration("a", "one", "registry.example/a:0.7.2")
 	if err := c.Update(t.Context(), one); err != nil {
 		t.Fatal(err)
 	}
-	expect("one", "registry.example/a:0.7.2")
+	expect("one", "registry.example/a:0.7.2", 1)
 	delete(one.Labels, settings.LabelDistribution)
 	if err := c.Update(t.Context(), one); err != nil {
 		t.Fatal(err)
 	}
-	expect("one", string(problem.UnknownDistribution))
+	expect("one", string(problem.UnknownDistribution), 0)
 	if err := c.Update(t.Context(), registration("b", "two", "")); err != nil {
 		t.Fatal(err)
 	}
-	expect("two", string(problem.InvalidOperatorSettings))
+	expect("two", string(problem.InvalidOperatorSettings), 1)
 	if problems, p := g.Settings(t.Context()); p != nil || len(problems) != 1 || problems[0].ConfigMap != "b" {
 		t.Errorf("%v, %v", problems, p)
 	}
 	if err := c.Delete(t.Context(), registration("b", "two", "")); err != nil {
 		t.Fatal(err)
 	}
-	expect("two", string(problem.UnknownDistribution))
+	expect("two", string(problem.UnknownDistribution), 0)
 
 	c.fails["PartialObjectMetadataList"] = errTimeout
 	if _, problems := newGatherer(c, c).Gather(t.Context(), of("z")); !problems.Has(problem.Transient) {
@@ -146,6 +150,9 @@ func TestRegistrationsHaveABound(t *testing.T) {
 	if p != nil || len(problems) != 2 || problems[0].ConfigMap != "r-100" || problems[1].ConfigMap != "r-101" {
 		t.Fatalf("%v, %v", problems, p)
 	}
+	if reads := c.reads["ConfigMap/r-100"] + c.reads["ConfigMap/r-101"]; reads > 0 || c.reads["ConfigMap/r-000"] != 1 {
+		t.Errorf("%d reads of those above the bound, %d of the first", reads, c.reads["ConfigMap/r-000"])
+	}
 	if err := c.Delete(t.Context(), all[0]); err != nil {
 		t.Fatal(err)
 	}
@@ -183,6 +190,9 @@ func TestRegisteredConfigurationsHaveABoundTogether(t *testing.T) {
 		}
 	}
 	complain("r-2", "r-3")
+	if reads := c.reads["ConfigMap/r-3"]; reads != 1 {
+		t.Errorf("%d reads of what is too large", reads)
+	}
 	if err := c.Delete(t.Context(), all[0]); err != nil {
 		t.Fatal(err)
 	}

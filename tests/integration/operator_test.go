@@ -167,13 +167,11 @@ func (e *env) startOperator(o operatorOptions) *operator {
 		e.t.Fatal(err)
 	}
 	known, err := gather.NewSettingsStore(ctx, restConfig, e.operator)
-	if err == nil {
-		err = mgr.Add(known)
-	}
 	if err != nil {
 		cancel()
 		e.t.Fatal(err)
 	}
+	go func() { _ = known.Start(ctx) }()
 	err = controller.Setup(ctx, mgr, controller.Options{
 		OperatorNamespace: e.operator, Pod: operatorPod, Build: o.build, Settings: known,
 		Metrics: op.metrics,
