@@ -31,7 +31,7 @@ spec:
 // Proves: L-33, L-10.
 func TestServersServeMetrics(t *testing.T) {
 	t.Parallel()
-	lines := []string{catalog.FirstLineWith(func(l *catalog.Line) bool { return l.MetricsEnv != "" }), catalog.Newest()}
+	lines := []string{catalog.FirstLine(func(l *catalog.Line) bool { return l.MetricsEnv != "" }), catalog.Newest()}
 	forEachRelease(t, func(t *testing.T, r release) {
 		if !slices.Contains(lines, r.line) {
 			return

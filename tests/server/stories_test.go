@@ -39,7 +39,7 @@ const (
 var (
 	coreStories = []string{"us-1.2", "us-1.3", "us-2.1", "us-3.2", "us-3.3"}
 	// alsoOn are further release lines of single stories: the oldest ones that take them, where that is not the oldest of all.
-	alsoOn = map[string]string{"sample-registered-stores": catalog.FirstLineWith(func(l *catalog.Line) bool { return l.RegistersVectorStores })}
+	alsoOn = map[string]string{"sample-registered-stores": catalog.FirstLine(func(l *catalog.Line) bool { return l.RegistersVectorStores })}
 )
 
 // bootsEverything reports whether everything is booted with a release: it is the one that a resource with safety gets, or the newest of all.

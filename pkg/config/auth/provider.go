@@ -87,7 +87,7 @@ func (s *step) known() map[string]any {
 			}
 			return ok
 		}
-		if has(s.line) || catalog.FirstLineWith(has) == "" {
+		if has(s.line) || catalog.FirstLine(has) == "" {
 			continue
 		}
 		delete(known, name)
@@ -123,7 +123,7 @@ func (s *step) refuseOrphans() {
 func (s *step) reportUnknownType() {
 	has := func(line *catalog.Line) bool { _, ok := line.AuthType(s.spec.Type); return ok }
 	detail := fmt.Sprintf("a server of release line %s has no authentication of this type", s.line.Name)
-	if catalog.FirstLineWith(has) != "" {
+	if catalog.FirstLine(has) != "" {
 		p := unsupported(pathProvider, s.spec.Type, detail, has)
 		p.Fix = "choose another type: " + strings.Join(s.line.AuthNames(), ", ") + release.Elsewhere(has)
 		s.problems.Add(p)

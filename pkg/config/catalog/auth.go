@@ -88,16 +88,6 @@ func (l *Line) AuthNames() []string {
 // AuthFields returns the fields of server.auth.
 func (l *Line) AuthFields() map[string]Field { return l.Objects[l.ServerFields()["auth"].Object] }
 
-// FirstLineWith returns the oldest release line that has something; empty where none has it.
-func FirstLineWith(has func(*Line) bool) string {
-	for _, name := range Lines() {
-		if line, _ := Get(name); has(line) {
-			return name
-		}
-	}
-	return ""
-}
-
 // checkAuth finds contradictions in the rows of authentication.
 func (l *Line) checkAuth() error {
 	for i := range l.Auth {

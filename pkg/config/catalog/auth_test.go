@@ -70,10 +70,10 @@ func TestRulesOfEachLine(t *testing.T) {
 			t.Errorf("line %s: %+v", name, r)
 		}
 	}
-	if got := FirstLineWith(func(l *Line) bool { return l.Rules.RegexPaths }); got != "0.6" {
+	if got := FirstLine(func(l *Line) bool { return l.Rules.RegexPaths }); got != "0.6" {
 		t.Errorf("the first line with regular expressions is %q", got)
 	}
-	if got := FirstLineWith(func(*Line) bool { return false }); got != "" {
+	if got := FirstLine(func(*Line) bool { return false }); got != "" {
 		t.Errorf("nothing is in line %q", got)
 	}
 }

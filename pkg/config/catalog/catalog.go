@@ -130,16 +130,12 @@ func LinesWhere(holds func(*Line) bool) []string {
 	})
 }
 
-// LinesWith returns the release lines that know a provider type of an API, oldest first.
-func LinesWith(api, providerType string) []string {
-	var names []string
-	for _, name := range Lines() {
-		line, _ := Get(name)
-		if _, ok := line.Provider(api, providerType); ok {
-			names = append(names, name)
-		}
+// HasProvider returns the condition that a release line knows a provider type of an API, for LinesWhere and the like.
+func HasProvider(api, providerType string) func(*Line) bool {
+	return func(l *Line) bool {
+		_, ok := l.Provider(api, providerType)
+		return ok
 	}
-	return names
 }
 
 // Compare orders the names of release lines as numbers: 0.7 before 0.10 before 1.0.

@@ -83,10 +83,9 @@ func (s shape) providerShape(entry document.Entry) {
 	case known:
 		s.requiredFields(entry.Config(), row.Fields, path+".config")
 	case ofLine && !foreign:
-		has := func(line *catalog.Line) bool { _, ok := line.Provider(entry.API, entry.Type()); return ok }
 		s.found(s.severityOfTypes, path+".provider_type", fmt.Sprintf(
 			"%s has no type %q of %s providers: where a package of the image brings it, name that as module",
-			s.of.line.Without(has), bounds.Message(entry.Type()), entry.API))
+			s.of.line.Without(catalog.HasProvider(entry.API, entry.Type())), bounds.Message(entry.Type()), entry.API))
 	}
 }
 

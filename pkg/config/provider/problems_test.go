@@ -112,7 +112,7 @@ func TestUnknownTypeIsMisspelledOrElsewhereOrTheImages(t *testing.T) {
 	}
 	// A type of other release lines, with its prefix or without.
 	for _, full := range []string{"remote::ollama", "inline::sentence-transformers"} {
-		lines := catalog.LinesWith("inference", full)
+		lines := catalog.LinesWhere(catalog.HasProvider("inference", full))
 		_, short, _ := strings.Cut(full, "::")
 		want := "a server of release line 9.9 has no " + full + " for inference: choose another provider: this release line has bare, full, sparse" +
 			"; or use a server of " + release.Range(lines) + ", by spec.distribution.version or another image"

@@ -100,7 +100,7 @@ func candidates(written string) []string {
 // inLaterPatch finds the type in later patch releases of the release line: its name, and what the message says of the release line.
 func (c typeCheck) inLaterPatch() (found struct{ name, without string }, later string) {
 	for _, candidate := range candidates(c.written) {
-		has := func(line *catalog.Line) bool { _, ok := line.Provider(c.api, candidate); return ok }
+		has := catalog.HasProvider(c.api, candidate)
 		if later = release.Later(c.line, has); later != "" {
 			found.name, found.without = candidate, c.line.Without(has)
 			return found, later
@@ -112,8 +112,7 @@ func (c typeCheck) inLaterPatch() (found struct{ name, without string }, later s
 // onOtherLines finds the type on other release lines, and how to get one of them.
 func (c typeCheck) onOtherLines() (found, elsewhere string) {
 	for _, candidate := range candidates(c.written) {
-		has := func(line *catalog.Line) bool { _, ok := line.Provider(c.api, candidate); return ok }
-		if elsewhere := release.Elsewhere(has); elsewhere != "" {
+		if elsewhere := release.Elsewhere(catalog.HasProvider(c.api, candidate)); elsewhere != "" {
 			return candidate, elsewhere
 		}
 	}
