@@ -30,7 +30,7 @@ func Options(namespaces []string, operatorNamespace string, selector labels.Sele
 	for _, kind := range apply.FullKinds() {
 		o.ByObject[kind] = ownObjects()
 	}
-	o.ByObject[gather.NewTree()] = cache.ByObject{Label: selector}
+	o.ByObject[gather.NewTree()] = cache.ByObject{Label: selector, Transform: stripTree}
 	o.ByObject[&corev1.Pod{}] = cache.ByObject{Label: objects.PodsOfServers(), Transform: stripPod}
 	if len(namespaces) == 0 {
 		return o
@@ -63,6 +63,15 @@ func stripPod(in any) (any, error) {
 		pods.Strip(pod)
 	}
 	return in, nil
+}
+
+// stripTree is strip for custom resources: see gather.Pack.
+func stripTree(in any) (any, error) {
+	stripped, err := strip(in)
+	if err != nil {
+		return nil, err
+	}
+	return gather.Pack(stripped)
 }
 
 // strip drops what the operator does not use before an object enters a cache. Of foreign objects, known by metadata alone,

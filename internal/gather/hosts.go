@@ -5,7 +5,6 @@ package gather
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
+	kjson "sigs.k8s.io/json"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
@@ -111,15 +111,16 @@ func exposeOf(o client.Object) parse.Expose {
 	if !ok {
 		return parse.Expose{}
 	}
-	value, found, err := unstructured.NestedFieldNoCopy(tree.Object, "spec", "networking", "expose")
-	if !found || err != nil {
+	var spec struct {
+		Networking struct {
+			Expose *apiextensionsv1.JSON `json:"expose"`
+		} `json:"networking"`
+	}
+	text, err := specText(tree)
+	if err != nil || text == nil || kjson.UnmarshalCaseSensitivePreserveInts(text, &spec) != nil || spec.Networking.Expose == nil {
 		return parse.Expose{}
 	}
-	raw, err := json.Marshal(value)
-	if err != nil {
-		return parse.Expose{}
-	}
-	expose, problems := parse.ExposeField(&apiextensionsv1.JSON{Raw: raw})
+	expose, problems := parse.ExposeField(spec.Networking.Expose)
 	if len(problems) > 0 {
 		return parse.Expose{}
 	}

@@ -97,3 +97,17 @@ func TestIndexHostsSurvivesAPanic(t *testing.T) {
 		t.Errorf("%v panics were counted", got)
 	}
 }
+
+// Proves: R62 (as the cache holds it, a custom resource has the same hosts).
+func TestIndexHostsOfPacked(t *testing.T) {
+	for _, hostname := range []string{"h.example", ""} {
+		u := use("a", "x", 1, hostname)
+		want := gather.IndexHosts(u)
+		if _, err := gather.Pack(u); err != nil {
+			t.Fatal(err)
+		}
+		if got := gather.IndexHosts(u); len(want) == 0 || !slices.Equal(got, want) {
+			t.Errorf("host %q: %q, want %q", hostname, got, want)
+		}
+	}
+}

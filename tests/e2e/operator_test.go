@@ -248,6 +248,36 @@ func idleOperatorAsksNothing(t *testing.T) {
 	did(t, "in %s the operator made no pass and no request but %g renewals of its lease", idle, renewals-before[http.MethodPut])
 }
 
+// Proves: R86 (an edit takes few reconciles, and few reads of Secrets, until its pod answers and the status says so).
+func editTakesFewReconciles(t *testing.T) {
+	const most = 4
+	s := sampleStack(t)
+	s.settled(t)
+	waitPasses(t, 1)
+	before, began := sum(operatorMetrics(t, reconcileTotal)), time.Now()
+	s.kubectl(t, "patch", "llsd", s.name, "--type=merge", "-p",
+		fmt.Sprintf(`{"spec": {"workload": {"overrides": {"env": [{"name": "EDITED", "value": "%d"}]}}}}`, began.Unix()))
+	s.waitTaken(t)
+	s.waitReady(t)
+	s.settled(t)
+	waitPasses(t, before+1)
+	passes := sum(operatorMetrics(t, reconcileTotal)) - before
+	requests, err := cluster.Requests()
+	if err != nil {
+		t.Fatal(err)
+	}
+	reads := 0
+	for _, r := range requests {
+		if r.Received.After(began) && r.Resource == "secrets" && r.Verb == "get" && r.Namespace == s.namespace && strings.Contains(r.User, operatorName) {
+			reads++
+		}
+	}
+	if passes > most || reads > most {
+		t.Errorf("%g reconciles and %d reads of Secrets after one edit, want at most %d", passes, reads, most)
+	}
+	did(t, "one edit took %g reconciles and %d reads of Secrets", passes, reads)
+}
+
 // apiRequests counts the operator's requests to the API server by method. Only the renewal of the lease is a PUT.
 func apiRequests(t *testing.T) map[string]float64 {
 	t.Helper()

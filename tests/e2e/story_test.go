@@ -61,6 +61,7 @@ var story = []chapter{
 			{"both versions are served, also while the operator is replaced", bothVersionsAreServed},
 			{"a restart of the operator writes nothing", operatorRestartWritesNothing},
 			{"an idle operator asks nothing", idleOperatorAsksNothing},
+			{"an edit takes few reconciles", editTakesFewReconciles},
 			{"what release 0.9 runs is taken over with its data", release09IsTakenOver},
 			{"a newer release of the server takes over in place", newerReleaseTakesOver},
 		},
