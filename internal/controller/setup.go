@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/semaphore"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -41,6 +42,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/release09/adoption"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settingsreport"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/status"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
 )
 
@@ -197,7 +199,7 @@ func (r *Reconciler) watch(mgr manager.Manager, uses cache.Cache) error {
 	owner := settled(handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1alpha2.LlamaStackDistribution{}, handler.OnlyControllerOwner()))
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("llamastackdistribution").
-		For(gather.NewTree(), builder.WithPredicates(specChanged())).
+		For(gather.NewTree(), builder.WithPredicates(notUpdated())).
 		Watches(gather.NewTree(), editsFirst(), builder.WithPredicates(specChanged())).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: workers, ReconciliationTimeout: passTimeout,
@@ -211,7 +213,7 @@ func (r *Reconciler) watch(mgr manager.Manager, uses cache.Cache) error {
 		WatchesRawSource(source.Channel(r.prober.Events(), &handler.EnqueueRequestForObject{})).
 		WatchesRawSource(source.Channel(r.gatherer.Labels.Events(), &handler.EnqueueRequestForObject{}))
 	for _, kind := range append(apply.OwnedKinds(), apply.EdgeKinds(r.applier.EdgeAPIs)...) {
-		b = b.Watches(kind, owner, builder.WithPredicates(notCreated()))
+		b = b.Watches(kind, owner, builder.WithPredicates(notCreated(), deploymentChanged()))
 	}
 	var err error
 	r.endpoints.handler = handler.EnqueueRequestsFromMapFunc(r.referrersOfEndpoint)
@@ -222,6 +224,20 @@ func (r *Reconciler) watch(mgr manager.Manager, uses cache.Cache) error {
 // notCreated lets through what happens to owned objects but for their creation: the operator creates them, and knows what came of it.
 func notCreated() predicate.Predicate {
 	return predicate.Funcs{CreateFunc: func(event.CreateEvent) bool { return false }}
+}
+
+// notUpdated leaves updates to editsFirst: two handlers of one event can start two reconciles.
+func notUpdated() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }}
+}
+
+// deploymentChanged drops updates of Deployments that change neither what the operator applies nor what the status reports.
+func deploymentChanged() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, isDeployment := e.ObjectOld.(*appsv1.Deployment)
+		after, isStill := e.ObjectNew.(*appsv1.Deployment)
+		return !isDeployment || !isStill || status.DeploymentDiffers(before, after)
+	}}
 }
 
 // serverOfPod maps a pod to the custom resource that it belongs to.

@@ -345,6 +345,38 @@ func TestDifferIgnoresRestarts(t *testing.T) {
 	}
 }
 
+// A pod that starts makes no work for the operator: its Deployment reports it. An image of a ready pod is reported from the pod.
+//
+// Proves: L-01, R86.
+func TestDifferIgnoresThatAPodStarts(t *testing.T) {
+	started := func(ready bool, image string) *corev1.Pod {
+		p := pod(0, func(p *corev1.Pod) {
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse}}
+			if ready {
+				p.Status.Conditions[0].Status = corev1.ConditionTrue
+			}
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "llama-stack", Ready: ready, ImageID: image}}
+		})
+		pods.Strip(&p)
+		return &p
+	}
+	created := pod(0, func(p *corev1.Pod) { p.Status = corev1.PodStatus{} })
+	pods.Strip(&created)
+	for name, c := range map[string]struct {
+		a, b *corev1.Pod
+		want bool
+	}{
+		"starts":                {&created, started(false, "a@sha256:1"), false},
+		"becomes ready":         {started(false, "a@sha256:1"), started(true, "a@sha256:1"), false},
+		"image of a ready pod":  {started(true, ""), started(true, "a@sha256:1"), true},
+		"another image is used": {started(true, "a@sha256:2"), started(true, "a@sha256:1"), true},
+	} {
+		if got := pods.Differ(c.a, c.b); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
 // Proves: L-01 (of the conditions of a pod only what Observe reads counts).
 func TestDifferIgnoresConditionsThatNobodyReads(t *testing.T) {
 	with := func(conditions ...corev1.PodCondition) *corev1.Pod {
@@ -360,7 +392,7 @@ func TestDifferIgnoresConditionsThatNobodyReads(t *testing.T) {
 		a, b corev1.PodCondition
 		want bool
 	}{
-		"ready":               {condition(corev1.PodReady, yes, ""), condition(corev1.PodReady, no, ""), true},
+		"ready":               {condition(corev1.PodReady, yes, ""), condition(corev1.PodReady, no, ""), false},
 		"scheduled":           {condition(corev1.PodScheduled, yes, ""), condition(corev1.PodScheduled, no, ""), true},
 		"why not scheduled":   {condition(corev1.PodScheduled, no, "a"), condition(corev1.PodScheduled, no, "b"), true},
 		"how it is scheduled": {condition(corev1.PodScheduled, yes, "a"), condition(corev1.PodScheduled, yes, "b"), false},

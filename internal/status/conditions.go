@@ -11,6 +11,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -179,6 +180,28 @@ func rollout(d *appsv1.Deployment, why string) (done bool, reason, message strin
 			got.AvailableReplicas, got.UpdatedReplicas, d.Namespace, metav1.FormatLabelSelector(d.Spec.Selector))
 	}
 	return true, v1alpha2.ReasonDeploymentUpdated, "All pods are up to date"
+}
+
+// DeploymentDiffers reports whether two states of a Deployment differ in more than the progress of a rollout that Compute does not read.
+func DeploymentDiffers(a, b *appsv1.Deployment) bool {
+	return !equality.Semantic.DeepEqual(reported(a), reported(b))
+}
+
+// reported returns a Deployment without its spec, which the generation stands for, and without what Compute does not read of its status.
+func reported(d *appsv1.Deployment) *appsv1.Deployment {
+	r := &appsv1.Deployment{ObjectMeta: *d.ObjectMeta.DeepCopy(), Status: appsv1.DeploymentStatus{
+		ObservedGeneration: d.Status.ObservedGeneration, Replicas: d.Status.Replicas, UpdatedReplicas: d.Status.UpdatedReplicas,
+		AvailableReplicas: d.Status.AvailableReplicas,
+	}}
+	r.ResourceVersion, r.ManagedFields = "", nil
+	for _, c := range d.Status.Conditions {
+		kept := appsv1.DeploymentCondition{Type: c.Type, Status: c.Status, Reason: c.Reason}
+		if isStuck(d) || c.Type == appsv1.DeploymentReplicaFailure {
+			kept.Message = c.Message
+		}
+		r.Status.Conditions = append(r.Status.Conditions, kept)
+	}
+	return r
 }
 
 // replacing reports how far the new pods are in the place of the old ones. The Deployment replaces no old pod before a new one is available, so

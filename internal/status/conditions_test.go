@@ -576,3 +576,32 @@ func TestTransitionTimes(t *testing.T) {
 		}
 	}
 }
+
+// Proves: R86 (what a rollout changes of a Deployment without a change of the status starts no reconcile).
+func TestDeploymentDiffersInWhatTheStatusReports(t *testing.T) {
+	progressing := func(reason, message string) []appsv1.DeploymentCondition {
+		return []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: reason, Message: message}}
+	}
+	for name, c := range map[string]struct {
+		change func(d *appsv1.Deployment)
+		want   bool
+	}{
+		"version":           {func(d *appsv1.Deployment) { d.ResourceVersion = "2" }, false},
+		"ready":             {func(d *appsv1.Deployment) { d.Status.ReadyReplicas++ }, false},
+		"unavailable":       {func(d *appsv1.Deployment) { d.Status.UnavailableReplicas++ }, false},
+		"progress":          {func(d *appsv1.Deployment) { d.Status.Conditions = progressing("ReplicaSetUpdated", "b") }, false},
+		"available":         {func(d *appsv1.Deployment) { d.Status.AvailableReplicas++ }, true},
+		"another reason":    {func(d *appsv1.Deployment) { d.Status.Conditions = progressing("ProgressDeadlineExceeded", "a") }, true},
+		"edited":            {func(d *appsv1.Deployment) { d.Generation++ }, true},
+		"label":             {func(d *appsv1.Deployment) { d.Labels = map[string]string{"a": "b"} }, true},
+		"is being deleted":  {func(d *appsv1.Deployment) { d.DeletionTimestamp = &metav1.Time{} }, true},
+		"no pod is created": {func(d *appsv1.Deployment) { d.Status.Conditions[0].Type = appsv1.DeploymentReplicaFailure }, true},
+	} {
+		before := &appsv1.Deployment{Status: appsv1.DeploymentStatus{Conditions: progressing("ReplicaSetUpdated", "a")}}
+		after := before.DeepCopy()
+		c.change(after)
+		if got := status.DeploymentDiffers(before, after); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
