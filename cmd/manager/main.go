@@ -130,8 +130,6 @@ func run(ctx context.Context, f *flags) error {
 	if err != nil {
 		return err
 	}
-	serverClock := &certificate.Clock{}
-	restConfig.Wrap(serverClock.Wrap)
 	isReady, err := apiServerReady(restConfig)
 	if err != nil {
 		return err
@@ -163,7 +161,7 @@ func run(ctx context.Context, f *flags) error {
 		if err != nil {
 			return err
 		}
-		webhooks, err := listen(ctx, restConfig, scheme, known, apis, serverClock, f)
+		webhooks, err := listen(ctx, restConfig, scheme, known, apis, f)
 		if err != nil {
 			return err
 		}
@@ -208,8 +206,7 @@ func edgeAPIs(restConfig *rest.Config) (*gather.KnownEdgeAPIs, error) {
 
 // listen makes the webhooks, which read the operator's settings from the store, and takes their port. It asks the API server nothing.
 func listen(
-	ctx context.Context, restConfig *rest.Config, scheme *runtime.Scheme, known *gather.SettingsStore, apis *gather.KnownEdgeAPIs,
-	serverClock *certificate.Clock, f *flags,
+	ctx context.Context, restConfig *rest.Config, scheme *runtime.Scheme, known *gather.SettingsStore, apis *gather.KnownEdgeAPIs, f *flags,
 ) (*webhook.Server, error) {
 	live, err := client.New(restConfig, client.Options{Scheme: scheme})
 	if err != nil {
@@ -217,7 +214,7 @@ func listen(
 	}
 	webhooks, err := webhook.Listen(ctx, restConfig, webhook.Options{
 		Address: f.webhookAddress, Namespace: f.operatorNamespace, Managed: f.manageCertificates, ClientCAFile: f.validationClientCA,
-		Clock: serverClock, Lifetimes: certificate.DefaultLifetimes(), Drain: webhook.DefaultDrain,
+		Lifetimes: certificate.DefaultLifetimes(), Drain: webhook.DefaultDrain,
 	})
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -23,7 +25,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -61,6 +62,8 @@ type world struct {
 	t      *testing.T
 	client client.Client
 	writes []string
+	// serverTime is the API server's clock; nil means that it tells no time.
+	serverTime func() time.Time
 	// beforeWrite runs once, before the first write of a Secret.
 	beforeWrite func()
 }
@@ -73,7 +76,7 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 			t.Fatal(err)
 		}
 	}
-	w := &world{t: t}
+	w := &world{t: t, serverTime: time.Now}
 	secretWrite := func(verb string) {
 		w.writes = append(w.writes, verb+" Secret")
 		if first := w.beforeWrite; first != nil {
@@ -83,6 +86,13 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 	}
 	w.client = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			if review, ok := o.(*authenticationv1.SelfSubjectReview); ok {
+				if w.serverTime == nil {
+					return errors.New("no answer")
+				}
+				review.CreationTimestamp = metav1.NewTime(w.serverTime())
+				return nil
+			}
 			secretWrite("create")
 			return c.Create(ctx, o, opts...)
 		},
@@ -220,12 +230,13 @@ func TestKeeperIgnoresWebhooksOfImpossibleServices(t *testing.T) {
 // Proves: L-27 (what was made while the clock was ahead is replaced at once, with one write).
 func TestKeeperReplacesWhatAClockAheadMade(t *testing.T) {
 	w := newWorld(t, crd(testNamespace), validation(testNamespace))
-	now := clocktesting.NewFakePassiveClock(epoch.Add(3 * time.Hour))
+	now := epoch.Add(3 * time.Hour)
+	w.serverTime = func() time.Time { return now }
 	k := w.keeper()
-	k.Clock = now
+	k.now = w.serverTime
 	w.pass(k)
 	w.pass(k)
-	now.SetTime(epoch)
+	now = epoch
 	w.writes = nil
 	for range 20 {
 		w.pass(k)
@@ -245,11 +256,32 @@ func TestKeeperReplacesWhatAClockAheadMade(t *testing.T) {
 	}
 }
 
-// Proves: L-27 (replicas whose clocks are years apart find what the other one wrote unusable: they do not write at full speed).
+// Proves: L-27 (a replica whose clock is wrong replaces nothing that is valid by the API server's clock, and what it makes
+// is valid by that).
+func TestKeeperDecidesByTheClockOfTheAPIServer(t *testing.T) {
+	for _, wrong := range []time.Duration{time.Hour, -time.Hour, 365 * day, -365 * day, 20 * 365 * day} {
+		w := newWorld(t, crd(testNamespace), validation(testNamespace))
+		w.serverTime = func() time.Time { return epoch }
+		k := w.keeper()
+		k.now = func() time.Time { return epoch.Add(wrong) }
+		for range 3 {
+			w.pass(k)
+		}
+		if want := []string{"create Secret", "apply CustomResourceDefinition", "apply ValidatingWebhookConfiguration"}; !slices.Equal(w.writes, want) {
+			t.Errorf("%s: writes %v", wrong, w.writes)
+		}
+		if leaf := k.Served.current.Load().Leaf; !validAt(epoch, leaf) {
+			t.Errorf("%s: valid from %s to %s", wrong, leaf.NotBefore, leaf.NotAfter)
+		}
+	}
+}
+
+// Proves: L-27 (replicas whose clocks are years apart, with an API server that tells no time, find what the other one wrote unusable: they do not write at full speed).
 func TestKeepersThatDisagreeBackOff(t *testing.T) {
 	w := newWorld(t, crd(testNamespace), validation(testNamespace))
+	w.serverTime = nil
 	ahead, behind := w.keeper(), w.keeper()
-	ahead.Clock, behind.Clock = clocktesting.NewFakePassiveClock(epoch.Add(20*365*day)), clocktesting.NewFakePassiveClock(epoch)
+	ahead.now, behind.now = func() time.Time { return epoch.Add(20 * 365 * day) }, func() time.Time { return epoch }
 	var wait time.Duration
 	for range 50 {
 		wait = max(w.pass(ahead).RequeueAfter, w.pass(behind).RequeueAfter)

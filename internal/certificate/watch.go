@@ -9,6 +9,7 @@ import (
 	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -46,7 +47,8 @@ type Watch struct {
 // NewWatch completes the Keeper, whose Reader and Client it sets, and makes it ready to run.
 func NewWatch(config *rest.Config, k *Keeper) (*Watch, error) {
 	scheme := runtime.NewScheme()
-	if err := errors.Join(corev1.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme), admissionv1.AddToScheme(scheme)); err != nil {
+	if err := errors.Join(corev1.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme), admissionv1.AddToScheme(scheme),
+		authenticationv1.AddToScheme(scheme)); err != nil {
 		return nil, err
 	}
 	named := func(name string) fields.Selector { return fields.OneTermEqualSelector("metadata.name", name) }
@@ -60,6 +62,7 @@ func NewWatch(config *rest.Config, k *Keeper) (*Watch, error) {
 	mapper.Add(corev1.SchemeGroupVersion.WithKind("Secret"), meta.RESTScopeNamespace)
 	mapper.Add(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"), meta.RESTScopeRoot)
 	mapper.Add(admissionv1.SchemeGroupVersion.WithKind("ValidatingWebhookConfiguration"), meta.RESTScopeRoot)
+	mapper.Add(authenticationv1.SchemeGroupVersion.WithKind("SelfSubjectReview"), meta.RESTScopeRoot)
 	w := &Watch{keeper: k}
 	var err error
 	w.cache, err = cache.New(config, cache.Options{

@@ -109,7 +109,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 	switch {
 	case apierrors.IsNotFound(err):
 		r.prober.Forget(req.NamespacedName)
-		r.adopter.Forget(req.NamespacedName)
 		r.gatherer.Labels.Forget(req.NamespacedName)
 		r.metrics.Forget(req.NamespacedName)
 		return ctrl.Result{}, nil

@@ -123,6 +123,10 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 			return o.ServerURL(cr, scheme), ""
 		}
 	}
+	operatorImage, err := gather.OperatorImage(ctx, mgr.GetAPIReader(), o.OperatorImage, o.Pod)
+	if err != nil {
+		return err
+	}
 	imageLabels := newImageLabels(ctx, mgr, &o, key)
 	endpoints, err := newEndpointWatches(mgr, &o)
 	if err != nil {
@@ -140,21 +144,18 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 			Namespaces: o.Namespaces, ForbidForeignConfigMaps: o.ForbidForeignConfigMaps, AllowForeignConfigMaps: o.AllowForeignConfigMaps,
 			EdgeAPIs: func() objects.EdgeAPIs { return apis },
 			Store:    o.Settings, Hosts: uses, Labels: imageLabels,
-			MirrorSets: mirrorSets,
-			OwnImage:   &gather.OwnImage{Name: o.OperatorImage, Live: mgr.GetAPIReader(), Pod: o.Pod},
+			MirrorSets: mirrorSets, OperatorImage: operatorImage,
 		},
 		endpoints: endpoints,
 		applier:   &apply.Applier{Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader(), EdgeAPIs: apis},
 		live:      mgr.GetAPIReader(),
-		adopter: &adoption.Adopter{
-			Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader(), SwitchoverDelay: adoption.SwitchoverDelay,
-		},
-		prober:   prober.New(ctx, o.Metrics.Servers(probe.New())),
-		locate:   locate,
-		recorder: mgr.GetEventRecorder(objects.ManagedBy),
-		large:    semaphore.NewWeighted(largeWorkers),
-		settings: o.Settings,
-		metrics:  o.Metrics,
+		adopter:   &adoption.Adopter{Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader()},
+		prober:    prober.New(ctx, o.Metrics.Servers(probe.New())),
+		locate:    locate,
+		recorder:  mgr.GetEventRecorder(objects.ManagedBy),
+		large:     semaphore.NewWeighted(largeWorkers),
+		settings:  o.Settings,
+		metrics:   o.Metrics,
 	}
 	return errors.Join(reportSettings(mgr, r, o), r.watch(mgr, uses))
 }

@@ -56,8 +56,8 @@ type Gatherer struct {
 	Labels *imagelabels.Reader
 	// MirrorSets are the kinds of the cluster that say where images are mirrored; registries are asked there.
 	MirrorSets []schema.GroupVersionKind
-	// OwnImage knows the operator's image.
-	OwnImage *OwnImage
+	// OperatorImage is the operator's own image, which installs external providers; empty if it is not known.
+	OperatorImage string
 	// EdgeAPIs reports the APIs of the cluster by which servers can be exposed; nil means none.
 	EdgeAPIs func() objects.EdgeAPIs
 

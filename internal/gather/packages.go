@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/imagelabels"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
@@ -35,9 +34,10 @@ func (g *Gatherer) external(ctx context.Context, out *Gathered, problems *proble
 	}
 	providers := in.ExternalProviders()
 	if len(providers) > 0 {
-		var p *problem.Problem
-		in.OperatorImage, p = operatorImage(ctx, g.OwnImage)
-		problems.AddFound(p)
+		in.OperatorImage = g.OperatorImage
+		if g.OperatorImage == "" {
+			problems.AddFound(noOperatorImage())
+		}
 	}
 	in.Packages = map[string]config.PackageFound{}
 	var images []string
@@ -172,18 +172,10 @@ func packageReason(kind registry.Kind) (problem.Reason, field.ErrorType, string)
 	return reason, errorType, fix
 }
 
-// operatorImage is the operator's own image.
-func operatorImage(ctx context.Context, own *OwnImage) (string, *problem.Problem) {
-	image, err := own.Image(ctx)
-	switch {
-	case err != nil:
-		return "", lookupFailed(v1alpha2.ConditionDeploymentUpdated, pathExternal, "the operator's own Pod, for its image,", err)
-	case image == "":
-		return "", problem.New(problem.Problem{
-			Reason: problem.UnsupportedByOperator, Path: pathExternal, Type: field.ErrorTypeForbidden,
-			Detail: "the operator does not know its own image, which installs the packages of external providers",
-			Fix:    "ask the administrator to start the operator with --operator-image, or to set POD_NAME and POD_NAMESPACE in its pod",
-		})
-	}
-	return image, nil
+func noOperatorImage() *problem.Problem {
+	return problem.New(problem.Problem{
+		Reason: problem.UnsupportedByOperator, Path: pathExternal, Type: field.ErrorTypeForbidden,
+		Detail: "the operator does not know its own image, which installs the packages of external providers",
+		Fix:    "ask the administrator to start the operator with --operator-image, or to set POD_NAME and POD_NAMESPACE in its pod",
+	})
 }

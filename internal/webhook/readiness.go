@@ -32,7 +32,6 @@ const (
 type readiness struct {
 	trust   func(context.Context) (certificate.Trust, error)
 	served  func(*tls.ClientHelloInfo) (*tls.Certificate, error)
-	now     func() time.Time // by which certificates are valid
 	address net.Addr
 
 	// called is what the last call saw.
@@ -48,9 +47,9 @@ type readiness struct {
 }
 
 func newReadiness(
-	trust func(context.Context) (certificate.Trust, error), served func(*tls.ClientHelloInfo) (*tls.Certificate, error), now func() time.Time, address net.Addr,
+	trust func(context.Context) (certificate.Trust, error), served func(*tls.ClientHelloInfo) (*tls.Certificate, error), address net.Addr,
 ) *readiness {
-	return &readiness{trust: trust, served: served, now: now, address: address, err: errors.New("not checked yet")}
+	return &readiness{trust: trust, served: served, address: address, err: errors.New("not checked yet")}
 }
 
 func (r *readiness) result() error {
@@ -98,7 +97,7 @@ func (r *readiness) check(ctx context.Context) error {
 	if last.trust.Equal(trust) && last.certificate == served && time.Since(last.at) < callPeriod {
 		return nil
 	}
-	if err := r.call(ctx, trust); err != nil {
+	if err := r.call(ctx, trust, served); err != nil {
 		last.at = time.Time{} // call again soon
 		return fmt.Errorf("calling the webhooks as %s: %w", trust.Name, err)
 	}
@@ -106,15 +105,18 @@ func (r *readiness) check(ctx context.Context) error {
 	return nil
 }
 
-// call makes a handshake with the port, as an API server does.
-func (r *readiness) call(ctx context.Context, trust certificate.Trust) error {
+// call makes a handshake with the port, as an API server does. The time of the certificate is not checked: only the API
+// server's clock counts, and the certificate is the same in all replicas.
+func (r *readiness) call(ctx context.Context, trust certificate.Trust, served *tls.Certificate) error {
 	_, port, err := net.SplitHostPort(r.address.String())
 	if err != nil {
 		return err
 	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(trust.CABundle)
-	dialer := tls.Dialer{Config: &tls.Config{MinVersion: tls.VersionTLS12, ServerName: trust.Name, RootCAs: roots, Time: r.now}}
+	dialer := tls.Dialer{Config: &tls.Config{
+		MinVersion: tls.VersionTLS12, ServerName: trust.Name, RootCAs: roots, Time: func() time.Time { return served.Leaf.NotBefore },
+	}}
 	conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort("localhost", port))
 	if err != nil {
 		return err

@@ -48,8 +48,6 @@ type Options struct {
 	// ClientCAFile is a file with the CA certificates of clients that may send those kinds of review with which an API server can
 	// show a certificate; empty means that everyone may.
 	ClientCAFile string
-	// Clock is the API server's; nil means this machine's.
-	Clock *certificate.Clock
 	// Lifetimes and Drain differ from the defaults in tests alone.
 	Lifetimes certificate.Lifetimes
 	Drain     time.Duration
@@ -75,9 +73,6 @@ type Server struct {
 func Listen(ctx context.Context, config *rest.Config, o Options) (*Server, error) {
 	served := &certificate.Served{}
 	keeper := &certificate.Keeper{Namespace: o.Namespace, Managed: o.Managed, Lifetimes: o.Lifetimes, Served: served}
-	if o.Clock != nil {
-		keeper.Clock = o.Clock
-	}
 	s := &Server{mux: http.NewServeMux(), intake: NewIntake(), drain: o.Drain, served: served}
 	var err error
 	if s.watch, err = certificate.NewWatch(config, keeper); err != nil {
@@ -94,7 +89,7 @@ func Listen(ctx context.Context, config *rest.Config, o Options) (*Server, error
 	if err != nil {
 		return nil, fmt.Errorf("listen for the API server: %w", err)
 	}
-	s.readiness = newReadiness(keeper.ConversionTrust, served.GetCertificate, keeper.Now, listener.Addr())
+	s.readiness = newReadiness(keeper.ConversionTrust, served.GetCertificate, listener.Addr())
 	s.http = s.newHTTP()
 	listener, s.open = LimitConnections(s.http, listener, maxConnections)
 	s.listener = tls.NewListener(listener, &tls.Config{
