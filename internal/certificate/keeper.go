@@ -3,8 +3,8 @@
 package certificate
 
 import (
-	"bytes"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"maps"
@@ -192,35 +192,37 @@ func (k *Keeper) inject(ctx context.Context, found []target, secret *corev1.Secr
 	return errors.Join(failed...)
 }
 
-// Trust is whom the API server trusts when it asks for conversion, and by which name it calls.
-type Trust struct {
-	// Name is the DNS name of the webhooks' Service.
-	Name string
-	// CABundle are the CA certificates, in PEM form.
-	CABundle []byte
-}
-
-// Equal reports whether both are the same.
-func (t Trust) Equal(other Trust) bool {
-	return t.Name == other.Name && bytes.Equal(t.CABundle, other.CABundle)
-}
-
-// ConversionTrust returns the trust that the CustomResourceDefinition gives the API server. None is an error: nobody can convert
-// then. The ValidatingWebhookConfiguration has no say in it: what it cannot reach is admitted, so its trust must not decide whether
-// there is conversion.
-func (k *Keeper) ConversionTrust(ctx context.Context) (Trust, error) {
+// Trusted returns nil if the CustomResourceDefinition trusts the certificate that is served, so that API servers can ask
+// for conversion. The ValidatingWebhookConfiguration has no say in it: requests that do not reach its webhooks are admitted.
+func (k *Keeper) Trusted(ctx context.Context) error {
 	d, err := conversionTarget(ctx, k.Reader, k.Namespace)
 	if err != nil {
-		return Trust{}, err
+		return err
 	}
 	if d == nil {
-		return Trust{}, fmt.Errorf("CustomResourceDefinition %s does not exist, or does not send conversion to a Service of namespace %s",
+		return fmt.Errorf("CustomResourceDefinition %s does not exist, or does not send conversion to a Service of namespace %s",
 			CRDName, k.Namespace)
 	}
 	if len(d.trusted[0]) == 0 {
-		return Trust{}, fmt.Errorf("CustomResourceDefinition %s has no caBundle for %s yet", CRDName, d.names[0])
+		return fmt.Errorf("CustomResourceDefinition %s has no caBundle for %s yet", CRDName, d.names[0])
 	}
-	return Trust{Name: d.names[0], CABundle: d.trusted[0]}, nil
+	served, err := k.Served.GetCertificate(nil)
+	if err != nil {
+		return err
+	}
+	roots, chain := x509.NewCertPool(), x509.NewCertPool()
+	roots.AppendCertsFromPEM(d.trusted[0])
+	for _, der := range served.Certificate[1:] {
+		if c, err := x509.ParseCertificate(der); err == nil {
+			chain.AddCert(c)
+		}
+	}
+	// The time is not checked: only the API server's clock counts, and the certificate is the same in all replicas.
+	leaf := served.Leaf
+	_, err = leaf.Verify(x509.VerifyOptions{
+		DNSName: d.names[0], Roots: roots, Intermediates: chain, CurrentTime: leaf.NotBefore.Add(leaf.NotAfter.Sub(leaf.NotBefore) / 2),
+	})
+	return err
 }
 
 func names(found []target) []string {

@@ -178,31 +178,60 @@ func TestKeeperMakesAndInjects(t *testing.T) {
 			t.Errorf("target %d has the CA bundle %q; the Secret %q", i, list, secret.Data[keyCABundle])
 		}
 	}
-	trust, err := k.ConversionTrust(t.Context())
-	if err != nil || trust.Name != "hook.ns.svc" || !bytes.Equal(trust.CABundle, secret.Data[keyCABundle]) {
-		t.Errorf("trust %+v, %v", trust, err)
+	if err := k.Trusted(t.Context()); err != nil {
+		t.Error(err)
 	}
 	if c, err := k.Served.GetCertificate(nil); err != nil || c.Leaf.VerifyHostname("hook.ns.svc") != nil {
 		t.Errorf("served %+v, %v", c, err)
 	}
 }
 
-// Proves: R71 (the trust of the CRD decides alone, whatever the configuration of the validating webhook says).
-func TestConversionTrustIgnoresTheValidatingWebhook(t *testing.T) {
-	broken := validation(testNamespace)
-	broken.Webhooks[0].ClientConfig.CABundle = []byte("broken")
-	w := newWorld(t, broken)
+// Proves: R71, L-27 (a replica is ready if the CRD trusts what it serves by its name, whatever the configuration of the
+// validating webhook and the replica's own clock say).
+func TestTrusted(t *testing.T) {
+	long := epoch.Add(-20 * 365 * day)
+	w := newWorld(t, crd(testNamespace), validation(testNamespace))
+	w.serverTime = func() time.Time { return long }
 	k := w.keeper()
-	if _, err := k.ConversionTrust(t.Context()); err == nil || !strings.Contains(err.Error(), CRDName) {
-		t.Errorf("without the target: %v", err)
+	if err := k.Trusted(t.Context()); err == nil || !strings.Contains(err.Error(), "no caBundle") {
+		t.Errorf("before a CA bundle is there: %v", err)
 	}
-	trusting := crd(testNamespace)
-	trusting.Spec.Conversion.Webhook.ClientConfig.CABundle = []byte("good")
-	if err := w.client.Create(t.Context(), trusting); err != nil {
+	w.pass(k)
+	other := validation(testNamespace)
+	if err := w.client.Delete(t.Context(), other); err != nil {
 		t.Fatal(err)
 	}
-	if trust, err := k.ConversionTrust(t.Context()); err != nil || string(trust.CABundle) != "good" {
-		t.Errorf("trust %+v, %v", trust, err)
+	other.Webhooks[0].ClientConfig.CABundle = []byte("broken")
+	if err := errors.Join(w.client.Create(t.Context(), other), k.Trusted(t.Context())); err != nil {
+		t.Error(err)
+	}
+	good := crd(testNamespace)
+	if err := w.client.Get(t.Context(), client.ObjectKeyFromObject(good), good); err != nil {
+		t.Fatal(err)
+	}
+	stranger, err := Next(Facts{Now: epoch, Names: []string{"hook.ns.svc"}, Lifetimes: DefaultLifetimes()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, change := range map[string]func(*apiextensionsv1.WebhookClientConfig){
+		"certificate signed by unknown authority": func(c *apiextensionsv1.WebhookClientConfig) { c.CABundle = stranger.Data[keyCABundle] },
+		"not other.ns.svc":                        func(c *apiextensionsv1.WebhookClientConfig) { c.Service.Name = "other" },
+	} {
+		bad := good.DeepCopy()
+		change(bad.Spec.Conversion.Webhook.ClientConfig)
+		if err := w.client.Update(t.Context(), bad); err != nil {
+			t.Fatal(err)
+		}
+		good.ResourceVersion = bad.ResourceVersion
+		if err := k.Trusted(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	if err := w.client.Delete(t.Context(), good); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.Trusted(t.Context()); err == nil || !strings.Contains(err.Error(), CRDName) {
+		t.Errorf("without the CRD: %v", err)
 	}
 }
 
@@ -308,7 +337,7 @@ func TestKeeperInjectsAgain(t *testing.T) {
 	if err := w.client.Update(t.Context(), old); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := k.ConversionTrust(t.Context()); err == nil {
+	if err := k.Trusted(t.Context()); err == nil {
 		t.Error("it does not notice that no caBundle is there")
 	}
 	w.pass(k)
@@ -424,7 +453,7 @@ func TestKeeperWithoutTargets(t *testing.T) {
 		if result := w.pass(k); result != (reconcile.Result{}) || len(w.writes) != 0 {
 			t.Errorf("%s: %+v, writes %v", name, result, w.writes)
 		}
-		if _, err := k.ConversionTrust(t.Context()); err == nil {
+		if err := k.Trusted(t.Context()); err == nil {
 			t.Errorf("%s: somebody trusts it", name)
 		}
 	}

@@ -32,7 +32,9 @@ const (
 	// handshakeTimeout bounds a handshake, bodyTimeout the time from the end of the header to the end of the body.
 	handshakeTimeout = 5 * time.Second
 	bodyTimeout      = 5 * time.Second
-	maxHeader        = 16 << 10
+	// readyTimeout bounds the wait for the first reading of the CRD.
+	readyTimeout = time.Second
+	maxHeader    = 16 << 10
 	// maxConnections bounds the connections.
 	maxConnections = 256
 )
@@ -55,11 +57,11 @@ type Options struct {
 
 // Server serves the webhooks of one replica.
 type Server struct {
-	watch     *certificate.Watch
-	served    *certificate.Served
-	readiness *readiness
-	mux       *http.ServeMux
-	intake    *Intake
+	watch  *certificate.Watch
+	served *certificate.Served
+	keeper *certificate.Keeper
+	mux    *http.ServeMux
+	intake *Intake
 	// clients is nil where everyone may send reviews.
 	clients  *clients
 	listener net.Listener
@@ -73,7 +75,7 @@ type Server struct {
 func Listen(ctx context.Context, config *rest.Config, o Options) (*Server, error) {
 	served := &certificate.Served{}
 	keeper := &certificate.Keeper{Namespace: o.Namespace, Managed: o.Managed, Lifetimes: o.Lifetimes, Served: served}
-	s := &Server{mux: http.NewServeMux(), intake: NewIntake(), drain: o.Drain, served: served}
+	s := &Server{mux: http.NewServeMux(), intake: NewIntake(), drain: o.Drain, served: served, keeper: keeper}
 	var err error
 	if s.watch, err = certificate.NewWatch(config, keeper); err != nil {
 		return nil, err
@@ -89,7 +91,6 @@ func Listen(ctx context.Context, config *rest.Config, o Options) (*Server, error
 	if err != nil {
 		return nil, fmt.Errorf("listen for the API server: %w", err)
 	}
-	s.readiness = newReadiness(keeper.ConversionTrust, served.GetCertificate, listener.Addr())
 	s.http = s.newHTTP()
 	listener, s.open = LimitConnections(s.http, listener, maxConnections)
 	s.listener = tls.NewListener(listener, &tls.Config{
@@ -123,7 +124,6 @@ func (s *Server) Run(ctx context.Context) error {
 	ended := make(chan error, 2)
 	go func() { ended <- s.watch.Run(keeping) }()
 	go func() { ended <- s.http.Serve(s.listener) }()
-	go s.readiness.run(ctx)
 	if s.clients != nil {
 		go s.clients.certificates.Run(keeping, 1)
 	}
@@ -172,6 +172,9 @@ func (s *Server) newHTTP() *http.Server {
 	}
 }
 
-// Ready returns nil once the API server gets its conversions here, and otherwise why it does not. It is a healthz.Checker, and
-// costs nothing: the check itself runs in the background.
-func (s *Server) Ready(*http.Request) error { return s.readiness.result() }
+// Ready returns nil if API servers get their conversions here, and otherwise why they do not. It is a healthz.Checker.
+func (s *Server) Ready(r *http.Request) error {
+	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
+	defer cancel()
+	return s.keeper.Trusted(ctx)
+}
