@@ -150,24 +150,24 @@ func run(ctx context.Context, f *flags) error {
 	if err != nil {
 		return err
 	}
+	apis, err := edgeAPIs(restConfig)
+	if err != nil {
+		return err
+	}
 	ready := map[string]healthz.Checker{}
-	run := []func(context.Context) error{serveMetrics, known.Start, func(ctx context.Context) error {
+	run := []func(context.Context) error{serveMetrics, known.Start, apis.Start, func(ctx context.Context) error {
 		return keepRunning(ctx, isReady, func(ctx context.Context) error {
-			return runManager(ctx, restConfig, scheme, shared{counts, known, id, isReady}, f)
+			return runManager(ctx, restConfig, scheme, shared{counts, known, apis, id, isReady}, f)
 		})
 	}}
 	if f.webhookAddress != off {
-		apis, err := edgeAPIs(restConfig)
-		if err != nil {
-			return err
-		}
 		webhooks, err := listen(ctx, restConfig, scheme, known, apis, f)
 		if err != nil {
 			return err
 		}
 		ready["webhooks"] = webhooks.Ready
 		counts.ServeExpiry(webhooks.CertificateExpiry)
-		run = append(run, webhooks.Run, apis.Start)
+		run = append(run, webhooks.Run)
 	}
 	ctrl.Log.Info("operator starts", "version", version.Version(), "build", version.Build())
 	return together(ctx, append(run, healthServer(f.healthAddress, ready))...)

@@ -65,6 +65,8 @@ type Options struct {
 	Pod           types.NamespacedName
 	// Settings has the operator's settings, also for the webhooks. It is started elsewhere.
 	Settings *gather.SettingsStore
+	// APIs has the APIs of the cluster, also for the webhooks. It is started elsewhere.
+	APIs *gather.KnownEdgeAPIs
 	// ServerURL reports where the server of a CR is reached, for tests without nodes; nil means at its Service.
 	ServerURL func(*v1alpha2.LlamaStackDistribution, corev1.URIScheme) string
 	// Namespaces are those that the operator watches; empty means all.
@@ -106,12 +108,14 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 	if err != nil {
 		return err
 	}
-	apis, err := gather.EdgeAPIs(mgr.GetRESTMapper())
+	apis, err := o.APIs.Ask()
 	if err != nil {
 		return err
 	}
 	mirrorSets, err := gather.MirrorSets(ctx, mgr.GetRESTMapper(), mgr.GetAPIReader())
-	if err := errors.Join(err, mgr.Add(&apiWatch{mapper: mgr.GetRESTMapper(), known: apis})); err != nil {
+	if err := errors.Join(err, mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
+		return o.APIs.AwaitChange(ctx, apis) // the next manager has the caches and watches for what there is then
+	}))); err != nil {
 		return err
 	}
 	if o.Build == "" {
