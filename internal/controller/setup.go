@@ -30,7 +30,6 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cloudkeys"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/imagelabels"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/metrics"
@@ -87,10 +86,9 @@ type Options struct {
 
 // newImageLabels returns what asks registries.
 func newImageLabels(ctx context.Context, mgr manager.Manager, o *Options, key secret.Value) *imagelabels.Reader {
-	clouds := cloudkeys.New()
-	clients := &imagelabels.Clients{UserAgent: objects.ManagedBy + "/" + version.Version(), Own: clouds, Trusted: clouds.Knows}
 	return imagelabels.New(ctx, imagelabels.Options{
-		Connect: o.Metrics.Registries(clients.Client), LookedUp: o.Metrics.LookedUp, Key: key,
+		Connect:  imagelabels.Connect(objects.ManagedBy+"/"+version.Version(), o.Metrics.AskedRegistry),
+		LookedUp: o.Metrics.LookedUp, Key: key,
 		Store: &imagelabels.Store{Live: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: o.OperatorNamespace},
 	})
 }

@@ -47,6 +47,8 @@ type site struct {
 	silent   chan struct{} // until it is closed, nothing answers; nil answers at once
 }
 
+func (*site) Close() {}
+
 func (s *site) Client(*settings.Registries) imagelabels.Registry { return s }
 
 func (s *site) Digest(context.Context, string, authn.Keychain) (string, error) {

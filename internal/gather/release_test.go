@@ -185,7 +185,7 @@ func TestImagesOfTheRecipeAreRecognized(t *testing.T) {
 				t.Run(line+" "+form+" "+strings.TrimPrefix(image, repository), func(t *testing.T) {
 					c := newCluster(t, own)
 					g := newGatherer(c, c)
-					g.Labels = imagelabels.New(t.Context(), imagelabels.Options{Connect: (&imagelabels.Clients{}).Client, Key: secret.New(make([]byte, 32))})
+					g.Labels = imagelabels.New(t.Context(), imagelabels.Options{Connect: imagelabels.Connect("", nil), Key: secret.New(make([]byte, 32))})
 					got, problems := answered(t, g, served(image))
 					made, built := desired.Build(t.Context(), got.Inputs)
 					if problems.HasErrors() || built.HasErrors() {

@@ -112,6 +112,7 @@ func (r *Reader) result(ctx context.Context, q *Question, former Answer) (answer
 	log := logf.FromContext(ctx).WithValues("image", q.Image)
 	defer panics.Catch(log, "asking for the labels of an image panicked", &answer.Err)
 	from := r.options.Connect(q.Registries)
+	defer from.Close()
 	if former.settled() {
 		digest, err := from.Digest(ctx, q.Image, q.Keys)
 		if err != nil {

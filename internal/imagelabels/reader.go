@@ -42,7 +42,7 @@ const (
 
 // Options are the choices of New.
 type Options struct {
-	// Connect returns the client for the operator's settings.
+	// Connect makes the client for one question, by the operator's settings.
 	Connect func(*settings.Registries) Registry
 	// Store keeps answers across restarts; nil keeps none.
 	Store *Store

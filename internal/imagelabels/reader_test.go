@@ -117,6 +117,8 @@ func (f *fakeRegistry) set(change func()) {
 	change()
 }
 
+func (*fakeRegistry) Close() {}
+
 func (f *fakeRegistry) Client(*settings.Registries) imagelabels.Registry { return f }
 
 type world struct {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/imagelabels"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
@@ -81,7 +82,7 @@ var (
 	registries = Definition{
 		Name: "llamastack_registry_questions_total", Type: Counter,
 		Help:   "Questions to registries: for the digest of a tag, for the labels of an image, for a file of a layer.",
-		Labels: []Label{{"question", []string{questionDigest, questionImage, questionFile}}, {"result", []string{Succeeded, Failed}}},
+		Labels: []Label{{"question", []string{registry.QuestionDigest, registry.QuestionImage, registry.QuestionFile}}, {"result", []string{Succeeded, Failed}}},
 	}
 	lookups = Definition{
 		Name: "llamastack_registry_cache_lookups_total", Type: Counter,

@@ -44,15 +44,14 @@ func newBudget() *budget {
 // File reads one file of one layer of an image: of several with its path the last, as a runtime would. The layer must be one of the
 // image's. The content is at most bounds.ConfigBytes long.
 func (c *Client) File(ctx context.Context, reference string, image *Image, layer, file string, keys authn.Keychain) ([]byte, error) {
-	return locate(ctx, c, reference, func(at string) ([]byte, error) { return c.fileAt(ctx, at, image, layer, file, keys) })
+	return locate(ctx, c, QuestionFile, reference, func(ref name.Reference, trip *roundTripper) ([]byte, error) {
+		return c.fileAt(ctx, ref, trip, image, layer, file, keys)
+	})
 }
 
-func (c *Client) fileAt(ctx context.Context, reference string, image *Image, layer, file string, keys authn.Keychain) ([]byte, error) {
-	ref, trip, err := c.target(reference)
-	if err != nil {
-		return nil, err
-	}
-	defer trip.end()
+func (c *Client) fileAt(
+	ctx context.Context, ref name.Reference, trip *roundTripper, image *Image, layer, file string, keys authn.Keychain,
+) ([]byte, error) {
 	trip.allowLayer(layerBytes)
 	blob := image.layer(layer)
 	if blob == nil {
@@ -71,15 +70,14 @@ func (c *Client) fileAt(ctx context.Context, reference string, image *Image, lay
 // FindFile reads one file of an image as a container sees it: the layers are read from the highest one down, until one has the file or hides
 // those below. The content is at most bounds.ConfigBytes long.
 func (c *Client) FindFile(ctx context.Context, reference string, image *Image, file string, keys authn.Keychain) ([]byte, error) {
-	return locate(ctx, c, reference, func(at string) ([]byte, error) { return c.findFileAt(ctx, at, image, file, keys) })
+	return locate(ctx, c, QuestionFile, reference, func(ref name.Reference, trip *roundTripper) ([]byte, error) {
+		return c.findFileAt(ctx, ref, trip, image, file, keys)
+	})
 }
 
-func (c *Client) findFileAt(ctx context.Context, reference string, image *Image, file string, keys authn.Keychain) ([]byte, error) {
-	ref, trip, err := c.target(reference)
-	if err != nil {
-		return nil, err
-	}
-	defer trip.end()
+func (c *Client) findFileAt(
+	ctx context.Context, ref name.Reference, trip *roundTripper, image *Image, file string, keys authn.Keychain,
+) ([]byte, error) {
 	trip.allowLayer(layerBytes)
 	if len(image.Layers) > maxLayers {
 		return nil, refusal(ref, TooLarge, "it has %d layers, and at most %d are read", len(image.Layers), maxLayers)
