@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	record "k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -68,6 +69,8 @@ type Reconciler struct {
 	// endpoints watches the objects that custom resources take endpoints from.
 	endpoints *endpointWatches
 	metrics   *metrics.Metrics
+	// queue is the controller's.
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
 }
 
 // controller-gen reads these only where they stand apart.

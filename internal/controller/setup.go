@@ -85,10 +85,10 @@ type Options struct {
 }
 
 // newImageLabels returns what asks registries.
-func newImageLabels(ctx context.Context, mgr manager.Manager, o *Options, key secret.Value) *imagelabels.Reader {
+func newImageLabels(ctx context.Context, mgr manager.Manager, o *Options, key secret.Value, tell func(types.NamespacedName)) *imagelabels.Reader {
 	return imagelabels.New(ctx, imagelabels.Options{
 		Connect:  imagelabels.Connect(objects.ManagedBy+"/"+version.Version(), o.Metrics.AskedRegistry),
-		LookedUp: o.Metrics.LookedUp, Key: key,
+		LookedUp: o.Metrics.LookedUp, Key: key, Tell: tell,
 		Store: &imagelabels.Store{Live: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: o.OperatorNamespace},
 	})
 }
@@ -129,7 +129,6 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 	if err != nil {
 		return err
 	}
-	imageLabels := newImageLabels(ctx, mgr, &o, key)
 	endpoints, err := newEndpointWatches(mgr, &o)
 	if err != nil {
 		return err
@@ -138,21 +137,22 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 	if err != nil {
 		return err
 	}
-	r := &Reconciler{
+	r := &Reconciler{}
+	*r = Reconciler{
 		client: mgr.GetClient(),
 		gatherer: &gather.Gatherer{
 			Live: mgr.GetAPIReader(), Cached: mgr.GetCache(), OperatorNamespace: o.OperatorNamespace,
 			HashKey: key, Build: o.Build, ClusterAssignsUserIDs: assignsUserIDs,
 			Namespaces: o.Namespaces, ForbidForeignConfigMaps: o.ForbidForeignConfigMaps, AllowForeignConfigMaps: o.AllowForeignConfigMaps,
 			EdgeAPIs: func() objects.EdgeAPIs { return apis },
-			Store:    o.Settings, Hosts: uses, Labels: imageLabels,
+			Store:    o.Settings, Hosts: uses, Labels: newImageLabels(ctx, mgr, &o, key, r.enqueue),
 			MirrorSets: mirrorSets, OperatorImage: operatorImage,
 		},
 		endpoints: endpoints,
 		applier:   &apply.Applier{Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader(), EdgeAPIs: apis},
 		live:      mgr.GetAPIReader(),
 		adopter:   &adoption.Adopter{Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader()},
-		prober:    prober.New(ctx, o.Metrics.Servers(probe.New())),
+		prober:    prober.New(ctx, o.Metrics.Servers(probe.New()), r.enqueue),
 		locate:    locate,
 		recorder:  mgr.GetEventRecorder(objects.ManagedBy),
 		large:     semaphore.NewWeighted(largeWorkers),
@@ -160,6 +160,11 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 		metrics:   o.Metrics,
 	}
 	return errors.Join(reportSettings(mgr, r, o), r.watch(mgr, uses))
+}
+
+// enqueue reconciles a custom resource of whose server or image there is news.
+func (r *Reconciler) enqueue(key types.NamespacedName) {
+	r.queue.Add(reconcile.Request{NamespacedName: key})
 }
 
 // reportSettings adds what reports errors of the operator's settings.
@@ -211,8 +216,10 @@ func (r *Reconciler) watch(mgr manager.Manager, uses cache.Cache) error {
 		WatchesRawSource(r.settingsChanges()).
 		WatchesRawSource(source.Kind[client.Object](uses, gather.NewTree(), sharedHosts(uses, r.settings.Domain))).
 		Watches(&corev1.Pod{}, settled(handler.EnqueueRequestsFromMapFunc(serverOfPod)), builder.WithPredicates(podChanged())).
-		WatchesRawSource(source.Channel(r.prober.Events(), &handler.EnqueueRequestForObject{})).
-		WatchesRawSource(source.Channel(r.gatherer.Labels.Events(), &handler.EnqueueRequestForObject{}))
+		WatchesRawSource(source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+			r.queue = queue // the sources start before the workers, and only these ask servers and registries
+			return nil
+		}))
 	for _, kind := range append(apply.OwnedKinds(), apply.EdgeKinds(r.applier.EdgeAPIs)...) {
 		b = b.Watches(kind, owner, builder.WithPredicates(notCreated()))
 	}

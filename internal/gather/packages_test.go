@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -43,16 +42,7 @@ func packagesOf(t *testing.T, s *site, c *cluster, cr *v1alpha2.LlamaStackDistri
 	g := newGatherer(c, c)
 	g.Labels = imagelabels.New(t.Context(), imagelabels.Options{Connect: s.Client, Key: secret.New(make([]byte, 32))})
 	g.OperatorImage = "registry.example.com/operator:1"
-	got, problems := g.Gather(t.Context(), cr)
-	for !got.LabelsPending.IsZero() {
-		select {
-		case <-g.Labels.Events():
-		case <-time.After(time.Minute):
-			t.Fatal("no answer")
-		}
-		got, problems = g.Gather(t.Context(), cr)
-	}
-	return got, problems
+	return answered(t, g, cr)
 }
 
 // Proves: R46, FR-090 (what the package in an image is comes from its file; each image is read once, where the mirrors have it, with the credentials of

@@ -94,7 +94,7 @@ func (r *Reader) occupy(i *image, by int) {
 	}
 }
 
-// ask asks a registry, and sends the events of a new answer.
+// ask asks a registry, and tells of a new answer.
 func (r *Reader) ask(ctx context.Context, i *image, q Question, former Answer) {
 	limited, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -103,7 +103,9 @@ func (r *Reader) ask(ctx context.Context, i *image, q Question, former Answer) {
 		return
 	}
 	for _, user := range r.note(ctx, i, &answer) {
-		r.tell(ctx, user)
+		if r.options.Tell != nil {
+			r.options.Tell(user)
+		}
 	}
 }
 

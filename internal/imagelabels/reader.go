@@ -12,11 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-containerregistry/pkg/name"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 
-	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
@@ -48,6 +45,8 @@ type Options struct {
 	Store *Store
 	// Key is the operator's key for hashes of secret content.
 	Key secret.Value
+	// Tell is called with each custom resource for whose image there is a new answer; nil is not called.
+	Tell func(types.NamespacedName)
 	// LookedUp is called for each lookup with its result, Hit or Miss; nil is not called.
 	LookedUp func(result string)
 }
@@ -55,7 +54,6 @@ type Options struct {
 // Reader asks registries about images, and caches the answers.
 type Reader struct {
 	options Options
-	events  chan event.GenericEvent
 	// wake starts a search for images that are due, and unsaved a write of the store.
 	wake, unsaved chan struct{}
 	// restore reads the store, once.
@@ -94,8 +92,7 @@ type image struct {
 // New returns a reader. What it starts ends with the context.
 func New(ctx context.Context, o Options) *Reader {
 	r := &Reader{
-		options: o, restore: func() {}, events: make(chan event.GenericEvent, maxQuestions), wake: make(chan struct{}, 1),
-		unsaved: make(chan struct{}, 1), images: map[string]*image{}, busy: map[string]int{},
+		options: o, restore: func() {}, wake: make(chan struct{}, 1), unsaved: make(chan struct{}, 1), images: map[string]*image{}, busy: map[string]int{},
 	}
 	go r.run(ctx)
 	if o.Store != nil {
@@ -105,10 +102,7 @@ func New(ctx context.Context, o Options) *Reader {
 	return r
 }
 
-// Events is the channel of events: each names a custom resource for whose image there is a new answer.
-func (r *Reader) Events() <-chan event.GenericEvent { return r.events }
-
-// Labels returns the known labels of the image that a custom resource uses. It sends no request: an event follows when
+// Labels returns the known labels of the image that a custom resource uses. It sends no request: Tell is called when
 // the registry has answered.
 func (r *Reader) Labels(user types.NamespacedName, q Question) Answer {
 	return r.Files(user, "", []Question{q})[0]
@@ -229,15 +223,6 @@ func (r *Reader) evict(newest *image) {
 		}
 		size -= i.answer.size()
 		i.answer, i.due = Answer{Pending: true, Since: time.Now()}, time.Time{}
-	}
-}
-
-// tell sends an event for a custom resource.
-func (r *Reader) tell(ctx context.Context, user types.NamespacedName) {
-	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: user.Namespace, Name: user.Name}}
-	select {
-	case r.events <- event.GenericEvent{Object: cr}:
-	case <-ctx.Done():
 	}
 }
 

@@ -127,6 +127,7 @@ type world struct {
 	registry *fakeRegistry
 	store    *imagelabels.Store
 	stop     context.CancelFunc
+	told     chan types.NamespacedName
 	// results count what became of questions.
 	results map[string]int
 }
@@ -162,7 +163,7 @@ func inBubble(t *testing.T, test func(w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{
 			T: t, registry: &fakeRegistry{digest: "sha256:1", labels: map[string]string{oci.LabelConfigBase64: encoded}},
-			store: newStore(nil), results: map[string]int{},
+			store: newStore(nil), results: map[string]int{}, told: make(chan types.NamespacedName, 64),
 		}
 		w.start()
 		defer func() { w.stop() }()
@@ -178,8 +179,10 @@ func (w *world) start() {
 	}
 	var ctx context.Context
 	ctx, w.stop = context.WithCancel(context.Background())
-	w.Reader = imagelabels.New(ctx, imagelabels.Options{Connect: w.registry.Client, Store: w.store, Key: secret.New(make([]byte, 32)), LookedUp: w.lookedUp})
+	w.Reader = imagelabels.New(ctx, imagelabels.Options{Connect: w.registry.Client, Store: w.store, Key: secret.New(make([]byte, 32)), LookedUp: w.lookedUp, Tell: w.tell})
 }
+
+func (w *world) tell(user types.NamespacedName) { w.told <- user }
 
 func (w *world) lookedUp(result string) { w.results[result]++ }
 
@@ -203,8 +206,8 @@ func (w *world) announced() []string {
 	var names []string
 	for {
 		select {
-		case e := <-w.Events():
-			names = append(names, e.Object.GetName())
+		case user := <-w.told:
+			names = append(names, user.Name)
 		default:
 			return names
 		}
