@@ -12,6 +12,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	certutil "k8s.io/client-go/util/cert"
 )
 
 // The keys of the Secret. They are those of cert-manager and of OpenShift, but for the last, which only the operator has.
@@ -93,7 +94,8 @@ func Next(f Facts) (Decision, error) {
 // understand reads the Secret's content, and returns nil where no CA is usable. The serving certificate
 // is nil where it cannot be served.
 func understand(f Facts) *state {
-	s := &state{cas: decodeCertificates(f.Data[keyCABundle])}
+	s := &state{}
+	s.cas, _ = certutil.ParseCertsPEM(f.Data[keyCABundle]) // none of a text that has none
 	key, err := decodeKey(f.Data[keyCAKey])
 	if err != nil || len(s.cas) == 0 {
 		return nil
@@ -166,7 +168,8 @@ func (s *state) reissue(f Facts) (Decision, error) {
 
 func (d *Decision) servable(f Facts) bool {
 	f.Data = d.Data
-	return servable(f, decodeCertificates(d.Data[keyCABundle])) != nil
+	cas, err := certutil.ParseCertsPEM(d.Data[keyCABundle])
+	return err == nil && servable(f, cas) != nil
 }
 
 // rotate makes a new CA, which is trusted from now on but signs nothing yet.
@@ -191,8 +194,12 @@ func (s *state) decision(f Facts, did string, serving, servingKey []byte) (Decis
 	if err != nil {
 		return Decision{}, err
 	}
+	bundle, err := certutil.EncodeCertificates(s.cas...)
+	if err != nil {
+		return Decision{}, err
+	}
 	return Decision{Did: did, Wake: f.Now, Data: map[string][]byte{
 		keyServing: serving, keyServingKey: servingKey,
-		keyCABundle: encodeCertificates(s.cas), keyCAKey: key,
+		keyCABundle: bundle, keyCAKey: key,
 	}}, nil
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/imagelabels"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/stable"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
@@ -138,38 +137,7 @@ func packageProblem(image string, err error) *problem.Problem {
 		}
 		return problem.New(p)
 	}
-	cause := err
-	if known, ok := errors.AsType[*registry.Error](err); ok {
-		cause = known.Err
-	}
-	reason, kind, fix := packageReason(registry.KindOf(err))
-	p := problem.Problem{
-		Reason: reason, Path: pathExternal, Type: kind, Fix: fix, Err: err,
-		Detail: fmt.Sprintf("%s of image %s could not be read: %v", parse.PackageFile, image, stable.Error(cause)),
-	}
-	if kind == field.ErrorTypeNotFound || kind == field.ErrorTypeInvalid {
-		p.Value = image
-	}
-	return problem.New(p)
-}
-
-// packageReason is the reason of a kind of error, with what to do.
-func packageReason(kind registry.Kind) (problem.Reason, field.ErrorType, string) {
-	const goOn = "what runs stays; the operator tries again. To go on without the registry, " + inlinePackage
-	reason, errorType, fix := registryReason(kind)
-	switch kind {
-	case registry.Unauthorized:
-		fix = "name a Secret with credentials for the registry in spec.workload.imagePullSecrets, or check the name of the image; " + goOn
-	case registry.NotAnImage, registry.InvalidReference, registry.TooLarge:
-		fix = "use another image, or " + inlinePackage
-	case registry.Refused:
-		fix = "use an image of another registry, ask the administrator to name this one under " + settings.KeyRegistries + " in the ConfigMap " +
-			settings.ConfigMapName + ", or " + inlinePackage
-	case registry.Unreachable, registry.RateLimited, registry.Corrupt, registry.NoFile:
-		fix = goOn
-	case registry.NotFound:
-	}
-	return reason, errorType, fix
+	return readingProvider.failed(image, err)
 }
 
 func noOperatorImage() *problem.Problem {
