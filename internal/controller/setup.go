@@ -129,10 +129,6 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 	if err != nil {
 		return err
 	}
-	endpoints, err := newEndpointWatches(mgr, &o)
-	if err != nil {
-		return err
-	}
 	uses, err := usesOfHosts(ctx, mgr, &o)
 	if err != nil {
 		return err
@@ -148,18 +144,17 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 			Store:    o.Settings, Hosts: uses, Labels: newImageLabels(ctx, mgr, &o, key, r.enqueue),
 			MirrorSets: mirrorSets, OperatorImage: operatorImage,
 		},
-		endpoints: endpoints,
-		applier:   &apply.Applier{Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader(), EdgeAPIs: apis},
-		live:      mgr.GetAPIReader(),
-		adopter:   &adoption.Adopter{Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader()},
-		prober:    prober.New(ctx, o.Metrics.Servers(probe.New()), r.enqueue),
-		locate:    locate,
-		recorder:  mgr.GetEventRecorder(objects.ManagedBy),
-		large:     semaphore.NewWeighted(largeWorkers),
-		settings:  o.Settings,
-		metrics:   o.Metrics,
+		applier:  &apply.Applier{Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader(), EdgeAPIs: apis},
+		live:     mgr.GetAPIReader(),
+		adopter:  &adoption.Adopter{Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader()},
+		prober:   prober.New(ctx, o.Metrics.Servers(probe.New()), r.enqueue),
+		locate:   locate,
+		recorder: mgr.GetEventRecorder(objects.ManagedBy),
+		large:    semaphore.NewWeighted(largeWorkers),
+		settings: o.Settings,
+		metrics:  o.Metrics,
 	}
-	return errors.Join(reportSettings(mgr, r, o), r.watch(mgr, uses))
+	return errors.Join(reportSettings(mgr, r, o), r.watch(mgr, uses, &o))
 }
 
 // enqueue reconciles a custom resource of whose server or image there is news.
@@ -201,7 +196,7 @@ func clusterAssignsUserIDs(mapper meta.RESTMapper) (bool, error) {
 	return true, nil
 }
 
-func (r *Reconciler) watch(mgr manager.Manager, uses cache.Cache) error {
+func (r *Reconciler) watch(mgr manager.Manager, uses cache.Cache, o *Options) error {
 	owner := settled(handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1alpha2.LlamaStackDistribution{}, handler.OnlyControllerOwner()))
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("llamastackdistribution").
@@ -223,9 +218,11 @@ func (r *Reconciler) watch(mgr manager.Manager, uses cache.Cache) error {
 	for _, kind := range append(apply.OwnedKinds(), apply.EdgeKinds(r.applier.EdgeAPIs)...) {
 		b = b.Watches(kind, owner, builder.WithPredicates(notCreated()))
 	}
-	var err error
-	r.endpoints.handler = handler.EnqueueRequestsFromMapFunc(r.referrersOfEndpoint)
-	r.endpoints.controller, err = watchMirrors(b, r).Build(r)
+	built, err := watchMirrors(b, r).Build(r)
+	if err != nil {
+		return err
+	}
+	r.watchEndpoint, err = r.endpointWatches(mgr, o, built)
 	return err
 }
 
