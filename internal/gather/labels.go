@@ -39,7 +39,7 @@ func (g *Gatherer) labels(ctx context.Context, out *Gathered, problems *problem.
 		return
 	}
 	if !needed || !in.Distribution.LabelsCount() || !out.Settings.Registries.Reads() {
-		g.Labels.ForgetLabels(user)
+		g.Labels.Files(user, "", nil)
 		g.Labels.Files(user, oci.ServerPackage, nil)
 		return
 	}

@@ -5,6 +5,7 @@ package imagelabels
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"reflect"
@@ -149,7 +150,7 @@ func (r *Reader) note(ctx context.Context, i *image, answer *Answer) (users []ty
 	case answer.settled() && i.pinned:
 		i.failures, i.due = 0, time.Time{}
 	case answer.settled():
-		i.failures, i.due = 0, i.asked.Add(recheck+jitter(recheckJitter))
+		i.failures, i.due = 0, i.asked.Add(recheck+rand.N(recheckJitter)) //nolint:gosec // it spreads requests
 	default:
 		i.due = i.asked.Add(max(i.after, backoff(answer.Err, i.failures)))
 		if former.settled() {
@@ -163,17 +164,13 @@ func (r *Reader) note(ctx context.Context, i *image, answer *Answer) (users []ty
 	if answer.kept() && answer.Digest != former.Digest {
 		signal(r.unsaved)
 	}
-	same := text(former.Err) == text(answer.Err) && reflect.DeepEqual(former.Labels, answer.Labels) &&
+	same := fmt.Sprint(stable.Error(former.Err)) == fmt.Sprint(stable.Error(answer.Err)) && reflect.DeepEqual(former.Labels, answer.Labels) &&
 		slices.Equal(former.Content, answer.Content)
 	// A refused custom resource looks for other credentials, which make another question.
 	if same && !former.Pending && registry.KindOf(answer.Err) != registry.Unauthorized {
 		return nil
 	}
 	return slices.Collect(maps.Keys(i.users))
-}
-
-func jitter(up time.Duration) time.Duration {
-	return rand.N(up) //nolint:gosec // it spreads requests and guards nothing
 }
 
 // backoff doubles with each failure.
@@ -188,13 +185,5 @@ func backoff(err error, failures int) time.Duration {
 	for ; failures > 1 && delay < last; failures-- {
 		delay *= 2
 	}
-	return min(delay, last) + jitter(delay/10)
-}
-
-// text is the text of an error, without what differs each time.
-func text(err error) string {
-	if err == nil {
-		return ""
-	}
-	return stable.Error(err).Error()
+	return min(delay, last) + rand.N(delay/10) //nolint:gosec // it spreads requests
 }

@@ -129,7 +129,7 @@ type world struct {
 	stop     context.CancelFunc
 	told     chan types.NamespacedName
 	// results count what became of questions.
-	results map[string]int
+	results map[bool]int
 }
 
 // newStore is a store in a cluster of its own, in which creating a ConfigMap calls create first, if it is given.
@@ -163,7 +163,7 @@ func inBubble(t *testing.T, test func(w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{
 			T: t, registry: &fakeRegistry{digest: "sha256:1", labels: map[string]string{oci.LabelConfigBase64: encoded}},
-			store: newStore(nil), results: map[string]int{}, told: make(chan types.NamespacedName, 64),
+			store: newStore(nil), results: map[bool]int{}, told: make(chan types.NamespacedName, 64),
 		}
 		w.start()
 		defer func() { w.stop() }()
@@ -184,7 +184,7 @@ func (w *world) start() {
 
 func (w *world) tell(user types.NamespacedName) { w.told <- user }
 
-func (w *world) lookedUp(result string) { w.results[result]++ }
+func (w *world) lookedUp(known bool) { w.results[known]++ }
 
 func user(n int) types.NamespacedName {
 	return types.NamespacedName{Namespace: "ai", Name: fmt.Sprint("s", n)}
@@ -233,7 +233,7 @@ func TestManyUsersOfADigestAskOnce(t *testing.T) {
 		if got := w.registry.asked(); got != "image" {
 			t.Errorf("500 custom resources asked: %s", got)
 		}
-		if w.results[imagelabels.Miss] != 1 || w.results[imagelabels.Hit] != 500 {
+		if w.results[false] != 1 || w.results[true] != 500 {
 			t.Errorf("questions without and with an answer: %v", w.results)
 		}
 		<-time.After(time.Hour)

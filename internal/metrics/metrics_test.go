@@ -15,7 +15,6 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/imagelabels"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
@@ -45,8 +44,8 @@ func used(t *testing.T) *Metrics {
 	if _, err := m.Servers(silent{}).Ask(t.Context(), probe.Server{}); !errors.Is(err, errSilent) {
 		t.Fatal(err)
 	}
-	m.LookedUp(imagelabels.Hit)
-	m.LookedUp(imagelabels.Miss)
+	m.LookedUp(true)
+	m.LookedUp(false)
 	m.AskedRegistry(registry.QuestionImage, nil)
 	m.AskedRegistry(registry.QuestionDigest, errSilent)
 	for range 3 {

@@ -11,8 +11,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/prober"
 )
 
-// LookedUp notes a lookup in the answers of registries, with what became of it: imagelabels.Hit or imagelabels.Miss.
-func (m *Metrics) LookedUp(result string) { m.lookups.WithLabelValues(result).Inc() }
+// LookedUp notes a lookup in the answers of registries.
+func (m *Metrics) LookedUp(known bool) {
+	m.lookups.WithLabelValues(map[bool]string{true: hit, false: miss}[known]).Inc()
+}
 
 // Servers returns an asker that asks by another one, and counts the questions.
 func (m *Metrics) Servers(by prober.Asker) prober.Asker { return askerOf{by, m.servers} }
