@@ -34,9 +34,8 @@ func Conflict(what string, live metav1.Object, owner *v1alpha2.LlamaStackDistrib
 	return problem.New(p)
 }
 
-// deniedByOthers reports whether an admission policy or a webhook of somebody else's denied an object. Its answer may change without an edit of the
-// custom resource. Where it calls the object invalid, it names no field, as validation does; a webhook that denies without a code of its own answers
-// 400, and gives none of the API server's reasons.
+// deniedByOthers reports whether an admission policy or a webhook of others denied an object, which may change without an edit. It names no field, as
+// validation does, or answers 400 without one of the API server's reasons.
 func deniedByOthers(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {

@@ -109,8 +109,7 @@ func understand(f Facts) *state {
 	return s
 }
 
-// validAt reports whether the certificate is valid. One that a clock ahead of time made is not valid yet: nobody accepts what
-// it signs, however often it signs.
+// validAt reports whether the certificate is valid. One that a clock ahead of time made is not valid yet.
 func validAt(now time.Time, c *x509.Certificate) bool {
 	return !now.Before(c.NotBefore) && now.Before(c.NotAfter)
 }

@@ -68,8 +68,7 @@ func New(ctx context.Context, a Asker, tell func(types.NamespacedName)) *Prober 
 }
 
 // Observe returns what the server of this rollout has reported, or why it is silent; neither is known at first. It starts
-// questions for a new rollout or address, and when the pods changed: the last answer can be that of a former pod, and
-// counts until the next one.
+// questions for a new rollout or address, and when the pods changed.
 func (p *Prober) Observe(
 	cr *v1alpha2.LlamaStackDistribution, d *appsv1.Deployment, pods string, at probe.Server,
 ) (*probe.Observation, string) {

@@ -118,7 +118,7 @@ func (c *Client) Digest(ctx context.Context, reference string, keys authn.Keycha
 		}
 		head, err := remote.Head(ref, c.remoteOptions(ctx, trip, keys)...)
 		if err != nil {
-			return "", wrap(ref.Name(), err, trip)
+			return "", err
 		}
 		return head.Digest.String(), nil
 	})
@@ -127,11 +127,7 @@ func (c *Client) Digest(ctx context.Context, reference string, keys authn.Keycha
 // Image reads the labels of an image: one manifest and one configuration; two manifests where the reference names an index.
 func (c *Client) Image(ctx context.Context, reference string, keys authn.Keychain) (*Image, error) {
 	return locate(ctx, c, QuestionImage, reference, func(ref name.Reference, trip *roundTripper) (*Image, error) {
-		found, err := c.image(ctx, ref, trip, keys)
-		if err != nil {
-			return nil, wrap(ref.Name(), err, trip)
-		}
-		return found, nil
+		return c.image(ctx, ref, trip, keys)
 	})
 }
 

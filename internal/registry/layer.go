@@ -117,10 +117,7 @@ func (c *Client) look(
 		found, err = left.fileIn(unpacked, file)
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return found, nil
+	return found, err
 }
 
 // read calls a function with the unpacked text of a layer, and takes what the registry sends from left. The digest is verified, also where the
@@ -132,11 +129,11 @@ func (c *Client) read(
 	defer cancel()
 	remoteLayer, err := remote.Layer(ref.Context().Digest(layer.Digest), c.remoteOptions(ctx, trip, keys)...)
 	if err != nil {
-		return wrap(ref.Name(), err, trip)
+		return err
 	}
 	body, err := remoteLayer.Compressed() // unpacked here: the library sets no bound to the memory of that
 	if err != nil {
-		return wrap(ref.Name(), err, trip)
+		return err
 	}
 	packed := &limitedBody{ReadCloser: body, left: *left}
 	defer func() { *left = packed.left }()
@@ -148,7 +145,7 @@ func (c *Client) read(
 	if errors.Is(err, errNotTar) {
 		return refusal(ref, NotAnImage, "layer %s is not a tar archive: %w", layer.Digest, err)
 	}
-	return wrap(ref.Name(), err, trip)
+	return err
 }
 
 func refusal(ref name.Reference, kind Kind, format string, args ...any) error {

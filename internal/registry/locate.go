@@ -48,7 +48,8 @@ func askAt[T any](c *Client, at string, ask func(ref name.Reference, trip *round
 		return answer, err
 	}
 	defer trip.end()
-	return ask(ref, trip)
+	answer, err = ask(ref, trip)
+	return answer, wrap(ref.Name(), err, trip)
 }
 
 // isAboutContent reports whether an error is about what an image holds.

@@ -35,9 +35,8 @@ func HasWritten(e *metav1.ManagedFieldsEntry, resource string) bool {
 	return MayHaveWritten(e) && (e.Operation != metav1.ManagedFieldsOperationApply || e.Manager == resource)
 }
 
-// Owns reports whether release 0.9 owns fields of an object of the custom resource: it made the object, and this operator has
-// not adopted it yet, or it has applied it again since. An update of what this operator has applied is not taken for release 0.9's: many
-// programs have the name of its program.
+// Owns reports whether release 0.9 owns fields of an object of the custom resource: this operator has not adopted it yet, or release 0.9 has applied it
+// since. An update of what this operator has applied does not count: many programs have the name of release 0.9's.
 func Owns(o metav1.Object, resource string) bool {
 	entries := o.GetManagedFields()
 	own := slices.ContainsFunc(entries, isOwn)
@@ -91,9 +90,8 @@ func KeepsTemplate(d *appsv1.Deployment) bool {
 	return d.Annotations[objects.AnnotationBuild] == Build || d.Annotations[objects.AnnotationBuild] == "" && !applied
 }
 
-// IsOrphan reports whether an object of the right name is release 0.9's, or this operator's, for the custom resource although no controller
-// owns it: release 0.9 takes the owner out of some Deployments, also of those that this operator has applied. The selector is that of
-// the object; nil where its kind has none.
+// IsOrphan reports whether an object of the right name is release 0.9's, or this operator's, although no controller owns it: release 0.9 takes the owner
+// out of some Deployments. The selector is that of the object; nil where its kind has none.
 func IsOrphan(o metav1.Object, selector map[string]string, resource string) bool {
 	return metav1.GetControllerOf(o) == nil && o.GetLabels()[objects.LabelManagedBy] == objects.ManagedBy &&
 		(Owns(o, resource) || slices.ContainsFunc(o.GetManagedFields(), isOwn)) && (selector == nil || maps.Equal(selector, objects.Selector(resource)))

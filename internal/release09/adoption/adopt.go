@@ -37,9 +37,8 @@ type legacyObject struct {
 	forPods bool
 }
 
-// legacyObjects are the objects that release 0.9 makes, obsolete ones included. Its ConfigMap with CA certificates is not among them: its
-// pods need that until they are gone. Prune removes it then. The Deployment comes last: as long as it is not adopted, it reports that the
-// adoption is not complete.
+// legacyObjects are the objects that release 0.9 makes, but for the ConfigMap that Prune removes. The Deployment comes last: until it is adopted, it
+// reports that the adoption is not complete.
 func legacyObjects() []legacyObject {
 	kind := func(group, version, kind string) schema.GroupVersionKind {
 		return schema.GroupVersionKind{Group: group, Version: version, Kind: kind}
@@ -59,24 +58,17 @@ func legacyObjects() []legacyObject {
 	}
 }
 
-// Adopt takes over what release 0.9 made for the custom resource, where it is as that release left it, where that release has written it
-// again since, or where the Deployment is gone and anything is in the way of a new one, or release 0.9 was the last to report on the custom
-// resource: fields that release 0.9 owns become the operator's own, so that server-side apply can take
-// away what is not desired any more; an object that lost its owner gets it back; what is not desired at all is removed. All objects
-// are looked at before the first write: where one that is desired is someone else's, none is adopted. It can be repeated, and goes on
-// where it was interrupted. A Deployment whose pod template stays (see release09.KeepsTemplate) gets the metadata of the desired one; what only its
-// pods need is removed when another template is about to be applied.
+// Adopt takes over what release 0.9 made for the custom resource and has left, or has written again: its fields become the operator's, so that
+// server-side apply can take them away, a lost owner comes back, and what is not desired is removed. If a desired object is someone else's, none is
+// adopted. A Deployment whose pod template stays (see release09.KeepsTemplate) gets the metadata of the desired one.
 func (a *Adopter) Adopt(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment, wanted []objects.Object) *problem.Problem {
+	// The pod template that adoption kept is about to be replaced.
+	releases := live != nil && live.Annotations[objects.AnnotationBuild] == release09.Build && keptTemplate(wanted) == nil
 	if live == nil && !release09.Reported(&owner.Status) ||
-		live != nil && !release09.Left(live) && !releases(live, wanted) && !a.writtenAgain(ctx, owner) {
+		live != nil && !release09.Left(live) && !releases && !a.writtenAgain(ctx, owner) {
 		return nil
 	}
 	return a.AdoptInTheWay(ctx, owner, live, wanted)
-}
-
-// releases reports whether the pod template of release 0.9, which adoption kept, is about to be replaced.
-func releases(live *appsv1.Deployment, wanted []objects.Object) bool {
-	return live.Annotations[objects.AnnotationBuild] == release09.Build && keptTemplate(wanted) == nil
 }
 
 // keptTemplate is the desired Deployment if its pods stay those of release 0.9; nil otherwise.
@@ -105,9 +97,8 @@ func (a *Adopter) AdoptInTheWay(
 	return nil
 }
 
-// Own gives a Deployment of release 0.9 that lost its owner, and what belongs to it, back to the custom resource, and changes nothing else. It is
-// for a custom resource that cannot be adopted: nothing of it shall run on when it is deleted. A PersistentVolumeClaim without an owner stays so,
-// since it holds data.
+// Own gives a Deployment of release 0.9 that lost its owner, and what belongs to it but for data, back to a custom resource that cannot be adopted:
+// nothing of it shall run on when it is deleted.
 func (a *Adopter) Own(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment) *problem.Problem {
 	if live == nil || live.DeletionTimestamp != nil || metav1.GetControllerOf(live) != nil {
 		return nil
@@ -342,13 +333,10 @@ func takenOver(entries []metav1.ManagedFieldsEntry, resource string) (out []meta
 	return append(out, mine), changed, nil
 }
 
-// isLegacy reports whether release 0.9 made the entry, or whether it belongs to its adoption.
+// isLegacy reports whether release 0.9 made the entry, as a client that cannot apply under the name of the custom resource, or whether it belongs to
+// its adoption.
 func isLegacy(e *metav1.ManagedFieldsEntry, resource string) bool {
 	ownUpdate := e.Operation == metav1.ManagedFieldsOperationUpdate && (e.Manager == apply.FieldManager || e.Manager == ownerManager) && e.Subresource == ""
-	return e.FieldsV1 != nil && (ownUpdate || release09.HasWritten(e, resource) || oldUpdate(e, resource))
-}
-
-// oldUpdate reports whether the entry is an update under the name of the custom resource: a client that could not apply would make it.
-func oldUpdate(e *metav1.ManagedFieldsEntry, resource string) bool {
-	return e.Operation == metav1.ManagedFieldsOperationUpdate && e.Manager == resource && e.Subresource == ""
+	oldUpdate := e.Operation == metav1.ManagedFieldsOperationUpdate && e.Manager == resource && e.Subresource == ""
+	return e.FieldsV1 != nil && (ownUpdate || oldUpdate || release09.HasWritten(e, resource))
 }

@@ -26,9 +26,7 @@ const switchoverDelay = 10 * time.Second
 // Switchover returns the objects to apply now, and when to look again, so that a rollout from pods of release 0.9 loses no request. Those pods end
 // as soon as they are told to, when requests are still sent to them. So the rollout is held until all new pods are ready. Then the Service selects
 // only those, a moment later the hold ends, and after the last old pod the Service is as desired.
-//
-// Each step follows from what is in the cluster, so that an operator that is killed between two of them goes on. It asks the API server
-// for ReplicaSets only while there is such a rollout.
+// Each step follows from what is in the cluster.
 func (a *Adopter) Switchover(
 	ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment, list []objects.Object,
 ) ([]objects.Object, time.Duration, *problem.Problem) {

@@ -28,9 +28,8 @@ var (
 	}
 )
 
-// handOver makes the operator's fields release 0.9's, which applies under the name of the custom resource: what it does not want goes with its
-// next apply, as if this operator had never been. The owners are named in v1alpha1: v1alpha2 is gone, and with it the garbage collector
-// would not find them.
+// handOver makes the operator's fields release 0.9's, which applies under the name of the custom resource. The owners are named in v1alpha1: of v1alpha2,
+// which is gone, the garbage collector would not find them.
 func (p *preparation) handOver(ctx context.Context) error {
 	count := 0
 	err := p.resources(ctx, func(cr *metav1.PartialObjectMetadata) error {
