@@ -187,13 +187,10 @@ func watchMirrors(b *builder.Builder, r *Reconciler) *builder.Builder {
 // clusterAssignsUserIDs reports whether the cluster gives pods their user id, as OpenShift does.
 func clusterAssignsUserIDs(mapper meta.RESTMapper) (bool, error) {
 	_, err := mapper.RESTMapping(schema.GroupKind{Group: "security.openshift.io", Kind: "SecurityContextConstraints"})
-	if meta.IsNoMatchError(err) {
-		return false, nil
-	}
-	if err != nil {
+	if err != nil && !meta.IsNoMatchError(err) {
 		return false, fmt.Errorf("asking the cluster for its APIs: %w", err)
 	}
-	return true, nil
+	return err == nil, nil
 }
 
 func (r *Reconciler) watch(mgr manager.Manager, uses cache.Cache, o *Options) error {
@@ -209,7 +206,7 @@ func (r *Reconciler) watch(mgr manager.Manager, uses cache.Cache, o *Options) er
 		WatchesMetadata(apply.SecretMetadata(), handler.EnqueueRequestsFromMapFunc(r.referrersOf(objects.KindSecret))).
 		WatchesMetadata(apply.ConfigMapMetadata(), handler.EnqueueRequestsFromMapFunc(r.referrersOf(objects.KindConfigMap))).
 		WatchesRawSource(r.settingsChanges()).
-		WatchesRawSource(source.Kind[client.Object](uses, gather.NewTree(), sharedHosts(uses, r.settings.Domain))).
+		WatchesRawSource(source.Kind[client.Object](uses, gather.NewTree(), sharedHosts(uses, r.settings.Domain), hostsChanged())).
 		Watches(&corev1.Pod{}, settled(handler.EnqueueRequestsFromMapFunc(serverOfPod)), builder.WithPredicates(podChanged())).
 		WatchesRawSource(source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 			r.queue = queue // the sources start before the workers, and only these ask servers and registries

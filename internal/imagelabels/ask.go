@@ -34,10 +34,19 @@ const (
 	firstSlowRetry, lastSlowRetry = time.Minute, time.Hour
 )
 
-// run asks for images when they are due.
+// run asks for images when they are due and within the bounds.
 func (r *Reader) run(ctx context.Context) {
 	for {
-		wait := r.start(ctx)
+		r.mu.Lock()
+		i, wait := r.first()
+		if i != nil {
+			i.asking = true
+			go r.ask(ctx, i, i.question, i.answer)
+		}
+		r.mu.Unlock()
+		if i != nil {
+			continue
+		}
 		select {
 		case <-ctx.Done():
 			return
@@ -47,27 +56,20 @@ func (r *Reader) run(ctx context.Context) {
 	}
 }
 
-// start starts the questions that are due and within the bounds, and returns when the next one is due.
-func (r *Reader) start(ctx context.Context) time.Duration {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for {
-		i, wait := r.first()
-		if i == nil {
-			return wait
-		}
-		i.asking = true
-		r.occupy(i, 1)
-		go r.ask(ctx, i, i.question, i.answer)
-	}
-}
-
 // first returns the image to ask for now: of the namespace with the fewest questions under way, the one due longest. An
 // image of several namespaces counts for the one with the fewest. Without such an image, it returns when one is due.
 func (r *Reader) first() (first *image, wait time.Duration) {
+	all, busy := 0, map[string]int{} // the questions under way: by namespace, and by namespace and registry
+	for _, i := range r.images {
+		if i.asking {
+			all++
+			busy[i.namespace]++
+			busy[i.namespace+" "+i.registry]++
+		}
+	}
 	now, wait, fewest := time.Now(), time.Hour, maxPerNamespace
 	for _, i := range r.images {
-		if i.asking || i.due.IsZero() || len(i.users) == 0 || r.busy[""] == maxQuestions {
+		if i.asking || i.due.IsZero() || len(i.users) == 0 || all == maxQuestions {
 			continue
 		}
 		if early := i.due.Sub(now); early > 0 {
@@ -75,24 +77,14 @@ func (r *Reader) first() (first *image, wait time.Duration) {
 			continue
 		}
 		for user := range i.users {
-			busy := r.busy[user.Namespace]
-			older := busy == fewest && first != nil && i.due.Before(first.due)
-			if (busy < fewest || older) && r.busy[user.Namespace+" "+i.registry] < maxPerRegistry {
-				first, fewest, i.namespace = i, busy, user.Namespace
+			own := busy[user.Namespace]
+			older := own == fewest && first != nil && i.due.Before(first.due)
+			if (own < fewest || older) && busy[user.Namespace+" "+i.registry] < maxPerRegistry {
+				first, fewest, i.namespace = i, own, user.Namespace
 			}
 		}
 	}
 	return first, wait
-}
-
-// occupy counts a question for the image that begins or ends.
-func (r *Reader) occupy(i *image, by int) {
-	for _, share := range []string{"", i.namespace, i.namespace + " " + i.registry} {
-		r.busy[share] += by
-		if r.busy[share] == 0 {
-			delete(r.busy, share)
-		}
-	}
 }
 
 // ask asks a registry, and tells of a new answer.
@@ -139,7 +131,6 @@ func (r *Reader) note(ctx context.Context, i *image, answer *Answer) (users []ty
 	defer r.mu.Unlock()
 	defer signal(r.wake)
 	defer r.dropUnused()
-	r.occupy(i, -1)
 	i.asking, i.asked, i.after, i.err = false, time.Now(), 0, answer.Err
 	if known, ok := errors.AsType[*registry.Error](answer.Err); ok {
 		i.after = known.RetryAfter

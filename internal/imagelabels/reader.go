@@ -54,8 +54,6 @@ type Reader struct {
 	mu sync.Mutex
 	// images are those that custom resources use, and those with an answer.
 	images map[string]*image
-	// busy counts the questions under way: in all as "", by namespace, and by namespace and registry.
-	busy map[string]int
 }
 
 // image is an image, or one of its files, for custom resources with the same credentials.
@@ -81,7 +79,7 @@ type image struct {
 // New returns a reader. What it starts ends with the context.
 func New(ctx context.Context, o Options) *Reader {
 	r := &Reader{
-		options: o, restore: func() {}, wake: make(chan struct{}, 1), unsaved: make(chan struct{}, 1), images: map[string]*image{}, busy: map[string]int{},
+		options: o, restore: func() {}, wake: make(chan struct{}, 1), unsaved: make(chan struct{}, 1), images: map[string]*image{},
 	}
 	go r.run(ctx)
 	if o.Store != nil {
