@@ -102,18 +102,18 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 	if err != nil {
 		return err
 	}
-	assignsUserIDs, err := clusterAssignsUserIDs(mgr.GetRESTMapper())
-	if err != nil {
-		return err
-	}
 	apis, err := o.APIs.Ask()
 	if err != nil {
 		return err
 	}
-	mirrorSets, err := gather.MirrorSets(ctx, mgr.GetRESTMapper(), mgr.GetAPIReader())
-	if err := errors.Join(err, mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
+	assignsUserIDs, err := clusterAssignsUserIDs(mgr.GetRESTMapper())
+	mirrorSets, noMirrors := gather.MirrorSets(ctx, mgr.GetRESTMapper(), mgr.GetAPIReader())
+	operatorImage, noImage := gather.OperatorImage(ctx, mgr.GetAPIReader(), o.OperatorImage, o.Pod)
+	uses, noUses := usesOfHosts(ctx, mgr, &o)
+	err = errors.Join(err, noMirrors, noImage, noUses, mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
 		return o.APIs.AwaitChange(ctx, apis) // the next manager has the caches and watches for what there is then
-	}))); err != nil {
+	})))
+	if err != nil {
 		return err
 	}
 	if o.Build == "" {
@@ -124,14 +124,6 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 		locate = func(cr *v1alpha2.LlamaStackDistribution, _ *corev1.Service, scheme corev1.URIScheme) (string, string) {
 			return o.ServerURL(cr, scheme), ""
 		}
-	}
-	operatorImage, err := gather.OperatorImage(ctx, mgr.GetAPIReader(), o.OperatorImage, o.Pod)
-	if err != nil {
-		return err
-	}
-	uses, err := usesOfHosts(ctx, mgr, &o)
-	if err != nil {
-		return err
 	}
 	r := &Reconciler{}
 	*r = Reconciler{

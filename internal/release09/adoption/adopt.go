@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -43,18 +44,18 @@ func legacyObjects() []legacyObject {
 	kind := func(group, version, kind string) schema.GroupVersionKind {
 		return schema.GroupVersionKind{Group: group, Version: version, Kind: kind}
 	}
-	labels := []string{"spec", "selector", "matchLabels"}
+	matchLabels := []string{"spec", "selector", "matchLabels"}
 	return []legacyObject{
 		{kind: kind("", "v1", "ServiceAccount"), name: objects.ServiceAccountName},
 		{kind: kind("", "v1", "PersistentVolumeClaim"), name: objects.PVCName, keep: true},
 		{kind: kind("", "v1", "Service"), name: objects.ServiceName, selector: []string{"spec", "selector"}},
 		{kind: kind("autoscaling", "v2", "HorizontalPodAutoscaler"), name: objects.AutoscalerName},
-		{kind: kind("policy", "v1", "PodDisruptionBudget"), name: objects.BudgetName, selector: labels},
+		{kind: kind("policy", "v1", "PodDisruptionBudget"), name: objects.BudgetName, selector: matchLabels},
 		{kind: kind("networking.k8s.io", "v1", "NetworkPolicy"), name: objects.NetworkPolicyName, selector: []string{"spec", "podSelector", "matchLabels"}},
 		{kind: kind("networking.k8s.io", "v1", "Ingress"), name: objects.IngressName},
 		// On OpenShift it lets the pods have the user and group that release 0.9 gives them.
 		{kind: kind("rbac.authorization.k8s.io", "v1", "RoleBinding"), name: release09.RoleBindingName, forPods: true},
-		{kind: kind("apps", "v1", "Deployment"), name: objects.DeploymentName, selector: labels},
+		{kind: kind("apps", "v1", "Deployment"), name: objects.DeploymentName, selector: matchLabels},
 	}
 }
 
@@ -271,8 +272,8 @@ func takeFields(ctx context.Context, writer client.Writer, resource string, d *a
 	}
 	if _, made := o.Annotations[objects.AnnotationBuild]; d.metadata != nil {
 		operations = append(operations,
-			map[string]any{"op": "add", "path": "/metadata/labels", "value": merged(o.Labels, d.metadata.Labels)},
-			map[string]any{"op": "add", "path": "/metadata/annotations", "value": merged(o.Annotations, d.metadata.Annotations)})
+			map[string]any{"op": "add", "path": "/metadata/labels", "value": labels.Merge(o.Labels, d.metadata.Labels)},
+			map[string]any{"op": "add", "path": "/metadata/annotations", "value": labels.Merge(o.Annotations, d.metadata.Annotations)})
 	} else if made {
 		// What release 0.9 wrote into a Deployment of this operator's makes it another one: it is adopted as if for the first time.
 		operations = append(operations, map[string]any{"op": "remove", "path": "/metadata/annotations/" + strings.ReplaceAll(objects.AnnotationBuild, "/", "~1")})
@@ -286,16 +287,8 @@ func takeFields(ctx context.Context, writer client.Writer, resource string, d *a
 
 // hasMetadata reports whether the object has the labels and annotations that it is to get.
 func (d *adoption) hasMetadata() bool {
-	return d.metadata == nil || maps.Equal(d.Labels, merged(d.Labels, d.metadata.Labels)) &&
-		maps.Equal(d.Annotations, merged(d.Annotations, d.metadata.Annotations))
-}
-
-// merged returns both maps as one; the desired values win.
-func merged(live, desired map[string]string) map[string]string {
-	all := map[string]string{}
-	maps.Copy(all, live)
-	maps.Copy(all, desired)
-	return all
+	return d.metadata == nil || maps.Equal(d.Labels, labels.Merge(d.Labels, d.metadata.Labels)) &&
+		maps.Equal(d.Annotations, labels.Merge(d.Annotations, d.metadata.Annotations))
 }
 
 // takenOver returns the entries with those of release 0.9 made the operator's: it applied under its own name or that of the
