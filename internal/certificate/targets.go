@@ -55,7 +55,8 @@ func targets(ctx context.Context, reader client.Reader, namespace string) ([]tar
 // conversionTarget reads the CustomResourceDefinition; nil where it does not exist or sends conversion elsewhere.
 func conversionTarget(ctx context.Context, reader client.Reader, namespace string) (*target, error) {
 	var crd apiextensionsv1.CustomResourceDefinition
-	if err := reader.Get(ctx, client.ObjectKey{Name: CRDName}, &crd); client.IgnoreNotFound(err) != nil {
+	err := reader.Get(ctx, client.ObjectKey{Name: CRDName}, &crd)
+	if client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("CustomResourceDefinition %s: %w", CRDName, err)
 	}
 	return ofConversion(&crd, namespace), nil // nil of an empty one

@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
@@ -48,6 +49,38 @@ func Owns(o metav1.Object, resource string) bool {
 // isOwn reports whether this operator created or applied the object.
 func isOwn(e metav1.ManagedFieldsEntry) bool {
 	return e.Manager == objects.ManagedBy && e.Subresource == ""
+}
+
+// Union returns the entries with those that belong made one entry, whose manager applies.
+func Union(entries []metav1.ManagedFieldsEntry, manager string, belongs func(*metav1.ManagedFieldsEntry) bool) ([]metav1.ManagedFieldsEntry, error) {
+	var out []metav1.ManagedFieldsEntry
+	all := &fieldpath.Set{}
+	one := metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationApply, FieldsType: "FieldsV1"}
+	for i := range entries {
+		e := &entries[i]
+		if !belongs(e) {
+			out = append(out, *e)
+			continue
+		}
+		set := &fieldpath.Set{}
+		if err := set.FromJSON(e.FieldsV1.GetRawReader()); err != nil {
+			return nil, err
+		}
+		all = all.Union(set)
+		one.APIVersion = e.APIVersion
+		if one.Time == nil || e.Time != nil && one.Time.Before(e.Time) {
+			one.Time = e.Time
+		}
+	}
+	if all.Empty() {
+		return out, nil
+	}
+	raw, err := all.ToJSON()
+	if err != nil {
+		return nil, err
+	}
+	one.FieldsV1 = metav1.NewFieldsV1(string(raw))
+	return append(out, one), nil
 }
 
 // Writers returns, of an object's managed fields, what Owns and IsOrphan need: who wrote, but not what. Of an object that this

@@ -17,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
@@ -294,36 +293,13 @@ func (d *adoption) hasMetadata() bool {
 // takenOver returns the entries with those of release 0.9 made the operator's: it applied under its own name or that of the
 // resource, and created under that of its program.
 func takenOver(entries []metav1.ManagedFieldsEntry, resource string) (out []metav1.ManagedFieldsEntry, changed bool, err error) {
-	all := &fieldpath.Set{}
-	mine := metav1.ManagedFieldsEntry{Manager: apply.FieldManager, Operation: metav1.ManagedFieldsOperationApply, FieldsType: "FieldsV1"}
-	for i := range entries {
-		e := &entries[i]
-		own := e.Operation == metav1.ManagedFieldsOperationApply && e.Manager == apply.FieldManager && e.Subresource == "" && e.FieldsV1 != nil
+	out, err = release09.Union(entries, apply.FieldManager, func(e *metav1.ManagedFieldsEntry) bool {
 		old := isLegacy(e, resource)
-		if !own && !old {
-			out = append(out, *e)
-			continue
-		}
 		changed = changed || old
-		set := &fieldpath.Set{}
-		if err := set.FromJSON(e.FieldsV1.GetRawReader()); err != nil {
-			return nil, false, err
-		}
-		all = all.Union(set)
-		mine.APIVersion = e.APIVersion
-		if mine.Time == nil || e.Time != nil && mine.Time.Before(e.Time) {
-			mine.Time = e.Time
-		}
-	}
-	if all.Empty() {
-		return out, changed, nil
-	}
-	raw, err := all.ToJSON()
-	if err != nil {
-		return nil, false, err
-	}
-	mine.FieldsV1 = metav1.NewFieldsV1(string(raw))
-	return append(out, mine), changed, nil
+		own := e.Operation == metav1.ManagedFieldsOperationApply && e.Manager == apply.FieldManager && e.Subresource == "" && e.FieldsV1 != nil
+		return own || old
+	})
+	return out, changed, err
 }
 
 // isLegacy reports whether release 0.9 made the entry, as a client that cannot apply under the name of the custom resource, or whether it belongs to
