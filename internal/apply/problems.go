@@ -5,7 +5,9 @@ package apply
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -63,3 +65,42 @@ func Failed(what, how string, err error) *problem.Problem {
 	}
 	return problem.New(p)
 }
+
+// refusedBySize are parts of the messages with which etcd, or the API server's client of it, refuses an object that is too large. The API
+// server passes them on as internal errors, and nothing else in its answer distinguishes them from errors that pass.
+var refusedBySize = []string{"etcdserver: request is too large", "trying to send message larger than max"}
+
+// TooLarge reports whether the API server refused an object because of its size: the request is above the API server's limit, or the stored
+// object above that of etcd. Sending the same again does not help.
+func TooLarge(err error) bool {
+	if apierrors.IsRequestEntityTooLargeError(err) {
+		return true
+	}
+	if reason := apierrors.ReasonForError(err); err == nil || reason != metav1.StatusReasonUnknown && reason != metav1.StatusReasonInternalError {
+		return false
+	}
+	for _, text := range refusedBySize {
+		if strings.Contains(err.Error(), text) {
+			return true
+		}
+	}
+	return false
+}
+
+// unknownField reports whether the API server does not know a field of an object: created with strict validation, or applied.
+func unknownField(err error) bool {
+	return len(unknownFields(err)) > 0 || strings.Contains(err.Error(), "field not declared in schema")
+}
+
+// unknownFields are the fields of an object that the API server does not know, where it was created with strict validation.
+func unknownFields(err error) (fields []string) {
+	_, list, strict := strings.Cut(err.Error(), "strict decoding error: ")
+	for _, match := range quotedField.FindAllStringSubmatch(list, -1) {
+		if strict {
+			fields = append(fields, match[1])
+		}
+	}
+	return fields
+}
+
+var quotedField = regexp.MustCompile(`unknown field "([^"]+)"`)
