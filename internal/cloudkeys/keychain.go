@@ -5,6 +5,7 @@ package cloudkeys
 import (
 	"context"
 	"regexp"
+	"sync"
 	"time"
 
 	"github.com/google/go-containerregistry/pkg/authn"
@@ -16,7 +17,9 @@ const askTimeout = 15 * time.Second
 // Keychain has the credentials of clouds for one question to a registry: it asks each cloud once.
 type Keychain struct {
 	clouds []cloud
-	asked  map[string]authn.AuthConfig
+
+	mu    sync.Mutex
+	asked map[string]authn.AuthConfig
 }
 
 // cloud gives credentials for the registries of some hosts.
@@ -41,6 +44,8 @@ func (k *Keychain) Resolve(target authn.Resource) (authn.Authenticator, error) {
 // ResolveContext returns the credentials for a registry: none for one of no cloud, and where its cloud gives none. It returns when the context ends, although
 // a cloud's library may take longer.
 func (k *Keychain) ResolveContext(ctx context.Context, target authn.Resource) (authn.Authenticator, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	host := target.RegistryStr()
 	for _, c := range k.clouds {
 		if !c.hosts.MatchString(host) {
