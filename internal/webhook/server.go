@@ -16,6 +16,7 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/certificate"
 )
@@ -57,7 +58,7 @@ type Options struct {
 
 // Server serves the webhooks of one replica.
 type Server struct {
-	watch  *certificate.Watch
+	watch  manager.Manager
 	served *certificate.Served
 	keeper *certificate.Keeper
 	mux    *http.ServeMux
@@ -122,7 +123,7 @@ func (s *Server) Run(ctx context.Context) error {
 	keeping, stopKeeping := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopKeeping()
 	ended := make(chan error, 2)
-	go func() { ended <- s.watch.Run(keeping) }()
+	go func() { ended <- s.watch.Start(keeping) }()
 	go func() { ended <- s.http.Serve(s.listener) }()
 	if s.clients != nil {
 		go s.clients.certificates.Run(keeping, 1)
