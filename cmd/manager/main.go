@@ -130,8 +130,6 @@ func run(ctx context.Context, f *flags) error {
 	if err != nil {
 		return err
 	}
-	serverClock := &certificate.Clock{}
-	restConfig.Wrap(serverClock.Wrap)
 	isReady, err := apiServerReady(restConfig)
 	if err != nil {
 		return err
@@ -152,24 +150,24 @@ func run(ctx context.Context, f *flags) error {
 	if err != nil {
 		return err
 	}
+	apis, err := edgeAPIs(restConfig)
+	if err != nil {
+		return err
+	}
 	ready := map[string]healthz.Checker{}
-	run := []func(context.Context) error{serveMetrics, known.Start, func(ctx context.Context) error {
+	run := []func(context.Context) error{serveMetrics, known.Start, apis.Start, func(ctx context.Context) error {
 		return keepRunning(ctx, isReady, func(ctx context.Context) error {
-			return runManager(ctx, restConfig, scheme, shared{counts, known, id, isReady}, f)
+			return runManager(ctx, restConfig, scheme, shared{counts, known, apis, id, isReady}, f)
 		})
 	}}
 	if f.webhookAddress != off {
-		apis, err := edgeAPIs(restConfig)
-		if err != nil {
-			return err
-		}
-		webhooks, err := listen(ctx, restConfig, scheme, known, apis, serverClock, f)
+		webhooks, err := listen(ctx, restConfig, scheme, known, apis, f)
 		if err != nil {
 			return err
 		}
 		ready["webhooks"] = webhooks.Ready
 		counts.ServeExpiry(webhooks.CertificateExpiry)
-		run = append(run, webhooks.Run, apis.Start)
+		run = append(run, webhooks.Run)
 	}
 	ctrl.Log.Info("operator starts", "version", version.Version(), "build", version.Build())
 	return together(ctx, append(run, healthServer(f.healthAddress, ready))...)
@@ -208,8 +206,7 @@ func edgeAPIs(restConfig *rest.Config) (*gather.KnownEdgeAPIs, error) {
 
 // listen makes the webhooks, which read the operator's settings from the store, and takes their port. It asks the API server nothing.
 func listen(
-	ctx context.Context, restConfig *rest.Config, scheme *runtime.Scheme, known *gather.SettingsStore, apis *gather.KnownEdgeAPIs,
-	serverClock *certificate.Clock, f *flags,
+	ctx context.Context, restConfig *rest.Config, scheme *runtime.Scheme, known *gather.SettingsStore, apis *gather.KnownEdgeAPIs, f *flags,
 ) (*webhook.Server, error) {
 	live, err := client.New(restConfig, client.Options{Scheme: scheme})
 	if err != nil {
@@ -217,7 +214,7 @@ func listen(
 	}
 	webhooks, err := webhook.Listen(ctx, restConfig, webhook.Options{
 		Address: f.webhookAddress, Namespace: f.operatorNamespace, Managed: f.manageCertificates, ClientCAFile: f.validationClientCA,
-		Clock: serverClock, Lifetimes: certificate.DefaultLifetimes(), Drain: webhook.DefaultDrain,
+		Lifetimes: certificate.DefaultLifetimes(), Drain: webhook.DefaultDrain,
 	})
 	if err != nil {
 		return nil, err

@@ -34,6 +34,7 @@ const (
 type shared struct {
 	counts   *metrics.Metrics
 	settings *gather.SettingsStore
+	apis     *gather.KnownEdgeAPIs
 	// identity is the process's as the holder of the lease.
 	identity string
 	// isReady reports whether the API server is ready.
@@ -110,7 +111,7 @@ func newManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Sc
 	if err := controller.Setup(ctx, mgr, controller.Options{
 		OperatorNamespace: f.operatorNamespace, OperatorImage: f.operatorImage, Pod: f.pod, Namespaces: watched, ForbidForeignConfigMaps: f.forbidForeignConfigMaps,
 		Selector: f.selector, LeaveSettings: f.leavesCluster(), AllowForeignConfigMaps: f.allowForeignConfigMaps,
-		Settings: known.settings, Metrics: known.counts,
+		Settings: known.settings, APIs: known.apis, Metrics: known.counts,
 	}); err != nil {
 		return nil, err
 	}

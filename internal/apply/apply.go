@@ -50,10 +50,8 @@ type Result struct {
 	InTheWay bool
 }
 
-// Apply brings the objects into the cluster, in their order. One that the caches do not have is created, so that a look-up is needed only where
-// it exists nevertheless. What is to be written is known before the first write, and the API server has been
-// asked where it may refuse it: either nothing is written, or everything, but for what changes in between. It stops at the first problem: what
-// depends on an object that is not there is not sent.
+// Apply creates or applies the objects, in their order, until the first problem. The API server has been asked before where it may refuse one, so
+// either nothing is written, or everything but for what changes in between.
 func (a *Applier) Apply(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, list []objects.Object) (*Result, *problem.Problem) {
 	result := &Result{}
 	var changes []*change
@@ -147,8 +145,14 @@ func (a *Applier) difference(
 }
 
 func newChange(o objects.Object) (*change, error) {
-	u, desired, err := toUnstructured(o)
-	return &change{Unstructured: u, gvk: o.GetObjectKind().GroupVersionKind(), object: o, desired: desired}, err
+	content, err := objects.Content(o) // without the empty fields that typed objects write and nobody desired
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(content)
+	return &change{
+		Unstructured: &unstructured.Unstructured{Object: content}, gvk: o.GetObjectKind().GroupVersionKind(), object: o, desired: sha256.Sum256(text),
+	}, err
 }
 
 func (a *Applier) write(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, c *change, result *Result) *problem.Problem {
@@ -247,15 +251,4 @@ func Named(o objects.Object) objects.Object {
 	empty.SetNamespace(o.GetNamespace())
 	empty.SetName(o.GetName())
 	return empty
-}
-
-// toUnstructured encodes an object for server-side apply, without the empty fields that typed objects write and nobody
-// desired, and returns the hash of the encoding.
-func toUnstructured(o objects.Object) (*unstructured.Unstructured, [sha256.Size]byte, error) {
-	content, err := objects.Content(o)
-	if err != nil {
-		return nil, [sha256.Size]byte{}, err
-	}
-	text, err := json.Marshal(content)
-	return &unstructured.Unstructured{Object: content}, sha256.Sum256(text), err
 }

@@ -53,9 +53,8 @@ func (a *Applier) create(ctx context.Context, owner *v1alpha2.LlamaStackDistribu
 	return nil
 }
 
-// new is the object to create. The annotation reports from which desired object it was made, until it is applied for the first time: the
-// API server counts its defaults among the fields of who creates an object, so the fields alone would not report it. A kind of Kubernetes' own is
-// sent by Protobuf, which takes both sides less time than a tree: what Go's types write although nobody has set it makes no difference in a new one.
+// new is the object to create, of a kind of Kubernetes' own for Protobuf. Until it is applied, an annotation has the hash of the desired object: the API
+// server counts its defaults among the fields of who creates an object.
 func (c *change) new() objects.Object {
 	var source runtime.Object = c.Unstructured
 	if clientgoscheme.Scheme.Recognizes(c.gvk) {

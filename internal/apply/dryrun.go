@@ -30,7 +30,7 @@ func (a *Applier) dryRun(ctx context.Context, owner *v1alpha2.LlamaStackDistribu
 			if _, p := a.existing(ctx, owner, c, result); p != nil {
 				return p
 			}
-		case err == nil, knowsNoDryRun(err):
+		case err == nil, apierrors.IsBadRequest(err) && strings.HasSuffix(err.Error(), "does not support dry run"): // a webhook with side effects
 		case c.gvk.Kind == "Service" && c.live != nil && apierrors.IsInvalid(err) && !deniedByOthers(err): // ports that somebody else added: writing it resets them
 		default:
 			return refused(owner, c, err)
@@ -55,11 +55,6 @@ func (a *Applier) dryRunOne(ctx context.Context, owner *v1alpha2.LlamaStackDistr
 		err = leftOut(owner, c, answer)
 	}
 	return err
-}
-
-// knowsNoDryRun reports whether nobody was asked, as there is a webhook with side effects.
-func knowsNoDryRun(err error) bool {
-	return apierrors.ReasonForError(err) == metav1.StatusReasonBadRequest && strings.HasSuffix(err.Error(), "does not support dry run")
 }
 
 // passesThrough reports whether values of the spec are in an object as they are. The others hold what the operator decides: asking for them before a

@@ -3,16 +3,14 @@
 package apply
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
@@ -35,17 +33,10 @@ func isLeftOut(err error) bool {
 // leftOut reports which fields of the spec the API server left out of a Deployment that it was asked for; nil where there are none. What the operator
 // adds by itself, or by its settings, does not count.
 func leftOut(owner *v1alpha2.LlamaStackDistribution, c *change, answer *unstructured.Unstructured) error {
-	sent, ok := c.object.(*appsv1.Deployment)
-	if !ok {
-		return nil
-	}
-	answered := &appsv1.Deployment{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(answer.Object, answered); err != nil {
-		return err
-	}
-	fields := missing(strings.TrimSuffix(podSpec, "."), reflect.ValueOf(sent.Spec.Template.Spec), reflect.ValueOf(answered.Spec.Template.Spec))
+	sent, _, _ := unstructured.NestedFieldNoCopy(c.Object, "spec", "template", "spec")
+	answered, _, _ := unstructured.NestedFieldNoCopy(answer.Object, "spec", "template", "spec")
 	in := specOf(owner)
-	fields = slices.DeleteFunc(fields, func(field string) bool {
+	fields := slices.DeleteFunc(missing(strings.TrimSuffix(podSpec, "."), sent, answered), func(field string) bool {
 		return !slices.ContainsFunc(origins, func(o origin) bool {
 			_, own := o.field(c, in, field)
 			return own
@@ -57,59 +48,52 @@ func leftOut(owner *v1alpha2.LlamaStackDistribution, c *change, answer *unstruct
 	return &leftOutError{fields}
 }
 
-// missing lists the fields that one value has and the other one of the same type has not, the outermost of each. Values that differ, keys of maps
-// and entries of lists do not count: webhooks of others change them.
-func missing(path string, sent, answered reflect.Value) (fields []string) {
-	if isEmpty(sent) {
-		return nil
-	}
-	if isEmpty(answered) && sent.Kind() != reflect.Struct { // of a struct, the fields are named
-		return []string{path}
-	}
-	switch sent.Kind() { //nolint:exhaustive // the others have nothing below them that counts
-	case reflect.Pointer:
-		return missing(path, sent.Elem(), answered.Elem())
-	case reflect.Slice:
-		for i := range sent.Len() {
-			if entry := counterpart(sent, i, answered); entry.IsValid() {
-				fields = append(fields, missing(fmt.Sprintf("%s[%d]", path, i), sent.Index(i), entry)...)
+// freeKeys are fields with keys that the user chooses.
+var freeKeys = []string{"annotations", "labels", "limits", "matchLabels", "nodeSelector", "options", "requests", "volumeAttributes"}
+
+// missing lists the fields that one value has and the other one has not, the outermost of each. Values that differ, keys of maps and entries of
+// lists do not count: webhooks of others change them.
+func missing(path string, sent, answered any) (fields []string) {
+	switch sent := sent.(type) {
+	case map[string]any:
+		other, _ := answered.(map[string]any)
+		for _, name := range slices.Sorted(maps.Keys(sent)) {
+			switch value, found := other[name]; {
+			case found && !slices.Contains(freeKeys, name):
+				fields = append(fields, missing(path+"."+name, sent[name], value)...)
+			case !found && !isEmpty(sent[name]):
+				fields = append(fields, path+"."+name)
 			}
 		}
-	case reflect.Struct:
-		if _, leaf := reflect.TypeAssert[json.Marshaler](sent); leaf { // as a quantity
-			return nil
-		}
-		for i := range sent.NumField() {
-			name, _, _ := strings.Cut(sent.Type().Field(i).Tag.Get("json"), ",")
-			below := path + "." + name
-			if name == "" { // inline
-				below = path
+	case []any:
+		other, _ := answered.([]any)
+		for i := range sent {
+			if entry := counterpart(sent, i, other); entry != nil {
+				fields = append(fields, missing(fmt.Sprintf("%s[%d]", path, i), sent[i], entry)...)
 			}
-			fields = append(fields, missing(below, sent.Field(i), answered.Field(i))...)
 		}
 	}
 	return fields
 }
 
-func isEmpty(v reflect.Value) bool { return v.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0 }
+// isEmpty reports whether an API server leaves the value out by itself.
+func isEmpty(value any) bool {
+	v := reflect.ValueOf(value)
+	return !v.IsValid() || v.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0
+}
 
 // counterpart is the entry of the other list: that of the same key, or, where entries have none, that at the same place of as many.
-func counterpart(list reflect.Value, i int, other reflect.Value) reflect.Value {
-	entry := list.Index(i)
-	if entry.Kind() == reflect.Struct {
-		for _, key := range []string{"MountPath", "Name"} {
-			if value := entry.FieldByName(key); value.IsValid() && !value.IsZero() {
-				for j := range other.Len() {
-					if other.Index(j).FieldByName(key).Equal(value) {
-						return other.Index(j)
-					}
-				}
-				return reflect.Value{}
+func counterpart(list []any, i int, other []any) any {
+	for _, key := range []string{"mountPath", "name"} {
+		if value := keyOf(list[i], key); value != nil {
+			if at := slices.IndexFunc(other, func(entry any) bool { return keyOf(entry, key) == value }); at >= 0 {
+				return other[at]
 			}
+			return nil
 		}
 	}
-	if other.Len() != list.Len() {
-		return reflect.Value{}
+	if len(other) != len(list) {
+		return nil
 	}
-	return other.Index(i)
+	return other[i]
 }

@@ -140,9 +140,9 @@ func TestLeftOutNamesTheFieldsOfTheSpec(t *testing.T) {
 			}
 			pod.Tolerations[0].TolerationSeconds = nil
 		}, []string{
-			"spec.workload.overrides.volumes[1].projected.sources[0].clusterTrustBundle", "spec.workload.overrides.env[0].valueFrom.fileKeyRef",
-			"spec.workload.resources.claims[0].request", "spec.workload.overrides.volumeMounts[1].recursiveReadOnly",
-			"spec.workload.scheduling.tolerations[0].tolerationSeconds", "spec.workload.resourceClaims",
+			"spec.workload.overrides.env[0].valueFrom.fileKeyRef", "spec.workload.resources.claims[0].request",
+			"spec.workload.overrides.volumeMounts[1].recursiveReadOnly", "spec.workload.resourceClaims",
+			"spec.workload.scheduling.tolerations[0].tolerationSeconds", "spec.workload.overrides.volumes[1].projected.sources[0].clusterTrustBundle",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

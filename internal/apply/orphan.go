@@ -12,9 +12,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 )
 
-// isOrphan reports whether the operator made an object for a custom resource of the owner's name, and no controller owns it: somebody took the
-// owner away, or deleted the earlier custom resource and kept its objects. It gets its owner back by the next apply; what is generated is made anew,
-// so that its content is what its name says. Who can write the labels and the managed fields of an object can write the object.
+// isOrphan reports whether the operator made an object for a custom resource of the owner's name, and no controller owns it any more. The next apply
+// makes the owner its controller; what is generated is made anew, so that its content is what its name says.
 func isOrphan(live metav1.Object, owner *v1alpha2.LlamaStackDistribution) bool {
 	return metav1.GetControllerOf(live) == nil && maps.Equal(objects.OwnLabels(live.GetLabels()), objects.NewPodsSelector(owner.Name)) &&
 		slices.ContainsFunc(live.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool { return e.Manager == FieldManager && e.Subresource == "" })

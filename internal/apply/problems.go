@@ -5,7 +5,9 @@ package apply
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,9 +36,8 @@ func Conflict(what string, live metav1.Object, owner *v1alpha2.LlamaStackDistrib
 	return problem.New(p)
 }
 
-// deniedByOthers reports whether an admission policy or a webhook of somebody else's denied an object. Its answer may change without an edit of the
-// custom resource. Where it calls the object invalid, it names no field, as validation does; a webhook that denies without a code of its own answers
-// 400, and gives none of the API server's reasons.
+// deniedByOthers reports whether an admission policy or a webhook of others denied an object, which may change without an edit. It names no field, as
+// validation does, or answers 400 without one of the API server's reasons.
 func deniedByOthers(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -64,3 +65,42 @@ func Failed(what, how string, err error) *problem.Problem {
 	}
 	return problem.New(p)
 }
+
+// refusedBySize are parts of the messages with which etcd, or the API server's client of it, refuses an object that is too large. The API
+// server passes them on as internal errors, and nothing else in its answer distinguishes them from errors that pass.
+var refusedBySize = []string{"etcdserver: request is too large", "trying to send message larger than max"}
+
+// TooLarge reports whether the API server refused an object because of its size: the request is above the API server's limit, or the stored
+// object above that of etcd. Sending the same again does not help.
+func TooLarge(err error) bool {
+	if apierrors.IsRequestEntityTooLargeError(err) {
+		return true
+	}
+	if reason := apierrors.ReasonForError(err); err == nil || reason != metav1.StatusReasonUnknown && reason != metav1.StatusReasonInternalError {
+		return false
+	}
+	for _, text := range refusedBySize {
+		if strings.Contains(err.Error(), text) {
+			return true
+		}
+	}
+	return false
+}
+
+// unknownField reports whether the API server does not know a field of an object: created with strict validation, or applied.
+func unknownField(err error) bool {
+	return len(unknownFields(err)) > 0 || strings.Contains(err.Error(), "field not declared in schema")
+}
+
+// unknownFields are the fields of an object that the API server does not know, where it was created with strict validation.
+func unknownFields(err error) (fields []string) {
+	_, list, strict := strings.Cut(err.Error(), "strict decoding error: ")
+	for _, match := range quotedField.FindAllStringSubmatch(list, -1) {
+		if strict {
+			fields = append(fields, match[1])
+		}
+	}
+	return fields
+}
+
+var quotedField = regexp.MustCompile(`unknown field "([^"]+)"`)

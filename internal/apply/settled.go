@@ -39,10 +39,8 @@ func (a *Applier) settled(ctx context.Context, live client.Object, desired *unst
 	return isApplied(whole, desired, hash), nil
 }
 
-// isApplied reports whether the operator's fields of the live object are those of the desired one, no more and no fewer, with the same
-// values. It may say no where applying would change nothing, but never yes where it would change something.
-//
-// Of an object that was created, the API server's defaults are also the operator's fields: there, the annotation reports that no more is desired.
+// isApplied reports whether the operator's fields of the live object are those of the desired one, with the same values. Of an object that was created,
+// the API server's defaults are also the operator's fields: there, the annotation reports that no more is desired.
 func isApplied(live, desired *unstructured.Unstructured, hash [sha256.Size]byte) bool {
 	var own []metav1.ManagedFieldsEntry
 	for _, e := range live.GetManagedFields() {
@@ -87,9 +85,8 @@ func withoutIdentity(object map[string]any) map[string]any {
 // comparison is how fields are compared: more may allow fields that are not desired.
 type comparison struct{ more bool }
 
-// sameFields reports whether the desired value has exactly the fields, and the live one has them with the same values. The fields are in
-// the form of metadata.managedFields: "f:" and a name, "k:" and the keys of an item of a list, "v:" and an item; none of them means
-// the whole value.
+// sameFields reports whether the desired value has exactly the fields, and the live one has them with the same values. The fields are in the form of
+// metadata.managedFields: "f:" and a name, "k:" and the keys of an item of a list, "v:" and an item; none means the whole value.
 func (c *comparison) sameFields(fields map[string]any, desired, live any) bool {
 	count, some := 0, false
 	for name, below := range fields {

@@ -7,8 +7,8 @@
 // Keeper watches that Secret, the CRD and the webhook configuration that send the API server to the webhooks. It
 //
 //   - hands the serving certificate to TLS straight from the Secret, in every replica, as soon as it changes;
-//   - renews what is due by the API server's clock, which it reads from the answers: that server checks the certificate, and no clock of a
-//     replica may lock it out. Next decides, as a pure function of the Secret's content and the time. A new CA is
+//   - renews what is due. If this machine's clock says so, the API server's decides: that server checks the certificate,
+//     and no clock of a replica may lock it out. Next decides, as a pure function of the Secret's content and the time. A new CA is
 //     trusted for a while before it signs anything, and the old one stays trusted for as long after that. So
 //     whichever certificate a replica serves, and whichever CA bundle the API server has read, they match;
 //   - writes the CA certificates into spec.conversion of the CustomResourceDefinition and into the webhooks of the

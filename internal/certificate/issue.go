@@ -15,13 +15,15 @@ import (
 	"math/big"
 	"slices"
 	"time"
+
+	certutil "k8s.io/client-go/util/cert"
+	"k8s.io/client-go/util/keyutil"
 )
 
 const (
-	commonName     = "llama-stack-k8s-operator"
-	serialBits     = 120
-	certificateTag = "CERTIFICATE"
-	keyTag         = "PRIVATE KEY"
+	commonName = "llama-stack-k8s-operator"
+	serialBits = 120
+	keyTag     = "PRIVATE KEY"
 )
 
 // ca is a CA certificate; it can sign where its key is known.
@@ -80,7 +82,7 @@ func (a *ca) serving(now time.Time, names []string, l Lifetimes) (certificate, k
 		return nil, nil, fmt.Errorf("make a serving certificate: %w", err)
 	}
 	keyPEM, err := encodeKey(signer)
-	return pem.EncodeToMemory(&pem.Block{Type: certificateTag, Bytes: der}), keyPEM, err
+	return pem.EncodeToMemory(&pem.Block{Type: certutil.CertificateBlockType, Bytes: der}), keyPEM, err
 }
 
 func newSerial() (*big.Int, error) {
@@ -101,11 +103,7 @@ func encodeKey(key crypto.Signer) ([]byte, error) {
 
 // decodeKey reads a key in PEM form. The error never quotes it.
 func decodeKey(text []byte) (crypto.Signer, error) {
-	block, _ := pem.Decode(text)
-	if block == nil {
-		return nil, errors.New("no key in PEM form")
-	}
-	key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	key, err := keyutil.ParsePrivateKeyPEM(text)
 	if err != nil {
 		return nil, errors.New("no key that can be read")
 	}
@@ -114,29 +112,6 @@ func decodeKey(text []byte) (crypto.Signer, error) {
 		return nil, errors.New("a key that cannot sign")
 	}
 	return signer, nil
-}
-
-// encodeCertificates writes certificates in PEM form.
-func encodeCertificates(certificates []*x509.Certificate) []byte {
-	var text []byte
-	for _, c := range certificates {
-		text = append(text, pem.EncodeToMemory(&pem.Block{Type: certificateTag, Bytes: c.Raw})...)
-	}
-	return text
-}
-
-// decodeCertificates reads the certificates of a text in PEM form, and leaves out what it cannot read.
-func decodeCertificates(text []byte) []*x509.Certificate {
-	var certificates []*x509.Certificate
-	for {
-		var block *pem.Block
-		if block, text = pem.Decode(text); block == nil {
-			return certificates
-		}
-		if c, err := x509.ParseCertificate(block.Bytes); err == nil && block.Type == certificateTag {
-			certificates = append(certificates, c)
-		}
-	}
 }
 
 func earliest(times ...time.Time) time.Time { return slices.MinFunc(times, time.Time.Compare) }

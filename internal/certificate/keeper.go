@@ -3,8 +3,8 @@
 package certificate
 
 import (
-	"bytes"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -24,8 +24,8 @@ import (
 // SecretName is the name of the Secret that holds the certificate, in the operator's namespace.
 const SecretName = "llama-stack-operator-webhook-cert"
 
-// lookPeriod is how often a pass is made where nothing happens: a clock that jumps ends no wait. Such a pass asks nobody.
-const lookPeriod = 5 * time.Second
+// lookPeriod is how often a pass is made where nothing happens: a clock that jumps ends no wait.
+const lookPeriod = time.Minute
 
 // writeBurst is how many writes follow each other without a pause: replacing everything takes one, a rotation three.
 const writeBurst = 5
@@ -42,9 +42,9 @@ type Keeper struct {
 	Lifetimes Lifetimes
 	// Served gets what is to be served.
 	Served *Served
-	// Clock decides what is due; nil means this machine's clock.
-	Clock clock.PassiveClock
 
+	// now is this machine's clock; nil means the real one.
+	now func() time.Time
 	// writes limits how often the Secret is written.
 	writes *rate.Limiter
 }
@@ -69,16 +69,19 @@ func (k *Keeper) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.
 	if err != nil || len(found) == 0 { // nobody asks for a certificate yet; a target that appears wakes us
 		return reconcile.Result{}, err
 	}
-	now := k.Now()
-	decision, err := Next(Facts{
-		Now: now, Data: secret.Data, Names: names(found), Lifetimes: k.Lifetimes,
+	facts := Facts{
+		Now: time.Now(), Data: secret.Data, Names: names(found), Lifetimes: k.Lifetimes,
 		Injected: !slices.ContainsFunc(found, func(d target) bool { return !d.trusts(secret.Data[keyCABundle]) }),
-	})
+	}
+	if k.now != nil {
+		facts.Now = k.now()
+	}
+	decision, err := k.decide(ctx, &facts)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
 	if decision.Did != "" {
-		if wait := k.wait(now); wait > 0 {
+		if wait := k.wait(); wait > 0 {
 			logf.FromContext(ctx).Info("webhook certificates: written too often, waiting", "next", decision.Did, "wait", wait)
 			return reconcile.Result{RequeueAfter: wait}, k.Served.set(secret.Data)
 		}
@@ -92,27 +95,34 @@ func (k *Keeper) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.
 	if err := k.inject(ctx, found, secret, decision.Data[keyCABundle]); err != nil {
 		return reconcile.Result{}, err
 	}
-	return reconcile.Result{RequeueAfter: min(max(decision.Wake.Sub(now), time.Second/10), lookPeriod)}, nil
+	return reconcile.Result{RequeueAfter: min(max(decision.Wake.Sub(facts.Now), time.Second/10), lookPeriod)}, nil
 }
 
-// Now is the time that decides what is valid.
-func (k *Keeper) Now() time.Time {
-	if k.Clock == nil {
-		return time.Now()
+// decide decides by this machine's clock. If something is due, it decides again by that of the API server, which checks
+// the certificate: a replica whose clock is wrong must not make one that the API server refuses.
+func (k *Keeper) decide(ctx context.Context, f *Facts) (Decision, error) {
+	decision, err := Next(*f)
+	if err == nil && decision.Did == "" {
+		return decision, nil
 	}
-	return k.Clock.Now()
+	review := &authenticationv1.SelfSubjectReview{}
+	if k.Client.Create(ctx, review) != nil || review.CreationTimestamp.IsZero() {
+		return decision, err
+	}
+	f.Now = review.CreationTimestamp.Time
+	return Next(*f)
 }
 
-// wait is how long the next write must wait; zero counts as the write. Two replicas whose clocks are far apart can each find
-// unusable what the other one wrote: then they must not take turns at full speed.
-func (k *Keeper) wait(now time.Time) time.Duration {
+// wait is how long the next write must wait; zero counts as the write. Two writers that each find unusable what the other
+// one wrote must not take turns at full speed.
+func (k *Keeper) wait() time.Duration {
 	if k.writes == nil {
 		k.writes = rate.NewLimiter(rate.Every(k.Lifetimes.WritePeriod), writeBurst)
 	}
-	r := k.writes.ReserveN(now, 1)
-	wait := r.DelayFrom(now)
+	r := k.writes.Reserve()
+	wait := r.Delay()
 	if wait > 0 {
-		r.CancelAt(now)
+		r.Cancel()
 	}
 	return wait
 }
@@ -182,35 +192,37 @@ func (k *Keeper) inject(ctx context.Context, found []target, secret *corev1.Secr
 	return errors.Join(failed...)
 }
 
-// Trust is whom the API server trusts when it asks for conversion, and by which name it calls.
-type Trust struct {
-	// Name is the DNS name of the webhooks' Service.
-	Name string
-	// CABundle are the CA certificates, in PEM form.
-	CABundle []byte
-}
-
-// Equal reports whether both are the same.
-func (t Trust) Equal(other Trust) bool {
-	return t.Name == other.Name && bytes.Equal(t.CABundle, other.CABundle)
-}
-
-// ConversionTrust returns the trust that the CustomResourceDefinition gives the API server. None is an error: nobody can convert
-// then. The ValidatingWebhookConfiguration has no say in it: what it cannot reach is admitted, so its trust must not decide whether
-// there is conversion.
-func (k *Keeper) ConversionTrust(ctx context.Context) (Trust, error) {
+// Trusted returns nil if the CustomResourceDefinition trusts the certificate that is served, so that API servers can ask
+// for conversion. The ValidatingWebhookConfiguration has no say in it: requests that do not reach its webhooks are admitted.
+func (k *Keeper) Trusted(ctx context.Context) error {
 	d, err := conversionTarget(ctx, k.Reader, k.Namespace)
 	if err != nil {
-		return Trust{}, err
+		return err
 	}
 	if d == nil {
-		return Trust{}, fmt.Errorf("CustomResourceDefinition %s does not exist, or does not send conversion to a Service of namespace %s",
+		return fmt.Errorf("CustomResourceDefinition %s does not exist, or does not send conversion to a Service of namespace %s",
 			CRDName, k.Namespace)
 	}
 	if len(d.trusted[0]) == 0 {
-		return Trust{}, fmt.Errorf("CustomResourceDefinition %s has no caBundle for %s yet", CRDName, d.names[0])
+		return fmt.Errorf("CustomResourceDefinition %s has no caBundle for %s yet", CRDName, d.names[0])
 	}
-	return Trust{Name: d.names[0], CABundle: d.trusted[0]}, nil
+	served, err := k.Served.GetCertificate(nil)
+	if err != nil {
+		return err
+	}
+	roots, chain := x509.NewCertPool(), x509.NewCertPool()
+	roots.AppendCertsFromPEM(d.trusted[0])
+	for _, der := range served.Certificate[1:] {
+		if c, err := x509.ParseCertificate(der); err == nil {
+			chain.AddCert(c)
+		}
+	}
+	// The time is not checked: only the API server's clock counts, and the certificate is the same in all replicas.
+	leaf := served.Leaf
+	_, err = leaf.Verify(x509.VerifyOptions{
+		DNSName: d.names[0], Roots: roots, Intermediates: chain, CurrentTime: leaf.NotBefore.Add(leaf.NotAfter.Sub(leaf.NotBefore) / 2),
+	})
+	return err
 }
 
 func names(found []target) []string {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -23,7 +25,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -61,6 +62,8 @@ type world struct {
 	t      *testing.T
 	client client.Client
 	writes []string
+	// serverTime is the API server's clock; nil means that it tells no time.
+	serverTime func() time.Time
 	// beforeWrite runs once, before the first write of a Secret.
 	beforeWrite func()
 }
@@ -73,7 +76,7 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 			t.Fatal(err)
 		}
 	}
-	w := &world{t: t}
+	w := &world{t: t, serverTime: time.Now}
 	secretWrite := func(verb string) {
 		w.writes = append(w.writes, verb+" Secret")
 		if first := w.beforeWrite; first != nil {
@@ -83,6 +86,13 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 	}
 	w.client = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			if review, ok := o.(*authenticationv1.SelfSubjectReview); ok {
+				if w.serverTime == nil {
+					return errors.New("no answer")
+				}
+				review.CreationTimestamp = metav1.NewTime(w.serverTime())
+				return nil
+			}
 			secretWrite("create")
 			return c.Create(ctx, o, opts...)
 		},
@@ -168,31 +178,60 @@ func TestKeeperMakesAndInjects(t *testing.T) {
 			t.Errorf("target %d has the CA bundle %q; the Secret %q", i, list, secret.Data[keyCABundle])
 		}
 	}
-	trust, err := k.ConversionTrust(t.Context())
-	if err != nil || trust.Name != "hook.ns.svc" || !bytes.Equal(trust.CABundle, secret.Data[keyCABundle]) {
-		t.Errorf("trust %+v, %v", trust, err)
+	if err := k.Trusted(t.Context()); err != nil {
+		t.Error(err)
 	}
 	if c, err := k.Served.GetCertificate(nil); err != nil || c.Leaf.VerifyHostname("hook.ns.svc") != nil {
 		t.Errorf("served %+v, %v", c, err)
 	}
 }
 
-// Proves: R71 (the trust of the CRD decides alone, whatever the configuration of the validating webhook says).
-func TestConversionTrustIgnoresTheValidatingWebhook(t *testing.T) {
-	broken := validation(testNamespace)
-	broken.Webhooks[0].ClientConfig.CABundle = []byte("broken")
-	w := newWorld(t, broken)
+// Proves: R71, L-27 (a replica is ready if the CRD trusts what it serves by its name, whatever the configuration of the
+// validating webhook and the replica's own clock say).
+func TestTrusted(t *testing.T) {
+	long := epoch.Add(-20 * 365 * day)
+	w := newWorld(t, crd(testNamespace), validation(testNamespace))
+	w.serverTime = func() time.Time { return long }
 	k := w.keeper()
-	if _, err := k.ConversionTrust(t.Context()); err == nil || !strings.Contains(err.Error(), CRDName) {
-		t.Errorf("without the target: %v", err)
+	if err := k.Trusted(t.Context()); err == nil || !strings.Contains(err.Error(), "no caBundle") {
+		t.Errorf("before a CA bundle is there: %v", err)
 	}
-	trusting := crd(testNamespace)
-	trusting.Spec.Conversion.Webhook.ClientConfig.CABundle = []byte("good")
-	if err := w.client.Create(t.Context(), trusting); err != nil {
+	w.pass(k)
+	other := validation(testNamespace)
+	if err := w.client.Delete(t.Context(), other); err != nil {
 		t.Fatal(err)
 	}
-	if trust, err := k.ConversionTrust(t.Context()); err != nil || string(trust.CABundle) != "good" {
-		t.Errorf("trust %+v, %v", trust, err)
+	other.Webhooks[0].ClientConfig.CABundle = []byte("broken")
+	if err := errors.Join(w.client.Create(t.Context(), other), k.Trusted(t.Context())); err != nil {
+		t.Error(err)
+	}
+	good := crd(testNamespace)
+	if err := w.client.Get(t.Context(), client.ObjectKeyFromObject(good), good); err != nil {
+		t.Fatal(err)
+	}
+	stranger, err := Next(Facts{Now: epoch, Names: []string{"hook.ns.svc"}, Lifetimes: DefaultLifetimes()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, change := range map[string]func(*apiextensionsv1.WebhookClientConfig){
+		"certificate signed by unknown authority": func(c *apiextensionsv1.WebhookClientConfig) { c.CABundle = stranger.Data[keyCABundle] },
+		"not other.ns.svc":                        func(c *apiextensionsv1.WebhookClientConfig) { c.Service.Name = "other" },
+	} {
+		bad := good.DeepCopy()
+		change(bad.Spec.Conversion.Webhook.ClientConfig)
+		if err := w.client.Update(t.Context(), bad); err != nil {
+			t.Fatal(err)
+		}
+		good.ResourceVersion = bad.ResourceVersion
+		if err := k.Trusted(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	if err := w.client.Delete(t.Context(), good); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.Trusted(t.Context()); err == nil || !strings.Contains(err.Error(), CRDName) {
+		t.Errorf("without the CRD: %v", err)
 	}
 }
 
@@ -220,12 +259,13 @@ func TestKeeperIgnoresWebhooksOfImpossibleServices(t *testing.T) {
 // Proves: L-27 (what was made while the clock was ahead is replaced at once, with one write).
 func TestKeeperReplacesWhatAClockAheadMade(t *testing.T) {
 	w := newWorld(t, crd(testNamespace), validation(testNamespace))
-	now := clocktesting.NewFakePassiveClock(epoch.Add(3 * time.Hour))
+	now := epoch.Add(3 * time.Hour)
+	w.serverTime = func() time.Time { return now }
 	k := w.keeper()
-	k.Clock = now
+	k.now = w.serverTime
 	w.pass(k)
 	w.pass(k)
-	now.SetTime(epoch)
+	now = epoch
 	w.writes = nil
 	for range 20 {
 		w.pass(k)
@@ -245,11 +285,32 @@ func TestKeeperReplacesWhatAClockAheadMade(t *testing.T) {
 	}
 }
 
-// Proves: L-27 (replicas whose clocks are years apart find what the other one wrote unusable: they do not write at full speed).
+// Proves: L-27 (a replica whose clock is wrong replaces nothing that is valid by the API server's clock, and what it makes
+// is valid by that).
+func TestKeeperDecidesByTheClockOfTheAPIServer(t *testing.T) {
+	for _, wrong := range []time.Duration{time.Hour, -time.Hour, 365 * day, -365 * day, 20 * 365 * day} {
+		w := newWorld(t, crd(testNamespace), validation(testNamespace))
+		w.serverTime = func() time.Time { return epoch }
+		k := w.keeper()
+		k.now = func() time.Time { return epoch.Add(wrong) }
+		for range 3 {
+			w.pass(k)
+		}
+		if want := []string{"create Secret", "apply CustomResourceDefinition", "apply ValidatingWebhookConfiguration"}; !slices.Equal(w.writes, want) {
+			t.Errorf("%s: writes %v", wrong, w.writes)
+		}
+		if leaf := k.Served.current.Load().Leaf; !validAt(epoch, leaf) {
+			t.Errorf("%s: valid from %s to %s", wrong, leaf.NotBefore, leaf.NotAfter)
+		}
+	}
+}
+
+// Proves: L-27 (replicas whose clocks are years apart, with an API server that tells no time, find what the other one wrote unusable: they do not write at full speed).
 func TestKeepersThatDisagreeBackOff(t *testing.T) {
 	w := newWorld(t, crd(testNamespace), validation(testNamespace))
+	w.serverTime = nil
 	ahead, behind := w.keeper(), w.keeper()
-	ahead.Clock, behind.Clock = clocktesting.NewFakePassiveClock(epoch.Add(20*365*day)), clocktesting.NewFakePassiveClock(epoch)
+	ahead.now, behind.now = func() time.Time { return epoch.Add(20 * 365 * day) }, func() time.Time { return epoch }
 	var wait time.Duration
 	for range 50 {
 		wait = max(w.pass(ahead).RequeueAfter, w.pass(behind).RequeueAfter)
@@ -276,7 +337,7 @@ func TestKeeperInjectsAgain(t *testing.T) {
 	if err := w.client.Update(t.Context(), old); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := k.ConversionTrust(t.Context()); err == nil {
+	if err := k.Trusted(t.Context()); err == nil {
 		t.Error("it does not notice that no caBundle is there")
 	}
 	w.pass(k)
@@ -392,7 +453,7 @@ func TestKeeperWithoutTargets(t *testing.T) {
 		if result := w.pass(k); result != (reconcile.Result{}) || len(w.writes) != 0 {
 			t.Errorf("%s: %+v, writes %v", name, result, w.writes)
 		}
-		if _, err := k.ConversionTrust(t.Context()); err == nil {
+		if err := k.Trusted(t.Context()); err == nil {
 			t.Errorf("%s: somebody trusts it", name)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	certutil "k8s.io/client-go/util/cert"
 )
 
 // The keys of the Secret. They are those of cert-manager and of OpenShift, but for the last, which only the operator has.
@@ -93,7 +94,8 @@ func Next(f Facts) (Decision, error) {
 // understand reads the Secret's content, and returns nil where no CA is usable. The serving certificate
 // is nil where it cannot be served.
 func understand(f Facts) *state {
-	s := &state{cas: decodeCertificates(f.Data[keyCABundle])}
+	s := &state{}
+	s.cas, _ = certutil.ParseCertsPEM(f.Data[keyCABundle]) // none of a text that has none
 	key, err := decodeKey(f.Data[keyCAKey])
 	if err != nil || len(s.cas) == 0 {
 		return nil
@@ -107,8 +109,7 @@ func understand(f Facts) *state {
 	return s
 }
 
-// validAt reports whether the certificate is valid. One that a clock ahead of time made is not valid yet: nobody accepts what
-// it signs, however often it signs.
+// validAt reports whether the certificate is valid. One that a clock ahead of time made is not valid yet.
 func validAt(now time.Time, c *x509.Certificate) bool {
 	return !now.Before(c.NotBefore) && now.Before(c.NotAfter)
 }
@@ -166,7 +167,8 @@ func (s *state) reissue(f Facts) (Decision, error) {
 
 func (d *Decision) servable(f Facts) bool {
 	f.Data = d.Data
-	return servable(f, decodeCertificates(d.Data[keyCABundle])) != nil
+	cas, err := certutil.ParseCertsPEM(d.Data[keyCABundle])
+	return err == nil && servable(f, cas) != nil
 }
 
 // rotate makes a new CA, which is trusted from now on but signs nothing yet.
@@ -191,8 +193,39 @@ func (s *state) decision(f Facts, did string, serving, servingKey []byte) (Decis
 	if err != nil {
 		return Decision{}, err
 	}
+	bundle, err := certutil.EncodeCertificates(s.cas...)
+	if err != nil {
+		return Decision{}, err
+	}
 	return Decision{Did: did, Wake: f.Now, Data: map[string][]byte{
 		keyServing: serving, keyServingKey: servingKey,
-		keyCABundle: encodeCertificates(s.cas), keyCAKey: key,
+		keyCABundle: bundle, keyCAKey: key,
 	}}, nil
+}
+
+const day = 24 * time.Hour
+
+// Lifetimes say how long certificates live, and how long old and new ones overlap.
+type Lifetimes struct {
+	// CA is how long a CA certificate is valid, CARenewal how long before its end the next one is made.
+	CA, CARenewal time.Duration
+	// Serving is how long a serving certificate is valid, ServingRenewal how long before its end the next one is made.
+	Serving, ServingRenewal time.Duration
+	// Overlap is how long a new CA is trusted before it signs, and the old one after that. It must be longer than an
+	// API server takes until it uses a new CA bundle (seconds), and leave time to fix what keeps the bundle from
+	// being written. Twice the overlap must fit into ServingRenewal.
+	Overlap time.Duration
+	// Backdate is how far clocks may be apart: certificates are valid from so long before they are made.
+	Backdate time.Duration
+	// WritePeriod is how long to wait between writes once a few of them in a row have not been enough.
+	WritePeriod time.Duration
+}
+
+// DefaultLifetimes are those of every installation.
+func DefaultLifetimes() Lifetimes {
+	return Lifetimes{
+		CA: 3650 * day, CARenewal: 365 * day,
+		Serving: 90 * day, ServingRenewal: 30 * day,
+		Overlap: day, Backdate: time.Hour, WritePeriod: time.Minute,
+	}
 }

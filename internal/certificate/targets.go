@@ -11,7 +11,6 @@ import (
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -57,13 +56,10 @@ func targets(ctx context.Context, reader client.Reader, namespace string) ([]tar
 func conversionTarget(ctx context.Context, reader client.Reader, namespace string) (*target, error) {
 	var crd apiextensionsv1.CustomResourceDefinition
 	err := reader.Get(ctx, client.ObjectKey{Name: CRDName}, &crd)
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	if err != nil {
+	if client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("CustomResourceDefinition %s: %w", CRDName, err)
 	}
-	return ofConversion(&crd, namespace), nil
+	return ofConversion(&crd, namespace), nil // nil of an empty one
 }
 
 func ofConversion(crd *apiextensionsv1.CustomResourceDefinition, namespace string) *target {

@@ -6,9 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -21,8 +23,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
 const (
@@ -35,18 +38,12 @@ const (
 	patience = 10 * 365 * day
 )
 
-// Watch runs the Keeper until the context ends. It has a cache of its own, of the three objects that it looks at: the
-// manager's cache cannot start before the webhooks work.
-type Watch struct {
-	keeper     *Keeper
-	cache      cache.Cache
-	controller controller.Controller
-}
-
-// NewWatch completes the Keeper, whose Reader and Client it sets, and makes it ready to run.
-func NewWatch(config *rest.Config, k *Keeper) (*Watch, error) {
+// NewWatch completes the Keeper, whose Reader and Client it sets, and returns the manager that runs it. That one has a cache of the three
+// objects that the Keeper looks at: the cache of the custom resources cannot start before the webhooks work.
+func NewWatch(config *rest.Config, k *Keeper) (manager.Manager, error) {
 	scheme := runtime.NewScheme()
-	if err := errors.Join(corev1.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme), admissionv1.AddToScheme(scheme)); err != nil {
+	if err := errors.Join(corev1.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme), admissionv1.AddToScheme(scheme),
+		authenticationv1.AddToScheme(scheme)); err != nil {
 		return nil, err
 	}
 	named := func(name string) fields.Selector { return fields.OneTermEqualSelector("metadata.name", name) }
@@ -60,44 +57,28 @@ func NewWatch(config *rest.Config, k *Keeper) (*Watch, error) {
 	mapper.Add(corev1.SchemeGroupVersion.WithKind("Secret"), meta.RESTScopeNamespace)
 	mapper.Add(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"), meta.RESTScopeRoot)
 	mapper.Add(admissionv1.SchemeGroupVersion.WithKind("ValidatingWebhookConfiguration"), meta.RESTScopeRoot)
-	w := &Watch{keeper: k}
-	var err error
-	w.cache, err = cache.New(config, cache.Options{
-		Scheme: scheme, Mapper: mapper, ByObject: objects, DefaultTransform: cache.TransformStripManagedFields(),
+	mapper.Add(authenticationv1.SchemeGroupVersion.WithKind("SelfSubjectReview"), meta.RESTScopeRoot)
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme: scheme, MapperProvider: func(*rest.Config, *http.Client) (meta.RESTMapper, error) { return mapper, nil },
+		Cache:   cache.Options{ByObject: objects, DefaultTransform: cache.TransformStripManagedFields()},
+		Metrics: metricsserver.Options{BindAddress: "0"},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("watch the webhooks' certificate: %w", err)
 	}
+	k.Reader = mgr.GetCache()
 	if k.Client, err = client.New(config, client.Options{Scheme: scheme, Mapper: mapper}); err != nil {
 		return nil, fmt.Errorf("write the webhooks' certificate: %w", err)
 	}
-	k.Reader = w.cache
-	w.controller, err = controller.NewUnmanaged("webhook-certificate", controller.Options{
-		Reconciler: k, Logger: ctrl.Log.WithName("webhook-certificate"), SkipNameValidation: new(true),
-		ReconciliationTimeout: passTimeout, CacheSyncTimeout: patience,
+	one := handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []reconcile.Request { return []reconcile.Request{{}} })
+	b := ctrl.NewControllerManagedBy(mgr).Named("webhook-certificate").WithOptions(controller.Options{
+		SkipNameValidation: new(true), ReconciliationTimeout: passTimeout, CacheSyncTimeout: patience,
 		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
 	})
-	if err != nil {
-		return nil, err
-	}
-	one := handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []reconcile.Request { return []reconcile.Request{{}} })
 	for object := range objects {
-		if err := w.controller.Watch(source.Kind(w.cache, object, one)); err != nil {
-			return nil, err
-		}
+		b = b.Watches(object, one)
 	}
-	return w, nil
-}
-
-// Run runs until the context ends. It returns an error where it cannot go on.
-func (w *Watch) Run(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	ended := make(chan error, 1)
-	go func() { ended <- w.cache.Start(ctx) }()
-	err := w.controller.Start(ctx)
-	cancel()
-	return errors.Join(err, <-ended)
+	return mgr, b.Complete(k)
 }
 
 // withoutSchemas leaves out of a target what makes up nearly all of it.

@@ -35,7 +35,7 @@ var (
 )
 
 // amazon asks ECR for its token, with the identity of the pod (IRSA, Pod Identity) or of the node.
-func amazon(ctx context.Context, host string) (credentials, error) {
+func amazon(ctx context.Context, host string) (authn.AuthConfig, error) {
 	parts := amazonHosts.FindStringSubmatch(host)
 	options := []func(*config.LoadOptions) error{config.WithRegion(parts[2])}
 	if parts[1] != "" {
@@ -43,42 +43,39 @@ func amazon(ctx context.Context, host string) (credentials, error) {
 	}
 	identity, err := config.LoadDefaultConfig(ctx, options...)
 	if err != nil {
-		return credentials{}, err
+		return authn.AuthConfig{}, err
 	}
 	answer, err := ecr.NewFromConfig(identity).GetAuthorizationToken(ctx, &ecr.GetAuthorizationTokenInput{})
 	if err != nil {
-		return credentials{}, err
+		return authn.AuthConfig{}, err
 	}
 	if len(answer.AuthorizationData) == 0 {
-		return credentials{}, errors.New("ECR gives no token")
+		return authn.AuthConfig{}, errors.New("ECR gives no token")
 	}
-	data := answer.AuthorizationData[0]
-	token, err := base64.StdEncoding.DecodeString(aws.ToString(data.AuthorizationToken))
+	token, err := base64.StdEncoding.DecodeString(aws.ToString(answer.AuthorizationData[0].AuthorizationToken))
 	if err != nil {
-		return credentials{}, err
+		return authn.AuthConfig{}, err
 	}
 	user, password, _ := strings.Cut(string(token), ":")
-	return credentials{authn.AuthConfig{Username: user, Password: password}, aws.ToTime(data.ExpiresAt)}, nil
+	return authn.AuthConfig{Username: user, Password: password}, nil
 }
 
 // google asks for a token of the identity of the pod (Workload Identity) or of the node.
-func google(ctx context.Context, _ string) (credentials, error) {
+func google(ctx context.Context, _ string) (authn.AuthConfig, error) {
 	found, err := googleauth.FindDefaultCredentials(ctx, "https://www.googleapis.com/auth/cloud-platform")
 	if err != nil {
-		return credentials{}, err
+		return authn.AuthConfig{}, err
 	}
 	token, err := found.TokenSource.Token()
 	if err != nil {
-		return credentials{}, err
+		return authn.AuthConfig{}, err
 	}
-	return credentials{authn.AuthConfig{Username: "oauth2accesstoken", Password: token.AccessToken}, token.Expiry}, nil
+	return authn.AuthConfig{Username: "oauth2accesstoken", Password: token.AccessToken}, nil
 }
 
 const (
 	// azureUser is whose password a registry's refresh token is.
 	azureUser = "00000000-0000-0000-0000-000000000000"
-	// azureLifetime is how long such a token is kept: it lasts three hours.
-	azureLifetime = time.Hour
 	// azureAnswer bounds the registry's answer, in bytes.
 	azureAnswer = 64 << 10
 )
@@ -100,25 +97,25 @@ func newClient() *http.Client {
 }
 
 // ask exchanges a token of the identity of the pod (Workload Identity) or of the node for one of the registry.
-func (a azure) ask(ctx context.Context, host string) (credentials, error) {
+func (a azure) ask(ctx context.Context, host string) (authn.AuthConfig, error) {
 	identity, err := azureIdentity()
 	if err != nil {
-		return credentials{}, err
+		return authn.AuthConfig{}, err
 	}
 	scope := azureAudiences[host[strings.LastIndex(host, "."):]] + "/.default"
 	token, err := identity.GetToken(ctx, policy.TokenRequestOptions{Scopes: []string{scope}})
 	if err != nil {
-		return credentials{}, err
+		return authn.AuthConfig{}, err
 	}
 	form := url.Values{"grant_type": {"access_token"}, "service": {host}, "access_token": {token.Token}}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+host+"/oauth2/exchange", strings.NewReader(form.Encode()))
 	if err != nil {
-		return credentials{}, err
+		return authn.AuthConfig{}, err
 	}
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	response, err := a.client.Do(request)
 	if err != nil {
-		return credentials{}, err
+		return authn.AuthConfig{}, err
 	}
 	defer func() { _ = response.Body.Close() }()
 	var answer struct {
@@ -126,9 +123,9 @@ func (a azure) ask(ctx context.Context, host string) (credentials, error) {
 	}
 	err = json.NewDecoder(io.LimitReader(response.Body, azureAnswer)).Decode(&answer)
 	if response.StatusCode != http.StatusOK || err != nil || answer.RefreshToken == "" {
-		return credentials{}, cmp.Or(err, fmt.Errorf("the registry gives no token, but status %d", response.StatusCode))
+		return authn.AuthConfig{}, cmp.Or(err, fmt.Errorf("the registry gives no token, but status %d", response.StatusCode))
 	}
-	return credentials{authn.AuthConfig{Username: azureUser, Password: answer.RefreshToken}, time.Now().Add(azureLifetime)}, nil
+	return authn.AuthConfig{Username: azureUser, Password: answer.RefreshToken}, nil
 }
 
 // azureIdentity is that of the pod where it has one, as the webhook of Workload Identity announces it by environment, else that of the node.

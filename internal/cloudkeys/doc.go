@@ -3,7 +3,7 @@
 // Package cloudkeys has the credentials for registries of clouds that a cloud gives to its nodes or to the operator's ServiceAccount: Amazon ECR, Google
 // Artifact Registry and Azure Container Registry, as a kubelet has them.
 //
-// Contract: only the host of a registry decides which cloud is asked, and credentials go to no other host. A host of no cloud costs nothing. What a cloud
-// gave is kept in memory until shortly before it expires; that a cloud gave nothing, or no answer in a limited time, is kept for some minutes, and means
+// Contract: only the host of a registry decides which cloud is asked, and credentials go to no other host. A host of no cloud costs nothing.
+// A Keychain serves one question to a registry, and asks each cloud once: that a cloud gives nothing, or no answer in a limited time, means
 // no credentials, not an error. It starts no other program, and writes neither files nor logs.
 package cloudkeys

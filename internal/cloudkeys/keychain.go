@@ -5,50 +5,34 @@ package cloudkeys
 import (
 	"context"
 	"regexp"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/google/go-containerregistry/pkg/authn"
 )
 
-const (
-	// askTimeout bounds one question to a cloud.
-	askTimeout = 15 * time.Second
-	// early is how long before their end credentials are asked for again.
-	early = 5 * time.Minute
-	// without is how long nobody asks a cloud again that gave nothing, or no answer in its time.
-	without = 5 * time.Minute
-	// maxKept bounds the registries whose credentials are kept.
-	maxKept = 1000
-)
+// askTimeout bounds one question to a cloud.
+const askTimeout = 15 * time.Second
 
-// Keychain has the credentials of clouds. It may be used by several goroutines at once.
+// Keychain has the credentials of clouds for one question to a registry: it asks each cloud once.
 type Keychain struct {
 	clouds []cloud
-	now    func() time.Time
 
-	mu   sync.Mutex
-	kept map[string]credentials
+	mu    sync.Mutex
+	asked map[string]authn.AuthConfig
 }
 
 // cloud gives credentials for the registries of some hosts.
 type cloud struct {
 	hosts *regexp.Regexp
-	ask   func(ctx context.Context, host string) (credentials, error)
-}
-
-// credentials are for one registry; the zero value of the authenticator stands for none.
-type credentials struct {
-	config  authn.AuthConfig
-	expires time.Time
+	ask   func(ctx context.Context, host string) (authn.AuthConfig, error)
 }
 
 // New makes a keychain.
 func New() *Keychain {
 	return &Keychain{
 		clouds: []cloud{{amazonHosts, amazon}, {googleHosts, google}, {azureHosts, azure{client: newClient()}.ask}},
-		now:    time.Now, kept: map[string]credentials{},
+		asked:  map[string]authn.AuthConfig{},
 	}
 }
 
@@ -60,68 +44,46 @@ func (k *Keychain) Resolve(target authn.Resource) (authn.Authenticator, error) {
 // ResolveContext returns the credentials for a registry: none for one of no cloud, and where its cloud gives none. It returns when the context ends, although
 // a cloud's library may take longer.
 func (k *Keychain) ResolveContext(ctx context.Context, target authn.Resource) (authn.Authenticator, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	host := target.RegistryStr()
 	for _, c := range k.clouds {
 		if !c.hosts.MatchString(host) {
 			continue
 		}
-		found, there := k.lookUp(host)
-		if !there {
-			found = k.ask(ctx, c, host)
+		found, known := k.asked[host]
+		if !known {
+			found = ask(ctx, c, host)
+			k.asked[host] = found
 		}
-		if found.config == (authn.AuthConfig{}) {
-			break
+		if found != (authn.AuthConfig{}) {
+			return authn.FromConfig(found), nil
 		}
-		return authn.FromConfig(found.config), nil
 	}
 	return authn.Anonymous, nil
 }
 
 // Knows reports whether a registry is one of a cloud, which no user of the cloud runs.
-func (k *Keychain) Knows(registry string) bool {
-	return slices.ContainsFunc(k.clouds, func(c cloud) bool { return c.hosts.MatchString(registry) })
+func Knows(registry string) bool {
+	return amazonHosts.MatchString(registry) || googleHosts.MatchString(registry) || azureHosts.MatchString(registry)
 }
 
-func (k *Keychain) lookUp(host string) (credentials, bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	found, there := k.kept[host]
-	return found, there && k.now().Before(found.expires)
-}
-
-// ask asks a cloud and keeps what it gave. Nothing is kept where the caller's context ended first, which says nothing of the cloud.
-func (k *Keychain) ask(ctx context.Context, c cloud, host string) credentials {
-	limited, cancel := context.WithTimeout(ctx, askTimeout)
+// ask returns no credentials if the cloud gives none in its time.
+func ask(ctx context.Context, c cloud, host string) authn.AuthConfig {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	answers := make(chan credentials, 1)
+	answers := make(chan authn.AuthConfig, 1)
 	go func() {
-		found, err := c.ask(limited, host)
+		found, err := c.ask(ctx, host)
 		if err != nil {
-			found = credentials{}
+			found = authn.AuthConfig{}
 		}
 		answers <- found
 	}()
-	var found credentials // none of a cloud that gives no answer in its time
 	select {
-	case found = <-answers:
-	case <-limited.Done():
+	case found := <-answers:
+		return found
+	case <-ctx.Done():
+		return authn.AuthConfig{}
 	}
-	if ctx.Err() != nil && found.config == (authn.AuthConfig{}) {
-		return credentials{}
-	}
-	return k.keep(host, found)
-}
-
-func (k *Keychain) keep(host string, found credentials) credentials {
-	found.expires = found.expires.Add(-early)
-	if soonest := k.now().Add(without); found.expires.Before(soonest) {
-		found.expires = soonest
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if len(k.kept) >= maxKept {
-		clear(k.kept)
-	}
-	k.kept[host] = found
-	return found
 }

@@ -4,19 +4,16 @@ package controller
 
 import (
 	"context"
-	"errors"
 
 	routev1 "github.com/openshift/api/route/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
@@ -66,23 +63,4 @@ func (r *Reconciler) exposedByGateway(ctx context.Context, route *gatewayv1.HTTP
 		return objects.Exposure{Pending: "Gateway " + key.String() + " cannot be read"}
 	}
 	return objects.ExposedByHTTPRoute(route, gateway)
-}
-
-// apiWatch ends the manager when the cluster gets or loses an API by which servers can be exposed. The next manager has the caches and watches for
-// what there is then; the webhooks and the process go on.
-type apiWatch struct {
-	mapper meta.RESTMapper
-	known  objects.EdgeAPIs
-}
-
-var errOtherAPIs = errors.New("the cluster has other APIs to expose servers by than before")
-
-// Start looks until the context ends.
-func (w *apiWatch) Start(ctx context.Context) error {
-	return gather.WatchEdgeAPIs(ctx, w.mapper, func(apis objects.EdgeAPIs) error {
-		if apis != w.known {
-			return errOtherAPIs
-		}
-		return nil
-	})
 }

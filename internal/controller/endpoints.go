@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
@@ -28,18 +27,9 @@ import (
 // absentDelay is how often a custom resource is reconciled that refers to a kind which the cluster does not have.
 const absentDelay = 15 * time.Second
 
-// endpointWatches watches the metadata of Services and of KServe's model servers, each kind from the first custom resource on that refers to it.
-type endpointWatches struct {
-	controller controller.Controller
-	cache      cache.Cache
-	handler    handler.EventHandler
-
-	mu      sync.Mutex
-	watched map[parse.EndpointKind]bool
-}
-
-// newEndpointWatches adds a cache to the manager which has only the identity of each object, of objects that belong to others.
-func newEndpointWatches(mgr manager.Manager, o *Options) (*endpointWatches, error) {
+// endpointWatches returns for each kind of endpoint a function that starts a watch when it is called for the first time. A cache beside the
+// manager's has only the identity of each object, of objects that belong to others. Objects that exist become events, too.
+func (r *Reconciler) endpointWatches(mgr manager.Manager, o *Options, by controller.Controller) (map[parse.EndpointKind]func(), error) {
 	c, err := cache.New(mgr.GetConfig(), cacheOptions(mgr, o, onlyIdentity))
 	if err == nil {
 		err = mgr.Add(c)
@@ -47,36 +37,27 @@ func newEndpointWatches(mgr manager.Manager, o *Options) (*endpointWatches, erro
 	if err != nil {
 		return nil, fmt.Errorf("watch the objects of endpoints: %w", err)
 	}
-	return &endpointWatches{cache: c, watched: map[parse.EndpointKind]bool{}}, nil
-}
-
-// watch watches a kind from now on. Objects that exist already become events, too, so no change is missed of what was read before.
-func (w *endpointWatches) watch(kind parse.EndpointKind) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.watched[kind] {
-		return nil
+	watches := map[parse.EndpointKind]func(){}
+	for _, kind := range []parse.EndpointKind{parse.KindService, parse.KindInferenceService, parse.KindLLMInferenceService} {
+		watches[kind] = sync.OnceFunc(func() {
+			handle := handler.EnqueueRequestsFromMapFunc(r.referrersOfEndpoint)
+			// It fails only without a type, cache or handler: what cannot be listed is tried again.
+			_ = by.Watch(source.Kind[client.Object](c, apply.MetadataOf(endpoint.GroupVersionKind(kind)), handle))
+		})
 	}
-	err := w.controller.Watch(source.Kind[client.Object](w.cache, apply.MetadataOf(endpoint.GroupVersionKind(kind)), w.handler))
-	w.watched[kind] = err == nil
-	return err
+	return watches, nil
 }
 
 // watchEndpoints watches the kinds of the objects that the custom resource takes endpoints from. While the cluster lacks one, the custom resource is
 // reconciled again and again.
-func (r *Reconciler) watchEndpoints(ctx context.Context, s *scope) {
+func (r *Reconciler) watchEndpoints(s *scope) {
 	for i := range s.gathered.Inputs.Endpoints {
 		f := &s.gathered.Inputs.Endpoints[i]
 		switch {
 		case f.KindMissing:
 			s.again = absentDelay
-			continue
-		case f.State == desired.Forbidden, f.State == desired.NotWatched:
-			continue
-		}
-		if err := r.endpoints.watch(f.Ref.Kind); err != nil {
-			logf.FromContext(ctx).Error(err, "the objects of endpoints cannot be watched", "kind", f.Ref.Kind)
-			s.again = absentDelay
+		case f.State != desired.Forbidden && f.State != desired.NotWatched:
+			r.watchEndpoint[f.Ref.Kind]()
 		}
 	}
 }

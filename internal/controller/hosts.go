@@ -7,44 +7,37 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 )
 
-// sharedHosts reconciles the custom resources whose warning about a shared host may change, when another one begins or ceases to ask for it.
+// sharedHosts maps a custom resource to the one whose warning about a shared host may change with it.
 func sharedHosts(uses client.Reader, domain func() string) handler.EventHandler {
-	enqueue := func(ctx context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request], changed ...client.Object) {
-		for _, o := range changed {
-			next, err := gather.NextYounger(ctx, uses, o, domain())
-			if err != nil {
-				logf.FromContext(ctx).Error(err, "custom resources with the same host could not be listed from the cache")
-			} else if next != nil {
-				q.Add(reconcile.Request{NamespacedName: *next})
-			}
+	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
+		next, err := gather.NextYounger(ctx, uses, o, domain())
+		if err != nil {
+			logf.FromContext(ctx).Error(err, "custom resources with the same host could not be listed from the cache")
 		}
-	}
-	return handler.Funcs{
-		CreateFunc: func(ctx context.Context, e event.CreateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			if !e.IsInInitialList { // all of that list are reconciled anyway
-				enqueue(ctx, q, e.Object)
-			}
-		},
-		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			if !gather.SameHosts(e.ObjectOld, e.ObjectNew) {
-				enqueue(ctx, q, e.ObjectOld, e.ObjectNew)
-			}
-		},
-		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			enqueue(ctx, q, e.Object)
-		},
+		if next == nil {
+			return nil
+		}
+		return []reconcile.Request{{NamespacedName: *next}}
+	})
+}
+
+// hostsChanged lets through what begins or ceases to ask for a host. All of the initial list are reconciled anyway.
+func hostsChanged() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(e event.CreateEvent) bool { return !e.IsInInitialList },
+		UpdateFunc: func(e event.UpdateEvent) bool { return !gather.SameHosts(e.ObjectOld, e.ObjectNew) },
 	}
 }
 

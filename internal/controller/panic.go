@@ -17,9 +17,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 )
 
-// reportPanic reports in the status of the resource that its reconcile panicked, and tries again much later. What runs stays as it is: the
-// panic ended the reconcile before it could write more. Neither log nor status shows what the panic says unless it is one of Go's own,
-// because it can hold a value of a Secret.
+// reportPanic reports in the status of the resource that its reconcile panicked, and tries again much later. Neither log nor status shows what the panic
+// says unless it is one of Go's own, because it can hold a value of a Secret.
 func (r *Reconciler) reportPanic(ctx context.Context, s *scope, value any) (ctrl.Result, error) {
 	what, wrong := panics.Record(value)
 	log := logf.FromContext(ctx)

@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	record "k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -37,6 +38,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/release09/adoption"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/status"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -65,9 +67,11 @@ type Reconciler struct {
 	// large bounds how many workers build large custom resources at a time, so that small ones always find a worker.
 	large    *semaphore.Weighted
 	settings *gather.SettingsStore
-	// endpoints watches the objects that custom resources take endpoints from.
-	endpoints *endpointWatches
-	metrics   *metrics.Metrics
+	// watchEndpoint starts the watch of a kind of objects that custom resources take endpoints from.
+	watchEndpoint map[parse.EndpointKind]func()
+	metrics       *metrics.Metrics
+	// queue is the controller's.
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
 }
 
 // controller-gen reads these only where they stand apart.
@@ -109,7 +113,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 	switch {
 	case apierrors.IsNotFound(err):
 		r.prober.Forget(req.NamespacedName)
-		r.adopter.Forget(req.NamespacedName)
 		r.gatherer.Labels.Forget(req.NamespacedName)
 		r.metrics.Forget(req.NamespacedName)
 		return ctrl.Result{}, nil
@@ -164,7 +167,7 @@ func (r *Reconciler) gather(ctx context.Context, s *scope) {
 	if since := s.gathered.LabelsPending; !since.IsZero() && time.Since(since) < labelsGrace {
 		s.postponed, s.again = true, labelsGrace
 	}
-	r.watchEndpoints(ctx, s)
+	r.watchEndpoints(s)
 	if !s.problems.HasErrors() { // of a spec that could not be read nothing else can be said
 		s.problems = append(s.problems, problems...)
 	}

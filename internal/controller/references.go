@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
@@ -20,26 +21,18 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// referrersOfSecret maps a Secret to the resources that refer to it.
-func (r *Reconciler) referrersOfSecret(ctx context.Context, o client.Object) []reconcile.Request {
-	return r.referrers(ctx, objects.KindSecret, o)
-}
-
-// referrersOfConfigMap maps a ConfigMap to the custom resources that refer to it.
-func (r *Reconciler) referrersOfConfigMap(ctx context.Context, o client.Object) []reconcile.Request {
-	return r.referrers(ctx, objects.KindConfigMap, o)
-}
-
-// referrers returns the custom resources that refer to an object: all of its namespace if the operator's settings do so for them.
-func (r *Reconciler) referrers(ctx context.Context, kind string, o client.Object) []reconcile.Request {
-	found := r.requests(ctx, client.MatchingFields{caching.ReferenceIndex: caching.IndexValue(kind, o.GetNamespace(), o.GetName())})
-	known := r.settings.Current()
-	if known != nil && slices.ContainsFunc(desired.DefaultReferences(known.PodDefaults, o.GetNamespace()), func(ref objects.Reference) bool {
-		return ref.Kind == kind && ref.Name == o.GetName()
-	}) {
-		found = append(found, r.requests(ctx, client.InNamespace(o.GetNamespace()))...) // the queue has each only once
+// referrersOf maps an object of the kind to the custom resources that refer to it: all of its namespace if the operator's settings do so for them.
+func (r *Reconciler) referrersOf(kind string) handler.MapFunc {
+	return func(ctx context.Context, o client.Object) []reconcile.Request {
+		found := r.requests(ctx, client.MatchingFields{caching.ReferenceIndex: caching.IndexValue(kind, o.GetNamespace(), o.GetName())})
+		known := r.settings.Current()
+		if known != nil && slices.ContainsFunc(desired.DefaultReferences(known.PodDefaults, o.GetNamespace()), func(ref objects.Reference) bool {
+			return ref.Kind == kind && ref.Name == o.GetName()
+		}) {
+			found = append(found, r.requests(ctx, client.InNamespace(o.GetNamespace()))...) // the queue has each only once
+		}
+		return found
 	}
-	return found
 }
 
 // settingsChanges reconciles all custom resources when the operator's settings change, and those that may use a registered distribution when that does.

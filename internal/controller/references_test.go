@@ -19,6 +19,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/caching"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
@@ -78,11 +79,11 @@ func TestReferrersOfSecret(t *testing.T) {
 		referring("elsewhere", "object", `{"provider":"vllm","apiKey":{"name":"creds","key":"k"}}`),
 	)
 	secret := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "creds"}}
-	if got := texts(r.referrersOfSecret(t.Context(), secret)); !slices.Equal(got, []string{"ai/object", "ai/second"}) {
+	if got := texts(r.referrersOf(objects.KindSecret)(t.Context(), secret)); !slices.Equal(got, []string{"ai/object", "ai/second"}) {
 		t.Errorf("woken: %v", got)
 	}
 	secret.Name = "nobody's"
-	if got := texts(r.referrersOfSecret(t.Context(), secret)); len(got) != 0 {
+	if got := texts(r.referrersOf(objects.KindSecret)(t.Context(), secret)); len(got) != 0 {
 		t.Errorf("woken by a Secret that nobody names: %v", got)
 	}
 }
@@ -96,7 +97,7 @@ func TestReferrersOfConfigMap(t *testing.T) {
 	}
 	r := reconciler(t, trusting("ai", "a", "trusted-ca"), trusting("ai", "b", "other"), trusting("elsewhere", "c", "trusted-ca"), referring("ai", "none", ""))
 	cm := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "trusted-ca"}}
-	if got := texts(r.referrersOfConfigMap(t.Context(), cm)); !slices.Equal(got, []string{"ai/a"}) {
+	if got := texts(r.referrersOf(objects.KindConfigMap)(t.Context(), cm)); !slices.Equal(got, []string{"ai/a"}) {
 		t.Errorf("woken: %v", got)
 	}
 }
@@ -120,16 +121,16 @@ func TestReferrersByOverrides(t *testing.T) {
 		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: name}}
 	}
 	for what, got := range map[string][]reconcile.Request{
-		"the Secret":    r.referrersOfSecret(t.Context(), named("creds")),
-		"the ConfigMap": r.referrersOfConfigMap(t.Context(), named("files")),
+		"the Secret":    r.referrersOf(objects.KindSecret)(t.Context(), named("creds")),
+		"the ConfigMap": r.referrersOf(objects.KindConfigMap)(t.Context(), named("files")),
 	} {
 		if got := texts(got); !slices.Equal(got, []string{"ai/a"}) {
 			t.Errorf("woken by %s: %v", what, got)
 		}
 	}
 	for what, got := range map[string][]reconcile.Request{
-		"a Secret named as the ConfigMap": r.referrersOfSecret(t.Context(), named("files")),
-		"a ConfigMap named as the Secret": r.referrersOfConfigMap(t.Context(), named("creds")),
+		"a Secret named as the ConfigMap": r.referrersOf(objects.KindSecret)(t.Context(), named("files")),
+		"a ConfigMap named as the Secret": r.referrersOf(objects.KindConfigMap)(t.Context(), named("creds")),
 	} {
 		if len(got) != 0 {
 			t.Errorf("woken by %s: %v", what, got)
@@ -145,23 +146,23 @@ func TestReferrersByDefaults(t *testing.T) {
 		`{"was":{"configMapName":"trust","configMapNamespace":"ai"},"if":{"configMapName":"trust"}}}}`}
 	r := reconciler(t, referring("ai", "a", ""), referring("ai", "b", ""), referring("elsewhere", "c", ""), foreign)
 	keys := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "keys"}}
-	if got := r.referrersOfSecret(t.Context(), keys); len(got) != 0 {
+	if got := r.referrersOf(objects.KindSecret)(t.Context(), keys); len(got) != 0 {
 		t.Errorf("before the settings are known, woken %v", got)
 	}
 	r.settings = settingsOf(t, "overrides: {envFrom: [{secretRef: {name: keys}}]}")
-	if got := texts(r.referrersOfSecret(t.Context(), keys)); !slices.Equal(got, []string{"ai/a", "ai/b"}) {
+	if got := texts(r.referrersOf(objects.KindSecret)(t.Context(), keys)); !slices.Equal(got, []string{"ai/a", "ai/b"}) {
 		t.Errorf("woken: %v", got)
 	}
-	if got := r.referrersOfConfigMap(t.Context(), keys); len(got) != 0 {
+	if got := r.referrersOf(objects.KindConfigMap)(t.Context(), keys); len(got) != 0 {
 		t.Errorf("woken by a ConfigMap of this name: %v", got)
 	}
 	r.settings = settingsOf(t, "overrides: {envFrom: [{configMapRef: {name: trust}}]}")
 	trust := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "trust"}}
-	if got := texts(r.referrersOfConfigMap(t.Context(), trust)); !slices.Equal(got, []string{"ai/a", "ai/b", "elsewhere/d"}) {
+	if got := texts(r.referrersOf(objects.KindConfigMap)(t.Context(), trust)); !slices.Equal(got, []string{"ai/a", "ai/b", "elsewhere/d"}) {
 		t.Errorf("woken: %v, want also who names it from elsewhere", got)
 	}
 	r.settings = settingsOf(t, "")
-	if got := r.referrersOfSecret(t.Context(), keys); len(got) != 0 {
+	if got := r.referrersOf(objects.KindSecret)(t.Context(), keys); len(got) != 0 {
 		t.Errorf("woken without defaults: %v", got)
 	}
 }

@@ -8,12 +8,14 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/metrics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/pods"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
@@ -113,4 +115,20 @@ func (s *scope) facts(operatorVersion string) *status.Facts {
 		f.Images = s.gathered.Settings.Images()
 	}
 	return f
+}
+
+// count notes for the metrics what is reported of the custom resource, and whether its pods get a new template.
+func (r *Reconciler) count(s *scope) {
+	line := metrics.Unknown
+	if resolved := s.cr.Status.ResolvedDistribution; resolved != nil {
+		line = resolved.ServerLine
+	}
+	r.metrics.Report(s.key, string(s.cr.Status.Phase), line, s.problems)
+	if s.applied == nil || s.applied.Deployment == nil {
+		return
+	}
+	live := s.gathered.Inputs.Live
+	if live == nil || !equality.Semantic.DeepEqual(live.Spec.Template, s.applied.Deployment.Spec.Template) {
+		r.metrics.Rollout()
+	}
 }

@@ -31,7 +31,6 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cloudkeys"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/imagelabels"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/metrics"
@@ -67,6 +66,8 @@ type Options struct {
 	Pod           types.NamespacedName
 	// Settings has the operator's settings, also for the webhooks. It is started elsewhere.
 	Settings *gather.SettingsStore
+	// APIs has the APIs of the cluster, also for the webhooks. It is started elsewhere.
+	APIs *gather.KnownEdgeAPIs
 	// ServerURL reports where the server of a CR is reached, for tests without nodes; nil means at its Service.
 	ServerURL func(*v1alpha2.LlamaStackDistribution, corev1.URIScheme) string
 	// Namespaces are those that the operator watches; empty means all.
@@ -86,11 +87,10 @@ type Options struct {
 }
 
 // newImageLabels returns what asks registries.
-func newImageLabels(ctx context.Context, mgr manager.Manager, o *Options, key secret.Value) *imagelabels.Reader {
-	clouds := cloudkeys.New()
-	clients := &imagelabels.Clients{UserAgent: objects.ManagedBy + "/" + version.Version(), Own: clouds, Trusted: clouds.Knows}
+func newImageLabels(ctx context.Context, mgr manager.Manager, o *Options, key secret.Value, tell func(types.NamespacedName)) *imagelabels.Reader {
 	return imagelabels.New(ctx, imagelabels.Options{
-		Connect: o.Metrics.Registries(clients.Client), LookedUp: o.Metrics.LookedUp, Key: key,
+		Connect:  imagelabels.Connect(objects.ManagedBy+"/"+version.Version(), o.Metrics.AskedRegistry),
+		LookedUp: o.Metrics.LookedUp, Key: key, Tell: tell,
 		Store: &imagelabels.Store{Live: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: o.OperatorNamespace},
 	})
 }
@@ -104,16 +104,18 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 	if err != nil {
 		return err
 	}
+	apis, err := o.APIs.Ask()
+	if err != nil {
+		return err
+	}
 	assignsUserIDs, err := clusterAssignsUserIDs(mgr.GetRESTMapper())
+	mirrorSets, noMirrors := gather.MirrorSets(ctx, mgr.GetRESTMapper(), mgr.GetAPIReader())
+	operatorImage, noImage := gather.OperatorImage(ctx, mgr.GetAPIReader(), o.OperatorImage, o.Pod)
+	uses, noUses := usesOfHosts(ctx, mgr, &o)
+	err = errors.Join(err, noMirrors, noImage, noUses, mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
+		return o.APIs.AwaitChange(ctx, apis) // the next manager has the caches and watches for what there is then
+	})))
 	if err != nil {
-		return err
-	}
-	apis, err := gather.EdgeAPIs(mgr.GetRESTMapper())
-	if err != nil {
-		return err
-	}
-	mirrorSets, err := gather.MirrorSets(ctx, mgr.GetRESTMapper(), mgr.GetAPIReader())
-	if err := errors.Join(err, mgr.Add(&apiWatch{mapper: mgr.GetRESTMapper(), known: apis})); err != nil {
 		return err
 	}
 	if o.Build == "" {
@@ -125,40 +127,33 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 			return o.ServerURL(cr, scheme), ""
 		}
 	}
-	imageLabels := newImageLabels(ctx, mgr, &o, key)
-	endpoints, err := newEndpointWatches(mgr, &o)
-	if err != nil {
-		return err
-	}
-	uses, err := usesOfHosts(ctx, mgr, &o)
-	if err != nil {
-		return err
-	}
-	r := &Reconciler{
+	r := &Reconciler{}
+	*r = Reconciler{
 		client: mgr.GetClient(),
 		gatherer: &gather.Gatherer{
 			Live: mgr.GetAPIReader(), Cached: mgr.GetCache(), OperatorNamespace: o.OperatorNamespace,
 			HashKey: key, Build: o.Build, ClusterAssignsUserIDs: assignsUserIDs,
 			Namespaces: o.Namespaces, ForbidForeignConfigMaps: o.ForbidForeignConfigMaps, AllowForeignConfigMaps: o.AllowForeignConfigMaps,
 			EdgeAPIs: func() objects.EdgeAPIs { return apis },
-			Store:    o.Settings, Hosts: uses, Labels: imageLabels,
-			MirrorSets: mirrorSets,
-			OwnImage:   &gather.OwnImage{Name: o.OperatorImage, Live: mgr.GetAPIReader(), Pod: o.Pod},
+			Store:    o.Settings, Hosts: uses, Labels: newImageLabels(ctx, mgr, &o, key, r.enqueue),
+			MirrorSets: mirrorSets, OperatorImage: operatorImage,
 		},
-		endpoints: endpoints,
-		applier:   &apply.Applier{Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader(), EdgeAPIs: apis},
-		live:      mgr.GetAPIReader(),
-		adopter: &adoption.Adopter{
-			Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader(), SwitchoverDelay: adoption.SwitchoverDelay,
-		},
-		prober:   prober.New(ctx, o.Metrics.Servers(probe.New())),
+		applier:  &apply.Applier{Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader(), EdgeAPIs: apis},
+		live:     mgr.GetAPIReader(),
+		adopter:  &adoption.Adopter{Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader()},
+		prober:   prober.New(ctx, o.Metrics.Servers(probe.New()), r.enqueue),
 		locate:   locate,
 		recorder: mgr.GetEventRecorder(objects.ManagedBy),
 		large:    semaphore.NewWeighted(largeWorkers),
 		settings: o.Settings,
 		metrics:  o.Metrics,
 	}
-	return errors.Join(reportSettings(mgr, r, o), r.watch(mgr, uses))
+	return errors.Join(reportSettings(mgr, r, o), r.watch(mgr, uses, &o))
+}
+
+// enqueue reconciles a custom resource of whose server or image there is news.
+func (r *Reconciler) enqueue(key types.NamespacedName) {
+	r.queue.Add(reconcile.Request{NamespacedName: key})
 }
 
 // reportSettings adds what reports errors of the operator's settings.
@@ -186,16 +181,13 @@ func watchMirrors(b *builder.Builder, r *Reconciler) *builder.Builder {
 // clusterAssignsUserIDs reports whether the cluster gives pods their user id, as OpenShift does.
 func clusterAssignsUserIDs(mapper meta.RESTMapper) (bool, error) {
 	_, err := mapper.RESTMapping(schema.GroupKind{Group: "security.openshift.io", Kind: "SecurityContextConstraints"})
-	if meta.IsNoMatchError(err) {
-		return false, nil
-	}
-	if err != nil {
+	if err != nil && !meta.IsNoMatchError(err) {
 		return false, fmt.Errorf("asking the cluster for its APIs: %w", err)
 	}
-	return true, nil
+	return err == nil, nil
 }
 
-func (r *Reconciler) watch(mgr manager.Manager, uses cache.Cache) error {
+func (r *Reconciler) watch(mgr manager.Manager, uses cache.Cache, o *Options) error {
 	owner := settled(handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1alpha2.LlamaStackDistribution{}, handler.OnlyControllerOwner()))
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("llamastackdistribution").
@@ -205,19 +197,23 @@ func (r *Reconciler) watch(mgr manager.Manager, uses cache.Cache) error {
 			MaxConcurrentReconciles: workers, ReconciliationTimeout: passTimeout,
 			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
 		}).
-		WatchesMetadata(apply.SecretMetadata(), handler.EnqueueRequestsFromMapFunc(r.referrersOfSecret)).
-		WatchesMetadata(apply.ConfigMapMetadata(), handler.EnqueueRequestsFromMapFunc(r.referrersOfConfigMap)).
+		WatchesMetadata(apply.SecretMetadata(), handler.EnqueueRequestsFromMapFunc(r.referrersOf(objects.KindSecret))).
+		WatchesMetadata(apply.ConfigMapMetadata(), handler.EnqueueRequestsFromMapFunc(r.referrersOf(objects.KindConfigMap))).
 		WatchesRawSource(r.settingsChanges()).
-		WatchesRawSource(source.Kind[client.Object](uses, gather.NewTree(), sharedHosts(uses, r.settings.Domain))).
+		WatchesRawSource(source.Kind[client.Object](uses, gather.NewTree(), sharedHosts(uses, r.settings.Domain), hostsChanged())).
 		Watches(&corev1.Pod{}, settled(handler.EnqueueRequestsFromMapFunc(serverOfPod)), builder.WithPredicates(podChanged())).
-		WatchesRawSource(source.Channel(r.prober.Events(), &handler.EnqueueRequestForObject{})).
-		WatchesRawSource(source.Channel(r.gatherer.Labels.Events(), &handler.EnqueueRequestForObject{}))
+		WatchesRawSource(source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+			r.queue = queue // the sources start before the workers, and only these ask servers and registries
+			return nil
+		}))
 	for _, kind := range append(apply.OwnedKinds(), apply.EdgeKinds(r.applier.EdgeAPIs)...) {
 		b = b.Watches(kind, owner, builder.WithPredicates(notCreated(), deploymentChanged()))
 	}
-	var err error
-	r.endpoints.handler = handler.EnqueueRequestsFromMapFunc(r.referrersOfEndpoint)
-	r.endpoints.controller, err = watchMirrors(b, r).Build(r)
+	built, err := watchMirrors(b, r).Build(r)
+	if err != nil {
+		return err
+	}
+	r.watchEndpoint, err = r.endpointWatches(mgr, o, built)
 	return err
 }
 

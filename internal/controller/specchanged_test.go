@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 )
 
 // Proves: R22, L-03 (an edit that v1alpha2 shows in the annotation alone is one; labels and other annotations do not count).
@@ -44,7 +45,7 @@ func TestReferrersOfOverride(t *testing.T) {
 	r := reconciler(t, own, foreign, other, referring("ai", "none", ""))
 	for namespace, want := range map[string][]string{"ai": {"ai/own"}, "b": {"ai/foreign", "b/other"}, "c": {}} {
 		cm := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "mine"}}
-		if got := texts(r.referrersOfConfigMap(t.Context(), cm)); !slices.Equal(got, want) {
+		if got := texts(r.referrersOf(objects.KindConfigMap)(t.Context(), cm)); !slices.Equal(got, want) {
 			t.Errorf("%s: woken %v, want %v", namespace, got, want)
 		}
 	}

@@ -55,9 +55,6 @@ const (
 	ServiceBundle = "openshift-service-ca.crt"
 )
 
-// IsPlatformBundle reports whether a ConfigMap of that name holds certificates that servers trust although no custom resource names it.
-func IsPlatformBundle(name string) bool { return name == PlatformBundle || name == ServiceBundle }
-
 // PlatformCABundle returns the certificates of all keys of the ConfigMap PlatformBundle; nil if it has none. Other content is left out: the
 // platform fills it in steps, and who could fix it does not read the status.
 func PlatformCABundle(namespace string, data map[string]string) *CABundleFact {

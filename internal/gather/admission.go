@@ -12,12 +12,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
-// GatherForAdmission returns what a LlamaStackDistribution is validated by before it is stored: the spec and the operator's own
-// settings. Anybody who reaches the webhooks' port gets an answer, so nothing else is read: each Secret and ConfigMap of the user's
-// counts as found, with content that is not known.
-//
-// The webhooks serve before anything asks the cluster which APIs it has. So the only message that depends on that, about ingress controllers
-// other than OpenShift's router, is left to the controller.
+// GatherForAdmission returns what a LlamaStackDistribution is validated by before it is stored: the spec and the operator's own settings. Anyone may
+// reach the webhooks' port, so nothing else is read: each Secret and ConfigMap of the user's counts as found, with content that is not known.
 func (g *Gatherer) GatherForAdmission(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, problem.List) {
 	return g.gatherForAdmission(ctx, cr, g.settings)
 }

@@ -46,8 +46,7 @@ func (p *pullSecret) in(namespace string) string {
 }
 
 // credentials returns those that a node has for each of the images and its mirrors: of the pod's imagePullSecrets, then of its ServiceAccount's; nil
-// where there are none. It reads Secrets live, one after the other, and keeps only what an image needs. One that does not exist, or is broken, is
-// skipped, as a node does.
+// where there are none. A Secret that does not exist, or is broken, is skipped, as a node does.
 func (g *Gatherer) credentials(
 	ctx context.Context, cr *v1alpha2.LlamaStackDistribution, path string, from *settings.Registries, images ...string,
 ) ([]authn.Keychain, *problem.Problem) {

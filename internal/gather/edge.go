@@ -4,6 +4,7 @@ package gather
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
@@ -37,32 +39,13 @@ func EdgeAPIs(mapper meta.RESTMapper) (objects.EdgeAPIs, error) {
 	return apis, nil
 }
 
-// How often WatchEdgeAPIs asks: after a request that failed, and otherwise.
 const (
-	edgeRetry    = 10 * time.Second
+	// edgeInterval is how often KnownEdgeAPIs asks, edgeRetry how often after a request that failed.
 	edgeInterval = 5 * time.Minute
+	edgeRetry    = 10 * time.Second
 )
 
-// WatchEdgeAPIs asks the cluster which of the APIs it has, now and every few minutes, until the context ends or what is called with each answer returns an
-// error, which is returned then. What cannot be asked is asked again soon.
-func WatchEdgeAPIs(ctx context.Context, mapper meta.RESTMapper, answer func(objects.EdgeAPIs) error) error {
-	for {
-		pause := edgeRetry
-		if apis, err := EdgeAPIs(mapper); err == nil {
-			if err := answer(apis); err != nil {
-				return err
-			}
-			pause = edgeInterval
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(pause):
-		}
-	}
-}
-
-// KnownEdgeAPIs are the APIs as they were asked for last, for webhooks, which ask nothing themselves.
+// KnownEdgeAPIs are the APIs as they were asked for last, for the webhooks, which ask nothing themselves, and for the manager.
 type KnownEdgeAPIs struct {
 	mapper meta.RESTMapper
 	known  atomic.Pointer[objects.EdgeAPIs]
@@ -79,12 +62,45 @@ func (k *KnownEdgeAPIs) Get() objects.EdgeAPIs {
 	return objects.EdgeAPIs{Route: true, HTTPRoute: true}
 }
 
+// Ask asks the cluster now.
+func (k *KnownEdgeAPIs) Ask() (objects.EdgeAPIs, error) {
+	apis, err := EdgeAPIs(k.mapper)
+	if err == nil {
+		k.known.Store(&apis)
+	}
+	return apis, err
+}
+
 // Start asks until the context ends.
 func (k *KnownEdgeAPIs) Start(ctx context.Context) error {
-	return WatchEdgeAPIs(ctx, k.mapper, func(apis objects.EdgeAPIs) error {
-		k.known.Store(&apis)
-		return nil
+	for {
+		pause := edgeInterval
+		if _, err := k.Ask(); err != nil {
+			pause = edgeRetry
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(pause):
+		}
+	}
+}
+
+// ErrOtherAPIs says that the cluster has other APIs than before.
+var ErrOtherAPIs = errors.New("the cluster has other APIs to expose servers by than before")
+
+// AwaitChange waits until the context ends, or fails when the cluster has others of the APIs than these.
+func (k *KnownEdgeAPIs) AwaitChange(ctx context.Context, than objects.EdgeAPIs) error {
+	err := wait.PollUntilContextCancel(ctx, edgeRetry, false, func(context.Context) (bool, error) {
+		if k.Get() != than {
+			return false, ErrOtherAPIs
+		}
+		return false, nil
 	})
+	if errors.Is(err, ErrOtherAPIs) {
+		return err
+	}
+	return nil // the context ended
 }
 
 func (g *Gatherer) edgeAPIs() objects.EdgeAPIs {

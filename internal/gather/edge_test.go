@@ -66,7 +66,8 @@ func TestEdgeAPIs(t *testing.T) {
 	}
 }
 
-// Proves: R64 (who reaches the webhooks cannot make the operator ask the API server).
+// Proves: R64 (who reaches the webhooks cannot make the operator ask the API server), FR-064 (an API that is installed later is
+// noticed, without a restart of the process).
 func TestKnownEdgeAPIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &mapper{err: errors.New("no answer in time")}
@@ -89,10 +90,21 @@ func TestKnownEdgeAPIs(t *testing.T) {
 		if got != (objects.EdgeAPIs{}) || after != before {
 			t.Errorf("%+v, asked %d times more", got, after-before)
 		}
+		changed := make(chan error, 1)
+		go func() { changed <- known.AwaitChange(ctx, objects.EdgeAPIs{}) }()
 		<-time.After(10 * time.Minute)
 		synctest.Wait()
 		if got := known.Get(); !got.Route {
 			t.Errorf("an API that appeared is not known: %+v", got)
+		}
+		if err := <-changed; !errors.Is(err, gather.ErrOtherAPIs) {
+			t.Errorf("what waits for another API: %v", err)
+		}
+		go func() { changed <- known.AwaitChange(ctx, objects.EdgeAPIs{Route: true}) }()
+		<-time.After(time.Hour)
+		cancel()
+		if err := <-changed; err != nil {
+			t.Errorf("without a change: %v", err)
 		}
 	})
 }

@@ -28,8 +28,7 @@ func TestExamplesAreWhatGatherReports(t *testing.T) {
 		err := &registry.Error{Kind: c.kind, Reference: image, Err: errors.New(c.text)}
 		fixture.ExpectExample(t, reason, problem.List{*labelsProblem(image, err)})
 	}
-	_, unknown := operatorImage(t.Context(), nil)
-	fixture.ExpectExample(t, problem.UnsupportedByOperator, problem.List{*unknown})
+	fixture.ExpectExample(t, problem.UnsupportedByOperator, problem.List{*noOperatorImage()})
 	fixture.ExpectExample(t, problem.LookupFailed, problem.List{*lookupFailed(v1alpha2.ConditionSecretsResolved, "spec.providers.inference[0].apiKey",
 		"Secret mine/vllm-token", errors.New("etcdserver: request timed out"))})
 }

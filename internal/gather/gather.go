@@ -56,8 +56,8 @@ type Gatherer struct {
 	Labels *imagelabels.Reader
 	// MirrorSets are the kinds of the cluster that say where images are mirrored; registries are asked there.
 	MirrorSets []schema.GroupVersionKind
-	// OwnImage knows the operator's image.
-	OwnImage *OwnImage
+	// OperatorImage is the operator's own image, which installs external providers; empty if it is not known.
+	OperatorImage string
 	// EdgeAPIs reports the APIs of the cluster by which servers can be exposed; nil means none.
 	EdgeAPIs func() objects.EdgeAPIs
 
@@ -210,9 +210,8 @@ func readLive(ctx context.Context, g *Gatherer, out *Gathered, lookUp client.Rea
 	return f
 }
 
-// deployment reads the Deployment of the resource's name. It is the resource's own where the resource controls it, or where release 0.9
-// made it for the resource; else it is a rival where it has the selector of the resource's pods. The cache holds what carries the
-// operator's label: one that release 0.9 has left need not. Without lookUp, the API server is not asked.
+// deployment reads the Deployment of the resource's name: its own, also of release 0.9, or a rival with the selector of its pods. The cache need not
+// have one that release 0.9 has left; without lookUp, the API server is not asked.
 func (g *Gatherer) deployment(
 	ctx context.Context, cr *v1alpha2.LlamaStackDistribution, lookUp client.Reader,
 ) (own, rival *appsv1.Deployment, f *problem.Problem) {

@@ -108,7 +108,7 @@ tls: {enabled: true, secretName: certificate, caBundle: {configMapName: authorit
 		newGatherer(c, c).Gather(t.Context(), cr)
 		want := map[string]bool{}
 		for _, ref := range desired.References(cr) {
-			if ref.Name != "a/b" && !desired.IsPlatformBundle(ref.Name) { // nothing can have that name; there is no such bundle
+			if ref.Name != "a/b" && ref.Name != desired.PlatformBundle && ref.Name != desired.ServiceBundle { // nothing can have that name; there is no such bundle
 				want[ref.Kind+"/"+ref.Name] = true
 			}
 		}

@@ -60,8 +60,7 @@ func rivalHosts(name types.NamespacedName, hostname, domain string) []string {
 
 // NextOlder returns the youngest of the custom resources that are older than this one and ask for the same host. Uses has HostIndex.
 func NextOlder(ctx context.Context, uses client.Reader, o client.Object, hostname, domain string) (*types.NamespacedName, error) {
-	return neighbor(ctx, uses, o, hostname, domain, func(other client.Object) bool { return byAge(other, o) < 0 },
-		func(a, b client.Object) bool { return byAge(a, b) > 0 })
+	return neighbor(ctx, uses, o, hostname, domain, -1)
 }
 
 // NextYounger returns the oldest of the custom resources that are younger than this one and ask for the same host.
@@ -70,13 +69,12 @@ func NextYounger(ctx context.Context, uses client.Reader, o client.Object, domai
 	if !expose.Enabled {
 		return nil, nil //nolint:nilnil // there is none
 	}
-	return neighbor(ctx, uses, o, expose.Hostname, domain, func(other client.Object) bool { return byAge(other, o) > 0 },
-		func(a, b client.Object) bool { return byAge(a, b) < 0 })
+	return neighbor(ctx, uses, o, expose.Hostname, domain, 1)
 }
 
-// neighbor returns the best of the custom resources that ask for the same host.
+// neighbor returns, of the custom resources that ask for the same host, the next one in age: the direction is 1 for younger ones, -1 for older ones.
 func neighbor(
-	ctx context.Context, uses client.Reader, o client.Object, hostname, domain string, fits func(client.Object) bool, better func(a, b client.Object) bool,
+	ctx context.Context, uses client.Reader, o client.Object, hostname, domain string, direction int,
 ) (*types.NamespacedName, error) {
 	var best client.Object
 	for _, value := range rivalHosts(client.ObjectKeyFromObject(o), hostname, domain) {
@@ -85,7 +83,8 @@ func neighbor(
 			return nil, err
 		}
 		for i := range list.Items {
-			if other := &list.Items[i]; other.GetUID() != o.GetUID() && fits(other) && (best == nil || better(other, best)) {
+			other := &list.Items[i]
+			if other.GetUID() != o.GetUID() && direction*byAge(other, o) > 0 && (best == nil || direction*byAge(other, best) < 0) {
 				best = other
 			}
 		}

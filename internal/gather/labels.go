@@ -16,6 +16,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/stable"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -38,7 +39,7 @@ func (g *Gatherer) labels(ctx context.Context, out *Gathered, problems *problem.
 		return
 	}
 	if !needed || !in.Distribution.LabelsCount() || !out.Settings.Registries.Reads() {
-		g.Labels.ForgetLabels(user)
+		g.Labels.Files(user, "", nil)
 		g.Labels.Files(user, oci.ServerPackage, nil)
 		return
 	}
@@ -100,7 +101,7 @@ func packageSays(known *imagelabels.Reader, out *Gathered, question imagelabels.
 	case silent:
 		return nil
 	case answer.Err != nil:
-		return unreadProblem("Python packages", question.Image, answer.Err, "set spec.distribution.version; ")
+		return readingPackages.failed(question.Image, answer.Err)
 	}
 	found.Package, _ = oci.ReadPackage(answer.Content) // an error names no release, which is as silent as no package
 	return nil
@@ -125,40 +126,55 @@ func labelsProblem(image string, err error) *problem.Problem {
 			Fix: "correct the label, use another image, or use overrideConfig", Err: err,
 		})
 	}
-	return unreadProblem("labels", image, err, "")
+	return readingLabels.failed(image, err)
 }
 
-// unreadProblem is the problem of a part of an image that its registry did not give. The first fix comes before those of the registry's error.
-func unreadProblem(what, image string, err error, firstFix string) *problem.Problem {
+// reading is a part of an image that is read, and what a user can do if that fails.
+type reading struct {
+	// path is the field that names the image, and what the part.
+	path, what string
+	// first comes before the other fixes, and goOn is how to go on without the registry.
+	first, goOn string
+	// instead is what does without the part, and use the same as an advice.
+	instead, use string
+}
+
+var (
+	readingLabels   = reading{pathDistribution, "the labels", "", waysOut, "overrideConfig", "use overrideConfig"}
+	readingPackages = reading{
+		pathDistribution, "the Python packages", "set spec.distribution.version; ", waysOut, "overrideConfig", "use overrideConfig",
+	}
+	readingProvider = reading{
+		pathExternal, parse.PackageFile, "",
+		"what runs stays; the operator tries again. To go on without the registry, " + inlinePackage, inlinePackage, inlinePackage,
+	}
+)
+
+// failed is the problem of a part of an image that its registry did not give.
+func (r *reading) failed(image string, err error) *problem.Problem {
 	cause := err
 	if known, ok := errors.AsType[*registry.Error](err); ok {
 		cause = known.Err
 	}
-	reason, kind, fix := registryReason(registry.KindOf(err))
 	p := problem.Problem{
-		Reason: reason, Path: pathDistribution, Type: kind, Fix: firstFix + fix, Err: err,
-		Detail: fmt.Sprintf("the %s of image %s could not be read: %v", what, image, stable.Error(cause)),
+		Reason: problem.RegistryUnavailable, Path: r.path, Fix: r.goOn, Err: err,
+		Detail: fmt.Sprintf("%s of image %s could not be read: %v", r.what, image, stable.Error(cause)),
 	}
-	if kind == field.ErrorTypeNotFound || kind == field.ErrorTypeInvalid {
-		p.Value = image
-	}
-	return problem.New(p)
-}
-
-// registryReason is the reason of a kind of error, with what to do.
-func registryReason(kind registry.Kind) (_ problem.Reason, _ field.ErrorType, fix string) {
-	switch kind {
+	switch registry.KindOf(err) {
 	case registry.Unauthorized:
-		return problem.ImageNotAccessible, field.ErrorTypeForbidden,
-			"name a Secret with credentials for the registry in spec.workload.imagePullSecrets, or check the name of the image; " + waysOut
+		p.Reason, p.Type = problem.ImageNotAccessible, field.ErrorTypeForbidden
+		p.Fix = "name a Secret with credentials for the registry in spec.workload.imagePullSecrets, or check the name of the image; " + r.goOn
 	case registry.NotFound:
-		return problem.ImageNotAccessible, field.ErrorTypeNotFound, "correct the image, or push it; the operator tries again"
+		p.Reason, p.Type, p.Value = problem.ImageNotAccessible, field.ErrorTypeNotFound, image
+		p.Fix = "correct the image, or push it; the operator tries again"
 	case registry.NotAnImage, registry.InvalidReference, registry.TooLarge:
-		return problem.InvalidImage, field.ErrorTypeInvalid, "use another image, or overrideConfig"
+		p.Reason, p.Type, p.Value, p.Fix = problem.InvalidImage, field.ErrorTypeInvalid, image, "use another image, or "+r.instead
 	case registry.Refused:
-		return problem.ForbiddenBySettings, field.ErrorTypeForbidden, "use an image of another registry, ask the administrator to name this one under " +
-			settings.KeyRegistries + " in the ConfigMap " + settings.ConfigMapName + ", or use overrideConfig"
+		p.Reason, p.Type = problem.ForbiddenBySettings, field.ErrorTypeForbidden
+		p.Fix = "use an image of another registry, ask the administrator to name this one under " + settings.KeyRegistries + " in the ConfigMap " +
+			settings.ConfigMapName + ", or " + r.use
 	case registry.Unreachable, registry.RateLimited, registry.Corrupt, registry.NoFile:
 	}
-	return problem.RegistryUnavailable, "", waysOut
+	p.Fix = r.first + p.Fix
+	return problem.New(p)
 }

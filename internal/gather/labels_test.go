@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
@@ -46,6 +47,8 @@ type site struct {
 	asked    []string
 	silent   chan struct{} // until it is closed, nothing answers; nil answers at once
 }
+
+func (*site) Close() {}
 
 func (s *site) Client(*settings.Registries) imagelabels.Registry { return s }
 
@@ -209,10 +212,13 @@ func TestServiceAccountOfThePodIsReadFromTheCache(t *testing.T) {
 	} {
 		live, cached := newCluster(t, account("theirs"), pullSecret("of-account", "account")), newCluster(t, account("my-stack-sa"))
 		g, s := newGatherer(live, cached), &site{}
-		g.Labels = imagelabels.New(t.Context(), imagelabels.Options{Connect: s.Client, Key: secret.New(make([]byte, 32))})
+		told := make(chan types.NamespacedName, 1)
+		g.Labels = imagelabels.New(t.Context(), imagelabels.Options{
+			Connect: s.Client, Key: secret.New(make([]byte, 32)), Tell: func(user types.NamespacedName) { told <- user },
+		})
 		g.Gather(t.Context(), c.cr)
 		select {
-		case <-g.Labels.Events():
+		case <-told:
 		case <-time.After(time.Minute):
 			t.Fatal("no answer")
 		}

@@ -101,6 +101,8 @@ func (w *wherever) as(t *testing.T, host string) string {
 	return credentials.Username
 }
 
+func (*wherever) Close() {}
+
 func (w *wherever) Client(r *settings.Registries) imagelabels.Registry {
 	w.asked = r.Locations(mine)
 	return w

@@ -5,57 +5,34 @@ package gather
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
 )
 
 // managerContainer is the name of the operator's container in its pod.
 const managerContainer = "manager"
 
-// OwnImage knows the operator's image, of which pods with external providers run a program. Its fields are set once, before the first call.
-type OwnImage struct {
-	// Name is the image where a flag names it; empty means that of the operator's pod.
-	Name string
-	// Live reads the operator's pod.
-	Live client.Reader
-	// Pod is the operator's pod; its name is empty where the operator does not run in one.
-	Pod types.NamespacedName
-
-	mu    sync.Mutex
-	found string
-}
-
-// Image returns the image, as the operator's pod names it; empty where there is no way to know it. The pod is read once: its image does not change
-// without a restart of its container.
-func (o *OwnImage) Image(ctx context.Context) (string, error) {
-	if o == nil || o.Name != "" || o.Pod.Name == "" {
-		return o.named(), nil
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.found != "" {
-		return o.found, nil
+// OperatorImage returns the operator's own image: the given one, or that of its pod. It is empty if neither is known.
+func OperatorImage(ctx context.Context, live client.Reader, name string, at types.NamespacedName) (string, error) {
+	if name != "" || at.Name == "" {
+		return name, nil
 	}
 	var pod corev1.Pod
-	if err := o.Live.Get(ctx, o.Pod, &pod); err != nil {
-		return "", err
+	switch err := live.Get(ctx, at, &pod); {
+	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
+		logf.FromContext(ctx).Error(err, "cannot read the operator's pod; external providers need --operator-image", "pod", at.String())
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("read the operator's Pod %s for its image: %w", at, err)
 	}
-	containers := pod.Spec.Containers
-	for i := range containers {
-		if containers[i].Name == managerContainer || len(containers) == 1 {
-			o.found = containers[i].Image
-			return o.found, nil
+	for i := range pod.Spec.Containers {
+		if c := &pod.Spec.Containers[i]; c.Name == managerContainer || len(pod.Spec.Containers) == 1 {
+			return c.Image, nil
 		}
 	}
-	return "", fmt.Errorf("it has no container %s", managerContainer)
-}
-
-func (o *OwnImage) named() string {
-	if o == nil {
-		return ""
-	}
-	return o.Name
+	return "", nil
 }

@@ -11,12 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/imagelabels"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/stable"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
@@ -35,9 +33,10 @@ func (g *Gatherer) external(ctx context.Context, out *Gathered, problems *proble
 	}
 	providers := in.ExternalProviders()
 	if len(providers) > 0 {
-		var p *problem.Problem
-		in.OperatorImage, p = operatorImage(ctx, g.OwnImage)
-		problems.AddFound(p)
+		in.OperatorImage = g.OperatorImage
+		if g.OperatorImage == "" {
+			problems.AddFound(noOperatorImage())
+		}
 	}
 	in.Packages = map[string]config.PackageFound{}
 	var images []string
@@ -138,52 +137,13 @@ func packageProblem(image string, err error) *problem.Problem {
 		}
 		return problem.New(p)
 	}
-	cause := err
-	if known, ok := errors.AsType[*registry.Error](err); ok {
-		cause = known.Err
-	}
-	reason, kind, fix := packageReason(registry.KindOf(err))
-	p := problem.Problem{
-		Reason: reason, Path: pathExternal, Type: kind, Fix: fix, Err: err,
-		Detail: fmt.Sprintf("%s of image %s could not be read: %v", parse.PackageFile, image, stable.Error(cause)),
-	}
-	if kind == field.ErrorTypeNotFound || kind == field.ErrorTypeInvalid {
-		p.Value = image
-	}
-	return problem.New(p)
+	return readingProvider.failed(image, err)
 }
 
-// packageReason is the reason of a kind of error, with what to do.
-func packageReason(kind registry.Kind) (problem.Reason, field.ErrorType, string) {
-	const goOn = "what runs stays; the operator tries again. To go on without the registry, " + inlinePackage
-	reason, errorType, fix := registryReason(kind)
-	switch kind {
-	case registry.Unauthorized:
-		fix = "name a Secret with credentials for the registry in spec.workload.imagePullSecrets, or check the name of the image; " + goOn
-	case registry.NotAnImage, registry.InvalidReference, registry.TooLarge:
-		fix = "use another image, or " + inlinePackage
-	case registry.Refused:
-		fix = "use an image of another registry, ask the administrator to name this one under " + settings.KeyRegistries + " in the ConfigMap " +
-			settings.ConfigMapName + ", or " + inlinePackage
-	case registry.Unreachable, registry.RateLimited, registry.Corrupt, registry.NoFile:
-		fix = goOn
-	case registry.NotFound:
-	}
-	return reason, errorType, fix
-}
-
-// operatorImage is the operator's own image.
-func operatorImage(ctx context.Context, own *OwnImage) (string, *problem.Problem) {
-	image, err := own.Image(ctx)
-	switch {
-	case err != nil:
-		return "", lookupFailed(v1alpha2.ConditionDeploymentUpdated, pathExternal, "the operator's own Pod, for its image,", err)
-	case image == "":
-		return "", problem.New(problem.Problem{
-			Reason: problem.UnsupportedByOperator, Path: pathExternal, Type: field.ErrorTypeForbidden,
-			Detail: "the operator does not know its own image, which installs the packages of external providers",
-			Fix:    "ask the administrator to start the operator with --operator-image, or to set POD_NAME and POD_NAMESPACE in its pod",
-		})
-	}
-	return image, nil
+func noOperatorImage() *problem.Problem {
+	return problem.New(problem.Problem{
+		Reason: problem.UnsupportedByOperator, Path: pathExternal, Type: field.ErrorTypeForbidden,
+		Detail: "the operator does not know its own image, which installs the packages of external providers",
+		Fix:    "ask the administrator to start the operator with --operator-image, or to set POD_NAME and POD_NAMESPACE in its pod",
+	})
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -42,17 +41,8 @@ func packagesOf(t *testing.T, s *site, c *cluster, cr *v1alpha2.LlamaStackDistri
 	t.Helper()
 	g := newGatherer(c, c)
 	g.Labels = imagelabels.New(t.Context(), imagelabels.Options{Connect: s.Client, Key: secret.New(make([]byte, 32))})
-	g.OwnImage = &gather.OwnImage{Name: "registry.example.com/operator:1"}
-	got, problems := g.Gather(t.Context(), cr)
-	for !got.LabelsPending.IsZero() {
-		select {
-		case <-g.Labels.Events():
-		case <-time.After(time.Minute):
-			t.Fatal("no answer")
-		}
-		got, problems = g.Gather(t.Context(), cr)
-	}
-	return got, problems
+	g.OperatorImage = "registry.example.com/operator:1"
+	return answered(t, g, cr)
 }
 
 // Proves: R46, FR-090 (what the package in an image is comes from its file; each image is read once, where the mirrors have it, with the credentials of
@@ -124,24 +114,20 @@ func TestTheOperatorKnowsItsImage(t *testing.T) {
 	manager, sidecar := corev1.Container{Name: "manager", Image: "operator@sha256:1"}, corev1.Container{Name: "proxy", Image: "proxy:1"}
 	for name, c := range map[string]struct {
 		pod  *corev1.Pod
-		own  *gather.OwnImage
+		name string
+		at   types.NamespacedName
 		want string
 	}{
-		"the flag":         {pod(manager), &gather.OwnImage{Name: "operator:flag", Pod: own}, "operator:flag"},
-		"its pod":          {pod(manager), &gather.OwnImage{Pod: own}, "operator@sha256:1"},
-		"beside a sidecar": {pod(sidecar, manager), &gather.OwnImage{Pod: own}, "operator@sha256:1"},
-		"of another name":  {pod(sidecar), &gather.OwnImage{Pod: own}, "proxy:1"},
-		"not in the pod":   {pod(sidecar, sidecar), &gather.OwnImage{Pod: own}, "error: it has no container manager"},
-		"no such pod":      {pod(manager), &gather.OwnImage{Pod: types.NamespacedName{Namespace: "operator", Name: "other"}}, `error: pods "other" not found`},
-		"not known":        {pod(manager), &gather.OwnImage{}, ""},
+		"the flag":         {pod(manager), "operator:flag", own, "operator:flag"},
+		"its pod":          {pod(manager), "", own, "operator@sha256:1"},
+		"beside a sidecar": {pod(sidecar, manager), "", own, "operator@sha256:1"},
+		"of another name":  {pod(sidecar), "", own, "proxy:1"},
+		"not in the pod":   {pod(sidecar, sidecar), "", own, ""},
+		"no such pod":      {pod(manager), "", types.NamespacedName{Namespace: "operator", Name: "other"}, ""},
+		"not known":        {pod(manager), "", types.NamespacedName{}, ""},
 	} {
-		c.own.Live = newCluster(t, c.pod)
-		got, err := c.own.Image(t.Context())
-		if err != nil {
-			got = "error: " + err.Error()
-		}
-		if got != c.want {
-			t.Errorf("%s: %q, want %q", name, got, c.want)
+		if got, err := gather.OperatorImage(t.Context(), newCluster(t, c.pod), c.name, c.at); err != nil || got != c.want {
+			t.Errorf("%s: %q %v, want %q", name, got, err, c.want)
 		}
 	}
 	for _, external := range []bool{true, false} {

@@ -164,19 +164,16 @@ func podContent(ctx context.Context, ref *objects.Reference, o *once) (desired.L
 
 // take returns the values of keys, and of all where none is named. No key has both data and text.
 func take(o *once, keys []string, data map[string][]byte, texts map[string]string) (found desired.Lookup, taken map[string][]byte, _ error) {
-	names := func() map[string]bool {
-		all := map[string]bool{}
-		for name := range data {
-			all[name] = true
-		}
-		for name := range texts {
-			all[name] = true
-		}
-		return all
+	all := map[string]bool{}
+	for name := range data {
+		all[name] = true
+	}
+	for name := range texts {
+		all[name] = true
 	}
 	wanted := slices.Compact(slices.Sorted(slices.Values(keys)))
 	if len(keys) == 0 {
-		wanted = slices.Collect(maps.Keys(names()))
+		wanted = slices.Collect(maps.Keys(all))
 	}
 	taken = map[string][]byte{}
 	for _, key := range wanted {
@@ -193,7 +190,7 @@ func take(o *once, keys []string, data map[string][]byte, texts map[string]strin
 		}
 	}
 	if len(taken) < len(wanted) {
-		found = desired.LookIn(names(), keys...)
+		found = desired.LookIn(all, keys...)
 	}
 	err := o.use(0, &found)
 	return found, taken, err

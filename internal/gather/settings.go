@@ -28,9 +28,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
-// SettingsStore has the operator's settings and the registered distributions, parsed once for the controller, the webhooks and the report.
-// An informer of its own for the metadata of the ConfigMaps says which of them have changed, so it serves before any manager runs, and across
-// managers. The texts are read from the API server, one after the other, and not kept.
+// SettingsStore has the operator's settings and the registered distributions, parsed once for the controller, the webhooks and the report. It outlives
+// managers: an informer of its own for the metadata of the ConfigMaps says which of them have changed.
 type SettingsStore struct {
 	// metadata is cache, or, in tests, another reader.
 	metadata, live client.Reader

@@ -5,6 +5,7 @@ package imagelabels
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"reflect"
@@ -33,10 +34,19 @@ const (
 	firstSlowRetry, lastSlowRetry = time.Minute, time.Hour
 )
 
-// run asks for images when they are due.
+// run asks for images when they are due and within the bounds.
 func (r *Reader) run(ctx context.Context) {
 	for {
-		wait := r.start(ctx)
+		r.mu.Lock()
+		i, wait := r.first()
+		if i != nil {
+			i.asking = true
+			go r.ask(ctx, i, i.question, i.answer)
+		}
+		r.mu.Unlock()
+		if i != nil {
+			continue
+		}
 		select {
 		case <-ctx.Done():
 			return
@@ -46,27 +56,20 @@ func (r *Reader) run(ctx context.Context) {
 	}
 }
 
-// start starts the questions that are due and within the bounds, and returns when the next one is due.
-func (r *Reader) start(ctx context.Context) time.Duration {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for {
-		i, wait := r.first()
-		if i == nil {
-			return wait
-		}
-		i.asking = true
-		r.occupy(i, 1)
-		go r.ask(ctx, i, i.question, i.answer)
-	}
-}
-
 // first returns the image to ask for now: of the namespace with the fewest questions under way, the one due longest. An
 // image of several namespaces counts for the one with the fewest. Without such an image, it returns when one is due.
 func (r *Reader) first() (first *image, wait time.Duration) {
+	all, busy := 0, map[string]int{} // the questions under way: by namespace, and by namespace and registry
+	for _, i := range r.images {
+		if i.asking {
+			all++
+			busy[i.namespace]++
+			busy[i.namespace+" "+i.registry]++
+		}
+	}
 	now, wait, fewest := time.Now(), time.Hour, maxPerNamespace
 	for _, i := range r.images {
-		if i.asking || i.due.IsZero() || len(i.users) == 0 || r.busy[""] == maxQuestions {
+		if i.asking || i.due.IsZero() || len(i.users) == 0 || all == maxQuestions {
 			continue
 		}
 		if early := i.due.Sub(now); early > 0 {
@@ -74,27 +77,17 @@ func (r *Reader) first() (first *image, wait time.Duration) {
 			continue
 		}
 		for user := range i.users {
-			busy := r.busy[user.Namespace]
-			older := busy == fewest && first != nil && i.due.Before(first.due)
-			if (busy < fewest || older) && r.busy[user.Namespace+" "+i.registry] < maxPerRegistry {
-				first, fewest, i.namespace = i, busy, user.Namespace
+			own := busy[user.Namespace]
+			older := own == fewest && first != nil && i.due.Before(first.due)
+			if (own < fewest || older) && busy[user.Namespace+" "+i.registry] < maxPerRegistry {
+				first, fewest, i.namespace = i, own, user.Namespace
 			}
 		}
 	}
 	return first, wait
 }
 
-// occupy counts a question for the image that begins or ends.
-func (r *Reader) occupy(i *image, by int) {
-	for _, share := range []string{"", i.namespace, i.namespace + " " + i.registry} {
-		r.busy[share] += by
-		if r.busy[share] == 0 {
-			delete(r.busy, share)
-		}
-	}
-}
-
-// ask asks a registry, and sends the events of a new answer.
+// ask asks a registry, and tells of a new answer.
 func (r *Reader) ask(ctx context.Context, i *image, q Question, former Answer) {
 	limited, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -103,7 +96,9 @@ func (r *Reader) ask(ctx context.Context, i *image, q Question, former Answer) {
 		return
 	}
 	for _, user := range r.note(ctx, i, &answer) {
-		r.tell(ctx, user)
+		if r.options.Tell != nil {
+			r.options.Tell(user)
+		}
 	}
 }
 
@@ -112,6 +107,7 @@ func (r *Reader) result(ctx context.Context, q *Question, former Answer) (answer
 	log := logf.FromContext(ctx).WithValues("image", q.Image)
 	defer panics.Catch(log, "asking for the labels of an image panicked", &answer.Err)
 	from := r.options.Connect(q.Registries)
+	defer from.Close()
 	if former.settled() {
 		digest, err := from.Digest(ctx, q.Image, q.Keys)
 		if err != nil {
@@ -135,7 +131,6 @@ func (r *Reader) note(ctx context.Context, i *image, answer *Answer) (users []ty
 	defer r.mu.Unlock()
 	defer signal(r.wake)
 	defer r.dropUnused()
-	r.occupy(i, -1)
 	i.asking, i.asked, i.after, i.err = false, time.Now(), 0, answer.Err
 	if known, ok := errors.AsType[*registry.Error](answer.Err); ok {
 		i.after = known.RetryAfter
@@ -146,7 +141,7 @@ func (r *Reader) note(ctx context.Context, i *image, answer *Answer) (users []ty
 	case answer.settled() && i.pinned:
 		i.failures, i.due = 0, time.Time{}
 	case answer.settled():
-		i.failures, i.due = 0, i.asked.Add(recheck+jitter(recheckJitter))
+		i.failures, i.due = 0, i.asked.Add(recheck+rand.N(recheckJitter)) //nolint:gosec // it spreads requests
 	default:
 		i.due = i.asked.Add(max(i.after, backoff(answer.Err, i.failures)))
 		if former.settled() {
@@ -160,17 +155,13 @@ func (r *Reader) note(ctx context.Context, i *image, answer *Answer) (users []ty
 	if answer.kept() && answer.Digest != former.Digest {
 		signal(r.unsaved)
 	}
-	same := text(former.Err) == text(answer.Err) && reflect.DeepEqual(former.Labels, answer.Labels) &&
+	same := fmt.Sprint(stable.Error(former.Err)) == fmt.Sprint(stable.Error(answer.Err)) && reflect.DeepEqual(former.Labels, answer.Labels) &&
 		slices.Equal(former.Content, answer.Content)
 	// A refused custom resource looks for other credentials, which make another question.
 	if same && !former.Pending && registry.KindOf(answer.Err) != registry.Unauthorized {
 		return nil
 	}
 	return slices.Collect(maps.Keys(i.users))
-}
-
-func jitter(up time.Duration) time.Duration {
-	return rand.N(up) //nolint:gosec // it spreads requests and guards nothing
 }
 
 // backoff doubles with each failure.
@@ -185,13 +176,5 @@ func backoff(err error, failures int) time.Duration {
 	for ; failures > 1 && delay < last; failures-- {
 		delay *= 2
 	}
-	return min(delay, last) + jitter(delay/10)
-}
-
-// text is the text of an error, without what differs each time.
-func text(err error) string {
-	if err == nil {
-		return ""
-	}
-	return stable.Error(err).Error()
+	return min(delay, last) + rand.N(delay/10) //nolint:gosec // it spreads requests
 }

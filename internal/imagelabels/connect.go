@@ -4,40 +4,21 @@ package imagelabels
 
 import (
 	"crypto/x509"
-	"reflect"
-	"sync"
 
-	"github.com/google/go-containerregistry/pkg/authn"
-
+	"github.com/llamastack/llama-stack-k8s-operator/internal/cloudkeys"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// Clients makes clients that ask real registries. The zero value is ready.
-type Clients struct {
-	// UserAgent is what they call themselves.
-	UserAgent string
-	// Own are the credentials for questions that have none for the registry.
-	Own authn.Keychain
-	// Trusted reports registries that may lead to hosts with private addresses, in addition to those that the settings
-	// name; nil trusts no other.
-	Trusted func(registry string) bool
-
-	mu     sync.Mutex
-	last   *settings.Registries
-	client *registry.Client
-}
-
-// Client returns the client for the settings: the last one while they are the same, which reuses connections.
-func (c *Clients) Client(r *settings.Registries) Registry {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.client == nil || c.last != r && !reflect.DeepEqual(c.last, r) {
-		options := ClientOptions(r, c.UserAgent)
-		options.Own, options.Trusted = c.Own, c.Trusted
-		c.last, c.client = r, registry.New(options)
+// Connect returns a function that makes a client for one question, with the credentials that a cloud gives to the operator.
+// Asked is called for each request of a question with its error; nil is not called.
+func Connect(userAgent string, asked func(question string, err error)) func(*settings.Registries) Registry {
+	limits := registry.NewLimits()
+	return func(r *settings.Registries) Registry {
+		options := ClientOptions(r, userAgent)
+		options.Own, options.Trusted, options.Limits, options.Asked = cloudkeys.New(), cloudkeys.Knows, limits, asked
+		return registry.New(options)
 	}
-	return c.client
 }
 
 // ClientOptions are the options of a client for the operator's settings.

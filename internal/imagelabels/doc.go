@@ -2,7 +2,7 @@
 
 // Package imagelabels asks registries for the labels of images, and for single files of them, and caches the answers.
 //
-// Contract: a Reader asks off the reconcile worker, and reports a new answer as an event. It asks once for an image by
+// Contract: a Reader asks off the reconcile worker, and tells of a new answer. It asks once for an image by
 // digest. It asks for a tag again after some hours, and when a custom resource that uses the tag changes: by one
 // request without a body while the digest is the same. A known answer counts until there is a newer one, also across
 // restarts. Failures are retried with back-off, and never before the registry permits it. Custom resources share an

@@ -87,6 +87,7 @@ type Registry interface {
 	FindMatch(
 		ctx context.Context, reference string, image *registry.Image, what string, matches func(string) bool, keys authn.Keychain,
 	) ([]byte, error)
+	Close()
 }
 
 // Read asks a registry for the labels of an image: one manifest, one configuration, and a layer if a label names one.

@@ -6,17 +6,14 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"math/rand/v2"
 	"reflect"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/google/go-containerregistry/pkg/name"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 
-	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
@@ -32,30 +29,23 @@ const (
 	answerBytes = 4 << 10
 )
 
-// Results of a lookup.
-const (
-	// Hit is a lookup with an answer.
-	Hit = "hit"
-	// Miss is a lookup before the first answer.
-	Miss = "miss"
-)
-
 // Options are the choices of New.
 type Options struct {
-	// Connect returns the client for the operator's settings.
+	// Connect makes the client for one question, by the operator's settings.
 	Connect func(*settings.Registries) Registry
 	// Store keeps answers across restarts; nil keeps none.
 	Store *Store
 	// Key is the operator's key for hashes of secret content.
 	Key secret.Value
-	// LookedUp is called for each lookup with its result, Hit or Miss; nil is not called.
-	LookedUp func(result string)
+	// Tell is called with each custom resource for whose image there is a new answer; nil is not called.
+	Tell func(types.NamespacedName)
+	// LookedUp is called for each lookup, with whether there was an answer; nil is not called.
+	LookedUp func(known bool)
 }
 
 // Reader asks registries about images, and caches the answers.
 type Reader struct {
 	options Options
-	events  chan event.GenericEvent
 	// wake starts a search for images that are due, and unsaved a write of the store.
 	wake, unsaved chan struct{}
 	// restore reads the store, once.
@@ -64,10 +54,6 @@ type Reader struct {
 	mu sync.Mutex
 	// images are those that custom resources use, and those with an answer.
 	images map[string]*image
-	// busy counts the questions under way: in all as "", by namespace, and by namespace and registry.
-	busy map[string]int
-	// count orders the uses of images.
-	count uint64
 }
 
 // image is an image, or one of its files, for custom resources with the same credentials.
@@ -80,7 +66,6 @@ type image struct {
 	answer              Answer
 	// users are the custom resources that use it, with the generation in which they asked last.
 	users map[types.NamespacedName]int64
-	used  uint64
 	// due is when the registry is asked next; zero means never.
 	due    time.Time
 	asking bool
@@ -94,8 +79,7 @@ type image struct {
 // New returns a reader. What it starts ends with the context.
 func New(ctx context.Context, o Options) *Reader {
 	r := &Reader{
-		options: o, restore: func() {}, events: make(chan event.GenericEvent, maxQuestions), wake: make(chan struct{}, 1),
-		unsaved: make(chan struct{}, 1), images: map[string]*image{}, busy: map[string]int{},
+		options: o, restore: func() {}, wake: make(chan struct{}, 1), unsaved: make(chan struct{}, 1), images: map[string]*image{},
 	}
 	go r.run(ctx)
 	if o.Store != nil {
@@ -105,17 +89,11 @@ func New(ctx context.Context, o Options) *Reader {
 	return r
 }
 
-// Events is the channel of events: each names a custom resource for whose image there is a new answer.
-func (r *Reader) Events() <-chan event.GenericEvent { return r.events }
-
-// Labels returns the known labels of the image that a custom resource uses. It sends no request: an event follows when
+// Labels returns the known labels of the image that a custom resource uses. It sends no request: Tell is called when
 // the registry has answered.
 func (r *Reader) Labels(user types.NamespacedName, q Question) Answer {
 	return r.Files(user, "", []Question{q})[0]
 }
-
-// ForgetLabels drops the interest of a custom resource in the labels of its image.
-func (r *Reader) ForgetLabels(user types.NamespacedName) { r.Files(user, "", nil) }
 
 // Files returns what is known of a file of the images that a custom resource uses, one answer for each question, as
 // Labels does. It drops the interest of the custom resource in this file of other images.
@@ -161,8 +139,6 @@ func (r *Reader) use(id string, ref name.Reference, user types.NamespacedName, q
 	}
 	_, i.pinned = ref.(name.Digest)
 	i.registry, i.namespace = ref.Context().RegistryStr(), cmp.Or(i.namespace, user.Namespace)
-	r.count++
-	i.used = r.count
 	former, known := i.users[user]
 	i.users[user] = q.Generation
 	changed := i.err != nil && !reflect.DeepEqual(i.question.Registries, q.Registries)
@@ -175,16 +151,12 @@ func (r *Reader) use(id string, ref name.Reference, user types.NamespacedName, q
 	case i.due.IsZero() && i.answer.Pending: // evicted
 		i.due = i.asked.Add(askAgainPause)
 	case i.due.IsZero() && !i.pinned: // read by an earlier process
-		i.due = now.Add(jitter(recheckJitter))
+		i.due = now.Add(rand.N(recheckJitter)) //nolint:gosec // it spreads requests
 	case (changed || known && former != q.Generation) && early.Before(i.due):
 		i.due = early
 	}
 	if r.options.LookedUp != nil {
-		result := Hit
-		if i.answer.Pending {
-			result = Miss
-		}
-		r.options.LookedUp(result)
+		r.options.LookedUp(!i.answer.Pending)
 	}
 	return i
 }
@@ -214,30 +186,19 @@ func (r *Reader) evict(newest *image) {
 			share[i.namespace] += i.answer.size()
 		}
 	}
-	if size <= maxBytes {
-		return
-	}
-	ids := slices.SortedFunc(maps.Keys(r.images), func(one, other string) int {
-		a, b := r.images[one], r.images[other]
-		return cmp.Or(cmp.Compare(min(len(a.users), 1), min(len(b.users), 1)),
-			cmp.Compare(share[b.namespace], share[a.namespace]), cmp.Compare(a.used, b.used))
-	})
-	for _, id := range ids {
-		i := r.images[id]
-		if size <= maxBytes || i == newest || !i.answer.settled() {
-			continue
+	for size > maxBytes {
+		var worst *image
+		for _, i := range r.images {
+			if i != newest && i.answer.settled() && (worst == nil || cmp.Or(cmp.Compare(min(len(worst.users), 1), min(len(i.users), 1)),
+				cmp.Compare(share[i.namespace], share[worst.namespace]), worst.asked.Compare(i.asked)) > 0) {
+				worst = i
+			}
 		}
-		size -= i.answer.size()
-		i.answer, i.due = Answer{Pending: true, Since: time.Now()}, time.Time{}
-	}
-}
-
-// tell sends an event for a custom resource.
-func (r *Reader) tell(ctx context.Context, user types.NamespacedName) {
-	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: user.Namespace, Name: user.Name}}
-	select {
-	case r.events <- event.GenericEvent{Object: cr}:
-	case <-ctx.Done():
+		if worst == nil {
+			return
+		}
+		size -= worst.answer.size()
+		worst.answer, worst.due = Answer{Pending: true, Since: time.Now()}, time.Time{}
 	}
 }
 

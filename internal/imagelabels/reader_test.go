@@ -117,6 +117,8 @@ func (f *fakeRegistry) set(change func()) {
 	change()
 }
 
+func (*fakeRegistry) Close() {}
+
 func (f *fakeRegistry) Client(*settings.Registries) imagelabels.Registry { return f }
 
 type world struct {
@@ -125,8 +127,9 @@ type world struct {
 	registry *fakeRegistry
 	store    *imagelabels.Store
 	stop     context.CancelFunc
+	told     chan types.NamespacedName
 	// results count what became of questions.
-	results map[string]int
+	results map[bool]int
 }
 
 // newStore is a store in a cluster of its own, in which creating a ConfigMap calls create first, if it is given.
@@ -160,7 +163,7 @@ func inBubble(t *testing.T, test func(w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{
 			T: t, registry: &fakeRegistry{digest: "sha256:1", labels: map[string]string{oci.LabelConfigBase64: encoded}},
-			store: newStore(nil), results: map[string]int{},
+			store: newStore(nil), results: map[bool]int{}, told: make(chan types.NamespacedName, 64),
 		}
 		w.start()
 		defer func() { w.stop() }()
@@ -176,10 +179,12 @@ func (w *world) start() {
 	}
 	var ctx context.Context
 	ctx, w.stop = context.WithCancel(context.Background())
-	w.Reader = imagelabels.New(ctx, imagelabels.Options{Connect: w.registry.Client, Store: w.store, Key: secret.New(make([]byte, 32)), LookedUp: w.lookedUp})
+	w.Reader = imagelabels.New(ctx, imagelabels.Options{Connect: w.registry.Client, Store: w.store, Key: secret.New(make([]byte, 32)), LookedUp: w.lookedUp, Tell: w.tell})
 }
 
-func (w *world) lookedUp(result string) { w.results[result]++ }
+func (w *world) tell(user types.NamespacedName) { w.told <- user }
+
+func (w *world) lookedUp(known bool) { w.results[known]++ }
 
 func user(n int) types.NamespacedName {
 	return types.NamespacedName{Namespace: "ai", Name: fmt.Sprint("s", n)}
@@ -201,8 +206,8 @@ func (w *world) announced() []string {
 	var names []string
 	for {
 		select {
-		case e := <-w.Events():
-			names = append(names, e.Object.GetName())
+		case user := <-w.told:
+			names = append(names, user.Name)
 		default:
 			return names
 		}
@@ -228,7 +233,7 @@ func TestManyUsersOfADigestAskOnce(t *testing.T) {
 		if got := w.registry.asked(); got != "image" {
 			t.Errorf("500 custom resources asked: %s", got)
 		}
-		if w.results[imagelabels.Miss] != 1 || w.results[imagelabels.Hit] != 500 {
+		if w.results[false] != 1 || w.results[true] != 500 {
 			t.Errorf("questions without and with an answer: %v", w.results)
 		}
 		<-time.After(time.Hour)

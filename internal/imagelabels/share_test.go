@@ -51,12 +51,12 @@ func (c *controller) settle() {
 	for {
 		synctest.Wait()
 		select {
-		case e := <-c.Events():
+		case user := <-c.told:
 			c.reconciles++
 			if c.reconciles > c.limit {
 				return
 			}
-			c.reconcile(types.NamespacedName{Namespace: e.Object.GetNamespace(), Name: e.Object.GetName()})
+			c.reconcile(user)
 		default:
 			return
 		}

@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/imagelabels"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
@@ -49,10 +49,12 @@ const (
 	StepObserve = "observe"
 )
 
-// What became of a step or a question.
+// What became of a step, a question or a lookup.
 const (
 	Succeeded = "success"
 	Failed    = "error"
+	hit       = "hit"
+	miss      = "miss"
 )
 
 var (
@@ -81,12 +83,12 @@ var (
 	registries = Definition{
 		Name: "llamastack_registry_questions_total", Type: Counter,
 		Help:   "Questions to registries: for the digest of a tag, for the labels of an image, for a file of a layer.",
-		Labels: []Label{{"question", []string{questionDigest, questionImage, questionFile}}, {"result", []string{Succeeded, Failed}}},
+		Labels: []Label{{"question", []string{registry.QuestionDigest, registry.QuestionImage, registry.QuestionFile}}, {"result", []string{Succeeded, Failed}}},
 	}
 	lookups = Definition{
 		Name: "llamastack_registry_cache_lookups_total", Type: Counter,
 		Help:   "Lookups of labels and files of images in what registries have answered. A hit has an answer, and the reconcile does not wait for a registry.",
-		Labels: []Label{{"result", []string{imagelabels.Hit, imagelabels.Miss}}},
+		Labels: []Label{{"result", []string{hit, miss}}},
 	}
 	expiry = Definition{
 		Name: "llamastack_webhook_certificate_expiry_timestamp_seconds", Type: Gauge,

@@ -10,45 +10,22 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	dto "github.com/prometheus/client_model/go"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/imagelabels"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 var errSilent = errors.New("silent")
 
-// silent is a server, and a registry, that has an image and nothing else.
+// silent is a server that does not answer.
 type silent struct{}
 
 func (silent) Ask(context.Context, probe.Server) (*probe.Observation, error) { return nil, errSilent }
-func (silent) Digest(context.Context, string, authn.Keychain) (string, error) {
-	return "", errSilent
-}
-
-func (silent) Image(context.Context, string, authn.Keychain) (*registry.Image, error) {
-	return &registry.Image{}, nil
-}
-
-func (silent) File(context.Context, string, *registry.Image, string, string, authn.Keychain) ([]byte, error) {
-	return nil, errSilent
-}
-
-func (silent) FindFile(context.Context, string, *registry.Image, string, authn.Keychain) ([]byte, error) {
-	return nil, errSilent
-}
-
-func (silent) FindMatch(context.Context, string, *registry.Image, string, func(string) bool, authn.Keychain) ([]byte, error) {
-	return nil, errSilent
-}
-func (s silent) Client(*settings.Registries) imagelabels.Registry { return s }
 
 // used returns metrics of which each has counted something.
 func used(t *testing.T) *Metrics {
@@ -67,18 +44,12 @@ func used(t *testing.T) *Metrics {
 	if _, err := m.Servers(silent{}).Ask(t.Context(), probe.Server{}); !errors.Is(err, errSilent) {
 		t.Fatal(err)
 	}
-	m.LookedUp(imagelabels.Hit)
-	m.LookedUp(imagelabels.Miss)
-	from := m.Registries(silent{}.Client)(nil)
-	if _, err := from.Image(t.Context(), "i", nil); err != nil {
-		t.Fatal(err)
-	}
-	_, digest := from.Digest(t.Context(), "i", nil)
-	_, file := from.File(t.Context(), "i", nil, "", "", nil)
-	_, found := from.FindFile(t.Context(), "i", nil, "", nil)
-	_, matched := from.FindMatch(t.Context(), "i", nil, "", nil, nil)
-	if !errors.Is(digest, errSilent) || !errors.Is(file, errSilent) || !errors.Is(found, errSilent) || !errors.Is(matched, errSilent) {
-		t.Fatal(digest, file, found, matched)
+	m.LookedUp(true)
+	m.LookedUp(false)
+	m.AskedRegistry(registry.QuestionImage, nil)
+	m.AskedRegistry(registry.QuestionDigest, errSilent)
+	for range 3 {
+		m.AskedRegistry(registry.QuestionFile, errSilent)
 	}
 	return m
 }

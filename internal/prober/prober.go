@@ -12,9 +12,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 	appsv1 "k8s.io/api/apps/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
@@ -23,8 +21,6 @@ import (
 )
 
 const (
-	// maxEvents is how many events wait for the controller before questions wait for it.
-	maxEvents = 64
 	// maxFirst bounds the first questions under way, maxRepeated the repeated ones. One costs at most some 100 KiB.
 	maxFirst, maxRepeated = 64, 32
 	// firstTimeout bounds a first question; package probe bounds the repeated ones.
@@ -41,10 +37,10 @@ type Asker interface {
 	Ask(ctx context.Context, server probe.Server) (*probe.Observation, error)
 }
 
-// Prober asks running servers about themselves. New facts are an event that starts a reconcile.
+// Prober asks running servers about themselves.
 type Prober struct {
 	asker           Asker
-	events          chan event.GenericEvent
+	tell            func(types.NamespacedName)
 	first, repeated *semaphore.Weighted
 
 	ctx context.Context //nolint:containedctx // the manager's: it ends what is under way
@@ -63,20 +59,16 @@ type server struct {
 	stop          context.CancelFunc
 }
 
-// New returns a prober that asks by a. What it starts ends with the context.
-func New(ctx context.Context, a Asker) *Prober {
+// New returns a prober that asks by a, and tells of which custom resource there is news. What it starts ends with the context.
+func New(ctx context.Context, a Asker, tell func(types.NamespacedName)) *Prober {
 	return &Prober{
-		ctx: ctx, asker: a, events: make(chan event.GenericEvent, maxEvents), servers: map[types.NamespacedName]*server{},
+		ctx: ctx, asker: a, tell: tell, servers: map[types.NamespacedName]*server{},
 		first: semaphore.NewWeighted(maxFirst), repeated: semaphore.NewWeighted(maxRepeated),
 	}
 }
 
-// Events is the channel of events: each names a custom resource whose server reported something new.
-func (p *Prober) Events() <-chan event.GenericEvent { return p.events }
-
 // Observe returns what the server of this rollout has reported, or why it is silent; neither is known at first. It starts
-// questions for a new rollout or address, and when the pods changed: the last answer can be that of a former pod, and
-// counts until the next one.
+// questions for a new rollout or address, and when the pods changed.
 func (p *Prober) Observe(
 	cr *v1alpha2.LlamaStackDistribution, d *appsv1.Deployment, pods string, at probe.Server,
 ) (*probe.Observation, string) {
@@ -126,7 +118,7 @@ func (p *Prober) ask(ctx context.Context, s *server, delay time.Duration, key ty
 			answers++
 		}
 		if p.note(s, observation, err) {
-			p.tell(ctx, key)
+			p.tell(key)
 		}
 	}
 }
@@ -170,14 +162,6 @@ func (p *Prober) note(s *server, observation *probe.Observation, err error) bool
 	news := s.silent != silent || !reflect.DeepEqual(s.observation, observation)
 	s.observation, s.silent = observation, silent
 	return news
-}
-
-func (p *Prober) tell(ctx context.Context, key types.NamespacedName) {
-	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
-	select {
-	case p.events <- event.GenericEvent{Object: cr}:
-	case <-ctx.Done():
-	}
 }
 
 // Forget drops what is known about the server of a deleted custom resource.

@@ -44,17 +44,29 @@ type Options struct {
 	Locations func(reference string) []string
 	// Own are the credentials for a registry for which the caller of a question has none; nil stands for none at all.
 	Own authn.Keychain
+	// Asked is called for each question with its error; nil is not called.
+	Asked func(question string, err error)
+	// Limits are shared with other clients; nil stands for limits of the client's own.
+	Limits *Limits
+}
+
+// Limits bound what clients that share them do at once.
+type Limits struct {
+	// decoding has a place for each question that decodes, unpacking for each layer that is unpacked from zstd.
+	decoding, unpacking chan struct{}
+}
+
+// NewLimits makes limits.
+func NewLimits() *Limits {
+	return &Limits{decoding: make(chan struct{}, maxDecoding), unpacking: make(chan struct{}, maxUnpackingZstd)}
 }
 
 // Client asks registries. It may be used by several goroutines at once.
 type Client struct {
+	*Limits
 	options Options
 	// anywhere connects to all addresses, outside not to those of this machine, and public not to private ones either.
 	anywhere, outside, public *http.Transport
-	// decoding has a place for each question that decodes.
-	decoding chan struct{}
-	// unpacking has a place for each layer that is unpacked from zstd.
-	unpacking chan struct{}
 	// searchTime is how long a search takes at most.
 	searchTime time.Duration
 }
@@ -64,11 +76,19 @@ func New(options Options) *Client {
 	if options.Platform.OS == "" {
 		options.Platform = v1.Platform{OS: "linux", Architecture: runtime.GOARCH}
 	}
+	if options.Limits == nil {
+		options.Limits = NewLimits()
+	}
 	return &Client{
-		options: options, anywhere: newTransport(options.CACertificates, nil),
+		Limits: options.Limits, options: options, searchTime: searchTime, anywhere: newTransport(options.CACertificates, nil),
 		outside: newTransport(options.CACertificates, refuseMachine), public: newTransport(options.CACertificates, refuseInside),
-		decoding: make(chan struct{}, maxDecoding), unpacking: make(chan struct{}, maxUnpackingZstd),
-		searchTime: searchTime,
+	}
+}
+
+// Close closes the connections of questions that have ended.
+func (c *Client) Close() {
+	for _, t := range []*http.Transport{c.anywhere, c.outside, c.public} {
+		t.CloseIdleConnections()
 	}
 }
 
@@ -92,41 +112,23 @@ type Blob struct {
 
 // Digest returns the digest that a tag stands for now, by one request without a body. A reference with a digest is answered without any.
 func (c *Client) Digest(ctx context.Context, reference string, keys authn.Keychain) (string, error) {
-	return locate(ctx, c, reference, func(at string) (string, error) { return c.digestAt(ctx, at, keys) })
-}
-
-func (c *Client) digestAt(ctx context.Context, reference string, keys authn.Keychain) (string, error) {
-	ref, trip, err := c.target(reference)
-	if err != nil {
-		return "", err
-	}
-	defer trip.end()
-	if digest, ok := ref.(name.Digest); ok {
-		return digest.DigestStr(), nil
-	}
-	head, err := remote.Head(ref, c.remoteOptions(ctx, trip, keys)...)
-	if err != nil {
-		return "", wrap(ref.Name(), err, trip)
-	}
-	return head.Digest.String(), nil
+	return locate(ctx, c, QuestionDigest, reference, func(ref name.Reference, trip *roundTripper) (string, error) {
+		if digest, ok := ref.(name.Digest); ok {
+			return digest.DigestStr(), nil
+		}
+		head, err := remote.Head(ref, c.remoteOptions(ctx, trip, keys)...)
+		if err != nil {
+			return "", err
+		}
+		return head.Digest.String(), nil
+	})
 }
 
 // Image reads the labels of an image: one manifest and one configuration; two manifests where the reference names an index.
 func (c *Client) Image(ctx context.Context, reference string, keys authn.Keychain) (*Image, error) {
-	return locate(ctx, c, reference, func(at string) (*Image, error) { return c.imageAt(ctx, at, keys) })
-}
-
-func (c *Client) imageAt(ctx context.Context, reference string, keys authn.Keychain) (*Image, error) {
-	ref, trip, err := c.target(reference)
-	if err != nil {
-		return nil, err
-	}
-	defer trip.end()
-	found, err := c.image(ctx, ref, trip, keys)
-	if err != nil {
-		return nil, wrap(ref.Name(), err, trip)
-	}
-	return found, nil
+	return locate(ctx, c, QuestionImage, reference, func(ref name.Reference, trip *roundTripper) (*Image, error) {
+		return c.image(ctx, ref, trip, keys)
+	})
 }
 
 func (c *Client) image(ctx context.Context, ref name.Reference, trip *roundTripper, keys authn.Keychain) (*Image, error) {

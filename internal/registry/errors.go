@@ -55,15 +55,7 @@ func KindOf(err error) Kind {
 }
 
 // Passes reports whether the same question can have another answer later without anybody changing the custom resource or the image.
-func (k Kind) Passes() bool {
-	switch k {
-	case Unreachable, RateLimited, Corrupt:
-		return true
-	case Unauthorized, NotFound, NotAnImage, TooLarge, NoFile, Refused, InvalidReference:
-		return false
-	}
-	return false
-}
+func (k Kind) Passes() bool { return k == Unreachable || k == RateLimited || k == Corrupt }
 
 // Error is why an image could not be read.
 type Error struct {

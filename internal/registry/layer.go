@@ -44,15 +44,14 @@ func newBudget() *budget {
 // File reads one file of one layer of an image: of several with its path the last, as a runtime would. The layer must be one of the
 // image's. The content is at most bounds.ConfigBytes long.
 func (c *Client) File(ctx context.Context, reference string, image *Image, layer, file string, keys authn.Keychain) ([]byte, error) {
-	return locate(ctx, c, reference, func(at string) ([]byte, error) { return c.fileAt(ctx, at, image, layer, file, keys) })
+	return locate(ctx, c, QuestionFile, reference, func(ref name.Reference, trip *roundTripper) ([]byte, error) {
+		return c.fileAt(ctx, ref, trip, image, layer, file, keys)
+	})
 }
 
-func (c *Client) fileAt(ctx context.Context, reference string, image *Image, layer, file string, keys authn.Keychain) ([]byte, error) {
-	ref, trip, err := c.target(reference)
-	if err != nil {
-		return nil, err
-	}
-	defer trip.end()
+func (c *Client) fileAt(
+	ctx context.Context, ref name.Reference, trip *roundTripper, image *Image, layer, file string, keys authn.Keychain,
+) ([]byte, error) {
 	trip.allowLayer(layerBytes)
 	blob := image.layer(layer)
 	if blob == nil {
@@ -71,15 +70,14 @@ func (c *Client) fileAt(ctx context.Context, reference string, image *Image, lay
 // FindFile reads one file of an image as a container sees it: the layers are read from the highest one down, until one has the file or hides
 // those below. The content is at most bounds.ConfigBytes long.
 func (c *Client) FindFile(ctx context.Context, reference string, image *Image, file string, keys authn.Keychain) ([]byte, error) {
-	return locate(ctx, c, reference, func(at string) ([]byte, error) { return c.findFileAt(ctx, at, image, file, keys) })
+	return locate(ctx, c, QuestionFile, reference, func(ref name.Reference, trip *roundTripper) ([]byte, error) {
+		return c.findFileAt(ctx, ref, trip, image, file, keys)
+	})
 }
 
-func (c *Client) findFileAt(ctx context.Context, reference string, image *Image, file string, keys authn.Keychain) ([]byte, error) {
-	ref, trip, err := c.target(reference)
-	if err != nil {
-		return nil, err
-	}
-	defer trip.end()
+func (c *Client) findFileAt(
+	ctx context.Context, ref name.Reference, trip *roundTripper, image *Image, file string, keys authn.Keychain,
+) ([]byte, error) {
 	trip.allowLayer(layerBytes)
 	if len(image.Layers) > maxLayers {
 		return nil, refusal(ref, TooLarge, "it has %d layers, and at most %d are read", len(image.Layers), maxLayers)
@@ -119,10 +117,7 @@ func (c *Client) look(
 		found, err = left.fileIn(unpacked, file)
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return found, nil
+	return found, err
 }
 
 // read calls a function with the unpacked text of a layer, and takes what the registry sends from left. The digest is verified, also where the
@@ -134,11 +129,11 @@ func (c *Client) read(
 	defer cancel()
 	remoteLayer, err := remote.Layer(ref.Context().Digest(layer.Digest), c.remoteOptions(ctx, trip, keys)...)
 	if err != nil {
-		return wrap(ref.Name(), err, trip)
+		return err
 	}
 	body, err := remoteLayer.Compressed() // unpacked here: the library sets no bound to the memory of that
 	if err != nil {
-		return wrap(ref.Name(), err, trip)
+		return err
 	}
 	packed := &limitedBody{ReadCloser: body, left: *left}
 	defer func() { *left = packed.left }()
@@ -150,7 +145,7 @@ func (c *Client) read(
 	if errors.Is(err, errNotTar) {
 		return refusal(ref, NotAnImage, "layer %s is not a tar archive: %w", layer.Digest, err)
 	}
-	return wrap(ref.Name(), err, trip)
+	return err
 }
 
 func refusal(ref name.Reference, kind Kind, format string, args ...any) error {

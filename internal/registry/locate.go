@@ -6,17 +6,31 @@ import (
 	"context"
 	"errors"
 	"strings"
+
+	"github.com/google/go-containerregistry/pkg/name"
+)
+
+// The questions that Options.Asked is called for.
+const (
+	QuestionDigest = "digest"
+	QuestionImage  = "image"
+	QuestionFile   = "file"
 )
 
 // locate asks a question about an image at each of its locations, until one has an answer. What has the same digest has the same content at each.
-func locate[T any](ctx context.Context, c *Client, reference string, ask func(at string) (T, error)) (T, error) {
+func locate[T any](
+	ctx context.Context, c *Client, question, reference string, ask func(ref name.Reference, trip *roundTripper) (T, error),
+) (answer T, err error) {
+	if c.options.Asked != nil {
+		defer func() { c.options.Asked(question, err) }()
+	}
 	locations := []string{reference}
 	if c.options.Locations != nil {
 		locations = c.options.Locations(reference)
 	}
 	var failed []error
 	for _, at := range locations {
-		answer, err := ask(at)
+		answer, err := askAt(c, at, ask)
 		if err == nil || len(locations) == 1 || isAboutContent(err) {
 			return answer, err
 		}
@@ -26,6 +40,16 @@ func locate[T any](ctx context.Context, c *Client, reference string, ask func(at
 	}
 	var none T
 	return none, nowhere(reference, failed)
+}
+
+func askAt[T any](c *Client, at string, ask func(ref name.Reference, trip *roundTripper) (T, error)) (answer T, err error) {
+	ref, trip, err := c.target(at)
+	if err != nil {
+		return answer, err
+	}
+	defer trip.end()
+	answer, err = ask(ref, trip)
+	return answer, wrap(ref.Name(), err, trip)
 }
 
 // isAboutContent reports whether an error is about what an image holds.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
 )
 
 const (
@@ -94,17 +95,14 @@ func isHidden(file string, whiteouts []string) bool {
 func (c *Client) FindMatch(
 	ctx context.Context, reference string, image *Image, what string, matches func(file string) bool, keys authn.Keychain,
 ) ([]byte, error) {
-	return locate(ctx, c, reference, func(at string) ([]byte, error) { return c.findMatchAt(ctx, at, image, what, matches, keys) })
+	return locate(ctx, c, QuestionFile, reference, func(ref name.Reference, trip *roundTripper) ([]byte, error) {
+		return c.findMatchAt(ctx, ref, trip, image, what, matches, keys)
+	})
 }
 
 func (c *Client) findMatchAt(
-	ctx context.Context, reference string, image *Image, what string, matches func(file string) bool, keys authn.Keychain,
+	ctx context.Context, ref name.Reference, trip *roundTripper, image *Image, what string, matches func(file string) bool, keys authn.Keychain,
 ) ([]byte, error) {
-	ref, trip, err := c.target(reference)
-	if err != nil {
-		return nil, err
-	}
-	defer trip.end()
 	trip.allowLayer(searchBytes)
 	if len(image.Layers) > maxLayers {
 		return nil, refusal(ref, TooLarge, "it has %d layers, and at most %d are read", len(image.Layers), maxLayers)

@@ -26,7 +26,7 @@ func TestUnpackEndsLayersThatComeSlowly(t *testing.T) {
 		t.Fatal(err)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		c := &Client{unpacking: make(chan struct{}, 1)}
+		c := &Client{Limits: &Limits{unpacking: make(chan struct{}, 1)}}
 		slow, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() {

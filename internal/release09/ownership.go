@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
@@ -35,9 +36,8 @@ func HasWritten(e *metav1.ManagedFieldsEntry, resource string) bool {
 	return MayHaveWritten(e) && (e.Operation != metav1.ManagedFieldsOperationApply || e.Manager == resource)
 }
 
-// Owns reports whether release 0.9 owns fields of an object of the custom resource: it made the object, and this operator has
-// not adopted it yet, or it has applied it again since. An update of what this operator has applied is not taken for release 0.9's: many
-// programs have the name of its program.
+// Owns reports whether release 0.9 owns fields of an object of the custom resource: this operator has not adopted it yet, or release 0.9 has applied it
+// since. An update of what this operator has applied does not count: many programs have the name of release 0.9's.
 func Owns(o metav1.Object, resource string) bool {
 	entries := o.GetManagedFields()
 	own := slices.ContainsFunc(entries, isOwn)
@@ -49,6 +49,38 @@ func Owns(o metav1.Object, resource string) bool {
 // isOwn reports whether this operator created or applied the object.
 func isOwn(e metav1.ManagedFieldsEntry) bool {
 	return e.Manager == objects.ManagedBy && e.Subresource == ""
+}
+
+// Union returns the entries with those that belong made one entry, whose manager applies.
+func Union(entries []metav1.ManagedFieldsEntry, manager string, belongs func(*metav1.ManagedFieldsEntry) bool) ([]metav1.ManagedFieldsEntry, error) {
+	var out []metav1.ManagedFieldsEntry
+	all := &fieldpath.Set{}
+	one := metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationApply, FieldsType: "FieldsV1"}
+	for i := range entries {
+		e := &entries[i]
+		if !belongs(e) {
+			out = append(out, *e)
+			continue
+		}
+		set := &fieldpath.Set{}
+		if err := set.FromJSON(e.FieldsV1.GetRawReader()); err != nil {
+			return nil, err
+		}
+		all = all.Union(set)
+		one.APIVersion = e.APIVersion
+		if one.Time == nil || e.Time != nil && one.Time.Before(e.Time) {
+			one.Time = e.Time
+		}
+	}
+	if all.Empty() {
+		return out, nil
+	}
+	raw, err := all.ToJSON()
+	if err != nil {
+		return nil, err
+	}
+	one.FieldsV1 = metav1.NewFieldsV1(string(raw))
+	return append(out, one), nil
 }
 
 // Writers returns, of an object's managed fields, what Owns and IsOrphan need: who wrote, but not what. Of an object that this
@@ -91,9 +123,8 @@ func KeepsTemplate(d *appsv1.Deployment) bool {
 	return d.Annotations[objects.AnnotationBuild] == Build || d.Annotations[objects.AnnotationBuild] == "" && !applied
 }
 
-// IsOrphan reports whether an object of the right name is release 0.9's, or this operator's, for the custom resource although no controller
-// owns it: release 0.9 takes the owner out of some Deployments, also of those that this operator has applied. The selector is that of
-// the object; nil where its kind has none.
+// IsOrphan reports whether an object of the right name is release 0.9's, or this operator's, although no controller owns it: release 0.9 takes the owner
+// out of some Deployments. The selector is that of the object; nil where its kind has none.
 func IsOrphan(o metav1.Object, selector map[string]string, resource string) bool {
 	return metav1.GetControllerOf(o) == nil && o.GetLabels()[objects.LabelManagedBy] == objects.ManagedBy &&
 		(Owns(o, resource) || slices.ContainsFunc(o.GetManagedFields(), isOwn)) && (selector == nil || maps.Equal(selector, objects.Selector(resource)))

@@ -16,9 +16,8 @@ import (
 // ones. It goes with the hold.
 const AnnotationSwitchover = "llamastack.io/switchover"
 
-// switchoverSeconds is how long a new pod is ready before it counts as available while the rollout is held. The operator ends the hold long
-// before. If it cannot, because the cluster has no room for all new pods beside the old ones, or because it does not run, the rollout goes on
-// by itself. It is less than progressDeadlineSeconds, as Kubernetes demands.
+// switchoverSeconds is how long a new pod is ready before it counts as available while the rollout is held: if the operator cannot end the hold, the
+// rollout goes on by itself. It is less than progressDeadlineSeconds, as Kubernetes demands.
 const switchoverSeconds = 300
 
 // NeedsSwitchover reports whether a rollout from the live Deployment must be held to lose no request: pods of release 0.9 end as soon as they are

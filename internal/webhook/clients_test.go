@@ -9,6 +9,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/pem"
 	"math/big"
 	"net/http"
 	"net/http/httptest"
@@ -42,6 +43,10 @@ func signed(t *testing.T, use x509.ExtKeyUsage) (authority, leaf *x509.Certifica
 	authority = certify(root, root, &key.PublicKey, key)
 	client := &x509.Certificate{Subject: pkix.Name{CommonName: "apiserver"}, ExtKeyUsage: []x509.ExtKeyUsage{use}}
 	return authority, certify(client, authority, &key.PublicKey, key)
+}
+
+func pemOf(c *x509.Certificate) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Raw})
 }
 
 // Proves: R63 (with the flag, nothing is read of what someone without a certificate of the CA sends for validation).

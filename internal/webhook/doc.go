@@ -17,9 +17,8 @@
 // A Server serves in every replica, not only in the leader, and before any cache is filled: the kind's own cache cannot be filled
 // without conversion. Its certificate comes from internal/certificate. Handle is the place for further webhooks.
 //
-// Ready reports whether the API server gets conversions here: in the background, the replica calls its own port by the name and with
-// the trust that the CustomResourceDefinition gives the API server. Nothing else decides: a validating webhook that is not trusted may
-// not take conversion away.
+// Ready reports whether the CustomResourceDefinition trusts the certificate that is served. Nothing else decides: a validating webhook
+// that is not trusted may not take conversion away.
 //
 // After SIGTERM the Server serves for some seconds more, because requests arrive until every node knows that the pod
 // ends. Each answer closes its connection. Connections without a request then get an answer with status 503, which makes

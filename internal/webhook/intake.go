@@ -108,10 +108,6 @@ func (e *refusal) write(w http.ResponseWriter) {
 	http.Error(w, e.text, e.status)
 }
 
-func tooLarge(limit int64) *refusal {
-	return &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("the review is larger than %d bytes", limit)}
-}
-
 const tooCostly = "the object holds too many values: make it smaller"
 
 var busy = &refusal{http.StatusServiceUnavailable, "the operator is busy with other reviews: try again"}
@@ -125,7 +121,7 @@ func (i *Intake) read(r *http.Request, limit int64) (body []byte, release func()
 	case size < 0: // in chunks, which no API server sends
 		return nil, release, &refusal{http.StatusLengthRequired, "the request does not say how long the review is"}
 	case size > limit:
-		return nil, release, tooLarge(limit)
+		return nil, release, &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("the review is larger than %d bytes", limit)}
 	}
 	body = make([]byte, 0, min(size, smallReview))
 	for {

@@ -10,8 +10,7 @@ import (
 	"io"
 )
 
-// What decoded JSON takes at most, in bytes, with the copies that are made of it: for each object, each member of one, each item of
-// a list, and each byte of the text. Of a typed object an item may be a struct of many fields, however little stands in it. The
+// What decoded JSON and its copies take at most, in bytes: for each object, each member of one, each item of a list, and each byte of the text. The
 // numbers were measured; docs/maintainers/performance.md has the results.
 const (
 	objectMemory, memberMemory, treeItemMemory, typedItemMemory, textMemory = 100, 300, 64, 900, 4

@@ -16,6 +16,7 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/certificate"
 )
@@ -32,7 +33,9 @@ const (
 	// handshakeTimeout bounds a handshake, bodyTimeout the time from the end of the header to the end of the body.
 	handshakeTimeout = 5 * time.Second
 	bodyTimeout      = 5 * time.Second
-	maxHeader        = 16 << 10
+	// readyTimeout bounds the wait for the first reading of the CRD.
+	readyTimeout = time.Second
+	maxHeader    = 16 << 10
 	// maxConnections bounds the connections.
 	maxConnections = 256
 )
@@ -48,8 +51,6 @@ type Options struct {
 	// ClientCAFile is a file with the CA certificates of clients that may send those kinds of review with which an API server can
 	// show a certificate; empty means that everyone may.
 	ClientCAFile string
-	// Clock is the API server's; nil means this machine's.
-	Clock *certificate.Clock
 	// Lifetimes and Drain differ from the defaults in tests alone.
 	Lifetimes certificate.Lifetimes
 	Drain     time.Duration
@@ -57,11 +58,11 @@ type Options struct {
 
 // Server serves the webhooks of one replica.
 type Server struct {
-	watch     *certificate.Watch
-	served    *certificate.Served
-	readiness *readiness
-	mux       *http.ServeMux
-	intake    *Intake
+	watch  manager.Manager
+	served *certificate.Served
+	keeper *certificate.Keeper
+	mux    *http.ServeMux
+	intake *Intake
 	// clients is nil where everyone may send reviews.
 	clients  *clients
 	listener net.Listener
@@ -75,10 +76,7 @@ type Server struct {
 func Listen(ctx context.Context, config *rest.Config, o Options) (*Server, error) {
 	served := &certificate.Served{}
 	keeper := &certificate.Keeper{Namespace: o.Namespace, Managed: o.Managed, Lifetimes: o.Lifetimes, Served: served}
-	if o.Clock != nil {
-		keeper.Clock = o.Clock
-	}
-	s := &Server{mux: http.NewServeMux(), intake: NewIntake(), drain: o.Drain, served: served}
+	s := &Server{mux: http.NewServeMux(), intake: NewIntake(), drain: o.Drain, served: served, keeper: keeper}
 	var err error
 	if s.watch, err = certificate.NewWatch(config, keeper); err != nil {
 		return nil, err
@@ -94,7 +92,6 @@ func Listen(ctx context.Context, config *rest.Config, o Options) (*Server, error
 	if err != nil {
 		return nil, fmt.Errorf("listen for the API server: %w", err)
 	}
-	s.readiness = newReadiness(keeper.ConversionTrust, served.GetCertificate, keeper.Now, listener.Addr())
 	s.http = s.newHTTP()
 	listener, s.open = LimitConnections(s.http, listener, maxConnections)
 	s.listener = tls.NewListener(listener, &tls.Config{
@@ -126,9 +123,8 @@ func (s *Server) Run(ctx context.Context) error {
 	keeping, stopKeeping := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopKeeping()
 	ended := make(chan error, 2)
-	go func() { ended <- s.watch.Run(keeping) }()
+	go func() { ended <- s.watch.Start(keeping) }()
 	go func() { ended <- s.http.Serve(s.listener) }()
-	go s.readiness.run(ctx)
 	if s.clients != nil {
 		go s.clients.certificates.Run(keeping, 1)
 	}
@@ -177,6 +173,9 @@ func (s *Server) newHTTP() *http.Server {
 	}
 }
 
-// Ready returns nil once the API server gets its conversions here, and otherwise why it does not. It is a healthz.Checker, and
-// costs nothing: the check itself runs in the background.
-func (s *Server) Ready(*http.Request) error { return s.readiness.result() }
+// Ready returns nil if API servers get their conversions here, and otherwise why they do not. It is a healthz.Checker.
+func (s *Server) Ready(r *http.Request) error {
+	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
+	defer cancel()
+	return s.keeper.Trusted(ctx)
+}

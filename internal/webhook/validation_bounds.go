@@ -19,9 +19,8 @@ import (
 // errSpelling says that no API server sends such an object: it sends each field once, by its name.
 var errSpelling = errors.New("the spec of an object stands there twice, or by another name")
 
-// cutTooLarge measures the specs of a review before anything decodes them. A spec that is too deep or too wide is taken out; that of the
-// new object, where it differs from the old one, is the excess that refuses the request. What is within the limits here can still be
-// over those of its fields: parse.CheckBounds says so.
+// cutTooLarge takes specs that are too deep or too wide out of a review before anything decodes them. That of the new object, where it differs from the
+// old one, is the excess that refuses the request.
 func (in *admissionReview) cutTooLarge() error {
 	object, err := newSpec(in.object)
 	if err != nil {
@@ -54,7 +53,8 @@ func newSpec(object []byte) (s measuredSpec, err error) {
 	case n > 1 || n == 1 && !found:
 		return s, errSpelling
 	case found:
-		s = measuredSpec{text: object[begin:end], begin: begin, end: end, excess: measureSpec(object[begin:end])}
+		s = measuredSpec{text: object[begin:end], begin: begin, end: end}
+		_, s.excess = bounds.Scan(s.text, bounds.Limits{Bytes: len(s.text), Levels: bounds.ObjectLevels, Nodes: bounds.SpecNodes})
 	}
 	return s, nil
 }
@@ -65,12 +65,6 @@ func (s measuredSpec) cut(object []byte) []byte {
 		return object
 	}
 	return bytes.Join([][]byte{object[:s.begin], []byte("{}"), object[s.end:]}, nil)
-}
-
-// measureSpec reports where a spec is deeper or wider than any that the operator takes.
-func measureSpec(spec []byte) *bounds.ExcessError {
-	_, excess := bounds.Scan(spec, bounds.Limits{Bytes: len(spec), Levels: bounds.ObjectLevels, Nodes: bounds.SpecNodes})
-	return excess
 }
 
 // refuseTooLarge refuses a request whose spec is too large to be decoded. v1alpha1 is never refused what release 0.9 took.

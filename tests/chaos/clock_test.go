@@ -30,8 +30,6 @@ const (
 	year = 365 * 24 * time.Hour
 	// offsetVariable names the file with the seconds by which the operator's clock is wrong.
 	offsetVariable = "LLSD_CHAOS_CLOCK"
-	// renewalGoal is how soon the webhooks have a certificate that is valid by a clock that has jumped.
-	renewalGoal = 10 * time.Second
 )
 
 // Go reads the wall clock without the C library, and a time namespace has the clock of the machine. So the operator is built with a Go whose
@@ -238,42 +236,4 @@ func human(d time.Duration) string {
 		unit, name = year, "year"
 	}
 	return fmt.Sprintf("%+d %s", d/unit, name)
-}
-
-// Proves: L-27 (the API server's clock decides: where it says that the certificate is due, a new one is made at once, and another one when it
-// says that this one is not valid yet).
-func TestClockOfTheAPIServerJumps(t *testing.T) {
-	w := newWorld(t)
-	p := newProxy(t)
-	o := newOperator(t, p.kubeconfig)
-	o.start(t)
-	o.start(t)
-	w.create("s")
-	w.waitReady("s")
-	renewed := func(ahead time.Duration) time.Duration {
-		t.Helper()
-		before := webhookSecret(t).ResourceVersion
-		p.ahead.Store(int64(ahead))
-		began := time.Now()
-		fixture.Eventually(t, patience, "there is another certificate", func() error {
-			if webhookSecret(t).ResourceVersion == before {
-				return errors.New("it is the same")
-			}
-			return nil
-		})
-		return time.Since(began)
-	}
-	const days = 24 * time.Hour
-	due := renewed(61 * days)
-	back := renewed(0)
-	began := time.Now()
-	o.service.cut()
-	fixture.Eventually(t, patience, "the webhooks are trusted", func() error { return errors.Join(w.converts("s")(), w.refuses("s")()) })
-	back += time.Since(began)
-	figures.add(t, "the API server's clock says that the webhooks' certificate is due (61 days later): renewed after; and when it jumps back, the webhooks serve after",
-		"10 s, 10 s", seconds(due)+", "+seconds(back))
-	within(t, "the renewal", due, renewalGoal)
-	within(t, "the replacement", back, renewalGoal)
-	within(t, "an edit in the end", w.edit("s")(), editGoal)
-	o.sameProcesses(t)
 }

@@ -173,7 +173,7 @@ func (e *env) startOperator(o operatorOptions) *operator {
 	}
 	go func() { _ = known.Start(ctx) }()
 	err = controller.Setup(ctx, mgr, controller.Options{
-		OperatorNamespace: e.operator, Pod: operatorPod, Build: o.build, Settings: known,
+		OperatorNamespace: e.operator, Pod: operatorPod, Build: o.build, Settings: known, APIs: gather.NewKnownEdgeAPIs(mgr.GetRESTMapper()),
 		Metrics: op.metrics,
 		ServerURL: func(_ *v1alpha2.LlamaStackDistribution, scheme corev1.URIScheme) string {
 			return strings.ToLower(string(scheme)) + "://" + e.server.Listener.Addr().String()

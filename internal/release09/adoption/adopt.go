@@ -13,10 +13,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
@@ -37,46 +37,38 @@ type legacyObject struct {
 	forPods bool
 }
 
-// legacyObjects are the objects that release 0.9 makes, obsolete ones included. Its ConfigMap with CA certificates is not among them: its
-// pods need that until they are gone. Prune removes it then. The Deployment comes last: as long as it is not adopted, it reports that the
-// adoption is not complete.
+// legacyObjects are the objects that release 0.9 makes, but for the ConfigMap that Prune removes. The Deployment comes last: until it is adopted, it
+// reports that the adoption is not complete.
 func legacyObjects() []legacyObject {
 	kind := func(group, version, kind string) schema.GroupVersionKind {
 		return schema.GroupVersionKind{Group: group, Version: version, Kind: kind}
 	}
-	labels := []string{"spec", "selector", "matchLabels"}
+	matchLabels := []string{"spec", "selector", "matchLabels"}
 	return []legacyObject{
 		{kind: kind("", "v1", "ServiceAccount"), name: objects.ServiceAccountName},
 		{kind: kind("", "v1", "PersistentVolumeClaim"), name: objects.PVCName, keep: true},
 		{kind: kind("", "v1", "Service"), name: objects.ServiceName, selector: []string{"spec", "selector"}},
 		{kind: kind("autoscaling", "v2", "HorizontalPodAutoscaler"), name: objects.AutoscalerName},
-		{kind: kind("policy", "v1", "PodDisruptionBudget"), name: objects.BudgetName, selector: labels},
+		{kind: kind("policy", "v1", "PodDisruptionBudget"), name: objects.BudgetName, selector: matchLabels},
 		{kind: kind("networking.k8s.io", "v1", "NetworkPolicy"), name: objects.NetworkPolicyName, selector: []string{"spec", "podSelector", "matchLabels"}},
 		{kind: kind("networking.k8s.io", "v1", "Ingress"), name: objects.IngressName},
 		// On OpenShift it lets the pods have the user and group that release 0.9 gives them.
 		{kind: kind("rbac.authorization.k8s.io", "v1", "RoleBinding"), name: release09.RoleBindingName, forPods: true},
-		{kind: kind("apps", "v1", "Deployment"), name: objects.DeploymentName, selector: labels},
+		{kind: kind("apps", "v1", "Deployment"), name: objects.DeploymentName, selector: matchLabels},
 	}
 }
 
-// Adopt takes over what release 0.9 made for the custom resource, where it is as that release left it, where that release has written it
-// again since, or where the Deployment is gone and anything is in the way of a new one, or release 0.9 was the last to report on the custom
-// resource: fields that release 0.9 owns become the operator's own, so that server-side apply can take
-// away what is not desired any more; an object that lost its owner gets it back; what is not desired at all is removed. All objects
-// are looked at before the first write: where one that is desired is someone else's, none is adopted. It can be repeated, and goes on
-// where it was interrupted. A Deployment whose pod template stays (see release09.KeepsTemplate) gets the metadata of the desired one; what only its
-// pods need is removed when another template is about to be applied.
+// Adopt takes over what release 0.9 made for the custom resource and has left, or has written again: its fields become the operator's, so that
+// server-side apply can take them away, a lost owner comes back, and what is not desired is removed. If a desired object is someone else's, none is
+// adopted. A Deployment whose pod template stays (see release09.KeepsTemplate) gets the metadata of the desired one.
 func (a *Adopter) Adopt(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment, wanted []objects.Object) *problem.Problem {
+	// The pod template that adoption kept is about to be replaced.
+	releases := live != nil && live.Annotations[objects.AnnotationBuild] == release09.Build && keptTemplate(wanted) == nil
 	if live == nil && !release09.Reported(&owner.Status) ||
-		live != nil && !release09.Left(live) && !releases(live, wanted) && !a.writtenAgain(ctx, owner) {
+		live != nil && !release09.Left(live) && !releases && !a.writtenAgain(ctx, owner) {
 		return nil
 	}
 	return a.AdoptInTheWay(ctx, owner, live, wanted)
-}
-
-// releases reports whether the pod template of release 0.9, which adoption kept, is about to be replaced.
-func releases(live *appsv1.Deployment, wanted []objects.Object) bool {
-	return live.Annotations[objects.AnnotationBuild] == release09.Build && keptTemplate(wanted) == nil
 }
 
 // keptTemplate is the desired Deployment if its pods stay those of release 0.9; nil otherwise.
@@ -105,9 +97,8 @@ func (a *Adopter) AdoptInTheWay(
 	return nil
 }
 
-// Own gives a Deployment of release 0.9 that lost its owner, and what belongs to it, back to the custom resource, and changes nothing else. It is
-// for a custom resource that cannot be adopted: nothing of it shall run on when it is deleted. A PersistentVolumeClaim without an owner stays so,
-// since it holds data.
+// Own gives a Deployment of release 0.9 that lost its owner, and what belongs to it but for data, back to a custom resource that cannot be adopted:
+// nothing of it shall run on when it is deleted.
 func (a *Adopter) Own(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment) *problem.Problem {
 	if live == nil || live.DeletionTimestamp != nil || metav1.GetControllerOf(live) != nil {
 		return nil
@@ -280,8 +271,8 @@ func takeFields(ctx context.Context, writer client.Writer, resource string, d *a
 	}
 	if _, made := o.Annotations[objects.AnnotationBuild]; d.metadata != nil {
 		operations = append(operations,
-			map[string]any{"op": "add", "path": "/metadata/labels", "value": merged(o.Labels, d.metadata.Labels)},
-			map[string]any{"op": "add", "path": "/metadata/annotations", "value": merged(o.Annotations, d.metadata.Annotations)})
+			map[string]any{"op": "add", "path": "/metadata/labels", "value": labels.Merge(o.Labels, d.metadata.Labels)},
+			map[string]any{"op": "add", "path": "/metadata/annotations", "value": labels.Merge(o.Annotations, d.metadata.Annotations)})
 	} else if made {
 		// What release 0.9 wrote into a Deployment of this operator's makes it another one: it is adopted as if for the first time.
 		operations = append(operations, map[string]any{"op": "remove", "path": "/metadata/annotations/" + strings.ReplaceAll(objects.AnnotationBuild, "/", "~1")})
@@ -295,60 +286,26 @@ func takeFields(ctx context.Context, writer client.Writer, resource string, d *a
 
 // hasMetadata reports whether the object has the labels and annotations that it is to get.
 func (d *adoption) hasMetadata() bool {
-	return d.metadata == nil || maps.Equal(d.Labels, merged(d.Labels, d.metadata.Labels)) &&
-		maps.Equal(d.Annotations, merged(d.Annotations, d.metadata.Annotations))
-}
-
-// merged returns both maps as one; the desired values win.
-func merged(live, desired map[string]string) map[string]string {
-	all := map[string]string{}
-	maps.Copy(all, live)
-	maps.Copy(all, desired)
-	return all
+	return d.metadata == nil || maps.Equal(d.Labels, labels.Merge(d.Labels, d.metadata.Labels)) &&
+		maps.Equal(d.Annotations, labels.Merge(d.Annotations, d.metadata.Annotations))
 }
 
 // takenOver returns the entries with those of release 0.9 made the operator's: it applied under its own name or that of the
 // resource, and created under that of its program.
 func takenOver(entries []metav1.ManagedFieldsEntry, resource string) (out []metav1.ManagedFieldsEntry, changed bool, err error) {
-	all := &fieldpath.Set{}
-	mine := metav1.ManagedFieldsEntry{Manager: apply.FieldManager, Operation: metav1.ManagedFieldsOperationApply, FieldsType: "FieldsV1"}
-	for i := range entries {
-		e := &entries[i]
-		own := e.Operation == metav1.ManagedFieldsOperationApply && e.Manager == apply.FieldManager && e.Subresource == "" && e.FieldsV1 != nil
+	out, err = release09.Union(entries, apply.FieldManager, func(e *metav1.ManagedFieldsEntry) bool {
 		old := isLegacy(e, resource)
-		if !own && !old {
-			out = append(out, *e)
-			continue
-		}
 		changed = changed || old
-		set := &fieldpath.Set{}
-		if err := set.FromJSON(e.FieldsV1.GetRawReader()); err != nil {
-			return nil, false, err
-		}
-		all = all.Union(set)
-		mine.APIVersion = e.APIVersion
-		if mine.Time == nil || e.Time != nil && mine.Time.Before(e.Time) {
-			mine.Time = e.Time
-		}
-	}
-	if all.Empty() {
-		return out, changed, nil
-	}
-	raw, err := all.ToJSON()
-	if err != nil {
-		return nil, false, err
-	}
-	mine.FieldsV1 = metav1.NewFieldsV1(string(raw))
-	return append(out, mine), changed, nil
+		own := e.Operation == metav1.ManagedFieldsOperationApply && e.Manager == apply.FieldManager && e.Subresource == "" && e.FieldsV1 != nil
+		return own || old
+	})
+	return out, changed, err
 }
 
-// isLegacy reports whether release 0.9 made the entry, or whether it belongs to its adoption.
+// isLegacy reports whether release 0.9 made the entry, as a client that cannot apply under the name of the custom resource, or whether it belongs to
+// its adoption.
 func isLegacy(e *metav1.ManagedFieldsEntry, resource string) bool {
 	ownUpdate := e.Operation == metav1.ManagedFieldsOperationUpdate && (e.Manager == apply.FieldManager || e.Manager == ownerManager) && e.Subresource == ""
-	return e.FieldsV1 != nil && (ownUpdate || release09.HasWritten(e, resource) || oldUpdate(e, resource))
-}
-
-// oldUpdate reports whether the entry is an update under the name of the custom resource: a client that could not apply would make it.
-func oldUpdate(e *metav1.ManagedFieldsEntry, resource string) bool {
-	return e.Operation == metav1.ManagedFieldsOperationUpdate && e.Manager == resource && e.Subresource == ""
+	oldUpdate := e.Operation == metav1.ManagedFieldsOperationUpdate && e.Manager == resource && e.Subresource == ""
+	return e.FieldsV1 != nil && (ownUpdate || oldUpdate || release09.HasWritten(e, resource))
 }

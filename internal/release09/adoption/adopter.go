@@ -5,12 +5,9 @@ package adoption
 import (
 	"context"
 	"slices"
-	"sync"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
@@ -28,19 +25,6 @@ type Adopter struct {
 	Cached client.Reader
 	// Live reads from the API server.
 	Live client.Reader
-	// SwitchoverDelay is how long pods of release 0.9 run on after the Service stopped leading to them.
-	SwitchoverDelay time.Duration
-
-	mu sync.Mutex
-	// narrowed is by owner since when its Service has been seen to lead only to new pods, while a switchover lasts.
-	narrowed map[types.NamespacedName]time.Time
-}
-
-// Forget drops what was remembered of an owner that is gone.
-func (a *Adopter) Forget(owner types.NamespacedName) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.narrowed, owner)
 }
 
 // Prune removes the ConfigMap of CA certificates that release 0.9 has left, once no pod mounts it any more.

@@ -9,7 +9,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -20,16 +19,14 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
-// SwitchoverDelay is how long old pods run on after the Service stopped leading to them: every node needs a moment to learn it, and requests that
+// switchoverDelay is how long old pods run on after the Service stopped leading to them: every node needs a moment to learn it, and requests that
 // they have already taken are answered in that time.
-const SwitchoverDelay = 10 * time.Second
+const switchoverDelay = 10 * time.Second
 
 // Switchover returns the objects to apply now, and when to look again, so that a rollout from pods of release 0.9 loses no request. Those pods end
 // as soon as they are told to, when requests are still sent to them. So the rollout is held until all new pods are ready. Then the Service selects
 // only those, a moment later the hold ends, and after the last old pod the Service is as desired.
-//
-// Each step follows from what is in the cluster, so that an operator that is killed between two of them goes on. It asks the API server
-// for ReplicaSets only while there is such a rollout.
+// Each step follows from what is in the cluster.
 func (a *Adopter) Switchover(
 	ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment, list []objects.Object,
 ) ([]objects.Object, time.Duration, *problem.Problem) {
@@ -43,11 +40,11 @@ func (a *Adopter) Switchover(
 		case *corev1.Service:
 			service := &corev1.Service{}
 			s.narrow = a.Cached.Get(ctx, client.ObjectKeyFromObject(o), service) == nil && objects.SelectsNewPods(service, owner.Name)
+			s.since = lastApplied(service)
 			s.service = i + 1
 		}
 	}
 	if live == nil || !s.held && !s.narrow {
-		a.forgetNarrow(owner)
 		return list, 0, nil
 	}
 	replicaSets, err := apply.ReplicaSetsOf(ctx, a.Live, owner)
@@ -61,12 +58,11 @@ func (a *Adopter) Switchover(
 	case !s.held:
 		return s.narrowed(owner.Name, list), 0, nil
 	case !s.ready:
-		a.forgetNarrow(owner)
 		return s.hold(list), 0, nil
 	case !s.narrow:
 		return s.narrowed(owner.Name, s.hold(list)), 0, nil
 	}
-	if wait := a.SwitchoverDelay - time.Since(a.narrowSince(owner)); wait > 0 {
+	if wait := switchoverDelay - time.Since(s.since); wait > 0 {
 		return s.narrowed(owner.Name, s.hold(list)), wait, nil
 	}
 	return s.narrowed(owner.Name, list), 0, nil
@@ -78,6 +74,8 @@ type switchover struct {
 	deployment, service int
 	// held reports whether the rollout is, or is to be, held; narrow whether the Service leads only to new pods.
 	held, narrow bool
+	// since is when the operator changed the Service last.
+	since time.Time
 	// ready reports whether as many new pods are ready as there shall be, and gone whether no old ones are left.
 	ready, gone bool
 }
@@ -118,22 +116,12 @@ func (s *switchover) narrowed(resource string, list []objects.Object) []objects.
 	return list
 }
 
-// narrowSince returns since when the Service has been seen to lead only to new pods. An operator that was restarted waits once more.
-func (a *Adopter) narrowSince(owner *v1alpha2.LlamaStackDistribution) time.Time {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	key := client.ObjectKeyFromObject(owner)
-	if a.narrowed == nil {
-		a.narrowed = map[types.NamespacedName]time.Time{}
+// lastApplied returns when the operator changed a field of the object last, by the API server's clock.
+func lastApplied(o client.Object) (last time.Time) {
+	for _, e := range o.GetManagedFields() {
+		if e.Manager == apply.FieldManager && e.Time != nil && e.Time.After(last) {
+			last = e.Time.Time
+		}
 	}
-	if _, known := a.narrowed[key]; !known {
-		a.narrowed[key] = time.Now()
-	}
-	return a.narrowed[key]
-}
-
-func (a *Adopter) forgetNarrow(owner *v1alpha2.LlamaStackDistribution) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.narrowed, client.ObjectKeyFromObject(owner))
+	return last
 }

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/release09"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
@@ -70,6 +71,10 @@ func TestSwitchoverFollowsFromTheCluster(t *testing.T) {
 			service.Spec.Selector = objects.Selector("my-stack")
 			if c.isNarrow {
 				service.Spec.Selector = objects.NewPodsSelector("my-stack")
+				service.ManagedFields = []metav1.ManagedFieldsEntry{{
+					Manager: apply.FieldManager, Operation: metav1.ManagedFieldsOperationApply, APIVersion: "v1", Time: new(metav1.Now()),
+					FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:selector":{}}}`),
+				}}
 			}
 			sets := []client.Object{service}
 			for revision, pods := range []int32{c.oldPods, c.newPods} {
@@ -82,7 +87,6 @@ func TestSwitchoverFollowsFromTheCluster(t *testing.T) {
 			}
 			cluster := fakecluster.New(t, sets...)
 			a := adopter(cluster)
-			a.SwitchoverDelay = time.Hour
 			wanted := fakecluster.Desired("a: b\n")
 			check := func(held, narrow, again bool) {
 				t.Helper()
@@ -99,8 +103,10 @@ func TestSwitchoverFollowsFromTheCluster(t *testing.T) {
 				}
 			}
 			check(c.held, c.narrow, c.again)
-			if c.again { // the delay is over
-				a.SwitchoverDelay = 0
+			if c.again { // the delay is over, also for an operator that has just started
+				service.ManagedFields[0].Time = &metav1.Time{Time: time.Now().Add(-switchoverDelay)}
+				cluster = fakecluster.New(t, sets...)
+				a = adopter(cluster)
 				check(false, true, false)
 			}
 			if (cluster.ListsOfReplicaSets == 0) != c.lazy {

@@ -10,10 +10,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha1"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/release09"
 )
 
 // applied are the kinds that release 0.9 applies, and owned those that it only finds.
@@ -28,9 +28,8 @@ var (
 	}
 )
 
-// handOver makes the operator's fields release 0.9's, which applies under the name of the custom resource: what it does not want goes with its
-// next apply, as if this operator had never been. The owners are named in v1alpha1: v1alpha2 is gone, and with it the garbage collector
-// would not find them.
+// handOver makes the operator's fields release 0.9's, which applies under the name of the custom resource. The owners are named in v1alpha1: of v1alpha2,
+// which is gone, the garbage collector would not find them.
 func (p *preparation) handOver(ctx context.Context) error {
 	count := 0
 	err := p.resources(ctx, func(cr *metav1.PartialObjectMetadata) error {
@@ -90,30 +89,8 @@ func (p *preparation) handOverKind(ctx context.Context, cr *metav1.PartialObject
 // handedOver returns the entries with those of this operator made release 0.9's for the custom resource. The number of pods that an
 // autoscaler sets stays whose it is: release 0.9 does not apply it, and it would fall to one.
 func handedOver(entries []metav1.ManagedFieldsEntry, resource string) ([]metav1.ManagedFieldsEntry, error) {
-	all := &fieldpath.Set{}
-	var out []metav1.ManagedFieldsEntry
-	theirs := metav1.ManagedFieldsEntry{Manager: resource, Operation: metav1.ManagedFieldsOperationApply, FieldsType: "FieldsV1"}
-	for i := range entries {
-		e := &entries[i]
-		ours := e.Manager == objects.ManagedBy
-		if e.Subresource != "" || e.FieldsV1 == nil || !ours && (e.Manager != resource || e.Operation != metav1.ManagedFieldsOperationApply) {
-			out = append(out, *e)
-			continue
-		}
-		set := &fieldpath.Set{}
-		if err := set.FromJSON(e.FieldsV1.GetRawReader()); err != nil {
-			return nil, err
-		}
-		all = all.Union(set)
-		theirs.APIVersion, theirs.Time = e.APIVersion, e.Time
-	}
-	if all.Empty() {
-		return out, nil
-	}
-	raw, err := all.ToJSON()
-	if err != nil {
-		return nil, err
-	}
-	theirs.FieldsV1 = metav1.NewFieldsV1(string(raw))
-	return append(out, theirs), nil
+	return release09.Union(entries, resource, func(e *metav1.ManagedFieldsEntry) bool {
+		theirs := e.Manager == resource && e.Operation == metav1.ManagedFieldsOperationApply
+		return e.Subresource == "" && e.FieldsV1 != nil && (theirs || e.Manager == objects.ManagedBy)
+	})
 }

@@ -79,9 +79,6 @@ func (e Entry) Config() *yaml.Node { return Child(e.Node, "config") }
 // Path is where the entry stands: "providers.inference[0]".
 func (e Entry) Path() string { return fmt.Sprintf("%s.%s[%d]", sectionProviders, e.API, e.Index) }
 
-// ProviderAPIs returns the APIs that have a list of providers, in their order.
-func (d *Document) ProviderAPIs() []string { return Keys(d.Section(sectionProviders)) }
-
 // Providers returns the providers of all APIs in their order.
 func (d *Document) Providers() iter.Seq[Entry] { return providers(d.root) }
 
