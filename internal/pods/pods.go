@@ -336,29 +336,39 @@ func stripContainers(list []corev1.ContainerStatus) []corev1.ContainerStatus {
 	return kept
 }
 
-// Differ reports whether two states of a pod, both as Strip leaves them, differ in what the status reports. That a pod starts and becomes ready
-// is no difference: its Deployment reports it.
+// Differ reports whether two states of a pod, both as Strip leaves them, differ in what the status reports. A pod that starts and becomes ready
+// does not: its Deployment reports it.
 func Differ(a, b *corev1.Pod) bool {
-	images := IsReady(a) && IsReady(b)
-	return (a.DeletionTimestamp == nil) != (b.DeletionTimestamp == nil) || !equality.Semantic.DeepEqual(reported(a, images), reported(b, images))
+	before, after := reported(a), reported(b)
+	if !IsReady(a) || !IsReady(b) {
+		dropImages(&before)
+		dropImages(&after)
+	}
+	return (a.DeletionTimestamp == nil) != (b.DeletionTimestamp == nil) || !equality.Semantic.DeepEqual(before, after)
 }
 
-// reported returns what the state of a pod says beside that it starts and becomes ready, with the images or without.
-func reported(p *corev1.Pod, images bool) corev1.PodStatus {
+// reported returns the state of a pod without the conditions and flags that say that it starts and becomes ready.
+func reported(p *corev1.Pod) corev1.PodStatus {
 	s := *p.Status.DeepCopy()
 	s.Conditions = slices.DeleteFunc(s.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodReady || c.Type == corev1.PodScheduled && c.Status == corev1.ConditionTrue
 	})
+	for _, list := range [][]corev1.ContainerStatus{s.InitContainerStatuses, s.ContainerStatuses} {
+		for i := range list {
+			list[i].Ready = false
+		}
+	}
+	return s
+}
+
+// dropImages removes the images, and the containers with nothing else to report.
+func dropImages(s *corev1.PodStatus) {
 	for _, list := range []*[]corev1.ContainerStatus{&s.InitContainerStatuses, &s.ContainerStatuses} {
 		for i := range *list {
-			(*list)[i].Ready = false
-			if !images {
-				(*list)[i].ImageID = ""
-			}
+			(*list)[i].ImageID = ""
 		}
 		*list = slices.DeleteFunc(*list, func(c corev1.ContainerStatus) bool {
 			return equality.Semantic.DeepEqual(c, corev1.ContainerStatus{Name: c.Name})
 		})
 	}
-	return s
 }
