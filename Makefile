@@ -185,8 +185,7 @@ test-hostile: cluster build $(TESTER) ## Send the operator what an attacker woul
 	$(BIN)/cluster build --tier controlplane
 	LLSD_CLUSTER=$(BIN)/cluster LLSD_OPERATOR=$(BIN)/manager $(GO_TEST) . ./tests/hostile -count=1 -timeout 35m $(TESTFLAGS)
 
-# LLSD_CHAOS=full runs the long faults, too; LLSD_CHAOS_REPORT=FILE writes the table of docs/maintainers/reliability.md there. LLSD_BENCH_SERVED is the number of
-# custom resources of TestServedVersionsCost, with which docs/maintainers/performance.md says what a served v1alpha1 costs.
+# LLSD_CHAOS=full runs the long faults, too; LLSD_CHAOS_REPORT=FILE writes the table of docs/maintainers/reliability.md there.
 .PHONY: test-chaos
 test-chaos: cluster build $(TESTER) ## Break the world around the operator, and measure how soon nothing of it shows (Linux and root).
 	$(BIN)/cluster build --tier controlplane

@@ -16,7 +16,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"k8s.io/client-go/rest"
 
@@ -28,9 +27,7 @@ type proxy struct {
 	// before is called with a request; it answers, and reports that, or lets it pass.
 	before atomic.Pointer[func(http.ResponseWriter, *http.Request) bool]
 	// answered is called when the API server has answered a request, and reports whether the answer may pass.
-	answered atomic.Pointer[func(*http.Request, int) bool]
-	// ahead is how far the clock of the API server seems to be ahead, in nanoseconds.
-	ahead      atomic.Int64
+	answered   atomic.Pointer[func(*http.Request, int) bool]
 	kubeconfig string
 }
 
@@ -61,9 +58,6 @@ func newProxy(t *testing.T) *proxy {
 		ModifyResponse: func(r *http.Response) error {
 			if !(*p.answered.Load())(r.Request, r.StatusCode) {
 				return errHeldBack
-			}
-			if ahead := time.Duration(p.ahead.Load()); ahead != 0 {
-				r.Header.Set("Date", time.Now().Add(ahead).UTC().Format(http.TimeFormat))
 			}
 			return nil
 		},
