@@ -122,30 +122,3 @@ func authValue(t *testing.T, row *catalog.AuthType, name string, field catalog.F
 	t.Fatalf("%s: no value for the field %s of type %s", row.Type, name, field.Type)
 	return nil
 }
-
-// The matrix is tested on authentication: a field under a wrong name, and one that is not there, are noticed.
-func TestMatrixFindsAWrongFieldOfAuthentication(t *testing.T) {
-	line := lineOf(t, imageRelease(t))
-	row, _ := line.AuthType("custom")
-	c := authCase(t, line, row, "")
-	row, _ = line.AuthType("github")
-	other := authCase(t, line, row, "")
-	for from, to := range map[string]string{
-		"endpoint: https://matrix": "endpoint: https://other", "type: custom": "type: custom\n      endpoints: x", "github_api_base_url:": "github_api_url:",
-	} {
-		before := string(c.config) + string(other.config)
-		c.config = []byte(strings.Replace(string(c.config), from, to, 1))
-		other.config = []byte(strings.Replace(string(other.config), from, to, 1))
-		if before == string(c.config)+string(other.config) {
-			t.Fatalf("nothing contains %q:\n%s", from, before)
-		}
-	}
-	faults := strings.Join(matrixFaults(t, imageRelease(t), []matrixCase{c, other}), "\n")
-	for _, want := range []string{
-		"endpoint is https://other", "ignored  server.auth.provider_config.endpoints", "ignored  server.auth.provider_config.github_api_url", "github_api_base_url is https://api.github.com",
-	} {
-		if !strings.Contains(faults, want) {
-			t.Errorf("not noticed: %s\n%s", want, faults)
-		}
-	}
-}

@@ -288,30 +288,6 @@ func TestServerAsksTheIntrospectionEndpoint(t *testing.T) {
 	})
 }
 
-// The API server of the test answers self-subject reviews; the address of a real one differs, and nothing else.
-//
-// Proves: R83.
-func TestServerTakesTokensOfACluster(t *testing.T) {
-	t.Parallel()
-	cluster := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/apis/authentication.k8s.io/v1/selfsubjectreviews" || r.Header.Get("Authorization") != "Bearer good" {
-			w.WriteHeader(http.StatusUnauthorized)
-			return
-		}
-		respond(w, http.StatusCreated, map[string]any{"status": map[string]any{"userInfo": map[string]any{
-			"username": "system:serviceaccount:models:app", "groups": []string{"system:serviceaccounts"},
-		}}})
-	}))
-	t.Cleanup(cluster.Close)
-	forOldestAndNewest(t, withType("kubernetes"), func(t *testing.T, r release) {
-		s := bootAuth(t, r, fmt.Sprintf("\n  provider: kubernetes\n  settings: {api_server_url: %q}", cluster.URL))
-		s.wantProbes(t, r)
-		s.wantStatus(t, http.StatusUnauthorized, "nobody")
-		s.wantStatus(t, http.StatusUnauthorized, "a token that the cluster does not know", bearer("bad"))
-		s.wantStatus(t, http.StatusOK, "a token of the cluster", bearer("good"))
-	})
-}
-
 // Proves: R83.
 func TestServerAsksGitHub(t *testing.T) {
 	t.Parallel()

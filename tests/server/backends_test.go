@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
-	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -117,21 +116,4 @@ func (b *backends) arrived(host, model string) bool {
 		}
 	}
 	return false
-}
-
-// send sends a chat to a backend as a server would.
-func send(t *testing.T, address, host, key string) {
-	t.Helper()
-	body := strings.NewReader(`{"model":"m","messages":[{"role":"user","content":"ping"}]}`)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Host = host
-	request.Header.Set("Authorization", "Bearer "+key)
-	response, err := client.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = response.Body.Close()
 }

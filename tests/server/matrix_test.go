@@ -71,25 +71,6 @@ func TestMatrix(t *testing.T) {
 	})
 }
 
-// The matrix is tested: with a wrong name of the endpoint's field it must fail.
-func TestMatrixFindsAWrongField(t *testing.T) {
-	r := imageRelease(t)
-	line := lineOf(t, r)
-	row, ok := line.Provider("inference", "remote::vllm")
-	if !ok {
-		t.Fatal("no row remote::vllm")
-	}
-	c := engineCase(t, line, parse.APIInference, row, "starter")
-	const right, wrong = "\n      base_url: https://matrix.example:8443/v1\n", "\n      url: https://matrix.example:8443/v1\n"
-	if strings.Count(string(c.config), right) != 1 {
-		t.Fatalf("the endpoint does not stand once as %q in:\n%s", right, c.config)
-	}
-	c.config = []byte(strings.Replace(string(c.config), right, wrong, 1))
-	if faults := matrixFaults(t, r, []matrixCase{c}); len(faults) != 2 {
-		t.Errorf("want the ignored key and the endpoint that did not arrive, got %q", faults)
-	}
-}
-
 func lineOf(t *testing.T, r release) *catalog.Line {
 	t.Helper()
 	line, _ := catalog.ForVersion(r.version)

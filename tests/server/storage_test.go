@@ -217,34 +217,6 @@ func tryPasswords(t *testing.T, r release, database *fixture.Postgres, hardest s
 	}
 }
 
-// The proof is proven: what is wrong is found.
-func TestStorageProofFindsWhatIsWrong(t *testing.T) {
-	t.Parallel()
-	database, keys := fixture.StartPostgres(t, fixture.Loopback), fixture.StartRedis(t, "right")
-	database.Account(t, "user", "right", "user")
-	r := imageRelease(t)
-	inRedis := keysIn{keys.Port, "right"}
-	changed := func(keys keysIn, variable, value string) map[string]any {
-		p := podFor(t, r, keys, database.DSN("user", "right", "user", "sslmode=verify-full"), database.CA)
-		if _, ok := p.env[variable]; !ok {
-			t.Fatalf("%s is not set", variable)
-		}
-		p.env[variable] = value
-		return map[string]any{"config": p.config, "env": p.env}
-	}
-	problems := runStorage(t, r, []map[string]any{
-		changed(inRedis, "LLSD_STORAGE_KV_PASSWORD", "wrong"), changed(inRedis, "PGPASSWORD", "wrong"),
-		changed(inRedis, "LLSD_STORAGE_SQL_HOST", "127.0.0.1"), changed(inRedis, "PGSSLROOTCERT", "/etc/hostname"),
-		changed(inRedis, "LLSD_STORAGE_SQL_DB", "other"), changed(keysIn{}, "LLSD_STORAGE_KV_DB", "other"),
-		changed(keysIn{}, "LLSD_STORAGE_KV_HOST", "127.0.0.1"),
-	})
-	for i, problem := range problems {
-		if problem == nil {
-			t.Errorf("case %d: nothing was found", i)
-		}
-	}
-}
-
 // runStorage runs storage.py with the cases.
 func runStorage(t *testing.T, r release, cases []map[string]any) []*string {
 	t.Helper()
@@ -333,66 +305,6 @@ func readBack(t *testing.T, r release, p pod) {
 		}
 		return ""
 	})
-}
-
-// Two servers run at once, as replicas do: what one keeps in the one PostgreSQL, the other finds, although it has started before.
-//
-// Proves: R67, R73 (a completion, a conversation and a prompt made through one server are read through another).
-func TestReplicasShareOnePostgreSQL(t *testing.T) {
-	database := fixture.StartPostgres(t, fixture.Loopback)
-	double, err := modelserverdouble.New(modelserverdouble.Config{Models: []string{"m1"}, Key: "none"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	backend := httptest.NewServer(double)
-	t.Cleanup(backend.Close)
-	for _, r := range bootedReleases(t) {
-		t.Run(r.version, func(t *testing.T) {
-			name := "shared_" + strings.ReplaceAll(r.version, ".", "_")
-			password := canaries.Add("c@n ary")
-			database.Account(t, name, password, name)
-			dsn := database.DSN(name, password, name, "sslmode=verify-full")
-			one, other := podFor(t, r, keysIn{}, dsn, database.CA), podFor(t, r, keysIn{}, dsn, database.CA)
-			one.env["VLLM_URL"], other.env["VLLM_URL"] = backend.URL+"/v1", backend.URL+"/v1"
-			useServer(t, r, one, func(t *testing.T, writer string) string {
-				t.Helper()
-				return useServer(t, r, other, func(t *testing.T, reader string) string {
-					t.Helper()
-					writeAndRead(t, writer, reader)
-					writeAndRead(t, reader, writer)
-					return ""
-				})
-			})
-		})
-	}
-}
-
-// writeAndRead makes things through one server and finds them through another.
-func writeAndRead(t *testing.T, writer, reader string) {
-	t.Helper()
-	for _, c := range []struct{ path, body, id, below, want string }{
-		{"/v1/chat/completions", `{"model":"vllm/m1","messages":[{"role":"user","content":"remember"}]}`, "id", "", "remember"},
-		{"/v1/conversations", `{"items":[{"type":"message","role":"user","content":[{"type":"input_text","text":"recall"}]}]}`, "id", "/items", "recall"},
-		{"/v1/prompts", `{"prompt":"Say {{ word }}.","variables":["word"]}`, "prompt_id", "", "Say {{ word }}."},
-	} {
-		found, tries := "", 0
-		for deadline := time.Now().Add(bootTimeout); !strings.Contains(found, c.want) && time.Now().Before(deadline); tries++ {
-			var made map[string]any
-			answer := answered(t, http.MethodPost, writer+c.path, c.body)
-			if err := json.Unmarshal([]byte(answer), &made); err != nil || made[c.id] == nil {
-				t.Fatalf("%s: %s", c.path, answer)
-			}
-			// Completions are written later, and a server of release line 0.7 that had just started was seen to lose one. Where things are
-			// kept has nothing to do with that.
-			found, _ = answeredWithin(t, 20*time.Second, http.MethodGet, fmt.Sprintf("%s%s/%s%s", reader, c.path, made[c.id], c.below), "")
-		}
-		if !strings.Contains(found, c.want) {
-			t.Errorf("the other server answers to %s: %s", c.path, found)
-		}
-		if tries > 1 {
-			t.Logf("%s: found after %d requests", c.path, tries)
-		}
-	}
 }
 
 // The base of postgres-demo boots the real server, has what the resource asks for, and keeps everything in the one PostgreSQL that its
