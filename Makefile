@@ -165,9 +165,9 @@ test-unit: $(TESTER) ## Run the tests that need nothing but Go.
 
 # What begins, replaces or ends an operator has a target of its own, because most of these tests need a control plane for themselves: upgrades from
 # release 0.9, webhooks and their certificates, replicas, shards, removal. A test that TESTFLAGS names runs in both.
-LIFECYCLE_TESTS := ^Test(Replay|Migration|Adoption|RestartWritesNothing|UpgradeOfEverything|InstallOverV09|NoDiffBeforeAndAfterMigration|MovingAnObject|V1alpha1(CanBeUnserved|Limits|IsNeverRefused)|$\
-EdgeFollows|MirrorsOfTheCluster|NamespacedOperator|WebhooksOutlive|MetricsNeed|OnlyTheAPIServer|WebhookPort|BothVersions|CertificatesFromElsewhere|IdleConnections|APIServerAsksAgain|$\
-UnusedConnections|ShardsDivide|NamespaceOfTheOperator|RotationUnderLoad|RollingUnderLoad|ComingAndGoing|PagesOfReference)
+LIFECYCLE_TESTS := ^Test(Replay|Migration|Adoption|RestartWritesNothing|InstallOverV09|NoDiffBeforeAndAfterMigration|V1alpha1(CanBeUnserved|Limits|IsNeverRefused)|$\
+EdgeFollows|MirrorsOfTheCluster|NamespacedOperator|WebhooksOutlive|MetricsNeed|OnlyTheAPIServer|BothVersions|CertificatesFromElsewhere|$\
+ShardsDivide|NamespaceOfTheOperator|RotationUnderLoad|PagesOfReference)
 INTEGRATION = $(BIN)/cluster build --tier controlplane && \
   LLSD_LIFECYCLE_TESTS='$(LIFECYCLE_TESTS)' LLSD_CLUSTER=$(BIN)/cluster $(GO_TEST) . ./tests/integration/... -vet=off -count=1 -timeout 40m -parallel 8
 

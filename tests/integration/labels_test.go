@@ -247,35 +247,3 @@ func TestReleaseOfTheRunningServerIsUsed(t *testing.T) {
 		return reported()
 	})
 }
-
-// A registry that never answers delays nobody else.
-//
-// Proves: R14, L-03.
-func TestRegistryThatHangsDelaysNoOtherResource(t *testing.T) {
-	t.Parallel()
-	e := newEnvWithSettings(t)
-	release := make(chan struct{})
-	hanging := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		select {
-		case <-release:
-		case <-r.Context().Done():
-		}
-	}))
-	t.Cleanup(func() { close(release); hanging.Close() })
-	host := strings.TrimPrefix(hanging.URL, "http://")
-	e.setRegistries("plainHTTP: [%q]", host)
-	e.startOperator(operatorOptions{})
-	for n := range 12 {
-		e.mustApply(manifest(fmt.Sprint("hangs-", n), fmt.Sprintf("distribution: {image: '%s/team/server:%d'}\n%s", host, n, vllmProvider)))
-	}
-	e.mustApply(manifest("s", "distribution: {name: starter}\n"+vllmProvider))
-	e.waitFor("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, "")
-	e.waitFor("hangs-11", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, "")
-	fixture.Eventually(t, 2*time.Minute, "the registry that hangs is reported", func() error {
-		c := meta.FindStatusCondition(e.resource("hangs-0").Status.Conditions, v1alpha2.ConditionConfigGenerated)
-		if c == nil || c.Reason != string(problem.RegistryUnavailable) {
-			return fmt.Errorf("%+v", c)
-		}
-		return nil
-	})
-}

@@ -11,6 +11,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/release09/leftovers"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
@@ -81,7 +85,7 @@ func (f *follower) try(commands string) (string, error) {
 }
 
 // Proves: US-7.1, US-7.2, US-7.3, MIG-EX, L-29 (anyone who follows the page about migration gets there: nothing changes until they change it, and
-// nothing of what they replaced stays). TestMovingAnObject reports what other tools do, and why no step can be left out.
+// nothing of what they replaced stays).
 func TestMigrationPage(t *testing.T) {
 	t.Parallel()
 	s := serveOne(t)
@@ -176,4 +180,20 @@ func TestMigrationPage(t *testing.T) {
 			f.run("kubectl delete -f " + file)
 		}
 	})
+}
+
+// wantManifest compares the object with what the manifest says, no more and no less.
+func (s *serving) wantManifest(t *testing.T, name, manifest string) {
+	t.Helper()
+	var want map[string]any
+	if err := yaml.Unmarshal([]byte(manifest), &want); err != nil {
+		t.Fatal(err)
+	}
+	got := s.mustGet("v1alpha2", name)
+	if diff := cmp.Diff(normal(t, want["spec"]), normal(t, got.Object["spec"])); diff != "" {
+		t.Errorf("(-manifest +object):\n%s", diff)
+	}
+	if text, there := got.GetAnnotations()[v1alpha2.ConversionAnnotation]; there {
+		t.Errorf("the object still counts as one of v1alpha1: %s", text)
+	}
 }

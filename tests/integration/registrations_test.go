@@ -135,3 +135,12 @@ func waitForSettingsEvent(t *testing.T, configMap, text string) {
 		return fmt.Errorf("none of %d Events", len(list.Items))
 	})
 }
+
+// plugin runs kubectl llamastack as a user of the environment's namespace does.
+func (e *env) plugin(stdin string, args ...string) (code int, out, errs string) {
+	e.t.Helper()
+	var stdout, stderr bytes.Buffer
+	args = append(args, "--kubeconfig", cluster.Kubeconfig, "-n", e.namespace)
+	code = cli.Run(e.t.Context(), args, command.Streams{In: strings.NewReader(stdin), Out: &stdout, Err: &stderr})
+	return code, stdout.String(), stderr.String()
+}

@@ -248,3 +248,12 @@ func TestInstallOverV09(t *testing.T) {
 		return err
 	})
 }
+
+// startProgram runs the operator's program until it is ready.
+func (s *serving) startProgram(binary string, args ...string) *process {
+	s.t.Helper()
+	p := s.run(binary, args...)
+	s.service.add(p.webhook)
+	fixture.Eventually(s.t, installTimeout, "the operator is ready", p.ready)
+	return p
+}
