@@ -228,7 +228,7 @@ test-e2e: cluster image $(TESTER) ## Run the tests against a real cluster with r
 	  $(GO_TEST) --verbose tests/e2e . -count=1 -timeout $(E2E_TIMEOUT) $(TESTFLAGS)
 
 .PHONY: test-node-faults
-test-node-faults: ## Break the API server, the network and the disk of a node where the operator runs as pods (Linux and root; a quarter of an hour).
+test-node-faults: ## Break the API server and the network of a node where the operator runs as pods (Linux and root; a quarter of an hour).
 	LLSD_CHAOS=full $(MAKE) test-e2e TESTFLAGS='-v -run TestNodeFaults $(TESTFLAGS)'
 
 # What takes long and breaks rarely. NIGHTLY names single parts.

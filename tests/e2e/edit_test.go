@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -156,18 +155,4 @@ func (s stack) mountedConfigMaps(t *testing.T) map[string]string {
 		}
 	}
 	return mounted
-}
-
-// Proves: FR-026, R54, R56.
-func sameAgainWritesNothing(t *testing.T) {
-	s := sampleStack(t)
-	before := s.settled(t)
-	s.kubectl(t, "apply", "-f", samplePath())
-	afterPass(t, func() {
-		s.kubectl(t, "patch", "secret", sampleSecret, "--type=merge", "-p", `{"metadata": {"labels": {"e2e/label": "yes"}, "annotations": {"e2e/annotation": "yes"}}}`)
-	})
-	if diff := cmp.Diff(before, s.versions(t)); diff != "" {
-		t.Errorf("somebody wrote (-before +after):\n%s", diff)
-	}
-	did(t, "applied again, and a label and an annotation set on the Secret: the operator looked, and wrote neither status nor objects")
 }

@@ -51,10 +51,6 @@ func TestNodeFaults(t *testing.T) {
 			operatorOutlives(t, fault.name, fault.away, fault.cut)
 		})
 	}
-	t.Run("the disk of the node is full", func(t *testing.T) {
-		begin(t, "", "the disk of the node is full")
-		diskIsFull(t)
-	})
 }
 
 // Proves: L-30, R71 (the operator as pods of a node: the kubelet restarts none of its containers, servers serve on, and an edit made when the API server

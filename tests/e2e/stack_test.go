@@ -65,16 +65,6 @@ func (s stack) edit(t *testing.T, resource *unstructured.Unstructured, value any
 	return s.apply(t, edited(t, resource, value, fields...))
 }
 
-// refuses applies an edit that the API server must refuse, and returns what kubectl prints.
-func (s stack) refuses(t *testing.T, resource *unstructured.Unstructured, value any, fields ...string) string {
-	t.Helper()
-	out, err := cluster.KubectlInput(t.Context(), edited(t, resource, value, fields...), "-n", s.namespace, "apply", "-f", "-")
-	if err == nil {
-		t.Fatalf("accepted: %s", out)
-	}
-	return out
-}
-
 func edited(t *testing.T, resource *unstructured.Unstructured, value any, fields ...string) string {
 	t.Helper()
 	changed := resource.DeepCopy()
