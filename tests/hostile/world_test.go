@@ -232,3 +232,28 @@ func (w *world) store(t *testing.T, version, namespace, name string, body []byte
 	})
 	return "", nil
 }
+
+// settingsName is the ConfigMap of the operator\'s settings.
+const settingsName = "llama-stack-operator-config"
+
+// awaitReason waits until a condition of a resource has a reason, and returns the condition.
+func (w *world) awaitReason(ctx context.Context, namespace, name, reason string) (string, error) {
+	var text string
+	err := fixture.Poll(ctx, 2*time.Minute, func() error {
+		if err := w.operator.alive(); err != nil {
+			return nil //nolint:nilerr // no use to wait; the caller looks, too
+		}
+		o, err := w.observe(ctx, namespace, name)
+		if err != nil {
+			return err
+		}
+		for _, c := range o.status.Conditions {
+			if c.Reason == reason {
+				text = fmt.Sprintf("%s=%s %s: %s", c.Type, c.Status, c.Reason, c.Message)
+				return nil
+			}
+		}
+		return fmt.Errorf("no condition has the reason %s: %+v", reason, o.status.Conditions)
+	})
+	return text, err
+}
