@@ -102,12 +102,12 @@ func TestAPIServerIsSlowAndFlaky(t *testing.T) {
 // when it does not renew it).
 func TestConnectionsGoSilent(t *testing.T) {
 	w := newWorld(t)
-	network := newWay(t, "127.0.0.1:0", apiServerAddress(t))
-	o := newOperator(t, through(t, network.address(), nil))
+	network := fixture.NewWay(t, "127.0.0.1:0", apiServerAddress(t))
+	o := newOperator(t, through(t, network.Address(), nil))
 	r := o.start(t)
 	w.create("s")
 	w.waitReady("s")
-	if network.abandon() == 0 {
+	if network.Abandon() == 0 {
 		t.Fatal("there is no connection")
 	}
 	took := w.edit("s")()

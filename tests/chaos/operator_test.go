@@ -41,7 +41,7 @@ type operator struct {
 	// binary is the operator's program; empty means the released one.
 	binary     string
 	kubeconfig string
-	service    *way
+	service    *fixture.Way
 	replicas   []*replica
 	dir        string
 }
@@ -66,8 +66,9 @@ func newOperator(t *testing.T, kubeconfig string) *operator {
 	}
 	container := deployment.Spec.Template.Spec.Containers[0]
 	o := &operator{
-		arguments: container.Args, kubeconfig: kubeconfig, dir: t.TempDir(), service: newWay(t, net.JoinHostPort(service.Spec.ClusterIP, "443")),
+		arguments: container.Args, kubeconfig: kubeconfig, dir: t.TempDir(), service: fixture.NewWay(t, net.JoinHostPort(service.Spec.ClusterIP, "443")),
 	}
+	o.service.SkipsDead = true // replicas are killed
 	for _, variable := range container.Env {
 		if variable.ValueFrom == nil {
 			o.environment = append(o.environment, variable.Name+"="+variable.Value)
@@ -83,7 +84,7 @@ func (o *operator) start(t *testing.T, arguments ...string) *replica {
 	fixture.Eventually(t, 2*time.Minute, r.name+" is ready", func() error {
 		return errors.Join(r.alive(), fixture.Ready(r.health))
 	})
-	o.service.add(r.webhook)
+	o.service.Add(r.webhook)
 	return r
 }
 

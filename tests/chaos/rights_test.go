@@ -101,15 +101,15 @@ func TestWebhooksCannotBeReached(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.service.remove(r.webhook)
-	o.service.cut()
+	o.service.Remove(r.webhook)
+	o.service.Cut()
 	if err := admin.Delete(t.Context(), service(w, "s")); err != nil { // what the operator does needs no webhook
 		t.Fatal(err)
 	}
 	fixture.Eventually(t, patience, "the Service is there again", func() error {
 		return admin.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "s-service"}, &corev1.Service{})
 	})
-	o.service.add(r.webhook)
+	o.service.Add(r.webhook)
 	took := w.edit("s")()
 	figures.add(t, "webhooks cannot be reached for a while: an edit made right after takes effect after", "5 s", seconds(took))
 	within(t, "an edit after the webhooks are back", took, editGoal)

@@ -126,7 +126,7 @@ func (s *soak) act(n int, restarts bool) {
 	case dice == 0 && restarts:
 		s.did["restarts"]++
 		s.leader.kill()
-		s.operator.service.remove(s.leader.webhook)
+		s.operator.service.Remove(s.leader.webhook)
 		s.leader, s.standby = s.standby, s.operator.start(s.t)
 	case dice < 4:
 		s.did["deletions"]++

@@ -228,8 +228,8 @@ func TestNoDiffBeforeAndAfterMigration(t *testing.T) {
 	current.wantNoDiff(s, "after the migration")
 
 	// That all is stored in v1alpha2 shows when nobody converts any more. Lists come from the API server's cache, single objects from the store.
-	s.service.remove(one.server.Address().String())
-	s.service.cut()
+	s.service.Remove(one.server.Address().String())
+	s.service.Cut()
 	for key := range before["v1alpha2"] {
 		namespace, name, _ := strings.Cut(key, "/")
 		u := &unstructured.Unstructured{}

@@ -69,7 +69,7 @@ func TestEdgeFollowsTheSettingWithStatusWrittenByTheTest(t *testing.T) {
 	s.apply(gateway)
 	p := s.run(buildManager(t))
 	fixture.Eventually(t, installTimeout, "the replica is ready", p.ready)
-	s.service.add(p.webhook)
+	s.service.Add(p.webhook)
 
 	s.apply(manifest("s", "distribution: {name: starter}\nnetworking: {expose: true, allowedFrom: {namespaces: [clients]}}"), "-n", "ai")
 	s.waitEdge("route/s-route", "Route s-route: no router has admitted it")

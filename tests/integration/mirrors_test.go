@@ -71,7 +71,7 @@ func TestMirrorsOfTheClusterAreAsked(t *testing.T) {
 		operatorNamespace, fmt.Sprintf("plainHTTP: [%q]", mirror)))
 	p := s.run(buildManager(t))
 	fixture.Eventually(t, installTimeout, "the replica is ready", p.ready)
-	s.service.add(p.webhook)
+	s.service.Add(p.webhook)
 
 	images := map[string]string{
 		"digests": "digests.invalid/server@" + digest.String(), "policies": "policies.invalid/server@" + digest.String(), "tags": "tags.invalid/server:build-7",

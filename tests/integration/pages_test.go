@@ -108,7 +108,7 @@ func (f *follower) replacesCertificate() (after func()) {
 			}
 			return f.shakesHands(func() *tls.Config { return trusting(made.Data[corev1.ServiceAccountRootCAKey]) })(f.t.Context())
 		})
-		f.service.cut() // the API server keeps its connections
+		f.service.Cut() // the API server keeps its connections
 		f.awaitValidation()
 	}
 }

@@ -103,7 +103,7 @@ func TestReplayGoesBackAndForth(t *testing.T) {
 	}
 	webhooks.end()
 	<-webhooks.done
-	s.service.remove(webhooks.server.Address().String())
+	s.service.Remove(webhooks.server.Address().String())
 	r.checkStoredAsBefore()
 	s.apply(oldCRD)
 	if refused := r.release09Again(); refused > 0 {

@@ -343,7 +343,7 @@ func (r *replayed) upgraded(before map[string]state) (rolled int) {
 // stop ends the operator.
 func (r *replayed) stop(p *process) {
 	r.t.Helper()
-	r.service.remove(p.webhook)
+	r.service.Remove(p.webhook)
 	p.terminate(r.t)
 }
 

@@ -22,13 +22,13 @@ import (
 )
 
 // wayToTheAPIServer is a way that can be cut, and a kubeconfig of the operator that takes it.
-func (s *serving) wayToTheAPIServer() (way *loopbackService, open func(), kubeconfig string) {
+func (s *serving) wayToTheAPIServer() (way *fixture.Way, open func(), kubeconfig string) {
 	s.t.Helper()
 	config, err := clientcmd.LoadFromFile(s.operatorKubeconfig())
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	way = newLoopbackService(s.t)
+	way = fixture.NewWay(s.t, "127.0.0.1:0")
 	var address string
 	for _, c := range config.Clusters {
 		address = strings.TrimPrefix(c.Server, "https://")
@@ -36,13 +36,13 @@ func (s *serving) wayToTheAPIServer() (way *loopbackService, open func(), kubeco
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		c.Server, c.TLSServerName = fmt.Sprintf("https://127.0.0.1:%d", way.port()), host
+		c.Server, c.TLSServerName = "https://"+way.Address(), host
 	}
 	kubeconfig = filepath.Join(s.t.TempDir(), "kubeconfig")
 	if err := clientcmd.WriteToFile(*config, kubeconfig); err != nil {
 		s.t.Fatal(err)
 	}
-	return way, func() { way.add(address) }, kubeconfig
+	return way, func() { way.Add(address) }, kubeconfig
 }
 
 // alive fails where the process has ended.
@@ -101,14 +101,14 @@ func TestWebhooksOutliveTheAPIServer(t *testing.T) {
 
 	open()
 	fixture.Eventually(t, 2*time.Minute, "the replica is ready", p.ready)
-	s.service.add(p.webhook)
+	s.service.Add(p.webhook)
 	s.apply(spoke("before", ""))
 	fixture.Eventually(t, 2*time.Minute, "it reconciles", s.reconciled("before"))
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(s.injected())
 	trust := &tls.Config{RootCAs: roots, ServerName: webhookService + "." + operatorNamespace + ".svc"}
 
-	way.close()
+	way.Close()
 	lost := strings.Count(p.log.String(), "leader election lost")
 	fixture.Eventually(t, 2*time.Minute, "the lease is lost, and the webhooks serve", func() error {
 		if err := errors.Join(p.alive(), p.ready(), p.converts(trust)); err != nil {

@@ -8,12 +8,9 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -112,7 +109,7 @@ type serving struct {
 	t       *testing.T
 	cluster *fixture.Cluster
 	admin   client.WithWatch
-	service *loopbackService
+	service *fixture.Way
 	// env is what the programs that the test starts have in their environment besides.
 	env []string
 }
@@ -120,7 +117,7 @@ type serving struct {
 func newServing(t *testing.T) *serving {
 	t.Helper()
 	c := ownCluster(t)
-	s := &serving{t: t, cluster: c, service: newLoopbackService(t)}
+	s := &serving{t: t, cluster: c, service: fixture.NewWay(t, "127.0.0.1:0")}
 	config, err := c.AdminConfig()
 	if err != nil {
 		t.Fatal(err)
@@ -166,10 +163,10 @@ func (s *serving) redirect() {
 	s.kubectl("-n", operatorNamespace, "delete", "service", webhookService)
 	s.kubectl("-n", operatorNamespace, "create", "service", "externalname", webhookService, "--external-name", "localhost")
 	s.kubectl("patch", crdName, "--type=json", "-p",
-		fmt.Sprintf(`[{"op":"replace","path":"/spec/conversion/webhook/clientConfig/service/port","value":%d}]`, s.service.port()))
+		fmt.Sprintf(`[{"op":"replace","path":"/spec/conversion/webhook/clientConfig/service/port","value":%d}]`, s.service.Port()))
 	s.kubectl("patch", "validatingwebhookconfiguration", certificate.ValidationName, "--type=json", "-p",
 		fmt.Sprintf(`[{"op":"replace","path":"/webhooks/0/clientConfig/service/port","value":%[1]d},{"op":"replace","path":"/webhooks/1/clientConfig/service/port","value":%[1]d}]`,
-			s.service.port()))
+			s.service.Port()))
 }
 
 func (s *serving) kubectl(args ...string) string {
@@ -280,7 +277,7 @@ func (r *replica) ready() error {
 func (s *serving) serve(r *replica) {
 	s.t.Helper()
 	fixture.Eventually(s.t, time.Minute, "the replica is ready", r.ready)
-	s.service.add(r.server.Address().String())
+	s.service.Add(r.server.Address().String())
 }
 
 // serveOne is a cluster with one replica that converts.
@@ -290,104 +287,6 @@ func serveOne(t *testing.T) *serving {
 	s.install()
 	s.serve(s.start(replicaOptions{}))
 	return s
-}
-
-// loopbackService is what a Service is on a node: each new connection goes to one of the endpoints, and those that exist
-// stay where they are.
-type loopbackService struct {
-	listener net.Listener
-	mu       sync.Mutex
-	backends []string
-	next     int
-	open     map[net.Conn]bool
-}
-
-func newLoopbackService(t *testing.T) *loopbackService {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := &loopbackService{listener: listener, open: map[net.Conn]bool{}}
-	var connections sync.WaitGroup
-	connections.Go(func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			connections.Go(func() { l.forward(conn) })
-		}
-	})
-	t.Cleanup(func() {
-		_ = listener.Close()
-		l.cut()
-		connections.Wait()
-	})
-	return l
-}
-
-func (l *loopbackService) port() int { return l.listener.Addr().(*net.TCPAddr).Port }
-
-func (l *loopbackService) add(address string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.backends = append(l.backends, address)
-}
-
-func (l *loopbackService) remove(address string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.backends = slices.DeleteFunc(l.backends, func(b string) bool { return b == address })
-}
-
-// close ends all connections, and lets nobody connect until an address is added.
-func (l *loopbackService) close() {
-	l.mu.Lock()
-	l.backends = nil
-	l.mu.Unlock()
-	l.cut()
-}
-
-// cut ends all connections.
-func (l *loopbackService) cut() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for conn := range l.open {
-		_ = conn.Close()
-	}
-}
-
-func (l *loopbackService) forward(caller net.Conn) {
-	l.mu.Lock()
-	var backend string
-	if len(l.backends) > 0 {
-		backend = l.backends[l.next%len(l.backends)]
-		l.next++
-	}
-	l.open[caller] = true
-	l.mu.Unlock()
-	defer func() {
-		l.mu.Lock()
-		delete(l.open, caller)
-		l.mu.Unlock()
-		_ = caller.Close()
-	}()
-	server, err := net.Dial("tcp", backend)
-	if err != nil {
-		return
-	}
-	var both sync.WaitGroup
-	both.Go(func() {
-		_, _ = io.Copy(server, caller)
-		_ = server.(*net.TCPConn).CloseWrite()
-	})
-	both.Go(func() {
-		_, _ = io.Copy(caller, server)
-		_ = caller.(*net.TCPConn).CloseWrite()
-	})
-	both.Wait()
-	_ = server.Close()
 }
 
 // readsConverted reads a stored object in the version that it is not stored in, each time from the store.
@@ -410,7 +309,7 @@ func trusting(bundle []byte) *tls.Config {
 // shakesHands opens a connection of its own, with the trust that the CRD gives the API server at that moment.
 func (s *serving) shakesHands(trust func() *tls.Config) func(context.Context) error {
 	return func(ctx context.Context) error {
-		conn, err := (&tls.Dialer{Config: trust()}).DialContext(ctx, "tcp", s.service.listener.Addr().String())
+		conn, err := (&tls.Dialer{Config: trust()}).DialContext(ctx, "tcp", s.service.Address())
 		if err != nil {
 			return err
 		}

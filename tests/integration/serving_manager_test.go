@@ -189,7 +189,7 @@ func TestInstallOverV09(t *testing.T) {
 	binary := buildManager(t)
 	first, second := s.run(binary), s.run(binary)
 	for _, p := range []*process{first, second} {
-		s.service.add(p.webhook)
+		s.service.Add(p.webhook)
 		fixture.Eventually(t, installTimeout, "the replica is ready", p.ready)
 	}
 	fixture.Eventually(t, time.Minute, "the stored object is looked after", func() error {
@@ -234,8 +234,8 @@ func TestInstallOverV09(t *testing.T) {
 	for _, p := range []*process{first, second} {
 		next := s.run(binary)
 		fixture.Eventually(t, installTimeout, "the next replica is ready", next.ready)
-		s.service.add(next.webhook)
-		time.AfterFunc(time.Second, func() { s.service.remove(p.webhook) })
+		s.service.Add(next.webhook)
+		time.AfterFunc(time.Second, func() { s.service.Remove(p.webhook) })
 		p.terminate(t)
 	}
 	reads.Check(t, "conversions while both processes were replaced")
@@ -253,7 +253,7 @@ func TestInstallOverV09(t *testing.T) {
 func (s *serving) startProgram(binary string, args ...string) *process {
 	s.t.Helper()
 	p := s.run(binary, args...)
-	s.service.add(p.webhook)
+	s.service.Add(p.webhook)
 	fixture.Eventually(s.t, installTimeout, "the operator is ready", p.ready)
 	return p
 }

@@ -203,7 +203,7 @@ func TestCertificatesFromElsewhere(t *testing.T) {
 		}
 		return nil
 	})
-	s.service.cut()
+	s.service.Cut()
 	if _, err := s.get("v1alpha1", "measured"); err == nil || !strings.Contains(err.Error(), "x509") {
 		t.Errorf("the API server says %v, want it not to trust the certificate", err)
 	}

@@ -84,7 +84,7 @@ func TestShardsDivideTheCustomResources(t *testing.T) {
 	s := newServing(t)
 	s.install()
 	before := s.runNamed("before")
-	s.service.add(before.webhook)
+	s.service.Add(before.webhook)
 	for _, namespace := range []string{stays, moves} { // of two of the same second, the alphabet decides which is older
 		s.kubectl("create", "namespace", namespace)
 		nodeDouble(t, s.admin, namespace)
@@ -94,7 +94,7 @@ func TestShardsDivideTheCustomResources(t *testing.T) {
 
 	selectors := map[string]string{"rest": "shard notin (a)", "a": "shard=a"}
 	rest := s.runNamed("rest", "--watch-label-selector="+selectors["rest"])
-	s.service.add(rest.webhook)
+	s.service.Add(rest.webhook)
 	a := s.runNamed("a", "--watch-label-selector="+selectors["a"], "--webhook-bind-address=0")
 	for _, p := range []*process{rest, a} {
 		fixture.Eventually(t, time.Minute, "a shard waits", func() error {
@@ -104,7 +104,7 @@ func TestShardsDivideTheCustomResources(t *testing.T) {
 			return nil
 		})
 	}
-	s.service.remove(before.webhook)
+	s.service.Remove(before.webhook)
 	before.terminate(t)
 	for name, text := range selectors {
 		selector, err := shard.Parse(text)
