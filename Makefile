@@ -260,9 +260,9 @@ newcomer: # .ci/run in a bare Debian with empty caches
 
 # The libraries of Helm, Argo CD and Flux are in a module of their own.
 .PHONY: test-packages
-test-packages: cluster image $(TESTER) ## Test the packages with the libraries of Helm, OLM, Flux and Argo CD, in real clusters too (Linux and root).
-	$(BIN)/cluster build --tier node
-	LLSD_CLUSTER=$(BIN)/cluster LLSD_OPERATOR_IMAGE=$(BIN)/operator-image.tar $(GO_TEST) hack/tools/packages ./... -count=1 -timeout 20m $(TESTFLAGS)
+test-packages: cluster $(TESTER) ## Test the packages with the libraries of Helm, OLM, Flux and Argo CD, and with a real API server.
+	$(BIN)/cluster build --tier controlplane
+	LLSD_CLUSTER=$(BIN)/cluster $(GO_TEST) hack/tools/packages ./... -count=1 -timeout 20m $(TESTFLAGS)
 
 # Debian's Chromium is the browser; CHROMIUM names another one.
 .PHONY: test-site

@@ -23,7 +23,7 @@ func TestFieldsOfALaterKubernetesAreNotDropped(t *testing.T) {
 	e.startOperator(operatorOptions{})
 	e.mustApply(manifest("later", "distribution: {name: starter}\nworkload: {overrides: {volumes: [{name: models, image: {reference: registry.example.com/models:1}}]}}"))
 	if out, err := cluster.KubectlRun(t.Context(), "explain", "pod.spec.volumes.image"); err == nil && strings.Contains(out, "reference") {
-		e.waitForTree("later", "DeploymentUpdated", metav1.ConditionTrue, "")
+		e.waitFor("later", "DeploymentUpdated", metav1.ConditionTrue, "")
 		d := &appsv1.Deployment{}
 		if err := e.get(d, "later"); err != nil {
 			t.Fatal(err)
@@ -35,7 +35,7 @@ func TestFieldsOfALaterKubernetesAreNotDropped(t *testing.T) {
 		}
 		t.Fatalf("volumes %+v", d.Spec.Template.Spec.Volumes)
 	}
-	message := e.waitForTree("later", "DeploymentUpdated", metav1.ConditionFalse, string(problem.ObjectRejected))
+	message := e.waitFor("later", "DeploymentUpdated", metav1.ConditionFalse, string(problem.ObjectRejected))
 	for _, want := range []string{"spec.workload.overrides.volumes", "unknown field", "upgrade the cluster"} {
 		if !strings.Contains(message, want) {
 			t.Errorf("message %q, want %q in it", message, want)
@@ -56,7 +56,7 @@ func TestFieldsWhoseFeatureGateIsOffAreNotDropped(t *testing.T) {
 	const volumes = `distribution: {name: starter}
 workload: {overrides: {volumes: [{name: trust, projected: {sources: [{clusterTrustBundle: {name: roots, path: ca.crt}}]}}]}}`
 	refused := func(name string) {
-		message := e.waitForTree(name, "DeploymentUpdated", metav1.ConditionFalse, string(problem.ObjectRejected))
+		message := e.waitFor(name, "DeploymentUpdated", metav1.ConditionFalse, string(problem.ObjectRejected))
 		for _, want := range []string{"spec.workload.overrides.volumes[0].projected.sources[0].clusterTrustBundle: ", "leaves out", "feature gate"} {
 			if !strings.Contains(message, want) {
 				t.Errorf("%s: message %q, want %q in it", name, message, want)
@@ -69,7 +69,7 @@ workload: {overrides: {volumes: [{name: trust, projected: {sources: [{clusterTru
 	if err := e.get(&appsv1.Deployment{}, "new"); !apierrors.IsNotFound(err) {
 		t.Errorf("there is a Deployment: %v", err)
 	}
-	e.waitForTree("edited", "DeploymentUpdated", metav1.ConditionTrue, "")
+	e.waitFor("edited", "DeploymentUpdated", metav1.ConditionTrue, "")
 	before, after := &appsv1.Deployment{}, &appsv1.Deployment{}
 	if err := e.get(before, "edited"); err != nil {
 		t.Fatal(err)

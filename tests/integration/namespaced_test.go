@@ -14,6 +14,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -159,23 +160,9 @@ func overlayArgs(t *testing.T, s *serving, overlay string) (args, watched []stri
 }
 
 // waitCondition waits for a condition of the LlamaStackDistribution s, for its current generation.
-func (s *serving) waitCondition(namespace, condition, status, reason string) {
+func (s *serving) waitCondition(namespace, condition string, status metav1.ConditionStatus, reason string) {
 	s.t.Helper()
-	fixture.Eventually(s.t, time.Minute, namespace+"/s "+condition+"="+status, func() error {
-		u := &unstructured.Unstructured{}
-		u.SetGroupVersionKind(schema.GroupVersionKind{Group: "llamastack.io", Version: "v1alpha2", Kind: "LlamaStackDistribution"})
-		if err := s.admin.Get(s.t.Context(), client.ObjectKey{Namespace: namespace, Name: "s"}, u); err != nil {
-			return err
-		}
-		conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
-		for _, c := range conditions {
-			c, _ := c.(map[string]any)
-			if c["type"] == condition && c["status"] == status && (reason == "" || c["reason"] == reason) && c["observedGeneration"] == u.GetGeneration() {
-				return nil
-			}
-		}
-		return fmt.Errorf("generation %d, conditions %v", u.GetGeneration(), conditions)
-	})
+	awaitCondition(s.t, s.admin, client.ObjectKey{Namespace: namespace, Name: "s"}, condition, status, reason)
 }
 
 func (s *serving) waitAvailable(namespace string) {

@@ -136,28 +136,20 @@ func (o *operator) counted(t *testing.T, name string) (series []string) {
 }
 
 type operatorOptions struct {
-	build      string
-	namespaces []string
-	config     *rest.Config
+	build string
 }
 
-// startOperator runs the operator with its own permissions, for the namespace of the test unless the options say otherwise.
+// startOperator runs the operator with its own permissions, for the namespace of the test.
 func (e *env) startOperator(o operatorOptions) *operator {
 	e.t.Helper()
-	if o.config == nil {
-		o.config = operatorConfig
-	}
-	if o.namespaces == nil {
-		o.namespaces = []string{e.namespace}
-	}
 	op := &operator{requests: &requestLog{}, metrics: metrics.New()}
-	restConfig := rest.CopyConfig(o.config)
+	restConfig := rest.CopyConfig(operatorConfig)
 	restConfig.Wrap(op.requests.wrap)
 	ctx, cancel := context.WithCancel(context.Background())
 	mgr, err := ctrl.NewManager(restConfig, ctrl.Options{
 		Scheme:     scheme,
 		NewCache:   caching.New(ctx),
-		Cache:      caching.Options(o.namespaces, e.operator, nil),
+		Cache:      caching.Options([]string{e.namespace}, e.operator, nil),
 		Client:     client.Options{Cache: &client.CacheOptions{DisableFor: caching.UncachedKinds(), Unstructured: true}},
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: config.Controller{SkipNameValidation: new(true)},
@@ -327,14 +319,20 @@ func (e *env) resource(name string) *v1alpha2.LlamaStackDistribution {
 	return cr
 }
 
-// waitForTree is waitFor for a resource that Go's types cannot read.
-func (e *env) waitForTree(name, condition string, status metav1.ConditionStatus, reason string) string {
+// waitFor waits until the condition of the resource has the status and the reason, for its current generation, and returns
+// its message.
+func (e *env) waitFor(name, condition string, status metav1.ConditionStatus, reason string) string {
 	e.t.Helper()
-	var message string
-	fixture.Eventually(e.t, 2*time.Minute, fmt.Sprintf("%s %s=%s %s", name, condition, status, reason), func() error {
+	return awaitCondition(e.t, admin, client.ObjectKey{Namespace: e.namespace, Name: name}, condition, status, reason)
+}
+
+// awaitCondition is waitFor in any cluster. It reads a tree: Go's types cannot read every resource.
+func awaitCondition(t *testing.T, c client.Client, key client.ObjectKey, condition string, status metav1.ConditionStatus, reason string) (message string) {
+	t.Helper()
+	fixture.Eventually(t, 2*time.Minute, fmt.Sprintf("%s %s=%s %s", key, condition, status, reason), func() error {
 		u := &unstructured.Unstructured{}
 		u.SetGroupVersionKind(v1alpha2.GroupVersion.WithKind(v1alpha2.Kind))
-		if err := e.get(u, name); err != nil {
+		if err := c.Get(t.Context(), key, u); err != nil {
 			return err
 		}
 		conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
@@ -346,28 +344,6 @@ func (e *env) waitForTree(name, condition string, status metav1.ConditionStatus,
 			}
 		}
 		return fmt.Errorf("generation %d, conditions %v", u.GetGeneration(), conditions)
-	})
-	return message
-}
-
-// waitFor waits until the condition of the resource has the status and the reason, for its current generation, and returns
-// its message.
-func (e *env) waitFor(name, condition string, status metav1.ConditionStatus, reason string) string {
-	e.t.Helper()
-	var message string
-	fixture.Eventually(e.t, 2*time.Minute, fmt.Sprintf("%s %s=%s %s", name, condition, status, reason), func() error {
-		cr := e.resource(name)
-		for _, c := range cr.Status.Conditions {
-			if c.Type != condition {
-				continue
-			}
-			message = c.Message
-			if c.Status == status && (reason == "" || c.Reason == reason) && c.ObservedGeneration == cr.Generation {
-				return nil
-			}
-			return fmt.Errorf("it is %s %s for generation %d of %d: %s", c.Status, c.Reason, c.ObservedGeneration, cr.Generation, c.Message)
-		}
-		return fmt.Errorf("no such condition: %+v", cr.Status)
 	})
 	return message
 }
