@@ -60,9 +60,7 @@ func newOperator(t *testing.T, kubeconfig string) *operator {
 	t.Helper()
 	deployment, service := &appsv1.Deployment{}, &corev1.Service{}
 	for name, o := range map[string]client.Object{operatorDeployment: deployment, webhookService: service} {
-		if err := admin.Get(t.Context(), client.ObjectKey{Namespace: operatorNamespace, Name: name}, o); err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, admin.Get(t.Context(), client.ObjectKey{Namespace: operatorNamespace, Name: name}, o))
 	}
 	container := deployment.Spec.Template.Spec.Containers[0]
 	o := &operator{
@@ -101,9 +99,7 @@ func (o *operator) launch(t *testing.T, arguments ...string) *replica {
 	}
 	r.log = filepath.Join(o.dir, r.name+".log")
 	log, err := os.Create(r.log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	defer func() { _ = log.Close() }()
 	all := append(append([]string{}, o.arguments...), "--health-probe-bind-address="+r.health, "--webhook-bind-address="+r.webhook,
 		"--metrics-bind-address=0", "--operator-image=quay.io/a/operator:1")
@@ -112,9 +108,7 @@ func (o *operator) launch(t *testing.T, arguments ...string) *replica {
 	r.cmd.Stdout, r.cmd.Stderr = log, log
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	r.began = time.Now()
-	if err := r.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, r.cmd.Start())
 	o.replicas = append(o.replicas, r)
 	go func() {
 		defer close(r.done)
@@ -204,23 +198,17 @@ func direct() string {
 func through(t *testing.T, address string, ca []byte) string {
 	t.Helper()
 	config, err := clientcmd.LoadFromFile(direct())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	for _, c := range config.Clusters {
 		host, _, err := net.SplitHostPort(strings.TrimPrefix(c.Server, "https://"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, err)
 		c.Server, c.TLSServerName = "https://"+address, host
 		if ca != nil {
 			c.CertificateAuthority, c.CertificateAuthorityData, c.TLSServerName = "", ca, "localhost"
 		}
 	}
 	file := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := clientcmd.WriteToFile(*config, file); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, clientcmd.WriteToFile(*config, file))
 	return file
 }
 
@@ -228,8 +216,6 @@ func through(t *testing.T, address string, ca []byte) string {
 func apiServerAddress(t *testing.T) string {
 	t.Helper()
 	config, err := cluster.AdminConfig()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	return strings.TrimPrefix(config.Host, "https://")
 }

@@ -135,18 +135,14 @@ func operatorContainers(t *testing.T) string {
 func apiServerHangs(t *testing.T) (fix func(context.Context) error) {
 	t.Helper()
 	server := findNodeProcess(t, "kube-apiserver")
-	if err := server.signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, server.signal(syscall.SIGSTOP))
 	return func(context.Context) error { return server.signal(syscall.SIGCONT) }
 }
 
 func apiServerIsKilled(t *testing.T) (fix func(context.Context) error) {
 	t.Helper()
 	server := findNodeProcess(t, "kube-apiserver")
-	if err := server.kill(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, server.kill(t.Context()))
 	return func(context.Context) error { return startOnNode(server.name, server.command) }
 }
 

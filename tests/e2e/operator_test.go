@@ -15,6 +15,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 const operatorLease = "54e06e98.llamastack.io"
@@ -28,9 +30,7 @@ func operatorPod(t *testing.T) *corev1.Pod {
 	}
 	var pods corev1.PodList
 	err := kube.List(t.Context(), &pods, client.InNamespace(operatorNamespace), client.MatchingLabels{"control-plane": "controller-manager"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	for i := range pods.Items {
 		if strings.HasPrefix(ptr.Deref(lease.Spec.HolderIdentity, ""), pods.Items[i].Name+"_") {
 			return &pods.Items[i]
@@ -82,14 +82,10 @@ func operatorMetricsText(t *testing.T) string {
 		t.Fatal("no replica of the operator leads")
 	}
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+pod.Status.PodIP+":8443/metrics", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	request.Header.Set("Authorization", "Bearer "+metricsToken)
 	answer, err := metricsWeb.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	defer func() { _ = answer.Body.Close() }()
 	text, err := io.ReadAll(answer.Body)
 	if err != nil || answer.StatusCode != http.StatusOK {
@@ -112,9 +108,7 @@ func operatorRunsWithoutPrivileges(t *testing.T) {
 		{s.pod(t), s.name + "-sa", "llama stack run", "1001", false},
 	} {
 		var ns corev1.Namespace
-		if err := kube.Get(t.Context(), client.ObjectKey{Name: c.pod.Namespace}, &ns); err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, kube.Get(t.Context(), client.ObjectKey{Name: c.pod.Namespace}, &ns))
 		if got := ns.Labels["pod-security.kubernetes.io/enforce"]; got != "restricted" {
 			t.Errorf("namespace %s enforces the Pod Security Standard %q", ns.Name, got)
 		}

@@ -51,14 +51,10 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	config, err := cluster.AdminConfig()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	config.WarningHandler = rest.NoWarnings{}
 	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha2.AddToScheme(scheme)); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha2.AddToScheme(scheme)))
 	w := &world{host: config.Host, report: &report{}}
 	if w.admin, err = client.NewWithWatch(config, client.Options{Scheme: scheme}); err != nil {
 		t.Fatal(err)
@@ -76,9 +72,7 @@ func (w *world) namespace(t *testing.T, name string) {
 
 func (w *world) create(t *testing.T, o client.Object) {
 	t.Helper()
-	if err := w.admin.Create(t.Context(), o); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, w.admin.Create(t.Context(), o))
 }
 
 func (*world) kubectl(t *testing.T, args ...string) {
@@ -91,9 +85,7 @@ func (*world) kubectl(t *testing.T, args ...string) {
 func (*world) applyDepthPolicy(t *testing.T) {
 	t.Helper()
 	policy, err := fixture.DepthPolicy(guarded)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	if out, err := cluster.KubectlInput(t.Context(), policy, "apply", "-f", "-"); err != nil {
 		t.Fatal(out, err)
 	}

@@ -56,15 +56,10 @@ func TestAdmissionAcceptsEveryField(t *testing.T) {
 	e := newEnv(t)
 	for _, file := range []string{"full-objects.yaml", "full-lists.yaml"} {
 		t.Run(file, func(t *testing.T) {
-			raw, err := os.ReadFile(filepath.Join("testdata", file))
-			if err != nil {
-				t.Fatal(err)
-			}
+			raw := fixture.ReadFile(t, filepath.Join("testdata", file))
 			e.mustApply(string(raw))
 			written := map[string]any{}
-			if err := yaml.Unmarshal(raw, &written); err != nil {
-				t.Fatal(err)
-			}
+			fixture.NoError(t, yaml.Unmarshal(raw, &written))
 			name, _, _ := unstructured.NestedString(written, "metadata", "name")
 			read := e.unstructured(name)
 			if diff := cmp.Diff(normal(t, written["spec"]), normal(t, read.Object["spec"])); diff != "" {
@@ -78,13 +73,9 @@ func TestAdmissionAcceptsEveryField(t *testing.T) {
 func normal(t *testing.T, v any) any {
 	t.Helper()
 	raw, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	var out any
-	if err := json.Unmarshal(raw, &out); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, json.Unmarshal(raw, &out))
 	return out
 }
 
@@ -92,9 +83,7 @@ func (e *env) unstructured(name string) *unstructured.Unstructured {
 	e.t.Helper()
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(schema.GroupVersionKind{Group: "llamastack.io", Version: "v1alpha2", Kind: "LlamaStackDistribution"})
-	if err := admin.Get(e.t.Context(), client.ObjectKey{Namespace: e.namespace, Name: name}, u); err != nil {
-		e.t.Fatal(err)
-	}
+	fixture.NoError(e.t, admin.Get(e.t.Context(), client.ObjectKey{Namespace: e.namespace, Name: name}, u))
 	return u
 }
 
@@ -107,31 +96,23 @@ func TestColumnsAndSize(t *testing.T) {
 	e.mustApply(sample(t, "v1alpha2-simple.yaml"))
 	e.waitReady("my-stack")
 	out, err := cluster.KubectlRun(t.Context(), "get", "llsd", "-n", e.namespace)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	if got, want := columns(out), [][]string{
 		{"NAME", "PHASE", "READY", "REASON", "PROVIDERS", "AVAILABLE", "AGE"}, {"my-stack", "Ready", "True", "Ready", "1", "1"},
 	}; !cmp.Equal(got[0], want[0]) || !cmp.Equal(got[1][:6], want[1]) {
 		t.Errorf("kubectl get prints:\n%s", out)
 	}
 	out, err = cluster.KubectlRun(t.Context(), "get", "llsd", "-n", e.namespace, "-o", "wide")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	for _, want := range []string{"URL", "DISTRIBUTION", "RELEASE LINE", "CONFIG", "SERVER VERSION", "OPERATOR VERSION", "starter", "my-stack-config-", serverRelease} {
 		if !strings.Contains(out, want) {
 			t.Errorf("kubectl get -o wide lacks %q:\n%s", want, out)
 		}
 	}
 	crd, err := os.ReadFile(filepath.Join(fixture.Root(), "config", "crd", "bases", "llamastack.io_llamastackdistributions.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	compact, err := yaml.YAMLToJSON(crd)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	if len(compact) > 150_000 {
 		t.Errorf("the CRD has %d bytes as JSON, want at most 150,000", len(compact))
 	}
@@ -147,9 +128,6 @@ func columns(table string) [][]string {
 
 func sample(t *testing.T, name string) string {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join(fixture.Root(), "config", "samples", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := fixture.ReadFile(t, filepath.Join(fixture.Root(), "config", "samples", name))
 	return string(raw)
 }

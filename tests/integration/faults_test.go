@@ -237,9 +237,7 @@ func (e *env) refuse(group, resources string) (stop func()) {
 	})
 	e.t.Cleanup(stop)
 	for _, o := range []client.Object{policy, binding} {
-		if err := admin.Create(e.t.Context(), o); err != nil {
-			e.t.Fatal(err)
-		}
+		fixture.NoError(e.t, admin.Create(e.t.Context(), o))
 	}
 	fixture.Eventually(e.t, time.Minute, "the API server refuses "+resources, func() error {
 		probe := &unstructured.Unstructured{}

@@ -24,10 +24,7 @@ type migrationPage struct{ resources, commands []string }
 
 func readMigrationPage(t *testing.T) *migrationPage {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(fixture.Root(), "docs", "migration-v1alpha1-to-v1alpha2.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := fixture.ReadFile(t, filepath.Join(fixture.Root(), "docs", "migration-v1alpha1-to-v1alpha2.md"))
 	page := &migrationPage{}
 	for _, m := range regexp.MustCompile("(?s)\n *```(sh|yaml)\n(.*?\n) *```\n").FindAllStringSubmatch(string(text), -1) {
 		if m[1] == "yaml" {
@@ -49,27 +46,21 @@ func (s *serving) follower() *follower {
 	s.t.Helper()
 	f := &follower{serving: s, dir: s.t.TempDir(), kubeconfig: s.cluster.Kubeconfig}
 	bin := s.t.TempDir()
-	if err := goBuild(s.t.Context(), bin, "./cmd/kubectl-llamastack"); err != nil {
-		s.t.Fatal(err)
-	}
+	fixture.NoError(s.t, goBuild(s.t.Context(), bin, "./cmd/kubectl-llamastack"))
 	f.path = strings.Join([]string{bin, filepath.Dir(s.cluster.Kubectl), os.Getenv("PATH")}, string(os.PathListSeparator))
 	return f
 }
 
 func (f *follower) write(file, content string) {
 	f.t.Helper()
-	if err := os.WriteFile(filepath.Join(f.dir, file), []byte(content), 0o600); err != nil {
-		f.t.Fatal(err)
-	}
+	fixture.WriteFile(f.t, filepath.Join(f.dir, file), content)
 }
 
 // run runs commands that must succeed.
 func (f *follower) run(commands string) string {
 	f.t.Helper()
 	out, err := f.try(commands)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	fixture.NoError(f.t, err)
 	return out
 }
 
@@ -186,9 +177,7 @@ func TestMigrationPage(t *testing.T) {
 func (s *serving) wantManifest(t *testing.T, name, manifest string) {
 	t.Helper()
 	var want map[string]any
-	if err := yaml.Unmarshal([]byte(manifest), &want); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, yaml.Unmarshal([]byte(manifest), &want))
 	got := s.mustGet("v1alpha2", name)
 	if diff := cmp.Diff(normal(t, want["spec"]), normal(t, got.Object["spec"])); diff != "" {
 		t.Errorf("(-manifest +object):\n%s", diff)

@@ -90,9 +90,7 @@ func TestNamespacedOperatorStaysInItsNamespaces(t *testing.T) {
 	p.terminate(t)
 
 	made, err := s.cluster.Requests()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	strays, inside := fixture.Strays(made, operatorServiceAccount, append([]string{operatorNamespace}, watched...)...)
 	for _, stray := range strays {
 		t.Error(stray)
@@ -175,14 +173,10 @@ func (s *serving) waitAvailable(namespace string) {
 func (s *serving) deniedOutside(namespace string) {
 	s.t.Helper()
 	config, err := s.cluster.ServiceAccountConfig(operatorNamespace, operatorServiceAccount)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	fixture.NoError(s.t, err)
 	config.UserAgent = fixture.NotTheOperator
 	operator, err := client.New(config, client.Options{Scheme: s.admin.Scheme()})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	fixture.NoError(s.t, err)
 	stacks := &unstructured.UnstructuredList{}
 	stacks.SetGroupVersionKind(schema.GroupVersionKind{Group: "llamastack.io", Version: "v1alpha2", Kind: "LlamaStackDistributionList"})
 	for what, ask := range map[string]func(context.Context) error{

@@ -113,13 +113,9 @@ type operator struct {
 func (o *operator) counted(t *testing.T, name string) (series []string) {
 	t.Helper()
 	registry := prometheus.NewRegistry()
-	if err := registry.Register(o.metrics); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, registry.Register(o.metrics))
 	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	for _, family := range families {
 		if family.GetName() != name {
 			continue
@@ -202,9 +198,7 @@ func newEnv(t *testing.T) *env {
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "t-", Labels: map[string]string{
 		"pod-security.kubernetes.io/enforce": "restricted",
 	}}}
-	if err := admin.Create(t.Context(), ns); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, admin.Create(t.Context(), ns))
 	e := &env{t: t, namespace: ns.Name, operator: operatorNamespace, server: serverDouble(t)}
 	nodeDouble(t, admin, e.namespace)
 	return e
@@ -278,9 +272,7 @@ func (e *env) makeSettings(key, value string) (remove func()) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: e.operator, Name: settings.ConfigMapName},
 		Data:       map[string]string{key: value},
 	}
-	if err := admin.Create(e.t.Context(), cm); err != nil {
-		e.t.Fatal(err)
-	}
+	fixture.NoError(e.t, admin.Create(e.t.Context(), cm))
 	remove = sync.OnceFunc(func() { _ = admin.Delete(context.Background(), cm) })
 	e.t.Cleanup(remove)
 	return remove
@@ -301,9 +293,7 @@ func (e *env) mustApply(manifest string) {
 func (e *env) createSecret(name string, data map[string]string) {
 	e.t.Helper()
 	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: name}, StringData: data}
-	if err := admin.Create(e.t.Context(), s); err != nil {
-		e.t.Fatal(err)
-	}
+	fixture.NoError(e.t, admin.Create(e.t.Context(), s))
 }
 
 func (e *env) get(o client.Object, name string) error {
@@ -313,9 +303,7 @@ func (e *env) get(o client.Object, name string) error {
 func (e *env) resource(name string) *v1alpha2.LlamaStackDistribution {
 	e.t.Helper()
 	cr := &v1alpha2.LlamaStackDistribution{}
-	if err := e.get(cr, name); err != nil {
-		e.t.Fatal(err)
-	}
+	fixture.NoError(e.t, e.get(cr, name))
 	return cr
 }
 

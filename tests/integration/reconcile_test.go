@@ -53,9 +53,7 @@ func (e *env) owned() map[string]client.Object {
 	var accounts corev1.ServiceAccountList
 	var configMaps corev1.ConfigMapList
 	for _, list := range []client.ObjectList{&deployments, &services, &accounts, &configMaps} {
-		if err := admin.List(e.t.Context(), list, client.InNamespace(e.namespace)); err != nil {
-			e.t.Fatal(err)
-		}
+		fixture.NoError(e.t, admin.List(e.t.Context(), list, client.InNamespace(e.namespace)))
 	}
 	for i := range deployments.Items {
 		add("Deployment", &deployments.Items[i])
@@ -90,9 +88,7 @@ func (e *env) versions(resource string) map[string]string {
 func (e *env) deployment(name string) *appsv1.Deployment {
 	e.t.Helper()
 	d := &appsv1.Deployment{}
-	if err := e.get(d, name); err != nil {
-		e.t.Fatal(err)
-	}
+	fixture.NoError(e.t, e.get(d, name))
 	return d
 }
 
@@ -112,9 +108,7 @@ func TestResourceBecomesReady(t *testing.T) {
 		t.Errorf("owned objects %v, want %v", got, want)
 	}
 	var cm corev1.ConfigMap
-	if err := e.get(&cm, g.ConfigMapName); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, e.get(&cm, g.ConfigMapName))
 	if cm.Immutable == nil || !*cm.Immutable || !strings.Contains(cm.Data["config.yaml"], "base_url: http://vllm:8000/v1") {
 		t.Errorf("ConfigMap %+v", cm)
 	}
@@ -165,13 +159,9 @@ func TestUnchangedResourceCostsNothing(t *testing.T) {
 
 	// A reconcile without a change: a foreign label on the Secret is an event, and the manifest is applied again.
 	var s corev1.Secret
-	if err := e.get(&s, "vllm-creds"); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, e.get(&s, "vllm-creds"))
 	s.Labels = map[string]string{"touched": "yes"}
-	if err := admin.Update(t.Context(), &s); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, admin.Update(t.Context(), &s))
 	e.mustApply(sample(t, "v1alpha2-simple.yaml"))
 	fixture.Eventually(t, time.Minute, "the event starts a pass", func() error {
 		if len(op.requests.all()) == idle {
@@ -339,9 +329,7 @@ workload:
 		t.Errorf("message %q, want %q", message, want)
 	}
 	files := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "files"}, Data: map[string]string{"a": "1"}}
-	if err := admin.Create(t.Context(), files); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, admin.Create(t.Context(), files))
 	e.waitReady("s")
 	generation := e.deployment("s").Generation
 	e.patchSecret("mine", `{"metadata":{"labels":{"x":"y"}},"stringData":{"other":"z"}}`)
@@ -377,9 +365,7 @@ func TestOverrideWithTLS(t *testing.T) {
 	own := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "own"}, Data: map[string]string{
 		"config.yaml": "version: 2\nserver: {tls_certfile: /tls/tls.crt, tls_keyfile: /tls/tls.key}\n",
 	}}
-	if err := admin.Create(t.Context(), own); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, admin.Create(t.Context(), own))
 	e.mustApply(manifest("s", "distribution: {name: starter}\noverrideConfig: {configMapName: own}"))
 	cr := e.waitReady("s")
 	if got := cr.Status.ServiceURL; got != "https://s-service."+e.namespace+".svc:8321" {
@@ -396,9 +382,7 @@ func TestOverrideWithTLS(t *testing.T) {
 		t.Errorf("probes speak %s and %s", startup, ready)
 	}
 	var service corev1.Service
-	if err := e.get(&service, "s-service"); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, e.get(&service, "s-service"))
 	if p := service.Spec.Ports[0]; p.Name != "http" || p.AppProtocol == nil || *p.AppProtocol != "https" {
 		t.Errorf("port %+v of the Service", p)
 	}
@@ -407,9 +391,7 @@ func TestOverrideWithTLS(t *testing.T) {
 func (e *env) patchSecret(name, patch string) {
 	e.t.Helper()
 	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: name}}
-	if err := admin.Patch(e.t.Context(), s, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
-		e.t.Fatal(err)
-	}
+	fixture.NoError(e.t, admin.Patch(e.t.Context(), s, client.RawPatch("application/merge-patch+json", []byte(patch))))
 }
 
 // Proves: R48, L-28 (an upgrade of the operator rolls nothing, the next edit brings the newer form).
@@ -492,9 +474,7 @@ func TestLeftoversAreRemoved(t *testing.T) {
 		o.SetName("my-stack-former")
 		o.SetLabels(like.GetLabels())
 		o.SetOwnerReferences(like.GetOwnerReferences())
-		if err := admin.Create(t.Context(), o); err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, admin.Create(t.Context(), o))
 	}
 	owned := e.owned()
 	service, deployment := owned["Service/my-stack-service"].(*corev1.Service), e.deployment("my-stack")

@@ -65,9 +65,7 @@ func (e *env) written() map[string]string {
 		for i := range list.Items {
 			o := &list.Items[i]
 			text, err := json.Marshal([]any{o.Object["spec"], o.Object["data"], o.GetLabels(), o.GetOwnerReferences(), o.GetUID(), o.GetGeneration()})
-			if err != nil {
-				e.t.Fatal(err)
-			}
+			fixture.NoError(e.t, err)
 			all[r.kind+"/"+o.GetName()] = string(text)
 		}
 	}

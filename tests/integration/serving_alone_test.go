@@ -25,23 +25,17 @@ import (
 func (s *serving) wayToTheAPIServer() (way *fixture.Way, open func(), kubeconfig string) {
 	s.t.Helper()
 	config, err := clientcmd.LoadFromFile(s.operatorKubeconfig())
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	fixture.NoError(s.t, err)
 	way = fixture.NewWay(s.t, "127.0.0.1:0")
 	var address string
 	for _, c := range config.Clusters {
 		address = strings.TrimPrefix(c.Server, "https://")
 		host, _, err := net.SplitHostPort(address)
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		fixture.NoError(s.t, err)
 		c.Server, c.TLSServerName = "https://"+way.Address(), host
 	}
 	kubeconfig = filepath.Join(s.t.TempDir(), "kubeconfig")
-	if err := clientcmd.WriteToFile(*config, kubeconfig); err != nil {
-		s.t.Fatal(err)
-	}
+	fixture.NoError(s.t, clientcmd.WriteToFile(*config, kubeconfig))
 	return way, func() { way.Add(address) }, kubeconfig
 }
 
@@ -163,9 +157,7 @@ func TestMetricsNeedPermission(t *testing.T) {
 	} {
 		fixture.Eventually(t, time.Minute, c.who, func() error {
 			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+p.metrics+"/metrics", http.NoBody)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fixture.NoError(t, err)
 			if c.token != "" {
 				request.Header.Set("Authorization", "Bearer "+c.token)
 			}

@@ -84,9 +84,7 @@ func freeCluster(t *testing.T) *fixture.Cluster {
 	name := strconv.Itoa(own.started)
 	own.mu.Unlock()
 	c, err := fixture.Up(fixture.ControlPlane, "serving", name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	if err := c.Keep(t.Context()); err != nil {
 		t.Fatal(errors.Join(err, c.Remove()))
 	}
@@ -119,14 +117,10 @@ func newServing(t *testing.T) *serving {
 	c := ownCluster(t)
 	s := &serving{t: t, cluster: c, service: fixture.NewWay(t, "127.0.0.1:0")}
 	config, err := c.AdminConfig()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	config.WarningHandler = rest.NoWarnings{}
 	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme)); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, errors.Join(clientgoscheme.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme)))
 	if s.admin, err = client.NewWithWatch(config, client.Options{Scheme: scheme}); err != nil {
 		t.Fatal(err)
 	}
@@ -145,9 +139,7 @@ func (s *serving) install() {
 // established waits until the API server serves what the CRDs define.
 func (s *serving) established(crds ...string) {
 	s.t.Helper()
-	if err := established(s.t.Context(), s.cluster, crds...); err != nil {
-		s.t.Fatal(err)
-	}
+	fixture.NoError(s.t, established(s.t.Context(), s.cluster, crds...))
 }
 
 // established is polled, because kubectl wait ends with an error where a CRD has no condition yet.
@@ -172,9 +164,7 @@ func (s *serving) redirect() {
 func (s *serving) kubectl(args ...string) string {
 	s.t.Helper()
 	out, err := s.cluster.KubectlRun(s.t.Context(), args...)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	fixture.NoError(s.t, err)
 	return out
 }
 
@@ -196,9 +186,7 @@ func (s *serving) get(version, name string) (*unstructured.Unstructured, error) 
 func (s *serving) mustGet(version, name string) *unstructured.Unstructured {
 	s.t.Helper()
 	u, err := s.get(version, name)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	fixture.NoError(s.t, err)
 	return u
 }
 
@@ -215,9 +203,7 @@ func (s *serving) secret() *corev1.Secret {
 func (s *serving) injected() []byte {
 	s.t.Helper()
 	crd := &apiextensionsv1.CustomResourceDefinition{}
-	if err := s.admin.Get(s.t.Context(), client.ObjectKey{Name: certificate.CRDName}, crd); err != nil {
-		s.t.Fatal(err)
-	}
+	fixture.NoError(s.t, s.admin.Get(s.t.Context(), client.ObjectKey{Name: certificate.CRDName}, crd))
 	return crd.Spec.Conversion.Webhook.ClientConfig.CABundle
 }
 
@@ -242,19 +228,13 @@ func (s *serving) start(o replicaOptions) *replica {
 		o.lifetimes = certificate.DefaultLifetimes()
 	}
 	config, err := s.cluster.ServiceAccountConfig(operatorNamespace, operatorServiceAccount)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	fixture.NoError(s.t, err)
 	server, err := webhook.Listen(s.t.Context(), config, webhook.Options{
 		Address: "127.0.0.1:0", Namespace: operatorNamespace, Managed: !o.elsewhere, Lifetimes: o.lifetimes, Drain: o.drain,
 	})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	fixture.NoError(s.t, err)
 	reader, err := client.New(config, client.Options{Scheme: s.admin.Scheme()})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	fixture.NoError(s.t, err)
 	facts := &gather.Gatherer{Live: reader, OperatorNamespace: operatorNamespace}
 	server.Handle((&webhook.Validation{Gather: facts.GatherForAdmission}).Kind())
 	ctx, cancel := context.WithCancel(context.Background())
@@ -321,13 +301,9 @@ func (s *serving) shakesHands(trust func() *tls.Config) func(context.Context) er
 func (s *serving) operatorClient() client.Client {
 	s.t.Helper()
 	config, err := s.cluster.ServiceAccountConfig(operatorNamespace, operatorServiceAccount)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	fixture.NoError(s.t, err)
 	operator, err := client.New(config, client.Options{Scheme: s.admin.Scheme()})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	fixture.NoError(s.t, err)
 	return operator
 }
 

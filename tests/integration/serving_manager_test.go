@@ -72,9 +72,7 @@ func goBuild(ctx context.Context, output, program string, variables ...string) e
 func buildManager(t *testing.T) string {
 	t.Helper()
 	binary, err := manager()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	return binary
 }
 
@@ -105,9 +103,7 @@ func (s *serving) runAs(binary, kubeconfig string, args ...string) *process {
 	}, args...)...)
 	p.cmd.Env = slices.Concat(os.Environ(), s.env, []string{"KUBECONFIG=" + kubeconfig})
 	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
-	if err := p.cmd.Start(); err != nil {
-		s.t.Fatal(err)
-	}
+	fixture.NoError(s.t, p.cmd.Start())
 	go func() {
 		defer close(p.ended)
 		p.err = p.cmd.Wait()
@@ -139,9 +135,7 @@ func (p *process) ready() error {
 // terminate ends it as a kubelet does, and waits for it.
 func (p *process) terminate(t *testing.T) {
 	t.Helper()
-	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, p.cmd.Process.Signal(syscall.SIGTERM))
 	select {
 	case <-p.ended:
 	case <-time.After(time.Minute):

@@ -73,9 +73,7 @@ func TestBothVersions(t *testing.T) {
 		if err := unstructured.SetNestedField(u.Object, int64(8600), "spec", "server", "containerSpec", "port"); err != nil {
 			s.t.Fatal(err)
 		}
-		if err := s.admin.Update(s.t.Context(), u); err != nil {
-			s.t.Fatal(err)
-		}
+		fixture.NoError(s.t, s.admin.Update(s.t.Context(), u))
 		s.wantFields("v1alpha2", "new", map[string]any{"spec.networking.port": 8600, "spec.providers.inference.provider": "vllm"})
 	})
 
@@ -83,9 +81,7 @@ func TestBothVersions(t *testing.T) {
 		ssa := func(manager, manifest string) string {
 			s.t.Helper()
 			out, err := s.cluster.KubectlInput(s.t.Context(), manifest, "apply", "--server-side", "--field-manager", manager, "-f", "-")
-			if err != nil {
-				s.t.Fatal(err)
-			}
+			fixture.NoError(s.t, err)
 			return out
 		}
 		ssa("team-old", spoke("shared", `,"containerSpec":{"port":8400,"env":[{"name":"A","value":"1"}]}`))
@@ -125,9 +121,7 @@ func TestBothVersions(t *testing.T) {
 				t.Fatalf("%s: %d objects, %v", version, len(list.Items), err)
 			}
 			watch, err := s.admin.Watch(t.Context(), list, client.InNamespace("default"), &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: list.GetResourceVersion()}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			fixture.NoError(t, err)
 			s.kubectl("label", "llsd", "old", "--overwrite", "seen-in="+version)
 			select {
 			case event := <-watch.ResultChan():

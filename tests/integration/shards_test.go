@@ -20,9 +20,7 @@ import (
 func (s *serving) runNamed(name string, args ...string) *process {
 	s.t.Helper()
 	binary := filepath.Join(s.t.TempDir(), name)
-	if err := os.Symlink(buildManager(s.t), binary); err != nil {
-		s.t.Fatal(err)
-	}
+	fixture.NoError(s.t, os.Symlink(buildManager(s.t), binary))
 	p := s.run(binary, args...)
 	fixture.Eventually(s.t, installTimeout, name+" is ready", p.ready)
 	return p
@@ -32,9 +30,7 @@ func (s *serving) runNamed(name string, args ...string) *process {
 func (s *serving) writers(namespace string, since time.Time) []string {
 	s.t.Helper()
 	requests, err := s.cluster.Requests()
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	fixture.NoError(s.t, err)
 	var names []string
 	for i := range requests {
 		r := &requests[i]
@@ -108,9 +104,7 @@ func TestShardsDivideTheCustomResources(t *testing.T) {
 	before.terminate(t)
 	for name, text := range selectors {
 		selector, err := shard.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, err)
 		fixture.Eventually(t, time.Minute, name+" leads", func() error {
 			_, err := s.cluster.KubectlRun(t.Context(), "get", "lease", shard.Lease(selector), "-n", operatorNamespace)
 			return err

@@ -44,9 +44,7 @@ func (e *env) putTLSSecret(name string, data map[string][]byte) {
 	if err != nil {
 		err = admin.Update(e.t.Context(), s)
 	}
-	if err != nil {
-		e.t.Fatal(err)
-	}
+	fixture.NoError(e.t, err)
 }
 
 // waitForBadCertificate waits until the status of "s" says this of its certificate.
@@ -115,9 +113,7 @@ func TestTLSFromASecret(t *testing.T) {
 		t.Errorf("serviceURL %s", got)
 	}
 	var service corev1.Service
-	if err := e.get(&service, "s-service"); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, e.get(&service, "s-service"))
 	if p := service.Spec.Ports[0]; p.Name != "http" || p.AppProtocol == nil || *p.AppProtocol != "https" {
 		t.Errorf("port %+v of the Service", p)
 	}

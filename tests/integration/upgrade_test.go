@@ -4,7 +4,6 @@ package integration
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -62,14 +61,9 @@ func (e *env) release09Under(name, image string) map[string]types.UID {
 	e.t.Helper()
 	e.mustApply(strings.ReplaceAll(oldResource, "name: starter", "name: "+name))
 	cr := e.resource("old")
-	text, err := os.ReadFile("testdata/release-0.9.yaml")
-	if err != nil {
-		e.t.Fatal(err)
-	}
+	text := fixture.ReadFile(e.t, "testdata/release-0.9.yaml")
 	uids, err := fixture.Release09(e.t.Context(), admin, cr, strings.ReplaceAll(string(text), "%s", image))
-	if err != nil {
-		e.t.Fatal(err)
-	}
+	fixture.NoError(e.t, err)
 	return uids
 }
 
@@ -201,17 +195,12 @@ func TestUnknownNameOfRelease09GoesOn(t *testing.T) {
 		t.Errorf("the Deployment was changed (-before +after):\n%s", diff)
 	}
 
-	base, err := os.ReadFile(filepath.Join(fixture.Root(), "distributions", "starter", "0.7.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := fixture.ReadFile(t, filepath.Join(fixture.Root(), "distributions", "starter", "0.7.yaml"))
 	registration := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: e.operator, Name: "rh-dev", Labels: map[string]string{settings.LabelDistribution: "rh-dev"}},
 		Data:       map[string]string{"image": image, "serverVersion": "0.7.1", "config.yaml": string(base)},
 	}
-	if err := admin.Create(t.Context(), registration); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, admin.Create(t.Context(), registration))
 	e.waitFor("old", v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, v1alpha2.ReasonConfigGenerationSucceeded)
 	runs("the name is registered: the configuration is generated", func(d *appsv1.Deployment) bool {
 		return objects.MountedConfigMap(&d.Spec.Template.Spec) != ""

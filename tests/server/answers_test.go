@@ -8,7 +8,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -18,6 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // answerFaults asks a running server for what the resource asked for, and reports what is missing or too much.
@@ -223,10 +223,7 @@ func storedConnectors(t *testing.T, b *booting) (ids []string) {
 		t.Fatalf("the server has no database in %q: %v", b.env["SQLITE_STORE_DIR"], err)
 	}
 	for _, file := range files {
-		content, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := fixture.ReadFile(t, file)
 		for _, m := range storedConnector.FindAllSubmatch(content, -1) {
 			ids = append(ids, string(m[1]))
 		}

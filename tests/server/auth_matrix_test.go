@@ -15,6 +15,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // authCases are all types of authentication of a line, each with every field that its row has; where the server wants one of several fields, with each of
@@ -47,13 +48,9 @@ func authCase(t *testing.T, line *catalog.Line, row *catalog.AuthType, choice st
 	values := authValues(t, line, row, "", fields)
 	auth := map[string]any{"provider": row.Names()[0], "settings": values.settings, "secretRefs": values.secretRefs}
 	encoded, err := json.Marshal(map[string]any{"distribution": map[string]any{"name": "starter"}, "auth": auth})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	spec := &v1alpha2.LlamaStackDistributionSpec{}
-	if err := yaml.UnmarshalStrict(encoded, spec); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, yaml.UnmarshalStrict(encoded, spec))
 	result, findings := config.Generate(t.Context(), config.Input{
 		Name: "matrix", Namespace: "matrix", Spec: parse.Parse(spec), Base: matrixBase(t, line, "inference", "", "starter"), Line: line,
 	})

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // backends stand for every host that a resource names as the endpoint of an inference provider: one double for each.
@@ -42,9 +43,7 @@ func startBackends(t *testing.T, a asked) *backends {
 	ports := map[string]bool{}
 	for _, p := range a.providers {
 		at, err := url.Parse(p.endpoint)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, err)
 		if p.api != "inference" || at.Scheme != "http" {
 			continue
 		}
@@ -61,9 +60,7 @@ func startBackends(t *testing.T, a asked) *backends {
 			config.Models = []string{"a-model-of-the-backend"}
 		}
 		double, err := modelserverdouble.New(config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, err)
 		b.doubles[at.Host], b.open[at.Host] = double, p.key == ""
 		b.hosts[at.Hostname()] = address
 		ports[cmp.Or(at.Port(), "80")] = true
@@ -78,9 +75,7 @@ func startBackends(t *testing.T, a asked) *backends {
 func (b *backends) listen(t *testing.T, address string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	server := httptest.NewUnstartedServer(http.HandlerFunc(b.serve))
 	_ = server.Listener.Close()
 	server.Listener = listener

@@ -3,11 +3,12 @@
 package server
 
 import (
-	"os"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // unbootable is a row of unbootable.tsv.
@@ -33,10 +34,7 @@ func onLine(column, line string) bool {
 // readTable reads a file of rows whose fields are separated by tabs.
 func readTable(t *testing.T, file string, columns int) [][]string {
 	t.Helper()
-	content, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := fixture.ReadFile(t, file)
 	var rows [][]string
 	for row := range strings.Lines(string(content)) {
 		row = strings.TrimSuffix(row, "\n")

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
@@ -85,13 +86,8 @@ func copyWithEnv(t *testing.T, file, env string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for from, to := range map[string]string{file: filepath.Base(file), env: "env"} {
-		content, err := os.ReadFile(from)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, to), content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		content := fixture.ReadFile(t, from)
+		fixture.WriteFile(t, filepath.Join(dir, to), content)
 	}
 	return filepath.Join(dir, filepath.Base(file))
 }
@@ -126,9 +122,7 @@ func TestGoldensAreGood(t *testing.T) {
 func writeGoldens(t *testing.T, line string) []string {
 	t.Helper()
 	wanted, err := filepath.Glob(goldens + "*/want.*yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	root := t.TempDir()
 	var files []string
 	for _, file := range wanted {
@@ -137,9 +131,7 @@ func writeGoldens(t *testing.T, line string) []string {
 		}
 		dir := filepath.Dir(file)
 		c, err := golden.Read(dir, line)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, err)
 		if expected, err := c.Expected(dir); err != nil || file != expected {
 			t.Fatalf("%s is not read: the golden of this case is %s, %v", file, expected, err)
 		}
@@ -148,18 +140,12 @@ func writeGoldens(t *testing.T, line string) []string {
 			t.Fatalf("%s: %v", dir, findings)
 		}
 		to := filepath.Join(root, filepath.Base(dir))
-		if err := os.Mkdir(to, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, os.Mkdir(to, 0o700))
 		if env, err := os.ReadFile(filepath.Join(dir, "env")); err == nil {
-			if err := os.WriteFile(filepath.Join(to, "env"), env, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			fixture.WriteFile(t, filepath.Join(to, "env"), env)
 		}
 		full := filepath.Join(to, "want."+line+".yaml")
-		if err := os.WriteFile(full, result.YAML, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fixture.WriteFile(t, full, result.YAML)
 		files = append(files, full)
 	}
 	return files

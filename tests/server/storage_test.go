@@ -86,9 +86,7 @@ type pod struct {
 func podFor(t *testing.T, r release, keys keysIn, dsn, ca string) pod {
 	t.Helper()
 	cr := &v1alpha2.LlamaStackDistribution{}
-	if err := yaml.UnmarshalStrict(fmt.Appendf(nil, storageCR, keys.port), cr); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, yaml.UnmarshalStrict(fmt.Appendf(nil, storageCR, keys.port), cr))
 	if keys.port == 0 {
 		cr.Spec.Storage.KV = &v1alpha2.KVStorageSpec{Type: new(v1alpha2.KVStoragePostgres), ConnectionString: cr.Spec.Storage.SQL.ConnectionString}
 	}
@@ -100,13 +98,8 @@ func podFor(t *testing.T, r release, keys keysIn, dsn, ca string) pod {
 		urlField = "url"
 	}
 	base, err := config.ParseBase("small", fmt.Appendf(nil, storageBase, apis, urlField))
-	if err != nil {
-		t.Fatal(err)
-	}
-	caBundle, err := os.ReadFile(ca)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
+	caBundle := fixture.ReadFile(t, ca)
 	if r.line == "0.3" { // which takes no password
 		cr.Spec.Storage.KV.Password = nil
 	}
@@ -133,7 +126,7 @@ func podFor(t *testing.T, r release, keys keysIn, dsn, ca string) pod {
 	dir := t.TempDir()
 	p.env["SQLITE_STORE_DIR"], p.env["HOME"], p.env["TMPDIR"], p.env["PATH"] = dir, dir, dir, os.Getenv("PATH")
 	p.config = filepath.Join(dir, "config.yaml")
-	writeFile(t, p.config, string(d.Config.YAML))
+	fixture.WriteFile(t, p.config, string(d.Config.YAML))
 	return p
 }
 
@@ -221,9 +214,7 @@ func tryPasswords(t *testing.T, r release, database *fixture.Postgres, hardest s
 func runStorage(t *testing.T, r release, cases []map[string]any) []*string {
 	t.Helper()
 	input, err := json.Marshal(cases)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	out, status, complaints := nurseryOf(t, r).run(t, input, "storage.py")
 	if status != 0 {
 		t.Fatalf("storage.py: status %d\n%s", status, complaints)
@@ -244,9 +235,7 @@ func TestStateSurvivesARestart(t *testing.T) {
 	canaries.Add(password)
 	database, inRedis, open := fixture.StartPostgres(t, fixture.Loopback), fixture.StartRedis(t, password), fixture.StartRedis(t)
 	double, err := modelserverdouble.New(modelserverdouble.Config{Models: []string{"m1"}, Key: "none"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	backend := httptest.NewServer(double)
 	t.Cleanup(backend.Close)
 	for _, r := range bootedReleases(t) {
@@ -378,9 +367,7 @@ func answeredWithin(t *testing.T, within time.Duration, method, address, body st
 	impatient := &http.Client{Timeout: 5 * time.Second}
 	for deadline := time.Now().Add(within); time.Now().Before(deadline); {
 		request, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, err)
 		request.Header.Set("Content-Type", "application/json")
 		response, err := impatient.Do(request)
 		if err != nil {
