@@ -88,7 +88,8 @@ func generateAuth(t *testing.T, r release, text, dir, auth string, values ...str
 // withWorkers writes the operator's copy of a configuration with a number of workers.
 func withWorkers(t *testing.T, file string, workers int32) string {
 	t.Helper()
-	copied, err := config.WithWorkers(t.Context(), fixture.ReadFile(t, file), lineOf(t, imageRelease(t)), workers, "# A copy.\n")
+	line := lineOf(t, imageRelease(t))
+	copied, err := config.WithWorkers(t.Context(), fixture.ReadFile(t, file), line, workers, "# A copy.\n")
 	fixture.NoError(t, err)
 	name := filepath.Join(t.TempDir(), "copy.yaml")
 	fixture.WriteFile(t, name, string(copied))
