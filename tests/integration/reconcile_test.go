@@ -488,3 +488,50 @@ func TestLeftoversAreRemoved(t *testing.T) {
 		return nil
 	})
 }
+
+// Of the Secrets that the operator derives, the current and the previous one stay.
+//
+// Proves: R17, R24.
+func TestFormerDerivedSecretsAreRemoved(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.createSecret("redis", map[string]string{"password": canaries.New()})
+	e.startOperator(operatorOptions{})
+	e.mustApply(manifest("s", `
+distribution: {name: starter}
+providers: {inference: {provider: vllm, endpoint: 'http://vllm:8000'}}
+storage: {kv: {type: redis, endpoint: 'redis:6379', password: {name: redis, key: password}}}`))
+	derived := func() (names []string) {
+		t.Helper()
+		var list corev1.SecretList
+		fixture.NoError(t, admin.List(t.Context(), &list, client.InNamespace(e.namespace)))
+		for i := range list.Items {
+			if metav1.GetControllerOf(&list.Items[i]) != nil {
+				names = append(names, list.Items[i].Name)
+			}
+		}
+		return names
+	}
+	seen := map[string]bool{}
+	for i := range 3 {
+		if i > 0 {
+			e.patchSecret("redis", fmt.Sprintf(`{"stringData":{"password":%q}}`, canaries.New()))
+		}
+		fixture.Eventually(t, time.Minute, "the Secret of this password is there and in use", func() error {
+			for _, name := range derived() {
+				if !seen[name] {
+					seen[name] = true
+					return nil
+				}
+			}
+			return fmt.Errorf("there are %v", derived())
+		})
+		e.waitReady("s")
+	}
+	fixture.Eventually(t, time.Minute, "the first Secret is removed", func() error {
+		if now := derived(); len(now) != 2 {
+			return fmt.Errorf("there are %v of %v", now, slices.Sorted(maps.Keys(seen)))
+		}
+		return nil
+	})
+}
