@@ -165,9 +165,9 @@ test-unit: $(TESTER) ## Run the tests that need nothing but Go.
 
 # What begins, replaces or ends an operator has a target of its own, because most of these tests need a control plane for themselves: upgrades from
 # release 0.9, webhooks and their certificates, replicas, shards, removal. A test that TESTFLAGS names runs in both.
-LIFECYCLE_TESTS := ^Test(Replay|Migration|Adoption|RestartWritesNothing|UpgradeOfEverything|InstallOverV09|NoDiffBeforeAndAfterMigration|MovingAnObject|V1alpha1(CanBeUnserved|Limits|IsNeverRefused)|$\
-EdgeFollows|MirrorsOfTheCluster|NamespacedOperator|WebhooksOutlive|MetricsNeed|OnlyTheAPIServer|WebhookPort|BothVersions|CertificatesFromElsewhere|IdleConnections|APIServerAsksAgain|$\
-UnusedConnections|ShardsDivide|NamespaceOfTheOperator|RotationUnderLoad|RollingUnderLoad|ComingAndGoing|PagesOfReference)
+LIFECYCLE_TESTS := ^Test(Replay|Migration|Adoption|RestartWritesNothing|InstallOverV09|NoDiffBeforeAndAfterMigration|V1alpha1(CanBeUnserved|Limits|IsNeverRefused)|$\
+EdgeFollows|MirrorsOfTheCluster|NamespacedOperator|WebhooksOutlive|MetricsNeed|OnlyTheAPIServer|BothVersions|CertificatesFromElsewhere|$\
+ShardsDivide|NamespaceOfTheOperator|RotationUnderLoad|PagesOfReference)
 INTEGRATION = $(BIN)/cluster build --tier controlplane && \
   LLSD_LIFECYCLE_TESTS='$(LIFECYCLE_TESTS)' LLSD_CLUSTER=$(BIN)/cluster $(GO_TEST) . ./tests/integration/... -vet=off -count=1 -timeout 40m -parallel 8
 
@@ -185,8 +185,7 @@ test-hostile: cluster build $(TESTER) ## Send the operator what an attacker woul
 	$(BIN)/cluster build --tier controlplane
 	LLSD_CLUSTER=$(BIN)/cluster LLSD_OPERATOR=$(BIN)/manager $(GO_TEST) . ./tests/hostile -count=1 -timeout 35m $(TESTFLAGS)
 
-# LLSD_CHAOS=full runs the long faults, too; LLSD_CHAOS_REPORT=FILE writes the table of docs/maintainers/reliability.md there. LLSD_BENCH_SERVED is the number of
-# custom resources of TestServedVersionsCost, with which docs/maintainers/performance.md says what a served v1alpha1 costs.
+# LLSD_CHAOS=full runs the long faults, too; LLSD_CHAOS_REPORT=FILE writes the table of docs/maintainers/reliability.md there.
 .PHONY: test-chaos
 test-chaos: cluster build $(TESTER) ## Break the world around the operator, and measure how soon nothing of it shows (Linux and root).
 	$(BIN)/cluster build --tier controlplane
@@ -229,7 +228,7 @@ test-e2e: cluster image $(TESTER) ## Run the tests against a real cluster with r
 	  $(GO_TEST) --verbose tests/e2e . -count=1 -timeout $(E2E_TIMEOUT) $(TESTFLAGS)
 
 .PHONY: test-node-faults
-test-node-faults: ## Break the API server, the network and the disk of a node where the operator runs as pods (Linux and root; a quarter of an hour).
+test-node-faults: ## Break the API server and the network of a node where the operator runs as pods (Linux and root; a quarter of an hour).
 	LLSD_CHAOS=full $(MAKE) test-e2e TESTFLAGS='-v -run TestNodeFaults $(TESTFLAGS)'
 
 # What takes long and breaks rarely. NIGHTLY names single parts.
@@ -261,9 +260,9 @@ newcomer: # .ci/run in a bare Debian with empty caches
 
 # The libraries of Helm, Argo CD and Flux are in a module of their own.
 .PHONY: test-packages
-test-packages: cluster image $(TESTER) ## Test the packages with the libraries of Helm, OLM, Flux and Argo CD, in real clusters too (Linux and root).
-	$(BIN)/cluster build --tier node
-	LLSD_CLUSTER=$(BIN)/cluster LLSD_OPERATOR_IMAGE=$(BIN)/operator-image.tar $(GO_TEST) hack/tools/packages ./... -count=1 -timeout 20m $(TESTFLAGS)
+test-packages: cluster $(TESTER) ## Test the packages with the libraries of Helm, OLM, Flux and Argo CD, and with a real API server.
+	$(BIN)/cluster build --tier controlplane
+	LLSD_CLUSTER=$(BIN)/cluster $(GO_TEST) hack/tools/packages ./... -count=1 -timeout 20m $(TESTFLAGS)
 
 # Debian's Chromium is the browser; CHROMIUM names another one.
 .PHONY: test-site

@@ -117,98 +117,6 @@ func TestExposedIsWhatTheParserSays(t *testing.T) {
 	}
 }
 
-// Proves: FR-083, MIG-MAP: the tables of the migration guide, row by row, in both directions.
-func TestMappingTablesOfTheMigrationGuide(t *testing.T) {
-	t.Parallel()
-
-	const absent = ""
-	for _, row := range []struct{ spoke, hub, value string }{
-		// Top level.
-		{"spec.replicas", "spec.workload.replicas", "3"},
-		{"spec.server.distribution", "spec.distribution", "{name: starter}"},
-		{"spec.network", "spec.networking", "{allowedFrom: {namespaces: [a]}}"},
-		// Distribution.
-		{"spec.server.distribution.name", "spec.distribution.name", "starter"},
-		{"spec.server.distribution.image", "spec.distribution.image", "quay.io/x/y:1"},
-		// Container and server settings.
-		{"spec.server.containerSpec.port", "spec.networking.port", "9000"},
-		{"spec.server.containerSpec.env", "spec.workload.overrides.env", "[{name: A, value: b}]"},
-		{"spec.server.containerSpec.name", absent, "main"},
-		{"spec.server.containerSpec.resources", "spec.workload.resources", "{limits: {cpu: 1000m}}"},
-		{"spec.server.containerSpec.command", "spec.workload.overrides.command", "[sh]"},
-		{"spec.server.containerSpec.args", "spec.workload.overrides.args", "[-v]"},
-		{"spec.server.workers", "spec.workload.workers", "4"},
-		// Storage.
-		{"spec.server.storage.size", "spec.workload.storage.size", "20Gi"},
-		{"spec.server.storage.mountPath", "spec.workload.storage.mountPath", "/data"},
-		// Pod overrides.
-		{"spec.server.podOverrides.serviceAccountName", "spec.workload.overrides.serviceAccountName", "sa"},
-		{"spec.server.podOverrides.volumes", "spec.workload.overrides.volumes", "[{name: v, emptyDir: {}}]"},
-		{"spec.server.podOverrides.volumeMounts", "spec.workload.overrides.volumeMounts", "[{name: v, mountPath: /v}]"},
-		{"spec.server.podOverrides.terminationGracePeriodSeconds", "spec.workload.terminationGracePeriodSeconds", "120"},
-		// Scaling.
-		{"spec.server.autoscaling", "spec.workload.autoscaling", "{minReplicas: 1, maxReplicas: 3, targetCPUUtilizationPercentage: 75}"},
-		{"spec.server.podDisruptionBudget", "spec.workload.podDisruptionBudget", "{minAvailable: 50%}"},
-		{"spec.server.topologySpreadConstraints", "spec.workload.topologySpreadConstraints", "[{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}]"},
-		// Networking.
-		{"spec.network.exposeRoute", "spec.networking.expose", "true"},
-		{"spec.network.allowedFrom", "spec.networking.allowedFrom", "{namespaces: [a], labels: [b]}"},
-		{"spec.server.tlsConfig.caBundle.configMapName", "spec.networking.tls.caBundle.configMapName", "ca"},
-		// User configuration.
-		{"spec.server.userConfig.configMapName", "spec.overrideConfig.configMapName", "mine"},
-		{"spec.server.userConfig.configMapNamespace", absent, "elsewhere"},
-		// New in v1alpha2.
-		{absent, "spec.providers", "{inference: [{id: a, provider: vllm}]}"},
-		{absent, "spec.resources", "{models: [m, {name: n}]}"},
-		{absent, "spec.storage", "{kv: {type: redis, endpoint: 'redis:6379'}}"},
-		{absent, "spec.disabled", "[eval]"},
-		{absent, "spec.auth", "{provider: custom, settings: {endpoint: a}, accessPolicy: [{permit: {actions: read}}]}"},
-		{absent, "spec.externalProviders", "{inference: [{providerId: a, image: b}]}"},
-		{"status.resolvedDistribution", "status.resolvedDistribution", "{image: i, configSource: embedded}"},
-		{"status.configGeneration", "status.configGeneration", "{configMapName: c, providerCount: 2, resourceCount: 1}"},
-	} {
-		for _, direction := range []struct {
-			from, to         string
-			fromPath, toPath string
-			forth, back      func(map[string]any) map[string]any
-		}{
-			{"v1alpha1", "v1alpha2", row.spoke, row.hub, ToV1alpha2, FromV1alpha2},
-			{"v1alpha2", "v1alpha1", row.hub, row.spoke, FromV1alpha2, ToV1alpha2},
-		} {
-			if direction.fromPath == absent {
-				continue
-			}
-			want := parseYAML(t, row.value)
-			original := object(t, `{apiVersion: llamastack.io/`+direction.from+`, metadata: {name: x}}`)
-			store(original, strings.Split(direction.fromPath, "."), want)
-			converted := direction.forth(original)
-			if direction.toPath != absent {
-				got, _ := lookup(converted, strings.Split(direction.toPath, "."))
-				dropDefaults(got)
-				if diff := gocmp.Diff(want, got); diff != "" {
-					t.Errorf("%s of %s as %s of %s (- want, + got):\n%s", direction.fromPath, direction.from, direction.toPath, direction.to, diff)
-				}
-			}
-			got, _ := lookup(direction.back(converted), strings.Split(direction.fromPath, "."))
-			dropDefaults(got)
-			if diff := gocmp.Diff(want, got); diff != "" {
-				t.Errorf("%s of %s after the way there and back (- want, + got):\n%s", direction.fromPath, direction.from, diff)
-			}
-		}
-	}
-}
-
-// dropDefaults takes away what the schemas fill in below spec.network and spec.networking.
-func dropDefaults(value any) {
-	if section, ok := value.(map[string]any); ok {
-		for name, dflt := range map[string]any{"port": int64(8321), "exposeRoute": false} {
-			if section[name] == dflt {
-				delete(section, name)
-			}
-		}
-	}
-}
-
 // Proves: FR-080 (what a caller needs that has objects of either version)
 func TestConvertKnowsBothVersions(t *testing.T) {
 	t.Parallel()
@@ -232,35 +140,6 @@ func TestConvertKnowsBothVersions(t *testing.T) {
 	}
 	if _, err := Convert(nil, v1); err == nil {
 		t.Error("nothing was converted without an error")
-	}
-}
-
-// Proves: L-26 (nothing that is not an object of the API makes conversion panic)
-func TestConversionIsTotal(t *testing.T) {
-	t.Parallel()
-
-	paths := []string{"metadata", "metadata.annotations", "status"}
-	for _, s := range []side{spoke, hub} {
-		for _, section := range s.sections {
-			paths = append(paths, section.name)
-		}
-		for _, u := range s.units {
-			paths = append(paths, u.name)
-		}
-	}
-	for _, path := range paths {
-		for _, value := range []any{nil, "text", int64(1), 1.5, true, []any{nil}, map[string]any{"": nil}, map[string]any(nil), []any(nil)} {
-			for _, there := range []func(map[string]any) map[string]any{ToV1alpha2, FromV1alpha2} {
-				tree := map[string]any{}
-				store(tree, strings.Split(path, "."), value)
-				if converted := there(tree); converted["apiVersion"] == nil {
-					t.Errorf("%s = %v has no version afterwards", path, value)
-				}
-			}
-		}
-	}
-	if ToV1alpha2(nil) == nil || FromV1alpha2(map[string]any{}) == nil {
-		t.Error("nothing became nothing")
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,40 +14,36 @@ import (
 	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/config/crd"
 )
 
 // coreTypes are fields whose type is Kubernetes' own: what is below them is not ours to list.
 var coreTypes = []string{"resources", "env", "volumes", "volumeMounts", "topologySpreadConstraints", "conditions", "envFrom", "imagePullSecrets",
 	"resourceClaims", "tolerations", "affinity"}
 
-// Proves: FR-001, FR-003, FR-012, FR-014, API-DEF, API-VAL, R30, R50 (the generated CRD has the fields of the API reference, and those
-// that were added to it on purpose, with their defaults and limits; testdata/fields.txt is written from the reference).
+// Proves: FR-001, FR-003, FR-012, FR-014, API-DEF, API-VAL, R30, R50, R52 (the generated CRD has the fields of the API reference, and those
+// that were added to it on purpose, with their defaults and limits; testdata/fields.txt of each version is written from the reference).
 func TestCRDHasTheFieldsOfTheReference(t *testing.T) {
-	raw, err := os.ReadFile("../../config/crd/bases/llamastack.io_llamastackdistributions.yaml")
-	if err != nil {
+	var definition apiextensionsv1.CustomResourceDefinition
+	if err := yaml.UnmarshalStrict(crd.LlamaStackDistributions(), &definition); err != nil {
 		t.Fatal(err)
 	}
-	var crd apiextensionsv1.CustomResourceDefinition
-	if err := yaml.UnmarshalStrict(raw, &crd); err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, v := range crd.Spec.Versions {
-		if v.Name != GroupVersion.Version {
-			continue
-		}
-		if !v.Served || !v.Storage || v.Subresources.Status == nil || v.Subresources.Scale == nil {
+	for _, v := range definition.Spec.Versions {
+		if !v.Served || v.Storage != (v.Name == GroupVersion.Version) || v.Subresources.Status == nil || v.Subresources.Scale == nil {
 			t.Errorf("version %s: served %v, storage %v, subresources %+v", v.Name, v.Served, v.Storage, v.Subresources)
 		}
+		var got []string
 		for _, section := range []string{"spec", "status"} {
 			schema := v.Schema.OpenAPIV3Schema.Properties[section]
 			got = append(got, fields(section, &schema)...)
 		}
+		list := filepath.Join("..", v.Name, "testdata", "fields.txt")
+		if diff := cmp.Diff(listed(t, list), got); diff != "" {
+			t.Errorf("the CRD differs from %s (-reference +CRD):\n%s", list, diff)
+		}
 	}
-	if diff := cmp.Diff(listed(t), got); diff != "" {
-		t.Errorf("the CRD differs from testdata/fields.txt (-reference +CRD):\n%s", diff)
-	}
-	names := crd.Spec.Names
+	names := definition.Spec.Names
 	if names.Kind != Kind || !slices.Contains(names.ShortNames, "llsd") || len(names.Categories) == 0 {
 		t.Errorf("names %+v", names)
 	}
@@ -58,14 +55,24 @@ func fields(path string, s *apiextensionsv1.JSONSchemaProps) []string {
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		p := s.Properties[name]
 		at, items := path+"."+name, &p
+		if p.Default != nil && p.Type == "object" {
+			lines = append(lines, at+" has a default, which no parent of a field may have")
+		}
 		if p.Items != nil && p.Items.Schema != nil {
 			at, items = at+"[]", p.Items.Schema
 		}
-		if slices.Contains(coreTypes, name) && name != "resources" || at == "spec.workload.resources" || len(items.Properties) == 0 {
-			lines = append(lines, strings.TrimSpace(at+" "+describe(items)))
+		if !slices.Contains(coreTypes, name) && len(items.Properties) > 0 || at == "spec.resources" {
+			lines = append(lines, fields(at, items)...)
 			continue
 		}
-		lines = append(lines, fields(at, items)...)
+		line := strings.TrimSpace(at + " " + describe(items))
+		if p.MaxItems != nil {
+			line += fmt.Sprintf(" maxItems=%d", *p.MaxItems)
+		}
+		if slices.Contains(s.Required, name) {
+			line += " required"
+		}
+		lines = append(lines, line)
 	}
 	return lines
 }
@@ -89,6 +96,12 @@ func describe(s *apiextensionsv1.JSONSchemaProps) string {
 	if s.MinLength != nil {
 		words = append(words, fmt.Sprintf("minLength=%d", *s.MinLength))
 	}
+	if s.MaxLength != nil {
+		words = append(words, fmt.Sprintf("maxLength=%d", *s.MaxLength))
+	}
+	if s.Pattern != "" {
+		words = append(words, "pattern="+s.Pattern)
+	}
 	if s.Minimum != nil {
 		words = append(words, fmt.Sprintf("minimum=%g", *s.Minimum))
 	}
@@ -99,9 +112,9 @@ func describe(s *apiextensionsv1.JSONSchemaProps) string {
 }
 
 // listed reads the list, without comments.
-func listed(t *testing.T) []string {
+func listed(t *testing.T, file string) []string {
 	t.Helper()
-	raw, err := os.ReadFile("testdata/fields.txt")
+	raw, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}

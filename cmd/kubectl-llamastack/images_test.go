@@ -7,7 +7,6 @@ import (
 	"io"
 	"log"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -19,6 +18,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 var anyBlock = regexp.MustCompile("(?s)\n *```([a-z]+)([^\n]*)\n(.*?)\n *```\n")
@@ -29,32 +30,19 @@ func ownRegistry(t *testing.T, repository string, tags ...string) (host string) 
 	site := httptest.NewTLSServer(ociregistry.New(ociregistry.Logger(log.New(io.Discard, "", 0))))
 	t.Cleanup(site.Close)
 	ca := filepath.Join(t.TempDir(), "ca.crt")
-	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: site.Certificate().Raw}), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fixture.WriteFile(t, ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: site.Certificate().Raw}))
 	t.Setenv("SSL_CERT_FILE", ca)
 	t.Setenv("DOCKER_CONFIG", t.TempDir())
 	host = strings.TrimPrefix(site.URL, "https://")
-	base, err := os.ReadFile(filepath.Join(root, testdata, "base.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := fixture.ReadFile(t, filepath.Join(root, testdata, "base.yaml"))
 	layer, err := crane.Layer(map[string][]byte{"app/config.yaml": base})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	image, err := mutate.AppendLayers(empty.Image, layer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	for _, tag := range tags {
 		ref, err := name.ParseReference(host + "/" + repository + ":" + tag)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := remote.Push(ref, image, remote.WithTransport(site.Client().Transport)); err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, err)
+		fixture.NoError(t, remote.Push(ref, image, remote.WithTransport(site.Client().Transport)))
 	}
 	return host
 }
@@ -66,10 +54,7 @@ func ownRegistry(t *testing.T, repository string, tags ...string) (host string) 
 func TestPagesAboutImages(t *testing.T) {
 	host := ownRegistry(t, "ai/server", "1.5.0", "build")
 	for page, want := range map[string]int{"images.md": 5, "air-gapped.md": 3} {
-		text, err := os.ReadFile(filepath.Join(root, "docs", page))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := fixture.ReadFile(t, filepath.Join(root, "docs", page))
 		r := newReader(t)
 		ran, setting := 0, ""
 		for _, m := range anyBlock.FindAllStringSubmatch(string(text), -1) {
@@ -119,7 +104,5 @@ var assignment = regexp.MustCompile(`(?m)^IMAGE=.*\n`)
 
 func (r reader) write(t *testing.T, file, content string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(r.dir, file), []byte(content+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fixture.WriteFile(t, filepath.Join(r.dir, file), content+"\n")
 }

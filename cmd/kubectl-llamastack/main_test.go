@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/files"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 const root = "../.."
@@ -40,14 +41,10 @@ func TestMain(m *testing.M) {
 func plugin(t *testing.T) string {
 	t.Helper()
 	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	dir := t.TempDir()
 	for _, name := range []string{"kubectl-llamastack", "crane"} {
-		if err := os.Symlink(program, filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, os.Symlink(program, filepath.Join(dir, name)))
 	}
 	return dir
 }
@@ -74,17 +71,10 @@ func (r reader) run(t *testing.T, script string) (code int, out string) {
 
 func (r reader) copy(t *testing.T, from, to string) {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join(root, from))
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := fixture.ReadFile(t, filepath.Join(root, from))
 	to = filepath.Join(r.dir, to)
-	if err := os.MkdirAll(filepath.Dir(to), 0o750); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(to, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, os.MkdirAll(filepath.Dir(to), 0o750))
+	fixture.WriteFile(t, to, content)
 }
 
 const testdata = "internal/cli/testdata/"
@@ -149,10 +139,7 @@ var block = regexp.MustCompile("(?s)\n```(sh|yaml)\n(.*?)```\n")
 //
 // Proves: FR-075, NFR-004 (what docs/kubectl-plugin.md says can be done; in pre-commit and in a workflow a mistake is found).
 func TestDocumentation(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "docs", "kubectl-plugin.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := fixture.ReadFile(t, filepath.Join(root, "docs", "kubectl-plugin.md"))
 	r := newReader(t)
 	ran := map[string]int{}
 	for _, m := range block.FindAllStringSubmatch(string(text), -1) {
@@ -185,10 +172,7 @@ func TestDocumentation(t *testing.T) {
 //
 // Proves: NFR-004.
 func TestComparison(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "docs", "maintainers", "comparison.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := fixture.ReadFile(t, filepath.Join(root, "docs", "maintainers", "comparison.md"))
 	r := reader{plugin: plugin(t), dir: root}
 	ran := 0
 	for row := range strings.Lines(string(text)) {
@@ -216,9 +200,7 @@ var lastCell = regexp.MustCompile("\\| `([^`]+)` \\|\n$")
 func (r reader) completes(t *testing.T, script string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "kubectl_complete-llamastack")
-	if err := os.WriteFile(file, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, os.WriteFile(file, []byte(script), 0o700))
 	if code, out := r.run(t, file+" render -o ''"); code != 0 || !strings.HasPrefix(out, "config\nyaml\n") {
 		t.Errorf("exit code %d:\n%s", code, out)
 	}
@@ -232,9 +214,7 @@ func (r reader) inPreCommit(t *testing.T, text string) {
 			Hooks []struct{ Entry, Files string }
 		}
 	}
-	if err := yaml.Unmarshal([]byte(text), &file); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, yaml.Unmarshal([]byte(text), &file))
 	hook := file.Repos[0].Hooks[0]
 	if !regexp.MustCompile(hook.Files).MatchString("deploy/team/my-stack.yaml") {
 		t.Errorf("the hook does not look at manifests: %s", hook.Files)
@@ -254,9 +234,7 @@ func (r reader) inWorkflow(t *testing.T, text string) {
 	var workflow struct {
 		Jobs map[string]struct{ Steps []struct{ Run string } }
 	}
-	if err := yaml.Unmarshal([]byte(text), &workflow); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, yaml.Unmarshal([]byte(text), &workflow))
 	for _, step := range workflow.Jobs["validate"].Steps {
 		if step.Run == "" {
 			continue

@@ -47,9 +47,7 @@ func TestOperatorEndsWithoutTheAPIServer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			listener, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
+			fixture.NoError(t, err)
 			t.Cleanup(func() { _ = listener.Close() })
 			serve(listener)
 			p := startManager(t, "http://"+listener.Addr().String())
@@ -60,9 +58,7 @@ func TestOperatorEndsWithoutTheAPIServer(t *testing.T) {
 				return nil
 			})
 			began := time.Now()
-			if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-				t.Fatal(err)
-			}
+			fixture.NoError(t, p.cmd.Process.Signal(syscall.SIGTERM))
 			select {
 			case <-p.ended:
 				t.Logf("ended after %s", time.Since(began).Round(time.Millisecond))
@@ -121,17 +117,13 @@ func startManager(t *testing.T, server string) *managerProcess {
 	config.Contexts["c"] = &clientcmdapi.Context{Cluster: "c"}
 	config.CurrentContext = "c"
 	file := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := clientcmd.WriteToFile(*config, file); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, clientcmd.WriteToFile(*config, file))
 	p := &managerProcess{ended: make(chan struct{})}
 	p.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), os.Args[0], "--leader-elect", "--operator-namespace=operator",
 		"--health-probe-bind-address=127.0.0.1:0", "--metrics-bind-address=127.0.0.1:0", "--webhook-bind-address=127.0.0.1:0")
 	p.cmd.Env = append(os.Environ(), asManager+"=1", "KUBECONFIG="+file)
 	p.cmd.Stdout, p.cmd.Stderr = p, p
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, p.cmd.Start())
 	go func() {
 		defer close(p.ended)
 		_ = p.cmd.Wait()

@@ -108,9 +108,7 @@ func TestAPIServerReady(t *testing.T) {
 			w.WriteHeader(status)
 		}))
 		ready, err := apiServerReady(&rest.Config{Host: server.URL})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, err)
 		if got := ready(t.Context()); got != want {
 			t.Errorf("status %d: %v", status, got)
 		}

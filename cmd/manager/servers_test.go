@@ -11,7 +11,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -44,9 +43,7 @@ func TestPortsBoundWhatClientsTake(t *testing.T) {
 	t.Parallel()
 	metrics, health := fixture.FreeAddress(t), fixture.FreeAddress(t)
 	serveMetrics, err := metricsServer(&rest.Config{Host: "http://127.0.0.1:1"}, &flags{metricsAddress: metrics})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	serving(t, serveMetrics)
 	serving(t, healthServer(health, nil))
 	for name, c := range map[string]struct {
@@ -87,9 +84,7 @@ func TestPortsBoundWhatClientsTake(t *testing.T) {
 					t.Fatalf("status %s among idle connections, want %s", got, c.want)
 				}
 			}
-			if err := idle.SetReadDeadline(time.Now().Add(idleTimeout / 2)); err != nil {
-				t.Fatal(err)
-			}
+			fixture.NoError(t, idle.SetReadDeadline(time.Now().Add(idleTimeout/2)))
 			if _, err := idle.Read(make([]byte, 1)); !isClosed(err) {
 				t.Errorf("the oldest of more than %d idle connections is not closed: %v", maxConnections, err)
 			}
@@ -118,14 +113,10 @@ func dial(t *testing.T, address string, secure *tls.Config) (conn net.Conn) {
 // statusOver sends a request, and returns the status code of the answer.
 func statusOver(t *testing.T, conn net.Conn, request string) string {
 	t.Helper()
-	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, conn.SetDeadline(time.Now().Add(time.Minute)))
 	_, _ = io.WriteString(conn, request) // the answer can come before all was sent
 	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	code, _, _ := strings.Cut(answer.Status, " ")
 	_, _ = io.Copy(io.Discard, answer.Body)
 	_ = answer.Body.Close()
@@ -146,24 +137,16 @@ func TestMetricsTLSTakesTheCertificateOfTheDirectory(t *testing.T) {
 		t.Errorf("an empty directory: %+v, %v", secure, err)
 	}
 	for name, content := range ca.ServerSecret([]string{"localhost"}) {
-		if err := os.WriteFile(filepath.Join(directory, name), content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fixture.WriteFile(t, filepath.Join(directory, name), content)
 	}
 	secure, _, err := metricsTLS(directory)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	served, err := secure.GetCertificate(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	if _, err := served.Leaf.Verify(x509.VerifyOptions{DNSName: "localhost", Roots: ca.Trust("localhost").RootCAs}); err != nil {
 		t.Error(err)
 	}
-	if err := os.WriteFile(filepath.Join(directory, "tls.crt"), []byte("garbage"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fixture.WriteFile(t, filepath.Join(directory, "tls.crt"), "garbage")
 	if _, _, err := metricsTLS(directory); err == nil {
 		t.Error("a certificate that cannot be read is taken for none")
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -221,57 +220,6 @@ func TestBundleNamesAllImages(t *testing.T) {
 	}
 	if c.Metadata.Annotations["containerImage"] != want[0] {
 		t.Errorf("the annotation has %s, the Deployment runs %s", c.Metadata.Annotations["containerImage"], want[0])
-	}
-}
-
-// OLM refuses a bundle with other kinds, or whose names and versions do not fit together.
-func TestBundleIsWhatOLMTakes(t *testing.T) {
-	dir, c := bundle(t)
-	allowed := []string{"ClusterServiceVersion", "CustomResourceDefinition", "Service", "ClusterRole", "PodDisruptionBudget", "NetworkPolicy"}
-	paths, err := filepath.Glob(filepath.Join(dir, bundleDir, "manifests", "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range paths {
-		var o struct {
-			Kind     string
-			Metadata struct{ Namespace string }
-		}
-		if err := yaml.Unmarshal(readFile(t, path), &o); err != nil || !slices.Contains(allowed, o.Kind) {
-			t.Errorf("%s: kind %s (%v)", path, o.Kind, err)
-		}
-		if o.Metadata.Namespace != "" && o.Kind != "ClusterServiceVersion" {
-			t.Errorf("%s names a namespace, which OLM chooses", path)
-		}
-	}
-	version := strings.TrimSpace(string(readFile(t, filepath.Join(root, "VERSION"))))
-	if !regexp.MustCompile(`^\d+\.\d+\.\d+$`).MatchString(c.Spec.Version) || c.Spec.Version != version || c.Metadata.Name != packageID+".v"+version {
-		t.Errorf("name %s, version %s", c.Metadata.Name, c.Spec.Version)
-	}
-	modes := map[string]bool{}
-	for _, m := range c.Spec.InstallModes {
-		modes[m.Type] = m.Supported
-	}
-	if len(modes) != 4 || !modes["AllNamespaces"] {
-		t.Errorf("install modes %v", modes)
-	}
-	catalog := string(readFile(t, filepath.Join(dir, bundleDir, "catalog.yaml")))
-	for _, want := range []string{"schema: olm.package", "schema: olm.channel", "schema: olm.bundle", "name: " + c.Metadata.Name, "defaultChannel: " + channel} {
-		if !strings.Contains(catalog, want) {
-			t.Errorf("the catalog entry has no %q", want)
-		}
-	}
-	var meta struct{ Annotations map[string]string }
-	if err := yaml.Unmarshal(readFile(t, filepath.Join(dir, bundleDir, "metadata", "annotations.yaml")), &meta); err != nil ||
-		meta.Annotations["operators.operatorframework.io.bundle.package.v1"] != packageID {
-		t.Errorf("%v: %v", err, meta)
-	}
-}
-
-func TestBundleRejectsUnknownKinds(t *testing.T) {
-	s := &sources{manifests: map[string]map[string]any{}}
-	if err := s.add(object{"kind": "Unheard"}); err == nil || !strings.Contains(err.Error(), "Unheard") {
-		t.Errorf("error %v", err)
 	}
 }
 

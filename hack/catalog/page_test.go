@@ -4,7 +4,6 @@ package main
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -22,10 +21,7 @@ func TestProvidersPageIsThatOfTheCatalog(t *testing.T) {
 		lines = append(lines, line)
 	}
 	_, made, _ := bytes.Cut(providersPage(lines), []byte("-->\n"))
-	page, err := os.ReadFile(filepath.Join(fixture.Root(), "docs", "providers.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := fixture.ReadFile(t, filepath.Join(fixture.Root(), "docs", "providers.md"))
 	_, written, _ := bytes.Cut(page, []byte("-->\n"))
 	if diff := cmp.Diff(string(written), string(made)); diff != "" || len(made) < 10_000 {
 		t.Errorf("docs/providers.md (-written +made, %d bytes): make catalog\n%s", len(made), diff)

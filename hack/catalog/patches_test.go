@@ -4,7 +4,6 @@ package main
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // answerOf is what the package of a release answers: the provider type remote::a has these fields.
@@ -44,9 +44,7 @@ func TestPatchesHaveWhatDiffers(t *testing.T) {
 		"1.6.0": answerOf("1.6.0", false),
 	}
 	line, err := oneLine("testdata/nothing.yaml", "1.6", answers, map[string][]string{"1.6": {"1.6.3", "1.6.2", "1.6.1", "1.6.0"}}, overlayOf(t, someOverlay))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	row := map[string]any{"fields": map[string]any{"new": nil}}
 	want := []catalog.Patch{
 		{Before: "1.6.3", Changes: map[string]any{"release": "1.6.2", "providers": map[string]any{"inference": map[string]any{"remote::a": row}}}},
@@ -94,22 +92,14 @@ func TestPatchesAreKeptWhereOnlyTheNewestReleaseIsAsked(t *testing.T) {
 	over := overlayOf(t, someOverlay)
 	answers := map[string]*introspection{"1.6": answerOf("1.6.1", true, "api_key", "base_url"), "1.6.0": answerOf("1.6.0", false)}
 	whole, err := oneLine("testdata/nothing.yaml", "1.6", answers, map[string][]string{"1.6": {"1.6.0"}}, over)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	data, err := encodeLine(whole)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "1.6.yaml")
-	if err := os.WriteFile(file, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fixture.WriteFile(t, file, data)
 	delete(answers, "1.6.0")
 	line, err := oneLine(file, "1.6", answers, nil, over)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	if diff := cmp.Diff(whole.Patches, line.Patches); diff != "" || len(line.Patches) == 0 {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

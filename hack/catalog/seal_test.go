@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // The catalog, the base configurations and the page in this checkout are as the command wrote them; this needs no Python.
@@ -40,12 +42,8 @@ func TestEditedFindsEveryKindOfChange(t *testing.T) {
 			"pkg/config/catalog/ignored.go":      []byte("package catalog\n"),
 		} {
 			file := filepath.Join(root, name)
-			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(file, text, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			fixture.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+			fixture.WriteFile(t, file, text)
 		}
 		err := checkHashes(root)
 		if err == nil || !strings.Contains(err.Error(), "differs: pkg/config/catalog/1.0.yaml; change") {

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
@@ -145,9 +146,7 @@ func trees(t *testing.T, text string) []map[string]any {
 	var list []map[string]any
 	for part := range strings.SplitSeq(text, "---\n") {
 		var tree map[string]any
-		if err := yaml.Unmarshal([]byte(part), &tree); err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, yaml.Unmarshal([]byte(part), &tree))
 		list = append(list, tree)
 	}
 	return list

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
@@ -31,12 +32,8 @@ func TestExplain(t *testing.T) {
 // The form for programs is the same in JSON and YAML, and names what goes by the name.
 func TestExplainForPrograms(t *testing.T) {
 	var fromJSON, fromYAML map[string]any
-	if err := json.Unmarshal([]byte(mustRun(t, "", "explain", "milvus", "-o", "json")), &fromJSON); err != nil {
-		t.Fatal(err)
-	}
-	if err := yaml.Unmarshal([]byte(mustRun(t, "", "explain", "milvus", "-o", "yaml")), &fromYAML); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, json.Unmarshal([]byte(mustRun(t, "", "explain", "milvus", "-o", "json")), &fromJSON))
+	fixture.NoError(t, yaml.Unmarshal([]byte(mustRun(t, "", "explain", "milvus", "-o", "yaml")), &fromYAML))
 	if diff := cmp.Diff(fromJSON, fromYAML); diff != "" {
 		t.Errorf("(-json +yaml):\n%s", diff)
 	}

@@ -5,7 +5,6 @@ package cli_test
 import (
 	"bytes"
 	"flag"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/files"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // After a desired change: go test ./internal/cli -update
@@ -46,10 +46,7 @@ func mustRun(t *testing.T, stdin string, args ...string) string {
 
 func read(t *testing.T, file string) string {
 	t.Helper()
-	content, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := fixture.ReadFile(t, file)
 	return string(content)
 }
 
@@ -66,9 +63,7 @@ func glob(t *testing.T, pattern string) []string {
 func write(t *testing.T, content string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "resource.yaml")
-	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fixture.WriteFile(t, file, content)
 	return file
 }
 

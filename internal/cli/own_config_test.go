@@ -3,7 +3,6 @@
 package cli_test
 
 import (
-	"os"
 	"strings"
 	"testing"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // Proves: US-6.1, R45 (the sample with a configuration of the user's own is right, and so is its configuration; the end-to-end tests run it).
@@ -21,15 +21,10 @@ func TestSampleWithAConfigurationOfItsOwnIsRight(t *testing.T) {
 	if r := run(t, "", "validate", "-f", sample); r.code != command.OK || r.out != "" {
 		t.Errorf("exit code %d:\n%s%s", r.code, r.out, r.err)
 	}
-	raw, err := os.ReadFile(sample)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := fixture.ReadFile(t, sample)
 	text, _, _ := strings.Cut(string(raw), "\n---\n")
 	var cm corev1.ConfigMap
-	if err := yaml.UnmarshalStrict([]byte(text), &cm); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, yaml.UnmarshalStrict([]byte(text), &cm))
 	if read, err := config.ReadOverride([]byte(cm.Data[objects.ConfigKey])); err != nil || read.Version != 2 {
 		t.Errorf("%+v, %v", read, err)
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -34,14 +33,10 @@ import (
 func inCluster(t *testing.T, file, operatorSettings string) *desired.Desired {
 	t.Helper()
 	cr := &v1alpha2.LlamaStackDistribution{}
-	if err := yaml.UnmarshalStrict([]byte(read(t, file)), cr); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, yaml.UnmarshalStrict([]byte(read(t, file)), cr))
 	cr.Namespace, cr.UID = "default", "0e5ae6a6-0e7c-4dd2-b5a4-5b9e7a6a1c11"
 	known, err := settings.Parse(operatorData(t, operatorSettings))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	in := desired.NewInputs(cr)
 	in.OperatorImage = version.Image() // a released operator runs the image of its release
 	in.HashKey, in.Build = secret.New([]byte(strings.Repeat("k", 32))), "1.2.3+abc"
@@ -86,9 +81,7 @@ func operatorData(t *testing.T, file string) map[string]string {
 		return nil
 	}
 	var manifest struct{ Data map[string]string }
-	if err := yaml.Unmarshal([]byte(read(t, file)), &manifest); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, yaml.Unmarshal([]byte(read(t, file)), &manifest))
 	return manifest.Data
 }
 
@@ -119,9 +112,7 @@ func TestRenderIsWhatTheOperatorApplies(t *testing.T) {
 			}
 			for i, o := range want.Objects {
 				content, err := objects.Content(o)
-				if err != nil {
-					t.Fatal(err)
-				}
+				fixture.NoError(t, err)
 				diff := differences(asJSON(t, content), got[i], "")
 				if !slices.ContainsFunc(diff, onlyInCluster) {
 					t.Errorf("%s: nothing reads <on-cluster>, not even the owner's uid", o.GetName())
@@ -188,13 +179,9 @@ func differences(want, got any, path string) []string {
 func asJSON(t *testing.T, v any) any {
 	t.Helper()
 	text, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	var out any
-	if err := json.Unmarshal(text, &out); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, json.Unmarshal(text, &out))
 	return out
 }
 
@@ -452,9 +439,7 @@ data:
 // Proves: R72 (what the settings name for all servers counts for their pods offline, too).
 func TestRenderCountsWhatPodDefaultsReferTo(t *testing.T) {
 	operatorSettings := filepath.Join(t.TempDir(), "settings.yaml")
-	if err := os.WriteFile(operatorSettings, []byte("podDefaults: |\n  overrides: {envFrom: [{secretRef: {name: team-keys}}]}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fixture.WriteFile(t, operatorSettings, "podDefaults: |\n  overrides: {envFrom: [{secretRef: {name: team-keys}}]}\n")
 	const stack = "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: a}\nspec: {distribution: {name: starter}}\n"
 	hash := objects.AnnotationSecretsHash + ": <on-cluster>\n"
 	if out := mustRun(t, stack, "render", "-f", "-", "-o", "yaml"); strings.Contains(out, hash) {

@@ -10,7 +10,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -28,6 +27,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // evil clears the screen, sets the clipboard, overwrites its line, reorders characters, and starts two commands of a workflow.
@@ -93,9 +93,7 @@ func hostileCommands(t *testing.T) map[string][][]string {
 	dir := t.TempDir()
 	write := func(name, content string) string {
 		file := filepath.Join(dir, name)
-		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fixture.WriteFile(t, file, content)
 		return file
 	}
 	text := strconv.QuoteToASCII(evil)
@@ -153,9 +151,7 @@ func TestNoVerbSendsATerminalWhatSomeoneElseWrote(t *testing.T) {
 			root.SetArgs(args)
 			err := root.ExecuteContext(t.Context())
 			code := command.Finish(err, streams, "")
-			if err := command.Flush(streams); err != nil {
-				t.Fatal(err)
-			}
+			fixture.NoError(t, command.Flush(streams))
 			checkSafe(t, args, code, out.String(), errs.String())
 		}
 	}

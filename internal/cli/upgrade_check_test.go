@@ -4,13 +4,13 @@ package cli_test
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
@@ -68,9 +68,7 @@ func TestUpgradeCheckLeavesOutProblemsOfBothReleases(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "cr.yaml")
 	text := "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: a}\n" +
 		"spec:\n  distribution: {name: starter}\n  providers: {inference: {provider: 'remote::homegrown', endpoint: 'http://a:1'}}\n"
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fixture.WriteFile(t, file, text)
 	r := run(t, "", "upgrade-check", "-f", file, "--to", "1.4", "-o", "json")
 	var found struct {
 		Possible         bool

@@ -189,17 +189,13 @@ func TestValidateAsJSON(t *testing.T) {
 // Proves: NFR-004 (directories, with and without what is below them).
 func TestValidateDirectories(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(dir, "team", "a"), 0o750); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, os.MkdirAll(filepath.Join(dir, "team", "a"), 0o750))
 	for name, content := range map[string]string{
 		"right.yaml":     read(t, samplesDir+"/v1alpha2-simple.yaml"),
 		"team/a/bad.yml": read(t, "testdata/bad/unknown-field.yaml"),
 		"notes.txt":      "not: [read",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fixture.WriteFile(t, filepath.Join(dir, name), content)
 	}
 	if r := run(t, "", "validate", "-f", dir); r.code != command.OK || !strings.HasPrefix(r.err, "1 checked") {
 		t.Errorf("without -R: exit code %d:\n%s%s", r.code, r.out, r.err)
@@ -357,9 +353,7 @@ func TestAnUnknownDistributionHidesNothing(t *testing.T) {
 		tried++
 		name := strings.ReplaceAll(file, "/", "_")
 		for dir, text := range map[string]string{with: text, without: strings.Replace(text, known, unknown, 1)} {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			fixture.WriteFile(t, filepath.Join(dir, name), text)
 		}
 	}
 	all, shared := problemsBeside(t, with), problemsBeside(t, without)
@@ -379,9 +373,7 @@ func problemsBeside(t *testing.T, dir string) map[string]bool {
 	var got struct {
 		Findings []struct{ File, Path, Message string }
 	}
-	if err := json.Unmarshal([]byte(run(t, "", "validate", "-o", "json", dir).out), &got); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, json.Unmarshal([]byte(run(t, "", "validate", "-o", "json", dir).out), &got))
 	found := map[string]bool{}
 	for _, f := range got.Findings {
 		if !strings.HasPrefix(f.Path, "spec.distribution") {

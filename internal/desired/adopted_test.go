@@ -18,6 +18,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // Proves: R48 (the image of release 0.9 is known until the resource names one).
@@ -135,9 +136,7 @@ func TestImageOfAServerOfRelease09AfterAnEdit(t *testing.T) {
 			}}}
 			in.Live.Spec.Template.Spec.Containers = []corev1.Container{{Name: objects.ContainerName, Image: old}}
 			in.CR.Spec = v1alpha2.LlamaStackDistributionSpec{}
-			if err := yaml.UnmarshalStrict([]byte(c.edit), &in.CR.Spec); err != nil {
-				t.Fatal(err)
-			}
+			fixture.NoError(t, yaml.UnmarshalStrict([]byte(c.edit), &in.CR.Spec))
 			reread(in)
 			for _, says := range []string{c.says, strings.TrimPrefix(c.says, unproven)} { // the second time, the Deployment has the image
 				resolve(t, in, nil)

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	kjson "sigs.k8s.io/json"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // FuzzCanonicalJSON writes any JSON as it is written of a decoded tree, which is what the hashes of Deployments that run were made of.
@@ -29,9 +31,7 @@ func FuzzCanonicalJSON(f *testing.F) {
 			return
 		}
 		want, err := json.Marshal(tree)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, err)
 		if got := canonicalJSON(json.RawMessage(text)); got != string(want) {
 			t.Errorf("%s is written %s, want %s", text, got, want)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // Proves: R48, FR-026, L-23 (what changes the hash of the inputs, and what does not).
@@ -44,9 +45,7 @@ func TestInputHash(t *testing.T) {
 		"embedded base of another build": {func(t *testing.T, in *Inputs) {
 			d := *in.Distribution
 			base, err := config.ParseBase("starter", []byte("version: 2"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			fixture.NoError(t, err)
 			d.Base, in.Distribution = base, &d
 		}, false},
 		"base configuration": {func(t *testing.T, in *Inputs) {

@@ -17,6 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/leaves"
 )
 
@@ -131,9 +132,7 @@ func output(t *testing.T, set func(*v1alpha2.LlamaStackDistributionSpec)) string
 		delete(o.GetAnnotations(), objects.AnnotationInputHash)
 	}
 	text, err := json.Marshal(d.Objects)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	uses, _ := config.SecretUses(in.Spec)
 	return fmt.Sprintf("%s %v", text, uses)
 }

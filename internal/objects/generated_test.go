@@ -172,17 +172,6 @@ func TestLegacyVariables(t *testing.T) {
 	}
 }
 
-// Proves: R48 (the Deployment remembers an adopted image).
-func TestAdoptedImage(t *testing.T) {
-	d := objects.Deployment(with(t, func(p *objects.Params) { p.AdoptedImage = "registry.example/old:0.6.1" }))
-	if got := d.Annotations[objects.AnnotationAdoptedImage]; got != "registry.example/old:0.6.1" {
-		t.Errorf("adopted image %q", got)
-	}
-	if _, there := objects.Deployment(simple(t)).Annotations[objects.AnnotationAdoptedImage]; there {
-		t.Error("an adopted image without adoption")
-	}
-}
-
 // Proves: R55 (of the labels of an object only the operator's own enter a cache).
 func TestOwnLabels(t *testing.T) {
 	labels := maps.Clone(objects.Deployment(simple(t)).Labels)
@@ -318,17 +307,5 @@ func TestSelects(t *testing.T) {
 	d.Spec.Selector = nil
 	if objects.Selects(d, "my-stack") {
 		t.Error("a Deployment without a selector selects")
-	}
-}
-
-// Proves: L-22 (a pod drains before it ends where its grace period has room for that: twice the time, and not less).
-func TestDrainingNeedsTwiceItsTime(t *testing.T) {
-	for seconds, drains := range map[int64]bool{0: false, 9: false, 10: true, 30: true} {
-		p := with(t, func(p *objects.Params) {
-			p.CR.Spec.Workload = &v1alpha2.WorkloadSpec{TerminationGracePeriodSeconds: &seconds}
-		})
-		if got := server(t, p).Lifecycle != nil; got != drains {
-			t.Errorf("%d seconds: drains %v", seconds, got)
-		}
 	}
 }

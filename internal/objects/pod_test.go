@@ -3,11 +3,9 @@
 package objects_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
@@ -147,108 +145,8 @@ func volume(p *corev1.PodSpec, name string) *corev1.Volume {
 	return &corev1.Volume{}
 }
 
-// Proves: R27, R43 (the data directory), L-18 (everything that the server writes to is a volume).
-func TestVolumes(t *testing.T) {
-	p := simple(t)
-	s := server(t, p)
-
-	config := mount(s, "/etc/llama-stack")
-	if config == nil || !config.ReadOnly || config.SubPath != "" {
-		t.Fatalf("configuration mounted as %+v, want read-only and whole", config)
-	}
-	if source := volume(pod(p), config.Name).ConfigMap; source == nil || source.Name != objects.ConfigMap(p).Name {
-		t.Errorf("the configuration comes from %+v, want the generated ConfigMap", source)
-	}
-	if got := objects.MountedConfigMap(pod(p)); got != objects.ConfigMap(p).Name {
-		t.Errorf("MountedConfigMap = %q", got)
-	}
-
-	if tmp := mount(s, "/tmp"); tmp != nil {
-		t.Errorf("/tmp is mounted as %+v, although the server writes no secrets there", tmp)
-	}
-	p.MemoryTmp = true
-	s = server(t, p)
-	tmp := mount(s, "/tmp")
-	if tmp == nil || tmp.ReadOnly {
-		t.Fatalf("/tmp is mounted as %+v", tmp)
-	}
-	if dir := volume(pod(p), tmp.Name).EmptyDir; dir == nil || dir.Medium != corev1.StorageMediumMemory || dir.SizeLimit == nil || dir.SizeLimit.Sign() <= 0 {
-		t.Errorf("/tmp is %+v, want memory with a size limit: the server writes secrets there", dir)
-	}
-
-	data, sql := mount(s, "/.llama"), mount(s, "/.llama/distributions/starter")
-	if data == nil || sql == nil || data.Name != sql.Name || sql.SubPath != "distributions/starter" || data.SubPath != "" {
-		t.Fatalf("data %+v, directory of the SQL database %+v: want the same volume, the second by its sub path", data, sql)
-	}
-	if volume(pod(p), data.Name).EmptyDir == nil {
-		t.Error("without spec.workload.storage the data volume is no emptyDir")
-	}
-
-	for _, m := range s.VolumeMounts {
-		if volume(pod(p), m.Name).Name == "" {
-			t.Errorf("mount %s has no volume", m.MountPath)
-		}
-	}
-	if got := len(pod(p).Volumes); got != 3 {
-		t.Errorf("%d volumes, want 3", got)
-	}
-
-	plain := with(t, func(p *objects.Params) { p.Config = nil })
-	if cm := objects.ConfigMap(plain); cm != nil {
-		t.Errorf("a ConfigMap without a configuration: %v", cm)
-	}
-	if mount(server(t, plain), "/etc/llama-stack") != nil || objects.MountedConfigMap(pod(plain)) != "" {
-		t.Error("something is mounted over the image's own configuration")
-	}
-	if m := mount(server(t, with(t, func(p *objects.Params) { p.StateDir = "" })), "/.llama"); m == nil {
-		t.Error("no data volume for an unknown distribution")
-	}
-}
-
-// Proves: L-20, R27, R26 (plain HTTP without TLS).
-func TestProbes(t *testing.T) {
-	s := server(t, simple(t))
-	for name, probe := range map[string]*corev1.Probe{"startup": s.StartupProbe, "readiness": s.ReadinessProbe} {
-		if probe == nil || probe.HTTPGet == nil {
-			t.Fatalf("no %s probe over HTTP", name)
-		}
-		want := corev1.HTTPGetAction{Path: "/v1/health", Scheme: corev1.URISchemeHTTP}
-		want.Port.Type, want.Port.StrVal = 1, "http"
-		if diff := cmp.Diff(want, *probe.HTTPGet); diff != "" {
-			t.Errorf("%s probe (-want +got):\n%s", name, diff)
-		}
-		if probe.TimeoutSeconds < 2 {
-			t.Errorf("%s probe: %d s are too short for a busy server", name, probe.TimeoutSeconds)
-		}
-	}
-	if budget := s.StartupProbe.PeriodSeconds * s.StartupProbe.FailureThreshold; budget < 600 {
-		t.Errorf("a server has %d s to start, want 10 minutes", budget)
-	}
-	if s.LivenessProbe != nil {
-		t.Error("a liveness probe would kill a server that is busy")
-	}
-	deadline := objects.Deployment(simple(t)).Spec.ProgressDeadlineSeconds
-	if deadline == nil || *deadline <= 600 {
-		t.Errorf("progress deadline %v: shorter than a start may take", deadline)
-	}
-}
-
-// Proves: R43, L-05 (no volume that one node alone can mount: pods may overlap), L-22.
-func TestDeploymentShape(t *testing.T) {
-	spec := objects.Deployment(simple(t)).Spec
-	if spec.Strategy.Type != appsv1.RollingUpdateDeploymentStrategyType {
-		t.Errorf("strategy %s, want a rolling update: old pods serve until new ones do", spec.Strategy.Type)
-	}
-	if got := ptr.Deref(spec.RevisionHistoryLimit, -1); got != 1 {
-		t.Errorf("revisionHistoryLimit %d, want 1", got)
-	}
-	if r := spec.Strategy.RollingUpdate; r == nil || r.MaxUnavailable.IntValue() != 0 || r.MaxSurge.String() == "0" {
-		t.Errorf("rolling update %+v, want never fewer pods than before", r)
-	}
-	template := spec.Template.Spec
-	if template.NodeSelector != nil || template.Tolerations != nil {
-		t.Error("scheduling constraints that nobody asked for")
-	}
+// Proves: R43, L-22.
+func TestReplicas(t *testing.T) {
 	for name, c := range map[string]struct {
 		workload *v1alpha2.WorkloadSpec
 		want     int32
@@ -298,50 +196,6 @@ func TestTemplateChangesWithContentAlone(t *testing.T) {
 	want := map[string]string{objects.AnnotationInputHash: "1a9475", objects.AnnotationBuild: "1.2.3+abc"}
 	if diff := cmp.Diff(want, annotations); diff != "" {
 		t.Errorf("annotations of the Deployment (-want +got):\n%s", diff)
-	}
-}
-
-// Proves: NFR-005, FR-024, R17.
-func TestConfigMapIsContentNamed(t *testing.T) {
-	p := simple(t)
-	cm := objects.ConfigMap(p)
-	if !ptr.Deref(cm.Immutable, false) {
-		t.Error("the ConfigMap is not immutable")
-	}
-	if diff := cmp.Diff(map[string]string{"config.yaml": configYAML}, cm.Data); diff != "" {
-		t.Errorf("data (-want +got):\n%s", diff)
-	}
-	other := objects.ConfigMap(with(t, func(p *objects.Params) { p.Config = append(p.Config, '\n') }))
-	if cm.Name == other.Name {
-		t.Error("other content has the same name")
-	}
-	if again := objects.ConfigMap(with(t, func(p *objects.Params) { p.Build, p.SecretsHash = "x", "y" })); again.Name != cm.Name {
-		t.Error("the same content has another name")
-	}
-	if digits := strings.TrimPrefix(cm.Name, "my-stack-config-"); len(digits) != 10 {
-		t.Errorf("name %s: want 10 digits of the hash", cm.Name)
-	}
-}
-
-// Proves: FR-025 (deleting the resource deletes what belongs to it), L-01 (what the caches hold in full is labeled).
-func TestStamp(t *testing.T) {
-	p := simple(t)
-	for _, o := range []objects.Object{objects.ServiceAccount(p), objects.ConfigMap(p), objects.Deployment(p), objects.Service(p)} {
-		kind := o.GetObjectKind().GroupVersionKind().Kind
-		if o.GetNamespace() != "ai" || kind == "" {
-			t.Errorf("%q %s/%s", kind, o.GetNamespace(), o.GetName())
-		}
-		owners := o.GetOwnerReferences()
-		if len(owners) != 1 || owners[0].UID != p.CR.UID || owners[0].Name != p.CR.Name || owners[0].Kind != "LlamaStackDistribution" ||
-			owners[0].APIVersion != "llamastack.io/v1alpha2" || !ptr.Deref(owners[0].Controller, false) {
-			t.Errorf("%s: owners %v", kind, owners)
-		}
-		if o.GetLabels()[objects.LabelManagedBy] != objects.ManagedBy || o.GetLabels()["app.kubernetes.io/instance"] != "my-stack" {
-			t.Errorf("%s: labels %v", kind, o.GetLabels())
-		}
-	}
-	if token := objects.ServiceAccount(p).AutomountServiceAccountToken; token == nil || *token {
-		t.Error("the ServiceAccount's token is mounted")
 	}
 }
 

@@ -277,6 +277,7 @@ func TestPodsServeUntilNobodyIsLedToThem(t *testing.T) {
 		"with a PVC":             {"workload: {storage: {}}", 0},
 		"a grace period":         {"workload: {terminationGracePeriodSeconds: 90}", 5},
 		"a short grace period":   {"workload: {terminationGracePeriodSeconds: 9}", 0},
+		"just enough":            {"workload: {terminationGracePeriodSeconds: 10}", 5},
 		"no grace period at all": {"workload: {terminationGracePeriodSeconds: 0}", 0},
 	} {
 		p := workload(t, c.text)
@@ -287,19 +288,6 @@ func TestPodsServeUntilNobodyIsLedToThem(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s: the pod serves on for %d s, want %d", name, got, c.want)
 		}
-	}
-}
-
-// Proves: R22 (what only v1alpha1 can say keeps working).
-func TestLegacyPod(t *testing.T) {
-	p := with(t, func(p *objects.Params) {
-		p.Legacy = v1alpha2.LegacySettings{ContainerName: "main"}
-	})
-	if server(t, p).Name != "main" {
-		t.Errorf("container %s", server(t, p).Name)
-	}
-	if pod(simple(t)).TerminationGracePeriodSeconds != nil {
-		t.Error("a grace period that nobody asked for")
 	}
 }
 

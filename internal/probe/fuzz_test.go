@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // FuzzReceive takes whatever comes over the connection.
@@ -29,9 +31,7 @@ func FuzzReceive(f *testing.F) {
 	fixed := []error{errUnauthorized, errNotHTTP, errHeader, errBody, errCut, errNotJSON}
 	f.Fuzz(func(t *testing.T, sent []byte) {
 		request, err := http.NewRequestWithContext(context.Background(), http.MethodGet, "http://10.0.0.1:8321/v1/version", http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, err)
 		client := New()
 		from := &stream{Reader: bytes.NewReader(sent), deadline: func(time.Time) error { return nil }, places: client.places(Server{})}
 		err = client.receive(t.Context(), from, request, func(body []byte) error {

@@ -33,9 +33,7 @@ func speak(t *testing.T, to func(net.Conn)) string {
 	t.Helper()
 	var config net.ListenConfig
 	listener, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	t.Cleanup(func() { _ = listener.Close() })
 	go func() {
 		for {
@@ -187,9 +185,7 @@ func TestAskGoesNowhereElse(t *testing.T) {
 func providersOf(t *testing.T, entries string) *Observation {
 	t.Helper()
 	got, err := New().Ask(t.Context(), Server{URL: answer(t, http.StatusOK, `{"data":[`+entries+`]}`)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	return got
 }
 

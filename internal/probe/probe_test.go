@@ -39,9 +39,7 @@ func TestAsk(t *testing.T) {
 		{"api":"inference","provider_id":"vllm","provider_type":"remote::vllm","config":{"token":"canary"},"health":{"status":"Error"}},
 		{"api":"files","provider_id":"f","provider_type":"inline::localfs"}]}`)
 	got, err := New().Ask(t.Context(), Server{URL: url})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	want := &Observation{Version: "0.7.1", Providers: []Provider{
 		{API: "files", ID: "f", Type: "inline::localfs"}, {API: "inference", ID: "vllm", Type: "remote::vllm"},
 	}, Models: List{Unknown: "GET /v1/models: the server answers 404 Not Found"}}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // The contracts of packages secret, objects and desired say who opens a secret value.
@@ -34,9 +36,7 @@ func TestRevealIsCalledByTheMakersOfTheDerivedSecretOnly(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	if want := []string{"internal/desired/derived.go", "internal/objects/secret.go"}; !slices.Equal(callers, want) {
 		t.Errorf("secret values are opened in %q, want %q", callers, want)
 	}

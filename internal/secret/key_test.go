@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 const pkcs8 = "PRIVATE KEY"
@@ -27,9 +28,7 @@ func TestKeyProblemTakesEachFormOfThePrivateKeyOfACertificate(t *testing.T) {
 	ec := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	rsaKey := must(rsa.GenerateKey(rand.Reader, 2048))
 	_, ed, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	parameters := block("EC PARAMETERS", []byte{1})
 	sec1 := block("EC PRIVATE KEY", must(x509.MarshalECPrivateKey(ec)))
 	for name, c := range map[string]struct {

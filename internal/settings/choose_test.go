@@ -13,15 +13,14 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	specparse "github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // needsOf are the needs of a spec in JSON.
 func needsOf(t *testing.T, spec string) []config.Need {
 	t.Helper()
 	parsed := &v1alpha2.LlamaStackDistributionSpec{}
-	if err := json.Unmarshal([]byte(spec), parsed); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, json.Unmarshal([]byte(spec), parsed))
 	return config.Needs(specparse.Parse(parsed))
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // Wherever the release of a server is known from, what counts is what this patch release knows, and not what the newest one of its line does.
@@ -18,9 +19,7 @@ import (
 // Proves: R16, R90, R92.
 func TestPatchReleaseCountsWhereverItIsKnownFrom(t *testing.T) {
 	s, err := settings.Parse(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	const foreign = "registry.example.com/mine:latest"
 	for name, c := range map[string]struct {
 		spec  v1alpha2.DistributionSpec

@@ -4,7 +4,6 @@ package settings_test
 
 import (
 	"crypto/x509"
-	"os"
 	"strings"
 	"testing"
 
@@ -163,13 +162,8 @@ func TestPoolAddsTheCertificatesOfTheSetting(t *testing.T) {
 func TestSamplesForPlatformsAreRight(t *testing.T) {
 	var mirrors, registered corev1.ConfigMap
 	for file, cm := range map[string]*corev1.ConfigMap{"config/samples/settings/mirrors.yaml": &mirrors, settings.Sample: &registered} {
-		raw, err := os.ReadFile("../../" + file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := yaml.UnmarshalStrict(raw, cm); err != nil {
-			t.Fatal(err)
-		}
+		raw := fixture.ReadFile(t, "../../"+file)
+		fixture.NoError(t, yaml.UnmarshalStrict(raw, cm))
 	}
 	s, err := settings.Parse(mirrors.Data, settings.ParseRegistration(&registered))
 	if err != nil || len(s.Problems()) > 0 || mirrors.Name != settings.ConfigMapName || registered.Name == mirrors.Name {

@@ -15,6 +15,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 const digest = "sha256:0123456789012345678901234567890123456789012345678901234567890123"
@@ -44,9 +45,7 @@ func imaged(image string) *v1alpha2.DistributionSpec {
 func parse(t *testing.T, data map[string]string) *settings.Settings {
 	t.Helper()
 	s, err := settings.Parse(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	return s
 }
 
@@ -381,9 +380,7 @@ func TestImageHasABound(t *testing.T) {
 func TestHintsOfTheCallerCountFirst(t *testing.T) {
 	s := parse(t, map[string]string{settings.KeyDistributions: light})
 	base, err := config.ParseBase("mine", []byte("version: 2\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	d, f := s.ResolveWithHints(named("light"), settings.Hints{Version: "0.6.1", VersionSource: "a flag", Base: base})
 	if f != nil || d.Base != base || d.Source != v1alpha2.ConfigSourceRegistered || d.Line.Name != "0.6" || d.LineSource != "a flag" {
 		t.Errorf("%+v, %v", d, f)

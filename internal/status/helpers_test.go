@@ -23,6 +23,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/status"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -45,9 +46,7 @@ func resource() *v1alpha2.LlamaStackDistribution {
 func built(t *testing.T, cr *v1alpha2.LlamaStackDistribution) *status.Facts {
 	t.Helper()
 	s, err := settings.Parse(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	d, f := s.ResolveWithHints(&cr.Spec.Distribution, desired.Hints(desired.NewInputs(cr), ""))
 	if f != nil {
 		t.Fatal(f)

@@ -13,14 +13,13 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/status"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 func size(t *testing.T, v any) int {
 	t.Helper()
 	raw, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	return len(raw)
 }
 
@@ -103,9 +102,7 @@ func TestStatusFitsWhateverThereIs(t *testing.T) {
 			c.change(f)
 			s := compute(t, f)
 			raw, err := json.Marshal(s)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fixture.NoError(t, err)
 			if len(raw) > 128<<10 {
 				t.Errorf("%d bytes", len(raw))
 			}

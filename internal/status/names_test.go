@@ -44,9 +44,7 @@ func TestStatusHidesValuesOfSecretsInWhatTheServerLists(t *testing.T) {
 		answer(f.Server)
 		s := compute(t, f)
 		text, err := json.Marshal(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, err)
 		if found := canaries.In(string(text)); len(found) > 0 {
 			t.Errorf("%s: the status has the value: %q", name, found)
 		}

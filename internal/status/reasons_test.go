@@ -16,6 +16,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/status"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // checkout is the root of the sources.
@@ -24,16 +25,12 @@ const checkout = "../.."
 // Proves: R74 (each reason of the API is documented, and is that of a condition somewhere).
 func TestEachReasonOfTheAPIHasOneRow(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), checkout+"/api/v1alpha2/condition_types.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	values := map[string]string{} // by the name of the constant
 	ast.Inspect(file, func(n ast.Node) bool {
 		if spec, ok := n.(*ast.ValueSpec); ok && strings.HasPrefix(spec.Names[0].Name, "Reason") {
 			value, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fixture.NoError(t, err)
 			values[spec.Names[0].Name] = value
 		}
 		return true
@@ -104,9 +101,7 @@ func selectors(t *testing.T, of, except string) map[string]bool {
 			})
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, err)
 	}
 	return names
 }

@@ -48,9 +48,7 @@ func BenchmarkGenerateTypical(b *testing.B) {
 	line, _ := catalog.Get(catalog.Newest())
 	data, _ := distributions.Base("starter", line.Name)
 	base, err := document.ParseBase("starter", data)
-	if err != nil {
-		b.Fatal(err)
-	}
+	fixture.NoError(b, err)
 	b.ReportAllocs()
 	report := fixture.ReportCPU(b)
 	for b.Loop() {

@@ -35,18 +35,14 @@ func over(tb testing.TB, line string, spec *v1alpha2.LlamaStackDistributionSpec)
 		tb.Fatalf("no starter for %s", line)
 	}
 	base, err := document.ParseBase("starter", data)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	fixture.NoError(tb, err)
 	return config.Input{Name: "s", Namespace: "ns", Spec: parse.Parse(spec), Base: base, Line: l}
 }
 
 func open(tb testing.TB, value any) *apiextensionsv1.JSON {
 	tb.Helper()
 	raw, err := json.Marshal(value)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	fixture.NoError(tb, err)
 	return &apiextensionsv1.JSON{Raw: raw}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/step"
 )
 
@@ -123,9 +124,7 @@ func entryOf(spec any, api string, i int) map[string]any {
 func problemsOf(t *testing.T, spec any) problem.List {
 	t.Helper()
 	text, err := json.Marshal(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	base, ok := distributions.Base("starter", wholeLine)
 	if !ok {
 		t.Fatal("there is no base")

@@ -14,6 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // Proves: R11, R20, R63 (only an address that gets into the configuration is waited for, and nothing is read for a spec with too many).
@@ -38,9 +39,7 @@ resources: {tools: [{name: "mcp::t", endpointFrom: {kind: Service, name: t}}]}
 		"resources:\n  tools:\n" + many.String(): nil,
 	} {
 		spec := &v1alpha2.LlamaStackDistributionSpec{}
-		if err := yaml.UnmarshalStrict([]byte(text), spec); err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, yaml.UnmarshalStrict([]byte(text), spec))
 		var got []string
 		for _, ref := range config.EndpointUses(parse.Parse(spec)) {
 			got = append(got, ref.Name)

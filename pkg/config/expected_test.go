@@ -13,6 +13,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // Proves: R76, R29 (the server must list what the resource configures and what of the base no variable turns off, and nothing else).
@@ -35,9 +36,7 @@ providers:
   - {provider_id: guard, provider_type: "inline::llama-guard", config: {}}
 storage: {backends: {}, stores: {}}
 `))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	line, ok := catalog.Get("0.7")
 	if !ok {
 		t.Fatal("no release line 0.7")

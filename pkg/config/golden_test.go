@@ -21,6 +21,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
@@ -126,9 +127,7 @@ func compareChanges(t *testing.T, dir string, byLine map[string]string) {
 		want[golden.ChangesFile(dir, same...)] = text
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "want.*.changes.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	for _, file := range files {
 		if _, ok := want[file]; !ok {
 			want[file] = ""
@@ -142,9 +141,7 @@ func compareChanges(t *testing.T, dir string, byLine map[string]string) {
 func expected(t *testing.T, c *golden.Case, dir string) string {
 	t.Helper()
 	file, err := c.Expected(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	return file
 }
 
@@ -167,9 +164,7 @@ const goldenLine = "0.7"
 func goldenLines(t *testing.T, dir string) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "want.*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	names := []string{goldenLine}
 	for _, file := range files {
 		names = append(names, golden.LinesOf(file)...)
@@ -195,9 +190,7 @@ func input(tb testing.TB, dir, lineName string) config.Input {
 func readCase(tb testing.TB, dir, lineName string) *golden.Case {
 	tb.Helper()
 	c, err := golden.Read(dir, lineName)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	fixture.NoError(tb, err)
 	return c
 }
 
@@ -208,13 +201,9 @@ func wanted(t *testing.T, c *golden.Case, full []byte) string {
 		return ""
 	}
 	difference, err := golden.Diff(c.Base, full)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	text, err := difference.Encode("What becomes of the starter base.")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	if err := golden.Check(c.Base, full, text); err != nil {
 		t.Errorf("line %s: the difference loses something: %v\n%s", c.Input.Line.Name, err, text)
 	}
@@ -224,18 +213,14 @@ func wanted(t *testing.T, c *golden.Case, full []byte) string {
 func parseBase(tb testing.TB, name string, data []byte) *document.Base {
 	tb.Helper()
 	base, err := document.ParseBase(name, data)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	fixture.NoError(tb, err)
 	return base
 }
 
 func read(tb testing.TB, path string) []byte {
 	tb.Helper()
 	data, err := os.ReadFile(path)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	fixture.NoError(tb, err)
 	return data
 }
 
@@ -249,9 +234,7 @@ func compare(t *testing.T, path, got string) {
 			}
 			return
 		}
-		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fixture.WriteFile(t, path, got)
 		return
 	}
 	want, err := os.ReadFile(path)

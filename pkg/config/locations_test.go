@@ -18,6 +18,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // trickyIDs are ids that a careless way to make names would make alike, or like those of the base.
@@ -47,9 +48,7 @@ func manyOf(t *testing.T, row *catalog.Provider) *v1alpha2.ProvidersSpec {
 		entries = append(entries, entry)
 	}
 	raw, err := json.Marshal(entries)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	return &v1alpha2.ProvidersSpec{VectorIo: &apiextensionsv1.JSON{Raw: raw}}
 }
 
@@ -141,9 +140,7 @@ func nested(t *testing.T, starter []byte, row *catalog.Provider) *document.Base 
 		delete(tree, section)
 	}
 	encoded, err := json.Marshal(tree)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	return parseBase(t, "nested", encoded)
 }
 

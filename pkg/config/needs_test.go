@@ -13,6 +13,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // Proves: R90 (what a spec needs of the release line: by field, the first and the last release line that has it; all of them is not named).
@@ -45,9 +46,7 @@ func TestNeeds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec := &v1alpha2.LlamaStackDistributionSpec{}
-			if err := json.Unmarshal([]byte(c.spec), spec); err != nil {
-				t.Fatal(err)
-			}
+			fixture.NoError(t, json.Unmarshal([]byte(c.spec), spec))
 			var got map[string][2]string
 			for _, n := range config.Needs(parse.Parse(spec)) {
 				lines := catalog.LinesWhere(n.Has)

@@ -3,13 +3,13 @@
 package config_test
 
 import (
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // hasCredentials reports whether PostgreSQL as the SQL backend takes its credentials in this way.
@@ -33,10 +33,7 @@ func servesModelID(line *catalog.Line) bool         { return line.ServesModelID 
 func TestPageNamesTheReleaseLinesOfTheCatalog(t *testing.T) {
 	var words []string
 	for _, part := range []string{"", "-providers", "-resources", "-storage"} {
-		text, err := os.ReadFile("../../docs/configuration" + part + ".md")
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := fixture.ReadFile(t, "../../docs/configuration"+part+".md")
 		words = append(words, strings.Fields(string(text))...)
 	}
 	page := strings.ToLower(strings.Join(words, " "))

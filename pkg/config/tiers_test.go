@@ -4,7 +4,6 @@ package config_test
 
 import (
 	"maps"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/leaves"
 )
 
@@ -22,10 +22,7 @@ import (
 //
 // Proves: R45.
 func TestTableOfTiersNamesWhatNeedsAConfiguration(t *testing.T) {
-	text, err := os.ReadFile("../../docs/configuration.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := fixture.ReadFile(t, "../../docs/configuration.md")
 	row := regexp.MustCompile(`(?m)^\| 2 \| ([^|]*)\|`).FindSubmatch(text)
 	if row == nil {
 		t.Fatal("docs/configuration.md has no row of tier 2")

@@ -67,9 +67,7 @@ func openControlPlane(c *fixture.Cluster) (*controlPlane, error) {
 func (p *controlPlane) kill(t *testing.T, name string) {
 	t.Helper()
 	one := p.processes[name]
-	if err := syscall.Kill(one.PID, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, syscall.Kill(one.PID, syscall.SIGKILL))
 	if one.own != nil {
 		_ = one.own.Wait()
 		one.own = nil
@@ -85,16 +83,12 @@ func (p *controlPlane) kill(t *testing.T, name string) {
 // freeze stops a process where it is: it keeps its connections, and answers nothing.
 func (p *controlPlane) freeze(t *testing.T, name string) {
 	t.Helper()
-	if err := syscall.Kill(p.processes[name].PID, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, syscall.Kill(p.processes[name].PID, syscall.SIGSTOP))
 }
 
 func (p *controlPlane) thaw(t *testing.T, name string) {
 	t.Helper()
-	if err := syscall.Kill(p.processes[name].PID, syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, syscall.Kill(p.processes[name].PID, syscall.SIGCONT))
 }
 
 // start starts a process that was killed, with the same arguments.
@@ -102,16 +96,12 @@ func (p *controlPlane) start(t *testing.T, name string) {
 	t.Helper()
 	one := p.processes[name]
 	log, err := os.OpenFile(one.Log, os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	defer func() { _ = log.Close() }()
 	cmd := exec.CommandContext(context.Background(), one.command[0], one.command[1:]...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = p.dir, log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, cmd.Start())
 	one.own, one.PID = cmd, cmd.Process.Pid
 }
 

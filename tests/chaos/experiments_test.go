@@ -65,17 +65,13 @@ func TestExperiments(t *testing.T) {
 func orphan(t *testing.T, w *world) func() error {
 	t.Helper()
 	before, err := w.deployment("s")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	for _, o := range w.objects("s") {
 		if o.GetKind() == "PersistentVolumeClaim" {
 			continue
 		}
 		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"ownerReferences":null}}`))
-		if err := admin.Patch(t.Context(), &o, patch); err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, admin.Patch(t.Context(), &o, patch))
 	}
 	return func() error { return w.sameButOwned(before, "") }
 }
@@ -84,13 +80,9 @@ func orphan(t *testing.T, w *world) func() error {
 func remake(t *testing.T, w *world) func() error {
 	t.Helper()
 	before, err := w.deployment("s")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	cr := w.resource("s")
-	if err := admin.Delete(t.Context(), cr, client.PropagationPolicy(metav1.DeletePropagationOrphan)); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, admin.Delete(t.Context(), cr, client.PropagationPolicy(metav1.DeletePropagationOrphan)))
 	w.gone(cr)
 	fixture.Eventually(t, patience, "nobody owns the objects", func() error {
 		if d, err := w.deployment("s"); err != nil || len(d.OwnerReferences) > 0 {
@@ -120,13 +112,9 @@ func blockDeletion(t *testing.T, w *world) func() error {
 	t.Helper()
 	cr := w.resource("held")
 	cr.Finalizers = []string{"example.com/held"}
-	if err := admin.Create(t.Context(), cr); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, admin.Create(t.Context(), cr))
 	w.waitReady("held")
-	if err := admin.Delete(t.Context(), cr); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, admin.Delete(t.Context(), cr))
 	within(t, "an edit elsewhere", w.edit("s")(), editGoal)
 	if err := admin.Patch(t.Context(), w.resource("held"), client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))); err != nil {
 		t.Fatal(err)
@@ -142,9 +130,7 @@ func blockDeletion(t *testing.T, w *world) func() error {
 func revoke(t *testing.T, w *world) func() error {
 	t.Helper()
 	bindings := &rbacv1.ClusterRoleBindingList{}
-	if err := admin.List(t.Context(), bindings); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, admin.List(t.Context(), bindings))
 	for i := range bindings.Items {
 		binding := &bindings.Items[i]
 		if binding.RoleRef.Name != managerRole {

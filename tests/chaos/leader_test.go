@@ -35,9 +35,7 @@ func TestOperatorStarts(t *testing.T) {
 		if err == nil {
 			err = admin.Delete(t.Context(), deployment)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, err)
 		w.gone(deployment)
 		r = o.launch(t)
 		fixture.Eventually(t, patience, "the Deployment is back", func() error { _, err := w.deployment("s"); return errors.Join(err, r.alive()) })

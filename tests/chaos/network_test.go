@@ -26,9 +26,7 @@ import (
 func lease(t *testing.T) *coordinationv1.Lease {
 	t.Helper()
 	l := &coordinationv1.Lease{}
-	if err := admin.Get(t.Context(), client.ObjectKey{Namespace: operatorNamespace, Name: leaseName}, l); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, admin.Get(t.Context(), client.ObjectKey{Namespace: operatorNamespace, Name: leaseName}, l))
 	return l
 }
 
@@ -102,12 +100,12 @@ func TestAPIServerIsSlowAndFlaky(t *testing.T) {
 // when it does not renew it).
 func TestConnectionsGoSilent(t *testing.T) {
 	w := newWorld(t)
-	network := newWay(t, "127.0.0.1:0", apiServerAddress(t))
-	o := newOperator(t, through(t, network.address(), nil))
+	network := fixture.NewWay(t, "127.0.0.1:0", apiServerAddress(t))
+	o := newOperator(t, through(t, network.Address(), nil))
 	r := o.start(t)
 	w.create("s")
 	w.waitReady("s")
-	if network.abandon() == 0 {
+	if network.Abandon() == 0 {
 		t.Fatal("there is no connection")
 	}
 	took := w.edit("s")()
@@ -116,9 +114,7 @@ func TestConnectionsGoSilent(t *testing.T) {
 
 	before := len(r.text())
 	theft := fmt.Appendf(nil, `{"spec":{"holderIdentity":"thief","renewTime":%q}}`, time.Now().UTC().Format(metav1.RFC3339Micro))
-	if err := admin.Patch(t.Context(), lease(t), client.RawPatch(types.MergePatchType, theft)); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, admin.Patch(t.Context(), lease(t), client.RawPatch(types.MergePatchType, theft)))
 	fixture.Eventually(t, patience, "the replica has lost the lease", func() error {
 		if !strings.Contains(r.text()[before:], "leader election lost") {
 			return errors.New("it leads")

@@ -41,7 +41,7 @@ type operator struct {
 	// binary is the operator's program; empty means the released one.
 	binary     string
 	kubeconfig string
-	service    *way
+	service    *fixture.Way
 	replicas   []*replica
 	dir        string
 }
@@ -60,14 +60,13 @@ func newOperator(t *testing.T, kubeconfig string) *operator {
 	t.Helper()
 	deployment, service := &appsv1.Deployment{}, &corev1.Service{}
 	for name, o := range map[string]client.Object{operatorDeployment: deployment, webhookService: service} {
-		if err := admin.Get(t.Context(), client.ObjectKey{Namespace: operatorNamespace, Name: name}, o); err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, admin.Get(t.Context(), client.ObjectKey{Namespace: operatorNamespace, Name: name}, o))
 	}
 	container := deployment.Spec.Template.Spec.Containers[0]
 	o := &operator{
-		arguments: container.Args, kubeconfig: kubeconfig, dir: t.TempDir(), service: newWay(t, net.JoinHostPort(service.Spec.ClusterIP, "443")),
+		arguments: container.Args, kubeconfig: kubeconfig, dir: t.TempDir(), service: fixture.NewWay(t, net.JoinHostPort(service.Spec.ClusterIP, "443")),
 	}
+	o.service.SkipsDead = true // replicas are killed
 	for _, variable := range container.Env {
 		if variable.ValueFrom == nil {
 			o.environment = append(o.environment, variable.Name+"="+variable.Value)
@@ -83,7 +82,7 @@ func (o *operator) start(t *testing.T, arguments ...string) *replica {
 	fixture.Eventually(t, 2*time.Minute, r.name+" is ready", func() error {
 		return errors.Join(r.alive(), fixture.Ready(r.health))
 	})
-	o.service.add(r.webhook)
+	o.service.Add(r.webhook)
 	return r
 }
 
@@ -100,9 +99,7 @@ func (o *operator) launch(t *testing.T, arguments ...string) *replica {
 	}
 	r.log = filepath.Join(o.dir, r.name+".log")
 	log, err := os.Create(r.log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	defer func() { _ = log.Close() }()
 	all := append(append([]string{}, o.arguments...), "--health-probe-bind-address="+r.health, "--webhook-bind-address="+r.webhook,
 		"--metrics-bind-address=0", "--operator-image=quay.io/a/operator:1")
@@ -111,9 +108,7 @@ func (o *operator) launch(t *testing.T, arguments ...string) *replica {
 	r.cmd.Stdout, r.cmd.Stderr = log, log
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	r.began = time.Now()
-	if err := r.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, r.cmd.Start())
 	o.replicas = append(o.replicas, r)
 	go func() {
 		defer close(r.done)
@@ -203,23 +198,17 @@ func direct() string {
 func through(t *testing.T, address string, ca []byte) string {
 	t.Helper()
 	config, err := clientcmd.LoadFromFile(direct())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	for _, c := range config.Clusters {
 		host, _, err := net.SplitHostPort(strings.TrimPrefix(c.Server, "https://"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, err)
 		c.Server, c.TLSServerName = "https://"+address, host
 		if ca != nil {
 			c.CertificateAuthority, c.CertificateAuthorityData, c.TLSServerName = "", ca, "localhost"
 		}
 	}
 	file := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := clientcmd.WriteToFile(*config, file); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, clientcmd.WriteToFile(*config, file))
 	return file
 }
 
@@ -227,8 +216,6 @@ func through(t *testing.T, address string, ca []byte) string {
 func apiServerAddress(t *testing.T) string {
 	t.Helper()
 	config, err := cluster.AdminConfig()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	return strings.TrimPrefix(config.Host, "https://")
 }

@@ -37,17 +37,11 @@ var errHeldBack = errors.New("held back")
 func newProxy(t *testing.T) *proxy {
 	t.Helper()
 	config, err := cluster.AdminConfig()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	target, err := url.Parse(config.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	trust, err := rest.TLSConfigFor(&rest.Config{TLSClientConfig: rest.TLSClientConfig{CAData: config.CAData, CAFile: config.CAFile}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	p := &proxy{}
 	p.pass()
 	forward := &httputil.ReverseProxy{
@@ -65,9 +59,7 @@ func newProxy(t *testing.T) *proxy {
 	}
 	ca := fixture.NewCA(t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	server := &http.Server{
 		ErrorLog:  log.New(io.Discard, "", 0),
 		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{ca.Certificate(ca.ServerSecret([]string{"localhost"}))}},

@@ -45,14 +45,10 @@ func TestOwnObjectsAreRepaired(t *testing.T) {
 	cr := w.resource("s")
 	cr.Spec.Workload.Storage = nil // a PVC in use stays until its pods go
 	cr.Spec.Workload.Autoscaling = &v1alpha2.AutoscalingSpec{MinReplicas: new(int32(1)), MaxReplicas: new(int32(3))}
-	if err := admin.Create(t.Context(), cr); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, admin.Create(t.Context(), cr))
 	w.waitReady("s")
 	before, err := w.deployment("s")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	var slowestDeleted, slowestEdited time.Duration
 	deleted, edited := 0, 0
 	for _, o := range w.objects("s") {
@@ -68,9 +64,7 @@ func TestOwnObjectsAreRepaired(t *testing.T) {
 		w.waitReady("s")
 	}
 	after, err := w.deployment("s")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	if diff := cmp.Diff(before.Spec.Template, after.Spec.Template); diff != "" {
 		t.Errorf("the pods are others (-before +after):\n%s", diff)
 	}
@@ -86,9 +80,7 @@ func (w *world) objects(name string) (list []unstructured.Unstructured) {
 	w.t.Helper()
 	for _, kind := range append(apply.FullKinds(), &corev1.ConfigMap{}, &corev1.Secret{}) {
 		gvk, err := apiutil.GVKForObject(kind, admin.Scheme())
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		fixture.NoError(w.t, err)
 		some := &unstructured.UnstructuredList{}
 		some.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
 		if err := admin.List(w.t.Context(), some, client.InNamespace(w.namespace), client.MatchingLabels(objects.Selector(name))); err != nil {
@@ -104,9 +96,7 @@ func (w *world) vandalize(o unstructured.Unstructured, patch string) time.Durati
 	w.t.Helper()
 	want := essence(&o)
 	began := time.Now()
-	if err := admin.Patch(w.t.Context(), o.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
-		w.t.Fatal(err)
-	}
+	fixture.NoError(w.t, admin.Patch(w.t.Context(), o.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(patch))))
 	return w.await(&o, began, func(now *unstructured.Unstructured) error {
 		if diff := cmp.Diff(want, essence(now)); diff != "" {
 			return errors.New(diff)

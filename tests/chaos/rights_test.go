@@ -34,9 +34,7 @@ func TestRightsAreTakenAwayAndGivenBack(t *testing.T) {
 	w.create("s")
 	w.waitReady("s")
 	role := &rbacv1.ClusterRole{}
-	if err := admin.Get(t.Context(), client.ObjectKey{Name: managerRole}, role); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, admin.Get(t.Context(), client.ObjectKey{Name: managerRole}, role))
 	whole := role.DeepCopy()
 	for i := range role.Rules {
 		rule := &role.Rules[i]
@@ -98,25 +96,21 @@ func TestWebhooksCannotBeReached(t *testing.T) {
 	w.create("s")
 	w.waitReady("s")
 	before, err := w.deployment("s")
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.service.remove(r.webhook)
-	o.service.cut()
+	fixture.NoError(t, err)
+	o.service.Remove(r.webhook)
+	o.service.Cut()
 	if err := admin.Delete(t.Context(), service(w, "s")); err != nil { // what the operator does needs no webhook
 		t.Fatal(err)
 	}
 	fixture.Eventually(t, patience, "the Service is there again", func() error {
 		return admin.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "s-service"}, &corev1.Service{})
 	})
-	o.service.add(r.webhook)
+	o.service.Add(r.webhook)
 	took := w.edit("s")()
 	figures.add(t, "webhooks cannot be reached for a while: an edit made right after takes effect after", "5 s", seconds(took))
 	within(t, "an edit after the webhooks are back", took, editGoal)
 	after, err := w.deployment("s")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	if after.UID != before.UID {
 		t.Error("the Deployment is another one")
 	}
@@ -139,9 +133,7 @@ func TestNamespacesTerminate(t *testing.T) {
 	w.waitReady("s")
 	leaving.waitReady("s-0", "s-4")
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: leaving.namespace}}
-	if err := admin.Delete(t.Context(), namespace); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, admin.Delete(t.Context(), namespace))
 	began := time.Now()
 	took := w.edit("s")()
 	leaving.gone(namespace)
@@ -159,14 +151,10 @@ func TestCRDIsDeletedAndPutBack(t *testing.T) {
 	w.create("s")
 	w.waitReady("s")
 	crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: crdName}}
-	if err := admin.Delete(t.Context(), crd); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, admin.Delete(t.Context(), crd))
 	w.gone(crd)
 	w.gone(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "s"}})
-	if err := connect(); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, connect())
 	began := time.Now()
 	w.create("s")
 	fixture.Eventually(t, patience, "the custom resource gets its Deployment", func() error {

@@ -126,7 +126,7 @@ func (s *soak) act(n int, restarts bool) {
 	case dice == 0 && restarts:
 		s.did["restarts"]++
 		s.leader.kill()
-		s.operator.service.remove(s.leader.webhook)
+		s.operator.service.Remove(s.leader.webhook)
 		s.leader, s.standby = s.standby, s.operator.start(s.t)
 	case dice < 4:
 		s.did["deletions"]++
@@ -138,9 +138,7 @@ func (s *soak) act(n int, restarts bool) {
 		s.did["rotations"]++
 		patch := fmt.Appendf(nil, `{"stringData":{"token":"rotation-%d"}}`, n)
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "keys"}}
-		if err := admin.Patch(s.t.Context(), secret, client.RawPatch(types.MergePatchType, patch)); err != nil {
-			s.t.Fatal(err)
-		}
+		fixture.NoError(s.t, admin.Patch(s.t.Context(), secret, client.RawPatch(types.MergePatchType, patch)))
 	case dice < 12:
 		s.did["objects deleted"]++
 		// A PVC that is deleted stays until its pods go: that is not the operator's to repair.
@@ -162,25 +160,18 @@ func (s *soak) act(n int, restarts bool) {
 // delete deletes an object that may be gone already.
 func (s *soak) delete(o client.Object, how metav1.DeletionPropagation) {
 	s.t.Helper()
-	if err := client.IgnoreNotFound(admin.Delete(s.t.Context(), o, client.PropagationPolicy(how))); err != nil {
-		s.t.Fatal(err)
-	}
+	fixture.NoError(s.t, client.IgnoreNotFound(admin.Delete(s.t.Context(), o, client.PropagationPolicy(how))))
 }
 
 // memory is what the replicas have resident.
 func (s *soak) memory() (resident int64) {
 	s.t.Helper()
 	for _, r := range []*replica{s.leader, s.standby} {
-		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.cmd.Process.Pid))
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		status := fixture.ReadFile(s.t, fmt.Sprintf("/proc/%d/status", r.cmd.Process.Pid))
 		for line := range strings.Lines(string(status)) {
 			if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
 				kib, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
-				if err != nil {
-					s.t.Fatal(err)
-				}
+				fixture.NoError(s.t, err)
 				resident += kib << 10
 			}
 		}
@@ -192,9 +183,7 @@ func (s *soak) memory() (resident int64) {
 func (s *soak) checkObjects() {
 	s.t.Helper()
 	key, err := apply.EnsureHashKey(s.t.Context(), admin, admin, operatorNamespace)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	fixture.NoError(s.t, err)
 	oracle := &gather.Gatherer{Live: admin, Cached: admin, OperatorNamespace: operatorNamespace, HashKey: key, Build: "oracle"}
 	for _, name := range s.names {
 		fixture.Eventually(s.t, leastGoal, name+" is as its last spec says", func() error { return s.compare(oracle, name) })
@@ -301,9 +290,7 @@ func writesAtRest(t *testing.T, rest time.Duration) (writes int) {
 	t.Helper()
 	count := func() (n int, last string) {
 		all, err := cluster.Requests()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, err)
 		for i := range all {
 			r := &all[i]
 			if r.Resource == "leases" || !strings.HasPrefix(r.User, "system:serviceaccount:"+operatorNamespace+":") || strings.HasSuffix(r.Resource, "reviews") {

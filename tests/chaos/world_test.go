@@ -39,9 +39,7 @@ var namespaces atomic.Int32
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{t: t, namespace: fmt.Sprintf("chaos-%d", namespaces.Add(1))}
-	if err := admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}))
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
@@ -55,9 +53,7 @@ func newWorld(t *testing.T) *world {
 func (w *world) secret(name, value string) {
 	w.t.Helper()
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}, StringData: map[string]string{"token": value}}
-	if err := admin.Create(w.t.Context(), secret); err != nil {
-		w.t.Fatal(err)
-	}
+	fixture.NoError(w.t, admin.Create(w.t.Context(), secret))
 }
 
 const typicalSpec = `{"distribution":{"name":"starter"},"providers":{"inference":{"provider":"vllm","endpoint":"http://vllm:8000/v1",` +
@@ -68,9 +64,7 @@ const typicalSpec = `{"distribution":{"name":"starter"},"providers":{"inference"
 func (w *world) resource(name string) *v1alpha2.LlamaStackDistribution {
 	w.t.Helper()
 	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
-	if err := json.Unmarshal([]byte(typicalSpec), &cr.Spec); err != nil {
-		w.t.Fatal(err)
-	}
+	fixture.NoError(w.t, json.Unmarshal([]byte(typicalSpec), &cr.Spec))
 	return cr
 }
 

@@ -120,9 +120,7 @@ func TestKilledAtEveryWrite(t *testing.T) {
 		if err == nil {
 			err = admin.Delete(t.Context(), cr)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, err)
 	}
 	gone := func(name string) func() error {
 		return func() error {
@@ -141,9 +139,7 @@ func (w *world) owned(name string) map[string]int {
 	counts := map[string]int{}
 	for _, kind := range apply.OwnedKinds() {
 		gvk, err := apiutil.GVKForObject(kind, admin.Scheme())
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		fixture.NoError(w.t, err)
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
 		if err := admin.List(w.t.Context(), list, client.InNamespace(w.namespace), client.MatchingLabels(objects.Selector(name))); err != nil {
@@ -166,9 +162,7 @@ func (w *world) check(name string, want map[string]int, revision string) {
 		return nil
 	})
 	d, err := w.deployment(name)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	fixture.NoError(w.t, err)
 	if got := d.Annotations["deployment.kubernetes.io/revision"]; got != revision {
 		w.t.Errorf("%s is at revision %s, want %s", name, got, revision)
 	}

@@ -25,9 +25,7 @@ func TestPagesHaveNoDeadLinks(t *testing.T) {
 	var pages []string
 	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "specs/*.md", "charts/*/*.md", "hack/*/*.md", "bundle/*.md"} {
 		found, err := filepath.Glob(filepath.Join(fixture.Root(), pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, err)
 		pages = append(pages, found...)
 	}
 	checked := 0
@@ -59,10 +57,7 @@ func TestPagesHaveNoDeadLinks(t *testing.T) {
 // withoutFences is a page without its fenced blocks; with asAnchors, its headings only, each as the anchor that a link to it has.
 func withoutFences(t *testing.T, page string, asAnchors bool) string {
 	t.Helper()
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := fixture.ReadFile(t, page)
 	kept, fenced := "\n", false
 	for line := range strings.Lines(string(text)) {
 		title := strings.TrimLeft(line, "#")

@@ -86,9 +86,7 @@ func (s stack) clientCallsWithAToken(t *testing.T, token string) {
 		t.Errorf("without a token: status %d: %s", status, answer)
 	}
 	authority := filepath.Join(t.TempDir(), "ca.crt")
-	if err := os.WriteFile(authority, ca.PEM, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fixture.WriteFile(t, authority, ca.PEM)
 	for name, c := range map[string]struct{ token, authority, want string }{
 		"with a token":     {token, authority, modelserverdouble.Answer(sampleModel, question)},
 		"with a wrong one": {"none", authority, "status 401"},
@@ -128,9 +126,7 @@ func (s stack) chatBy(t *testing.T, by *http.Client, url string) (status int, an
 	status, body, err := tryCallBy(t, by, http.MethodPost, url+"/v1/chat/completions", map[string]any{
 		"model": sampleServer + "/" + sampleModel, "messages": []any{map[string]any{"role": "user", "content": question}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	return status, string(body)
 }
 
@@ -151,23 +147,16 @@ func (token withToken) RoundTrip(r *http.Request) (*http.Response, error) {
 // signedAgain is a token of this cluster with another time of expiry, signed with the key of its API server.
 func signedAgain(t *testing.T, token string, expires time.Duration) withToken {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(cluster.Dir, "pki", "service-account.key"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := fixture.ReadFile(t, filepath.Join(cluster.Dir, "pki", "service-account.key"))
 	block, _ := pem.Decode(text)
 	key, err := x509.ParseECPrivateKey(block.Bytes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	parts, claims := strings.Split(token, "."), map[string]any{}
 	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
 	if err == nil {
 		err = json.Unmarshal(payload, &claims)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	now := time.Now()
 	for claim, at := range map[string]time.Time{"exp": now.Add(expires), "iat": now.Add(-time.Hour), "nbf": now.Add(-time.Hour)} {
 		claims[claim] = at.Unix()
@@ -175,9 +164,7 @@ func signedAgain(t *testing.T, token string, expires time.Duration) withToken {
 	signed := parts[0] + "." + base64.RawURLEncoding.EncodeToString([]byte(asJSON(t, claims)))
 	digest := sha256.Sum256([]byte(signed))
 	r, v, err := ecdsa.Sign(rand.Reader, key, digest[:])
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	signature := append(r.FillBytes(make([]byte, 32)), v.FillBytes(make([]byte, 32))...)
 	return withToken(canaries.Add(signed + "." + base64.RawURLEncoding.EncodeToString(signature)))
 }

@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -41,9 +40,7 @@ func (s stack) putSecret(t *testing.T, name, token string) {
 	if apierrors.IsAlreadyExists(err) {
 		err = kube.Update(t.Context(), secret)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 }
 
 func (s stack) hasSecret(t *testing.T, name string) bool {
@@ -60,10 +57,7 @@ func (s stack) hasSecret(t *testing.T, name string) bool {
 func (s stack) startModelServer(t *testing.T, name, model, key string) {
 	t.Helper()
 	s.putSecret(t, name+"-key", key)
-	text, err := os.ReadFile(filepath.Join(fixture.Root(), "tests", "e2e", "testdata", "model-server.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := fixture.ReadFile(t, filepath.Join(fixture.Root(), "tests", "e2e", "testdata", "model-server.yaml"))
 	manifest := strings.NewReplacer("{{NAME}}", name, "{{MODEL}}", model, "{{IMAGE}}", modelServerImage).Replace(string(text))
 	if strings.Contains(s.apply(t, manifest), "deployment.apps/"+name+" unchanged") {
 		s.kubectl(t, "rollout", "restart", "deployment/"+name)

@@ -134,9 +134,7 @@ func registerDocuments(t *testing.T) {
 	t.Helper()
 	root := fixture.Root()
 	base, err := exec.CommandContext(t.Context(), "sed", "-f", filepath.Join(root, "hack", "serverimage", "documents.sed"), filepath.Join(root, registered.base)).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	cm := &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: "documents", Labels: map[string]string{"llamastack.io/distribution": "documents"}},

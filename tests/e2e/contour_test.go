@@ -108,9 +108,7 @@ func installEdgeTypes(ctx context.Context) error {
 func (s stack) startContour(t *testing.T, ca *fixture.CA) *contour {
 	t.Helper()
 	programs, err := edgePrograms()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	const host = "127.0.0.1"
 	port := func() int { return fixture.FreePort(t, host) }
 	plain, xds := port(), strconv.Itoa(port())
@@ -126,9 +124,7 @@ func (s stack) startContour(t *testing.T, ca *fixture.CA) *contour {
 
 	dir := t.TempDir()
 	config, bootstrap := filepath.Join(dir, "contour.yaml"), filepath.Join(dir, "envoy.json")
-	if err := os.WriteFile(config, fmt.Appendf(nil, contourConfig, gatewayNamespace, port()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fixture.WriteFile(t, config, fmt.Appendf(nil, contourConfig, gatewayNamespace, port()))
 	program := filepath.Join(programs, "contour")
 	if out, err := exec.CommandContext(t.Context(), program, "bootstrap", bootstrap, "--xds-address", host, "--xds-port", xds,
 		"--admin-address", "admin.sock").CombinedOutput(); err != nil {
@@ -153,9 +149,7 @@ func runBeside(t *testing.T, dir, program string, args ...string) {
 	var log bytes.Buffer
 	command := exec.CommandContext(ctx, program, args...)
 	command.Dir, command.Stdout, command.Stderr = dir, &log, &log
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, command.Start())
 	ended := make(chan struct{})
 	go func() {
 		_ = command.Wait()
@@ -191,9 +185,7 @@ func setEdge(t *testing.T, setting string) {
 		cm.Data[settings.KeyEdge] = value
 		return kube.Update(context.Background(), cm)
 	}
-	if err := write(setting); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, write(setting))
 	t.Cleanup(func() {
 		if err := write(edgeSetting); err != nil {
 			t.Error(err)

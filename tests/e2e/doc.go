@@ -12,8 +12,7 @@
 // Everything happens in namespaces that enforce the restricted Pod Security Standard. Nothing waits for a fixed time:
 // what shall happen is polled with a deadline, and what shall not happen is looked for after the operator has
 // demonstrably reconciled. Contour, a real ingress controller that implements the Gateway API too, runs beside the node while a part needs it. Clients in
-// Python run there too, in an environment of tests/server/venv.sh. The cluster
-// has no network plugin that enforces policies: a double of one reads the object that the operator made, and has the real nftables act on it.
+// Python run there too, in an environment of tests/server/venv.sh. The cluster has no network plugin that enforces policies.
 //
 // What a test sees is what a user sees: kubectl's output, the API, the server's answers, the backend's records. How the
 // configuration is made in detail is the business of pkg/config and tests/server.

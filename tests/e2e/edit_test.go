@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -32,9 +31,7 @@ func secondProviderRollsOutOnce(t *testing.T) {
 	edited := load(t, "config", "samples", "v1alpha2-simple.yaml")
 	for _, field := range []string{"providers", "resources"} {
 		value, _, _ := unstructured.NestedFieldCopy(two.Object, "spec", field)
-		if err := unstructured.SetNestedField(edited.Object, value, "spec", field); err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, unstructured.SetNestedField(edited.Object, value, "spec", field))
 	}
 	s.apply(t, asJSON(t, edited.Object))
 	second := s.waitReady(t).Status.ConfigGeneration.ConfigMapName
@@ -56,9 +53,7 @@ func secondProviderRollsOutOnce(t *testing.T) {
 
 	// One edit follows another before the first is rolled out: now pods of three forms are there.
 	withModels := func(models ...any) {
-		if err := unstructured.SetNestedSlice(edited.Object, models, "spec", "resources", "models"); err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, unstructured.SetNestedSlice(edited.Object, models, "spec", "resources", "models"))
 		s.apply(t, asJSON(t, edited.Object))
 	}
 	withModels(sampleModel)
@@ -121,9 +116,7 @@ func (s stack) waitRevisionAfter(t *testing.T, since string) {
 func checkOneRollout(t *testing.T, s stack, since string) {
 	t.Helper()
 	before, err := strconv.Atoi(since)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	if got, want := s.revision(t), strconv.Itoa(before+1); got != want {
 		t.Errorf("the Deployment is at revision %s, want %s", got, want)
 	}
@@ -146,9 +139,7 @@ func checkMountedConfigMapsExist(t *testing.T, s stack) {
 func (s stack) mountedConfigMaps(t *testing.T) map[string]string {
 	t.Helper()
 	var list appsv1.ReplicaSetList
-	if err := kube.List(t.Context(), &list, s.selector()...); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, kube.List(t.Context(), &list, s.selector()...))
 	mounted := map[string]string{}
 	for i := range list.Items {
 		if rs := &list.Items[i]; rs.Status.Replicas > 0 {
@@ -156,18 +147,4 @@ func (s stack) mountedConfigMaps(t *testing.T) map[string]string {
 		}
 	}
 	return mounted
-}
-
-// Proves: FR-026, R54, R56.
-func sameAgainWritesNothing(t *testing.T) {
-	s := sampleStack(t)
-	before := s.settled(t)
-	s.kubectl(t, "apply", "-f", samplePath())
-	afterPass(t, func() {
-		s.kubectl(t, "patch", "secret", sampleSecret, "--type=merge", "-p", `{"metadata": {"labels": {"e2e/label": "yes"}, "annotations": {"e2e/annotation": "yes"}}}`)
-	})
-	if diff := cmp.Diff(before, s.versions(t)); diff != "" {
-		t.Errorf("somebody wrote (-before +after):\n%s", diff)
-	}
-	did(t, "applied again, and a label and an annotation set on the Secret: the operator looked, and wrote neither status nor objects")
 }

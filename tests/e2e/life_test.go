@@ -124,16 +124,12 @@ func deletingRemovesEverything(t *testing.T) {
 func inventory(t *testing.T, namespace string) map[string]string {
 	t.Helper()
 	lists, err := discovery.NewDiscoveryClientForConfigOrDie(admin).ServerPreferredNamespacedResources()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	lists = discovery.FilteredBy(discovery.SupportsAllVerbs{Verbs: []string{"list"}}, lists)
 	found := map[string]string{}
 	for _, list := range lists {
 		gv, err := schema.ParseGroupVersion(list.GroupVersion)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, err)
 		for i := range list.APIResources {
 			if list.APIResources[i].Kind == "Event" {
 				continue
@@ -143,9 +139,7 @@ func inventory(t *testing.T, namespace string) map[string]string {
 			if apierrors.IsMethodNotSupported(err) {
 				continue
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			fixture.NoError(t, err)
 			for j := range items.Items {
 				found[list.APIResources[i].Name+"/"+items.Items[j].Name] = metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: items.Items[j].Labels})
 			}

@@ -4,7 +4,6 @@ package e2e
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -67,9 +66,7 @@ func namespacedOperatorStays(t *testing.T) {
 	kubectl(t, "delete", "deployment", operatorName, "--cascade=foreground", "--timeout=180s") // what it still waits for ends, and is in the audit log
 
 	requests, err := cluster.Requests()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	requests = slices.DeleteFunc(requests, func(r fixture.Request) bool { return r.Received.Before(start) })
 	strays, inside := fixture.Strays(requests, operatorName, append([]string{operatorNamespace}, watched...)...)
 	for _, stray := range strays {
@@ -85,15 +82,10 @@ func namespacedOperatorStays(t *testing.T) {
 // watches, which it returns.
 func installNamespacedOperator(t *testing.T, overlay string) (watched []string) {
 	t.Helper()
-	released, err := os.ReadFile(filepath.Join(fixture.Root(), "dist", "install.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	released := fixture.ReadFile(t, filepath.Join(fixture.Root(), "dist", "install.yaml"))
 	image := regexp.MustCompile(`image: .*\n`).Find(released)
 	manifest, err := cluster.KubectlRun(t.Context(), "kustomize", overlay)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	flag := regexp.MustCompile(`- --watch-namespaces=(.*)\n`).FindStringSubmatch(manifest)
 	if flag == nil || !strings.Contains(manifest, "image: controller:latest\n") || strings.Contains(manifest, "kind: ClusterRole") {
 		t.Fatalf("the overlay is not as expected:\n%s", manifest)
@@ -117,9 +109,7 @@ func namespacedOperatorIsBoundInside(t *testing.T, watched []string) {
 	}
 	var everywhere rbacv1.ClusterRoleBindingList
 	var inside rbacv1.RoleBindingList
-	if err := errors.Join(kube.List(t.Context(), &everywhere), kube.List(t.Context(), &inside)); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, errors.Join(kube.List(t.Context(), &everywhere), kube.List(t.Context(), &inside)))
 	for i := range everywhere.Items {
 		if b := &everywhere.Items[i]; slices.ContainsFunc(b.Subjects, isOperator) {
 			t.Errorf("ClusterRoleBinding %s binds the operator to %s", b.Name, b.RoleRef.Name)

@@ -51,10 +51,6 @@ func TestNodeFaults(t *testing.T) {
 			operatorOutlives(t, fault.name, fault.away, fault.cut)
 		})
 	}
-	t.Run("the disk of the node is full", func(t *testing.T) {
-		begin(t, "", "the disk of the node is full")
-		diskIsFull(t)
-	})
 }
 
 // Proves: L-30, R71 (the operator as pods of a node: the kubelet restarts none of its containers, servers serve on, and an edit made when the API server
@@ -139,18 +135,14 @@ func operatorContainers(t *testing.T) string {
 func apiServerHangs(t *testing.T) (fix func(context.Context) error) {
 	t.Helper()
 	server := findNodeProcess(t, "kube-apiserver")
-	if err := server.signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, server.signal(syscall.SIGSTOP))
 	return func(context.Context) error { return server.signal(syscall.SIGCONT) }
 }
 
 func apiServerIsKilled(t *testing.T) (fix func(context.Context) error) {
 	t.Helper()
 	server := findNodeProcess(t, "kube-apiserver")
-	if err := server.kill(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, server.kill(t.Context()))
 	return func(context.Context) error { return startOnNode(server.name, server.command) }
 }
 

@@ -29,9 +29,7 @@ type nodeProcess struct {
 func findNodeProcess(t *testing.T, name string) nodeProcess {
 	t.Helper()
 	found, err := searchNodeProcess(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	return found
 }
 

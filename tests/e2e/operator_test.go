@@ -4,7 +4,6 @@ package e2e
 
 import (
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -140,14 +139,6 @@ func sum(samples map[string]float64) (total float64) {
 	return total
 }
 
-// afterPass does something and waits until the operator has reconciled since, and has nothing more to do.
-func afterPass(t *testing.T, do func()) {
-	t.Helper()
-	before := sum(operatorMetrics(t, reconcileTotal))
-	do()
-	waitPasses(t, before+1)
-}
-
 // waitPasses waits until the operator has made so many passes since its start, and has nothing more to do.
 func waitPasses(t *testing.T, want float64) {
 	t.Helper()
@@ -195,30 +186,6 @@ func operatorRunsWithoutPrivileges(t *testing.T) {
 		}
 		did(t, "pod %s: user %s, ServiceAccount %s, restricted namespace", c.pod.Name, c.user, c.serviceAccount)
 	}
-}
-
-// Proves: FR-026, R48, R56, L-28.
-func operatorRestartWritesNothing(t *testing.T) {
-	s := sampleStack(t)
-	before := s.settled(t)
-	former := operatorPod(t)
-	if err := kube.Delete(t.Context(), former); err != nil {
-		t.Fatal(err)
-	}
-	fixture.Eventually(t, time.Minute, "another pod of the operator leads", func() error {
-		pod := operatorPod(t)
-		if pod == nil || pod.UID == former.UID || pod.Status.PodIP == "" || len(pod.Status.ContainerStatuses) == 0 || !pod.Status.ContainerStatuses[0].Ready {
-			return errors.New("it does not lead yet")
-		}
-		return nil
-	})
-	did(t, "the operator's pod was deleted; another one leads")
-	waitPasses(t, 1)
-	after := s.settled(t) // the new pod asks the server again, which takes longer than its first pass
-	if diff := cmp.Diff(before, after); diff != "" {
-		t.Errorf("somebody wrote (-before +after):\n%s", diff)
-	}
-	did(t, "it looked at everything, and wrote neither status nor objects")
 }
 
 // Proves: R56, L-03.

@@ -98,14 +98,9 @@ func newReader(t *testing.T) *reader {
 	r := &reader{stack: stack{"e2e-pages", sampleName}, dir: t.TempDir(), first: newKey(), second: newKey()}
 	namespace(t, r.namespace)
 	r.startModelServer(t, sampleServer, sampleModel, r.first)
-	kubeconfig, err := os.ReadFile(cluster.Kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
+	kubeconfig := fixture.ReadFile(t, cluster.Kubeconfig)
 	bin, own := t.TempDir(), filepath.Join(t.TempDir(), "kubeconfig")
-	if err := os.WriteFile(own, kubeconfig, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fixture.WriteFile(t, own, kubeconfig)
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", bin+"/", "./cmd/kubectl-llamastack")
 	build.Dir = fixture.Root()
 	if out, err := build.CombinedOutput(); err != nil {
@@ -130,10 +125,7 @@ var heading = regexp.MustCompile("^#+ (.*)$")
 // sections are those of a page. Blocks of steps of a list are indented.
 func (r *reader) sections(t *testing.T, page string) (found []section) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(fixture.Root(), "docs", page))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := fixture.ReadFile(t, filepath.Join(fixture.Root(), "docs", page))
 	var block *fixture.Block
 	indent := ""
 	for i, line := range strings.Split(string(text), "\n") {
@@ -176,9 +168,7 @@ func (r *reader) follow(t *testing.T, page string, b fixture.Block) {
 	t.Helper()
 	switch kind, file, _ := strings.Cut(b.Info, " "); {
 	case kind == "yaml" && file != "":
-		if err := os.WriteFile(filepath.Join(r.dir, file), []byte(b.Text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fixture.WriteFile(t, filepath.Join(r.dir, file), b.Text)
 	case kind == "sh" && strings.Contains(b.Text, "dist/install.yaml"):
 		// The README has it too, and is followed to the end.
 		if readme, err := os.ReadFile(filepath.Join(fixture.Root(), "README.md")); err != nil || !strings.Contains(string(readme), b.Text) {

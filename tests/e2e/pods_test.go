@@ -29,16 +29,12 @@ func podIsAsTheSampleSays(t *testing.T) {
 	variables := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "server-settings"}, Data: map[string]string{"EXAMPLE_VARIABLE": "of-the-sample"},
 	}
-	if err := client.IgnoreAlreadyExists(kube.Create(t.Context(), variables)); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, client.IgnoreAlreadyExists(kube.Create(t.Context(), variables)))
 	for _, class := range []client.Object{
 		&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "models"}, Value: 1000},
 		&nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "models"}, Handler: "runc"},
 	} {
-		if err := client.IgnoreAlreadyExists(kube.Create(t.Context(), class)); err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, client.IgnoreAlreadyExists(kube.Create(t.Context(), class)))
 	}
 	s.kubectl(t, "apply", "-f", filepath.Join(fixture.Root(), "config", "samples", "v1alpha2-scheduling.yaml"))
 	s.waitReady(t)
@@ -60,9 +56,7 @@ func podIsAsTheSampleSays(t *testing.T) {
 		t.Errorf("resources %+v, want the requests of the sample and no limits", r)
 	}
 	budget := &policyv1.PodDisruptionBudget{}
-	if err := kube.Get(t.Context(), client.ObjectKey{Namespace: s.namespace, Name: s.name + "-pdb"}, budget); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, kube.Get(t.Context(), client.ObjectKey{Namespace: s.namespace, Name: s.name + "-pdb"}, budget))
 	if got := budget.Spec.MaxUnavailable; got == nil || got.IntValue() != 1 {
 		t.Errorf("the budget is %+v", budget.Spec)
 	}
@@ -76,9 +70,7 @@ func podIsAsTheSampleSays(t *testing.T) {
 	s.chats(t, sampleServer, sampleServer, sampleModel)
 	scaler, ingress := &autoscalingv2.HorizontalPodAutoscaler{}, &networkingv1.Ingress{}
 	for name, o := range map[string]client.Object{s.name + "-hpa": scaler, s.name + "-ingress": ingress} {
-		if err := kube.Get(t.Context(), client.ObjectKey{Namespace: s.namespace, Name: name}, o); err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, kube.Get(t.Context(), client.ObjectKey{Namespace: s.namespace, Name: name}, o))
 	}
 	if got := scaler.Spec; got.MaxReplicas != 3 || *got.MinReplicas != 1 || *got.Metrics[0].Resource.Target.AverageUtilization != 75 {
 		t.Errorf("the autoscaler is %+v", got)
@@ -108,9 +100,7 @@ func ownConfigurationRuns(t *testing.T, s stack) {
 func serverHasVariable(t *testing.T, variable string) bool {
 	t.Helper()
 	all, err := processes()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	for pid, p := range all {
 		if !strings.Contains(p.command, "llama stack run") || !belongs(all, pid, cluster.Dir) {
 			continue

@@ -28,14 +28,8 @@ var block = regexp.MustCompile("(?s)\n```(sh|yaml)\n(.*?\n)```\n")
 //
 // Proves: FR-075, NFR-004 (what the documentation says can be done), L-19 (installing and removing leaves nothing stuck).
 func readmeCommandsWork(t *testing.T) {
-	readme, err := os.ReadFile(filepath.Join(fixture.Root(), "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ci, err := os.ReadFile(filepath.Join(fixture.Root(), ".ci", "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	readme := fixture.ReadFile(t, filepath.Join(fixture.Root(), "README.md"))
+	ci := fixture.ReadFile(t, filepath.Join(fixture.Root(), ".ci", "run"))
 	token := newKey()
 	stack{"default", sampleName}.startModelServer(t, sampleServer, sampleModel, token)
 
@@ -119,15 +113,10 @@ func readerSees(t *testing.T, commands, out string) {
 // readmeShowsTheSample checks that the resource in the README is the sample, but for the resources of the container.
 func readmeShowsTheSample(t *testing.T, text string) {
 	t.Helper()
-	sample, err := os.ReadFile(samplePath())
-	if err != nil {
-		t.Fatal(err)
-	}
+	sample := fixture.ReadFile(t, samplePath())
 	var shown, shipped map[string]any
 	for raw, into := range map[string]*map[string]any{text: &shown, string(sample): &shipped} {
-		if err := yaml.Unmarshal([]byte(raw), into); err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, yaml.Unmarshal([]byte(raw), into))
 	}
 	delete(shipped["spec"].(map[string]any), "workload")
 	if diff := cmp.Diff(shipped, shown); diff != "" {

@@ -108,9 +108,7 @@ func register(ctx context.Context, r *release) error {
 // use makes the samples run with the release.
 func use(t *testing.T, r *release) {
 	t.Helper()
-	if err := register(t.Context(), r); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, register(t.Context(), r))
 }
 
 // waitTaken waits until the operator has taken the release that is registered for the stack.
@@ -261,8 +259,6 @@ func (s stack) waitCompletions(t *testing.T, want int) {
 func (s stack) claim(t *testing.T) types.UID {
 	t.Helper()
 	var claim corev1.PersistentVolumeClaim
-	if err := kube.Get(t.Context(), client.ObjectKey{Namespace: s.namespace, Name: s.name + "-pvc"}, &claim); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, kube.Get(t.Context(), client.ObjectKey{Namespace: s.namespace, Name: s.name + "-pvc"}, &claim))
 	return claim.UID
 }

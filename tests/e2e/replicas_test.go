@@ -45,9 +45,7 @@ func replicasShareOneState(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "pg-creds"},
 		StringData: map[string]string{"dsn": database.DSN("stack", password, "stack", "sslmode=disable"), "password": password},
 	}
-	if err := client.IgnoreAlreadyExists(kube.Create(t.Context(), secret)); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, client.IgnoreAlreadyExists(kube.Create(t.Context(), secret)))
 	did(t, "a PostgreSQL with the extension pgvector runs")
 
 	resource := load(t, "config", "samples", "v1alpha2-simple.yaml")
@@ -55,9 +53,7 @@ func replicasShareOneState(t *testing.T) {
 
 	shared := load(t, "config", "samples", "v1alpha2-one-postgres.yaml")
 	state, _, _ := unstructured.NestedMap(shared.Object, "spec", "storage")
-	if err := unstructured.SetNestedMap(resource.Object, state, "spec", "storage"); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, unstructured.SetNestedMap(resource.Object, state, "spec", "storage"))
 	withVectors(t, resource, database)
 	s.edit(t, resource, int64(replicas), "workload", "replicas")
 	s.waitReplicas(t, replicas)
@@ -72,9 +68,7 @@ func replicasShareOneState(t *testing.T) {
 	did(t, "a completion, a conversation, a prompt and an entry of a vector store that are made through each pod are read through the others")
 
 	asked := startTraffic(t, s.url(t))
-	if err := evict(t, &pods[0]); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, evict(t, &pods[0]))
 	if err := evict(t, &pods[1]); !apierrors.IsTooManyRequests(err) {
 		t.Errorf("while the first pod is not replaced, the eviction of a second one is answered with: %v", err)
 	}
@@ -241,9 +235,7 @@ func storeOfClientIsUnknownElsewhere(t *testing.T, pods []corev1.Pod) {
 	if err == nil {
 		err = readThrough(t, &pods[0], &store, made)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	if readThrough(t, &pods[1], &store, made) == nil {
 		t.Error("another pod knows the vector store, and docs/workload.md says that it does not")
 	}

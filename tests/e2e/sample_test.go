@@ -72,9 +72,7 @@ func checkConfigMap(t *testing.T, s stack, cr *v1alpha2.LlamaStackDistribution) 
 	}
 	name := cr.Status.ConfigGeneration.ConfigMapName
 	var cm corev1.ConfigMap
-	if err := kube.Get(t.Context(), client.ObjectKey{Namespace: s.namespace, Name: name}, &cm); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, kube.Get(t.Context(), client.ObjectKey{Namespace: s.namespace, Name: name}, &cm))
 	if !regexp.MustCompile(`^my-stack-config-[0-9a-f]{10}$`).MatchString(name) || cm.Immutable == nil || !*cm.Immutable || !metav1.IsControlledBy(&cm, cr) {
 		t.Errorf("ConfigMap %s: want an immutable one, named by its content, controlled by the resource: %+v", name, cm.ObjectMeta)
 	}

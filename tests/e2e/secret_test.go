@@ -10,6 +10,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // Proves: FR-032, R54, L-23.
@@ -35,9 +37,7 @@ func rotatedKeyRollsOutOnce(t *testing.T) {
 func (s stack) secretToken(t *testing.T, name string) string {
 	t.Helper()
 	var secret corev1.Secret
-	if err := kube.Get(t.Context(), client.ObjectKey{Namespace: s.namespace, Name: name}, &secret); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, kube.Get(t.Context(), client.ObjectKey{Namespace: s.namespace, Name: name}, &secret))
 	return string(secret.Data["token"])
 }
 
@@ -66,17 +66,13 @@ func everythingButSecrets(t *testing.T) map[string]string {
 	t.Helper()
 	kubectl := stack{namespace: operatorNamespace}.kubectl
 	objects, err := cluster.ObjectsButSecrets(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	places := map[string]string{
 		"an object":            objects,
 		"the operator metrics": operatorMetricsText(t),
 	}
 	var pods corev1.PodList
-	if err := kube.List(t.Context(), &pods); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, kube.List(t.Context(), &pods))
 	for i := range pods.Items {
 		p := &pods.Items[i]
 		places[fmt.Sprintf("the log of pod %s/%s", p.Namespace, p.Name)] = kubectl(t, "-n", p.Namespace, "logs", p.Name, "--all-containers")

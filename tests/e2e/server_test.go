@@ -33,9 +33,7 @@ var web = &http.Client{
 func call(t *testing.T, method, url string, body any) (int, []byte) {
 	t.Helper()
 	status, answer, err := tryCall(t, method, url, body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	return status, answer
 }
 
@@ -81,9 +79,7 @@ func getJSON(t *testing.T, url string, into any) {
 func serviceURL(t *testing.T, namespace, name string) string {
 	t.Helper()
 	var service corev1.Service
-	if err := kube.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, &service); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, kube.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, &service))
 	return fmt.Sprintf("http://%s:%d", service.Spec.ClusterIP, service.Spec.Ports[0].Port)
 }
 

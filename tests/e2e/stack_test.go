@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -43,9 +42,7 @@ func (s stack) key() client.ObjectKey { return client.ObjectKey{Namespace: s.nam
 func (s stack) kubectl(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := cluster.KubectlRun(t.Context(), append([]string{"-n", s.namespace}, args...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	return out
 }
 
@@ -53,9 +50,7 @@ func (s stack) kubectl(t *testing.T, args ...string) string {
 func (s stack) apply(t *testing.T, manifest string) string {
 	t.Helper()
 	out, err := cluster.KubectlInput(t.Context(), manifest, "-n", s.namespace, "apply", "-f", "-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	return strings.TrimSpace(out)
 }
 
@@ -65,40 +60,24 @@ func (s stack) edit(t *testing.T, resource *unstructured.Unstructured, value any
 	return s.apply(t, edited(t, resource, value, fields...))
 }
 
-// refuses applies an edit that the API server must refuse, and returns what kubectl prints.
-func (s stack) refuses(t *testing.T, resource *unstructured.Unstructured, value any, fields ...string) string {
-	t.Helper()
-	out, err := cluster.KubectlInput(t.Context(), edited(t, resource, value, fields...), "-n", s.namespace, "apply", "-f", "-")
-	if err == nil {
-		t.Fatalf("accepted: %s", out)
-	}
-	return out
-}
-
 func edited(t *testing.T, resource *unstructured.Unstructured, value any, fields ...string) string {
 	t.Helper()
 	changed := resource.DeepCopy()
-	if err := unstructured.SetNestedField(changed.Object, value, append([]string{"spec"}, fields...)...); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, unstructured.SetNestedField(changed.Object, value, append([]string{"spec"}, fields...)...))
 	return asJSON(t, changed.Object)
 }
 
 func (s stack) get(t *testing.T) *v1alpha2.LlamaStackDistribution {
 	t.Helper()
 	cr := &v1alpha2.LlamaStackDistribution{}
-	if err := kube.Get(t.Context(), s.key(), cr); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, kube.Get(t.Context(), s.key(), cr))
 	return cr
 }
 
 func (s stack) deployment(t *testing.T) *appsv1.Deployment {
 	t.Helper()
 	d := &appsv1.Deployment{}
-	if err := kube.Get(t.Context(), s.key(), d); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, kube.Get(t.Context(), s.key(), d))
 	return d
 }
 
@@ -116,9 +95,7 @@ func (s stack) selector() []client.ListOption {
 func (s stack) pods(t *testing.T) []corev1.Pod {
 	t.Helper()
 	var list corev1.PodList
-	if err := kube.List(t.Context(), &list, s.selector()...); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, kube.List(t.Context(), &list, s.selector()...))
 	return list.Items
 }
 
@@ -136,9 +113,7 @@ func (s stack) pod(t *testing.T) *corev1.Pod {
 func (s stack) configMaps(t *testing.T) []string {
 	t.Helper()
 	var list corev1.ConfigMapList
-	if err := kube.List(t.Context(), &list, s.selector()...); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, kube.List(t.Context(), &list, s.selector()...))
 	names := []string{}
 	for i := range list.Items {
 		names = append(names, list.Items[i].Name)
@@ -203,13 +178,9 @@ func (s stack) versions(t *testing.T) map[string]string {
 		&appsv1.DeploymentList{}, &appsv1.ReplicaSetList{}, &corev1.PodList{},
 		&corev1.ConfigMapList{}, &corev1.ServiceList{}, &corev1.ServiceAccountList{},
 	} {
-		if err := kube.List(t.Context(), list, s.selector()...); err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, kube.List(t.Context(), list, s.selector()...))
 		items, err := meta.ExtractList(list)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, err)
 		for _, item := range items {
 			o := item.(client.Object)
 			versions[fmt.Sprintf("%T %s", o, o.GetName())] = o.GetResourceVersion()
@@ -260,22 +231,15 @@ func namespace(t *testing.T, name string) {
 // load reads a manifest with one object, by its path in the checkout.
 func load(t *testing.T, path ...string) *unstructured.Unstructured {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(append([]string{fixture.Root()}, path...)...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := fixture.ReadFile(t, filepath.Join(append([]string{fixture.Root()}, path...)...))
 	u := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal(text, &u.Object); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, yaml.Unmarshal(text, &u.Object))
 	return u
 }
 
 func asJSON(t *testing.T, v any) string {
 	t.Helper()
 	text, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	return string(text)
 }

@@ -40,9 +40,7 @@ func (s stack) putTLSSecret(t *testing.T, name string, data map[string][]byte) {
 	if apierrors.IsAlreadyExists(err) {
 		err = kube.Update(t.Context(), secret)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 }
 
 // chatsAt asks the model of the sample by a client at a URL.
@@ -69,9 +67,7 @@ func serverEncrypts(t *testing.T) {
 	if apierrors.IsAlreadyExists(err) { // of another release's part, with its CA
 		err = kube.Update(t.Context(), bundle)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	s.kubectl(t, "apply", "-f", filepath.Join(fixture.Root(), "config", "samples", "v1alpha2-tls.yaml"))
 	cr := s.waitReady(t)
 	if got := cr.Status.ServiceURL; got != "https://"+host+":8321" {

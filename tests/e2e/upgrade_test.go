@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -83,9 +82,7 @@ func release09IsTakenOver(t *testing.T) {
 	did(t, "two servers as release 0.9 runs them, without an operator: a completion is stored in %s on the claim of one", dataDir)
 
 	asked, plainAsked := startTraffic(t, serviceURL(t, s.namespace, s.name+"-service")), startTraffic(t, serviceURL(t, plain.namespace, plain.name+"-service"))
-	if err := installOperator(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, installOperator(t.Context()))
 	fixture.Eventually(t, soon, "what is stored as v1alpha1 is read as v1alpha2", func() error {
 		// The Service of the webhooks leads to the operator's pod a moment after that is ready.
 		return kube.Get(t.Context(), s.key(), &v1alpha2.LlamaStackDistribution{})
@@ -182,9 +179,7 @@ func (s stack) thereAndBack(t *testing.T, plain stack) {
 		t.Errorf("stored versions %q\n%s", stored, out.String())
 	}
 	did(t, "downgrade-prepare: v1alpha1 is stored, as release 0.9 needs it")
-	if err := installOperator(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, installOperator(t.Context()))
 	for i, one := range stacks {
 		fixture.Eventually(t, soon, one.name+" is read as v1alpha2", func() error { return kube.Get(t.Context(), one.key(), &v1alpha2.LlamaStackDistribution{}) })
 		fixture.Eventually(t, time.Minute, one.name+" is adopted again", func() error {
@@ -210,13 +205,8 @@ func (s stack) thereAndBack(t *testing.T, plain stack) {
 func (s stack) runByRelease09(t *testing.T, file string) {
 	t.Helper()
 	cr, err := s.asV1alpha1(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(fixture.Root(), "tests", "e2e", "testdata", file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
+	text := fixture.ReadFile(t, filepath.Join(fixture.Root(), "tests", "e2e", "testdata", file))
 	if _, err := fixture.Release09(t.Context(), kube, cr, strings.ReplaceAll(string(text), "{{IMAGE}}", pinned.ref)); err != nil {
 		t.Fatal(err)
 	}

@@ -35,14 +35,10 @@ func (s stack) asV1alpha1(ctx context.Context) (*unstructured.Unstructured, erro
 func scaleOperator(t *testing.T, replicas int32) {
 	t.Helper()
 	d := &appsv1.Deployment{}
-	if err := kube.Get(t.Context(), client.ObjectKey{Namespace: operatorNamespace, Name: operatorName}, d); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, kube.Get(t.Context(), client.ObjectKey{Namespace: operatorNamespace, Name: operatorName}, d))
 	before := d.DeepCopy()
 	d.Spec.Replicas = new(replicas)
-	if err := kube.Patch(t.Context(), d, client.MergeFrom(before)); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, kube.Patch(t.Context(), d, client.MergeFrom(before)))
 	fixture.Eventually(t, soon*2, "the operator is scaled", func() error {
 		if err := kube.Get(t.Context(), client.ObjectKeyFromObject(d), d); err != nil {
 			return err
@@ -59,9 +55,7 @@ func scaleOperator(t *testing.T, replicas int32) {
 func bothVersionsAreServed(t *testing.T) {
 	s := sampleStack(t)
 	u, err := s.asV1alpha1(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	if name, _, _ := unstructured.NestedString(u.Object, "spec", "server", "distribution", "name"); name != "starter" {
 		t.Errorf("in v1alpha1 the distribution is %q", name)
 	}
@@ -142,13 +136,9 @@ func (s stack) checkVLLM(t *testing.T, maxTokens float64) {
 func checkStatusInV1alpha1(t *testing.T, s stack, cr *v1alpha2.LlamaStackDistribution) {
 	t.Helper()
 	u, err := s.asV1alpha1(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	shown := &v1alpha1.LlamaStackDistribution{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, shown); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, shown))
 	if string(shown.Status.Phase) != string(cr.Status.Phase) || shown.Status.Phase == "" {
 		t.Errorf("its phase is %q in v1alpha1 and %q in v1alpha2", shown.Status.Phase, cr.Status.Phase)
 	}

@@ -8,6 +8,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"net/http"
@@ -199,4 +200,13 @@ func layerWith(file, text string, times int) []byte {
 		panic(err)
 	}
 	return packed.Bytes()
+}
+
+func sha256Digest(text string) string { return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(text))) }
+
+const manifestType = "application/vnd.oci.image.manifest.v1+json"
+
+func lyingManifest(config, more, layers string) string {
+	return fmt.Sprintf(`{"schemaVersion":2,"mediaType":%q,"config":{"mediaType":"application/vnd.oci.image.config.v1+json","size":%d,"digest":%q%s},"layers":%s}`,
+		manifestType, len(config), sha256Digest(config), more, layers)
 }

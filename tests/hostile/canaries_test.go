@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // useSecrets lets resources of somebody else use Secrets all the time: as the key and in a setting of a provider, as the password of one
@@ -50,9 +51,7 @@ func (w *world) useSecrets(t *testing.T) {
 func (w *world) checkSecrets(t *testing.T, logs []*os.File) {
 	t.Helper()
 	var secrets corev1.SecretList
-	if err := w.admin.List(t.Context(), &secrets, client.InNamespace(bystanders)); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, w.admin.List(t.Context(), &secrets, client.InNamespace(bystanders)))
 	derived := 0
 	for i := range secrets.Items {
 		if metav1.GetControllerOf(&secrets.Items[i]) == nil {
@@ -66,9 +65,7 @@ func (w *world) checkSecrets(t *testing.T, logs []*os.File) {
 		}
 	}
 	objects, err := cluster.ObjectsButSecrets(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	places := map[string]string{"an object": objects}
 	var printed []byte
 	for i, log := range logs {

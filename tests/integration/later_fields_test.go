@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // A spec may pass fields through that this cluster's Kubernetes does not have yet. An API server drops them silently from a new object: of this one a
@@ -23,11 +24,9 @@ func TestFieldsOfALaterKubernetesAreNotDropped(t *testing.T) {
 	e.startOperator(operatorOptions{})
 	e.mustApply(manifest("later", "distribution: {name: starter}\nworkload: {overrides: {volumes: [{name: models, image: {reference: registry.example.com/models:1}}]}}"))
 	if out, err := cluster.KubectlRun(t.Context(), "explain", "pod.spec.volumes.image"); err == nil && strings.Contains(out, "reference") {
-		e.waitForTree("later", "DeploymentUpdated", metav1.ConditionTrue, "")
+		e.waitFor("later", "DeploymentUpdated", metav1.ConditionTrue, "")
 		d := &appsv1.Deployment{}
-		if err := e.get(d, "later"); err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, e.get(d, "later"))
 		for _, v := range d.Spec.Template.Spec.Volumes {
 			if v.Name == "models" && v.Image != nil {
 				return
@@ -35,7 +34,7 @@ func TestFieldsOfALaterKubernetesAreNotDropped(t *testing.T) {
 		}
 		t.Fatalf("volumes %+v", d.Spec.Template.Spec.Volumes)
 	}
-	message := e.waitForTree("later", "DeploymentUpdated", metav1.ConditionFalse, string(problem.ObjectRejected))
+	message := e.waitFor("later", "DeploymentUpdated", metav1.ConditionFalse, string(problem.ObjectRejected))
 	for _, want := range []string{"spec.workload.overrides.volumes", "unknown field", "upgrade the cluster"} {
 		if !strings.Contains(message, want) {
 			t.Errorf("message %q, want %q in it", message, want)
@@ -56,7 +55,7 @@ func TestFieldsWhoseFeatureGateIsOffAreNotDropped(t *testing.T) {
 	const volumes = `distribution: {name: starter}
 workload: {overrides: {volumes: [{name: trust, projected: {sources: [{clusterTrustBundle: {name: roots, path: ca.crt}}]}}]}}`
 	refused := func(name string) {
-		message := e.waitForTree(name, "DeploymentUpdated", metav1.ConditionFalse, string(problem.ObjectRejected))
+		message := e.waitFor(name, "DeploymentUpdated", metav1.ConditionFalse, string(problem.ObjectRejected))
 		for _, want := range []string{"spec.workload.overrides.volumes[0].projected.sources[0].clusterTrustBundle: ", "leaves out", "feature gate"} {
 			if !strings.Contains(message, want) {
 				t.Errorf("%s: message %q, want %q in it", name, message, want)
@@ -69,11 +68,9 @@ workload: {overrides: {volumes: [{name: trust, projected: {sources: [{clusterTru
 	if err := e.get(&appsv1.Deployment{}, "new"); !apierrors.IsNotFound(err) {
 		t.Errorf("there is a Deployment: %v", err)
 	}
-	e.waitForTree("edited", "DeploymentUpdated", metav1.ConditionTrue, "")
+	e.waitFor("edited", "DeploymentUpdated", metav1.ConditionTrue, "")
 	before, after := &appsv1.Deployment{}, &appsv1.Deployment{}
-	if err := e.get(before, "edited"); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, e.get(before, "edited"))
 	e.mustApply(manifest("edited", volumes))
 	refused("edited")
 	if err := e.get(after, "edited"); err != nil || after.Generation != before.Generation {

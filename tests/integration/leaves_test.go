@@ -141,9 +141,7 @@ func (s *symmetry) referents() {
 		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "x"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 8000}}}},
 	} {
 		o.SetNamespace(s.namespace)
-		if err := admin.Create(s.t.Context(), o); err != nil {
-			s.t.Fatal(err)
-		}
+		fixture.NoError(s.t, admin.Create(s.t.Context(), o))
 	}
 }
 
@@ -159,9 +157,7 @@ func (s *symmetry) registerNewest() {
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.operator, Name: s.newest, Labels: map[string]string{settings.LabelDistribution: s.newest}},
 		Data:       map[string]string{"image": "registry.example.com/ai/" + s.newest, "serverVersion": catalog.Newest() + ".0", "config.yaml": string(base)},
 	}
-	if err := admin.Create(s.t.Context(), cm); err != nil {
-		s.t.Fatal(err)
-	}
+	fixture.NoError(s.t, admin.Create(s.t.Context(), cm))
 	s.t.Cleanup(func() { _ = admin.Delete(context.Background(), cm) })
 }
 

@@ -11,6 +11,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/release09/leftovers"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
@@ -20,10 +24,7 @@ type migrationPage struct{ resources, commands []string }
 
 func readMigrationPage(t *testing.T) *migrationPage {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(fixture.Root(), "docs", "migration-v1alpha1-to-v1alpha2.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := fixture.ReadFile(t, filepath.Join(fixture.Root(), "docs", "migration-v1alpha1-to-v1alpha2.md"))
 	page := &migrationPage{}
 	for _, m := range regexp.MustCompile("(?s)\n *```(sh|yaml)\n(.*?\n) *```\n").FindAllStringSubmatch(string(text), -1) {
 		if m[1] == "yaml" {
@@ -45,27 +46,21 @@ func (s *serving) follower() *follower {
 	s.t.Helper()
 	f := &follower{serving: s, dir: s.t.TempDir(), kubeconfig: s.cluster.Kubeconfig}
 	bin := s.t.TempDir()
-	if err := goBuild(s.t.Context(), bin, "./cmd/kubectl-llamastack"); err != nil {
-		s.t.Fatal(err)
-	}
+	fixture.NoError(s.t, goBuild(s.t.Context(), bin, "./cmd/kubectl-llamastack"))
 	f.path = strings.Join([]string{bin, filepath.Dir(s.cluster.Kubectl), os.Getenv("PATH")}, string(os.PathListSeparator))
 	return f
 }
 
 func (f *follower) write(file, content string) {
 	f.t.Helper()
-	if err := os.WriteFile(filepath.Join(f.dir, file), []byte(content), 0o600); err != nil {
-		f.t.Fatal(err)
-	}
+	fixture.WriteFile(f.t, filepath.Join(f.dir, file), content)
 }
 
 // run runs commands that must succeed.
 func (f *follower) run(commands string) string {
 	f.t.Helper()
 	out, err := f.try(commands)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	fixture.NoError(f.t, err)
 	return out
 }
 
@@ -81,7 +76,7 @@ func (f *follower) try(commands string) (string, error) {
 }
 
 // Proves: US-7.1, US-7.2, US-7.3, MIG-EX, L-29 (anyone who follows the page about migration gets there: nothing changes until they change it, and
-// nothing of what they replaced stays). TestMovingAnObject reports what other tools do, and why no step can be left out.
+// nothing of what they replaced stays).
 func TestMigrationPage(t *testing.T) {
 	t.Parallel()
 	s := serveOne(t)
@@ -176,4 +171,18 @@ func TestMigrationPage(t *testing.T) {
 			f.run("kubectl delete -f " + file)
 		}
 	})
+}
+
+// wantManifest compares the object with what the manifest says, no more and no less.
+func (s *serving) wantManifest(t *testing.T, name, manifest string) {
+	t.Helper()
+	var want map[string]any
+	fixture.NoError(t, yaml.Unmarshal([]byte(manifest), &want))
+	got := s.mustGet("v1alpha2", name)
+	if diff := cmp.Diff(normal(t, want["spec"]), normal(t, got.Object["spec"])); diff != "" {
+		t.Errorf("(-manifest +object):\n%s", diff)
+	}
+	if text, there := got.GetAnnotations()[v1alpha2.ConversionAnnotation]; there {
+		t.Errorf("the object still counts as one of v1alpha1: %s", text)
+	}
 }

@@ -18,9 +18,7 @@ import (
 func (s *serving) storedVersion(name string) string {
 	s.t.Helper()
 	stored, err := s.cluster.Stored(s.t.Context(), "llamastack.io/llamastackdistributions", "default", name)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	fixture.NoError(s.t, err)
 	return strings.TrimPrefix(fmt.Sprint(stored["apiVersion"]), "llamastack.io/")
 }
 

@@ -37,22 +37,14 @@ func TestMirrorsOfTheClusterAreAsked(t *testing.T) {
 	image, err := mutate.Config(empty.Image, v1.Config{Labels: map[string]string{
 		oci.LabelImageVersion: "0.7.1", oci.LabelConfigBase64: base64.StdEncoding.EncodeToString(base),
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	for _, tag := range []string{"/digests/server:1", "/policies/server:1", "/tags/server:build-7"} {
 		ref, err := name.ParseReference(mirror + tag)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := remote.Push(ref, image); err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, err)
+		fixture.NoError(t, remote.Push(ref, image))
 	}
 	digest, err := image.Digest()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 
 	s := newServing(t)
 	s.install()
@@ -71,7 +63,7 @@ func TestMirrorsOfTheClusterAreAsked(t *testing.T) {
 		operatorNamespace, fmt.Sprintf("plainHTTP: [%q]", mirror)))
 	p := s.run(buildManager(t))
 	fixture.Eventually(t, installTimeout, "the replica is ready", p.ready)
-	s.service.add(p.webhook)
+	s.service.Add(p.webhook)
 
 	images := map[string]string{
 		"digests": "digests.invalid/server@" + digest.String(), "policies": "policies.invalid/server@" + digest.String(), "tags": "tags.invalid/server:build-7",

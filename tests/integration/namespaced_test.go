@@ -14,6 +14,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -89,9 +90,7 @@ func TestNamespacedOperatorStaysInItsNamespaces(t *testing.T) {
 	p.terminate(t)
 
 	made, err := s.cluster.Requests()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	strays, inside := fixture.Strays(made, operatorServiceAccount, append([]string{operatorNamespace}, watched...)...)
 	for _, stray := range strays {
 		t.Error(stray)
@@ -159,23 +158,9 @@ func overlayArgs(t *testing.T, s *serving, overlay string) (args, watched []stri
 }
 
 // waitCondition waits for a condition of the LlamaStackDistribution s, for its current generation.
-func (s *serving) waitCondition(namespace, condition, status, reason string) {
+func (s *serving) waitCondition(namespace, condition string, status metav1.ConditionStatus, reason string) {
 	s.t.Helper()
-	fixture.Eventually(s.t, time.Minute, namespace+"/s "+condition+"="+status, func() error {
-		u := &unstructured.Unstructured{}
-		u.SetGroupVersionKind(schema.GroupVersionKind{Group: "llamastack.io", Version: "v1alpha2", Kind: "LlamaStackDistribution"})
-		if err := s.admin.Get(s.t.Context(), client.ObjectKey{Namespace: namespace, Name: "s"}, u); err != nil {
-			return err
-		}
-		conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
-		for _, c := range conditions {
-			c, _ := c.(map[string]any)
-			if c["type"] == condition && c["status"] == status && (reason == "" || c["reason"] == reason) && c["observedGeneration"] == u.GetGeneration() {
-				return nil
-			}
-		}
-		return fmt.Errorf("generation %d, conditions %v", u.GetGeneration(), conditions)
-	})
+	awaitCondition(s.t, s.admin, client.ObjectKey{Namespace: namespace, Name: "s"}, condition, status, reason)
 }
 
 func (s *serving) waitAvailable(namespace string) {
@@ -188,14 +173,10 @@ func (s *serving) waitAvailable(namespace string) {
 func (s *serving) deniedOutside(namespace string) {
 	s.t.Helper()
 	config, err := s.cluster.ServiceAccountConfig(operatorNamespace, operatorServiceAccount)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	fixture.NoError(s.t, err)
 	config.UserAgent = fixture.NotTheOperator
 	operator, err := client.New(config, client.Options{Scheme: s.admin.Scheme()})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	fixture.NoError(s.t, err)
 	stacks := &unstructured.UnstructuredList{}
 	stacks.SetGroupVersionKind(schema.GroupVersionKind{Group: "llamastack.io", Version: "v1alpha2", Kind: "LlamaStackDistributionList"})
 	for what, ask := range map[string]func(context.Context) error{

@@ -113,13 +113,9 @@ type operator struct {
 func (o *operator) counted(t *testing.T, name string) (series []string) {
 	t.Helper()
 	registry := prometheus.NewRegistry()
-	if err := registry.Register(o.metrics); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, registry.Register(o.metrics))
 	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	for _, family := range families {
 		if family.GetName() != name {
 			continue
@@ -136,28 +132,20 @@ func (o *operator) counted(t *testing.T, name string) (series []string) {
 }
 
 type operatorOptions struct {
-	build      string
-	namespaces []string
-	config     *rest.Config
+	build string
 }
 
-// startOperator runs the operator with its own permissions, for the namespace of the test unless the options say otherwise.
+// startOperator runs the operator with its own permissions, for the namespace of the test.
 func (e *env) startOperator(o operatorOptions) *operator {
 	e.t.Helper()
-	if o.config == nil {
-		o.config = operatorConfig
-	}
-	if o.namespaces == nil {
-		o.namespaces = []string{e.namespace}
-	}
 	op := &operator{requests: &requestLog{}, metrics: metrics.New()}
-	restConfig := rest.CopyConfig(o.config)
+	restConfig := rest.CopyConfig(operatorConfig)
 	restConfig.Wrap(op.requests.wrap)
 	ctx, cancel := context.WithCancel(context.Background())
 	mgr, err := ctrl.NewManager(restConfig, ctrl.Options{
 		Scheme:     scheme,
 		NewCache:   caching.New(ctx),
-		Cache:      caching.Options(o.namespaces, e.operator, nil),
+		Cache:      caching.Options([]string{e.namespace}, e.operator, nil),
 		Client:     client.Options{Cache: &client.CacheOptions{DisableFor: caching.UncachedKinds(), Unstructured: true}},
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: config.Controller{SkipNameValidation: new(true)},
@@ -210,9 +198,7 @@ func newEnv(t *testing.T) *env {
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "t-", Labels: map[string]string{
 		"pod-security.kubernetes.io/enforce": "restricted",
 	}}}
-	if err := admin.Create(t.Context(), ns); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, admin.Create(t.Context(), ns))
 	e := &env{t: t, namespace: ns.Name, operator: operatorNamespace, server: serverDouble(t)}
 	nodeDouble(t, admin, e.namespace)
 	return e
@@ -286,9 +272,7 @@ func (e *env) makeSettings(key, value string) (remove func()) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: e.operator, Name: settings.ConfigMapName},
 		Data:       map[string]string{key: value},
 	}
-	if err := admin.Create(e.t.Context(), cm); err != nil {
-		e.t.Fatal(err)
-	}
+	fixture.NoError(e.t, admin.Create(e.t.Context(), cm))
 	remove = sync.OnceFunc(func() { _ = admin.Delete(context.Background(), cm) })
 	e.t.Cleanup(remove)
 	return remove
@@ -309,9 +293,7 @@ func (e *env) mustApply(manifest string) {
 func (e *env) createSecret(name string, data map[string]string) {
 	e.t.Helper()
 	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: name}, StringData: data}
-	if err := admin.Create(e.t.Context(), s); err != nil {
-		e.t.Fatal(err)
-	}
+	fixture.NoError(e.t, admin.Create(e.t.Context(), s))
 }
 
 func (e *env) get(o client.Object, name string) error {
@@ -321,20 +303,24 @@ func (e *env) get(o client.Object, name string) error {
 func (e *env) resource(name string) *v1alpha2.LlamaStackDistribution {
 	e.t.Helper()
 	cr := &v1alpha2.LlamaStackDistribution{}
-	if err := e.get(cr, name); err != nil {
-		e.t.Fatal(err)
-	}
+	fixture.NoError(e.t, e.get(cr, name))
 	return cr
 }
 
-// waitForTree is waitFor for a resource that Go's types cannot read.
-func (e *env) waitForTree(name, condition string, status metav1.ConditionStatus, reason string) string {
+// waitFor waits until the condition of the resource has the status and the reason, for its current generation, and returns
+// its message.
+func (e *env) waitFor(name, condition string, status metav1.ConditionStatus, reason string) string {
 	e.t.Helper()
-	var message string
-	fixture.Eventually(e.t, 2*time.Minute, fmt.Sprintf("%s %s=%s %s", name, condition, status, reason), func() error {
+	return awaitCondition(e.t, admin, client.ObjectKey{Namespace: e.namespace, Name: name}, condition, status, reason)
+}
+
+// awaitCondition is waitFor in any cluster. It reads a tree: Go's types cannot read every resource.
+func awaitCondition(t *testing.T, c client.Client, key client.ObjectKey, condition string, status metav1.ConditionStatus, reason string) (message string) {
+	t.Helper()
+	fixture.Eventually(t, 2*time.Minute, fmt.Sprintf("%s %s=%s %s", key, condition, status, reason), func() error {
 		u := &unstructured.Unstructured{}
 		u.SetGroupVersionKind(v1alpha2.GroupVersion.WithKind(v1alpha2.Kind))
-		if err := e.get(u, name); err != nil {
+		if err := c.Get(t.Context(), key, u); err != nil {
 			return err
 		}
 		conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
@@ -346,28 +332,6 @@ func (e *env) waitForTree(name, condition string, status metav1.ConditionStatus,
 			}
 		}
 		return fmt.Errorf("generation %d, conditions %v", u.GetGeneration(), conditions)
-	})
-	return message
-}
-
-// waitFor waits until the condition of the resource has the status and the reason, for its current generation, and returns
-// its message.
-func (e *env) waitFor(name, condition string, status metav1.ConditionStatus, reason string) string {
-	e.t.Helper()
-	var message string
-	fixture.Eventually(e.t, 2*time.Minute, fmt.Sprintf("%s %s=%s %s", name, condition, status, reason), func() error {
-		cr := e.resource(name)
-		for _, c := range cr.Status.Conditions {
-			if c.Type != condition {
-				continue
-			}
-			message = c.Message
-			if c.Status == status && (reason == "" || c.Reason == reason) && c.ObservedGeneration == cr.Generation {
-				return nil
-			}
-			return fmt.Errorf("it is %s %s for generation %d of %d: %s", c.Status, c.Reason, c.ObservedGeneration, cr.Generation, c.Message)
-		}
-		return fmt.Errorf("no such condition: %+v", cr.Status)
 	})
 	return message
 }

@@ -3,7 +3,6 @@
 package integration
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -38,16 +37,12 @@ func TestOverlays(t *testing.T) {
 		},
 	} {
 		text, err := cluster.KubectlRun(t.Context(), "kustomize", filepath.Join(fixture.Root(), "config", "overlays", overlay))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, err)
 		var native []string
 		unmanaged, serving := false, overlay != "cert-manager"
 		for document := range strings.SplitSeq(text, "\n---\n") {
 			u := &unstructured.Unstructured{}
-			if err := yaml.Unmarshal([]byte(document), &u.Object); err != nil {
-				t.Fatal(err)
-			}
+			fixture.NoError(t, yaml.Unmarshal([]byte(document), &u.Object))
 			if strings.HasPrefix(u.GetAPIVersion(), "cert-manager.io/") {
 				secretName, _, _ := unstructured.NestedString(u.Object, "spec", "secretName")
 				names, _, _ := unstructured.NestedStringSlice(u.Object, "spec", "dnsNames")
@@ -65,9 +60,7 @@ func TestOverlays(t *testing.T) {
 			}
 			if u.GetKind() == "Deployment" {
 				var d appsv1.Deployment
-				if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &d); err != nil {
-					t.Fatal(err)
-				}
+				fixture.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &d))
 				unmanaged = slices.Contains(d.Spec.Template.Spec.Containers[0].Args, "--manage-certificates=false")
 			}
 		}
@@ -84,14 +77,9 @@ func TestOverlays(t *testing.T) {
 func TestOverlayRegistersTheNamesOfThePlatform(t *testing.T) {
 	t.Parallel()
 	overlay := filepath.Join(fixture.Root(), "config", "overlays", "openshift-ai")
-	params, err := os.ReadFile(filepath.Join(overlay, "params.env"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	params := fixture.ReadFile(t, filepath.Join(overlay, "params.env"))
 	text, err := cluster.KubectlRun(t.Context(), "kustomize", overlay)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	registered := map[string]string{}
 	for document := range strings.SplitSeq(text, "\n---\n") {
 		var cm corev1.ConfigMap
@@ -124,23 +112,15 @@ func TestManifestLeadsToTheWebhook(t *testing.T) {
 	var crd apiextensionsv1.CustomResourceDefinition
 	var service corev1.Service
 	text, err := cluster.KubectlRun(t.Context(), "get", crdName, "-o", "jsonpath={.metadata.annotations.kubectl\\.kubernetes\\.io/last-applied-configuration}")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := yaml.Unmarshal([]byte(text), &crd); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
+	fixture.NoError(t, yaml.Unmarshal([]byte(text), &crd))
 	webhook := crd.Spec.Conversion.Webhook.ClientConfig
 	if len(webhook.CABundle) > 0 || strings.Contains(text, "caBundle\":\"") {
 		t.Error("the manifest names a CA bundle")
 	}
 	out, err := cluster.KubectlRun(t.Context(), "get", "service", "-n", webhook.Service.Namespace, webhook.Service.Name, "-o", "yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := yaml.Unmarshal([]byte(out), &service); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
+	fixture.NoError(t, yaml.Unmarshal([]byte(out), &service))
 	if webhook.Service.Namespace != operatorNamespace || *webhook.Service.Path != "/convert" || service.Spec.Ports[0].Port != *webhook.Service.Port {
 		t.Errorf("the definition calls %+v, the Service is %+v", webhook.Service, service.Spec)
 	}

@@ -29,9 +29,7 @@ func TestDeletionLeavesNothingOfRelease09Running(t *testing.T) {
 			},
 			string(problem.Conflict): func(e *env) {
 				service := &corev1.Service{}
-				if err := e.get(service, name+"-service"); err != nil {
-					e.t.Fatal(err)
-				}
+				fixture.NoError(e.t, e.get(service, name+"-service"))
 				foreign := &corev1.Service{
 					ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: service.Name},
 					Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
@@ -62,9 +60,7 @@ func TestDeletionLeavesNothingOfRelease09Running(t *testing.T) {
 				if now := e.deployment(name); now.Generation != before.Generation || now.UID != before.UID {
 					t.Errorf("generation %d was %d", now.Generation, before.Generation)
 				}
-				if err := admin.Delete(t.Context(), e.resource(name)); err != nil {
-					t.Fatal(err)
-				}
+				fixture.NoError(t, admin.Delete(t.Context(), e.resource(name)))
 				fixture.Eventually(t, time.Minute, "the server goes with its custom resource", func() error {
 					if err := e.get(&appsv1.Deployment{}, name); !apierrors.IsNotFound(err) {
 						return fmt.Errorf("reading the Deployment: %w", err)

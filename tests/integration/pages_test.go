@@ -108,7 +108,7 @@ func (f *follower) replacesCertificate() (after func()) {
 			}
 			return f.shakesHands(func() *tls.Config { return trusting(made.Data[corev1.ServiceAccountRootCAKey]) })(f.t.Context())
 		})
-		f.service.cut() // the API server keeps its connections
+		f.service.Cut() // the API server keeps its connections
 		f.awaitValidation()
 	}
 }
@@ -125,15 +125,10 @@ func containsAny(text string, parts []string) bool {
 // settle gives the reader a checkout, a namespace of their own with two servers, and what the pages take for granted.
 func (f *follower) settle(namespace string) {
 	f.t.Helper()
-	kubeconfig, err := os.ReadFile(f.cluster.Kubeconfig)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	kubeconfig := fixture.ReadFile(f.t, f.cluster.Kubeconfig)
 	f.write("kubeconfig", string(kubeconfig))
 	f.kubeconfig = filepath.Join(f.dir, "kubeconfig")
-	if err := os.Symlink(filepath.Join(fixture.Root(), "config"), filepath.Join(f.dir, "config")); err != nil {
-		f.t.Fatal(err)
-	}
+	fixture.NoError(f.t, os.Symlink(filepath.Join(fixture.Root(), "config"), filepath.Join(f.dir, "config")))
 	var crds []string
 	for group, kinds := range openKinds {
 		for _, kind := range kinds {

@@ -138,33 +138,6 @@ func TestValuesThatOnlyKubernetesKnowsToBeWrong(t *testing.T) {
 	}
 }
 
-// Proves: R72 (a real API server admits the sample of devices, its ResourceClaimTemplate, and the pod that is made of it; no driver is needed for that).
-func TestSampleOfDevicesIsAdmitted(t *testing.T) {
-	t.Parallel()
-	if _, err := cluster.KubectlRun(t.Context(), "get", "--raw", "/apis/resource.k8s.io/v1"); err != nil && fixture.OldKubernetes() {
-		t.Log("this Kubernetes is older than 1.34, which the sample needs")
-		return
-	}
-	e := newEnv(t)
-	e.createSecret("vllm-creds", map[string]string{"token": canary})
-	e.startOperator(operatorOptions{})
-	e.mustApply(sample(t, "resource-claim-template.yaml"))
-	e.mustApply(sample(t, "v1alpha2-devices.yaml"))
-	e.waitReady("my-stack")
-	pod := firstPod(e.deployment("my-stack"))
-	pod.SetOwnerReferences(nil)
-	if err := admin.Create(t.Context(), pod, client.DryRunAll); err != nil {
-		t.Fatal(err)
-	}
-	want := []corev1.PodResourceClaim{{Name: "accelerator", ResourceClaimTemplateName: new("accelerator")}}
-	if diff := cmp.Diff(want, pod.Spec.ResourceClaims); diff != "" {
-		t.Errorf("the pod's claims (-want +got):\n%s", diff)
-	}
-	if got := pod.Spec.Containers[0].Resources.Claims; len(got) != 1 || got[0].Name != "accelerator" {
-		t.Errorf("the container has the claims %+v", got)
-	}
-}
-
 // firstPod is a pod of the Deployment: Kubernetes takes some Deployments, and refuses their pods.
 func firstPod(d *appsv1.Deployment) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: *d.Spec.Template.ObjectMeta.DeepCopy(), Spec: *d.Spec.Template.Spec.DeepCopy()}

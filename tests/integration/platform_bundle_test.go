@@ -25,9 +25,7 @@ func (e *env) trusted(d *appsv1.Deployment) string {
 		return ""
 	}
 	cm := &corev1.ConfigMap{}
-	if err := e.get(cm, name); err != nil {
-		e.t.Fatal(err)
-	}
+	fixture.NoError(e.t, e.get(cm, name))
 	return cm.Data["ca-bundle.crt"]
 }
 

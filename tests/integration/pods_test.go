@@ -43,9 +43,7 @@ func TestStatusNamesTheReasonOfThePod(t *testing.T) {
 			StartedAt: metav1.Now(), FinishedAt: metav1.Now(),
 		}},
 	}}
-	if err := admin.Status().Update(t.Context(), pod); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, admin.Status().Update(t.Context(), pod))
 	const why = "the server ended with exit code 1: ValueError: the key [redacted] was refused"
 	fixture.Eventually(t, time.Minute, "Available names the reason", func() error {
 		message := e.waitFor("my-stack", v1alpha2.ConditionAvailable, metav1.ConditionFalse, v1alpha2.ReasonServerUnavailable)
@@ -59,9 +57,7 @@ func TestStatusNamesTheReasonOfThePod(t *testing.T) {
 	pod.Status.ContainerStatuses[0].State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}
 	pod.Status.ContainerStatuses[0].Ready = true
 	pod.Status.ContainerStatuses[0].ImageID = "docker.io/llamastack/distribution-starter@sha256:4711"
-	if err := admin.Status().Update(t.Context(), pod); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, admin.Status().Update(t.Context(), pod))
 	fixture.Eventually(t, time.Minute, "the digest of the pod is in the status", func() error {
 		if r := e.waitReady("my-stack").Status.ResolvedDistribution; r.ImageDigest != "sha256:4711" {
 			return fmt.Errorf("it is: %+v", r)

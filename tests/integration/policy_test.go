@@ -6,13 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -89,35 +86,6 @@ func (e *env) withoutPolicy() {
 	set(e.t.Context(), `""`, exempt)
 }
 
-// Proves: FR-070, FR-071, FR-072, FR-075, US-2.2, US-2.3, R3, R4, R33, R34, L-34 (the API server alone refuses, and what kubectl
-// prints has field, problem and fix).
-func TestPolicyMessages(t *testing.T) {
-	t.Parallel()
-	e := newEnv(t)
-	raw, err := os.ReadFile(filepath.Join(fixture.Root(), "config", "policy", "testdata", "messages.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var cases []struct{ Spec, Message string }
-	if err := yaml.UnmarshalStrict(raw, &cases); err != nil {
-		t.Fatal(err)
-	}
-	refused := 0
-	for i, c := range cases {
-		name := fmt.Sprintf("case-%d", i)
-		out, err := e.apply(manifest(name, "distribution: {name: starter}\n"+c.Spec))
-		want := "llamastackdistribution.llamastack.io/" + name + " created\n"
-		if c.Message != "" {
-			refused++
-			want = denied(name) + c.Message + "\n"
-		}
-		if diff := cmp.Diff(want, out); diff != "" || (err != nil) != (c.Message != "") {
-			t.Errorf("%s: %v (-want +got):\n%s", c.Spec, err, diff)
-		}
-	}
-	t.Logf("%d of %d refused", refused, len(cases))
-}
-
 // Proves: R57 (labels, status and what else is not the spec never fail on an old object; an edit of the spec is validated).
 func TestPolicyLeavesOldObjectsAlone(t *testing.T) {
 	t.Parallel()
@@ -143,108 +111,4 @@ func TestPolicyLeavesOldObjectsAlone(t *testing.T) {
 	if err == nil || !strings.Contains(out, "spec.providers.inference[0].id: Required value") {
 		t.Errorf("an edit of the spec: %s", out)
 	}
-}
-
-// The policy is applied twice here, the second time with failurePolicy Fail, so that an expression that cannot be evaluated
-// is not passed over.
-//
-// Proves: FR-070, L-34 (whatever stands in an open field, the answer is not a raw evaluation error).
-func TestPolicyNeverFails(t *testing.T) {
-	t.Parallel()
-	e := newEnv(t)
-	e.strictPolicy()
-	names := []string{"providers.inference", "providers.telemetry", "resources.models", "resources.tools", "resources.shields", "networking.expose"}
-	n := 0
-	for _, name := range names {
-		section, field, _ := strings.Cut(name, ".")
-		for _, odd := range []string{
-			"null", "true", "0", "-1", "1.5", `""`, `"x"`, `"a\nb"`, `"@"`, "[]", "[null]", "[[[]]]", "[{}]", "[1, x, null]", "{}", `{"": null}`, `{"": x}`,
-			"{provider: {}}", "{provider: [x]}", "{provider: x, id: [y]}", "{provider: x, id: 1, endpoint: {}}", "{provider: x, apiKey: [1]}",
-			"{provider: x, apiKey: {name: null, key: []}}", "{provider: x, apiKey: {secretKeyRef: null}}", "{provider: x, apiKey: {secretKeyRef: [{name: n}]}}",
-			"{provider: x, secretRefs: [1]}", "{provider: x, secretRefs: {a: null, b: [1], c: {name: {}}}}", `{provider: x, "a\nb": {secretKeyRef: y}}`,
-			"[{provider: x}, {provider: null}, {id: y}]", "[{name: {}}, {name: null}, {metadata: 1}, {contextLength: 1.5}, {id: {}}]",
-			"{enabled: null}", "{enabled: [1], hostname: {}}", "{hostname: null, x: {}}", `"` + strings.Repeat("y", 5000) + `"`,
-		} {
-			n++
-			spec := fmt.Sprintf("distribution: {name: starter}\n%s: {%s: %s}", section, field, odd)
-			u := &unstructured.Unstructured{}
-			if err := yaml.Unmarshal([]byte(manifest("odd", spec)), u); err != nil {
-				t.Fatal(err)
-			}
-			u.SetNamespace(e.namespace)
-			err := admin.Create(t.Context(), u, client.DryRunAll)
-			switch {
-			case err == nil, strings.Contains(err.Error(), "must be of type"):
-			case !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "denied request: spec."):
-				t.Errorf("%s: %v", spec, err)
-			}
-		}
-	}
-	t.Logf("%d odd shapes", n)
-}
-
-// strictPolicy puts a copy of the policy into the namespace of the test that refuses what it cannot evaluate.
-func (e *env) strictPolicy() {
-	e.t.Helper()
-	var p admissionregistrationv1.ValidatingAdmissionPolicy
-	if err := admin.Get(e.t.Context(), client.ObjectKey{Name: policyName}, &p); err != nil {
-		e.t.Fatal(err)
-	}
-	strict := &admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: "strict"}, Spec: p.Spec}
-	strict.Spec.FailurePolicy = new(admissionregistrationv1.Fail)
-	only := metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: e.namespace}}
-	strict.Spec.MatchConstraints.NamespaceSelector = &only
-	binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: "strict"},
-		Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
-			PolicyName: "strict", ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
-		},
-	}
-	e.withoutPolicy() // so that the copy alone can answer
-	for _, o := range []client.Object{strict, binding} {
-		if err := admin.Create(e.t.Context(), o); err != nil {
-			e.t.Fatal(err)
-		}
-		e.t.Cleanup(func() { _ = admin.Delete(context.Background(), o) })
-	}
-	if err := awaitPolicy(e.t.Context(), e.namespace, inForce); err != nil {
-		e.t.Fatal(err)
-	}
-}
-
-// Proves: L-29, R4 (the spec is never defaulted into or rewritten: after an apply nothing differs from the manifest).
-func TestSamplesShowNoDiff(t *testing.T) {
-	t.Parallel()
-	e := newEnv(t)
-	samples, err := filepath.Glob(filepath.Join(fixture.Root(), "config", "samples", "v1*.yaml"))
-	if err != nil || len(samples) == 0 {
-		t.Fatalf("no samples: %v", err)
-	}
-	samples = append(samples, filepath.Join("testdata", "full-objects.yaml"), filepath.Join("testdata", "full-lists.yaml"))
-	e.startOperator(operatorOptions{})
-	for _, file := range samples {
-		if out, err := cluster.KubectlRun(t.Context(), "apply", "-n", e.namespace, "-f", file); err != nil {
-			t.Fatalf("%s: %v", out, err)
-		}
-		// kubectl diff ends with an error where there is a difference.
-		if out, err := cluster.KubectlRun(t.Context(), "diff", "-n", e.namespace, "-f", file); err != nil || out != "" {
-			t.Errorf("%s: %v\n%s", filepath.Base(file), err, out)
-		}
-		raw, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if out := e.applyAgain(string(raw)); !strings.HasSuffix(strings.TrimSpace(out), " unchanged") {
-			t.Errorf("%s: a second apply says %s", filepath.Base(file), out)
-		}
-	}
-}
-
-func (e *env) applyAgain(manifest string) string {
-	e.t.Helper()
-	out, err := e.apply(manifest)
-	if err != nil {
-		e.t.Fatal(err)
-	}
-	return out
 }

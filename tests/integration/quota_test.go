@@ -25,9 +25,7 @@ func TestStatusNamesTheQuotaThatKeepsPodsAway(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "no-pods"},
 		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")}},
 	}
-	if err := admin.Create(t.Context(), quota); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, admin.Create(t.Context(), quota))
 	fixture.Eventually(t, time.Minute, "the quota is enforced", func() error {
 		if err := e.get(quota, quota.Name); err != nil {
 			return err

@@ -45,9 +45,7 @@ func TestBrokenRegistrationHarmsNobodyElse(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: name, Labels: map[string]string{settings.LabelDistribution: name}},
 		Data:       map[string]string{"image": "registry.example.com/ai/own:nightly", "serverVersion": "0.7.1", "config.yaml": string(base)},
 	}
-	if err := admin.Create(t.Context(), cm); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, admin.Create(t.Context(), cm))
 	t.Cleanup(func() { _ = admin.Delete(context.Background(), cm) })
 	r := e.waitReady("mine").Status.ResolvedDistribution
 	if r.ConfigSource != v1alpha2.ConfigSourceRegistered || r.Image != cm.Data["image"] || r.ServerLineSource != "serverVersion in ConfigMap "+name {
@@ -63,9 +61,7 @@ func TestBrokenRegistrationHarmsNobodyElse(t *testing.T) {
 	change := func(config string) {
 		t.Helper()
 		cm.Data["config.yaml"] = config
-		if err := admin.Update(t.Context(), cm); err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, admin.Update(t.Context(), cm))
 	}
 	change("version: [\n")
 	message = e.waitFor("mine", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.InvalidOperatorSettings))
@@ -89,22 +85,16 @@ func TestBrokenRegistrationHarmsNobodyElse(t *testing.T) {
 	common := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: settings.ConfigMapName}, Data: map[string]string{settings.KeyDistributions: "- ["},
 	}
-	if err := admin.Create(t.Context(), common); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, admin.Create(t.Context(), common))
 	t.Cleanup(func() { _ = admin.Delete(context.Background(), common) })
 	waitForSettingsEvent(t, settings.ConfigMapName, "key "+settings.KeyDistributions)
 	e.patchSpec("other", `{"workload":{"replicas":2}}`)
 	e.waitReady("other")
 	change(string(base))
 	e.waitReady("mine")
-	if err := admin.Delete(t.Context(), cm); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, admin.Delete(t.Context(), cm))
 	e.waitFor("mine", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.InvalidOperatorSettings)) // the unreadable key may have it
-	if err := admin.Delete(t.Context(), common); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, admin.Delete(t.Context(), common))
 	e.waitFor("mine", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.UnknownDistribution))
 	if got := e.deployment("mine"); got.Generation != mine.Generation {
 		t.Errorf("generation %d of the Deployment, was %d: it was rolled out again", got.Generation, mine.Generation)
@@ -134,4 +124,13 @@ func waitForSettingsEvent(t *testing.T, configMap, text string) {
 		}
 		return fmt.Errorf("none of %d Events", len(list.Items))
 	})
+}
+
+// plugin runs kubectl llamastack as a user of the environment's namespace does.
+func (e *env) plugin(stdin string, args ...string) (code int, out, errs string) {
+	e.t.Helper()
+	var stdout, stderr bytes.Buffer
+	args = append(args, "--kubeconfig", cluster.Kubeconfig, "-n", e.namespace)
+	code = cli.Run(e.t.Context(), args, command.Streams{In: strings.NewReader(stdin), Out: &stdout, Err: &stderr})
+	return code, stdout.String(), stderr.String()
 }

@@ -25,9 +25,7 @@ func (r *replayed) resource(one *fixture.Recorded) *unstructured.Unstructured {
 	r.t.Helper()
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(one.Resource.GroupVersionKind())
-	if err := r.admin.Get(r.t.Context(), key(one), u); err != nil {
-		r.t.Fatal(err)
-	}
+	fixture.NoError(r.t, r.admin.Get(r.t.Context(), key(one), u))
 	return u
 }
 
@@ -103,7 +101,7 @@ func TestReplayGoesBackAndForth(t *testing.T) {
 	}
 	webhooks.end()
 	<-webhooks.done
-	s.service.remove(webhooks.server.Address().String())
+	s.service.Remove(webhooks.server.Address().String())
 	r.checkStoredAsBefore()
 	s.apply(oldCRD)
 	if refused := r.release09Again(); refused > 0 {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path"
 	"slices"
 	"strconv"
@@ -82,20 +81,14 @@ func (s *serving) replay() *replayed {
 	}
 	s.apply(recordedSettings)
 	for _, o := range append(beside, r.shared()...) {
-		if err := s.admin.Create(s.t.Context(), fixture.Fresh(o, o.GetNamespace())); err != nil {
-			s.t.Fatal(err)
-		}
+		fixture.NoError(s.t, s.admin.Create(s.t.Context(), fixture.Fresh(o, o.GetNamespace())))
 	}
 	r.kubelet = fixture.StartFakeKubelet(s.t, s.admin, namespaces[:3]...)
 	r.endpoints = fixture.WatchEndpoints(s.t, s.admin)
 	for _, one := range recorded {
 		resource := fixture.Fresh(one.Resource, one.Resource.GetNamespace())
-		if err := s.admin.Create(s.t.Context(), resource); err != nil {
-			s.t.Fatal(err)
-		}
-		if err := one.Replay(s.t.Context(), s.admin, resource); err != nil {
-			s.t.Fatal(err)
-		}
+		fixture.NoError(s.t, s.admin.Create(s.t.Context(), resource))
+		fixture.NoError(s.t, one.Replay(s.t.Context(), s.admin, resource))
 	}
 	for _, one := range recorded {
 		if one.Object("Deployment") != nil {
@@ -128,9 +121,7 @@ func key(one *fixture.Recorded) client.ObjectKey { return client.ObjectKeyFromOb
 func (r *replayed) deployment(one *fixture.Recorded) *appsv1.Deployment {
 	r.t.Helper()
 	d := &appsv1.Deployment{}
-	if err := r.admin.Get(r.t.Context(), key(one), d); err != nil {
-		r.t.Fatal(err)
-	}
+	fixture.NoError(r.t, r.admin.Get(r.t.Context(), key(one), d))
 	return d
 }
 
@@ -243,9 +234,7 @@ func (r *replayed) setBudgets(budget map[string]any) {
 func (r *replayed) patchBudget(one *fixture.Recorded, budget any) {
 	r.t.Helper()
 	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"server": map[string]any{"podDisruptionBudget": budget}}})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	fixture.NoError(r.t, err)
 	r.kubectl("patch", v1alpha1Kind, one.Name(), "-n", key(one).Namespace, "--type=merge", "-p", string(patch))
 }
 
@@ -343,7 +332,7 @@ func (r *replayed) upgraded(before map[string]state) (rolled int) {
 // stop ends the operator.
 func (r *replayed) stop(p *process) {
 	r.t.Helper()
-	r.service.remove(p.webhook)
+	r.service.Remove(p.webhook)
 	p.terminate(r.t)
 }
 
@@ -354,15 +343,11 @@ func (r *replayed) versions() map[string]string {
 	all := map[string]string{}
 	for _, kind := range append(apply.FullKinds(), &corev1.ConfigMap{}, &corev1.Secret{}, &rbacv1.RoleBinding{}) {
 		gvk, err := apiutil.GVKForObject(kind, scheme)
-		if err != nil {
-			r.t.Fatal(err)
-		}
+		fixture.NoError(r.t, err)
 		for _, namespace := range []string{"own", "names", "odh"} {
 			list := &metav1.PartialObjectMetadataList{}
 			list.SetGroupVersionKind(gvk)
-			if err := r.admin.List(r.t.Context(), list, client.InNamespace(namespace)); err != nil {
-				r.t.Fatal(err)
-			}
+			fixture.NoError(r.t, r.admin.List(r.t.Context(), list, client.InNamespace(namespace)))
 			for i := range list.Items {
 				all[gvk.Kind+"/"+namespace+"/"+list.Items[i].Name] = list.Items[i].ResourceVersion
 			}
@@ -384,14 +369,9 @@ type reviewed struct {
 // reviewed one must exist.
 func (r *replayed) checkTemplates() {
 	r.t.Helper()
-	text, err := os.ReadFile("testdata/release-0.9-reviewed.yaml")
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	text := fixture.ReadFile(r.t, "testdata/release-0.9-reviewed.yaml")
 	var list []*reviewed
-	if err := yaml.UnmarshalStrict(text, &list); err != nil {
-		r.t.Fatal(err)
-	}
+	fixture.NoError(r.t, yaml.UnmarshalStrict(text, &list))
 	for _, one := range r.recorded {
 		if _, alone := leftAlone[one.Name()]; alone || one.Object("Deployment") == nil {
 			continue
@@ -429,13 +409,9 @@ func (r *replayed) changed(one *fixture.Recorded) []string {
 func treeOf(t *testing.T, template corev1.PodTemplateSpec) map[string]any {
 	t.Helper()
 	raw, err := json.Marshal(template)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	var tree map[string]any
-	if err := json.Unmarshal(raw, &tree); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, json.Unmarshal(raw, &tree))
 	return tree
 }
 

@@ -39,20 +39,14 @@ import (
 func (e *env) replay(names ...string) []*fixture.Recorded {
 	e.t.Helper()
 	recorded, beside, err := fixture.Recording()
-	if err != nil {
-		e.t.Fatal(err)
-	}
+	fixture.NoError(e.t, err)
 	// The pods of release 0.9 do not meet the restricted Pod Security Standard.
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: e.namespace}}
 	privileged := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"privileged"}}}`))
-	if err := admin.Patch(e.t.Context(), ns, privileged); err != nil {
-		e.t.Fatal(err)
-	}
+	fixture.NoError(e.t, admin.Patch(e.t.Context(), ns, privileged))
 	for _, o := range beside {
 		if o.GetNamespace() == "own" {
-			if err := admin.Create(e.t.Context(), fixture.Fresh(o, e.namespace)); err != nil {
-				e.t.Fatal(err)
-			}
+			fixture.NoError(e.t, admin.Create(e.t.Context(), fixture.Fresh(o, e.namespace)))
 		}
 	}
 	var made []*fixture.Recorded
@@ -62,12 +56,8 @@ func (e *env) replay(names ...string) []*fixture.Recorded {
 				continue
 			}
 			resource := &unstructured.Unstructured{Object: v1alpha1.ToV1alpha2(fixture.Fresh(one.Resource, e.namespace).Object)}
-			if err := admin.Create(e.t.Context(), resource); err != nil {
-				e.t.Fatal(err)
-			}
-			if err := one.Replay(e.t.Context(), admin, resource); err != nil {
-				e.t.Fatal(err)
-			}
+			fixture.NoError(e.t, admin.Create(e.t.Context(), resource))
+			fixture.NoError(e.t, one.Replay(e.t.Context(), admin, resource))
 			made = append(made, one)
 		}
 	}
@@ -119,14 +109,10 @@ func (e *env) newOperator(d *dying) *oneOperator {
 	e.t.Helper()
 	config := rest.CopyConfig(operatorConfig)
 	key, err := apply.EnsureHashKey(e.t.Context(), admin, admin, operatorNamespace)
-	if err != nil {
-		e.t.Fatal(err)
-	}
+	fixture.NoError(e.t, err)
 	config.Wrap(d.wrap)
 	c, err := client.New(config, client.Options{Scheme: scheme})
-	if err != nil {
-		e.t.Fatal(err)
-	}
+	fixture.NoError(e.t, err)
 	return &oneOperator{
 		env: e, applier: &apply.Applier{Client: c, Cached: withoutIndex{admin}, Live: c}, adopter: &adoption.Adopter{Client: c, Cached: admin, Live: c},
 		// The operator has a cache for these reads, and may list and watch, but not get.
@@ -235,9 +221,7 @@ func TestAdoptionSurvivesBeingKilledAtEveryWrite(t *testing.T) {
 				if err := e.newOperator(d).reconcile(t.Context(), name); err != nil || d.writes.Load() != before {
 					t.Errorf("killed after %d writes: a third operator wrote %d times, %v: %s", steps, d.writes.Load()-before, err, *d.last.Load())
 				}
-				if err := admin.Delete(t.Context(), e.resource(name)); err != nil {
-					t.Fatal(err)
-				}
+				fixture.NoError(t, admin.Delete(t.Context(), e.resource(name)))
 				if !killed { // the garbage collector does the same each time
 					fixture.Eventually(t, time.Minute, "the server goes with its custom resource", func() error {
 						if err := e.get(&appsv1.Deployment{}, name); !apierrors.IsNotFound(err) {

@@ -13,12 +13,13 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // Proves: R21, R48, R56, R69, R77, R78, R89, US-7.1, L-04, L-25, L-28 (all that a real release 0.9 made for 22 custom resources is adopted without a
 // rollout: each pod goes on; a second upgrade changes nothing; then an edit of each is one rollout, without a Service that loses its last endpoint;
-// the pods differ from those of release 0.9 in what was reviewed and in nothing else; what is unset is gone).
+// the pods differ from those of release 0.9 in what was reviewed and in nothing else; what is unset is gone; a ConfigMap of another namespace is used).
 func TestReplayOfRelease09IsAdopted(t *testing.T) {
 	t.Parallel()
 	s := newServing(t)
@@ -84,6 +85,20 @@ func TestReplayOfRelease09IsAdopted(t *testing.T) {
 			if strings.Contains(text, was) {
 				return fmt.Errorf("%s is still there", was)
 			}
+		}
+		return nil
+	})
+
+	// What is in another namespace is watched there, and used as long as its owner allows it.
+	foreign := r.one("other-ns")
+	revision := r.revision(foreign)
+	s.kubectl("annotate", "configmap", "shared-conf", "-n", "shared", "llamastack.io/allow-from-")
+	r.explained(foreign, string(problem.ConfigMapNotFound))
+	s.kubectl("annotate", "configmap", "shared-conf", "-n", "shared", "llamastack.io/allow-from=other,own")
+	s.kubectl("patch", "configmap", "shared-conf", "-n", "shared", "--type=merge", "-p", `{"data":{"config.yaml":"version: 2\nimage_name: edited\n"}}`)
+	fixture.Eventually(t, time.Minute, "an edit in the other namespace rolls out", func() error {
+		if now := r.revision(foreign); now != revision+1 {
+			return fmt.Errorf("revision %d, want %d", now, revision+1)
 		}
 		return nil
 	})

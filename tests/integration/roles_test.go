@@ -24,9 +24,17 @@ var usedOtherwise = map[string]string{
 
 // usedInLifecycle are the permissions that only the tests of "make test-lifecycle" show, with the reason.
 var usedInLifecycle = map[string]string{
+	"leader-election-role: coordination.k8s.io leases create": "the program itself",
+	"leader-election-role: coordination.k8s.io leases get":    "the program itself",
+	"leader-election-role: coordination.k8s.io leases update": "the program itself",
+	"leader-election-role: events create":                     "the program itself",
+	"manager-role: admissionregistration.k8s.io validatingwebhookconfigurations list llama-stack-k8s-operator-validating-webhook-configuration":  "certificates of the webhooks",
 	"manager-role: admissionregistration.k8s.io validatingwebhookconfigurations patch llama-stack-k8s-operator-validating-webhook-configuration": "certificates of the webhooks",
+	"manager-role: admissionregistration.k8s.io validatingwebhookconfigurations watch llama-stack-k8s-operator-validating-webhook-configuration": "certificates of the webhooks",
 	"manager-role: apiextensions.k8s.io customresourcedefinitions get llamastackdistributions.llamastack.io":                                     "certificates of the webhooks",
+	"manager-role: apiextensions.k8s.io customresourcedefinitions list llamastackdistributions.llamastack.io":                                    "certificates of the webhooks",
 	"manager-role: apiextensions.k8s.io customresourcedefinitions patch llamastackdistributions.llamastack.io":                                   "certificates of the webhooks",
+	"manager-role: apiextensions.k8s.io customresourcedefinitions watch llamastackdistributions.llamastack.io":                                   "certificates of the webhooks",
 	"manager-role: apiextensions.k8s.io customresourcedefinitions/status patch llamastackdistributions.llamastack.io":                            "migration of storage",
 	"manager-role: config.openshift.io imagedigestmirrorsets list":                                                                               "mirrors of a cluster that has them",
 	"manager-role: config.openshift.io imagedigestmirrorsets watch":                                                                              "mirrors of a cluster that has them",
@@ -55,7 +63,9 @@ var usedInLifecycle = map[string]string{
 	"manager-role: route.openshift.io routes watch":                                                                                              "Routes of a cluster that has them",
 	"metrics-auth-role: authentication.k8s.io tokenreviews create":                                                                               "who may read the metrics",
 	"metrics-auth-role: authorization.k8s.io subjectaccessreviews create":                                                                        "who may read the metrics",
+	"own-namespace-role: secrets list llama-stack-operator-webhook-cert":                                                                         "certificates of the webhooks",
 	"own-namespace-role: secrets update llama-stack-operator-webhook-cert":                                                                       "certificates of the webhooks",
+	"own-namespace-role: secrets watch llama-stack-operator-webhook-cert":                                                                        "certificates of the webhooks",
 }
 
 // lifecycleVariable has the pattern of the tests that "make test-lifecycle" runs and "make test-integration" leaves out.

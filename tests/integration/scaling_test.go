@@ -94,9 +94,7 @@ func TestScaleSubresourceGoesToZeroAndBack(t *testing.T) {
 		e.scale(cr(), want)
 		e.hasReplicas("asked", want)
 		scale := &autoscalingv1.Scale{}
-		if err := admin.SubResource("scale").Get(t.Context(), cr(), scale); err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, admin.SubResource("scale").Get(t.Context(), cr(), scale))
 		if scale.Spec.Replicas != want || scale.Status.Replicas != want || scale.Status.Selector != "app=llama-stack,app.kubernetes.io/instance=asked" {
 			t.Errorf("after %d: %+v %+v", want, scale.Spec, scale.Status)
 		}

@@ -22,27 +22,21 @@ import (
 )
 
 // wayToTheAPIServer is a way that can be cut, and a kubeconfig of the operator that takes it.
-func (s *serving) wayToTheAPIServer() (way *loopbackService, open func(), kubeconfig string) {
+func (s *serving) wayToTheAPIServer() (way *fixture.Way, open func(), kubeconfig string) {
 	s.t.Helper()
 	config, err := clientcmd.LoadFromFile(s.operatorKubeconfig())
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	way = newLoopbackService(s.t)
+	fixture.NoError(s.t, err)
+	way = fixture.NewWay(s.t, "127.0.0.1:0")
 	var address string
 	for _, c := range config.Clusters {
 		address = strings.TrimPrefix(c.Server, "https://")
 		host, _, err := net.SplitHostPort(address)
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		c.Server, c.TLSServerName = fmt.Sprintf("https://127.0.0.1:%d", way.port()), host
+		fixture.NoError(s.t, err)
+		c.Server, c.TLSServerName = "https://"+way.Address(), host
 	}
 	kubeconfig = filepath.Join(s.t.TempDir(), "kubeconfig")
-	if err := clientcmd.WriteToFile(*config, kubeconfig); err != nil {
-		s.t.Fatal(err)
-	}
-	return way, func() { way.add(address) }, kubeconfig
+	fixture.NoError(s.t, clientcmd.WriteToFile(*config, kubeconfig))
+	return way, func() { way.Add(address) }, kubeconfig
 }
 
 // alive fails where the process has ended.
@@ -101,14 +95,14 @@ func TestWebhooksOutliveTheAPIServer(t *testing.T) {
 
 	open()
 	fixture.Eventually(t, 2*time.Minute, "the replica is ready", p.ready)
-	s.service.add(p.webhook)
+	s.service.Add(p.webhook)
 	s.apply(spoke("before", ""))
 	fixture.Eventually(t, 2*time.Minute, "it reconciles", s.reconciled("before"))
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(s.injected())
 	trust := &tls.Config{RootCAs: roots, ServerName: webhookService + "." + operatorNamespace + ".svc"}
 
-	way.close()
+	way.Close()
 	lost := strings.Count(p.log.String(), "leader election lost")
 	fixture.Eventually(t, 2*time.Minute, "the lease is lost, and the webhooks serve", func() error {
 		if err := errors.Join(p.alive(), p.ready(), p.converts(trust)); err != nil {
@@ -163,9 +157,7 @@ func TestMetricsNeedPermission(t *testing.T) {
 	} {
 		fixture.Eventually(t, time.Minute, c.who, func() error {
 			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+p.metrics+"/metrics", http.NoBody)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fixture.NoError(t, err)
 			if c.token != "" {
 				request.Header.Set("Authorization", "Bearer "+c.token)
 			}

@@ -25,7 +25,7 @@ func TestOnlyTheAPIServerGetsValidation(t *testing.T) {
 	s.install()
 	p := s.run(buildManager(t), "--validation-client-ca-file="+filepath.Join(s.cluster.Dir, "pki", "ca.crt"))
 	fixture.Eventually(t, installTimeout, "the replica is ready", p.ready)
-	s.service.add(p.webhook)
+	s.service.Add(p.webhook)
 	fixture.Eventually(t, time.Minute, "the API server gets the webhook's verdict", func() error {
 		out, _ := s.cluster.KubectlInput(t.Context(), manifest("probe", "distribution: {name: startr}"), "apply", "--dry-run=server", "-f", "-")
 		if !strings.Contains(out, `did you mean "starter"`) {

@@ -8,12 +8,9 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -87,9 +84,7 @@ func freeCluster(t *testing.T) *fixture.Cluster {
 	name := strconv.Itoa(own.started)
 	own.mu.Unlock()
 	c, err := fixture.Up(fixture.ControlPlane, "serving", name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	if err := c.Keep(t.Context()); err != nil {
 		t.Fatal(errors.Join(err, c.Remove()))
 	}
@@ -112,7 +107,7 @@ type serving struct {
 	t       *testing.T
 	cluster *fixture.Cluster
 	admin   client.WithWatch
-	service *loopbackService
+	service *fixture.Way
 	// env is what the programs that the test starts have in their environment besides.
 	env []string
 }
@@ -120,16 +115,12 @@ type serving struct {
 func newServing(t *testing.T) *serving {
 	t.Helper()
 	c := ownCluster(t)
-	s := &serving{t: t, cluster: c, service: newLoopbackService(t)}
+	s := &serving{t: t, cluster: c, service: fixture.NewWay(t, "127.0.0.1:0")}
 	config, err := c.AdminConfig()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	config.WarningHandler = rest.NoWarnings{}
 	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme)); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, errors.Join(clientgoscheme.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme)))
 	if s.admin, err = client.NewWithWatch(config, client.Options{Scheme: scheme}); err != nil {
 		t.Fatal(err)
 	}
@@ -148,9 +139,7 @@ func (s *serving) install() {
 // established waits until the API server serves what the CRDs define.
 func (s *serving) established(crds ...string) {
 	s.t.Helper()
-	if err := established(s.t.Context(), s.cluster, crds...); err != nil {
-		s.t.Fatal(err)
-	}
+	fixture.NoError(s.t, established(s.t.Context(), s.cluster, crds...))
 }
 
 // established is polled, because kubectl wait ends with an error where a CRD has no condition yet.
@@ -166,18 +155,16 @@ func (s *serving) redirect() {
 	s.kubectl("-n", operatorNamespace, "delete", "service", webhookService)
 	s.kubectl("-n", operatorNamespace, "create", "service", "externalname", webhookService, "--external-name", "localhost")
 	s.kubectl("patch", crdName, "--type=json", "-p",
-		fmt.Sprintf(`[{"op":"replace","path":"/spec/conversion/webhook/clientConfig/service/port","value":%d}]`, s.service.port()))
+		fmt.Sprintf(`[{"op":"replace","path":"/spec/conversion/webhook/clientConfig/service/port","value":%d}]`, s.service.Port()))
 	s.kubectl("patch", "validatingwebhookconfiguration", certificate.ValidationName, "--type=json", "-p",
 		fmt.Sprintf(`[{"op":"replace","path":"/webhooks/0/clientConfig/service/port","value":%[1]d},{"op":"replace","path":"/webhooks/1/clientConfig/service/port","value":%[1]d}]`,
-			s.service.port()))
+			s.service.Port()))
 }
 
 func (s *serving) kubectl(args ...string) string {
 	s.t.Helper()
 	out, err := s.cluster.KubectlRun(s.t.Context(), args...)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	fixture.NoError(s.t, err)
 	return out
 }
 
@@ -199,9 +186,7 @@ func (s *serving) get(version, name string) (*unstructured.Unstructured, error) 
 func (s *serving) mustGet(version, name string) *unstructured.Unstructured {
 	s.t.Helper()
 	u, err := s.get(version, name)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	fixture.NoError(s.t, err)
 	return u
 }
 
@@ -218,9 +203,7 @@ func (s *serving) secret() *corev1.Secret {
 func (s *serving) injected() []byte {
 	s.t.Helper()
 	crd := &apiextensionsv1.CustomResourceDefinition{}
-	if err := s.admin.Get(s.t.Context(), client.ObjectKey{Name: certificate.CRDName}, crd); err != nil {
-		s.t.Fatal(err)
-	}
+	fixture.NoError(s.t, s.admin.Get(s.t.Context(), client.ObjectKey{Name: certificate.CRDName}, crd))
 	return crd.Spec.Conversion.Webhook.ClientConfig.CABundle
 }
 
@@ -245,19 +228,13 @@ func (s *serving) start(o replicaOptions) *replica {
 		o.lifetimes = certificate.DefaultLifetimes()
 	}
 	config, err := s.cluster.ServiceAccountConfig(operatorNamespace, operatorServiceAccount)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	fixture.NoError(s.t, err)
 	server, err := webhook.Listen(s.t.Context(), config, webhook.Options{
 		Address: "127.0.0.1:0", Namespace: operatorNamespace, Managed: !o.elsewhere, Lifetimes: o.lifetimes, Drain: o.drain,
 	})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	fixture.NoError(s.t, err)
 	reader, err := client.New(config, client.Options{Scheme: s.admin.Scheme()})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	fixture.NoError(s.t, err)
 	facts := &gather.Gatherer{Live: reader, OperatorNamespace: operatorNamespace}
 	server.Handle((&webhook.Validation{Gather: facts.GatherForAdmission}).Kind())
 	ctx, cancel := context.WithCancel(context.Background())
@@ -280,7 +257,7 @@ func (r *replica) ready() error {
 func (s *serving) serve(r *replica) {
 	s.t.Helper()
 	fixture.Eventually(s.t, time.Minute, "the replica is ready", r.ready)
-	s.service.add(r.server.Address().String())
+	s.service.Add(r.server.Address().String())
 }
 
 // serveOne is a cluster with one replica that converts.
@@ -290,104 +267,6 @@ func serveOne(t *testing.T) *serving {
 	s.install()
 	s.serve(s.start(replicaOptions{}))
 	return s
-}
-
-// loopbackService is what a Service is on a node: each new connection goes to one of the endpoints, and those that exist
-// stay where they are.
-type loopbackService struct {
-	listener net.Listener
-	mu       sync.Mutex
-	backends []string
-	next     int
-	open     map[net.Conn]bool
-}
-
-func newLoopbackService(t *testing.T) *loopbackService {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := &loopbackService{listener: listener, open: map[net.Conn]bool{}}
-	var connections sync.WaitGroup
-	connections.Go(func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			connections.Go(func() { l.forward(conn) })
-		}
-	})
-	t.Cleanup(func() {
-		_ = listener.Close()
-		l.cut()
-		connections.Wait()
-	})
-	return l
-}
-
-func (l *loopbackService) port() int { return l.listener.Addr().(*net.TCPAddr).Port }
-
-func (l *loopbackService) add(address string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.backends = append(l.backends, address)
-}
-
-func (l *loopbackService) remove(address string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.backends = slices.DeleteFunc(l.backends, func(b string) bool { return b == address })
-}
-
-// close ends all connections, and lets nobody connect until an address is added.
-func (l *loopbackService) close() {
-	l.mu.Lock()
-	l.backends = nil
-	l.mu.Unlock()
-	l.cut()
-}
-
-// cut ends all connections.
-func (l *loopbackService) cut() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for conn := range l.open {
-		_ = conn.Close()
-	}
-}
-
-func (l *loopbackService) forward(caller net.Conn) {
-	l.mu.Lock()
-	var backend string
-	if len(l.backends) > 0 {
-		backend = l.backends[l.next%len(l.backends)]
-		l.next++
-	}
-	l.open[caller] = true
-	l.mu.Unlock()
-	defer func() {
-		l.mu.Lock()
-		delete(l.open, caller)
-		l.mu.Unlock()
-		_ = caller.Close()
-	}()
-	server, err := net.Dial("tcp", backend)
-	if err != nil {
-		return
-	}
-	var both sync.WaitGroup
-	both.Go(func() {
-		_, _ = io.Copy(server, caller)
-		_ = server.(*net.TCPConn).CloseWrite()
-	})
-	both.Go(func() {
-		_, _ = io.Copy(caller, server)
-		_ = caller.(*net.TCPConn).CloseWrite()
-	})
-	both.Wait()
-	_ = server.Close()
 }
 
 // readsConverted reads a stored object in the version that it is not stored in, each time from the store.
@@ -410,7 +289,7 @@ func trusting(bundle []byte) *tls.Config {
 // shakesHands opens a connection of its own, with the trust that the CRD gives the API server at that moment.
 func (s *serving) shakesHands(trust func() *tls.Config) func(context.Context) error {
 	return func(ctx context.Context) error {
-		conn, err := (&tls.Dialer{Config: trust()}).DialContext(ctx, "tcp", s.service.listener.Addr().String())
+		conn, err := (&tls.Dialer{Config: trust()}).DialContext(ctx, "tcp", s.service.Address())
 		if err != nil {
 			return err
 		}
@@ -422,13 +301,9 @@ func (s *serving) shakesHands(trust func() *tls.Config) func(context.Context) er
 func (s *serving) operatorClient() client.Client {
 	s.t.Helper()
 	config, err := s.cluster.ServiceAccountConfig(operatorNamespace, operatorServiceAccount)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	fixture.NoError(s.t, err)
 	operator, err := client.New(config, client.Options{Scheme: s.admin.Scheme()})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	fixture.NoError(s.t, err)
 	return operator
 }
 

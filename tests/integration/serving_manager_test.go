@@ -72,9 +72,7 @@ func goBuild(ctx context.Context, output, program string, variables ...string) e
 func buildManager(t *testing.T) string {
 	t.Helper()
 	binary, err := manager()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	return binary
 }
 
@@ -105,9 +103,7 @@ func (s *serving) runAs(binary, kubeconfig string, args ...string) *process {
 	}, args...)...)
 	p.cmd.Env = slices.Concat(os.Environ(), s.env, []string{"KUBECONFIG=" + kubeconfig})
 	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
-	if err := p.cmd.Start(); err != nil {
-		s.t.Fatal(err)
-	}
+	fixture.NoError(s.t, p.cmd.Start())
 	go func() {
 		defer close(p.ended)
 		p.err = p.cmd.Wait()
@@ -139,9 +135,7 @@ func (p *process) ready() error {
 // terminate ends it as a kubelet does, and waits for it.
 func (p *process) terminate(t *testing.T) {
 	t.Helper()
-	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, p.cmd.Process.Signal(syscall.SIGTERM))
 	select {
 	case <-p.ended:
 	case <-time.After(time.Minute):
@@ -189,7 +183,7 @@ func TestInstallOverV09(t *testing.T) {
 	binary := buildManager(t)
 	first, second := s.run(binary), s.run(binary)
 	for _, p := range []*process{first, second} {
-		s.service.add(p.webhook)
+		s.service.Add(p.webhook)
 		fixture.Eventually(t, installTimeout, "the replica is ready", p.ready)
 	}
 	fixture.Eventually(t, time.Minute, "the stored object is looked after", func() error {
@@ -234,8 +228,8 @@ func TestInstallOverV09(t *testing.T) {
 	for _, p := range []*process{first, second} {
 		next := s.run(binary)
 		fixture.Eventually(t, installTimeout, "the next replica is ready", next.ready)
-		s.service.add(next.webhook)
-		time.AfterFunc(time.Second, func() { s.service.remove(p.webhook) })
+		s.service.Add(next.webhook)
+		time.AfterFunc(time.Second, func() { s.service.Remove(p.webhook) })
 		p.terminate(t)
 	}
 	reads.Check(t, "conversions while both processes were replaced")
@@ -247,4 +241,13 @@ func TestInstallOverV09(t *testing.T) {
 		}
 		return err
 	})
+}
+
+// startProgram runs the operator's program until it is ready.
+func (s *serving) startProgram(binary string, args ...string) *process {
+	s.t.Helper()
+	p := s.run(binary, args...)
+	s.service.Add(p.webhook)
+	fixture.Eventually(s.t, installTimeout, "the operator is ready", p.ready)
+	return p
 }

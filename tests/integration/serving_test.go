@@ -3,19 +3,9 @@
 package integration
 
 import (
-	"bufio"
 	"bytes"
-	"crypto/tls"
-	"errors"
 	"fmt"
-	"net"
-	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
-	"os"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -83,9 +73,7 @@ func TestBothVersions(t *testing.T) {
 		if err := unstructured.SetNestedField(u.Object, int64(8600), "spec", "server", "containerSpec", "port"); err != nil {
 			s.t.Fatal(err)
 		}
-		if err := s.admin.Update(s.t.Context(), u); err != nil {
-			s.t.Fatal(err)
-		}
+		fixture.NoError(s.t, s.admin.Update(s.t.Context(), u))
 		s.wantFields("v1alpha2", "new", map[string]any{"spec.networking.port": 8600, "spec.providers.inference.provider": "vllm"})
 	})
 
@@ -93,9 +81,7 @@ func TestBothVersions(t *testing.T) {
 		ssa := func(manager, manifest string) string {
 			s.t.Helper()
 			out, err := s.cluster.KubectlInput(s.t.Context(), manifest, "apply", "--server-side", "--field-manager", manager, "-f", "-")
-			if err != nil {
-				s.t.Fatal(err)
-			}
+			fixture.NoError(s.t, err)
 			return out
 		}
 		ssa("team-old", spoke("shared", `,"containerSpec":{"port":8400,"env":[{"name":"A","value":"1"}]}`))
@@ -135,9 +121,7 @@ func TestBothVersions(t *testing.T) {
 				t.Fatalf("%s: %d objects, %v", version, len(list.Items), err)
 			}
 			watch, err := s.admin.Watch(t.Context(), list, client.InNamespace("default"), &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: list.GetResourceVersion()}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			fixture.NoError(t, err)
 			s.kubectl("label", "llsd", "old", "--overwrite", "seen-in="+version)
 			select {
 			case event := <-watch.ResultChan():
@@ -213,7 +197,7 @@ func TestCertificatesFromElsewhere(t *testing.T) {
 		}
 		return nil
 	})
-	s.service.cut()
+	s.service.Cut()
 	if _, err := s.get("v1alpha1", "measured"); err == nil || !strings.Contains(err.Error(), "x509") {
 		t.Errorf("the API server says %v, want it not to trust the certificate", err)
 	}
@@ -234,155 +218,4 @@ func TestCertificatesFromElsewhere(t *testing.T) {
 	s.injectValidation(caElsewhere(t)["ca.crt"])
 	next := s.start(replicaOptions{elsewhere: true})
 	fixture.Eventually(t, time.Minute, "a replica is ready although the validating webhook trusts somebody else", next.ready)
-}
-
-// Proves: L-27 (while the Server drains, the answer to a request is the end of its connection. After that, a request on one that nobody used meanwhile is
-// sent elsewhere, and the Server ends with the last one).
-func TestIdleConnectionsAreSentElsewhere(t *testing.T) {
-	t.Parallel()
-	const drain = 5 * time.Second
-	s := newServing(t)
-	s.install()
-	r := s.start(replicaOptions{drain: drain})
-	fixture.Eventually(t, time.Minute, "the replica is ready", r.ready)
-	used, unused := s.asker(t, r), s.asker(t, r)
-	for _, a := range []*asker{used, unused} {
-		if answer := a.ask(); answer.status != http.StatusNotFound || answer.last {
-			t.Errorf("the connection does not stay: %+v", answer)
-		}
-	}
-	r.end()
-	fixture.Eventually(t, time.Minute, "it drains", func() error {
-		if answer := used.ask(); answer.status != http.StatusNotFound || !answer.last {
-			return fmt.Errorf("the answer does not end the connection: %+v", answer)
-		}
-		return nil
-	})
-	if _, err := unused.reader.Peek(1); err != nil { // what the request will meet
-		t.Fatal(err)
-	}
-	if answer := unused.ask(); answer != (reply{http.StatusServiceUnavailable, true, "0"}) {
-		t.Errorf("not sent elsewhere: %+v", answer)
-	}
-	answered := time.Now()
-	<-r.done
-	if took := time.Since(answered); took > drain {
-		t.Errorf("it ended %s after its last connection", took)
-	}
-}
-
-// asker asks a replica on one connection, for a path that is not served.
-type asker struct {
-	t      *testing.T
-	host   string
-	conn   net.Conn
-	reader *bufio.Reader
-}
-
-func (s *serving) asker(t *testing.T, r *replica) *asker {
-	t.Helper()
-	trust := trusting(s.injected())
-	conn, err := (&tls.Dialer{Config: trust}).DialContext(t.Context(), "tcp", r.server.Address().String())
-	if err == nil {
-		err = conn.SetDeadline(time.Now().Add(2 * time.Minute))
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close() })
-	return &asker{t: t, host: trust.ServerName, conn: conn, reader: bufio.NewReader(conn)}
-}
-
-// reply is an answer, and whether it is the last one of its connection.
-type reply struct {
-	status     int
-	last       bool
-	retryAfter string
-}
-
-func (a *asker) ask() reply {
-	a.t.Helper()
-	if _, err := fmt.Fprintf(a.conn, "GET / HTTP/1.1\r\nHost: %s\r\n\r\n", a.host); err != nil {
-		a.t.Fatal(err)
-	}
-	answer, err := http.ReadResponse(a.reader, nil)
-	if err == nil {
-		err = answer.Body.Close()
-	}
-	if err != nil {
-		a.t.Fatalf("the request is lost: %v", err)
-	}
-	return reply{answer.StatusCode, answer.Close, answer.Header.Get("Retry-After")}
-}
-
-// Proves: L-27 (the API server asks again where a replica that ends sends it elsewhere, for conversions and reviews, and nobody notices).
-func TestAPIServerAsksAgainWhereItIsSentElsewhere(t *testing.T) {
-	t.Parallel()
-	s := newServing(t)
-	s.install()
-	r := s.start(replicaOptions{})
-	fixture.Eventually(t, time.Minute, "the replica is ready", r.ready)
-	secret := s.secret()
-	pair, err := tls.X509KeyPair(secret.Data["tls.crt"], secret.Data["tls.key"])
-	if err != nil {
-		t.Fatal(err)
-	}
-	var mu sync.Mutex
-	asked := map[string]int{}
-	replica := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "https", Host: r.server.Address().String()})
-	replica.Transport = &http.Transport{TLSClientConfig: trusting(s.injected())}
-	front := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		mu.Lock()
-		asked[r.URL.Path]++
-		first := asked[r.URL.Path] == 1
-		mu.Unlock()
-		if first {
-			w.Header().Set("Connection", "close")
-			w.Header().Set("Retry-After", "0")
-			w.WriteHeader(http.StatusServiceUnavailable)
-			return
-		}
-		replica.ServeHTTP(w, r)
-	}))
-	front.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
-	front.StartTLS()
-	t.Cleanup(front.Close)
-	s.service.add(front.Listener.Addr().String())
-
-	s.apply(spoke("sent-elsewhere", ""))
-	s.mustGet("v1alpha1", "sent-elsewhere")
-	mu.Lock()
-	defer mu.Unlock()
-	if len(asked) < 2 {
-		t.Errorf("the API server asked %v", asked)
-	}
-	for path, times := range asked {
-		if times < 2 {
-			t.Errorf("%s was not asked again", path)
-		}
-	}
-}
-
-// Proves: L-27 (a connection that was never used stays longer than a handshake may take: an API server has some in its pool, and loses the request that
-// meets the end of one).
-func TestUnusedConnectionsStay(t *testing.T) {
-	t.Parallel()
-	const handshake = 5 * time.Second // docs/webhooks.md
-	s := newServing(t)
-	s.install()
-	r := s.start(replicaOptions{})
-	fixture.Eventually(t, time.Minute, "the replica is ready", r.ready)
-	unused := s.asker(t, r)
-	if err := unused.conn.SetReadDeadline(time.Now().Add(handshake + handshake/2)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := unused.conn.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Fatal("an unused connection ends")
-	}
-	if err := unused.conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
-		t.Fatal(err)
-	}
-	if answer := unused.ask(); answer.status != http.StatusNotFound {
-		t.Errorf("the first request: %+v", answer)
-	}
 }

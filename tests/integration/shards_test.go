@@ -20,9 +20,7 @@ import (
 func (s *serving) runNamed(name string, args ...string) *process {
 	s.t.Helper()
 	binary := filepath.Join(s.t.TempDir(), name)
-	if err := os.Symlink(buildManager(s.t), binary); err != nil {
-		s.t.Fatal(err)
-	}
+	fixture.NoError(s.t, os.Symlink(buildManager(s.t), binary))
 	p := s.run(binary, args...)
 	fixture.Eventually(s.t, installTimeout, name+" is ready", p.ready)
 	return p
@@ -32,9 +30,7 @@ func (s *serving) runNamed(name string, args ...string) *process {
 func (s *serving) writers(namespace string, since time.Time) []string {
 	s.t.Helper()
 	requests, err := s.cluster.Requests()
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	fixture.NoError(s.t, err)
 	var names []string
 	for i := range requests {
 		r := &requests[i]
@@ -84,7 +80,7 @@ func TestShardsDivideTheCustomResources(t *testing.T) {
 	s := newServing(t)
 	s.install()
 	before := s.runNamed("before")
-	s.service.add(before.webhook)
+	s.service.Add(before.webhook)
 	for _, namespace := range []string{stays, moves} { // of two of the same second, the alphabet decides which is older
 		s.kubectl("create", "namespace", namespace)
 		nodeDouble(t, s.admin, namespace)
@@ -94,7 +90,7 @@ func TestShardsDivideTheCustomResources(t *testing.T) {
 
 	selectors := map[string]string{"rest": "shard notin (a)", "a": "shard=a"}
 	rest := s.runNamed("rest", "--watch-label-selector="+selectors["rest"])
-	s.service.add(rest.webhook)
+	s.service.Add(rest.webhook)
 	a := s.runNamed("a", "--watch-label-selector="+selectors["a"], "--webhook-bind-address=0")
 	for _, p := range []*process{rest, a} {
 		fixture.Eventually(t, time.Minute, "a shard waits", func() error {
@@ -104,13 +100,11 @@ func TestShardsDivideTheCustomResources(t *testing.T) {
 			return nil
 		})
 	}
-	s.service.remove(before.webhook)
+	s.service.Remove(before.webhook)
 	before.terminate(t)
 	for name, text := range selectors {
 		selector, err := shard.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, err)
 		fixture.Eventually(t, time.Minute, name+" leads", func() error {
 			_, err := s.cluster.KubectlRun(t.Context(), "get", "lease", shard.Lease(selector), "-n", operatorNamespace)
 			return err

@@ -27,7 +27,7 @@ func TestNamespaceOfTheOperatorGoesFirst(t *testing.T) {
 	}
 	r.end()
 	<-r.done
-	s.service.remove(r.server.Address().String())
+	s.service.Remove(r.server.Address().String())
 	s.kubectl("delete", "namespace", operatorNamespace, "--timeout=60s")
 
 	s.kubectl("patch", "llsd", "a", "-n", "default", "--type=merge", "-p", `{"spec":{"networking":{"port":8500}}}`)

@@ -26,12 +26,12 @@ func TestUnreadableResource(t *testing.T) {
 	e.waitReady("turned")
 	e.mustApply(manifest("turned", unreadable))
 	for _, name := range []string{"worse", "turned"} {
-		message := e.waitForTree(name, v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.InvalidField))
+		message := e.waitFor(name, v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.InvalidField))
 		if !strings.Contains(message, "quantities must match") {
 			t.Errorf("%s: %q", name, message)
 		}
 	}
-	e.waitForTree("turned", v1alpha2.ConditionAvailable, metav1.ConditionTrue, "")
+	e.waitFor("turned", v1alpha2.ConditionAvailable, metav1.ConditionTrue, "")
 	e.mustApply(manifest("good", "distribution: {name: starter}\nnetworking: {port: 8400}"))
 	e.waitReady("good")
 	e.mustApply(manifest("worse", "distribution: {name: starter}"))

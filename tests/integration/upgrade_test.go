@@ -4,7 +4,6 @@ package integration
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,7 +19,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
@@ -63,14 +61,9 @@ func (e *env) release09Under(name, image string) map[string]types.UID {
 	e.t.Helper()
 	e.mustApply(strings.ReplaceAll(oldResource, "name: starter", "name: "+name))
 	cr := e.resource("old")
-	text, err := os.ReadFile("testdata/release-0.9.yaml")
-	if err != nil {
-		e.t.Fatal(err)
-	}
+	text := fixture.ReadFile(e.t, "testdata/release-0.9.yaml")
 	uids, err := fixture.Release09(e.t.Context(), admin, cr, strings.ReplaceAll(string(text), "%s", image))
-	if err != nil {
-		e.t.Fatal(err)
-	}
+	fixture.NoError(e.t, err)
 	return uids
 }
 
@@ -84,12 +77,12 @@ func (e *env) replicaSets(resource string) int {
 	return len(list.Items)
 }
 
-// Proves: R21, R48, R89, R91, R22, L-25, L-28, L-04, L-06 (a cluster of release 0.9 goes on: the same objects, the same pods, and the status names the
-// newest release line; the first edit is one rollout, and what the old operator set and nobody wants is gone).
+// Proves: R21, R48, R89, R91, R22, L-25, L-28, L-04, L-06 (a server of release 0.9 goes on, and the status names the newest release line; the
+// first edit is one rollout, and what the old operator made and nobody wants is gone). TestReplayOfRelease09IsAdopted looks at the objects.
 func TestUpgradeFromRelease09(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	uids := e.release09(oldImage)
+	e.release09(oldImage)
 	fixture.Eventually(t, time.Minute, "the old server runs", func() error {
 		if d := e.deployment("old"); d.Status.AvailableReplicas != 1 {
 			return fmt.Errorf("%+v", d.Status)
@@ -124,37 +117,7 @@ func TestUpgradeFromRelease09(t *testing.T) {
 		return nil
 	})
 	e.waitReady("old")
-	for _, o := range []client.Object{&appsv1.Deployment{}, &corev1.Service{}, &corev1.PersistentVolumeClaim{}, &corev1.ServiceAccount{}} {
-		kind := strings.TrimPrefix(fmt.Sprintf("%T", o), "*")
-		kind = kind[strings.Index(kind, ".")+1:]
-		name := map[string]string{"Deployment": "old", "Service": "old-service", "PersistentVolumeClaim": "old-pvc", "ServiceAccount": "old-sa"}[kind]
-		if err := e.get(o, name); err != nil || o.GetUID() != uids[kind] {
-			t.Errorf("%s: %v, uid %s was %s", kind, err, o.GetUID(), uids[kind])
-		}
-		for _, m := range o.GetManagedFields() {
-			if m.Manager == "manager" || m.Manager == "old" || m.Manager == "llama-stack-operator" && m.Operation == metav1.ManagedFieldsOperationUpdate && m.Subresource == "" {
-				t.Errorf("%s: fields still belong to %s (%s)", kind, m.Manager, m.Operation)
-			}
-		}
-		if kind == "Service" && (o.GetLabels()["release"] != "" || o.(*corev1.Service).Spec.Ports[0].TargetPort.IntVal != 8321) {
-			t.Errorf("the Service keeps what release 0.9 set: %+v", o)
-		}
-		if c, ok := o.(*corev1.PersistentVolumeClaim); ok && *c.Spec.StorageClassName != "slow" {
-			t.Errorf("the claim changed: %+v", c.Spec)
-		}
-	}
-	pod := e.deployment("old").Spec.Template.Spec
-	server := pod.Containers[0]
-	if len(pod.Containers) != 1 || len(pod.InitContainers) != 0 || server.Name != "main" || *pod.TerminationGracePeriodSeconds != 45 {
-		t.Errorf("containers %+v, init containers %+v", pod.Containers, pod.InitContainers)
-	}
-	var names []string
-	for _, v := range server.Env {
-		names = append(names, v.Name)
-	}
-	if slices.Contains(names, "OLD_VARIABLE") || !slices.Contains(names, "VLLM_URL") || slices.ContainsFunc(pod.Volumes, func(v corev1.Volume) bool { return v.Name == "ca-bundle" }) {
-		t.Errorf("environment %v, volumes %+v", names, pod.Volumes)
-	}
+	server := e.deployment("old").Spec.Template.Spec.Containers[0]
 	for name, o := range map[string]client.Object{"old-rb": &rbacv1.RoleBinding{}, "old-network-policy": &networkingv1.NetworkPolicy{}} {
 		if err := e.get(o, name); !apierrors.IsNotFound(err) {
 			t.Errorf("%s is still there: %v", name, err)
@@ -232,17 +195,12 @@ func TestUnknownNameOfRelease09GoesOn(t *testing.T) {
 		t.Errorf("the Deployment was changed (-before +after):\n%s", diff)
 	}
 
-	base, err := os.ReadFile(filepath.Join(fixture.Root(), "distributions", "starter", "0.7.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := fixture.ReadFile(t, filepath.Join(fixture.Root(), "distributions", "starter", "0.7.yaml"))
 	registration := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: e.operator, Name: "rh-dev", Labels: map[string]string{settings.LabelDistribution: "rh-dev"}},
 		Data:       map[string]string{"image": image, "serverVersion": "0.7.1", "config.yaml": string(base)},
 	}
-	if err := admin.Create(t.Context(), registration); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, admin.Create(t.Context(), registration))
 	e.waitFor("old", v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, v1alpha2.ReasonConfigGenerationSucceeded)
 	runs("the name is registered: the configuration is generated", func(d *appsv1.Deployment) bool {
 		return objects.MountedConfigMap(&d.Spec.Template.Spec) != ""
@@ -265,88 +223,30 @@ func TestServersBeforeTheFirstLineAreLeftAlone(t *testing.T) {
 	}
 }
 
-// Proves: L-04, R41, R42, R43, R44, L-05, L-22 (set and then unset is never set, for everything that the workload and the network have;
-// the number of pods does not fall while an autoscaler takes it over).
-func TestSetThenUnsetIsNeverSet(t *testing.T) {
+// Proves: R21, L-04 (what release 0.9 made is taken over where its Deployment is gone).
+func TestUpgradeWithoutDeployment(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	e.startOperator(operatorOptions{})
-	e.mustApply(manifest("never", "distribution: {name: starter, version: \"1.1\"}"))
-	e.mustApply(manifest("was", "distribution: {name: starter, version: \"1.1\"}\nworkload: {replicas: 3}"))
-	e.waitReady("never")
-	e.waitReady("was")
-	const full = `
-distribution: {name: starter, version: "1.1"}
-networking: {port: 9000, expose: {hostname: a.example}, allowedFrom: {namespaces: [a]}}
-workload:
-  resources: {requests: {cpu: "2"}}
-  autoscaling: {minReplicas: 2, maxReplicas: 4}
-  storage: {size: 1Gi, mountPath: /data}
-  podDisruptionBudget: {minAvailable: 1}
-  topologySpreadConstraints: [{maxSkew: 1, topologyKey: rack, whenUnsatisfiable: ScheduleAnyway}]
-  overrides:
-    serviceAccountName: default
-    env: [{name: A, value: b}]
-    command: [run]
-    args: [fast]
-    volumes: [{name: v, emptyDir: {}}]
-    volumeMounts: [{name: v, mountPath: /v}]
-`
-	e.mustApply(manifest("was", full))
-	e.mustApply(manifest("born", full)) // the same, set when it is created
-	e.waitFor("was", v1alpha2.ConditionDeploymentUpdated, metav1.ConditionTrue, "")
-	e.waitFor("born", v1alpha2.ConditionDeploymentUpdated, metav1.ConditionTrue, "")
-	if d := e.deployment("was"); *d.Spec.Replicas != 3 || d.Spec.Strategy.Type != appsv1.RecreateDeploymentStrategyType {
-		t.Errorf("replicas %d, strategy %s", *d.Spec.Replicas, d.Spec.Strategy.Type)
+	uids := e.release09(oldImage)
+	if err := admin.Delete(t.Context(), e.deployment("old"), client.PropagationPolicy(metav1.DeletePropagationForeground)); err != nil {
+		t.Fatal(err)
 	}
-	for _, kind := range []string{"ingress", "networkpolicy", "hpa", "pdb", "pvc"} {
-		if out, err := cluster.KubectlRun(t.Context(), "get", kind, "-n", e.namespace, "-o", "name"); err != nil || strings.TrimSpace(out) == "" {
-			t.Errorf("no %s: %v", kind, err)
-		}
-	}
-	for _, name := range []string{"was", "born"} {
-		e.mustApply(manifest(name, "distribution: {name: starter, version: \"1.1\"}"))
-		e.waitReady(name)
-	}
-	fixture.Eventually(t, time.Minute, "what was set is gone", func() error {
-		for _, name := range []string{"was", "born"} {
-			for _, resources := range []string{"deployment", "service"} {
-				if err := e.sameSpec(resources, name, "never"); err != nil {
-					return err
-				}
-			}
-		}
-		for kind, want := range map[string]string{
-			"ingress": "", "networkpolicy": "", "hpa": "", "pdb": "", "pvc": "persistentvolumeclaim/born-pvc\npersistentvolumeclaim/was-pvc",
-		} {
-			out, err := cluster.KubectlRun(t.Context(), "get", kind, "-n", e.namespace, "-o", "name")
-			if err != nil || strings.TrimSpace(out) != want {
-				return fmt.Errorf("%s: %q, want %q: %w", kind, out, want, err)
-			}
+	fixture.Eventually(t, time.Minute, "the Deployment is gone", func() error {
+		if err := e.get(&appsv1.Deployment{}, "old"); !apierrors.IsNotFound(err) {
+			return fmt.Errorf("reading it: %w", err)
 		}
 		return nil
 	})
-}
-
-// sameSpec compares the specs of objects of two custom resources, which differ in their names alone.
-func (e *env) sameSpec(resources, one, other string) error {
-	var specs [2]any
-	for i, name := range []string{one, other} {
-		object := map[string]string{"deployment": name, "service": name + "-service"}[resources]
-		out, err := cluster.KubectlRun(e.t.Context(), "get", resources, object, "-n", e.namespace, "-o", "yaml")
-		if err != nil {
-			return err
-		}
-		var o struct{ Spec map[string]any }
-		if err := yaml.Unmarshal([]byte(strings.ReplaceAll(out, name, other)), &o); err != nil {
-			return err
-		}
-		delete(o.Spec, "clusterIP")
-		delete(o.Spec, "clusterIPs")
-		specs[i] = o.Spec
+	e.startOperator(operatorOptions{})
+	e.waitReady("old")
+	service, claim := &corev1.Service{}, &corev1.PersistentVolumeClaim{}
+	if err := e.get(service, "old-service"); err != nil || service.UID != uids["Service"] || service.Labels["release"] != "" {
+		t.Errorf("the Service: %v, %+v", err, service.ObjectMeta)
 	}
-	if diff := cmp.Diff(specs[1], specs[0]); diff != "" {
-		return fmt.Errorf("the %ss differ (-%s +%s):\n%s", resources, other, one, diff)
+	if err := e.get(claim, "old-pvc"); err != nil || claim.UID != uids["PersistentVolumeClaim"] || *claim.Spec.StorageClassName != "slow" {
+		t.Errorf("the claim: %v, %+v", err, claim)
 	}
-	return nil
+	if err := e.get(&rbacv1.RoleBinding{}, "old-rb"); !apierrors.IsNotFound(err) {
+		t.Errorf("the RoleBinding is still there: %v", err)
+	}
 }

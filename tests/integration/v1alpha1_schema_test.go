@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // Proves: R52, API-VAL (the limits of v1alpha1 are the API server's: what is within them is admitted, what is not is refused with its field).
@@ -15,9 +17,7 @@ func TestV1alpha1Limits(t *testing.T) {
 	s := serveOne(t)
 	bundle := func(keys ...string) string {
 		list, err := json.Marshal(keys)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, err)
 		return spoke("limits", `,"tlsConfig":{"caBundle":{"configMapName":"c","configMapKeys":`+string(list)+`}}`)
 	}
 	const keys = "spec.server.tlsConfig.caBundle.configMapKeys"

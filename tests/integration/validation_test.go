@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -42,9 +41,7 @@ type validation struct {
 func (e *env) startValidation() *validation {
 	e.t.Helper()
 	reader, err := client.New(operatorConfig, client.Options{Scheme: scheme})
-	if err != nil {
-		e.t.Fatal(err)
-	}
+	fixture.NoError(e.t, err)
 	g := &gather.Gatherer{Live: reader, OperatorNamespace: operatorNamespace}
 	handler := webhook.NewIntake().Handler((&webhook.Validation{Gather: g.GatherForAdmission}).Kind())
 	v := &validation{}
@@ -58,14 +55,9 @@ func (e *env) startValidation() *validation {
 	}))
 	e.t.Cleanup(v.server.Close)
 
-	raw, err := os.ReadFile(filepath.Join(fixture.Root(), "config", "webhook", "validation.yaml"))
-	if err != nil {
-		e.t.Fatal(err)
-	}
+	raw := fixture.ReadFile(e.t, filepath.Join(fixture.Root(), "config", "webhook", "validation.yaml"))
 	var configuration admissionregistrationv1.ValidatingWebhookConfiguration
-	if err := yaml.UnmarshalStrict(raw, &configuration); err != nil {
-		e.t.Fatal(err)
-	}
+	fixture.NoError(e.t, yaml.UnmarshalStrict(raw, &configuration))
 	configuration.Name = "test-" + e.namespace
 	for i := range configuration.Webhooks {
 		w := &configuration.Webhooks[i]
@@ -76,9 +68,7 @@ func (e *env) startValidation() *validation {
 		w.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: e.namespace}}
 		w.TimeoutSeconds = new(int32(30)) // who else uses the machine decides nothing here
 	}
-	if err := admin.Create(e.t.Context(), &configuration); err != nil {
-		e.t.Fatal(err)
-	}
+	fixture.NoError(e.t, admin.Create(e.t.Context(), &configuration))
 	e.t.Cleanup(func() { _ = admin.Delete(context.Background(), &configuration) })
 	fixture.Eventually(e.t, time.Minute, "the API server asks the webhook", func() error {
 		out, _ := cluster.KubectlInput(e.t.Context(), manifest("probe", "distribution: {name: nowhere}"), "apply", "--dry-run=server", "-n", e.namespace, "-f", "-")
@@ -147,9 +137,7 @@ func TestResourcesOfThePagesAreAdmitted(t *testing.T) {
 	e := newEnv(t)
 	e.startValidation()
 	pages, err := filepath.Glob("../../docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	var documents []string
 	shown := map[string]int{}
 	for _, page := range pages {
@@ -167,9 +155,7 @@ func TestResourcesOfThePagesAreAdmitted(t *testing.T) {
 			cr.SetName(fmt.Sprint("s", len(documents)))
 			cr.SetNamespace(e.namespace)
 			text, err := yaml.Marshal(cr.Object)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fixture.NoError(t, err)
 			documents = append(documents, string(text))
 			shown[filepath.Base(page)]++
 		}

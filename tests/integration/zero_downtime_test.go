@@ -6,15 +6,11 @@ import (
 	"bytes"
 	"crypto/tls"
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	"github.com/llamastack/llama-stack-k8s-operator/internal/certificate"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -78,97 +74,4 @@ func TestRotationUnderLoad(t *testing.T) {
 		t.Errorf("%d serving certificates were seen, want 6 or more", len(seen))
 	}
 	t.Logf("%d serving certificates in %s", len(seen), time.Since(began).Round(time.Second))
-}
-
-// Proves: L-27 (rolling the operator under load loses no request: replicas are replaced one by one, and go on until the
-// endpoints are known to have changed).
-func TestRollingUnderLoad(t *testing.T) {
-	t.Parallel()
-	const lag = time.Second
-	s := newServing(t)
-	s.install()
-	o := replicaOptions{drain: webhook.DefaultDrain}
-	replicas := []*replica{s.start(o), s.start(o)}
-	for _, r := range replicas {
-		s.serve(r)
-	}
-	s.apply(spoke("rolled", ""))
-	reads := fixture.StartLoad(t, fixture.OftenAsked, s.readsConverted("rolled"))
-	for range 4 {
-		replicas = append(replicas, s.start(o))
-		s.serve(replicas[len(replicas)-1])
-		old := replicas[0]
-		replicas = replicas[1:]
-		old.end()
-		<-time.After(lag) // until every node has heard of it
-		s.service.remove(old.server.Address().String())
-		<-old.done
-	}
-	reads.Check(t, "conversions while four replicas were replaced")
-}
-
-// Proves: L-25, L-27 (any order of coming and going leaves nothing stuck).
-func TestComingAndGoing(t *testing.T) {
-	t.Parallel()
-	s := newServing(t)
-	s.install()
-	s.kubectl("delete", crdName)
-	r := s.start(replicaOptions{})
-	fixture.Eventually(t, time.Minute, "without the definition the replica says so", func() error {
-		if err := r.ready(); err == nil || !strings.Contains(err.Error(), certificate.CRDName) {
-			return fmt.Errorf("it says: %w", err)
-		}
-		return nil
-	})
-	s.install()
-	s.serve(r)
-	s.apply(spoke("a", ""))
-
-	s.kubectl("-n", operatorNamespace, "delete", "secret", certificate.SecretName)
-	fixture.Eventually(t, time.Minute, "another Secret and another authority work", func() error {
-		s.service.cut()
-		if err := r.ready(); err != nil {
-			return err
-		}
-		_, err := s.get("v1alpha1", "a")
-		return err
-	})
-
-	before := s.injected()
-	s.kubectl("patch", crdName, "--type=json", "-p", `[{"op":"remove","path":"/spec/conversion/webhook/clientConfig/caBundle"}]`)
-	fixture.Eventually(t, time.Minute, "a removed list of caBundle comes back", func() error {
-		if !bytes.Equal(before, s.injected()) {
-			return fmt.Errorf("it is %d bytes", len(s.injected()))
-		}
-		return nil
-	})
-	s.kubectl("apply", "-f", "../../dist/install.yaml")
-	if !bytes.Equal(before, s.injected()) {
-		t.Error("applying the manifest again removed the CA bundle")
-	}
-	s.redirect()
-
-	r.end()
-	<-r.done
-	if _, err := s.get("v1alpha1", "a"); err == nil {
-		t.Error("v1alpha1 is read without anybody who converts")
-	}
-	s.mustGet("v1alpha2", "a")
-	s.apply(hub("c", ""), "--server-side")
-	s.apply(hub("c", `,"networking":{"port":8500}`), "--server-side")
-	if out, err := s.cluster.KubectlInput(t.Context(), hub("a", ""), "apply", "--server-side", "--force-conflicts", "-f", "-"); err == nil ||
-		!strings.Contains(out, "conversion webhook") {
-		t.Errorf("applied by the server without anybody who converts, although v1alpha1 was applied before: %v %s", err, out)
-	}
-	s.kubectl("patch", "llsd", "a", "--type=merge", "-p", `{"spec":{"networking":{"port":8500}}}`)
-	if fields := s.mustGet("v1alpha2", "a").GetManagedFields(); len(fields) != 0 {
-		t.Errorf("managed fields after a write without anybody who converts: %+v", fields)
-	}
-	s.kubectl("create", "namespace", "leaving")
-	s.apply(strings.Replace(hub("b", ""), `"default"`, `"leaving"`, 1))
-	s.kubectl("delete", "namespace", "leaving", "--timeout=60s")
-	s.kubectl("delete", "-f", "../../dist/install.yaml", "--timeout=90s")
-	if _, err := s.get("v1alpha2", "a"); !apierrors.IsNotFound(err) {
-		t.Errorf("the objects are not gone with their definition: %v", err)
-	}
 }

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -18,6 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // answerFaults asks a running server for what the resource asked for, and reports what is missing or too much.
@@ -26,9 +26,13 @@ func answerFaults(t *testing.T, b *booting, s *server) []string {
 	if isProtected(b.booted) {
 		return protectionFaults(t, s)
 	}
+	var models []string
+	for _, m := range b.asked.models {
+		models = append(models, m.provider+"/"+m.name)
+	}
 	return slices.Concat(
-		providerFaults(t, b, s), modelFaults(t, b, s), shieldFaults(t, b, s), vectorStoreFaults(t, b, s), toolFaults(t, b, s), listFaults(t, b, s),
-		chatFaults(t, b, s),
+		providerFaults(t, b, s), s.missing(t, "/v1/models", models, "identifier", "id"), s.missing(t, "/v1/shields", b.asked.shields, "identifier", "id"),
+		s.missing(t, "/v1/vector_stores", b.asked.vectorStores, "id"), toolFaults(t, b, s), listFaults(t, b, s), chatFaults(t, b, s),
 	)
 }
 
@@ -106,7 +110,7 @@ func (b *booting) providersOn() map[string]string {
 	return on
 }
 
-// listed are the ids that a list of the server has. The name of the field differs between releases.
+// listed are the ids that a list of the server has.
 func (s *server) listed(t *testing.T, path string, fields ...string) (ids []string, status int) {
 	t.Helper()
 	var answer json.RawMessage
@@ -126,43 +130,16 @@ func (s *server) listed(t *testing.T, path string, fields ...string) (ids []stri
 	return ids, status
 }
 
-func modelFaults(t *testing.T, b *booting, s *server) (faults []string) {
+// missing reports what a list of the server lacks. The name of the field differs between releases.
+func (s *server) missing(t *testing.T, path string, asked []string, fields ...string) (faults []string) {
 	t.Helper()
-	if len(b.asked.models) == 0 {
+	if len(asked) == 0 {
 		return nil
 	}
-	ids, status := s.listed(t, "/v1/models", "identifier", "id")
-	for _, m := range b.asked.models {
-		if id := m.provider + "/" + m.name; !slices.Contains(ids, id) {
-			faults = append(faults, fmt.Sprintf("/v1/models (%d) has no %s, but %q", status, id, ids))
-		}
-	}
-	return faults
-}
-
-func shieldFaults(t *testing.T, b *booting, s *server) (faults []string) {
-	t.Helper()
-	if len(b.asked.shields) == 0 {
-		return nil
-	}
-	ids, status := s.listed(t, "/v1/shields", "identifier", "id")
-	for _, shield := range b.asked.shields {
-		if !slices.Contains(ids, shield) {
-			faults = append(faults, fmt.Sprintf("/v1/shields (%d) has no %s, but %q", status, shield, ids))
-		}
-	}
-	return faults
-}
-
-func vectorStoreFaults(t *testing.T, b *booting, s *server) (faults []string) {
-	t.Helper()
-	if len(b.asked.vectorStores) == 0 {
-		return nil
-	}
-	ids, status := s.listed(t, "/v1/vector_stores", "id")
-	for _, store := range b.asked.vectorStores {
-		if !slices.Contains(ids, store) {
-			faults = append(faults, fmt.Sprintf("/v1/vector_stores (%d) has no %s, but %q", status, store, ids))
+	ids, status := s.listed(t, path, fields...)
+	for _, id := range asked {
+		if !slices.Contains(ids, id) {
+			faults = append(faults, fmt.Sprintf("%s (%d) has no %s, but %q", path, status, id, ids))
 		}
 	}
 	return faults
@@ -246,10 +223,7 @@ func storedConnectors(t *testing.T, b *booting) (ids []string) {
 		t.Fatalf("the server has no database in %q: %v", b.env["SQLITE_STORE_DIR"], err)
 	}
 	for _, file := range files {
-		content, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := fixture.ReadFile(t, file)
 		for _, m := range storedConnector.FindAllSubmatch(content, -1) {
 			ids = append(ids, string(m[1]))
 		}

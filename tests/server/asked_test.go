@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // asked is what a resource asks for, read from its text alone: what a server must show is not taken from the code that configures it.
@@ -38,9 +40,7 @@ func (m askedModel) serves() bool { return m.modelType == "" || m.modelType == "
 func parseYAML(t *testing.T, content []byte) map[string]any {
 	t.Helper()
 	var tree map[string]any
-	if err := yaml.Unmarshal(content, &tree); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, yaml.Unmarshal(content, &tree))
 	return tree
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // authCases are all types of authentication of a line, each with every field that its row has; where the server wants one of several fields, with each of
@@ -47,13 +48,9 @@ func authCase(t *testing.T, line *catalog.Line, row *catalog.AuthType, choice st
 	values := authValues(t, line, row, "", fields)
 	auth := map[string]any{"provider": row.Names()[0], "settings": values.settings, "secretRefs": values.secretRefs}
 	encoded, err := json.Marshal(map[string]any{"distribution": map[string]any{"name": "starter"}, "auth": auth})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	spec := &v1alpha2.LlamaStackDistributionSpec{}
-	if err := yaml.UnmarshalStrict(encoded, spec); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, yaml.UnmarshalStrict(encoded, spec))
 	result, findings := config.Generate(t.Context(), config.Input{
 		Name: "matrix", Namespace: "matrix", Spec: parse.Parse(spec), Base: matrixBase(t, line, "inference", "", "starter"), Line: line,
 	})
@@ -121,31 +118,4 @@ func authValue(t *testing.T, row *catalog.AuthType, name string, field catalog.F
 	}
 	t.Fatalf("%s: no value for the field %s of type %s", row.Type, name, field.Type)
 	return nil
-}
-
-// The matrix is tested on authentication: a field under a wrong name, and one that is not there, are noticed.
-func TestMatrixFindsAWrongFieldOfAuthentication(t *testing.T) {
-	line := lineOf(t, imageRelease(t))
-	row, _ := line.AuthType("custom")
-	c := authCase(t, line, row, "")
-	row, _ = line.AuthType("github")
-	other := authCase(t, line, row, "")
-	for from, to := range map[string]string{
-		"endpoint: https://matrix": "endpoint: https://other", "type: custom": "type: custom\n      endpoints: x", "github_api_base_url:": "github_api_url:",
-	} {
-		before := string(c.config) + string(other.config)
-		c.config = []byte(strings.Replace(string(c.config), from, to, 1))
-		other.config = []byte(strings.Replace(string(other.config), from, to, 1))
-		if before == string(c.config)+string(other.config) {
-			t.Fatalf("nothing contains %q:\n%s", from, before)
-		}
-	}
-	faults := strings.Join(matrixFaults(t, imageRelease(t), []matrixCase{c, other}), "\n")
-	for _, want := range []string{
-		"endpoint is https://other", "ignored  server.auth.provider_config.endpoints", "ignored  server.auth.provider_config.github_api_url", "github_api_base_url is https://api.github.com",
-	} {
-		if !strings.Contains(faults, want) {
-			t.Errorf("not noticed: %s\n%s", want, faults)
-		}
-	}
 }

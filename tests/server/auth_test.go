@@ -50,7 +50,7 @@ func bootAuth(t *testing.T, r release, auth string, values ...string) *authServe
 func bootAuthWith(t *testing.T, r release, more []string, auth string, values ...string) *authServer {
 	t.Helper()
 	dir := t.TempDir()
-	file, env := generateAuth(t, r, string(readFile(t, "testdata/files-base.yaml")), dir, auth, values...)
+	file, env := generateAuth(t, r, string(fixture.ReadFile(t, "testdata/files-base.yaml")), dir, auth, values...)
 	s := &authServer{}
 	s.url, s.log = bootRelease(t, r, file, append(slices.Clip(more), env...)...)
 	return s
@@ -61,24 +61,20 @@ func generateAuth(t *testing.T, r release, text, dir, auth string, values ...str
 	t.Helper()
 	line := lineOf(t, r)
 	spec := &v1alpha2.LlamaStackDistributionSpec{}
-	if err := yaml.UnmarshalStrict([]byte("distribution: {name: starter}\nauth:\n"+auth), spec); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, yaml.UnmarshalStrict([]byte("distribution: {name: starter}\nauth:\n"+auth), spec))
 	for _, store := range []string{"prompts", "connectors"} { // they moved to tables with release line 1.0
 		if line.Stores[store].Kind == catalog.SQL {
 			text = strings.Replace(text, "{backend: kv_default, namespace: "+store+"}", "{backend: sql_default, table_name: "+store+"}", 1)
 		}
 	}
 	base, err := config.ParseBase("auth", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	result, problems := config.Generate(t.Context(), config.Input{Name: "s", Namespace: "ns", Spec: parse.Parse(spec), Base: base, Line: line})
 	if problems.HasErrors() {
 		t.Fatal(problems.Message())
 	}
 	generated := filepath.Join(dir, "generated.yaml")
-	writeFile(t, generated, string(result.YAML))
+	fixture.WriteFile(t, generated, string(result.YAML))
 	env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "SQLITE_STORE_DIR=" + dir}
 	if len(result.Env) != len(values) {
 		t.Fatalf("%d values for %d variables", len(values), len(result.Env))
@@ -92,22 +88,12 @@ func generateAuth(t *testing.T, r release, text, dir, auth string, values ...str
 // withWorkers writes the operator's copy of a configuration with a number of workers.
 func withWorkers(t *testing.T, file string, workers int32) string {
 	t.Helper()
-	copied, err := config.WithWorkers(t.Context(), readFile(t, file), lineOf(t, imageRelease(t)), workers, "# A copy.\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	line := lineOf(t, imageRelease(t))
+	copied, err := config.WithWorkers(t.Context(), fixture.ReadFile(t, file), line, workers, "# A copy.\n")
+	fixture.NoError(t, err)
 	name := filepath.Join(t.TempDir(), "copy.yaml")
-	writeFile(t, name, string(copied))
+	fixture.WriteFile(t, name, string(copied))
 	return name
-}
-
-func readFile(t *testing.T, name string) []byte {
-	t.Helper()
-	content, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return content
 }
 
 // header is a header of a request.
@@ -125,9 +111,7 @@ func (s *authServer) get(t *testing.T, path string, headers ...header) int {
 func (s *authServer) do(t *testing.T, method, path, contentType string, body io.Reader, headers ...header) (int, []byte) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, s.url+path, body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	if contentType != "" {
 		request.Header.Set("Content-Type", contentType)
 	}
@@ -135,14 +119,10 @@ func (s *authServer) do(t *testing.T, method, path, contentType string, body io.
 		request.Header.Set(h.name, h.value)
 	}
 	response, err := client.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	defer func() { _ = response.Body.Close() }()
 	answer, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	return response.StatusCode, answer
 }
 
@@ -288,30 +268,6 @@ func TestServerAsksTheIntrospectionEndpoint(t *testing.T) {
 	})
 }
 
-// The API server of the test answers self-subject reviews; the address of a real one differs, and nothing else.
-//
-// Proves: R83.
-func TestServerTakesTokensOfACluster(t *testing.T) {
-	t.Parallel()
-	cluster := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/apis/authentication.k8s.io/v1/selfsubjectreviews" || r.Header.Get("Authorization") != "Bearer good" {
-			w.WriteHeader(http.StatusUnauthorized)
-			return
-		}
-		respond(w, http.StatusCreated, map[string]any{"status": map[string]any{"userInfo": map[string]any{
-			"username": "system:serviceaccount:models:app", "groups": []string{"system:serviceaccounts"},
-		}}})
-	}))
-	t.Cleanup(cluster.Close)
-	forOldestAndNewest(t, withType("kubernetes"), func(t *testing.T, r release) {
-		s := bootAuth(t, r, fmt.Sprintf("\n  provider: kubernetes\n  settings: {api_server_url: %q}", cluster.URL))
-		s.wantProbes(t, r)
-		s.wantStatus(t, http.StatusUnauthorized, "nobody")
-		s.wantStatus(t, http.StatusUnauthorized, "a token that the cluster does not know", bearer("bad"))
-		s.wantStatus(t, http.StatusOK, "a token of the cluster", bearer("good"))
-	})
-}
-
 // Proves: R83.
 func TestServerAsksGitHub(t *testing.T) {
 	t.Parallel()
@@ -406,9 +362,7 @@ const proxyAddress = "127.0.0.2"
 func newProxy(t *testing.T, server, password string) string {
 	t.Helper()
 	to, err := url.Parse(server)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(proxyAddress)}}
 	proxy := httptest.NewServer(&httputil.ReverseProxy{
 		Transport: &http.Transport{DisableKeepAlives: true, DialContext: dialer.DialContext},
@@ -467,19 +421,13 @@ func (s *authServer) upload(t *testing.T, headers ...header) string {
 	t.Helper()
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
-	if err := form.WriteField("purpose", "assistants"); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, form.WriteField("purpose", "assistants"))
 	part, err := form.CreateFormFile("file", "a.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	if _, err := io.WriteString(part, "text"); err != nil {
 		t.Fatal(err)
 	}
-	if err := form.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, form.Close())
 	status, answer := s.do(t, http.MethodPost, "/v1/files", form.FormDataContentType(), &body, headers...)
 	var file struct{ ID string }
 	if err := json.Unmarshal(answer, &file); err != nil || status != http.StatusOK || file.ID == "" {

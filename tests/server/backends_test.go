@@ -10,11 +10,11 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
-	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // backends stand for every host that a resource names as the endpoint of an inference provider: one double for each.
@@ -43,9 +43,7 @@ func startBackends(t *testing.T, a asked) *backends {
 	ports := map[string]bool{}
 	for _, p := range a.providers {
 		at, err := url.Parse(p.endpoint)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, err)
 		if p.api != "inference" || at.Scheme != "http" {
 			continue
 		}
@@ -62,9 +60,7 @@ func startBackends(t *testing.T, a asked) *backends {
 			config.Models = []string{"a-model-of-the-backend"}
 		}
 		double, err := modelserverdouble.New(config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, err)
 		b.doubles[at.Host], b.open[at.Host] = double, p.key == ""
 		b.hosts[at.Hostname()] = address
 		ports[cmp.Or(at.Port(), "80")] = true
@@ -79,9 +75,7 @@ func startBackends(t *testing.T, a asked) *backends {
 func (b *backends) listen(t *testing.T, address string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	server := httptest.NewUnstartedServer(http.HandlerFunc(b.serve))
 	_ = server.Listener.Close()
 	server.Listener = listener
@@ -117,21 +111,4 @@ func (b *backends) arrived(host, model string) bool {
 		}
 	}
 	return false
-}
-
-// send sends a chat to a backend as a server would.
-func send(t *testing.T, address, host, key string) {
-	t.Helper()
-	body := strings.NewReader(`{"model":"m","messages":[{"role":"user","content":"ping"}]}`)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Host = host
-	request.Header.Set("Authorization", "Bearer "+key)
-	response, err := client.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = response.Body.Close()
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // variant is a row of testdata/bases.yaml, whose header explains it.
@@ -50,9 +51,7 @@ func TestBasesAreJudgedAsTheLoaderDoes(t *testing.T) {
 	if err == nil {
 		err = yaml.UnmarshalStrict(raw, &variants)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	forEachRelease(t, func(t *testing.T, r release) {
 		if !r.newest {
 			return
@@ -84,9 +83,7 @@ func packagedBases(t *testing.T, r release) map[string][]byte {
 	bases := map[string][]byte{}
 	for _, pattern := range []string{"config*.yaml", "run*.yaml"} {
 		files, err := filepath.Glob(filepath.Join(venv, "lib", "python3*", "site-packages", "*", "distributions", "*", pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, err)
 		for _, file := range files {
 			name := filepath.Base(filepath.Dir(file))
 			if stem := strings.TrimSuffix(filepath.Base(file), ".yaml"); stem != "config" && stem != "run" {
@@ -107,9 +104,7 @@ func packagedBases(t *testing.T, r release) map[string][]byte {
 func (v *variant) of(t *testing.T, base []byte) []byte {
 	t.Helper()
 	var tree map[string]any
-	if err := yaml.Unmarshal(base, &tree); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, yaml.Unmarshal(base, &tree))
 	if v.APIs != nil {
 		tree["apis"] = append(tree["apis"].([]any), v.APIs...)
 	}
@@ -120,9 +115,7 @@ func (v *variant) of(t *testing.T, base []byte) []byte {
 	}
 	merge(tree, v.Patch)
 	written, err := yaml.Marshal(tree)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	return written
 }
 
@@ -159,21 +152,15 @@ func judge(t *testing.T, r release, dir, name string, base []byte, env map[strin
 	}
 	write := func(file string, content []byte) {
 		t.Helper()
-		if err := os.WriteFile(file, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fixture.WriteFile(t, file, content)
 	}
-	if err := os.Mkdir(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, os.Mkdir(folder, 0o700))
 	write(j.base, base)
 	write(filepath.Join(folder, "env"), []byte(variables.String()))
 	cm := &corev1.ConfigMap{Data: map[string]string{"image": "registry.example.com/x:" + r.version, "config.yaml": string(base)}}
 	cm.Name, cm.Labels = "x", map[string]string{settings.LabelDistribution: "x"}
 	known, err := settings.Parse(nil, settings.ParseRegistration(cm))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	distribution, problem := known.Resolve(&v1alpha2.DistributionSpec{Name: new("x")})
 	if problem != nil {
 		j.refused = problem.String()

@@ -38,9 +38,7 @@ func TestLightBaseBootsAndReachesTheModelServer(t *testing.T) {
 	const workers = 2
 	key := canaries.New()
 	double, err := modelserverdouble.New(modelserverdouble.Config{Models: []string{"m1"}, Key: key})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	backend := httptest.NewServer(double)
 	t.Cleanup(backend.Close)
 	url, log := boot(t, withWorkers(t, lightBase, workers), "VLLM_URL="+backend.URL+"/v1", "VLLM_API_TOKEN="+key)
@@ -102,9 +100,7 @@ func bootAt(t *testing.T, host string, by *http.Client, r release, config string
 	t.Helper()
 	dir, port := t.TempDir(), fixture.FreePort(t, fixture.Loopback)
 	logFile, err := os.Create(filepath.Join(dir, "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	t.Cleanup(func() { _ = logFile.Close() })
 	searchWhenEnded(t, dir, filepath.Dir(config))
 	log = func() string {
@@ -124,9 +120,7 @@ func bootAt(t *testing.T, host string, by *http.Client, r release, config string
 	server.Cancel = func() error { return server.Process.Signal(syscall.SIGTERM) }
 	server.WaitDelay = stopTimeout
 	server.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // its workers end with it
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, server.Start())
 	ended := make(chan struct{})
 	go func() { _ = server.Wait(); close(ended) }()
 	t.Cleanup(func() {
@@ -152,27 +146,15 @@ func bootAt(t *testing.T, host string, by *http.Client, r release, config string
 // onLoopback writes a copy of a config that listens on loopback only; every other test of the file is of its very bytes.
 func onLoopback(t *testing.T, config, dir string) string {
 	t.Helper()
-	content, err := os.ReadFile(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := fixture.ReadFile(t, config)
 	before, after, found := bytes.Cut(content, []byte("server:\n"))
 	if !found {
 		t.Fatalf("%s has no section server", config)
 	}
 	file := filepath.Join(dir, "config.yaml")
 	local := bytes.Join([][]byte{before, after}, []byte("server:\n  host: 127.0.0.1\n"))
-	if err := os.WriteFile(file, local, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fixture.WriteFile(t, file, local)
 	return file
-}
-
-func writeFile(t *testing.T, file, content string) {
-	t.Helper()
-	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // client opens a connection for each request: one that is kept may be closed by the server just when the next request takes it.
@@ -197,13 +179,9 @@ func post(t *testing.T, url, body string) (int, []byte) {
 func postBy(t *testing.T, by *http.Client, url, body string) (int, []byte) {
 	t.Helper()
 	response, err := by.Post(url, "application/json", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	defer func() { _ = response.Body.Close() }()
 	answer, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	return response.StatusCode, answer
 }

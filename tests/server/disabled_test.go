@@ -4,7 +4,6 @@ package server
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // linesOfPairs are the release lines on which APIs are disabled in pairs too.
@@ -34,9 +34,7 @@ func TestDisabledAPIs(t *testing.T) {
 		dir, args := t.TempDir(), []string{"--libyaml"}
 		for i, disabled := range lists {
 			file := filepath.Join(dir, fmt.Sprintf("%03d.yaml", i))
-			if err := os.WriteFile(file, generateDisabled(t, r, disabled), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			fixture.WriteFile(t, file, generateDisabled(t, r, disabled))
 			args = append(args, file)
 		}
 		verdicts := validate(t, r, args...)
@@ -79,9 +77,7 @@ func generateDisabled(t *testing.T, r release, disabled []string) []byte {
 		t.Fatalf("no starter base for line %s", r.line)
 	}
 	base, err := config.ParseBase("starter", data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	result, findings := config.Generate(t.Context(), config.Input{
 		Name: "n", Namespace: "ns", Base: base, Line: lineOf(t, r), Spec: parse.Parse(&v1alpha2.LlamaStackDistributionSpec{Disabled: disabled}),
 	})

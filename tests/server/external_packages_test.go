@@ -17,6 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/wheels"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // packagesOf is the folder that the containers of a pod share, after those of one provider with these wheels: each has files by path.
@@ -26,9 +27,7 @@ func packagesOf(t *testing.T, list map[string]map[string]string) string {
 	for name, files := range list {
 		dist, version, _ := strings.Cut(name, "-")
 		f, err := os.Create(filepath.Join(source, name+"-py3-none-any.whl"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, err)
 		w := zip.NewWriter(f)
 		all := map[string]string{name + ".dist-info/METADATA": "Name: " + dist + "\nVersion: " + version + "\n" + files["METADATA"] + "\n"}
 		maps.Copy(all, files)
@@ -38,25 +37,15 @@ func packagesOf(t *testing.T, list map[string]map[string]string) string {
 			if err == nil {
 				_, err = to.Write([]byte(all[at]))
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			fixture.NoError(t, err)
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, w.Close())
+		fixture.NoError(t, f.Close())
 	}
 	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	layout := wheels.Layout(dir)
-	if err := layout.Prepare(program); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, layout.Prepare(program))
 	if _, err := layout.Install(&wheels.Provider{ID: "mine", Source: source, Module: "mine"}); err != nil {
 		t.Fatal(err)
 	}
@@ -114,10 +103,8 @@ func TestExternalPackagesReplaceNothingOfTheServer(t *testing.T) {
 	forEachRelease(t, func(t *testing.T, r release) {
 		old := map[string]string{"httpx/__init__.py": "raise Exception('an old httpx')", "httpx/old.py": ""}
 		image := filepath.Join(t.TempDir(), "image")
-		if err := os.MkdirAll(image, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		writeFile(t, filepath.Join(image, "of_the_image.py"), "")
+		fixture.NoError(t, os.MkdirAll(image, 0o755))
+		fixture.WriteFile(t, filepath.Join(image, "of_the_image.py"), "")
 		dir := packagesOf(t, map[string]map[string]string{"mine-1.0": metadata("Requires-Dist: HTTPX>=0.2\nRequires-Dist: more")["mine-1.0"], "httpx-0.1": old, "more-2": {"more.py": ""}})
 		for range 2 { // a container may run again
 			last, variable := fit(t, r, dir, "PYTHONPATH="+image)

@@ -16,6 +16,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/externalprovider"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/step"
 )
 
@@ -85,14 +86,10 @@ func TestExternalProvidersAnswerInTheRealServer(t *testing.T) {
 func writeTiny(t *testing.T, r release) string {
 	t.Helper()
 	base, err := config.ParseBase("small", []byte(smallBase))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	line, _ := catalog.Get(r.line)
 	pkg, err := config.ReadPackage(externalprovider.Spec(externalprovider.Inference, "1.0.0"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	result, problems := config.Generate(t.Context(), config.Input{
 		Name: "x", Namespace: "y", Spec: parse.Parse(step.Spec(t, tinySpec)), Base: base, Line: line,
 		Packages: map[string]config.PackageFound{tinyImage: {Package: pkg}},
@@ -101,7 +98,7 @@ func writeTiny(t *testing.T, r release) string {
 		t.Fatal(problems)
 	}
 	file := filepath.Join(t.TempDir(), "config.yaml")
-	writeFile(t, file, string(result.YAML))
+	fixture.WriteFile(t, file, string(result.YAML))
 	return file
 }
 
@@ -119,9 +116,7 @@ func tinyEnv(t *testing.T, env ...string) []string {
 	t.Helper()
 	dir := t.TempDir()
 	packages := filepath.Join(dir, "python-packages")
-	if err := externalprovider.Unpack(packages); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, externalprovider.Unpack(packages))
 	return append(env, "PYTHONPATH="+packages, "PATH="+os.Getenv("PATH"), "HOME="+dir, "SQLITE_STORE_DIR="+dir)
 }
 
@@ -129,9 +124,7 @@ func tinyEnv(t *testing.T, env ...string) []string {
 func get(t *testing.T, url string, into any) {
 	t.Helper()
 	response, err := client.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	defer func() { _ = response.Body.Close() }()
 	if err := json.NewDecoder(response.Body).Decode(into); err != nil || response.StatusCode != http.StatusOK {
 		t.Fatal(fmt.Errorf("%s: status %d: %w", url, response.StatusCode, err))

@@ -20,6 +20,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // matrixCase is one provider type, or one type of authentication, of one line: a config with it, and what the server must make of its part.
@@ -71,25 +72,6 @@ func TestMatrix(t *testing.T) {
 	})
 }
 
-// The matrix is tested: with a wrong name of the endpoint's field it must fail.
-func TestMatrixFindsAWrongField(t *testing.T) {
-	r := imageRelease(t)
-	line := lineOf(t, r)
-	row, ok := line.Provider("inference", "remote::vllm")
-	if !ok {
-		t.Fatal("no row remote::vllm")
-	}
-	c := engineCase(t, line, parse.APIInference, row, "starter")
-	const right, wrong = "\n      base_url: https://matrix.example:8443/v1\n", "\n      url: https://matrix.example:8443/v1\n"
-	if strings.Count(string(c.config), right) != 1 {
-		t.Fatalf("the endpoint does not stand once as %q in:\n%s", right, c.config)
-	}
-	c.config = []byte(strings.Replace(string(c.config), right, wrong, 1))
-	if faults := matrixFaults(t, r, []matrixCase{c}); len(faults) != 2 {
-		t.Errorf("want the ignored key and the endpoint that did not arrive, got %q", faults)
-	}
-}
-
 func lineOf(t *testing.T, r release) *catalog.Line {
 	t.Helper()
 	line, _ := catalog.ForVersion(r.version)
@@ -105,17 +87,13 @@ func matrixFaults(t *testing.T, r release, cases []matrixCase) []string {
 	dir, args := t.TempDir(), []string{"--loaded", "--libyaml"}
 	for i, c := range cases {
 		folder := filepath.Join(dir, fmt.Sprintf("%03d", i))
-		if err := os.Mkdir(folder, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, os.Mkdir(folder, 0o700))
 		var env strings.Builder
 		for _, name := range slices.Sorted(maps.Keys(c.env)) {
 			fmt.Fprintf(&env, "%s=%s\n", name, c.env[name])
 		}
 		for name, content := range map[string]string{"config.yaml": string(c.config), "env": env.String()} {
-			if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			fixture.WriteFile(t, filepath.Join(folder, name), content)
 		}
 		args = append(args, filepath.Join(folder, "config.yaml"))
 	}
@@ -197,13 +175,9 @@ func engineCase(t *testing.T, line *catalog.Line, api parse.ProviderAPI, row *ca
 func specWith(t *testing.T, api parse.ProviderAPI, entry map[string]any) *parse.Spec {
 	t.Helper()
 	encoded, err := json.Marshal(map[string]any{api.Field: entry})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	spec := &v1alpha2.LlamaStackDistributionSpec{Providers: &v1alpha2.ProvidersSpec{}}
-	if err := json.Unmarshal(encoded, spec.Providers); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, json.Unmarshal(encoded, spec.Providers))
 	return parse.Parse(spec)
 }
 
@@ -215,9 +189,7 @@ func matrixBase(t *testing.T, line *catalog.Line, api, providerType, from string
 	}
 	if from != "starter" {
 		var tree map[string]any
-		if err := yaml.Unmarshal(data, &tree); err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, yaml.Unmarshal(data, &tree))
 		providers := tree["providers"].(map[string]any)
 		entries, _ := providers[api].([]any)
 		providers[api] = slices.DeleteFunc(entries, func(entry any) bool {
@@ -232,9 +204,7 @@ func matrixBase(t *testing.T, line *catalog.Line, api, providerType, from string
 		}
 	}
 	base, err := config.ParseBase("starter", data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	return base
 }
 

@@ -38,7 +38,7 @@ func TestServersServeMetrics(t *testing.T) {
 		}
 		dir, port := t.TempDir(), fixture.FreePort(t, fixture.Loopback)
 		file := filepath.Join(dir, "cr.yaml")
-		writeFile(t, file, fmt.Sprintf(monitored, r.version))
+		fixture.WriteFile(t, file, fmt.Sprintf(monitored, r.version))
 		var env []string
 		for name, value := range podEnvironment(t, try(t, r, file).Desired.Objects) {
 			switch prefix := lineOf(t, r).MetricsEnv; name {

@@ -18,6 +18,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // importTimeout bounds importing a release, on a machine that does many things at once.
@@ -88,9 +90,7 @@ func nurseryOf(t *testing.T, r release) *nursery {
 	python := serverPython(t, r)
 	start, _ := nurseries.LoadOrStore(r.version, sync.OnceValues(func() (*nursery, error) { return startNursery(r, python) }))
 	n, err := start.(func() (*nursery, error))()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	return n
 }
 
@@ -189,9 +189,7 @@ func (n *nursery) run(t *testing.T, input []byte, script string, args ...string)
 	name, ended := n.expect()
 	job := scriptJob{Script: script, Name: name, Args: append([]string{}, args...), Dir: filepath.Join(n.folder, name)}
 	file := func(name string) string { return filepath.Join(job.Dir, name) }
-	if err := errors.Join(os.Mkdir(job.Dir, 0o700), os.WriteFile(file("stdin"), input, 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, errors.Join(os.Mkdir(job.Dir, 0o700), os.WriteFile(file("stdin"), input, 0o600)))
 	n.tell(t, job)
 	select {
 	case event := <-ended:
@@ -204,9 +202,7 @@ func (n *nursery) run(t *testing.T, input []byte, script string, args ...string)
 	}
 	output, err := os.ReadFile(file("stdout"))
 	complaints, errOfComplaints := os.ReadFile(file("stderr"))
-	if err := errors.Join(err, errOfComplaints, os.RemoveAll(job.Dir)); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, errors.Join(err, errOfComplaints, os.RemoveAll(job.Dir)))
 	return output, status, complaints
 }
 
@@ -301,9 +297,7 @@ func tail(log string) string {
 func (s *server) get(t *testing.T, path string, into any) (status int) {
 	t.Helper()
 	response, err := client.Get(s.url + path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {
 		return response.StatusCode

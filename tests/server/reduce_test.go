@@ -3,11 +3,12 @@
 package server
 
 import (
-	"os"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // unbootable is a row of unbootable.tsv.
@@ -33,10 +34,7 @@ func onLine(column, line string) bool {
 // readTable reads a file of rows whose fields are separated by tabs.
 func readTable(t *testing.T, file string, columns int) [][]string {
 	t.Helper()
-	content, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := fixture.ReadFile(t, file)
 	var rows [][]string
 	for row := range strings.Lines(string(content)) {
 		row = strings.TrimSuffix(row, "\n")
@@ -112,51 +110,4 @@ func str(tree any, path ...string) string {
 
 func contains(list []any, entry any) bool {
 	return slices.ContainsFunc(list, func(each any) bool { return reflect.DeepEqual(each, entry) })
-}
-
-// What a resource configures stays, although it is of a type that cannot be booted here: the boot must fail rather than prove nothing.
-func TestReduceLeavesWhatAResourceConfigures(t *testing.T) {
-	parse := func(text string) map[string]any { return parseYAML(t, []byte(text)) }
-	base := parse(`
-apis: [inference, scoring]
-providers:
-  scoring: [{provider_id: st, provider_type: inline::st}]
-  inference:
-  - {provider_id: st, provider_type: inline::st}
-  - {provider_id: other, provider_type: inline::st}
-  - {provider_id: vllm, provider_type: remote::vllm}
-registered_resources:
-  models: [{model_id: a, provider_id: st}, {model_id: b, provider_id: vllm}]
-vector_stores: {default_embedding_model: {provider_id: st, model_id: a}, default_provider_id: faiss}
-`)
-	config := parse(`
-apis: [inference, scoring]
-providers:
-  scoring: [{provider_id: st, provider_type: inline::st}]
-  inference:
-  - {provider_id: st, provider_type: inline::st}
-  - {provider_id: other, provider_type: inline::st, config: {by: the resource}}
-  - {provider_id: new, provider_type: inline::st}
-  - {provider_id: vllm, provider_type: remote::vllm}
-registered_resources:
-  models: [{model_id: a, provider_id: st}, {model_id: b, provider_id: vllm}, {model_id: c, provider_id: st}]
-vector_stores: {default_embedding_model: {provider_id: st, model_id: a}, default_provider_id: faiss}
-`)
-	want := parse(`
-apis: [inference]
-providers:
-  inference:
-  - {provider_id: other, provider_type: inline::st, config: {by: the resource}}
-  - {provider_id: new, provider_type: inline::st}
-  - {provider_id: vllm, provider_type: remote::vllm}
-registered_resources:
-  models: [{model_id: b, provider_id: vllm}, {model_id: c, provider_id: st}]
-vector_stores: {default_provider_id: faiss}
-`)
-	removed := reduce(config, base, []unbootable{
-		{"inference", "inline::st", "*", "torch"}, {"scoring", "inline::st", "*", "x"}, {"eval", "inline::st", "*", "x"},
-	})
-	if !reflect.DeepEqual(config, want) || !slices.Equal(removed, []string{"inference/st (torch)", "scoring", "scoring/st (x)"}) {
-		t.Errorf("removed %v, left %v, want %v", removed, config, want)
-	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // release is a row of releases.tsv.
@@ -21,10 +22,7 @@ type release struct {
 
 func releases(t *testing.T) []release {
 	t.Helper()
-	content, err := os.ReadFile("releases.tsv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := fixture.ReadFile(t, "releases.tsv")
 	var all []release
 	seen := map[string]bool{}
 	for row := range strings.Lines(string(content)) {

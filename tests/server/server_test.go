@@ -3,7 +3,6 @@
 package server
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
@@ -86,13 +86,8 @@ func copyWithEnv(t *testing.T, file, env string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for from, to := range map[string]string{file: filepath.Base(file), env: "env"} {
-		content, err := os.ReadFile(from)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, to), content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		content := fixture.ReadFile(t, from)
+		fixture.WriteFile(t, filepath.Join(dir, to), content)
 	}
 	return filepath.Join(dir, filepath.Base(file))
 }
@@ -127,9 +122,7 @@ func TestGoldensAreGood(t *testing.T) {
 func writeGoldens(t *testing.T, line string) []string {
 	t.Helper()
 	wanted, err := filepath.Glob(goldens + "*/want.*yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	root := t.TempDir()
 	var files []string
 	for _, file := range wanted {
@@ -138,9 +131,7 @@ func writeGoldens(t *testing.T, line string) []string {
 		}
 		dir := filepath.Dir(file)
 		c, err := golden.Read(dir, line)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, err)
 		if expected, err := c.Expected(dir); err != nil || file != expected {
 			t.Fatalf("%s is not read: the golden of this case is %s, %v", file, expected, err)
 		}
@@ -149,18 +140,12 @@ func writeGoldens(t *testing.T, line string) []string {
 			t.Fatalf("%s: %v", dir, findings)
 		}
 		to := filepath.Join(root, filepath.Base(dir))
-		if err := os.Mkdir(to, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, os.Mkdir(to, 0o700))
 		if env, err := os.ReadFile(filepath.Join(dir, "env")); err == nil {
-			if err := os.WriteFile(filepath.Join(to, "env"), env, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			fixture.WriteFile(t, filepath.Join(to, "env"), env)
 		}
 		full := filepath.Join(to, "want."+line+".yaml")
-		if err := os.WriteFile(full, result.YAML, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fixture.WriteFile(t, full, result.YAML)
 		files = append(files, full)
 	}
 	return files
@@ -183,99 +168,5 @@ func checkGolden(t *testing.T, v verdict) {
 	}
 	for missing := range want {
 		t.Errorf("%s: the validation did not find %q", v.Config, missing)
-	}
-}
-
-// The validation is tested: each fault planted into the starter base must be found, and named by its path.
-func TestPlantedFaultsAreFound(t *testing.T) {
-	plants := map[string]plant{
-		"wrong name of a field": {
-			"base_url: ${env.VLLM_URL:=}", "url: ${env.VLLM_URL:=}",
-			"ignored", "providers.inference[vllm].config.url",
-		},
-		"Python's name of a field that YAML calls by its alias": {
-			"api_token: ${env.VLLM_API_TOKEN:=fake}", "auth_credential: x",
-			"ignored", "providers.inference[vllm].config.auth_credential",
-		},
-		"wrong name deep in a provider's config": {
-			"verify: ${env.VLLM_TLS_VERIFY:=true}", "verfy: true",
-			"ignored", "providers.inference[vllm].config.network.tls.verfy",
-		},
-		"unknown section":                    {"version: 2\n", "version: 2\ncolor: blue\n", "ignored", "color"},
-		"unknown key of the server":          {"  port: 8321\n", "  port: 8321\n  ports: 1\n", "ignored", "server.ports"},
-		"unknown key of a store":             {"namespace: registry\n", "namespace: registry\n      ttl: 1\n", "ignored", "storage.stores.metadata.ttl"},
-		"unknown key of a backend":           {"type: sql_sqlite\n", "type: sql_sqlite\n      connection_string: x\n", "ignored", "storage.backends.sql_default.connection_string"},
-		"unknown key of a provider entry":    {"provider_type: inline::basic\n", "provider_type: inline::basic\n    enabled: true\n", "ignored", "providers.scoring[basic].enabled"},
-		"unknown key of a resource":          {"  models: []\n", "  models:\n  - {model_id: m, provider_id: vllm, quantization: fp8}\n", "ignored", "registered_resources.models[m].quantization"},
-		"resource without provider":          {"  models: []\n", "  models:\n  - {model_id: m}\n", "ignored", "registered_resources.models[m]"},
-		"list that the release drops":        {"  models: []\n", "  models: []\n  tool_groups:\n  - {toolgroup_id: builtin::websearch, provider_id: tavily-search}\n", "ignored", "registered_resources.tool_groups"},
-		"variable that is not set":           {"api_token: ${env.VLLM_API_TOKEN:=fake}", "api_token: ${env.VLLM_API_TOKEN}", "failure", ""},
-		"type that the release lacks":        {"remote::vllm", "remote::vlm", "failure", "providers.inference[vllm].provider_type"},
-		"value of a wrong type":              {"api_token: ${env.VLLM_API_TOKEN:=fake}", "api_token: " + canary, "failure", "providers.inference[vllm].config.api_token"},
-		"backend that is not there":          {"backend: kv_default\n          namespace: agents", "backend: gone\n          namespace: agents", "failure", "providers.responses[builtin].config.persistence.agent_state.backend"},
-		"resource of a provider that is off": {"  models: []\n", "  models:\n  - {model_id: m, provider_id: ollama}\n", "failure", "registered_resources.models[m].provider_id"},
-		"API that the release lacks":         {"- scoring\n", "- scoring\n- telemetry\n", "failure", "apis"},
-		"API that another one needs":         {"- tool_runtime\n", "", "failure", "providers.responses[builtin]"},
-	}
-	validatePlants(t, imageRelease(t), plants, "--env", "VLLM_URL=http://vllm.invalid/v1")
-}
-
-// What only newer releases refuse or ignore.
-//
-// Proves: R25, R26, L-14.
-func TestPlantedFaultsOfNewerLines(t *testing.T) {
-	newest := releases(t)[len(releases(t))-1]
-	validatePlants(t, newest, map[string]plant{
-		"neither TLS nor insecure":              {"version: 2\n", "version: 2\n", "failure", "server"},
-		"API that is gone":                      {"- responses\n", "- responses\n- safety\n", "failure", "apis"},
-		"providers of an API that is gone":      {"\nproviders:\n", "\nproviders:\n  safety: []\n", "failure", "providers.safety"},
-		"API that nothing serves":               {"- responses\n", "- responses\n- container_runtime\n", "ignored", "apis"},
-		"shields, which are gone":               {"\nregistered_resources:\n", "\nregistered_resources:\n  shields: []\n", "ignored", "registered_resources.shields"},
-		"default shield, which is gone":         {"\nconnectors: []", "\nsafety: {default_shield_id: x}\nconnectors: []", "ignored", "safety"},
-		"quota, which is gone":                  {"\nserver:\n", "\nserver:\n  quota: {}\n", "ignored", "server.quota"},
-		"state in the form of an older release": {"      sqlstore:\n", "      kvstore:\n", "failure", "providers.batches[reference].config.sqlstore"},
-		"store of the wrong kind":               {"sql_default\n      table_name: prompts", "kv_default\n      table_name: prompts", "failure", ""},
-	})
-}
-
-// plant is a fault that is planted into the starter base, and the finding that it must give.
-type plant struct{ old, new, kind, path string }
-
-// canary is a value that no message may show.
-const canary = "1234567890987654321"
-
-// validatePlants plants each fault into the starter base of a release by itself.
-func validatePlants(t *testing.T, r release, plants map[string]plant, args ...string) {
-	t.Helper()
-	base, err := os.ReadFile(starterBases + r.line + ".yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, names := t.TempDir(), map[string]string{}
-	for name, p := range plants {
-		if strings.Count(string(base), p.old) != 1 {
-			t.Fatalf("%s: %q does not stand exactly once in the base", name, p.old)
-		}
-		file := filepath.Join(dir, fmt.Sprintf("%02d.yaml", len(names)))
-		planted := strings.Replace(string(base), p.old, p.new, 1)
-		if err := os.WriteFile(file, []byte(planted), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		names[file] = name
-		args = append(args, file)
-	}
-	for _, v := range validate(t, r, args...) {
-		t.Run(names[v.Config], func(t *testing.T) {
-			p, hit := plants[names[v.Config]], false
-			for _, f := range v.Findings {
-				hit = hit || f.Kind == p.kind && f.Path == p.path
-				if strings.Contains(f.Message, canary) {
-					t.Errorf("the value itself is told: %s", f)
-				}
-			}
-			if !hit {
-				t.Errorf("want %s at %q, got %v", p.kind, p.path, v.Findings)
-			}
-		})
 	}
 }

@@ -86,9 +86,7 @@ type pod struct {
 func podFor(t *testing.T, r release, keys keysIn, dsn, ca string) pod {
 	t.Helper()
 	cr := &v1alpha2.LlamaStackDistribution{}
-	if err := yaml.UnmarshalStrict(fmt.Appendf(nil, storageCR, keys.port), cr); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, yaml.UnmarshalStrict(fmt.Appendf(nil, storageCR, keys.port), cr))
 	if keys.port == 0 {
 		cr.Spec.Storage.KV = &v1alpha2.KVStorageSpec{Type: new(v1alpha2.KVStoragePostgres), ConnectionString: cr.Spec.Storage.SQL.ConnectionString}
 	}
@@ -100,13 +98,8 @@ func podFor(t *testing.T, r release, keys keysIn, dsn, ca string) pod {
 		urlField = "url"
 	}
 	base, err := config.ParseBase("small", fmt.Appendf(nil, storageBase, apis, urlField))
-	if err != nil {
-		t.Fatal(err)
-	}
-	caBundle, err := os.ReadFile(ca)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
+	caBundle := fixture.ReadFile(t, ca)
 	if r.line == "0.3" { // which takes no password
 		cr.Spec.Storage.KV.Password = nil
 	}
@@ -133,7 +126,7 @@ func podFor(t *testing.T, r release, keys keysIn, dsn, ca string) pod {
 	dir := t.TempDir()
 	p.env["SQLITE_STORE_DIR"], p.env["HOME"], p.env["TMPDIR"], p.env["PATH"] = dir, dir, dir, os.Getenv("PATH")
 	p.config = filepath.Join(dir, "config.yaml")
-	writeFile(t, p.config, string(d.Config.YAML))
+	fixture.WriteFile(t, p.config, string(d.Config.YAML))
 	return p
 }
 
@@ -217,41 +210,11 @@ func tryPasswords(t *testing.T, r release, database *fixture.Postgres, hardest s
 	}
 }
 
-// The proof is proven: what is wrong is found.
-func TestStorageProofFindsWhatIsWrong(t *testing.T) {
-	t.Parallel()
-	database, keys := fixture.StartPostgres(t, fixture.Loopback), fixture.StartRedis(t, "right")
-	database.Account(t, "user", "right", "user")
-	r := imageRelease(t)
-	inRedis := keysIn{keys.Port, "right"}
-	changed := func(keys keysIn, variable, value string) map[string]any {
-		p := podFor(t, r, keys, database.DSN("user", "right", "user", "sslmode=verify-full"), database.CA)
-		if _, ok := p.env[variable]; !ok {
-			t.Fatalf("%s is not set", variable)
-		}
-		p.env[variable] = value
-		return map[string]any{"config": p.config, "env": p.env}
-	}
-	problems := runStorage(t, r, []map[string]any{
-		changed(inRedis, "LLSD_STORAGE_KV_PASSWORD", "wrong"), changed(inRedis, "PGPASSWORD", "wrong"),
-		changed(inRedis, "LLSD_STORAGE_SQL_HOST", "127.0.0.1"), changed(inRedis, "PGSSLROOTCERT", "/etc/hostname"),
-		changed(inRedis, "LLSD_STORAGE_SQL_DB", "other"), changed(keysIn{}, "LLSD_STORAGE_KV_DB", "other"),
-		changed(keysIn{}, "LLSD_STORAGE_KV_HOST", "127.0.0.1"),
-	})
-	for i, problem := range problems {
-		if problem == nil {
-			t.Errorf("case %d: nothing was found", i)
-		}
-	}
-}
-
 // runStorage runs storage.py with the cases.
 func runStorage(t *testing.T, r release, cases []map[string]any) []*string {
 	t.Helper()
 	input, err := json.Marshal(cases)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	out, status, complaints := nurseryOf(t, r).run(t, input, "storage.py")
 	if status != 0 {
 		t.Fatalf("storage.py: status %d\n%s", status, complaints)
@@ -272,9 +235,7 @@ func TestStateSurvivesARestart(t *testing.T) {
 	canaries.Add(password)
 	database, inRedis, open := fixture.StartPostgres(t, fixture.Loopback), fixture.StartRedis(t, password), fixture.StartRedis(t)
 	double, err := modelserverdouble.New(modelserverdouble.Config{Models: []string{"m1"}, Key: "none"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	backend := httptest.NewServer(double)
 	t.Cleanup(backend.Close)
 	for _, r := range bootedReleases(t) {
@@ -333,66 +294,6 @@ func readBack(t *testing.T, r release, p pod) {
 		}
 		return ""
 	})
-}
-
-// Two servers run at once, as replicas do: what one keeps in the one PostgreSQL, the other finds, although it has started before.
-//
-// Proves: R67, R73 (a completion, a conversation and a prompt made through one server are read through another).
-func TestReplicasShareOnePostgreSQL(t *testing.T) {
-	database := fixture.StartPostgres(t, fixture.Loopback)
-	double, err := modelserverdouble.New(modelserverdouble.Config{Models: []string{"m1"}, Key: "none"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	backend := httptest.NewServer(double)
-	t.Cleanup(backend.Close)
-	for _, r := range bootedReleases(t) {
-		t.Run(r.version, func(t *testing.T) {
-			name := "shared_" + strings.ReplaceAll(r.version, ".", "_")
-			password := canaries.Add("c@n ary")
-			database.Account(t, name, password, name)
-			dsn := database.DSN(name, password, name, "sslmode=verify-full")
-			one, other := podFor(t, r, keysIn{}, dsn, database.CA), podFor(t, r, keysIn{}, dsn, database.CA)
-			one.env["VLLM_URL"], other.env["VLLM_URL"] = backend.URL+"/v1", backend.URL+"/v1"
-			useServer(t, r, one, func(t *testing.T, writer string) string {
-				t.Helper()
-				return useServer(t, r, other, func(t *testing.T, reader string) string {
-					t.Helper()
-					writeAndRead(t, writer, reader)
-					writeAndRead(t, reader, writer)
-					return ""
-				})
-			})
-		})
-	}
-}
-
-// writeAndRead makes things through one server and finds them through another.
-func writeAndRead(t *testing.T, writer, reader string) {
-	t.Helper()
-	for _, c := range []struct{ path, body, id, below, want string }{
-		{"/v1/chat/completions", `{"model":"vllm/m1","messages":[{"role":"user","content":"remember"}]}`, "id", "", "remember"},
-		{"/v1/conversations", `{"items":[{"type":"message","role":"user","content":[{"type":"input_text","text":"recall"}]}]}`, "id", "/items", "recall"},
-		{"/v1/prompts", `{"prompt":"Say {{ word }}.","variables":["word"]}`, "prompt_id", "", "Say {{ word }}."},
-	} {
-		found, tries := "", 0
-		for deadline := time.Now().Add(bootTimeout); !strings.Contains(found, c.want) && time.Now().Before(deadline); tries++ {
-			var made map[string]any
-			answer := answered(t, http.MethodPost, writer+c.path, c.body)
-			if err := json.Unmarshal([]byte(answer), &made); err != nil || made[c.id] == nil {
-				t.Fatalf("%s: %s", c.path, answer)
-			}
-			// Completions are written later, and a server of release line 0.7 that had just started was seen to lose one. Where things are
-			// kept has nothing to do with that.
-			found, _ = answeredWithin(t, 20*time.Second, http.MethodGet, fmt.Sprintf("%s%s/%s%s", reader, c.path, made[c.id], c.below), "")
-		}
-		if !strings.Contains(found, c.want) {
-			t.Errorf("the other server answers to %s: %s", c.path, found)
-		}
-		if tries > 1 {
-			t.Logf("%s: found after %d requests", c.path, tries)
-		}
-	}
 }
 
 // The base of postgres-demo boots the real server, has what the resource asks for, and keeps everything in the one PostgreSQL that its
@@ -466,9 +367,7 @@ func answeredWithin(t *testing.T, within time.Duration, method, address, body st
 	impatient := &http.Client{Timeout: 5 * time.Second}
 	for deadline := time.Now().Add(within); time.Now().Before(deadline); {
 		request, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, err)
 		request.Header.Set("Content-Type", "application/json")
 		response, err := impatient.Do(request)
 		if err != nil {

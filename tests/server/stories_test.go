@@ -152,10 +152,7 @@ type booting struct {
 // prepare lets the operator's own code make the configuration. It returns false where the operator refuses the story, as it should.
 func prepare(t *testing.T, r release, s story, refused rowsOf) (*booting, bool) {
 	t.Helper()
-	content, err := os.ReadFile(s.file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := fixture.ReadFile(t, s.file)
 	made := try(t, r, s.file)
 	var said strings.Builder
 	made.Print(&said)
@@ -191,9 +188,7 @@ func TestStoriesAreGood(t *testing.T) {
 				continue
 			}
 			folder := filepath.Join(dir, s.name)
-			if err := os.Mkdir(folder, 0o700); err != nil {
-				t.Fatal(err)
-			}
+			fixture.NoError(t, os.Mkdir(folder, 0o700))
 			env := strings.Builder{}
 			for _, name := range slices.Sorted(maps.Keys(b.env)) {
 				// Secrets stay with the validation's own dummies, which fit where a number must stand.
@@ -202,9 +197,7 @@ func TestStoriesAreGood(t *testing.T) {
 				}
 			}
 			for name, content := range map[string]string{"config.yaml": string(b.config), "env": env.String()} {
-				if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				fixture.WriteFile(t, filepath.Join(folder, name), content)
 			}
 			args = append(args, filepath.Join(folder, "config.yaml"))
 		}
@@ -223,9 +216,7 @@ func TestStoriesAreGood(t *testing.T) {
 func try(t *testing.T, r release, file string) *offline.Resource {
 	t.Helper()
 	known, err := settings.Parse(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	cluster := offline.NewCluster(known)
 	cluster.Replacement.Version = r.version
 	documents, errs := manifest.Read([]string{file}, false, nil)
@@ -291,20 +282,14 @@ func (b *booting) boot(t *testing.T, n *nursery) *server {
 		}
 	}
 	if store := env["SQLITE_STORE_DIR"]; store != "" {
-		if err := os.MkdirAll(store, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, os.MkdirAll(store, 0o700))
 	}
 	serverSection, _ := b.booted["server"].(map[string]any)
 	serverSection["host"] = "127.0.0.1"
 	content, err := yaml.Marshal(b.booted)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	file := filepath.Join(dir, "config.yaml")
-	if err := os.WriteFile(file, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fixture.WriteFile(t, file, content)
 	b.env = env
 	return n.boot(t, bootJob{Config: file, Dir: dir, Env: env, Hosts: b.backends.hosts}, port)
 }

@@ -28,7 +28,7 @@ func TestTelemetryReachesTheExporter(t *testing.T) {
 	t.Parallel()
 	certificates := t.TempDir()
 	for name, content := range fixture.NewCA(t).ServerSecret([]string{"localhost"}) {
-		writeFile(t, filepath.Join(certificates, name), string(content))
+		fixture.WriteFile(t, filepath.Join(certificates, name), string(content))
 	}
 	withTLS := []string{"--certificate", filepath.Join(certificates, "tls.crt"), "--key", filepath.Join(certificates, "tls.key")}
 	caBundle := "REQUESTS_CA_BUNDLE=" + filepath.Join(certificates, "ca.crt")

@@ -52,16 +52,14 @@ func TestServerSeparatesTenants(t *testing.T) {
 	t.Parallel()
 	database := fixture.StartPostgres(t, fixture.Loopback)
 	double, err := modelserverdouble.New(modelserverdouble.Config{Models: []string{"embedder", "chat"}, Key: "none"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	backend := httptest.NewServer(double)
 	t.Cleanup(backend.Close)
 	forOldestAndNewest(t, hasTenants, func(t *testing.T, r release) {
 		name, password := "tenants_of_"+strings.ReplaceAll(r.version, ".", "_"), canaries.New()
 		database.Account(t, name, password, name)
 		from := newIssuer(t)
-		base, kept := string(readFile(t, "testdata/tenants-base.yaml")), !lineOf(t, r).TenantsBreakPostgres
+		base, kept := string(fixture.ReadFile(t, "testdata/tenants-base.yaml")), !lineOf(t, r).TenantsBreakPostgres
 		if kept {
 			base = inPostgres.Replace(base)
 		}

@@ -53,17 +53,13 @@ func trustedBy(t *testing.T, r release, imageRoot, bundle []byte) []string {
 	packages := filepath.Join(dir, "packages")
 	run(t, nil, python, "-c", "import certifi, os, shutil, sys; shutil.copytree(os.path.dirname(certifi.__file__), sys.argv[1])", filepath.Join(packages, "certifi"))
 	roots, err := os.OpenFile(filepath.Join(packages, "certifi", "cacert.pem"), os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	if _, err := roots.Write(append([]byte("\n"), imageRoot...)); err != nil {
 		t.Fatal(err)
 	}
-	if err := roots.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, roots.Close())
 	given, file := filepath.Join(dir, "ca-bundle.crt"), filepath.Join(dir, "ca-certificates.crt")
-	writeFile(t, given, string(bundle))
+	fixture.WriteFile(t, given, string(bundle))
 	env := []string{"PYTHONPATH=" + packages, "PATH=" + os.Getenv("PATH"), "HOME=" + dir}
 	pod := objects.Deployment(&objects.Params{CR: &v1alpha2.LlamaStackDistribution{}, CABundle: string(bundle)}).Spec.Template.Spec
 	command := slices.Clone(pod.InitContainers[0].Command)
@@ -129,9 +125,7 @@ func TestCABundleAddsToTheRootsOfTheImage(t *testing.T) {
 			servers = append(servers, name+"="+serveTLS(t, ca, empty))
 		}
 		var got map[string]map[string]string
-		if err := json.Unmarshal([]byte(run(t, env, serverPython(t, r), servers...)), &got); err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, json.Unmarshal([]byte(run(t, env, serverPython(t, r), servers...)), &got))
 		for _, library := range []string{"urllib", "httpx", "requests", "openai"} {
 			if got[library] == nil {
 				t.Errorf("%s is not installed", library)
@@ -156,9 +150,7 @@ func bothProvidersAnswer(t *testing.T, r release, env []string, behind map[strin
 	var providers []any
 	for id, ca := range behind {
 		double, err := modelserverdouble.New(modelserverdouble.Config{Models: []string{"model-of-" + id}, Key: key})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, err)
 		// Release line 1.0 keeps a connection from its start, whose event loop is gone, and fails the first completion.
 		closing := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Connection", "close")
@@ -192,13 +184,9 @@ func bootWithTLS(t *testing.T, r release, ca *fixture.CA, by *http.Client, provi
 	t.Helper()
 	dir := t.TempDir()
 	base, err := config.ParseBase("small", []byte(smallBase))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	inference, err := json.Marshal(providers)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	spec := &v1alpha2.LlamaStackDistributionSpec{
 		Providers:  &v1alpha2.ProvidersSpec{Inference: &apiextensionsv1.JSON{Raw: inference}},
 		Networking: &v1alpha2.NetworkingSpec{TLS: &v1alpha2.TLSSpec{Enabled: new(true), SecretName: new("s")}},
@@ -208,10 +196,10 @@ func bootWithTLS(t *testing.T, r release, ca *fixture.CA, by *http.Client, provi
 		t.Fatal(problems.Message())
 	}
 	for name, content := range ca.ServerSecret([]string{"localhost"}) {
-		writeFile(t, filepath.Join(dir, name), string(content))
+		fixture.WriteFile(t, filepath.Join(dir, name), string(content))
 	}
 	file := filepath.Join(dir, "config.yaml")
-	writeFile(t, file, strings.ReplaceAll(string(result.YAML), config.TLSDir, dir))
+	fixture.WriteFile(t, file, strings.ReplaceAll(string(result.YAML), config.TLSDir, dir))
 	for _, v := range result.Env {
 		if v.Ref.Name == "" {
 			env = append(env, v.Name+"="+v.Value)

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -20,6 +19,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // triedValues are written into fields of every type.
@@ -188,9 +188,7 @@ func valuesRefusedByTheServer(t *testing.T, r release, fields []triedField) map[
 	t.Helper()
 	data, _ := distributions.Base("starter", r.line)
 	var tree map[string]any
-	if err := yaml.Unmarshal(data, &tree); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, yaml.Unmarshal(data, &tree))
 	providers := tree["providers"].(map[string]any)
 	for i, f := range fields {
 		for j, value := range triedValues {
@@ -201,13 +199,9 @@ func valuesRefusedByTheServer(t *testing.T, r release, fields []triedField) map[
 		}
 	}
 	content, err := json.Marshal(tree)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "config.yaml")
-	if err := os.WriteFile(file, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fixture.WriteFile(t, file, content)
 	refused := map[string]bool{}
 	for _, f := range validate(t, r, "--libyaml", file)[0].Findings {
 		_, rest, ok := strings.Cut(f.Path, "[try-")

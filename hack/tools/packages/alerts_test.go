@@ -16,6 +16,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/config/prometheus"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/metrics"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // foreign are the metrics of controller-runtime that alerts use.
@@ -119,9 +120,7 @@ func TestChartHasTheAlerts(t *testing.T) {
 	}
 	var want map[string]any
 	text := strings.ReplaceAll(string(prometheus.Rules()), "llama-stack-k8s-operator-system", got.GetNamespace())
-	if err := yaml.Unmarshal([]byte(text), &want); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, yaml.Unmarshal([]byte(text), &want))
 	if diff := cmp.Diff(want["spec"], got.Object["spec"]); diff != "" {
 		t.Errorf("the rules (-config/prometheus +chart):\n%s", diff)
 	}
@@ -131,23 +130,17 @@ func TestChartHasTheAlerts(t *testing.T) {
 func firing(t *testing.T, a *prometheus.Alert, series string) bool {
 	t.Helper()
 	wait, err := model.ParseDuration(a.For)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	store := promqltest.LoadedStorage(t, "load 1m\n  "+series+"\n")
 	t.Cleanup(func() { _ = store.Close() })
 	engine := promqltest.NewTestEngine(t, false, 0, promqltest.DefaultMaxSamplesPerQuery)
 	end := time.Unix(0, 0).Add(2 * time.Hour)
 	for at := end.Add(-time.Duration(wait)); !at.After(end); at = at.Add(time.Minute) {
 		query, err := engine.NewInstantQuery(t.Context(), store, nil, a.Expression, at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, err)
 		result := query.Exec(t.Context())
 		vector, err := result.Vector()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, err)
 		if len(vector) == 0 {
 			return false
 		}
@@ -165,14 +158,10 @@ func TestAlertsUseMetricsThatExist(t *testing.T) {
 		}
 	}
 	alerts, err := prometheus.Alerts()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	for i := range alerts {
 		parsed, err := parser.ParseExpr(alerts[i].Expression)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, err)
 		for _, selectors := range parser.ExtractSelectors(parsed) {
 			for _, m := range selectors {
 				if m.Name == model.MetricNameLabel && !slices.Contains(known, m.Value) {

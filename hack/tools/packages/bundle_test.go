@@ -25,9 +25,7 @@ var advice = map[string]string{
 // the images with Docker.
 func TestBundlePassesTheChecksOfOLM(t *testing.T) {
 	bundle, err := manifests.GetBundleFromDir(filepath.Join(fixture.Root(), "bundle"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	if bundle.CSV == nil || len(bundle.V1CRDs) != 1 || len(bundle.Objects) < 9 {
 		t.Fatalf("the bundle has %d objects, %d CRDs", len(bundle.Objects), len(bundle.V1CRDs))
 	}

@@ -4,7 +4,6 @@ package packages
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -102,9 +101,7 @@ func TestSchemaRejectsWrongValues(t *testing.T) {
 // A misspelled value must not be ignored, on no level.
 func TestSchemaIsClosed(t *testing.T) {
 	var root map[string]any
-	if err := json.Unmarshal(readFile(t, "charts", "llama-stack-k8s-operator", "values.schema.json"), &root); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, json.Unmarshal(readFile(t, "charts", "llama-stack-k8s-operator", "values.schema.json"), &root))
 	closed := 0
 	var walk func(path string, s map[string]any)
 	walk = func(path string, s map[string]any) {
@@ -166,9 +163,7 @@ func TestChartTakesEveryValueOver(t *testing.T) {
 		}
 	}
 	data, _, err := unstructured.NestedStringMap(got["ConfigMap/"+settings.ConfigMapName].Object, "data")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	parsed, err := settings.Parse(data)
 	if err != nil {
 		t.Errorf("the operator does not read the settings: %v", err)
@@ -266,9 +261,7 @@ func TestShardsOfTheChartDivideTheCustomResources(t *testing.T) {
 		t.Fatal("the page has no command")
 	}
 	two, err := strvals.Parse(string(command[1]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	two["serviceMonitor"] = values{"enabled": true}
 	all := render(t, two)
 	var selectors []labels.Selector
@@ -333,9 +326,7 @@ func chartDir() string { return filepath.Join(fixture.Root(), "charts", "llama-s
 func loadChart(t *testing.T) *chart.Chart {
 	t.Helper()
 	c, err := loader.Load(chartDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	return c
 }
 
@@ -355,9 +346,7 @@ func rendered(t *testing.T, v values) (map[string]string, error) {
 func render(t *testing.T, v values) map[string]*unstructured.Unstructured {
 	t.Helper()
 	files, err := rendered(t, v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	objects := map[string]*unstructured.Unstructured{}
 	for name, text := range files {
 		if strings.HasSuffix(name, ".yaml") {
@@ -398,16 +387,11 @@ func convert(t *testing.T, o *unstructured.Unstructured, into any) {
 	if o == nil {
 		t.Fatalf("there is no %T", into)
 	}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, into, true); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, into, true))
 }
 
 func readFile(t *testing.T, path ...string) []byte {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(append([]string{fixture.Root()}, path...)...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := fixture.ReadFile(t, filepath.Join(append([]string{fixture.Root()}, path...)...))
 	return text
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/config/dashboards"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/metrics"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // scraped are metrics as real processes served them, and the labels that Prometheus adds to what it reads from them: those of the ServiceMonitor and of
@@ -115,9 +116,7 @@ func TestDashboardsShowQuantilesOfFineHistograms(t *testing.T) {
 		}
 	}
 	all, err := dashboards.All()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	found := 0
 	for i := range all {
 		for _, p := range all[i].Panels {
@@ -158,9 +157,7 @@ func TestRecordedMetricsOfTheOperatorExist(t *testing.T) {
 // The chart has the dashboards as they are, with what Grafana replaces in them.
 func TestChartHasTheDashboards(t *testing.T) {
 	all, err := dashboards.All()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	rendered := render(t, values{"dashboards": values{"enabled": true, "labels": values{"mine": "yes"}}})
 	for i := range all {
 		cm := rendered["ConfigMap/llama-stack-dashboard-"+strings.TrimSuffix(all[i].File, ".json")]

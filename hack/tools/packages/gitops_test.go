@@ -25,6 +25,7 @@ import (
 	operator "github.com/llamastack/llama-stack-k8s-operator/internal/status"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -100,9 +101,7 @@ func TestEveryStateIsSeenByGitOps(t *testing.T) {
 func expect(t *testing.T, check func(map[string]any) (string, string), name string, cr *v1alpha2.LlamaStackDistribution, want verdicts) {
 	t.Helper()
 	o, err := runtime.DefaultUnstructuredConverter.ToUnstructured(cr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	result, err := status.Compute(&unstructured.Unstructured{Object: o})
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
@@ -130,9 +129,7 @@ func resource() *v1alpha2.LlamaStackDistribution {
 func applied(t *testing.T, cr *v1alpha2.LlamaStackDistribution) *operator.Facts {
 	t.Helper()
 	s, err := settings.Parse(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	d, p := s.ResolveWithHints(&cr.Spec.Distribution, desired.Hints(desired.NewInputs(cr), ""))
 	if p != nil {
 		t.Fatal(p)
@@ -177,9 +174,7 @@ func argoHealth(t *testing.T) func(map[string]any) (health, message string) {
 	var argocd corev1.ConfigMap
 	for block := range strings.SplitSeq(string(readFile(t, "docs", "gitops.md")), "```yaml\n") {
 		if text, _, _ := strings.Cut(block, "```"); strings.Contains(text, "name: argocd-cm") {
-			if err := yaml.UnmarshalStrict([]byte(text), &argocd); err != nil {
-				t.Fatal(err)
-			}
+			fixture.NoError(t, yaml.UnmarshalStrict([]byte(text), &argocd))
 		}
 	}
 	program := argocd.Data["resource.customizations.health.llamastack.io_LlamaStackDistribution"]
@@ -192,9 +187,7 @@ func argoHealth(t *testing.T) func(map[string]any) (health, message string) {
 		l.Push(l.NewFunction(lua.OpenBase))
 		l.Call(0, 0)
 		l.SetGlobal("obj", toLua(l, o))
-		if err := l.DoString(program); err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, l.DoString(program))
 		result, ok := l.Get(-1).(*lua.LTable)
 		if !ok {
 			t.Fatalf("the health check returns %v", l.Get(-1))

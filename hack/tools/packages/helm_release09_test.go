@@ -31,9 +31,7 @@ spec: {server: {distribution: {name: starter}}}
 // Proves: R48, L-25, L-28 (an upgrade from release 0.9 by Helm alone).
 func TestHelmUpgradesRelease09(t *testing.T) {
 	cluster, err := fixture.Up(fixture.ControlPlane, "helm-release09")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	t.Cleanup(func() {
 		if err := cluster.Remove(); err != nil {
 			t.Error(err)
@@ -65,13 +63,9 @@ func TestHelmUpgradesRelease09(t *testing.T) {
 func (h *helm) installRelease09() {
 	h.t.Helper()
 	raw, err := os.ReadFile(filepath.Join(fixture.Root(), "config", "crd", "bases", "llamastack.io_llamastackdistributions.yaml"))
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	fixture.NoError(h.t, err)
 	definition := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal(raw, &definition.Object); err != nil {
-		h.t.Fatal(err)
-	}
+	fixture.NoError(h.t, yaml.Unmarshal(raw, &definition.Object))
 	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
 	first := versions[0].(map[string]any)
 	if first["name"] != "v1alpha1" {
@@ -81,9 +75,7 @@ func (h *helm) installRelease09() {
 	_ = unstructured.SetNestedSlice(definition.Object, []any{first}, "spec", "versions")
 	unstructured.RemoveNestedField(definition.Object, "spec", "conversion")
 	text, err := definition.MarshalJSON()
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	fixture.NoError(h.t, err)
 	h.applyText(string(text))
 	h.kubectl("apply", "-f", filepath.Join("testdata", "release-0.9.yaml"))
 	h.kubectl("wait", "--for=condition=Established", "--timeout=60s", crd)

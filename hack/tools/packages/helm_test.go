@@ -44,9 +44,7 @@ type helm struct {
 // Proves: L-25, L-27 (what runs and the CA bundle outlive every step).
 func TestHelmInstallsUpgradesAndUninstalls(t *testing.T) {
 	cluster, err := fixture.Up(fixture.ControlPlane, "helm")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	t.Cleanup(func() {
 		if err := cluster.Remove(); err != nil {
 			t.Error(err)
@@ -134,9 +132,7 @@ func newHelm(t *testing.T, cluster *fixture.Cluster, namespace string) *helm {
 	settings.KubeConfig = cluster.Kubeconfig
 	settings.SetNamespace(namespace)
 	h := &helm{t: t, cluster: cluster, config: &action.Configuration{}}
-	if err := h.config.Init(settings.RESTClientGetter(), namespace, "secret", t.Logf); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, h.config.Init(settings.RESTClientGetter(), namespace, "secret", t.Logf))
 	return h
 }
 
@@ -181,9 +177,7 @@ func (h *helm) uninstall() {
 func (h *helm) kubectl(args ...string) string {
 	h.t.Helper()
 	out, err := h.cluster.KubectlRun(h.t.Context(), args...)
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	fixture.NoError(h.t, err)
 	return out
 }
 

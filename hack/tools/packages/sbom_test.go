@@ -24,13 +24,9 @@ func TestSBOMIsValidSPDX(t *testing.T) {
 		t.Fatalf("%v: %s", err, text)
 	}
 	text, err := sbom.Of{Program: program, Artifact: "a_1.0.0.tar.gz", Version: "1.0.0", Namespace: "https://example.com/v1.0.0", Created: now}.JSON()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	document, err := spdx.Read(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	if err := spdxlib.ValidateDocument(document); err != nil {
 		t.Error(err)
 	}

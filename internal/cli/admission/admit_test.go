@@ -18,9 +18,7 @@ import (
 func schema(t testing.TB) *admission.Schema {
 	t.Helper()
 	s, err := admission.NewSchema(crd.LlamaStackDistributions(), "v1alpha2")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	return s
 }
 
@@ -32,9 +30,7 @@ func resource(t *testing.T, spec string) map[string]any {
 	if err == nil {
 		err = kjson.UnmarshalCaseSensitivePreserveInts(raw, &object)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	return map[string]any{
 		"apiVersion": "llamastack.io/v1alpha2", "kind": "LlamaStackDistribution",
 		"metadata": map[string]any{"name": "r", "namespace": "default"}, "spec": object,
@@ -169,9 +165,7 @@ func TestDefaults(t *testing.T) {
 			t.Fatal(problems)
 		}
 		var wanted map[string]any
-		if err := yaml.Unmarshal([]byte(want), &wanted); err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, yaml.Unmarshal([]byte(want), &wanted))
 		if diff := cmp.Diff(asYAML(t, wanted), asYAML(t, stored["spec"])); diff != "" || stored["status"] != nil {
 			t.Errorf("%s: status %v, spec (-want +got):\n%s", spec, stored["status"], diff)
 		}
@@ -184,9 +178,7 @@ func TestDefaults(t *testing.T) {
 func asYAML(t *testing.T, v any) string {
 	t.Helper()
 	text, err := yaml.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	return string(text)
 }
 

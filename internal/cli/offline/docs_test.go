@@ -4,7 +4,6 @@ package offline_test
 
 import (
 	"fmt"
-	"os"
 	"reflect"
 	"regexp"
 	"slices"
@@ -36,9 +35,7 @@ const (
 func newCluster(t testing.TB) *offline.Cluster {
 	t.Helper()
 	known, err := settings.Parse(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, err)
 	return offline.NewCluster(known)
 }
 
@@ -162,10 +159,7 @@ var releaseLines = regexp.MustCompile(`^Release lines?: (?:\d[\d., to]*[ ,])?(\d
 // Proves: FR-005, NFR-004.
 func TestExamplesOfProvidersPage(t *testing.T) {
 	const page = "../../../docs/providers.md"
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := fixture.ReadFile(t, page)
 	lines := strings.Split(string(text), "\n")
 	cluster := newCluster(t)
 	examples := fixture.Blocks(t, page)
@@ -221,9 +215,7 @@ func TestExternalProvidersPage(t *testing.T) {
 	check := func(tree map[string]any, want string) *offline.Resource {
 		t.Helper()
 		text, err := yaml.Marshal(tree)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, err)
 		made := cluster.DryRun(t.Context(), readOne(t, string(text)))
 		if got := made.Problems.Message(); !strings.HasPrefix(got, want) || want == "" && got != "" {
 			t.Errorf("%q, want %q", got, want)
@@ -239,9 +231,7 @@ func TestExternalProvidersPage(t *testing.T) {
 	check(told, "")
 	whole := entry(asked)
 	whole["package"] = entry(told)["package"]
-	if err := unstructured.SetNestedSlice(asked, []any{whole}, "spec", "externalProviders", "inference"); err != nil {
-		t.Fatal(err)
-	}
+	fixture.NoError(t, unstructured.SetNestedSlice(asked, []any{whole}, "spec", "externalProviders", "inference"))
 	made := check(asked, "")
 	if made.Desired == nil {
 		t.Fatal("nothing is made")
@@ -303,13 +293,9 @@ func asText(t *testing.T, list []objects.Object) map[string]string {
 	texts := map[string]string{}
 	for _, o := range list {
 		content, err := objects.Content(o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, err)
 		text, err := yaml.Marshal(content)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, err)
 		texts[o.GetObjectKind().GroupVersionKind().Kind] = string(text)
 	}
 	if len(texts) != len(list) {
@@ -335,9 +321,7 @@ func checkPart(t *testing.T, made *offline.Resource, shown fixture.Block) {
 	}
 	var part, whole any
 	for text, into := range map[string]*any{shown.Text: &part, string(made.Desired.Config.YAML): &whole} {
-		if err := yaml.Unmarshal([]byte(text), into); err != nil {
-			t.Fatal(err)
-		}
+		fixture.NoError(t, yaml.Unmarshal([]byte(text), into))
 	}
 	for _, missing := range missingIn(whole, part, "config.yaml") {
 		t.Errorf("line %d: %s", shown.Line, missing)
