@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/release"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
 )
 
 // Proves: R28, R93, L-16 (every name has a pinned image for each release line that it can stand for, and each says whether it is known to be published).
@@ -39,7 +39,7 @@ func TestDistributions(t *testing.T) {
 			if !ok {
 				t.Fatalf("%s: no base %s for line %s", d.Name, d.Base, r.Line)
 			}
-			if _, err := config.ParseBase(d.Base, data); err != nil {
+			if _, err := serverconfig.ParseBase(d.Base, data); err != nil {
 				t.Errorf("%s: %v", d.Name, err)
 			}
 			if r.Source == "" {
@@ -114,7 +114,7 @@ func TestBasesForEveryLine(t *testing.T) {
 			if !ok {
 				continue
 			}
-			base, err := config.ParseBase(name, data)
+			base, err := serverconfig.ParseBase(name, data)
 			if err != nil {
 				t.Errorf("%s, line %s: %v", name, line, err)
 			} else if !slices.Contains(release.Lines(base), line) {

@@ -3,6 +3,6 @@
 // Package distributions holds what the operator knows about distributions: their names, their pinned images, and one base
 // configuration for each distribution and release line (<distribution>/<line>.yaml).
 //
-// Contract: embedded data and look-ups, nothing else. Base configurations are returned as bytes; pkg/config parses them.
+// Contract: embedded data and look-ups, nothing else. Base configurations are returned as bytes; internal/serverconfig parses them.
 // Registered distributions (the operator's ConfigMap) are not known here.
 package distributions

@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
 // configurable are the APIs that the custom resource configures: each of their provider types must have a row in the overlay.

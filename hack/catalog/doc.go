@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command catalog makes what the operator knows about the server's release lines: pkg/config/catalog/<line>.yaml and apis.yaml
+// Command catalog makes what the operator knows about the server's release lines: internal/serverconfig/catalog/<line>.yaml and apis.yaml
 // there, distributions/starter/<line>.yaml, and docs/providers.md.
 //
 //	catalog [-line LINE]... [-newest] [-check]
@@ -8,7 +8,7 @@
 //	catalog -hashes
 //
 // It asks each release line's real package, in a virtual environment that tests/server/venv.sh makes (introspect.py does the asking), lays
-// pkg/config/catalog/overlay.yaml over the answer, and writes the result; the same packages and the same overlay give the same bytes.
+// internal/serverconfig/catalog/overlay.yaml over the answer, and writes the result; the same packages and the same overlay give the same bytes.
 // With -line only those release lines are asked, and the others are taken from their files. With -check nothing is written: the command
 // fails and names the files that differ.
 //

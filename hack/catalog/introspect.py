@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tells, as JSON, what the server that is installed in this Python knows: the raw material of pkg/config/catalog.
+"""Tells, as JSON, what the server that is installed in this Python knows: the raw material of internal/serverconfig/catalog.
 
     "$(tests/server/venv.sh 1.5)" hack/catalog/introspect.py
 

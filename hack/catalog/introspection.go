@@ -15,7 +15,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
 // parallelism is how many packages are asked at once: each is a Python process of one core and some 300 MB.

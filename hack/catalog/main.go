@@ -16,11 +16,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
 // overlayFile is what people write of the catalog.
-const overlayFile = "pkg/config/catalog/overlay.yaml"
+const overlayFile = "internal/serverconfig/catalog/overlay.yaml"
 
 // timeout bounds a whole run, with virtual environments that must be made first.
 const timeout = 30 * time.Minute
@@ -133,7 +133,7 @@ func makeFiles(ctx context.Context, root string, wanted []string, patches map[st
 	made := map[string][]byte{}
 	var lines, asked []*catalog.Line
 	for _, name := range names {
-		file := "pkg/config/catalog/" + name + ".yaml"
+		file := "internal/serverconfig/catalog/" + name + ".yaml"
 		line, err := oneLine(filepath.Join(root, file), name, answers, patches, over)
 		if err != nil {
 			return nil, nil, fmt.Errorf("release line %s: %w", name, err)
@@ -154,7 +154,7 @@ func makeFiles(ctx context.Context, root string, wanted []string, patches map[st
 			made["distributions/"+distribution+"/"+name+".yaml"] = base
 		}
 	}
-	if made["pkg/config/catalog/apis.yaml"], err = encodeIndex(lines, over); err != nil {
+	if made["internal/serverconfig/catalog/apis.yaml"], err = encodeIndex(lines, over); err != nil {
 		return nil, nil, err
 	}
 	made["docs/providers.md"] = providersPage(lines)

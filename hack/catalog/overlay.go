@@ -12,10 +12,10 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-// overlay is what is written by hand; pkg/config/catalog/overlay.yaml says what its keys mean.
+// overlay is what is written by hand; internal/serverconfig/catalog/overlay.yaml says what its keys mean.
 type overlay struct {
 	APIs       map[string]struct{ Instead string }  `yaml:"apis"`
 	ToolGroups map[string]string                    `yaml:"toolGroups"`

@@ -40,7 +40,7 @@ func isSealed(content []byte) bool {
 // without the mark is kept by hand.
 func edited(root string) ([]string, error) {
 	var names []string
-	for _, pattern := range []string{"pkg/config/catalog/*.yaml", "distributions/*/*.yaml", "docs/providers.md"} {
+	for _, pattern := range []string{"internal/serverconfig/catalog/*.yaml", "distributions/*/*.yaml", "docs/providers.md"} {
 		found, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			return nil, err

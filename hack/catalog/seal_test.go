@@ -32,21 +32,21 @@ func TestEditedFindsEveryKindOfChange(t *testing.T) {
 	} {
 		root := t.TempDir()
 		for name, text := range map[string][]byte{
-			overlayFile:                          []byte("providers: {}\n"),
-			"pkg/config/catalog/1.0.yaml":        content,
-			"distributions/starter/1.0.yaml":     good,
-			"distributions/starter/by-hand.yaml": []byte("a: 1\n"),
-			"distributions/remote-vllm/1.0.yaml": good,
-			"docs/providers.md":                  good,
-			"pkg/config/catalog/1.1.yaml":        good,
-			"pkg/config/catalog/ignored.go":      []byte("package catalog\n"),
+			overlayFile:                                []byte("providers: {}\n"),
+			"internal/serverconfig/catalog/1.0.yaml":   content,
+			"distributions/starter/1.0.yaml":           good,
+			"distributions/starter/by-hand.yaml":       []byte("a: 1\n"),
+			"distributions/remote-vllm/1.0.yaml":       good,
+			"docs/providers.md":                        good,
+			"internal/serverconfig/catalog/1.1.yaml":   good,
+			"internal/serverconfig/catalog/ignored.go": []byte("package catalog\n"),
 		} {
 			file := filepath.Join(root, name)
 			fixture.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
 			fixture.WriteFile(t, file, text)
 		}
 		err := checkHashes(root)
-		if err == nil || !strings.Contains(err.Error(), "differs: pkg/config/catalog/1.0.yaml; change") {
+		if err == nil || !strings.Contains(err.Error(), "differs: internal/serverconfig/catalog/1.0.yaml; change") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

@@ -21,8 +21,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 )
 
 // ReferenceIndex indexes custom resources by the objects that they refer to, and by their distribution.
@@ -76,13 +76,13 @@ func References(o client.Object) []string {
 	for _, ref := range desired.References(cr) {
 		values = append(values, IndexValue(ref.Kind, ref.Namespace, ref.Name))
 	}
-	for _, ref := range config.EndpointUses(parse.Parse(&cr.Spec)) {
+	for _, ref := range serverconfig.EndpointUses(spec.Parse(&cr.Spec)) {
 		values = append(values, EndpointValue(ref.Kind, cmp.Or(ref.Namespace, cr.Namespace), ref.Name))
 	}
 	return values
 }
 
 // EndpointValue is the value of an object in ReferenceIndex that custom resources take endpoints from.
-func EndpointValue(kind parse.EndpointKind, namespace, name string) string {
+func EndpointValue(kind spec.EndpointKind, namespace, name string) string {
 	return IndexValue("endpoint "+string(kind), namespace, name)
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -25,7 +25,7 @@ func TestSampleWithAConfigurationOfItsOwnIsRight(t *testing.T) {
 	text, _, _ := strings.Cut(string(raw), "\n---\n")
 	var cm corev1.ConfigMap
 	fixture.NoError(t, yaml.UnmarshalStrict([]byte(text), &cm))
-	if read, err := config.ReadOverride([]byte(cm.Data[objects.ConfigKey])); err != nil || read.Version != 2 {
+	if read, err := serverconfig.ReadOverride([]byte(cm.Data[objects.ConfigKey])); err != nil || read.Version != 2 {
 		t.Errorf("%+v, %v", read, err)
 	}
 }

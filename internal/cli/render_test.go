@@ -21,10 +21,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
@@ -46,7 +46,7 @@ func inCluster(t *testing.T, file, operatorSettings string) *desired.Desired {
 		t.Fatal(f)
 	}
 	in.Distribution = distribution
-	uses, findings := config.SecretUses(in.Spec)
+	uses, findings := serverconfig.SecretUses(in.Spec)
 	if len(findings) > 0 {
 		t.Fatal(findings)
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
@@ -219,7 +219,7 @@ func TestEachFindingHasItsPlace(t *testing.T) {
 	}
 	seen, files := map[problem.Reason]bool{}, slices.Concat(glob(t, "testdata/bad/*.yaml"), glob(t, "testdata/good/*.yaml"), glob(t, "testdata/examples.yaml"))
 	if !testing.Short() {
-		files = append(files, glob(t, "../../pkg/config/testdata/*/cr.yaml")...)
+		files = append(files, glob(t, "../../internal/serverconfig/testdata/*/cr.yaml")...)
 	}
 	for _, text := range odd() {
 		files = append(files, write(t, text))
@@ -345,7 +345,7 @@ func TestAnUnknownDistributionHidesNothing(t *testing.T) {
 	const known, unknown = "distribution: {name: starter}", "distribution: {name: nobody}"
 	with, without := t.TempDir(), t.TempDir()
 	tried := 0
-	for _, file := range slices.Concat(glob(t, "../../pkg/config/testdata/*/cr.yaml"), glob(t, "../../config/samples/v1alpha2-*.yaml")) {
+	for _, file := range slices.Concat(glob(t, "../../internal/serverconfig/testdata/*/cr.yaml"), glob(t, "../../config/samples/v1alpha2-*.yaml")) {
 		text := read(t, file)
 		if !strings.Contains(text, known) {
 			continue

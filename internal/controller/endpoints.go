@@ -21,7 +21,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/caching"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/endpoint"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 )
 
 // absentDelay is how often a custom resource is reconciled that refers to a kind which the cluster does not have.
@@ -29,7 +29,7 @@ const absentDelay = 15 * time.Second
 
 // endpointWatches returns for each kind of endpoint a function that starts a watch when it is called for the first time. A cache beside the
 // manager's has only the identity of each object, of objects that belong to others. Objects that exist become events, too.
-func (r *Reconciler) endpointWatches(mgr manager.Manager, o *Options, by controller.Controller) (map[parse.EndpointKind]func(), error) {
+func (r *Reconciler) endpointWatches(mgr manager.Manager, o *Options, by controller.Controller) (map[spec.EndpointKind]func(), error) {
 	c, err := cache.New(mgr.GetConfig(), cacheOptions(mgr, o, onlyIdentity))
 	if err == nil {
 		err = mgr.Add(c)
@@ -37,8 +37,8 @@ func (r *Reconciler) endpointWatches(mgr manager.Manager, o *Options, by control
 	if err != nil {
 		return nil, fmt.Errorf("watch the objects of endpoints: %w", err)
 	}
-	watches := map[parse.EndpointKind]func(){}
-	for _, kind := range []parse.EndpointKind{parse.KindService, parse.KindInferenceService, parse.KindLLMInferenceService} {
+	watches := map[spec.EndpointKind]func(){}
+	for _, kind := range []spec.EndpointKind{spec.KindService, spec.KindInferenceService, spec.KindLLMInferenceService} {
 		watches[kind] = sync.OnceFunc(func() {
 			handle := handler.EnqueueRequestsFromMapFunc(r.referrersOfEndpoint)
 			// It fails only without a type, cache or handler: what cannot be listed is tried again.
@@ -64,7 +64,7 @@ func (r *Reconciler) watchEndpoints(s *scope) {
 
 // referrersOfEndpoint maps an object to the custom resources that take an endpoint from it.
 func (r *Reconciler) referrersOfEndpoint(ctx context.Context, o client.Object) []reconcile.Request {
-	kind := parse.EndpointKind(o.GetObjectKind().GroupVersionKind().Kind)
+	kind := spec.EndpointKind(o.GetObjectKind().GroupVersionKind().Kind)
 	return r.requests(ctx, client.MatchingFields{caching.ReferenceIndex: caching.EndpointValue(kind, o.GetNamespace(), o.GetName())})
 }
 

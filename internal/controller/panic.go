@@ -14,7 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 )
 
 // reportPanic reports in the status of the resource that its reconcile panicked, and tries again much later. Neither log nor status shows what the panic
@@ -29,7 +29,7 @@ func (r *Reconciler) reportPanic(ctx context.Context, s *scope, value any) (ctrl
 	}
 	failed := &scope{key: s.key, cr: s.cr, gathered: s.gathered}
 	if failed.gathered == nil {
-		failed.gathered = &gather.Gathered{Inputs: &desired.Inputs{CR: s.cr, Spec: &parse.Spec{Source: &s.cr.Spec}}, DeploymentUnknown: true}
+		failed.gathered = &gather.Gathered{Inputs: &desired.Inputs{CR: s.cr, Spec: &spec.Spec{Source: &s.cr.Spec}}, DeploymentUnknown: true}
 	}
 	failed.deployment = failed.gathered.Inputs.Live
 	failed.fail(wrong)

@@ -36,9 +36,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/prober"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/release09/adoption"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/status"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -68,7 +68,7 @@ type Reconciler struct {
 	large    *semaphore.Weighted
 	settings *gather.SettingsStore
 	// watchEndpoint starts the watch of a kind of objects that custom resources take endpoints from.
-	watchEndpoint map[parse.EndpointKind]func()
+	watchEndpoint map[spec.EndpointKind]func()
 	metrics       *metrics.Metrics
 	// queue is the controller's.
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request]

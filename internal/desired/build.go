@@ -14,8 +14,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/passthrough"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/release09"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -82,7 +82,7 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 
 // interrupted reports whether the context has ended, which is a problem then. Its callers stop, so that the problem is added once.
 func interrupted(ctx context.Context, problems *problem.Collector) bool {
-	p := config.Incomplete(ctx)
+	p := serverconfig.Incomplete(ctx)
 	problems.AddFound(p)
 	return p != nil
 }
@@ -91,7 +91,7 @@ func interrupted(ctx context.Context, problems *problem.Collector) bool {
 func (in *Inputs) NeedsBase() bool {
 	_, named := in.OverrideRef()
 	dist := in.distribution()
-	return !named && (dist.ForeignImage || config.Needed(&in.CR.Spec, dist.Line)) && !workersIgnored(in)
+	return !named && (dist.ForeignImage || serverconfig.Needed(&in.CR.Spec, dist.Line)) && !workersIgnored(in)
 }
 
 // generate makes the configuration, where one is needed.
@@ -99,7 +99,7 @@ func (d *Desired) generate(ctx context.Context, in *Inputs) {
 	dist := d.Distribution
 	if p := tooOld(dist); p != nil {
 		d.problems.AddFound(p)
-		d.problems.AddAll(config.CheckSpec(in.Spec))
+		d.problems.AddAll(serverconfig.CheckSpec(in.Spec))
 		return
 	}
 	d.problems.AddFound(newerRelease(dist))
@@ -112,10 +112,10 @@ func (d *Desired) generate(ctx context.Context, in *Inputs) {
 		return
 	}
 	if in.Unresolved {
-		d.problems.AddAll(config.CheckSpec(in.Spec))
+		d.problems.AddAll(serverconfig.CheckSpec(in.Spec))
 		return
 	}
-	if !dist.ForeignImage && !config.Needed(&in.CR.Spec, dist.Line) {
+	if !dist.ForeignImage && !serverconfig.Needed(&in.CR.Spec, dist.Line) {
 		return
 	}
 	if p := baseProblem(in, dist); p != nil {
@@ -126,10 +126,10 @@ func (d *Desired) generate(ctx context.Context, in *Inputs) {
 		case !workersIgnored(in):
 			d.problems.AddFound(workersNeedBase(p, *in.CR.Spec.Workload.Workers))
 		}
-		d.problems.AddAll(config.CheckSpec(in.Spec))
+		d.problems.AddAll(serverconfig.CheckSpec(in.Spec))
 		return
 	}
-	result, problems := config.Generate(ctx, config.Input{
+	result, problems := serverconfig.Generate(ctx, serverconfig.Input{
 		Name: in.CR.Name, Namespace: in.CR.Namespace, Spec: in.Spec, Base: dist.Base, Line: dist.Line, Release: dist.Release,
 		Packages: in.Packages, Variables: in.variables(), SecretVariables: secretVariables(in),
 	})

@@ -17,7 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -43,7 +43,7 @@ type CertificateFact struct {
 
 // CertificateOf reports which Secret holds the certificate of the server; nil where TLS is not enabled.
 func CertificateOf(cr *v1alpha2.LlamaStackDistribution) *CertificateFact {
-	if !config.TLSEnabled(&cr.Spec) || ptr.Deref(cr.Spec.Networking.TLS.SecretName, "") == "" {
+	if !serverconfig.TLSEnabled(&cr.Spec) || ptr.Deref(cr.Spec.Networking.TLS.SecretName, "") == "" {
 		return nil
 	}
 	return &CertificateFact{Name: *cr.Spec.Networking.TLS.SecretName}
@@ -69,7 +69,7 @@ type ServerCertificate struct {
 
 // checkCertificate reports what keeps the server from using the certificate, and clients from trusting it.
 func (d *Desired) checkCertificate(in *Inputs) {
-	if !config.TLSEnabled(&in.CR.Spec) {
+	if !serverconfig.TLSEnabled(&in.CR.Spec) {
 		return
 	}
 	f := in.Certificate
@@ -181,8 +181,8 @@ func (f *CertificateFact) invalid(detail string) problem.Problem {
 }
 
 // warnPlainOverride warns of a certificate that the user's own configuration does not use.
-func (d *Desired) warnPlainOverride(in *Inputs, read *config.Override) {
-	if !config.TLSEnabled(&in.CR.Spec) || read.TLS.Mounted() {
+func (d *Desired) warnPlainOverride(in *Inputs, read *serverconfig.Override) {
+	if !serverconfig.TLSEnabled(&in.CR.Spec) || read.TLS.Mounted() {
 		return
 	}
 	detail := "has no effect beside spec.overrideConfig, whose configuration names other files"
@@ -190,5 +190,5 @@ func (d *Desired) warnPlainOverride(in *Inputs, read *config.Override) {
 		detail = "has no effect beside spec.overrideConfig, whose configuration names no TLS files: the server does not encrypt"
 	}
 	d.problems.warn(problem.NoEffect, "spec.networking.tls.enabled", detail,
-		"write tls_certfile: "+config.TLSCertFile+" and tls_keyfile: "+config.TLSKeyFile+" under server: there, or remove the field")
+		"write tls_certfile: "+serverconfig.TLSCertFile+" and tls_keyfile: "+serverconfig.TLSKeyFile+" under server: there, or remove the field")
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
@@ -93,7 +93,7 @@ func TestTLSReachesEveryObject(t *testing.T) {
 
 // Proves: FR-062, R61 (the data cannot be where the certificate is, nor below it: Kubernetes would refuse the pod, or could not start it).
 func TestDataIsNotWhereTheCertificateIs(t *testing.T) {
-	for at, wrong := range map[string]bool{config.TLSDir: true, config.TLSDir + "/data": true, config.TLSDir + "-data": false} {
+	for at, wrong := range map[string]bool{serverconfig.TLSDir: true, serverconfig.TLSDir + "/data": true, serverconfig.TLSDir + "-data": false} {
 		in := withTLS(t, fixture.NewCA(t).ServerSecret([]string{serviceHost}))
 		in.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Storage: &v1alpha2.PVCStorageSpec{MountPath: &at}}
 		_, faults := try(t.Context(), in)

@@ -9,9 +9,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/dsn"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/environment"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
 )
 
 // derive makes the parts of secret values that the server's environment needs. A value that is missing has been reported; one that is
@@ -59,7 +59,7 @@ type source struct {
 }
 
 // readSource finds and reads the value behind a variable; nil where there is none that can be used.
-func (d *Desired) readSource(in *Inputs, v *config.EnvVar) *source {
+func (d *Desired) readSource(in *Inputs, v *serverconfig.EnvVar) *source {
 	fact := in.secret(v.Path)
 	if fact == nil || fact.State != Found || len(fact.Value.Unfit()) > 0 {
 		return nil // has been reported
@@ -83,7 +83,7 @@ func (d *Desired) readSource(in *Inputs, v *config.EnvVar) *source {
 }
 
 // defects reports what the server would make of a part that it substitutes.
-func (s *source) defects(v *config.EnvVar, value secret.Value) []string {
+func (s *source) defects(v *serverconfig.EnvVar, value secret.Value) []string {
 	if !s.known || v.Type != catalog.TypeString && v.Type != catalog.TypeURL {
 		return nil
 	}
@@ -98,7 +98,7 @@ func (s *source) defects(v *config.EnvVar, value secret.Value) []string {
 }
 
 // part makes one part; empty where the value has none.
-func (s *source) part(part config.Part) secret.Value {
+func (s *source) part(part serverconfig.Part) secret.Value {
 	switch {
 	case !s.known && part == environment.PostgresSSLRootCert && !s.trusts:
 		return secret.Value{}
@@ -108,7 +108,7 @@ func (s *source) part(part config.Part) secret.Value {
 	return secret.New([]byte(s.text(part)))
 }
 
-func (s *source) text(part config.Part) string {
+func (s *source) text(part serverconfig.Part) string {
 	if part == environment.RedisPassword {
 		return dsn.Encode(string(s.fact.Value.Reveal()))
 	}
@@ -151,7 +151,7 @@ func encodeAsText(text string) string {
 }
 
 // derivedName names the Secret of the parts by a keyed hash of its content.
-func derivedName(in *Inputs, values map[string]secret.Value, env []config.EnvVar) string {
+func derivedName(in *Inputs, values map[string]secret.Value, env []serverconfig.EnvVar) string {
 	h := secret.NewHash(in.HashKey)
 	for i := range env {
 		if value, ok := values[env[i].Name]; ok {

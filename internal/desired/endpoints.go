@@ -11,16 +11,16 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/endpoint"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // EndpointFact is what was found at an endpointFrom.
 type EndpointFact struct {
 	// Ref is what the spec refers to, and Namespace where that is.
-	Ref       *parse.EndpointReference
+	Ref       *spec.EndpointReference
 	Namespace string
 	// State reports what was found; KeyMissing and Empty have no meaning here.
 	State State
@@ -31,14 +31,14 @@ type EndpointFact struct {
 }
 
 // EndpointNamespace is the namespace of what an endpointFrom of a custom resource refers to.
-func (in *Inputs) EndpointNamespace(ref *parse.EndpointReference) string {
+func (in *Inputs) EndpointNamespace(ref *spec.EndpointReference) string {
 	return cmp.Or(ref.Namespace, in.CR.Namespace)
 }
 
 // LeaveEndpointsUnread fills in what the custom resource takes endpoints from, for callers that read no object: what may be referred to counts as
 // found, at an address that nobody knows.
 func (in *Inputs) LeaveEndpointsUnread(allowed *settings.EndpointFrom) {
-	for _, ref := range config.EndpointUses(in.Spec) {
+	for _, ref := range serverconfig.EndpointUses(in.Spec) {
 		fact := EndpointFact{Ref: ref, Namespace: in.EndpointNamespace(ref), State: Unknown}
 		if !allowed.Allows(in.CR.Namespace, fact.Namespace) {
 			fact.State = Forbidden
@@ -58,7 +58,7 @@ func (in *Inputs) withEndpoints() *Inputs {
 		return in
 	}
 	completed := *in
-	completed.Spec = in.Spec.WithEndpoints(func(ref *parse.EndpointReference) string {
+	completed.Spec = in.Spec.WithEndpoints(func(ref *spec.EndpointReference) string {
 		at := slices.IndexFunc(in.Endpoints, func(f EndpointFact) bool { return f.Ref.Path == ref.Path })
 		if at < 0 {
 			return endpoint.Placeholder(ref, in.EndpointNamespace(ref))

@@ -7,16 +7,16 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/disabled"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/disabled"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 const pathExternal = "spec.externalProviders"
 
 // ExternalProviders are the entries of spec.externalProviders that count: those of APIs that are not disabled, without overrideConfig.
-func (in *Inputs) ExternalProviders() []parse.ExternalProvider {
+func (in *Inputs) ExternalProviders() []spec.ExternalProvider {
 	if _, named := in.OverrideRef(); named {
 		return nil
 	}
@@ -24,7 +24,7 @@ func (in *Inputs) ExternalProviders() []parse.ExternalProvider {
 	for _, api := range disabled.APIs(in.CR.Spec.Disabled) {
 		off[api] = true
 	}
-	var list []parse.ExternalProvider
+	var list []spec.ExternalProvider
 	for i := range in.Spec.External {
 		if e := &in.Spec.External[i]; !off[e.API.Name] && e.Image != "" {
 			list = append(list, *e)
@@ -76,7 +76,7 @@ func (in *Inputs) externalImages() []string {
 }
 
 // installed are the external providers of a configuration, for the pod.
-func (in *Inputs) installed(list []config.ExternalProvider) []objects.ExternalProvider {
+func (in *Inputs) installed(list []serverconfig.ExternalProvider) []objects.ExternalProvider {
 	var providers []objects.ExternalProvider
 	for i := range list {
 		e := &list[i]

@@ -11,9 +11,9 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -25,7 +25,7 @@ func packaged(t *testing.T, image string) *Inputs {
 			"inference": {"providerId": "tiny", "image": "` + image + `", "package": {"packageName": "tiny", "providerType": "remote::tiny"}}}`)}
 	})
 	in.OperatorImage = "quay.io/operator:1"
-	in.Packages = map[string]config.PackageFound{"quay.io/team/tools:1": {Package: &parse.ProviderPackage{
+	in.Packages = map[string]serverconfig.PackageFound{"quay.io/team/tools:1": {Package: &spec.ProviderPackage{
 		Name: "tools", PackageName: "tools", ProviderType: "inline::tools", API: "tool_runtime", Wheels: []string{"/lls-provider/packages/tools.whl"},
 	}}}
 	return in

@@ -8,7 +8,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 )
 
 // inputHash is a keyed hash of everything that the objects are made from, the build of the operator left out: the
@@ -69,8 +69,8 @@ func inputHash(in *Inputs) string {
 }
 
 // packages are what is known of the packages of external providers, by image.
-func (in *Inputs) packages() map[string]*parse.ProviderPackage {
-	known := map[string]*parse.ProviderPackage{}
+func (in *Inputs) packages() map[string]*spec.ProviderPackage {
+	known := map[string]*spec.ProviderPackage{}
 	for image, found := range in.Packages {
 		if found.Package != nil {
 			known[image] = found.Package

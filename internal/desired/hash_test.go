@@ -8,8 +8,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -44,7 +44,7 @@ func TestInputHash(t *testing.T) {
 		}, true},
 		"embedded base of another build": {func(t *testing.T, in *Inputs) {
 			d := *in.Distribution
-			base, err := config.ParseBase("starter", []byte("version: 2"))
+			base, err := serverconfig.ParseBase("starter", []byte("version: 2"))
 			fixture.NoError(t, err)
 			d.Base, in.Distribution = base, &d
 		}, false},

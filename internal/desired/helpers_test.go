@@ -16,8 +16,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
@@ -58,7 +58,7 @@ func resolve(t *testing.T, in *Inputs, data map[string]string) {
 // findSecrets sets the facts for what the spec refers to.
 func findSecrets(t *testing.T, in *Inputs) {
 	t.Helper()
-	uses, findings := config.SecretUses(NewInputs(in.CR).Spec)
+	uses, findings := serverconfig.SecretUses(NewInputs(in.CR).Spec)
 	if findings.HasErrors() {
 		t.Fatal(findings)
 	}

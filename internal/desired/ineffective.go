@@ -17,8 +17,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -51,7 +51,7 @@ func (d *Desired) warnLocalState(in *Inputs) {
 	case d.Config != nil:
 		local = d.Config.LocalState
 	case d.Distribution != nil && d.Distribution.Base != nil && !d.problems.HasErrors():
-		local = config.LocalState(d.Distribution.Base)
+		local = serverconfig.LocalState(d.Distribution.Base)
 	}
 	if len(local) == 0 {
 		return
@@ -74,7 +74,7 @@ func workersAlone(in *Inputs) bool {
 	without, workload := in.CR.Spec, *w
 	workload.Workers = nil
 	without.Workload = &workload
-	return !config.Needed(&without, in.distribution().Line) && !in.distribution().ForeignImage
+	return !serverconfig.Needed(&without, in.distribution().Line) && !in.distribution().ForeignImage
 }
 
 // workersIgnored reports whether the number of workers alone asks for a configuration and the server runs without: release 0.9 ran such custom

@@ -13,9 +13,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 )
 
 // Inputs is everything that decides what shall exist. NewInputs begins it, and package gather fills it, once per pass.
@@ -23,7 +23,7 @@ type Inputs struct {
 	// CR is the resource.
 	CR *v1alpha2.LlamaStackDistribution
 	// Spec is the spec of CR, parsed.
-	Spec *parse.Spec
+	Spec *spec.Spec
 	// Legacy is what only v1alpha1 can say, as conversion left it in CR.
 	Legacy v1alpha2.LegacySettings
 	// Distribution is what spec.distribution resolves to; nil where the operator's settings have none, or are not known. Where the labels of its image
@@ -35,7 +35,7 @@ type Inputs struct {
 	// LabelsUnread is true where the labels of the image count and nobody asked for them, so that a base configuration may be known elsewhere.
 	LabelsUnread bool
 	// Packages is what is known of the packages of external providers, by image as the spec names it. One that is missing is being read.
-	Packages map[string]config.PackageFound
+	Packages map[string]serverconfig.PackageFound
 	// PackagesUnread is true where nobody asked for the packages in images, so that an unknown one is not a problem.
 	PackagesUnread bool
 	// Mirrors are where images are found instead of where they are named. That of Distribution is its own already.
@@ -91,7 +91,7 @@ type Inputs struct {
 
 // NewInputs returns inputs that hold what the resource itself says. This is where its open fields are parsed, once per pass.
 func NewInputs(cr *v1alpha2.LlamaStackDistribution) *Inputs {
-	return &Inputs{CR: cr, Spec: parse.Parse(&cr.Spec), Legacy: v1alpha2.Legacy(cr)}
+	return &Inputs{CR: cr, Spec: spec.Parse(&cr.Spec), Legacy: v1alpha2.Legacy(cr)}
 }
 
 // CompleteWorkload completes the spec by defaults of the operator's settings. The custom resource itself stays as it is.
@@ -124,7 +124,7 @@ func (in *Inputs) SecretCount() int {
 // SecretFact is what was found at a secret reference.
 type SecretFact struct {
 	// Use is who refers to what.
-	Use config.SecretUse
+	Use serverconfig.SecretUse
 	// Lookup is what was found.
 	Lookup
 	// Value is the value where State is Found; empty where there is no cluster to read it from.
@@ -136,9 +136,9 @@ type Desired struct {
 	// Distribution is what runs: what spec.distribution resolves to, or with the image that release 0.9 left.
 	Distribution *settings.Distribution
 	// Config is the generated configuration; nil where the image runs its own.
-	Config *config.Result
+	Config *serverconfig.Result
 	// Override is what the user's own configuration says, and OverrideContent its text; nil where the spec gives none.
-	Override        *config.Override
+	Override        *serverconfig.Override
 	OverrideContent []byte
 	// OverrideEdited reports that the text has the number of workers of a resource of v1alpha1, which the user's does not have.
 	OverrideEdited bool
@@ -147,7 +147,7 @@ type Desired struct {
 	// Objects are the objects to apply, in this order.
 	Objects []objects.Object
 	// Expose is the way in from outside of the cluster.
-	Expose parse.Expose
+	Expose spec.Expose
 	// Held are objects that stay as they are in the cluster: neither applied nor pruned.
 	Held []objects.Object
 	// Edge is how the server is exposed, where it is.
@@ -169,29 +169,29 @@ type Desired struct {
 
 // TLS is what the server's configuration says about encryption: the generated one, the user's own, or the base that the image runs
 // unchanged. Of an image with a configuration that is not known it says nothing.
-func (d *Desired) TLS() config.TLS {
+func (d *Desired) TLS() serverconfig.TLS {
 	switch {
 	case d.Override != nil:
 		return d.Override.TLS
 	case d.Config != nil:
 		return d.Config.TLS
 	case d.Distribution != nil && d.Distribution.Base != nil:
-		return config.TLSOf(d.Distribution.Base)
+		return serverconfig.TLSOf(d.Distribution.Base)
 	}
-	return config.TLS{}
+	return serverconfig.TLS{}
 }
 
 // Auth is what the server's configuration says about who may call it; empty where nobody knows the configuration.
-func (d *Desired) Auth() config.Auth {
+func (d *Desired) Auth() serverconfig.Auth {
 	switch {
 	case d.Override != nil:
 		return d.Override.Auth
 	case d.Config != nil:
 		return d.Config.Auth
 	case d.Distribution != nil && d.Distribution.Base != nil:
-		return config.AuthOf(d.Distribution.Base)
+		return serverconfig.AuthOf(d.Distribution.Base)
 	}
-	return config.Auth{}
+	return serverconfig.Auth{}
 }
 
 // Scheme is the server's protocol.

@@ -15,7 +15,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/leaves"
@@ -133,7 +133,7 @@ func output(t *testing.T, set func(*v1alpha2.LlamaStackDistributionSpec)) string
 	}
 	text, err := json.Marshal(d.Objects)
 	fixture.NoError(t, err)
-	uses, _ := config.SecretUses(in.Spec)
+	uses, _ := serverconfig.SecretUses(in.Spec)
 	return fmt.Sprintf("%s %v", text, uses)
 }
 
@@ -143,7 +143,7 @@ func found(t *testing.T, set func(*v1alpha2.LlamaStackDistributionSpec)) *Inputs
 	in := inputs(t, "distribution-only")
 	set(&in.CR.Spec)
 	reread(in)
-	uses, _ := config.SecretUses(in.Spec)
+	uses, _ := serverconfig.SecretUses(in.Spec)
 	for _, use := range uses {
 		value := canary
 		if strings.HasSuffix(use.Path, ".connectionString") {

@@ -5,7 +5,7 @@ package desired
 import (
 	"slices"
 
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
 // portVariables names the variables with the server's port: the release line's; all that any release line reads where

@@ -14,8 +14,8 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -48,7 +48,7 @@ func (in *Inputs) OverrideRef() (types.NamespacedName, bool) {
 
 // override takes the user's own configuration. Only the cluster knows what secret.OnCluster says.
 func (d *Desired) override(ctx context.Context, in *Inputs) {
-	if excluded := config.Excluded(&in.CR.Spec); len(excluded) > 0 {
+	if excluded := serverconfig.Excluded(&in.CR.Spec); len(excluded) > 0 {
 		d.problems.Add(problem.Problem{
 			Reason: problem.ConflictingFields, Path: "spec.overrideConfig", Type: field.ErrorTypeForbidden,
 			Detail: "excludes " + strings.Join(excluded, ", "), Fix: "keep one of them",
@@ -66,11 +66,11 @@ func (d *Desired) override(ctx context.Context, in *Inputs) {
 	}
 	d.problems.warnForeign(PathOverride, found.Ref, in.CR.Namespace)
 	if string(found.Content) == secret.OnCluster {
-		d.Override, d.OverrideContent = &config.Override{}, found.Content
+		d.Override, d.OverrideContent = &serverconfig.Override{}, found.Content
 		d.ConfigMapName = objects.ConfigMapName(in.CR.Name, found.Content)
 		return
 	}
-	read, err := config.ReadOverride(found.Content)
+	read, err := serverconfig.ReadOverride(found.Content)
 	if err != nil {
 		d.problems.Add(problem.Problem{
 			Reason: problem.InvalidConfigMap, Path: PathOverride, Type: field.ErrorTypeInvalid, Value: found.Ref.Name,
@@ -92,7 +92,7 @@ func (d *Desired) override(ctx context.Context, in *Inputs) {
 
 // warnStorage warns of a configuration without the section storage where the server would keep its state in its working directory, which is lost with the
 // pod, or would not start.
-func (r *report) warnStorage(line *catalog.Line, read *config.Override) {
+func (r *report) warnStorage(line *catalog.Line, read *serverconfig.Override) {
 	if line == nil || line.DefaultStorage || read.Storage {
 		return
 	}
@@ -115,7 +115,7 @@ func (d *Desired) passWorkers(ctx context.Context, in *Inputs) {
 	}
 	// Without its namespace: the same configuration is the same text wherever it is.
 	header := fmt.Sprintf("# The key %s of ConfigMap %s, with server.workers of the custom resource.\n", objects.ConfigKey, in.Override.Ref.Name)
-	if text, err := config.WithWorkers(ctx, in.Override.Content, d.Distribution.Line, *w.Workers, header); err == nil {
+	if text, err := serverconfig.WithWorkers(ctx, in.Override.Content, d.Distribution.Line, *w.Workers, header); err == nil {
 		d.OverrideContent, d.Override.Workers, d.OverrideEdited = text, strconv.Itoa(int(*w.Workers)), true
 	}
 }

@@ -8,8 +8,8 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 )
 
 // References returns every Secret and ConfigMap that the custom resource refers to, once for each field: those of providers and storage, the
@@ -19,7 +19,7 @@ import (
 func References(cr *v1alpha2.LlamaStackDistribution) []objects.Reference {
 	in := NewInputs(cr)
 	var list []objects.Reference
-	uses, _ := config.SecretUses(in.Spec)
+	uses, _ := serverconfig.SecretUses(in.Spec)
 	for _, use := range uses {
 		list = append(list, secretReference(&use, cr.Namespace))
 	}
@@ -73,14 +73,14 @@ func (in *Inputs) ReferencesOfPods() []objects.Reference {
 	return list
 }
 
-func secretReference(use *config.SecretUse, namespace string) objects.Reference {
+func secretReference(use *serverconfig.SecretUse, namespace string) objects.Reference {
 	return objects.Reference{Kind: objects.KindSecret, Namespace: namespace, Name: use.Ref.Name, Keys: []string{use.Ref.Key}, Path: use.Path}
 }
 
 // LeaveUnread fills in what the custom resource refers to in its own namespace, for callers that read no Secret: each counts as found, with content
 // that nobody knows.
 func (in *Inputs) LeaveUnread() {
-	uses, _ := config.SecretUses(in.Spec) // the engine reports what is wrong there
+	uses, _ := serverconfig.SecretUses(in.Spec) // the engine reports what is wrong there
 	for _, use := range uses {
 		in.Secrets = append(in.Secrets, SecretFact{Use: use})
 	}

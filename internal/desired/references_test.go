@@ -12,7 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
@@ -177,7 +177,7 @@ func TestBuildRefusesNamesFromSecretsOfEnvFrom(t *testing.T) {
 		in.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Overrides: &v1alpha2.WorkloadOverrides{}}
 		fixture.NoError(t, yaml.UnmarshalStrict([]byte("envFrom: ["+text+"]"), in.CR.Spec.Workload.Overrides))
 		in.CR.Spec.Resources = &v1alpha2.ResourcesSpec{Models: []apiextensionsv1.JSON{{Raw: []byte(`"${env.P_TOKEN}"`)}}}
-		in.Spec = parse.Parse(&in.CR.Spec)
+		in.Spec = spec.Parse(&in.CR.Spec)
 		for _, ref := range objects.PodReferences(in.CR) {
 			in.PodReferences = append(in.PodReferences, PodReferenceFact{Ref: ref, Keys: []string{"TOKEN"}})
 		}

@@ -10,14 +10,14 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/release09"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
 
 // Hints are what decides on the release of a built-in name beside spec.distribution: what the spec needs, and the release or release line that runs.
 func Hints(in *Inputs, running string) settings.Hints {
-	return settings.Hints{Needs: config.Needs(in.Spec), Running: running}
+	return settings.Hints{Needs: serverconfig.Needs(in.Spec), Running: running}
 }
 
 // RunningRelease returns the release line of the server that a Deployment runs, as the operator recorded it, else what the tag of its image has, which need

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -50,11 +50,11 @@ func about(f *SecretFact, namespace string) string {
 }
 
 // variablesByName are the environment variables of a configuration, nil where there is none, by their names; of several with one name the first.
-func variablesByName(made *config.Result) map[string]*config.EnvVar {
+func variablesByName(made *serverconfig.Result) map[string]*serverconfig.EnvVar {
 	if made == nil {
 		return nil
 	}
-	byName := make(map[string]*config.EnvVar, len(made.Env))
+	byName := make(map[string]*serverconfig.EnvVar, len(made.Env))
 	for i := range made.Env {
 		v := &made.Env[i]
 		if byName[v.Name] == nil {
@@ -65,7 +65,7 @@ func variablesByName(made *config.Result) map[string]*config.EnvVar {
 }
 
 // unusable reports a value that will not do for what the configuration uses it for: the variable, nil where it uses none.
-func (d *Desired) unusable(f *SecretFact, v *config.EnvVar) []string {
+func (d *Desired) unusable(f *SecretFact, v *serverconfig.EnvVar) []string {
 	if v == nil {
 		return nil
 	}
@@ -77,7 +77,7 @@ func (d *Desired) unusable(f *SecretFact, v *config.EnvVar) []string {
 
 // converted reports a value that the server would turn into another type than the field takes. Where the type of the field is
 // not known that is a warning.
-func (d *Desired) converted(f *SecretFact, v *config.EnvVar) []string {
+func (d *Desired) converted(f *SecretFact, v *serverconfig.EnvVar) []string {
 	looks := f.Value.Converted()
 	switch v.Type {
 	case catalog.TypeString, catalog.TypeURL:

@@ -16,17 +16,17 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 )
 
 // GroupVersionKind returns the kind of the API that a reference means.
-func GroupVersionKind(kind parse.EndpointKind) schema.GroupVersionKind {
+func GroupVersionKind(kind spec.EndpointKind) schema.GroupVersionKind {
 	switch kind {
-	case parse.KindInferenceService:
+	case spec.KindInferenceService:
 		return schema.GroupVersionKind{Group: "serving.kserve.io", Version: "v1beta1", Kind: string(kind)}
-	case parse.KindLLMInferenceService:
+	case spec.KindLLMInferenceService:
 		return schema.GroupVersionKind{Group: "serving.kserve.io", Version: "v1alpha1", Kind: string(kind)}
-	case parse.KindService:
+	case spec.KindService:
 	}
 	return corev1.SchemeGroupVersion.WithKind("Service")
 }
@@ -43,7 +43,7 @@ type Address struct {
 const apiPath = "/v1"
 
 // OfService returns the address of a port of a Service: of the port that is named, else of its only one, else of the one for HTTP.
-func OfService(s *corev1.Service, ref *parse.EndpointReference) Address {
+func OfService(s *corev1.Service, ref *spec.EndpointReference) Address {
 	port, why := servicePort(s, ref.Port)
 	if port == nil {
 		return why
@@ -213,8 +213,8 @@ func usable(at string) Address {
 }
 
 // Placeholder stands for the address of an object in a namespace where no cluster is known.
-func Placeholder(ref *parse.EndpointReference, namespace string) string {
-	if ref.Kind != parse.KindService {
+func Placeholder(ref *spec.EndpointReference, namespace string) string {
+	if ref.Kind != spec.KindService {
 		return "http://" + ref.Name + "." + namespace + "." + strings.ToLower(string(ref.Kind)) + ".invalid" + apiPath
 	}
 	host := ref.Name + "." + namespace + ".svc"

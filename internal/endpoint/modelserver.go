@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 )
 
 // ModelServer is what is read of one of KServe's objects: identity and status. A decoder passes over the rest, which can be large, and leaves the status
@@ -45,8 +45,8 @@ func (s *ModelServer) deepCopy() ModelServer {
 
 // AddToScheme lets a client read KServe's objects as ModelServers.
 func AddToScheme(scheme *runtime.Scheme) error {
-	for kind, o := range map[parse.EndpointKind]runtime.Object{
-		parse.KindInferenceService: &InferenceService{}, parse.KindLLMInferenceService: &LLMInferenceService{},
+	for kind, o := range map[spec.EndpointKind]runtime.Object{
+		spec.KindInferenceService: &InferenceService{}, spec.KindLLMInferenceService: &LLMInferenceService{},
 	} {
 		version := GroupVersionKind(kind).GroupVersion()
 		scheme.AddKnownTypeWithName(version.WithKind(string(kind)), o)

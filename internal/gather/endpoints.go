@@ -15,15 +15,15 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/endpoint"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // endpoints reads the objects that the spec takes endpoints from.
 func (g *Gatherer) endpoints(ctx context.Context, in *desired.Inputs, allowed *settings.EndpointFrom) *problem.Problem {
-	for _, ref := range config.EndpointUses(in.Spec) {
+	for _, ref := range serverconfig.EndpointUses(in.Spec) {
 		fact := desired.EndpointFact{Ref: ref, Namespace: in.EndpointNamespace(ref)}
 		switch {
 		case !allowed.Allows(in.CR.Namespace, fact.Namespace):
@@ -33,7 +33,7 @@ func (g *Gatherer) endpoints(ctx context.Context, in *desired.Inputs, allowed *s
 		}
 		in.Endpoints = append(in.Endpoints, fact)
 	}
-	known := map[parse.Addressed]client.Object{}
+	known := map[spec.Addressed]client.Object{}
 	for i := range in.Endpoints {
 		f := &in.Endpoints[i]
 		if f.State != desired.Found {
@@ -46,12 +46,12 @@ func (g *Gatherer) endpoints(ctx context.Context, in *desired.Inputs, allowed *s
 	return nil
 }
 
-func addressed(f *desired.EndpointFact) parse.Addressed {
-	return parse.Addressed{Kind: f.Ref.Kind, Namespace: f.Namespace, Name: f.Ref.Name}
+func addressed(f *desired.EndpointFact) spec.Addressed {
+	return spec.Addressed{Kind: f.Ref.Kind, Namespace: f.Namespace, Name: f.Ref.Name}
 }
 
 // readEndpoint reads one object, once in a reconcile: known has those that were read.
-func readEndpoint(ctx context.Context, live client.Reader, f *desired.EndpointFact, known map[parse.Addressed]client.Object) *problem.Problem {
+func readEndpoint(ctx context.Context, live client.Reader, f *desired.EndpointFact, known map[spec.Addressed]client.Object) *problem.Problem {
 	id := addressed(f)
 	o, done := known[id]
 	if !done {
@@ -82,13 +82,13 @@ func readEndpoint(ctx context.Context, live client.Reader, f *desired.EndpointFa
 	return nil
 }
 
-func empty(kind parse.EndpointKind) client.Object {
+func empty(kind spec.EndpointKind) client.Object {
 	switch kind {
-	case parse.KindInferenceService:
+	case spec.KindInferenceService:
 		return &endpoint.InferenceService{}
-	case parse.KindLLMInferenceService:
+	case spec.KindLLMInferenceService:
 		return &endpoint.LLMInferenceService{}
-	case parse.KindService:
+	case spec.KindService:
 	}
 	return &corev1.Service{}
 }

@@ -24,9 +24,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/release09"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/stable"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -168,7 +168,7 @@ func lookupFailed(condition, path, what string, err error) *problem.Problem {
 
 // secrets reads the Secrets that the configuration needs. References that the spec spells wrong are reported by the engine.
 func (g *Gatherer) secrets(ctx context.Context, in *desired.Inputs, o *once) ([]desired.SecretFact, *problem.Problem) {
-	uses, _ := config.SecretUses(in.Spec)
+	uses, _ := serverconfig.SecretUses(in.Spec)
 	facts := make([]desired.SecretFact, 0, len(uses))
 	for _, use := range uses {
 		key := types.NamespacedName{Namespace: in.CR.Namespace, Name: use.Ref.Name}
@@ -185,7 +185,7 @@ func (g *Gatherer) secrets(ctx context.Context, in *desired.Inputs, o *once) ([]
 	return facts, nil
 }
 
-func secretFact(use config.SecretUse, s *corev1.Secret) desired.SecretFact {
+func secretFact(use serverconfig.SecretUse, s *corev1.Secret) desired.SecretFact {
 	f := desired.SecretFact{Use: use}
 	if s == nil {
 		f.State = desired.Missing

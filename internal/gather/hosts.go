@@ -17,7 +17,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 )
 
 // HostIndex indexes undecoded custom resources by the host names that they ask for: see IndexHosts.
@@ -104,24 +104,24 @@ func byAge(a, b client.Object) int {
 }
 
 // exposeOf reads how an undecoded custom resource is exposed: not at all if that cannot be read, which its reconcile reports, or if it panics.
-func exposeOf(o client.Object) parse.Expose {
+func exposeOf(o client.Object) spec.Expose {
 	defer panics.CatchRead(logf.Log, o, "reading how a custom resource is exposed panicked")
 	tree, ok := o.(*unstructured.Unstructured)
 	if !ok {
-		return parse.Expose{}
+		return spec.Expose{}
 	}
-	var spec struct {
+	var crSpec struct {
 		Networking struct {
 			Expose *apiextensionsv1.JSON `json:"expose"`
 		} `json:"networking"`
 	}
 	text, err := specText(tree)
-	if err != nil || text == nil || kjson.UnmarshalCaseSensitivePreserveInts(text, &spec) != nil || spec.Networking.Expose == nil {
-		return parse.Expose{}
+	if err != nil || text == nil || kjson.UnmarshalCaseSensitivePreserveInts(text, &crSpec) != nil || crSpec.Networking.Expose == nil {
+		return spec.Expose{}
 	}
-	expose, problems := parse.ExposeField(spec.Networking.Expose)
+	expose, problems := spec.ExposeField(crSpec.Networking.Expose)
 	if len(problems) > 0 {
-		return parse.Expose{}
+		return spec.Expose{}
 	}
 	return expose
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/imagelabels"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/stable"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -145,7 +145,7 @@ var (
 		pathDistribution, "the Python packages", "set spec.distribution.version; ", waysOut, "overrideConfig", "use overrideConfig",
 	}
 	readingProvider = reading{
-		pathExternal, parse.PackageFile, "",
+		pathExternal, spec.PackageFile, "",
 		"what runs stays; the operator tries again. To go on without the registry, " + inlinePackage, inlinePackage, inlinePackage,
 	}
 )

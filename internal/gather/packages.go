@@ -14,9 +14,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/imagelabels"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -38,7 +38,7 @@ func (g *Gatherer) external(ctx context.Context, out *Gathered, problems *proble
 			problems.AddFound(noOperatorImage())
 		}
 	}
-	in.Packages = map[string]config.PackageFound{}
+	in.Packages = map[string]serverconfig.PackageFound{}
 	var images []string
 	for i := range providers {
 		image := providers[i].Image
@@ -46,7 +46,7 @@ func (g *Gatherer) external(ctx context.Context, out *Gathered, problems *proble
 			continue
 		}
 		p := unreadable(image, &out.Settings.Registries)
-		in.Packages[image] = config.PackageFound{Problem: p}
+		in.Packages[image] = serverconfig.PackageFound{Problem: p}
 		if p == nil {
 			images = append(images, image)
 		}
@@ -91,7 +91,7 @@ func (g *Gatherer) packages(ctx context.Context, out *Gathered, images []string,
 			})
 		}
 	}
-	answers := g.Labels.Files(user, parse.PackageFile, questions)
+	answers := g.Labels.Files(user, spec.PackageFile, questions)
 	for i, answer := range answers {
 		if answer.Pending {
 			out.pending(answer.Since)
@@ -110,18 +110,18 @@ func (o *Gathered) pending(since time.Time) {
 }
 
 // packageIn is the package in an image, by the answer.
-func packageIn(image string, answer imagelabels.Answer) config.PackageFound {
+func packageIn(image string, answer imagelabels.Answer) serverconfig.PackageFound {
 	if answer.Err != nil {
-		return config.PackageFound{Problem: packageProblem(image, answer.Err)}
+		return serverconfig.PackageFound{Problem: packageProblem(image, answer.Err)}
 	}
-	known, err := config.ReadPackage(answer.Content)
+	known, err := serverconfig.ReadPackage(answer.Content)
 	if err != nil {
-		return config.PackageFound{Problem: problem.New(problem.Problem{
+		return serverconfig.PackageFound{Problem: problem.New(problem.Problem{
 			Reason: problem.InvalidImage, Path: pathExternal, Type: field.ErrorTypeInvalid, Value: image,
-			Detail: fmt.Sprintf("%s: %v", parse.PackageFile, err), Fix: "correct the file in the image, or " + inlinePackage, Err: err,
+			Detail: fmt.Sprintf("%s: %v", spec.PackageFile, err), Fix: "correct the file in the image, or " + inlinePackage, Err: err,
 		})}
 	}
-	return config.PackageFound{Package: known}
+	return serverconfig.PackageFound{Package: known}
 }
 
 // packageProblem is the problem of a file of a package that could not be read.
@@ -129,10 +129,10 @@ func packageProblem(image string, err error) *problem.Problem {
 	if file, ok := errors.AsType[*imagelabels.ContentError](err); ok {
 		p := problem.Problem{
 			Reason: problem.InvalidImage, Path: pathExternal, Type: field.ErrorTypeInvalid, Value: image, Err: err,
-			Detail: fmt.Sprintf("%s could not be read: %v", parse.PackageFile, file.Err), Fix: "use another image, or " + inlinePackage,
+			Detail: fmt.Sprintf("%s could not be read: %v", spec.PackageFile, file.Err), Fix: "use another image, or " + inlinePackage,
 		}
 		if registry.KindOf(err) == registry.NoFile {
-			p.Detail = fmt.Sprintf("Missing %s in image %s", parse.PackageFile, image)
+			p.Detail = fmt.Sprintf("Missing %s in image %s", spec.PackageFile, image)
 			p.Fix = "use an image with the package of a provider, or " + inlinePackage
 		}
 		return problem.New(p)

@@ -11,8 +11,8 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 )
 
 const configYAML = "# a configuration\nversion: 2\n"
@@ -34,8 +34,8 @@ func simple(t *testing.T) *objects.Params {
 		Image:    "registry.example/distribution-starter:0.7.1",
 		StateDir: "distributions/starter",
 		Config:   []byte(configYAML),
-		Env: []config.EnvVar{{
-			Name: "LLSD_VLLM_API_KEY", Ref: parse.SecretReference{Name: "vllm-creds", Key: "token"},
+		Env: []serverconfig.EnvVar{{
+			Name: "LLSD_VLLM_API_KEY", Ref: spec.SecretReference{Name: "vllm-creds", Key: "token"},
 			Path: "spec.providers.inference.apiKey",
 		}},
 		PortVariables: []string{"LLAMA_STACK_PORT"}, HomeVariables: []string{"LLAMA_STACK_CONFIG_DIR"},

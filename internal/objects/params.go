@@ -8,9 +8,9 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 )
 
 // Params is everything that the builders need.
@@ -36,7 +36,7 @@ type Params struct {
 	// Legacy is what only v1alpha1 can say.
 	Legacy v1alpha2.LegacySettings
 	// Expose is the way in from outside of the cluster that is desired.
-	Expose parse.Expose
+	Expose spec.Expose
 	// OperatorNamespace is the operator's namespace; empty where it is not known.
 	OperatorNamespace string
 	// NetworkPolicy reports whether a NetworkPolicy is desired.
@@ -49,7 +49,7 @@ type Params struct {
 	// ServerCA are the CA certificates that verify the server's certificate, as PEM; empty where they are not known.
 	ServerCA string
 	// Env are the variables that the server needs beside the configuration.
-	Env []config.EnvVar
+	Env []serverconfig.EnvVar
 	// Derived is what was made of secret values, by the variable that carries it, and DerivedName the name of its Secret.
 	Derived     map[string]secret.Value
 	DerivedName string

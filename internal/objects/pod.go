@@ -14,7 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 )
 
 const (
@@ -174,10 +174,10 @@ func ownMounts(p *Params) []corev1.VolumeMount {
 		mounts = append(mounts, corev1.VolumeMount{Name: externalVolume, MountPath: externalDir, ReadOnly: true})
 	}
 	if p.ClusterCA {
-		mounts = append(mounts, corev1.VolumeMount{Name: clusterVolume, MountPath: config.ClusterCADir, ReadOnly: true})
+		mounts = append(mounts, corev1.VolumeMount{Name: clusterVolume, MountPath: serverconfig.ClusterCADir, ReadOnly: true})
 	}
 	if p.Certificate != "" {
-		mounts = append(mounts, corev1.VolumeMount{Name: tlsVolume, MountPath: config.TLSDir, ReadOnly: true})
+		mounts = append(mounts, corev1.VolumeMount{Name: tlsVolume, MountPath: serverconfig.TLSDir, ReadOnly: true})
 	}
 	return mounts
 }

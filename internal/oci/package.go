@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
 // ServerPackage names the file that describes the server's Python package, wherever an image has it: see IsServerPackage.

@@ -12,9 +12,9 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/provider"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/provider"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -75,7 +75,7 @@ func withoutRecord(metadata map[string]any) {
 func fromNetworking(s *source, to map[string]any) {
 	if value, found := take[any](s, "spec.networking.expose"); found && value != nil {
 		raw, _ := json.Marshal(value) // it comes from JSON
-		expose, problems := parse.ExposeField(&apiextensionsv1.JSON{Raw: raw})
+		expose, problems := spec.ExposeField(&apiextensionsv1.JSON{Raw: raw})
 		switch {
 		case len(problems) > 0:
 			put(s.tree, "spec.networking.expose", value)
@@ -112,17 +112,17 @@ func fromNetworking(s *source, to map[string]any) {
 }
 
 // apis are the fields of spec.providers that both kinds have.
-var apis = []parse.ProviderAPI{parse.APIInference, parse.APIVectorIO, parse.APIToolRuntime}
+var apis = []spec.ProviderAPI{spec.APIInference, spec.APIVectorIO, spec.APIToolRuntime}
 
 func fromProviders(s *source, to map[string]any) {
 	value, _ := take[map[string]any](s, "spec.providers")
 	raw, _ := json.Marshal(map[string]any{"providers": value}) // it comes from JSON
-	spec := &v1alpha2.LlamaStackDistributionSpec{}
-	if err := json.Unmarshal(raw, spec); err != nil {
+	crSpec := &v1alpha2.LlamaStackDistributionSpec{}
+	if err := json.Unmarshal(raw, crSpec); err != nil {
 		put(s.tree, "spec.providers", value)
 		return
 	}
-	parsed := parse.Parse(spec)
+	parsed := spec.Parse(crSpec)
 	for _, p := range parsed.Problems {
 		s.losses = append(s.losses, Loss{p.Path, p.Body(), ""})
 	}
@@ -149,7 +149,7 @@ func fromProviders(s *source, to map[string]any) {
 }
 
 // dissolve returns a provider with the names that the newest release line of the server has for its fields, and those that have no name there.
-func dissolve(api parse.ProviderAPI, p *parse.Provider) (*entry, []Loss, problem.List) {
+func dissolve(api spec.ProviderAPI, p *spec.Provider) (*entry, []Loss, problem.List) {
 	line, _ := catalog.Get(catalog.Newest())
 	e := &entry{id: p.EffectiveID(), providerType: line.FullType(api.Name, p.Type), config: map[string]any{}, secrets: map[string]any{}}
 	row, known := line.Provider(api.Name, e.providerType)
@@ -173,7 +173,7 @@ func dissolve(api parse.ProviderAPI, p *parse.Provider) (*entry, []Loss, problem
 			e.config[named[0]] = named[1]
 		}
 	}
-	put := func(field string, ref parse.SecretReference) {
+	put := func(field string, ref spec.SecretReference) {
 		e.secrets[field] = map[string]any{"name": ref.Name, "key": ref.Key}
 	}
 	for _, s := range p.SecretRefs {
@@ -186,7 +186,7 @@ func dissolve(api parse.ProviderAPI, p *parse.Provider) (*entry, []Loss, problem
 }
 
 // nameless returns the fields of a provider for which its type has none.
-func nameless(row *catalog.Provider, p *parse.Provider) []Loss {
+func nameless(row *catalog.Provider, p *spec.Provider) []Loss {
 	var losses []Loss
 	for _, f := range []struct {
 		name        string
@@ -207,7 +207,7 @@ func nameless(row *catalog.Provider, p *parse.Provider) []Loss {
 }
 
 // add puts a provider into the list of its type, or into that of custom ones.
-func add(to map[string]any, api parse.ProviderAPI, e *entry) {
+func add(to map[string]any, api spec.ProviderAPI, e *entry) {
 	placement, _, _ := strings.Cut(e.providerType, "::")
 	list, made := "custom", map[string]any{"id": e.id, "type": e.providerType}
 	at := slices.IndexFunc(rows, func(r row) bool { return r.api == api.Field && r.providerType == e.providerType })

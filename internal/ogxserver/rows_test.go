@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
 // Proves: FR-031, R11 (the rows name fields that the server has, and required ones that the rows have).

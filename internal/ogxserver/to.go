@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 )
 
 // To converts an OGXServer to a LlamaStackDistribution of v1alpha2.
@@ -134,7 +134,7 @@ func toProviders(s *source, to map[string]any) {
 	}
 }
 
-func (s *source) takeTyped(base string, r *row, api parse.ProviderAPI) []any {
+func (s *source) takeTyped(base string, r *row, api spec.ProviderAPI) []any {
 	path := base + "." + r.key
 	items, _ := take[[]any](s, path)
 	var list []any
@@ -154,7 +154,7 @@ func (s *source) takeTyped(base string, r *row, api parse.ProviderAPI) []any {
 	return list
 }
 
-func (s *source) takeCustom(base string, api parse.ProviderAPI) []any {
+func (s *source) takeCustom(base string, api spec.ProviderAPI) []any {
 	items, _ := take[[]any](s, base+".custom")
 	var list []any
 	for i, item := range items {
@@ -184,7 +184,7 @@ func (s *source) takeCustom(base string, api parse.ProviderAPI) []any {
 const password = "password"
 
 // provider is the entry as a LlamaStackDistribution has it: with endpoint and apiKey, where the newest release line of the server has such fields.
-func (e *entry) provider(api parse.ProviderAPI) map[string]any {
+func (e *entry) provider(api spec.ProviderAPI) map[string]any {
 	line, _ := catalog.Get(catalog.Newest())
 	config, secrets := maps.Clone(e.config), maps.Clone(e.secrets)
 	made := map[string]any{"id": e.id, "provider": e.providerType}

@@ -12,9 +12,9 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/release"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -39,7 +39,7 @@ type asked struct {
 	// running is the release, or the release line, of the server that runs; empty for a new custom resource.
 	running string
 	// needs are what the spec needs of the release line.
-	needs []config.Need
+	needs []serverconfig.Need
 }
 
 // choose returns the release that a built-in name stands for: the one that the spec says, else that of the release line that runs, else the newest one that
@@ -95,7 +95,7 @@ func releaseOf(d *distributions.Distribution, version string) (string, bool) {
 
 // chooseNewest returns the newest release whose release line has everything that the spec needs. A need that no release line meets does not count: it is
 // reported where it is used.
-func chooseNewest(d *distributions.Distribution, needs []config.Need) (choice, *problem.Problem) {
+func chooseNewest(d *distributions.Distribution, needs []serverconfig.Need) (choice, *problem.Problem) {
 	newest := d.Newest()
 	lacking := knownSomewhere(lackedBy(newest, needs))
 	if len(lacking) == 0 {
@@ -110,8 +110,8 @@ func chooseNewest(d *distributions.Distribution, needs []config.Need) (choice, *
 			}, nil
 		}
 	}
-	inAll := func(n config.Need) bool {
-		return !slices.ContainsFunc(d.Releases, func(r distributions.Release) bool { return len(lackedBy(r, []config.Need{n})) > 0 })
+	inAll := func(n serverconfig.Need) bool {
+		return !slices.ContainsFunc(d.Releases, func(r distributions.Release) bool { return len(lackedBy(r, []serverconfig.Need{n})) > 0 })
 	}
 	return choice{}, problem.New(problem.Problem{
 		Reason: problem.UnsupportedByRelease, Path: pathDistribution + ".name", Type: field.ErrorTypeInvalid, Value: d.Name,
@@ -121,18 +121,18 @@ func chooseNewest(d *distributions.Distribution, needs []config.Need) (choice, *
 }
 
 // lackedBy returns the needs that a release does not meet.
-func lackedBy(r distributions.Release, needs []config.Need) []config.Need {
+func lackedBy(r distributions.Release, needs []serverconfig.Need) []serverconfig.Need {
 	known, _ := catalog.ForVersion(r.Version)
-	return slices.DeleteFunc(slices.Clone(needs), func(n config.Need) bool { return n.Has(known) })
+	return slices.DeleteFunc(slices.Clone(needs), func(n serverconfig.Need) bool { return n.Has(known) })
 }
 
 // knownSomewhere returns the needs that some release line meets.
-func knownSomewhere(needs []config.Need) []config.Need {
-	return slices.DeleteFunc(slices.Clone(needs), func(n config.Need) bool { return catalog.FirstLine(n.Has) == "" })
+func knownSomewhere(needs []serverconfig.Need) []serverconfig.Need {
+	return slices.DeleteFunc(slices.Clone(needs), func(n serverconfig.Need) bool { return catalog.FirstLine(n.Has) == "" })
 }
 
 // whereFound names the fields of needs, with the release lines that meet them.
-func whereFound(needs []config.Need) string {
+func whereFound(needs []serverconfig.Need) string {
 	var texts []string
 	above, linesAbove := "", ""
 	for _, n := range needs {

@@ -8,20 +8,20 @@ import (
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	specparse "github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
-	specparse "github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // needsOf are the needs of a spec in JSON.
-func needsOf(t *testing.T, spec string) []config.Need {
+func needsOf(t *testing.T, spec string) []serverconfig.Need {
 	t.Helper()
 	parsed := &v1alpha2.LlamaStackDistributionSpec{}
 	fixture.NoError(t, json.Unmarshal([]byte(spec), parsed))
-	return config.Needs(specparse.Parse(parsed))
+	return serverconfig.Needs(specparse.Parse(parsed))
 }
 
 const (

@@ -11,9 +11,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -78,7 +78,7 @@ func TestLabelsWithoutConfig(t *testing.T) {
 			continue
 		}
 		embedded, _ := distributions.Base("starter", want)
-		if base, _ := config.ParseBase("starter", embedded); d.Base.Hash() != base.Hash() {
+		if base, _ := serverconfig.ParseBase("starter", embedded); d.Base.Hash() != base.Hash() {
 			t.Errorf("%q: the base is not that of line %s", version, want)
 		}
 	}

@@ -16,9 +16,9 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
 
 // LabelDistribution is the label of a ConfigMap in the operator's namespace that registers one distribution. Its value is the name.
@@ -199,7 +199,7 @@ func (e *entry) set(r Registration, configKey string) {
 	case r.ServerVersion != "" && standing == catalog.NoVersion:
 		e.err = errVersion
 	case r.Config != "":
-		if e.base, e.err = config.ParseBase(e.name, []byte(r.Config)); e.err != nil {
+		if e.base, e.err = serverconfig.ParseBase(e.name, []byte(r.Config)); e.err != nil {
 			e.err = fmt.Errorf("%s: %w", configKey, e.err)
 		}
 	}

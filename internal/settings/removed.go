@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
 // WaysToImage is what to do about an image that cannot be pulled, or may not be published.

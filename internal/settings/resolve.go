@@ -17,10 +17,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/release"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -48,7 +48,7 @@ type Distribution struct {
 	// Candidates are the release lines that the base configuration could be of, where Line is nil.
 	Candidates []string
 	// Base is the base configuration; nil where none is known.
-	Base *config.Base
+	Base *serverconfig.Base
 	// Embedded is the name under which the operator embeds base configurations of the distribution, of this release line or others; empty
 	// where it embeds none.
 	Embedded string
@@ -82,7 +82,7 @@ type Hints struct {
 	// Version is the release of the server, VersionSource says where it is from. It wins over everything else.
 	Version, VersionSource string
 	// Base is the base configuration. It wins over everything else.
-	Base *config.Base
+	Base *serverconfig.Base
 	// Labels are those of the image; nil where they are not known. They do not count for the exact image of a built-in distribution:
 	// what its labels say is known since the operator was built.
 	Labels *oci.Labels
@@ -93,7 +93,7 @@ type Hints struct {
 	// Image is the image of a name that the settings do not know, ImageSource says where it is from; empty where such a name is an error.
 	Image, ImageSource string
 	// Needs are what the spec needs of the release line: they choose that of a built-in name without a version.
-	Needs []config.Need
+	Needs []serverconfig.Need
 	// Running is the release, or the release line, of the server that runs: a built-in name without a version keeps it. Empty for a new custom resource.
 	Running string
 }
@@ -236,14 +236,14 @@ func (d *Distribution) Adopt(image string) *Distribution {
 }
 
 // setOwnBase sets the base configuration that does not depend on the release line.
-func (d *Distribution) setOwnBase(e *entry, hints *config.Base, labels *oci.Labels) *problem.Problem {
+func (d *Distribution) setOwnBase(e *entry, hints *serverconfig.Base, labels *oci.Labels) *problem.Problem {
 	switch {
 	case hints != nil:
 		d.Base, d.Source = hints, v1alpha2.ConfigSourceRegistered
 	case e.base != nil:
 		d.Base, d.Source = e.base, v1alpha2.ConfigSourceRegistered
 	case labels.Config != nil:
-		base, err := config.ParseBase(e.image, labels.Config)
+		base, err := serverconfig.ParseBase(e.image, labels.Config)
 		if err != nil {
 			return problem.New(problem.Problem{
 				Reason: problem.InvalidImage, Path: pathDistribution, Type: field.ErrorTypeInvalid, Value: e.image,
@@ -348,22 +348,22 @@ type embeddedKey struct{ name, line, release string }
 
 // EmbeddedBase returns the base configuration that the operator embeds under the name for the release line, as its patch release can read it; nil where
 // there is none.
-func EmbeddedBase(name string, line *catalog.Line) *config.Base {
+func EmbeddedBase(name string, line *catalog.Line) *serverconfig.Base {
 	if line == nil {
 		return nil
 	}
 	key := embeddedKey{name, line.Name, line.Release}
 	if base, ok := embedded.Load(key); ok {
-		return base.(*config.Base)
+		return base.(*serverconfig.Base)
 	}
 	data, ok := distributions.Base(name, line.Name)
 	if !ok {
 		return nil
 	}
-	var base *config.Base
+	var base *serverconfig.Base
 	data, err := release.ForPatch(data, line)
 	if err == nil {
-		base, err = config.ParseBase(name, data)
+		base, err = serverconfig.ParseBase(name, data)
 	}
 	if err != nil {
 		panic(fmt.Sprintf("the embedded base configuration %s/%s: %v", name, line.Name, err)) // proven by a test over all files

@@ -14,7 +14,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 )
 
 const (
@@ -43,15 +43,15 @@ type entry struct {
 	lineSource    string
 	imageSource   string
 	origin        origin
-	embedded      string       // the name of the embedded base configuration
-	foreignImage  bool         // the image runs another configuration where it is given none
-	labelsKnown   bool         // what the labels of the image say is known
-	repositories  []string     // those whose images are this distribution
-	note          string       // why the release is not the newest one
-	newer         string       // the newest release line, where a server keeps an older one
-	base          *config.Base // the registered base configuration
-	configMap     string       // the ConfigMap of its own that registers it; empty where none does
-	err           error        // what is wrong with the entry
+	embedded      string             // the name of the embedded base configuration
+	foreignImage  bool               // the image runs another configuration where it is given none
+	labelsKnown   bool               // what the labels of the image say is known
+	repositories  []string           // those whose images are this distribution
+	note          string             // why the release is not the newest one
+	newer         string             // the newest release line, where a server keeps an older one
+	base          *serverconfig.Base // the registered base configuration
+	configMap     string             // the ConfigMap of its own that registers it; empty where none does
+	err           error              // what is wrong with the entry
 }
 
 // origin is where an entry comes from.

@@ -11,9 +11,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
@@ -379,7 +379,7 @@ func TestImageHasABound(t *testing.T) {
 // Proves: R14, R47 (what a caller knows in addition to the settings counts before what they have, and a name that they do not know may have its image).
 func TestHintsOfTheCallerCountFirst(t *testing.T) {
 	s := parse(t, map[string]string{settings.KeyDistributions: light})
-	base, err := config.ParseBase("mine", []byte("version: 2\n"))
+	base, err := serverconfig.ParseBase("mine", []byte("version: 2\n"))
 	fixture.NoError(t, err)
 	d, f := s.ResolveWithHints(named("light"), settings.Hints{Version: "0.6.1", VersionSource: "a flag", Base: base})
 	if f != nil || d.Base != base || d.Source != v1alpha2.ConfigSourceRegistered || d.Line.Name != "0.6" || d.LineSource != "a flag" {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/status"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 )
 
 // Proves: R83 (a server that answers without credentials although its configuration asks for them is named, and one that refuses is too; Ready stays
@@ -21,7 +21,7 @@ func TestAccessControlledReportsWhatTheServerDoes(t *testing.T) {
 	hidden := probe.List{Hidden: true, Unknown: "GET /v1/x: the server asks for credentials"}
 	refuses := func(f *status.Facts) {
 		f.Server.ProvidersHidden, f.Server.Providers, f.Server.Models = true, nil, hidden
-		f.Server.Lists = map[string]probe.List{config.ListConnectors: hidden}
+		f.Server.Lists = map[string]probe.List{serverconfig.ListConnectors: hidden}
 	}
 	for name, c := range map[string]struct {
 		edit   func(*status.Facts)
@@ -29,16 +29,18 @@ func TestAccessControlledReportsWhatTheServerDoes(t *testing.T) {
 		reason string
 		text   string
 	}{
-		"it refuses":        {refuses, metav1.ConditionTrue, v1alpha2.ReasonCredentialsRequired, "authentication custom"},
-		"it answers":        {func(*status.Facts) {}, metav1.ConditionFalse, v1alpha2.ReasonAnswersAnyone, "lists its providers and models to callers without credentials"},
-		"with one list":     {func(f *status.Facts) { refuses(f); f.Server.Lists[config.ListConnectors] = probe.List{} }, metav1.ConditionFalse, v1alpha2.ReasonAnswersAnyone, "lists its connectors to"},
-		"its models":        {func(f *status.Facts) { refuses(f); f.Server.Models = probe.List{} }, metav1.ConditionFalse, v1alpha2.ReasonAnswersAnyone, "lists its models to"},
-		"silent":            {func(f *status.Facts) { f.Server, f.ServerSilent = nil, "GET /v1/version: no answer in time" }, metav1.ConditionUnknown, v1alpha2.ReasonAccessUnknown, "no answer in time"},
-		"not asked yet":     {func(f *status.Facts) { f.Server = nil }, metav1.ConditionTrue, "Before", "as it was"},
-		"not available":     {func(f *status.Facts) { f.Deployment = deployment(0, 1) }, "", "", ""},
-		"without auth":      {func(f *status.Facts) { f.Desired.Config.Auth = config.Auth{} }, "", "", ""},
-		"a rejected edit":   {func(f *status.Facts) { f.Problems = append(f.Problems, wrong("no")) }, metav1.ConditionTrue, "Before", "as it was"},
-		"of the user's own": {func(f *status.Facts) { f.Desired.Override = &config.Override{Auth: config.Auth{Type: "custom"}} }, metav1.ConditionFalse, v1alpha2.ReasonAnswersAnyone, "custom"},
+		"it refuses":      {refuses, metav1.ConditionTrue, v1alpha2.ReasonCredentialsRequired, "authentication custom"},
+		"it answers":      {func(*status.Facts) {}, metav1.ConditionFalse, v1alpha2.ReasonAnswersAnyone, "lists its providers and models to callers without credentials"},
+		"with one list":   {func(f *status.Facts) { refuses(f); f.Server.Lists[serverconfig.ListConnectors] = probe.List{} }, metav1.ConditionFalse, v1alpha2.ReasonAnswersAnyone, "lists its connectors to"},
+		"its models":      {func(f *status.Facts) { refuses(f); f.Server.Models = probe.List{} }, metav1.ConditionFalse, v1alpha2.ReasonAnswersAnyone, "lists its models to"},
+		"silent":          {func(f *status.Facts) { f.Server, f.ServerSilent = nil, "GET /v1/version: no answer in time" }, metav1.ConditionUnknown, v1alpha2.ReasonAccessUnknown, "no answer in time"},
+		"not asked yet":   {func(f *status.Facts) { f.Server = nil }, metav1.ConditionTrue, "Before", "as it was"},
+		"not available":   {func(f *status.Facts) { f.Deployment = deployment(0, 1) }, "", "", ""},
+		"without auth":    {func(f *status.Facts) { f.Desired.Config.Auth = serverconfig.Auth{} }, "", "", ""},
+		"a rejected edit": {func(f *status.Facts) { f.Problems = append(f.Problems, wrong("no")) }, metav1.ConditionTrue, "Before", "as it was"},
+		"of the user's own": {func(f *status.Facts) {
+			f.Desired.Override = &serverconfig.Override{Auth: serverconfig.Auth{Type: "custom"}}
+		}, metav1.ConditionFalse, v1alpha2.ReasonAnswersAnyone, "custom"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cr := resource()

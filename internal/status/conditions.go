@@ -20,9 +20,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/release09"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -74,7 +74,7 @@ func setConfigGenerated(f *Facts, s *statusOf) {
 }
 
 // generated counts the entries of the spec: its providers and models, and its shields, vector stores and tools where it has some.
-func generated(c *config.Result) string {
+func generated(c *serverconfig.Result) string {
 	parts := []string{count(c.ProviderCount, "provider", "providers"), count(c.ModelCount, "model", "models")}
 	if c.ShieldCount > 0 {
 		parts = append(parts, count(c.ShieldCount, "shield", "shields"))
@@ -347,9 +347,9 @@ func missingProviders(f *Facts) []string {
 	if f.Desired.Config == nil || f.Server.ProvidersHidden {
 		return nil
 	}
-	listed := make(map[config.ProviderName]bool, len(f.Server.Providers))
+	listed := make(map[serverconfig.ProviderName]bool, len(f.Server.Providers))
 	for _, p := range f.Server.Providers {
-		listed[config.ProviderName{API: p.API, ID: p.ID}] = true
+		listed[serverconfig.ProviderName{API: p.API, ID: p.ID}] = true
 	}
 	var missing []string
 	for _, name := range f.Desired.Config.Expected {

@@ -14,8 +14,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/pods"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/status"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 )
 
 func equal(t *testing.T, what string, want, got any) {
@@ -78,13 +78,13 @@ func TestProviders(t *testing.T) {
 func TestConfigGeneratedCountsProvidersAndModels(t *testing.T) {
 	f := serving(t, resource())
 	for _, c := range []struct {
-		result config.Result
+		result serverconfig.Result
 		want   string
 	}{
-		{config.Result{ProviderCount: 3, ModelCount: 2}, "Generated config.yaml with 3 providers and 2 models for server release 0.7"},
-		{config.Result{ProviderCount: 1}, "Generated config.yaml with 1 provider and 0 models for server release 0.7"},
+		{serverconfig.Result{ProviderCount: 3, ModelCount: 2}, "Generated config.yaml with 3 providers and 2 models for server release 0.7"},
+		{serverconfig.Result{ProviderCount: 1}, "Generated config.yaml with 1 provider and 0 models for server release 0.7"},
 		{
-			config.Result{ProviderCount: 1, ModelCount: 1, ShieldCount: 1, VectorStoreCount: 2, ToolCount: 2},
+			serverconfig.Result{ProviderCount: 1, ModelCount: 1, ShieldCount: 1, VectorStoreCount: 2, ToolCount: 2},
 			"Generated config.yaml with 1 provider, 1 model, 1 shield, 2 vector stores and 2 tools for server release 0.7",
 		},
 	} {
@@ -300,7 +300,7 @@ func TestTimesOfFields(t *testing.T) {
 	if s.ServiceURL != "http://my-stack-service.ai.svc:9000" {
 		t.Errorf("serviceURL %s", s.ServiceURL)
 	}
-	f.Desired.Override = &config.Override{TLS: config.TLS{CertificateFile: "/c", KeyFile: "/k"}}
+	f.Desired.Override = &serverconfig.Override{TLS: serverconfig.TLS{CertificateFile: "/c", KeyFile: "/k"}}
 	if got := compute(t, f).ServiceURL; got != "https://my-stack-service.ai.svc:9000" { // Proves: R39
 		t.Errorf("serviceURL %s of a server with TLS", got)
 	}

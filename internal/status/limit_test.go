@@ -11,8 +11,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/status"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -29,7 +29,7 @@ func many(f *status.Facts, count, bytes int) {
 	for i := range count {
 		id := fmt.Sprintf("provider-%04d", i)
 		f.Server.Providers = append(f.Server.Providers, probe.Provider{API: "inference", ID: id, Type: "remote::vllm"})
-		f.Desired.Config.Providers = append(f.Desired.Config.Providers, config.ProviderEntry{
+		f.Desired.Config.Providers = append(f.Desired.Config.Providers, serverconfig.ProviderEntry{
 			API: "inference", ID: id, Config: fmt.Appendf(nil, `{"x":%q}`, strings.Repeat("x", bytes)),
 		})
 	}

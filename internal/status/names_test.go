@@ -12,7 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -33,10 +33,10 @@ func TestStatusHidesValuesOfSecretsInWhatTheServerLists(t *testing.T) {
 		"a provider's type": func(o *probe.Observation) { o.Providers[0].Type = "remote::" + canary },
 		"a provider's API":  func(o *probe.Observation) { o.Providers[0].API = canary },
 		"a tool group": func(o *probe.Observation) {
-			o.Lists = map[string]probe.List{config.ListToolGroups: {Entries: []probe.Entry{{Name: canary, Provider: canary}}}}
+			o.Lists = map[string]probe.List{serverconfig.ListToolGroups: {Entries: []probe.Entry{{Name: canary, Provider: canary}}}}
 		},
 		"a connector": func(o *probe.Observation) {
-			o.Lists = map[string]probe.List{config.ListConnectors: {Entries: []probe.Entry{{Name: canary}}}}
+			o.Lists = map[string]probe.List{serverconfig.ListConnectors: {Entries: []probe.Entry{{Name: canary}}}}
 		},
 	} {
 		f := serving(t, resource())

@@ -7,14 +7,14 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 )
 
 // Proves: R29, R50, US-6.1 (what runs is the user's own configuration; of the server's providers no configuration is shown).
 func TestOverride(t *testing.T) {
 	f := serving(t, resource())
 	f.Desired = &desired.Desired{
-		Override: &config.Override{Version: 2}, OverrideContent: []byte("version: 2\n"), ConfigMapName: "my-stack-config-0123456789",
+		Override: &serverconfig.Override{Version: 2}, OverrideContent: []byte("version: 2\n"), ConfigMapName: "my-stack-config-0123456789",
 	}
 	s := compute(t, f)
 	if c := condition(t, &s, v1alpha2.ConditionConfigGenerated); c.Status != "True" || c.Reason != v1alpha2.ReasonOverride {

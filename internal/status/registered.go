@@ -12,9 +12,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 )
 
 // resourceKind is a kind of resource that the spec registers and the server lists.
@@ -29,10 +29,10 @@ type resourceKind struct {
 
 // resourceKinds are all of them. A release line has tool groups or connectors, and spec.resources.tools becomes what it has.
 var resourceKinds = []resourceKind{
-	{config.ListModels, "models", "", "models"},
-	{config.ListVectorStores, "vectorStores", "", "vector stores"},
-	{config.ListToolGroups, "tools", "", "tool groups"},
-	{config.ListConnectors, "tools", catalog.MCPToolGroups, "connectors"},
+	{serverconfig.ListModels, "models", "", "models"},
+	{serverconfig.ListVectorStores, "vectorStores", "", "vector stores"},
+	{serverconfig.ListToolGroups, "tools", "", "tool groups"},
+	{serverconfig.ListConnectors, "tools", catalog.MCPToolGroups, "connectors"},
 }
 
 // firstVectorStores asks for as many vector stores as each release line permits, those first that are there for the longest time: clients
@@ -46,10 +46,10 @@ func Lists(of *desired.Desired, by *settings.Distribution) map[string]string {
 		return nil
 	}
 	lists := maps.Clone(by.Line.Lists)
-	path, there := lists[config.ListVectorStores]
-	delete(lists, config.ListVectorStores)
-	if there && of.Config != nil && slices.ContainsFunc(of.Config.Registered, func(r config.Registered) bool { return r.List == config.ListVectorStores }) {
-		lists[config.ListVectorStores] = path + firstVectorStores
+	path, there := lists[serverconfig.ListVectorStores]
+	delete(lists, serverconfig.ListVectorStores)
+	if there && of.Config != nil && slices.ContainsFunc(of.Config.Registered, func(r serverconfig.Registered) bool { return r.List == serverconfig.ListVectorStores }) {
+		lists[serverconfig.ListVectorStores] = path + firstVectorStores
 	}
 	return lists
 }
@@ -64,13 +64,13 @@ func setRegistered(f *Facts, d *v1alpha2.DistributionConfig) {
 	}
 	names := f.registered()
 	for list, to := range map[string]*[]v1alpha2.ResourceInfo{
-		config.ListVectorStores: &d.VectorStores, config.ListToolGroups: &d.ToolGroups, config.ListConnectors: &d.Connectors,
+		serverconfig.ListVectorStores: &d.VectorStores, serverconfig.ListToolGroups: &d.ToolGroups, serverconfig.ListConnectors: &d.Connectors,
 	} {
 		switch listed, asked := f.Server.Lists[list]; {
 		case !asked:
 			*to = nil
 		case listed.Unknown != "":
-		case list == config.ListVectorStores: // how clients call theirs is their own affair
+		case list == serverconfig.ListVectorStores: // how clients call theirs is their own affair
 			*to = resources(slices.DeleteFunc(slices.Clone(listed.Entries), func(e probe.Entry) bool { return !slices.Contains(names[list], e.Name) }))
 		default:
 			*to = resources(listed.Entries)
@@ -116,7 +116,7 @@ func compare(f *Facts) (c comparison) {
 	names := f.registered()
 	for _, kind := range resourceKinds {
 		listed, asked := f.Server.Lists[kind.list]
-		if kind.list == config.ListModels {
+		if kind.list == serverconfig.ListModels {
 			listed, asked = f.Server.Models, true
 		}
 		if !asked || len(names[kind.list]) == 0 {
@@ -126,7 +126,7 @@ func compare(f *Facts) (c comparison) {
 		case listed.Hidden:
 			c.hidden = append(c.hidden, kind.called)
 			continue
-		case listed.Unknown != "" && kind.list == config.ListModels: // BackendsReachable reports it
+		case listed.Unknown != "" && kind.list == serverconfig.ListModels: // BackendsReachable reports it
 			continue
 		case listed.Unknown != "":
 			c.remarks = append(c.remarks, fmt.Sprintf("the server could not be asked for its %s: %s", kind.called, listed.Unknown))

@@ -13,9 +13,9 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/status"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 )
 
 // registering is a resource that registers models, vector stores and an MCP server, and the facts about its server, which has them all.
@@ -31,11 +31,11 @@ func registering(t *testing.T) *status.Facts {
 		t.Fatal(f.Problems.Message())
 	}
 	// Release line 0.7 registers no vector stores, and has connectors.
-	f.Desired.Config.Registered = append(f.Desired.Config.Registered, config.Registered{List: config.ListVectorStores, Name: "docs"})
+	f.Desired.Config.Registered = append(f.Desired.Config.Registered, serverconfig.Registered{List: serverconfig.ListVectorStores, Name: "docs"})
 	f.Server.Models.Entries = []probe.Entry{{Provider: "vllm", Name: "vllm/e5"}, {Provider: "vllm", Name: "vllm/llama3"}}
 	f.Server.Lists = map[string]probe.List{
-		config.ListConnectors:   {Entries: []probe.Entry{{Name: "github"}, {Name: "of-the-base"}}},
-		config.ListVectorStores: {Entries: []probe.Entry{{Name: "docs"}, {Name: "vs_0"}}},
+		serverconfig.ListConnectors:   {Entries: []probe.Entry{{Name: "github"}, {Name: "of-the-base"}}},
+		serverconfig.ListVectorStores: {Entries: []probe.Entry{{Name: "docs"}, {Name: "vs_0"}}},
 	}
 	return f
 }
@@ -54,29 +54,29 @@ func TestStatusNamesWhatTheServerHasRegistered(t *testing.T) {
 		"all of it": {func(*status.Facts) {}, nil, "are available"},
 		"a model":   {func(f *status.Facts) { f.Server.Models.Entries = f.Server.Models.Entries[:1] }, []string{"models/vllm/llama3"}, "; the server does not list: models/vllm/llama3"},
 		"no vector store": {
-			set(config.ListVectorStores, probe.List{Entries: []probe.Entry{{Name: "vs_0"}}}), []string{"vectorStores/docs"}, "; the server does not list: vectorStores/docs",
+			set(serverconfig.ListVectorStores, probe.List{Entries: []probe.Entry{{Name: "vs_0"}}}), []string{"vectorStores/docs"}, "; the server does not list: vectorStores/docs",
 		},
-		"no MCP server": {set(config.ListConnectors, probe.List{}), []string{"tools/mcp::github"}, "; the server does not list: tools/mcp::github"},
+		"no MCP server": {set(serverconfig.ListConnectors, probe.List{}), []string{"tools/mcp::github"}, "; the server does not list: tools/mcp::github"},
 		"a provider too": {func(f *status.Facts) {
 			f.Server.Providers, f.Server.Models.Entries = f.Server.Providers[1:], f.Server.Models.Entries[1:]
 		}, []string{"models/vllm/e5"}, "; the server does not list: inference/vllm, models/vllm/e5"},
 		"hidden": {func(f *status.Facts) {
 			hidden := probe.List{Hidden: true, Unknown: "GET /v1/x: the server asks for credentials"}
 			f.Server.ProvidersHidden, f.Server.Providers, f.Server.Models = true, nil, hidden
-			f.Server.Lists[config.ListConnectors], f.Server.Lists[config.ListVectorStores] = hidden, hidden
+			f.Server.Lists[serverconfig.ListConnectors], f.Server.Lists[serverconfig.ListVectorStores] = hidden, hidden
 		}, nil, "; the server lists its providers, models, vector stores and connectors to authenticated callers only, so they are not compared with the configuration"},
 		"one list hidden": {
-			set(config.ListConnectors, probe.List{Hidden: true, Unknown: "x"}), nil, "; the server lists its connectors to authenticated callers only, so they are not compared with the configuration",
+			set(serverconfig.ListConnectors, probe.List{Hidden: true, Unknown: "x"}), nil, "; the server lists its connectors to authenticated callers only, so they are not compared with the configuration",
 		},
 		"an error": {
-			set(config.ListVectorStores, probe.List{Unknown: "GET /v1/vector_stores: the server answers 500 Internal Server Error"}), nil,
+			set(serverconfig.ListVectorStores, probe.List{Unknown: "GET /v1/vector_stores: the server answers 500 Internal Server Error"}), nil,
 			"; the server could not be asked for its vector stores: GET /v1/vector_stores: the server answers 500 Internal Server Error",
 		},
 		"more than is read": {
-			set(config.ListVectorStores, probe.List{Entries: []probe.Entry{{Name: "vs_0"}}, Cut: true}), nil,
+			set(serverconfig.ListVectorStores, probe.List{Entries: []probe.Entry{{Name: "vs_0"}}, Cut: true}), nil,
 			"; the server lists more vector stores than the operator reads, so it is not known whether it has all of the spec",
 		},
-		"more than is read, with all": {set(config.ListVectorStores, probe.List{Entries: []probe.Entry{{Name: "docs"}}, Cut: true}), nil, "are available"},
+		"more than is read, with all": {set(serverconfig.ListVectorStores, probe.List{Entries: []probe.Entry{{Name: "docs"}}, Cut: true}), nil, "are available"},
 		"a list that was not asked":   {func(f *status.Facts) { f.Server.Lists = nil }, nil, "are available"},
 		"an image's own":              {func(f *status.Facts) { f.Desired.Config = nil }, nil, "are available"},
 	} {
@@ -107,8 +107,8 @@ func TestListsOfTheServerAreReported(t *testing.T) {
 	equal(t, "connectors", connectors, cr.Status.DistributionConfig.Connectors)
 
 	f.Server.Lists = map[string]probe.List{
-		config.ListVectorStores: {Unknown: "x"}, config.ListConnectors: {Unknown: "x", Hidden: true},
-		config.ListToolGroups: {Entries: []probe.Entry{{Provider: "tavily", Name: "builtin::websearch"}}},
+		serverconfig.ListVectorStores: {Unknown: "x"}, serverconfig.ListConnectors: {Unknown: "x", Hidden: true},
+		serverconfig.ListToolGroups: {Entries: []probe.Entry{{Provider: "tavily", Name: "builtin::websearch"}}},
 	}
 	cr.Status = compute(t, f)
 	equal(t, "vector stores while the server does not tell", docs, cr.Status.DistributionConfig.VectorStores)
@@ -124,10 +124,10 @@ func TestListsOfTheServerAreReported(t *testing.T) {
 func TestListsThatAServerIsAskedFor(t *testing.T) {
 	f := registering(t)
 	equal(t, "lists of release line 0.7", map[string]string{
-		config.ListConnectors: "/v1beta/connectors", config.ListVectorStores: "/v1/vector_stores?limit=100&order=asc",
+		serverconfig.ListConnectors: "/v1beta/connectors", serverconfig.ListVectorStores: "/v1/vector_stores?limit=100&order=asc",
 	}, status.Lists(f.Desired, f.Distribution))
 	f.Desired.Config.Registered = nil
-	equal(t, "lists without vector stores", map[string]string{config.ListConnectors: "/v1beta/connectors"}, status.Lists(f.Desired, f.Distribution))
+	equal(t, "lists without vector stores", map[string]string{serverconfig.ListConnectors: "/v1beta/connectors"}, status.Lists(f.Desired, f.Distribution))
 	f.Desired.Config, f.Distribution.Line = nil, nil
 	equal(t, "lists of a server of an unknown release", map[string]string(nil), status.Lists(f.Desired, f.Distribution))
 	equal(t, "lists without a distribution", map[string]string(nil), status.Lists(f.Desired, nil))
@@ -141,9 +141,9 @@ func TestListsOfTheServerAreBounded(t *testing.T) {
 		name := fmt.Sprintf("%04d%s", i, strings.Repeat("x", 200))
 		entries = append(entries, probe.Entry{Name: name, Provider: "p"})
 		f.Desired.Config.Registered = append(f.Desired.Config.Registered,
-			config.Registered{List: config.ListVectorStores, Name: name}, config.Registered{List: config.ListModels, Name: name})
+			serverconfig.Registered{List: serverconfig.ListVectorStores, Name: name}, serverconfig.Registered{List: serverconfig.ListModels, Name: name})
 	}
-	for _, list := range []string{config.ListVectorStores, config.ListConnectors, config.ListToolGroups} {
+	for _, list := range []string{serverconfig.ListVectorStores, serverconfig.ListConnectors, serverconfig.ListToolGroups} {
 		f.Server.Lists[list] = probe.List{Entries: entries}
 	}
 	s := compute(t, f)

@@ -17,8 +17,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
@@ -95,7 +95,7 @@ func facts(known *settings.Settings, cr *v1alpha2.LlamaStackDistribution) *desir
 	distribution, _ := known.ResolveWithHints(&cr.Spec.Distribution, desired.Hints(desired.NewInputs(cr), ""))
 	in := desired.NewInputs(cr)
 	in.Distribution, in.HashKey, in.Build = distribution, secret.New([]byte("0123456789abcdef0123456789abcdef")), "1"
-	uses, _ := config.SecretUses(in.Spec)
+	uses, _ := serverconfig.SecretUses(in.Spec)
 	for _, use := range uses {
 		in.Secrets = append(in.Secrets, desired.SecretFact{Use: use, Value: secret.New([]byte("value"))})
 	}

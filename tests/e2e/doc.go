@@ -15,5 +15,5 @@
 // Python run there too, in an environment of tests/server/venv.sh. The cluster has no network plugin that enforces policies.
 //
 // What a test sees is what a user sees: kubectl's output, the API, the server's answers, the backend's records. How the
-// configuration is made in detail is the business of pkg/config and tests/server.
+// configuration is made in detail is the business of internal/serverconfig and tests/server.
 package e2e

@@ -16,15 +16,15 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/release"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 )
 
-// Case is a case of pkg/config/testdata on one release line, or on one release.
+// Case is a case of internal/serverconfig/testdata on one release line, or on one release.
 type Case struct {
-	Input config.Input
+	Input serverconfig.Input
 	// Server is the release line or the release, as files name it.
 	Server string
 	// Base is the text of the base configuration.
@@ -95,10 +95,10 @@ func Read(dir, server string) (*Case, error) {
 	if err != nil {
 		return nil, err
 	}
-	base, err := config.ParseBase(name, c.Base)
+	base, err := serverconfig.ParseBase(name, c.Base)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
-	c.Input = config.Input{Name: cr.Name, Namespace: cr.Namespace, Spec: parse.Parse(&cr.Spec), Base: base, Line: line}
+	c.Input = serverconfig.Input{Name: cr.Name, Namespace: cr.Namespace, Spec: spec.Parse(&cr.Spec), Base: base, Line: line}
 	return c, nil
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package golden holds what the golden tests share: the cases of pkg/config/testdata, the difference between a configuration
+// Package golden holds what the golden tests share: the cases of internal/serverconfig/testdata, the difference between a configuration
 // and the base that it was made from, and the comparison of a text with a file.
 //
 // Contract: a difference loses nothing. Apply of the difference to the base gives the configuration again, with every value, every

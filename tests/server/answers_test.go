@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
@@ -190,7 +190,7 @@ func listFaults(t *testing.T, b *booting, s *server) (faults []string) {
 	if seen.Lists == nil {
 		seen.Lists = map[string]probe.List{}
 	}
-	seen.Lists[config.ListModels] = seen.Models
+	seen.Lists[serverconfig.ListModels] = seen.Models
 	for name := range b.lists {
 		if why := seen.Lists[name].Unknown; why != "" && !strings.Contains(why, "answers 404") { // its API may be off
 			faults = append(faults, why)
@@ -198,7 +198,7 @@ func listFaults(t *testing.T, b *booting, s *server) (faults []string) {
 	}
 	for _, r := range b.registered {
 		list, asked := seen.Lists[r.List]
-		if !asked && r.List == config.ListConnectors && slices.Contains(connectorsUnlisted, b.line) {
+		if !asked && r.List == serverconfig.ListConnectors && slices.Contains(connectorsUnlisted, b.line) {
 			continue
 		}
 		if !asked || list.Unknown != "" || !slices.ContainsFunc(list.Entries, func(e probe.Entry) bool { return e.Name == r.Name }) {

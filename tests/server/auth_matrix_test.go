@@ -12,9 +12,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -49,10 +49,10 @@ func authCase(t *testing.T, line *catalog.Line, row *catalog.AuthType, choice st
 	auth := map[string]any{"provider": row.Names()[0], "settings": values.settings, "secretRefs": values.secretRefs}
 	encoded, err := json.Marshal(map[string]any{"distribution": map[string]any{"name": "starter"}, "auth": auth})
 	fixture.NoError(t, err)
-	spec := &v1alpha2.LlamaStackDistributionSpec{}
-	fixture.NoError(t, yaml.UnmarshalStrict(encoded, spec))
-	result, findings := config.Generate(t.Context(), config.Input{
-		Name: "matrix", Namespace: "matrix", Spec: parse.Parse(spec), Base: matrixBase(t, line, "inference", "", "starter"), Line: line,
+	crSpec := &v1alpha2.LlamaStackDistributionSpec{}
+	fixture.NoError(t, yaml.UnmarshalStrict(encoded, crSpec))
+	result, findings := serverconfig.Generate(t.Context(), serverconfig.Input{
+		Name: "matrix", Namespace: "matrix", Spec: spec.Parse(crSpec), Base: matrixBase(t, line, "inference", "", "starter"), Line: line,
 	})
 	if findings.HasErrors() {
 		t.Fatalf("line %s, %s: %s", line.Name, name, findings.Message())

@@ -25,9 +25,9 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -60,16 +60,16 @@ func bootAuthWith(t *testing.T, r release, more []string, auth string, values ..
 func generateAuth(t *testing.T, r release, text, dir, auth string, values ...string) (file string, env []string) {
 	t.Helper()
 	line := lineOf(t, r)
-	spec := &v1alpha2.LlamaStackDistributionSpec{}
-	fixture.NoError(t, yaml.UnmarshalStrict([]byte("distribution: {name: starter}\nauth:\n"+auth), spec))
+	crSpec := &v1alpha2.LlamaStackDistributionSpec{}
+	fixture.NoError(t, yaml.UnmarshalStrict([]byte("distribution: {name: starter}\nauth:\n"+auth), crSpec))
 	for _, store := range []string{"prompts", "connectors"} { // they moved to tables with release line 1.0
 		if line.Stores[store].Kind == catalog.SQL {
 			text = strings.Replace(text, "{backend: kv_default, namespace: "+store+"}", "{backend: sql_default, table_name: "+store+"}", 1)
 		}
 	}
-	base, err := config.ParseBase("auth", []byte(text))
+	base, err := serverconfig.ParseBase("auth", []byte(text))
 	fixture.NoError(t, err)
-	result, problems := config.Generate(t.Context(), config.Input{Name: "s", Namespace: "ns", Spec: parse.Parse(spec), Base: base, Line: line})
+	result, problems := serverconfig.Generate(t.Context(), serverconfig.Input{Name: "s", Namespace: "ns", Spec: spec.Parse(crSpec), Base: base, Line: line})
 	if problems.HasErrors() {
 		t.Fatal(problems.Message())
 	}
@@ -89,7 +89,7 @@ func generateAuth(t *testing.T, r release, text, dir, auth string, values ...str
 func withWorkers(t *testing.T, file string, workers int32) string {
 	t.Helper()
 	line := lineOf(t, imageRelease(t))
-	copied, err := config.WithWorkers(t.Context(), fixture.ReadFile(t, file), line, workers, "# A copy.\n")
+	copied, err := serverconfig.WithWorkers(t.Context(), fixture.ReadFile(t, file), line, workers, "# A copy.\n")
 	fixture.NoError(t, err)
 	name := filepath.Join(t.TempDir(), "copy.yaml")
 	fixture.WriteFile(t, name, string(copied))

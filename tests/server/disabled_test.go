@@ -11,9 +11,9 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -76,10 +76,10 @@ func generateDisabled(t *testing.T, r release, disabled []string) []byte {
 	if !ok {
 		t.Fatalf("no starter base for line %s", r.line)
 	}
-	base, err := config.ParseBase("starter", data)
+	base, err := serverconfig.ParseBase("starter", data)
 	fixture.NoError(t, err)
-	result, findings := config.Generate(t.Context(), config.Input{
-		Name: "n", Namespace: "ns", Base: base, Line: lineOf(t, r), Spec: parse.Parse(&v1alpha2.LlamaStackDistributionSpec{Disabled: disabled}),
+	result, findings := serverconfig.Generate(t.Context(), serverconfig.Input{
+		Name: "n", Namespace: "ns", Base: base, Line: lineOf(t, r), Spec: spec.Parse(&v1alpha2.LlamaStackDistributionSpec{Disabled: disabled}),
 	})
 	if result == nil {
 		t.Fatalf("line %s, disabled %v: %v", r.line, disabled, findings)

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/externalprovider"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/step"
@@ -85,14 +85,14 @@ func TestExternalProvidersAnswerInTheRealServer(t *testing.T) {
 // writeTiny generates the configuration of a release with the tiny provider, and returns the file.
 func writeTiny(t *testing.T, r release) string {
 	t.Helper()
-	base, err := config.ParseBase("small", []byte(smallBase))
+	base, err := serverconfig.ParseBase("small", []byte(smallBase))
 	fixture.NoError(t, err)
 	line, _ := catalog.Get(r.line)
-	pkg, err := config.ReadPackage(externalprovider.Spec(externalprovider.Inference, "1.0.0"))
+	pkg, err := serverconfig.ReadPackage(externalprovider.Spec(externalprovider.Inference, "1.0.0"))
 	fixture.NoError(t, err)
-	result, problems := config.Generate(t.Context(), config.Input{
-		Name: "x", Namespace: "y", Spec: parse.Parse(step.Spec(t, tinySpec)), Base: base, Line: line,
-		Packages: map[string]config.PackageFound{tinyImage: {Package: pkg}},
+	result, problems := serverconfig.Generate(t.Context(), serverconfig.Input{
+		Name: "x", Namespace: "y", Spec: spec.Parse(step.Spec(t, tinySpec)), Base: base, Line: line,
+		Packages: map[string]serverconfig.PackageFound{tinyImage: {Package: pkg}},
 	})
 	if result == nil {
 		t.Fatal(problems)

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
-	serverrelease "github.com/llamastack/llama-stack-k8s-operator/pkg/config/release"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	serverrelease "github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 

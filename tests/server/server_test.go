@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
@@ -21,7 +21,7 @@ const (
 	imageConfig  = "../../hack/serverimage/light.yaml"
 
 	newestImageConfig = "../../hack/serverimage/light-ogx.yaml"
-	goldens           = "../../pkg/config/testdata/"
+	goldens           = "../../internal/serverconfig/testdata/"
 	allOn             = "testdata/all-on.env"
 )
 
@@ -135,7 +135,7 @@ func writeGoldens(t *testing.T, line string) []string {
 		if expected, err := c.Expected(dir); err != nil || file != expected {
 			t.Fatalf("%s is not read: the golden of this case is %s, %v", file, expected, err)
 		}
-		result, findings := config.Generate(t.Context(), c.Input)
+		result, findings := serverconfig.Generate(t.Context(), c.Input)
 		if result == nil {
 			t.Fatalf("%s: %v", dir, findings)
 		}

@@ -25,9 +25,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
@@ -97,7 +97,7 @@ func podFor(t *testing.T, r release, keys keysIn, dsn, ca string) pod {
 	if r.line == "0.3" {
 		urlField = "url"
 	}
-	base, err := config.ParseBase("small", fmt.Appendf(nil, storageBase, apis, urlField))
+	base, err := serverconfig.ParseBase("small", fmt.Appendf(nil, storageBase, apis, urlField))
 	fixture.NoError(t, err)
 	caBundle := fixture.ReadFile(t, ca)
 	if r.line == "0.3" { // which takes no password
@@ -107,7 +107,7 @@ func podFor(t *testing.T, r release, keys keysIn, dsn, ca string) pod {
 	in.HashKey, in.CABundle = secret.New([]byte(strings.Repeat("k", 32))), in.NamedCABundle()
 	in.Distribution = &settings.Distribution{Name: "small", Image: "registry.example/small:1", Line: lineOf(t, r), Base: base}
 	in.CABundle.Data = map[string]string{"ca.crt": string(caBundle)}
-	uses, _ := config.SecretUses(in.Spec)
+	uses, _ := serverconfig.SecretUses(in.Spec)
 	for _, use := range uses {
 		value := dsn
 		if use.Ref.Name == "redis-creds" {

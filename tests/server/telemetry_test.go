@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -39,9 +39,9 @@ func TestTelemetryReachesTheExporter(t *testing.T) {
 	}
 	forEachRelease(t, func(t *testing.T, r release) {
 		line := lineOf(t, r)
-		result, findings := config.Generate(t.Context(), config.Input{
+		result, findings := serverconfig.Generate(t.Context(), serverconfig.Input{
 			Name: "mine", Namespace: "mine", Line: line, Base: matrixBase(t, line, "", "", "starter"),
-			Spec: specWith(t, parse.APITelemetry, map[string]any{
+			Spec: specWith(t, spec.APITelemetry, map[string]any{
 				"provider": "otel", "endpoint": "http://collector.example:4318/tenant/", "apiKey": map[string]any{"name": "otlp", "key": "token"},
 			}),
 		})

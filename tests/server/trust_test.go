@@ -23,8 +23,8 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
@@ -183,15 +183,15 @@ func bothProvidersAnswer(t *testing.T, r release, env []string, behind map[strin
 func bootWithTLS(t *testing.T, r release, ca *fixture.CA, by *http.Client, providers []any, env []string) (url string, printed func() string) {
 	t.Helper()
 	dir := t.TempDir()
-	base, err := config.ParseBase("small", []byte(smallBase))
+	base, err := serverconfig.ParseBase("small", []byte(smallBase))
 	fixture.NoError(t, err)
 	inference, err := json.Marshal(providers)
 	fixture.NoError(t, err)
-	spec := &v1alpha2.LlamaStackDistributionSpec{
+	crSpec := &v1alpha2.LlamaStackDistributionSpec{
 		Providers:  &v1alpha2.ProvidersSpec{Inference: &apiextensionsv1.JSON{Raw: inference}},
 		Networking: &v1alpha2.NetworkingSpec{TLS: &v1alpha2.TLSSpec{Enabled: new(true), SecretName: new("s")}},
 	}
-	result, problems := config.Generate(t.Context(), config.Input{Name: "s", Namespace: "ai", Spec: parse.Parse(spec), Base: base, Line: lineOf(t, r)})
+	result, problems := serverconfig.Generate(t.Context(), serverconfig.Input{Name: "s", Namespace: "ai", Spec: spec.Parse(crSpec), Base: base, Line: lineOf(t, r)})
 	if problems.HasErrors() {
 		t.Fatal(problems.Message())
 	}
@@ -199,7 +199,7 @@ func bootWithTLS(t *testing.T, r release, ca *fixture.CA, by *http.Client, provi
 		fixture.WriteFile(t, filepath.Join(dir, name), string(content))
 	}
 	file := filepath.Join(dir, "config.yaml")
-	fixture.WriteFile(t, file, strings.ReplaceAll(string(result.YAML), config.TLSDir, dir))
+	fixture.WriteFile(t, file, strings.ReplaceAll(string(result.YAML), serverconfig.TLSDir, dir))
 	for _, v := range result.Env {
 		if v.Ref.Name == "" {
 			env = append(env, v.Name+"="+v.Value)

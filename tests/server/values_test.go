@@ -15,9 +15,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
@@ -69,7 +69,7 @@ func TestValuesAsTheServerTakesThem(t *testing.T) {
 
 // triedField is a config field of a provider type, or of a map within its config.
 type triedField struct {
-	api   parse.ProviderAPI
+	api   spec.ProviderAPI
 	row   *catalog.Provider
 	path  []string
 	field catalog.Field
@@ -217,14 +217,14 @@ func valuesRefusedByTheServer(t *testing.T, r release, fields []triedField) map[
 	return refused
 }
 
-func refusedByTheEngine(t *testing.T, line *catalog.Line, base *config.Base, f *triedField, value any) bool {
+func refusedByTheEngine(t *testing.T, line *catalog.Line, base *serverconfig.Base, f *triedField, value any) bool {
 	t.Helper()
 	settings := maps.Clone(f.row.Example)
 	if settings == nil {
 		settings = map[string]any{}
 	}
 	maps.Copy(settings, f.settings(value))
-	_, findings := config.Generate(t.Context(), config.Input{
+	_, findings := serverconfig.Generate(t.Context(), serverconfig.Input{
 		Name: "values", Namespace: "values", Line: line, Base: base,
 		Spec: specWith(t, f.api, map[string]any{"id": matrixID, "provider": f.row.Type, "settings": settings}),
 	})

@@ -10,9 +10,9 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -74,9 +74,9 @@ func Spec(t testing.TB, text string) *v1alpha2.LlamaStackDistributionSpec {
 }
 
 // Parsed reads the spec of a custom resource, and its open fields.
-func Parsed(t testing.TB, text string) *parse.Spec {
+func Parsed(t testing.TB, text string) *spec.Spec {
 	t.Helper()
-	parsed := parse.Parse(Spec(t, text))
+	parsed := spec.Parse(Spec(t, text))
 	if len(parsed.Problems) > 0 {
 		t.Fatalf("%s in\n%s", parsed.Problems.Message(), text)
 	}

@@ -22,7 +22,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/config/policy"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/admissionpolicy"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -198,11 +198,11 @@ func parsed(t *testing.T, object map[string]any) problem.List {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var spec v1alpha2.LlamaStackDistributionSpec
-	if err := json.Unmarshal(raw, &spec); err != nil {
+	var crSpec v1alpha2.LlamaStackDistributionSpec
+	if err := json.Unmarshal(raw, &crSpec); err != nil {
 		t.Fatal(err)
 	}
-	read := parse.Parse(&spec)
+	read := spec.Parse(&crSpec)
 	return append(read.Problems, read.ExposeProblems...)
 }
 

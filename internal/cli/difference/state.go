@@ -9,13 +9,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 )
 
 // ConfigOf returns a base configuration as JSON data has it.
-func ConfigOf(base *config.Base) (any, error) { return document.Plain(base.Root()), nil }
+func ConfigOf(base *serverconfig.Base) (any, error) { return document.Plain(base.Root()), nil }
 
 // inProvider is the path of a field of a provider's config.
 var inProvider = regexp.MustCompile(`^providers\.(\w+)\[(.*)\]\.config\.(\w+)`)

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/redact"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 )
 
 // Change is a leaf that is another one. An empty value means that there is none.

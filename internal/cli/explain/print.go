@@ -13,7 +13,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/fields"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/describe"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
 // width is where text for eyes is wrapped, in characters.

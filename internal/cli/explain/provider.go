@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/describe"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 )
 
 // providerType is what is known of a provider type of an API.
@@ -40,7 +40,7 @@ type providerField struct {
 // specFields are the fields of spec.providers by the server's name of their API.
 func specFields() map[string]string {
 	fields := map[string]string{}
-	for _, api := range []parse.ProviderAPI{parse.APIInference, parse.APISafety, parse.APIVectorIO, parse.APIToolRuntime} {
+	for _, api := range []spec.ProviderAPI{spec.APIInference, spec.APISafety, spec.APIVectorIO, spec.APIToolRuntime} {
 		fields[api.Name] = api.Field
 	}
 	return fields

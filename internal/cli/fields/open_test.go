@@ -11,19 +11,19 @@ import (
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // The sentences are about the fields that package parse reads: all of them, and no others.
 func TestOpenFieldsAreThoseThatAreParsed(t *testing.T) {
 	parsed := map[string]reflect.Type{
-		"models": reflect.TypeFor[parse.Model](), "tools": reflect.TypeFor[parse.Tool](), "shields": reflect.TypeFor[parse.Shield](),
-		"expose": reflect.TypeFor[parse.Expose](),
+		"models": reflect.TypeFor[spec.Model](), "tools": reflect.TypeFor[spec.Tool](), "shields": reflect.TypeFor[spec.Shield](),
+		"expose": reflect.TypeFor[spec.Expose](),
 	}
 	for _, open := range openFields {
 		last := open.path[len(open.path)-1]
-		fields := len(parse.ProviderFields())
+		fields := len(spec.ProviderFields())
 		if of, known := parsed[last]; known {
 			fields = 0
 			for field := range of.Fields() {
@@ -93,11 +93,11 @@ func refusal(t *testing.T, path []string, name string, within ...string) string 
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := &v1alpha2.LlamaStackDistributionSpec{}
-	if err := json.Unmarshal(raw, spec); err != nil {
+	crSpec := &v1alpha2.LlamaStackDistributionSpec{}
+	if err := json.Unmarshal(raw, crSpec); err != nil {
 		t.Fatal(err)
 	}
-	result := parse.Parse(spec)
+	result := spec.Parse(crSpec)
 	for _, p := range append(result.Problems, result.ExposeProblems...) {
 		if p.Reason == problem.UnknownField && strings.HasSuffix(p.Path, "."+name) {
 			return p.String()

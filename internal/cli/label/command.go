@@ -16,8 +16,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/cluster"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
 // options are the flags.
@@ -115,7 +115,7 @@ func (o *options) run(ctx context.Context, image string, ref name.Reference, str
 	if err != nil {
 		return fmt.Errorf("--config: %w", err)
 	}
-	if _, err := config.ParseBase(image, content); err != nil {
+	if _, err := serverconfig.ParseBase(image, content); err != nil {
 		return fmt.Errorf("--config: %w", err)
 	}
 	what, done, err := open(ctx, image, ref)

@@ -11,10 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/redact"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 )
 
 // rewriting is the work on one custom resource of v1alpha2.
@@ -57,7 +57,7 @@ func rewrite(object map[string]any, d *settings.Distribution) *rewriting {
 	}
 	r.line, r.base = d.Line, d.Base.Edit()
 	var ids []string
-	for _, api := range []parse.ProviderAPI{parse.APIInference, parse.APISafety, parse.APIVectorIO, parse.APIToolRuntime} {
+	for _, api := range []spec.ProviderAPI{spec.APIInference, spec.APISafety, spec.APIVectorIO, spec.APIToolRuntime} {
 		ids = append(ids, r.api(api)...)
 	}
 	r.models(ids)
@@ -66,7 +66,7 @@ func rewrite(object map[string]any, d *settings.Distribution) *rewriting {
 }
 
 // api rewrites the providers of an API that a variable of the spec turns on, and returns the ids of those of inference.
-func (r *rewriting) api(api parse.ProviderAPI) []string {
+func (r *rewriting) api(api spec.ProviderAPI) []string {
 	if _, there, _ := unstructured.NestedFieldNoCopy(r.object, "spec", "providers", api.Field); there {
 		return nil // the spec configures this API itself
 	}
@@ -105,7 +105,7 @@ func (r *rewriting) api(api parse.ProviderAPI) []string {
 	case len(entries) > 1:
 		_ = unstructured.SetNestedSlice(r.object, entries, "spec", "providers", api.Field)
 	}
-	if api != parse.APIInference {
+	if api != spec.APIInference {
 		return nil
 	}
 	return ids

@@ -10,11 +10,11 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/resource"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/resource"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 )
 
 // Provider is a provider of the configuration.
@@ -48,7 +48,7 @@ type Model struct {
 // Config is a configuration and what decides what it offers.
 type Config struct {
 	// Base is the configuration; nil where nobody knows it.
-	Base *config.Base
+	Base *serverconfig.Base
 	// Line is the release line of the server; nil where nobody knows it.
 	Line *catalog.Line
 	// Given are the variables that the server's container is given.
@@ -76,7 +76,7 @@ func Of(d *desired.Desired) (*Config, error) {
 		return c, nil
 	}
 	var err error
-	c.Base, err = config.ParseBase("config.yaml", text)
+	c.Base, err = serverconfig.ParseBase("config.yaml", text)
 	return c, err
 }
 
@@ -94,12 +94,12 @@ func Given(pod *corev1.PodSpec) document.Variables {
 }
 
 // Providers are those of the configuration: those of the spec first, then those of the base that are on, then the others.
-func (c *Config) Providers(spec *v1alpha2.LlamaStackDistributionSpec) []Provider {
+func (c *Config) Providers(crSpec *v1alpha2.LlamaStackDistributionSpec) []Provider {
 	if c.Base == nil {
 		return nil
 	}
 	own := map[document.ProviderName]bool{}
-	parsed := parse.Parse(spec)
+	parsed := spec.Parse(crSpec)
 	for i := range parsed.External {
 		own[document.ProviderName{API: parsed.External[i].API.Name, ID: parsed.External[i].ID}] = true
 	}

@@ -12,16 +12,16 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offered"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/document"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/step"
 )
 
-func parse(t *testing.T, text string) *config.Base {
+func parse(t *testing.T, text string) *serverconfig.Base {
 	t.Helper()
-	base, err := config.ParseBase("base", []byte("version: 2\n"+text))
+	base, err := serverconfig.ParseBase("base", []byte("version: 2\n"+text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,8 +106,8 @@ func TestOfTakesTheConfigurationOfTheServer(t *testing.T) {
 	line := &catalog.Line{Name: "x"}
 	own := &settings.Distribution{Line: line, Base: parse(t, "providers: {inference: [{provider_id: own, provider_type: remote::vllm}]}\n")}
 	for want, d := range map[string]*desired.Desired{
-		"generated": {Distribution: own, Config: &config.Result{YAML: text("generated")}, Override: &config.Override{}, OverrideContent: text("override")},
-		"override":  {Distribution: own, Override: &config.Override{}, OverrideContent: text("override")},
+		"generated": {Distribution: own, Config: &serverconfig.Result{YAML: text("generated")}, Override: &serverconfig.Override{}, OverrideContent: text("override")},
+		"override":  {Distribution: own, Override: &serverconfig.Override{}, OverrideContent: text("override")},
 		"own":       {Distribution: own},
 	} {
 		c, err := offered.Of(d)
@@ -121,7 +121,7 @@ func TestOfTakesTheConfigurationOfTheServer(t *testing.T) {
 	if c, err := offered.Of(&desired.Desired{}); err != nil || c.Base != nil || c.Line != nil {
 		t.Errorf("of an image that nobody knows: %+v, %v", c, err)
 	}
-	if _, err := offered.Of(&desired.Desired{Config: &config.Result{YAML: []byte("a: [")}}); err == nil {
+	if _, err := offered.Of(&desired.Desired{Config: &serverconfig.Result{YAML: []byte("a: [")}}); err == nil {
 		t.Error("a configuration that cannot be read is no error")
 	}
 }

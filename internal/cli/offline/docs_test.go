@@ -18,10 +18,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
@@ -190,7 +190,7 @@ func TestExamplesOfProvidersPage(t *testing.T) {
 // Proves: FR-090, R46.
 func TestExternalProvidersPage(t *testing.T) {
 	var resources []map[string]any
-	var file *parse.ProviderPackage
+	var file *spec.ProviderPackage
 	for _, b := range fixture.Blocks(t, externalPage) {
 		if b.Info != "yaml" {
 			continue
@@ -199,12 +199,12 @@ func TestExternalProvidersPage(t *testing.T) {
 		if err := yaml.Unmarshal([]byte(b.Text), &tree); err != nil {
 			t.Fatalf("line %d: %v", b.Line, err)
 		}
-		if tree["kind"] != parse.PackageKind {
+		if tree["kind"] != spec.PackageKind {
 			resources = append(resources, tree)
 			continue
 		}
 		var err error
-		if file, err = config.ReadPackage([]byte(b.Text)); err != nil {
+		if file, err = serverconfig.ReadPackage([]byte(b.Text)); err != nil {
 			t.Fatalf("line %d: %v", b.Line, err)
 		}
 	}

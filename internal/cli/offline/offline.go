@@ -24,10 +24,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -286,11 +286,11 @@ func (c *Cluster) inputs(cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, 
 }
 
 // packages reports of each image with the package of an external provider that nobody has read it, unless its entry describes the package.
-func packages(spec *parse.Spec) map[string]config.PackageFound {
-	unread := map[string]config.PackageFound{}
+func packages(spec *spec.Spec) map[string]serverconfig.PackageFound {
+	unread := map[string]serverconfig.PackageFound{}
 	for i := range spec.External {
 		if e := &spec.External[i]; e.Package == nil {
-			unread[e.Image] = config.PackageFound{Problem: problem.New(problem.Problem{
+			unread[e.Image] = serverconfig.PackageFound{Problem: problem.New(problem.Problem{
 				Reason: problem.MissingField, Path: e.Path, Type: field.ErrorTypeRequired,
 				Detail: "no registry is asked here, so nobody knows the package in image " + e.Image,
 				Fix:    "describe it in the entry, for example package: {packageName: my_provider, providerType: 'remote::mine'}",

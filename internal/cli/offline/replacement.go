@@ -12,8 +12,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
@@ -59,7 +59,7 @@ func (s Replacement) resolve(known *settings.Settings, cr *v1alpha2.LlamaStackDi
 		if d, f := known.ResolveWithHints(spec, hints); f == nil && d.Name != "" {
 			name = d.Name
 		}
-		base, err := config.ParseBase(name, s.Base)
+		base, err := serverconfig.ParseBase(name, s.Base)
 		if err != nil {
 			return nil, problem.New(problem.Problem{
 				Reason: problem.InvalidBaseConfig, Path: "spec.distribution", Type: field.ErrorTypeInvalid, Detail: "--base: " + err.Error(),

@@ -14,8 +14,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/cluster"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/config"
 )
 
 // facts are what was read about a custom resource.
@@ -25,7 +25,7 @@ type facts struct {
 	pods   []corev1.Pod
 	events []corev1.Event
 	// config is the configuration that runs; nil where nobody knows it.
-	config *config.Base
+	config *serverconfig.Base
 	// unread names what could not be read, and why.
 	unread []string
 }
@@ -55,7 +55,7 @@ func (f *facts) readConfig(ctx context.Context, c *cluster.Connection) error {
 		case err != nil:
 			return fmt.Errorf("read ConfigMap %s: %w", g.ConfigMapName, err)
 		}
-		if f.config, err = config.ParseBase(g.ConfigMapName, []byte(cm.Data[objects.ConfigKey])); err != nil {
+		if f.config, err = serverconfig.ParseBase(g.ConfigMapName, []byte(cm.Data[objects.ConfigKey])); err != nil {
 			f.unread = append(f.unread, err.Error())
 		}
 		return nil

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package address
+
+import (
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+)
+
+const maxPort = 65535
+
+// Split splits host:port; an IPv6 address stands in brackets, which stay. The port is empty where there is none. The fault says what is
+// wrong, and is empty where nothing is.
+func Split(address string) (host, port, fault string) {
+	masked := document.MaskReferences(address)
+	if strings.ContainsAny(masked, `/\?#`) {
+		return "", "", "must be host and port: nothing may follow them"
+	}
+	at := strings.Index(masked, ":")
+	if before, _, closed := strings.Cut(masked, "]"); closed && strings.HasPrefix(before, "[") {
+		at = len(before) + len("]")
+	} else if at < 0 {
+		at = len(masked)
+	}
+	host, port = address[:at], strings.TrimPrefix(address[at:], ":")
+	rest := masked[at:]
+	switch {
+	case rest != "" && rest[0] != ':':
+		return "", "", "is not host:port"
+	case strings.Count(rest, ":") > 1:
+		return "", "", "has more than one colon: an IPv6 address stands in brackets"
+	case host == "" || host == "[]":
+		return "", "", "has no host"
+	case rest != "" && !document.IsReference(port) && !IsPort(port):
+		return "", "", WrongPort
+	}
+	return host, port, ""
+}
+
+// IsURL reports whether a text is an HTTP or HTTPS URL with a host and, where it names one, a port from 1 to 65535.
+func IsURL(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") && (u.Port() == "" || IsPort(u.Port()))
+}
+
+// WrongPort says that what follows the colon is not a port.
+const WrongPort = "has no port between 1 and 65535 after the colon"
+
+// IsPort reports whether a text is a port that something can listen on.
+func IsPort(port string) bool {
+	n, err := strconv.Atoi(port)
+	return err == nil && n >= 1 && n <= maxPort
+}
+
+// beforeAuthority is what can stand before the authority of a URL, well-formed or not.
+var beforeAuthority = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*:)?[/\\]*`)
+
+// HasUserInfo reports whether an address names a user, in whatever form.
+func HasUserInfo(address string) bool {
+	rest := beforeAuthority.ReplaceAllString(document.MaskReferences(address), "")
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		rest = rest[:end]
+	}
+	return strings.Contains(rest, "@")
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package auth
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// The fields of the scope of a rule about resources.
+const (
+	scopeActions   = "actions"
+	scopePrincipal = "principal"
+	scopeResource  = "resource"
+)
+
+// recordType is the type of what the server keeps in tables, such as conversations and files: sql_record::<table>::<id>.
+const recordType = "sql_record"
+
+// checkResource checks what a rule about resources is about.
+func (s *policies) checkResource(r *rule) {
+	if value, given := r.scope[scopeActions]; given && len(texts(value)) == 0 {
+		s.problems.Add(neverMatches(r.at(scopeActions), "the list is empty", "name actions: create, read, update, delete"))
+	} else if !given {
+		s.problems.Add(problem.Problem{
+			Reason: problem.MissingField, Path: r.at(scopeActions), Type: field.ErrorTypeRequired, Detail: "the server does not start without it",
+			Fix: "name actions: create, read, update, delete",
+		})
+	}
+	pattern, _ := r.scope[scopeResource].(string)
+	if pattern != "" && !document.HasReference(pattern) {
+		s.checkResourcePattern(pattern, r.at(scopeResource))
+	}
+}
+
+func (s *policies) checkResourcePattern(pattern, at string) {
+	if expression, isRegex := strings.CutPrefix(pattern, regexPrefix); isRegex {
+		s.checkRegex(expression, at, func(line *catalog.Line) bool { return line.Rules.RegexResources })
+		return
+	}
+	kind, id, typed := strings.Cut(pattern, "::")
+	switch {
+	case !typed || id == "":
+		s.problems.Add(neverMatches(at, "a resource has a type", "write <type>::<id>, or <type>::* for all of a type"))
+	case strings.Contains(id, "*") && id != "*" && !strings.HasSuffix(id, "::*"):
+		s.problems.Add(neverMatches(at, "only a whole id can be a wildcard", "write "+s.wildcardInstead(kind)))
+	case !slices.Contains(s.line.Rules.Resources, kind) && kind != recordType:
+		known := append(slices.Clone(s.line.Rules.Resources), recordType)
+		fix := "the types are " + strings.Join(known, ", ")
+		if near, ok := suggest.Nearest(kind, known); ok {
+			fix = fmt.Sprintf("did you mean %q?", near)
+		}
+		s.problems.Add(problem.Problem{
+			Reason: problem.InvalidField, Severity: problem.Warning, Path: at,
+			Detail: "release line " + s.line.Name + " has no resources of this type", Fix: fix,
+		})
+	}
+}
+
+// wildcardInstead is what says what a wildcard in the middle was meant to.
+func (s *policies) wildcardInstead(kind string) string {
+	if s.line.Rules.RegexResources {
+		return kind + "::*, or a regular expression: " + regexPrefix + kind + "::<pattern>"
+	}
+	return kind + "::*"
+}
+
+// checkRegex checks a regular expression. The server's own form of them is not quite this one's, so a faulty one is a warning.
+func (s *policies) checkRegex(expression, at string, hasIt func(*catalog.Line) bool) {
+	if !hasIt(s.line) {
+		s.problems.Add(unsupported(at, nil, "a server of release line "+s.line.Name+" knows no regular expressions here, and the pattern matches nothing", hasIt))
+		return
+	}
+	if _, err := regexp.Compile(expression); err != nil {
+		s.problems.Add(problem.Problem{
+			Reason: problem.InvalidField, Severity: problem.Warning, Path: at,
+			Detail: "seems to be no regular expression, and then the server ignores it", Fix: "correct it",
+		})
+	}
+}
+
+// coversAccess returns the path of the rules that decide about all that a rule is about; empty where none do.
+func coversAccess(before []*rule, r *rule) string {
+	actions := texts(r.scope[scopeActions])
+	if len(actions) == 0 {
+		return ""
+	}
+	by := ""
+	for _, action := range actions {
+		at := slices.IndexFunc(before, func(b *rule) bool {
+			return slices.Contains(texts(b.scope[scopeActions]), action) && coversField(b, r, scopePrincipal, "\x00") && coversField(b, r, scopeResource, "::*")
+		})
+		if at < 0 {
+			return ""
+		}
+		by = before[at].path
+	}
+	return by
+}
+
+// coversField compares a pattern that matches everything where it is absent.
+func coversField(b, r *rule, name, wildcard string) bool {
+	pattern, _ := b.scope[name].(string)
+	other, _ := r.scope[name].(string)
+	return pattern == "" || other != "" && covers(pattern, other, wildcard)
+}

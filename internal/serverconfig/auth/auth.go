@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package auth
+
+import (
+	"go.yaml.in/yaml/v3"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// The fields of the spec.
+const (
+	root         = "spec.auth"
+	pathProvider = root + ".provider"
+	pathSettings = root + ".settings"
+	pathTenancy  = root + ".tenancy"
+)
+
+// The sections of the configuration, below server.
+const (
+	sectionAuth    = "auth"
+	sectionTenancy = "tenancy"
+	keyProvider    = "provider_config"
+	keyAccess      = "access_policy"
+	keyRoutes      = "route_policy"
+	keyType        = "type"
+)
+
+// Where the CA certificates of the cluster's API server are in the container, as the catalog has it: no pod has the token that they come with.
+const (
+	ClusterCADir  = "/etc/llama-stack-cluster"
+	ClusterCAFile = ClusterCADir + "/ca.crt"
+)
+
+// Auth is what a configuration says about who may call the server.
+type Auth struct {
+	// Type is the type of authentication; empty where everyone may call it.
+	Type string
+	// ClusterCA reports whether the server verifies the cluster's API server by ClusterCAFile.
+	ClusterCA bool
+	// Separates reports whether users differ in what they may do: by rules about access, or because they belong to tenants.
+	Separates bool
+}
+
+// Read reads the section server of a configuration.
+func Read(root *yaml.Node) Auth {
+	config := document.Descend(root, []string{"server", sectionAuth, keyProvider})
+	rules := document.Descend(root, []string{"server", sectionAuth, keyAccess})
+	tenancy := document.Text(document.Descend(root, []string{"server", sectionTenancy, "mode"}))
+	return Auth{
+		Type:      document.Given(document.Child(config, keyType)),
+		ClusterCA: document.Text(document.Child(config, fieldCAFile)) == ClusterCAFile,
+		Separates: rules != nil && len(rules.Content) > 0 || tenancy == tenancyMulti,
+	}
+}
+
+// step is one run of Apply.
+type step struct {
+	line     *catalog.Line
+	spec     *spec.Auth
+	server   *yaml.Node
+	problems *problem.Collector
+	// row is the type that the spec chooses; nil where it chooses none.
+	row *catalog.AuthType
+	// settings are the fields of the type, with references in the place of secrets.
+	settings map[string]any
+}
+
+// Apply writes what the spec says about authentication. The environment variables that carry Secrets are added to env.
+func Apply(doc *document.Document, line *catalog.Line, spec *spec.Auth, env *environment.Set, problems *problem.Collector) {
+	if spec == nil {
+		return
+	}
+	s := &step{line: line, spec: spec, server: document.Ensure(doc.Root(), "server", yaml.MappingNode), problems: problems}
+	if line.AuthFields() == nil {
+		problems.Add(unsupported(root, nil, "a server of release line "+line.Name+" has no authentication",
+			func(l *catalog.Line) bool { return l.AuthFields() != nil }))
+		return
+	}
+	s.resolveProvider(env)
+	(&policies{s}).check()
+	s.applyTenancy()
+	if problems.HasErrors() {
+		return
+	}
+	s.write()
+}
+
+// write puts each part that the spec has in the place of the base's.
+func (s *step) write() {
+	if s.row == nil && len(s.spec.AccessPolicy)+len(s.spec.RoutePolicy) == 0 {
+		return
+	}
+	auth := document.Ensure(s.server, sectionAuth, yaml.MappingNode)
+	if s.row != nil {
+		config := &yaml.Node{Kind: yaml.MappingNode}
+		document.Set(config, keyType, document.String(s.row.Type))
+		document.Merge(config, s.settings)
+		document.Set(auth, keyProvider, config)
+	}
+	for _, policy := range []struct {
+		key   string
+		rules []spec.Rule
+	}{{keyRoutes, s.spec.RoutePolicy}, {keyAccess, s.spec.AccessPolicy}} {
+		if len(policy.rules) == 0 {
+			continue
+		}
+		list := &yaml.Node{Kind: yaml.SequenceNode}
+		for _, rule := range policy.rules {
+			list.Content = append(list.Content, document.Value(rule.Fields))
+		}
+		document.Set(auth, policy.key, list)
+	}
+	keepProbesOpen(auth)
+}
+
+// baseProvider returns the provider_config of the base; nil where it has none.
+func (s *step) baseProvider() *yaml.Node {
+	return document.Child(document.Child(s.server, sectionAuth), keyProvider)
+}

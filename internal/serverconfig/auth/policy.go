@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package auth
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/provider"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// The fields of a rule.
+const (
+	ruleForbid = "forbid"
+	rulePermit = "permit"
+	ruleUnless = "unless"
+	ruleWhen   = "when"
+)
+
+// regexPrefix begins a pattern that is a regular expression.
+const regexPrefix = "regex:"
+
+// policies checks the rules of the policies.
+type policies struct{ *step }
+
+// rule is a rule of a policy, read.
+type rule struct {
+	path string
+	// effect is permit or forbid.
+	effect string
+	// scope is what the rule is about.
+	scope map[string]any
+	// conditional reports a rule that does not decide about each request in its scope.
+	conditional bool
+}
+
+// texts returns a field that is a text or a list of texts.
+func texts(value any) []string {
+	switch value := value.(type) {
+	case string:
+		return []string{value}
+	case []any:
+		var list []string
+		for _, item := range value {
+			if text, ok := item.(string); ok {
+				list = append(list, text)
+			}
+		}
+		return list
+	}
+	return nil
+}
+
+// check reports what the server would refuse in the policies, what it would ignore, and rules that decide nothing.
+func (s *policies) check() {
+	if len(s.spec.AccessPolicy) > 0 && s.row == nil && s.baseProvider() == nil {
+		s.problems.Add(problem.Problem{
+			Reason: problem.NoEffect, Severity: problem.Warning, Path: root + ".accessPolicy",
+			Detail: "has no effect without authentication: the server permits everything to requests that it knows no user of", Fix: "set " + pathProvider,
+		})
+	}
+	checkEach(s, s.spec.AccessPolicy, "accessPolicy", keyAccess, s.checkResource, coversAccess)
+	checkEach(s, s.spec.RoutePolicy, "routePolicy", keyRoutes, s.checkRoute, coversRoutes)
+}
+
+// checkEach checks the rules of one policy.
+func checkEach(s *policies, rules []spec.Rule, name, key string, check func(*rule), covers func([]*rule, *rule) string) {
+	if len(rules) == 0 {
+		return
+	}
+	of, ok := s.line.AuthFields()[key]
+	if !ok {
+		s.problems.Add(unsupported(root+"."+name, nil, "a server of release line "+s.line.Name+" has no such policy",
+			func(line *catalog.Line) bool { _, ok := line.AuthFields()[key]; return ok }))
+		return
+	}
+	var before []*rule
+	for _, each := range rules {
+		provider.CheckStrictly(s.line, "a rule of "+name, s.line.Objects[of.Object], each.Fields, each.Path, s.problems)
+		r := s.readRule(each)
+		if r == nil {
+			continue
+		}
+		s.checkConditions(r, each, key == keyRoutes)
+		check(r)
+		if by := covers(before, r); by != "" {
+			s.problems.Add(problem.Problem{
+				Reason: problem.NoEffect, Severity: problem.Warning, Path: r.path, Detail: "is never reached: " + by + " decides about all that it is about",
+				Fix: "move it before that, or remove it",
+			})
+		}
+		if !r.conditional {
+			before = append(before, r)
+		}
+	}
+}
+
+// readRule reads what every rule has: one effect, and at most one kind of condition. It returns nil for a rule of no form.
+func (s *policies) readRule(of spec.Rule) *rule {
+	permit, permits := of.Fields[rulePermit]
+	forbid, forbids := of.Fields[ruleForbid]
+	if permits == forbids {
+		s.problems.Add(problem.Problem{
+			Reason: problem.InvalidField, Path: of.Path, Type: field.ErrorTypeInvalid, Detail: "a rule has exactly one of permit and forbid",
+			Fix: map[bool]string{true: "make two rules of it", false: "write one of them"}[permits],
+		})
+		return nil
+	}
+	_, when := of.Fields[ruleWhen]
+	_, unless := of.Fields[ruleUnless]
+	if when && unless {
+		s.problems.Add(problem.Problem{
+			Reason: problem.ConflictingFields, Path: of.Path + "." + ruleUnless, Type: field.ErrorTypeForbidden, Detail: "a rule has only one of when and unless",
+			Fix: "keep one of them",
+		})
+	}
+	r := &rule{path: of.Path, effect: rulePermit, conditional: when || unless}
+	if forbids {
+		r.effect, permit = ruleForbid, forbid
+	}
+	r.scope, _ = permit.(map[string]any)
+	if r.scope == nil {
+		return nil // reported as a wrong type
+	}
+	return r
+}
+
+// at is the path of a field of the rule's scope.
+func (r *rule) at(name string) string { return fmt.Sprintf("%s.%s.%s", r.path, r.effect, name) }
+
+// neverMatches is a pattern that the server takes, and that matches nothing.
+func neverMatches(path, detail, fix string) problem.Problem {
+	return problem.Problem{Reason: problem.InvalidField, Path: path, Type: field.ErrorTypeInvalid, Detail: "matches nothing: " + detail, Fix: fix}
+}
+
+// covers reports whether a pattern with a wildcard at its end matches all that another one matches.
+func covers(pattern, other, wildcard string) bool {
+	if pattern == other {
+		return true
+	}
+	if strings.HasPrefix(pattern, regexPrefix) || strings.HasPrefix(other, regexPrefix) || !strings.HasSuffix(pattern, wildcard) {
+		return false
+	}
+	return strings.HasPrefix(other, strings.TrimSuffix(pattern, "*"))
+}

@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package auth
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/address"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/provider"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// fieldVerifyTLS is the field that turns verification of the issuer's certificate off.
+const fieldVerifyTLS = "verify_tls"
+
+// fieldCAFile is the field with the path of the CA certificates that verify the issuer.
+const fieldCAFile = "tls_cafile"
+
+// SecretUses returns the keys of Secrets that spec.auth refers to.
+func SecretUses(spec *spec.Auth) []environment.SecretUse {
+	if spec == nil {
+		return nil
+	}
+	uses := make([]environment.SecretUse, 0, len(spec.SecretRefs))
+	for _, ref := range spec.SecretRefs {
+		uses = append(uses, environment.SecretUse{EnvName: environment.Name("auth", ref.Field), Ref: ref.Ref, Path: ref.Path})
+	}
+	return uses
+}
+
+// resolveProvider reads the type with its settings and Secrets.
+func (s *step) resolveProvider(env *environment.Set) {
+	if s.spec.Type == "" {
+		s.refuseOrphans()
+		return
+	}
+	row, ok := s.line.AuthType(s.spec.Type)
+	if !ok {
+		s.reportUnknownType()
+		return
+	}
+	s.row, s.settings = row, settingsOf(s.spec)
+	s.fillInCluster()
+	fields := secretFields(row)
+	provider.CheckStrictly(s.line, row.Type, fields, s.known(), pathSettings, s.problems)
+	if s.problems.HasErrors() {
+		return // what follows relies on the form of the settings
+	}
+	for _, ref := range s.spec.SecretRefs {
+		s.assignSecret(ref, env)
+	}
+	s.checkRequired(row.Fields, s.settings, pathSettings)
+	s.checkOneOf()
+	s.checkValues()
+	s.advise()
+}
+
+// settingsOf returns the settings, to be completed: the spec is not changed.
+func settingsOf(spec *spec.Auth) map[string]any {
+	if spec.Settings == nil {
+		return map[string]any{}
+	}
+	return runtime.DeepCopyJSON(spec.Settings)
+}
+
+// known returns the settings without those that only other release lines have, which it reports.
+func (s *step) known() map[string]any {
+	known := maps.Clone(s.spec.Settings)
+	for _, name := range slices.Sorted(maps.Keys(s.spec.Settings)) {
+		has := func(line *catalog.Line) bool {
+			row, ok := line.AuthType(s.row.Type)
+			if ok {
+				_, ok = row.Fields[name]
+			}
+			return ok
+		}
+		if has(s.line) || catalog.FirstLine(has) == "" {
+			continue
+		}
+		delete(known, name)
+		s.problems.Add(unsupported(pathSettings+"."+name, nil, s.row.Type+" of release line "+s.line.Name+" does not have it", has))
+	}
+	return known
+}
+
+// refuseOrphans reports settings and Secrets of no type.
+func (s *step) refuseOrphans() {
+	for _, part := range []struct {
+		name string
+		size int
+	}{{"settings", len(s.spec.Settings)}, {"secretRefs", len(s.spec.SecretRefs)}} {
+		if part.size > 0 {
+			s.problems.Add(problem.Problem{
+				Reason: problem.MissingField, Path: pathProvider, Type: field.ErrorTypeRequired, Detail: root + "." + part.name + " belong to a type of authentication",
+				Fix: "name one: release line " + s.line.Name + " has " + strings.Join(s.line.AuthNames(), ", "),
+			})
+			return
+		}
+	}
+	if s.line.AuthFields()[keyProvider].Required && len(s.spec.AccessPolicy)+len(s.spec.RoutePolicy) > 0 && s.baseProvider() == nil {
+		s.problems.Add(problem.Problem{
+			Reason: problem.MissingField, Path: pathProvider, Type: field.ErrorTypeRequired,
+			Detail: "a server of release line " + s.line.Name + " does not start with policies alone",
+			Fix:    "name a type of authentication: " + strings.Join(s.line.AuthNames(), ", "),
+		})
+	}
+}
+
+// reportUnknownType reports a type that the release line does not have, with the first one that has it.
+func (s *step) reportUnknownType() {
+	has := func(line *catalog.Line) bool { _, ok := line.AuthType(s.spec.Type); return ok }
+	detail := fmt.Sprintf("a server of release line %s has no authentication of this type", s.line.Name)
+	if catalog.FirstLine(has) != "" {
+		p := unsupported(pathProvider, s.spec.Type, detail, has)
+		p.Fix = "choose another type: " + strings.Join(s.line.AuthNames(), ", ") + release.Elsewhere(has)
+		s.problems.Add(p)
+		return
+	}
+	var known []string
+	for i := range s.line.Auth {
+		known = append(known, s.line.Auth[i].Names()...)
+	}
+	p := problem.Problem{
+		Reason: problem.InvalidField, Path: pathProvider, Type: field.ErrorTypeNotSupported, Detail: detail,
+		Fix: "it has " + strings.Join(s.line.AuthNames(), ", "),
+	}
+	if near, ok := suggest.Nearest(s.spec.Type, known); ok {
+		p.Value, p.Fix = s.spec.Type, fmt.Sprintf("did you mean %q?", near)
+	}
+	s.problems.Add(p)
+}
+
+// unsupported is what the release line of the server lacks; the fix names those that have it.
+func unsupported(path string, value any, detail string, has func(*catalog.Line) bool) problem.Problem {
+	return problem.Problem{
+		Reason: problem.UnsupportedByRelease, Path: path, Type: field.ErrorTypeForbidden, Value: value, Detail: detail,
+		Fix: "remove it" + release.Elsewhere(has),
+	}
+}
+
+// fillInCluster fills in where the API server of the cluster is, unless the settings say anything of that.
+func (s *step) fillInCluster() {
+	for name := range s.row.InCluster {
+		if _, given := s.settings[name]; given {
+			return
+		}
+	}
+	if verify, given := s.settings[fieldVerifyTLS]; given && verify == false {
+		return
+	}
+	maps.Copy(s.settings, s.row.InCluster)
+}
+
+// secretFields are the fields of a type, with what is a secret marked as such. Those within maps are marked in the catalog.
+func secretFields(row *catalog.AuthType) map[string]catalog.Field {
+	fields := maps.Clone(row.Fields)
+	for _, name := range row.Secrets {
+		if of, whole := fields[name]; whole {
+			of.Secret = true
+			fields[name] = of
+		}
+	}
+	return fields
+}
+
+// assignSecret puts a reference to the environment where a field's value goes, and gives the server the variable.
+func (s *step) assignSecret(ref spec.SecretField, env *environment.Set) {
+	use := environment.SecretUse{EnvName: environment.Name("auth", ref.Field), Ref: ref.Ref, Path: ref.Path}
+	name, item, hasItem := strings.Cut(ref.Field, ".")
+	of, known := s.row.Fields[name]
+	inner, isInner := s.line.AuthField(s.row, ref.Field)
+	reference := document.ReferenceTo(use.EnvName)
+	switch {
+	case name == fieldCAFile || item == fieldCAFile:
+		s.reportNoFile(ref)
+		return
+	case known && of.Type == catalog.TypeList && (!hasItem || item != "" && !strings.Contains(item, ".")):
+		list, _ := s.settings[name].([]any)
+		s.settings[name] = append(list, reference)
+	case isInner && inner.Type == catalog.TypeString && !hasItem:
+		if !s.isFree(s.settings, name, ref.Path) {
+			return
+		}
+		s.settings[name] = reference
+	case isInner && inner.Type == catalog.TypeString:
+		holder, _ := s.settings[name].(map[string]any)
+		if holder == nil {
+			holder = map[string]any{}
+			s.settings[name] = holder
+		}
+		if !s.isFree(holder, item, ref.Path) {
+			return
+		}
+		holder[item] = reference
+	default:
+		s.reportNoSecret(ref)
+		return
+	}
+	env.Add(environment.Variable{Name: use.EnvName, Ref: use.Ref, Path: use.Path, Type: catalog.TypeString})
+}
+
+// reportNoFile reports a Secret in the place of the path of a CA file: the server would take the content for the path.
+func (s *step) reportNoFile(ref spec.SecretField) {
+	s.problems.Add(problem.Problem{
+		Reason: problem.InvalidField, Path: ref.Path, Type: field.ErrorTypeForbidden,
+		Detail: "is the path of a file, and the server would take the content of the Secret for it",
+		Fix:    "give the CA with spec.networking.tls.caBundle; or mount it with spec.workload.overrides.volumes, and write its path under settings",
+	})
+}
+
+// isFree reports a field that settings and secretRefs both set.
+func (s *step) isFree(values map[string]any, name, path string) bool {
+	if _, taken := values[name]; !taken {
+		return true
+	}
+	s.problems.Add(problem.Problem{
+		Reason: problem.ConflictingFields, Path: path, Type: field.ErrorTypeForbidden, Detail: "is in settings too", Fix: "keep one of them",
+	})
+	return false
+}
+
+func (s *step) reportNoSecret(ref spec.SecretField) {
+	p := problem.Problem{
+		Reason: problem.UnknownField, Path: ref.Path, Type: field.ErrorTypeInvalid,
+		Detail: fmt.Sprintf("%s has no such field for a secret on release line %s", s.row.Type, s.line.Name), Fix: "it takes no secret",
+	}
+	if len(s.row.Secrets) > 0 {
+		p.Fix = "it takes " + strings.Join(s.row.Secrets, ", ")
+	}
+	if near, ok := suggest.Nearest(ref.Field, s.row.Secrets); ok {
+		p.Fix = fmt.Sprintf("did you mean %q?", near)
+	}
+	s.problems.Add(p)
+}
+
+// checkRequired reports what the server does not start without.
+func (s *step) checkRequired(fields map[string]catalog.Field, values map[string]any, path string) {
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		of := fields[name]
+		value, given := values[name]
+		list, isList := value.([]any)
+		if of.Required && (!given || value == "" || isList && len(list) == 0) {
+			s.problems.Add(problem.Problem{
+				Reason: problem.MissingField, Path: path + "." + name, Type: field.ErrorTypeRequired, Detail: s.row.Type + " does not work without it",
+				Fix: s.howToGive(path, name, of),
+			})
+		}
+		if inner, ok := value.(map[string]any); ok && of.Object != "" {
+			s.checkRequired(s.line.Objects[of.Object], inner, path+"."+name)
+		}
+	}
+}
+
+// howToGive says where a missing field is written.
+func (s *step) howToGive(path, name string, of catalog.Field) string {
+	full := strings.TrimPrefix(strings.TrimPrefix(path, pathSettings)+"."+name, ".")
+	if of.Secret || slices.Contains(s.row.Secrets, full) {
+		return "put it into a Secret, and refer to it: secretRefs: {" + full + ": {name: <Secret>, key: <key within it>}}"
+	}
+	if name == "uri" && strings.HasPrefix(full, "jwks.") {
+		return "write it under settings. " + s.usualAddress()
+	}
+	return "write it under settings"
+}
+
+// checkOneOf reports fields of which the server wants exactly one.
+func (s *step) checkOneOf() {
+	if len(s.row.OneOf) == 0 {
+		return
+	}
+	var given []string
+	for _, name := range s.row.OneOf {
+		if _, ok := s.settings[name]; ok {
+			given = append(given, name)
+		}
+	}
+	wanted := "exactly one of " + strings.Join(s.row.OneOf, " and ")
+	switch {
+	case len(given) == 0:
+		s.problems.Add(problem.Problem{
+			Reason: problem.MissingField, Path: pathSettings + "." + s.row.OneOf[0], Type: field.ErrorTypeRequired,
+			Detail: s.row.Type + " needs " + wanted + ", and the operator asks no issuer for it",
+			Fix:    "write jwks: {uri: <address of the keys>}. " + s.usualAddress(),
+		})
+	case len(given) > 1:
+		s.problems.Add(problem.Problem{
+			Reason: problem.ConflictingFields, Path: pathSettings + "." + given[1], Type: field.ErrorTypeForbidden,
+			Detail: s.row.Type + " takes " + wanted, Fix: "keep one of them",
+		})
+	}
+}
+
+// usualAddress says where the address of the keys is found. The issuer is shown where it is nothing but a plain URL.
+func (s *step) usualAddress() string {
+	issuer, _ := s.settings["issuer"].(string)
+	u, err := url.Parse(issuer)
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || len(issuer) > 200 {
+		issuer = "<issuer>"
+	}
+	issuer = strings.TrimSuffix(issuer, "/")
+	return fmt.Sprintf("It is jwks_uri in %[1]s/.well-known/openid-configuration: "+
+		"with dex %[1]s/keys, with Keycloak %[1]s/protocol/openid-connect/certs", issuer)
+}
+
+// checkValues checks what the types of fields do not say: addresses, networks, and verification of certificates.
+func (s *step) checkValues() {
+	if s.line.VerifiesAuthTLS && isFalse(s.settings[fieldVerifyTLS]) {
+		s.problems.Add(problem.Problem{
+			Reason: problem.UnsupportedByRelease, Path: pathSettings + "." + fieldVerifyTLS, Type: field.ErrorTypeForbidden, Value: false,
+			Detail: "a server of release line " + s.line.Name + " ends at once with it, with exit status 0 and without a message, as soon as it encrypts",
+			Fix:    "remove it, and give the CA of the issuer with spec.networking.tls.caBundle",
+		})
+	}
+	s.checkAddresses(s.settings, pathSettings)
+	for _, name := range s.row.Networks {
+		networks, given := s.settings[name].([]any)
+		if given && len(networks) == 0 {
+			s.problems.Add(invalid(pathSettings+"."+name, "an empty list stops the server", "name networks, or remove the field"))
+		}
+		for i, network := range networks {
+			if text, ok := network.(string); ok && !document.HasReference(text) && !isNetwork(text) {
+				s.problems.Add(invalid(fmt.Sprintf("%s.%s[%d]", pathSettings, name, i), "is not a network", "for example 10.244.0.0/16"))
+			}
+		}
+		s.warnEveryone(pathSettings+"."+name, networks)
+	}
+}
+
+// isFalse reports whether the server reads a value as false.
+func isFalse(value any) bool {
+	switch value := value.(type) {
+	case bool:
+		return !value
+	case string:
+		return slices.Contains([]string{"0", "off", "f", "false", "n", "no"}, strings.ToLower(value))
+	case int64:
+		return value == 0
+	}
+	return false
+}
+
+// checkAddresses checks the fields whose names say that they are addresses.
+func (s *step) checkAddresses(values map[string]any, path string) {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		at := path + "." + name
+		switch value := values[name].(type) {
+		case map[string]any:
+			if s.row.Fields[name].Object != "" {
+				s.checkAddresses(value, at)
+			}
+		case string:
+			isAddress := name == "uri" || name == "url" || name == "endpoint" || strings.HasSuffix(name, "_url")
+			if isAddress && !document.HasReference(value) && !address.IsURL(value) {
+				s.problems.Add(problem.Problem{
+					Reason: problem.InvalidField, Path: at, Type: field.ErrorTypeInvalid, Detail: "is not a URL that begins with http:// or https://",
+					Fix: "write the whole address",
+				})
+			}
+		}
+	}
+}
+
+// advise warns of settings without which the type works, and less safely.
+func (s *step) advise() {
+	for _, advice := range s.row.Advice {
+		_, given := s.settings[advice.Field]
+		_, needed := s.settings[advice.With]
+		if given || advice.With != "" && !needed {
+			continue
+		}
+		s.problems.Add(problem.Problem{
+			Reason: problem.MissingField, Severity: problem.Warning, Path: pathSettings + "." + advice.Field, Detail: advice.Why, Fix: "write it",
+		})
+	}
+}
+
+func invalid(path, detail, fix string) problem.Problem {
+	return problem.Problem{Reason: problem.InvalidField, Path: path, Type: field.ErrorTypeInvalid, Detail: detail, Fix: fix}
+}

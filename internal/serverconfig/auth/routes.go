@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package auth
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// scopePaths is the field of the scope of a rule about paths.
+const scopePaths = "paths"
+
+// The paths that the kubelet and the operator ask. The server itself answers them to everyone.
+const (
+	pathHealth  = "/v1/health"
+	pathVersion = "/v1/version"
+)
+
+// addedRule describes the rule that the operator adds.
+const addedRule = "Added by the operator: probes and status need it."
+
+// checkRoute checks what a rule about paths is about.
+func (s *policies) checkRoute(r *rule) {
+	value, given := r.scope[scopePaths]
+	patterns := texts(value)
+	switch {
+	case !given:
+		s.problems.Add(problem.Problem{
+			Reason: problem.MissingField, Path: r.at(scopePaths), Type: field.ErrorTypeRequired, Detail: "the server does not start without it",
+			Fix: "name paths, for example /v1/chat/completions",
+		})
+	case len(patterns) == 0:
+		s.problems.Add(neverMatches(r.at(scopePaths), "the list is empty", "name paths, for example /v1/chat/completions"))
+	}
+	_, isList := value.([]any)
+	for i, pattern := range patterns {
+		at := r.at(scopePaths)
+		if isList {
+			at = fmt.Sprintf("%s[%d]", at, i)
+		}
+		s.checkPath(pattern, at)
+	}
+}
+
+func (s *policies) checkPath(pattern, at string) {
+	expression, isRegex := strings.CutPrefix(pattern, regexPrefix)
+	switch {
+	case document.HasReference(pattern), pattern == "*":
+	case isRegex:
+		s.checkRegex(expression, at, func(line *catalog.Line) bool { return line.Rules.RegexPaths })
+	case !strings.HasPrefix(pattern, "/"):
+		s.problems.Add(neverMatches(at, "a path begins with /", "write the whole path, for example /v1/chat/completions, or *"))
+	case strings.Contains(strings.TrimSuffix(pattern, "*"), "*"):
+		s.problems.Add(neverMatches(at, "a wildcard is only at the end", "write the beginning of the path and *"))
+	case pattern != "/" && strings.HasSuffix(pattern, "/"):
+		s.problems.Add(neverMatches(at, "the server takes the / from the end of paths", "write it without, or with * after it"))
+	}
+}
+
+// coversRoutes returns the path of the rules that decide about all paths of a rule; empty where none do.
+func coversRoutes(before []*rule, r *rule) string {
+	by := ""
+	for _, path := range texts(r.scope[scopePaths]) {
+		at := slices.IndexFunc(before, func(b *rule) bool {
+			return slices.ContainsFunc(texts(b.scope[scopePaths]), func(pattern string) bool { return covers(pattern, path, "*") })
+		})
+		if at < 0 {
+			return ""
+		}
+		by = before[at].path
+	}
+	return by
+}
+
+// verdict is what a route policy says about a path for someone who is not known.
+type verdict int
+
+const (
+	// noRule means that no rule is about the path: the server denies it.
+	noRule verdict = iota
+	denied
+	permitted
+)
+
+// keepProbesOpen adds a rule for the path of the probes where the policy would close it, and for the path of the version where no rule is
+// about it.
+func keepProbesOpen(auth *yaml.Node) {
+	policy := document.Child(auth, keyRoutes)
+	if len(document.Items(policy)) == 0 {
+		return
+	}
+	var open []any
+	if decide(policy, pathHealth) != permitted {
+		open = append(open, pathHealth)
+	}
+	if decide(policy, pathVersion) == noRule {
+		open = append(open, pathVersion)
+	}
+	if len(open) == 0 {
+		return
+	}
+	added := document.Value(map[string]any{rulePermit: map[string]any{scopePaths: open}, "description": addedRule})
+	policy.Content = append([]*yaml.Node{added}, policy.Content...)
+}
+
+// decide finds the first rule that decides about a path. What depends on the user, or on an expression that only the server understands, counts
+// as a denial, and never as a permission.
+func decide(policy *yaml.Node, path string) verdict {
+	about := false
+	for _, item := range document.Items(policy) {
+		written, _ := document.Plain(item).(map[string]any)
+		permit, permits := written[rulePermit].(map[string]any)
+		scope := permit
+		if !permits {
+			scope, _ = written[ruleForbid].(map[string]any)
+		}
+		matches, surely := matchesPath(texts(scope[scopePaths]), path)
+		if !matches {
+			continue
+		}
+		about = true
+		conditional := written[ruleWhen] != nil || written[ruleUnless] != nil
+		switch {
+		case !permits:
+			return denied
+		case surely && !conditional:
+			return permitted
+		}
+	}
+	if about {
+		return denied
+	}
+	return noRule
+}
+
+// matchesPath reports whether one of the patterns matches a path, and whether that is sure.
+func matchesPath(patterns []string, path string) (matches, surely bool) {
+	for _, pattern := range patterns {
+		expression, isRegex := strings.CutPrefix(pattern, regexPrefix)
+		switch {
+		case document.HasReference(pattern):
+			matches = true
+		case isRegex:
+			if compiled, err := regexp.Compile("^(?:" + expression + ")"); err != nil {
+				matches = true
+			} else if compiled.MatchString(path) {
+				return true, true
+			}
+		case covers(pattern, path, "*"):
+			return true, true
+		}
+	}
+	return matches, false
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package disabled
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// sectionOf are the sections of the configuration that mean nothing without an API.
+var sectionOf = map[string]string{
+	"vector_io":    "vector_stores",
+	"safety":       "safety",
+	"tool_runtime": "connectors",
+	"telemetry":    "telemetry",
+}
+
+// knownAPI finds an API that any release line knows, by its name in camelCase or snake_case.
+func knownAPI(name string) (string, bool) {
+	fold := func(s string) string { return strings.ToLower(strings.ReplaceAll(s, "_", "")) }
+	known := catalog.KnownAPIs()
+	at := slices.IndexFunc(known, func(api string) bool { return fold(api) == fold(name) })
+	if at < 0 {
+		return "", false
+	}
+	return known[at], true
+}
+
+// APIs returns the APIs among some names, each once. A name that no release line knows is left out.
+func APIs(names []string) []string {
+	var apis []string
+	for _, name := range names {
+		if api, ok := knownAPI(name); ok && !slices.Contains(apis, api) {
+			apis = append(apis, api)
+		}
+	}
+	return apis
+}
+
+// Spec is what spec.disabled decides on.
+type Spec struct {
+	// Names is spec.disabled.
+	Names []string
+	// Providers, External, Models, Shields, VectorStores and Tools are the parsed spec.
+	Providers    []spec.ProviderGroup
+	External     []spec.ExternalProvider
+	Models       []spec.Model
+	Shields      []spec.Shield
+	VectorStores []spec.VectorStore
+	Tools        []spec.Tool
+}
+
+// Read returns the APIs that spec.disabled names, and removes from the spec what configures these: disabled wins. The release line may be nil
+// where it is not known.
+func Read(crSpec *Spec, line *catalog.Line, problems *problem.Collector) []string {
+	for i, name := range crSpec.Names {
+		path := fmt.Sprintf("spec.disabled[%d]", i)
+		api, ok := knownAPI(name)
+		if !ok {
+			if problems.Full(problem.Error) {
+				continue
+			}
+			known := catalog.KnownAPIs()
+			fix := "there are " + strings.Join(known, ", ")
+			if near, ok := suggest.Nearest(name, known); ok {
+				fix = fmt.Sprintf("did you mean %q?", near)
+			}
+			problems.Add(problem.Problem{
+				Reason: problem.InvalidField, Path: path, Type: field.ErrorTypeNotSupported, Value: name, Fix: fix,
+			})
+			continue
+		}
+		if line == nil {
+			continue
+		}
+		if _, section := line.Sections[sectionOf[api]]; !section || api != "telemetry" {
+			noteAbsent(line, api, path, problems)
+		}
+	}
+	apis := APIs(crSpec.Names)
+	ignored := func(api, path string, count int) bool {
+		if count == 0 || !slices.Contains(apis, api) {
+			return false
+		}
+		problems.Add(problem.Problem{
+			Reason: problem.DisabledAPI, Severity: problem.Warning, Path: path,
+			Detail: "is ignored, because spec.disabled names " + api, Fix: "remove one of the two",
+		})
+		return true
+	}
+	crSpec.Providers = slices.DeleteFunc(crSpec.Providers, func(group spec.ProviderGroup) bool {
+		return ignored(group.API.Name, "spec.providers."+group.API.Field, len(group.Providers))
+	})
+	crSpec.External = slices.DeleteFunc(slices.Clone(crSpec.External), func(e spec.ExternalProvider) bool { return ignored(e.API.Name, e.Path, 1) })
+	if ignored("inference", "spec.resources.models", len(crSpec.Models)) {
+		crSpec.Models = nil
+	}
+	if ignored("safety", "spec.resources.shields", len(crSpec.Shields)) {
+		crSpec.Shields = nil
+	}
+	if ignored("vector_io", "spec.resources.vectorStores", len(crSpec.VectorStores)) {
+		crSpec.VectorStores = nil
+	}
+	if ignored("tool_runtime", "spec.resources.tools", len(crSpec.Tools)) {
+		crSpec.Tools = nil
+	}
+	return apis
+}
+
+// noteAbsent warns of a disabled API that the release line does not have anyway.
+func noteAbsent(line *catalog.Line, api, path string, problems *problem.Collector) {
+	absence, absent := line.Absent(api)
+	if !absent {
+		return
+	}
+	fix := "remove it"
+	if absence.Instead != "" {
+		fix += "; " + absence.Instead
+	}
+	problems.Add(problem.Problem{
+		Reason: problem.UnsupportedByRelease, Severity: problem.Warning, Path: path,
+		Detail: fmt.Sprintf("release line %s has no API %s, so there is nothing to disable", line.Name, api), Fix: fix,
+	})
+}

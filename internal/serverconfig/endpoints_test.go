@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package serverconfig_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// Proves: R11, R20, R63 (only an address that gets into the configuration is waited for, and nothing is read for a spec with too many).
+func TestEndpointUses(t *testing.T) {
+	const providers = `
+providers:
+  inference: [{id: a, provider: vllm, endpointFrom: {kind: Service, name: a}}, {id: b, provider: vllm, endpointFrom: {kind: Service, name: b}}]
+  vectorIo: {provider: pgvector, endpointFrom: {kind: Service, name: db}}
+resources: {tools: [{name: "mcp::t", endpointFrom: {kind: Service, name: t}}]}
+`
+	const replaced = providers + `externalProviders: {inference: [{providerId: a, image: registry.example/a:1}]}
+`
+	var many strings.Builder
+	for i := range bounds.EndpointReferences + 1 {
+		fmt.Fprintf(&many, "  - {name: 'mcp::t%d', endpointFrom: {kind: Service, name: t%d}}\n", i, i)
+	}
+	for text, want := range map[string][]string{
+		providers: {"a", "b", "db", "t"},
+		providers + "disabled: [vectorIo, tool_runtime]": {"a", "b"},
+		replaced:                                 {"b", "db", "t"},
+		replaced + "disabled: [inference]":       {"db", "t"},
+		"resources:\n  tools:\n" + many.String(): nil,
+	} {
+		crSpec := &v1alpha2.LlamaStackDistributionSpec{}
+		fixture.NoError(t, yaml.UnmarshalStrict([]byte(text), crSpec))
+		var got []string
+		for _, ref := range serverconfig.EndpointUses(spec.Parse(crSpec)) {
+			got = append(got, ref.Name)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("got %v, want %v of\n%s", got, want, text)
+		}
+	}
+}

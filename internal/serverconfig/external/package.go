@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package external
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+)
+
+// ReadPackage reads the file parse.PackageFile of an image. The error reports what is wrong with the file, each with its path in it.
+func ReadPackage(data []byte) (*spec.ProviderPackage, error) {
+	if len(data) > bounds.PackageBytes {
+		return nil, fmt.Errorf("is larger than %d bytes", bounds.PackageBytes)
+	}
+	root, err := document.Read(data)
+	if err != nil {
+		return nil, err
+	}
+	values, _ := document.Plain(root).(map[string]any) // Read takes nothing else
+	p, problems := spec.ReadPackage(values)
+	if len(problems) == 0 {
+		return p, nil
+	}
+	texts := make([]string, 0, len(problems))
+	for i := range problems[:min(len(problems), bounds.NamesInMessage)] {
+		texts = append(texts, problems[i].String())
+	}
+	return nil, errors.New(bounds.Message(strings.Join(texts, "; ")))
+}

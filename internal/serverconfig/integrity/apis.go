@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integrity
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// apis checks that the release line has every API that the configuration names, and that something serves those that the server
+// cannot do without. An image that brings APIs of its own says where they are.
+func (c *check) apis() {
+	if c.doc.Section("external_apis_dir") != nil {
+		return
+	}
+	for i, n := range document.Items(c.doc.APIs()) {
+		api := document.Text(n)
+		of, ok := c.line.APIOf(api)
+		switch {
+		case document.HasReference(api) || slices.Contains(c.line.InternalAPIs, api):
+		case !ok:
+			c.unknownAPI(api, fmt.Sprintf("apis[%d]", i))
+		case c.line.APIs[of].Table == "" && c.line.APIsMustBeServed && !c.doc.HasProvider(of):
+			c.faulty(fmt.Sprintf("apis[%d]", i), fmt.Sprintf("nothing serves the API %s: it has no provider that is on", of), "disable it by spec.disabled")
+		}
+	}
+	for _, api := range document.Keys(c.doc.Section("providers")) {
+		if _, ok := c.line.APIs[api]; !ok {
+			c.unknownAPI(api, "providers."+api)
+		}
+	}
+}
+
+// unknownAPI reports an API that the release line does not have: at the resource where that configures it, else at the configuration.
+func (c *check) unknownAPI(api, path string) {
+	for _, group := range c.groups {
+		if group.API.Name == api {
+			at := "spec.providers." + group.API.Field
+			if !slices.ContainsFunc(c.problems.List(), func(p problem.Problem) bool { return p.Reason == problem.UnsupportedByRelease && p.Path == at }) {
+				c.problems.Add(release.MissingAPI(c.line, api, at))
+			}
+			return
+		}
+	}
+	c.faulty(path, fmt.Sprintf("release line %s has no API %q", c.line.Name, api), "there are "+strings.Join(c.line.APINames(), ", "))
+}
+
+// needs checks that what every provider needs is served: the server would not start.
+func (c *check) needs() {
+	for entry := range c.doc.Providers() {
+		id := entry.Identity()
+		row, known := c.line.Provider(entry.API, entry.Type())
+		if !known || id.Presence == document.Disabled {
+			continue
+		}
+		if missing := slices.DeleteFunc(slices.Clone(row.Needs), c.serves); len(missing) > 0 {
+			c.reportNeeds(entry.API, entry.Path(), id.ID, row, missing)
+		}
+	}
+}
+
+func (c *check) reportNeeds(api, path, id string, row *catalog.Provider, missing []string) {
+	if at := c.configuredAt(api, id); at != "" {
+		for _, need := range missing {
+			c.problems.Add(problem.Problem{
+				Reason: problem.BrokenReference, Path: at + ".provider", Type: field.ErrorTypeInvalid,
+				Detail: fmt.Sprintf("%s needs the API %s, which the base configuration %s does not serve", row.Type, need, c.doc.Base().Name()),
+				Fix:    "choose a distribution that serves it, or another provider",
+			})
+		}
+		return
+	}
+	c.faulty(path, fmt.Sprintf("a provider of type %s needs what nothing here serves: %s", row.Type, strings.Join(missing, ", ")),
+		"give these APIs a provider, or disable "+api+" by spec.disabled")
+}
+
+// serves reports whether the configuration serves an API, by a name as Provider.Needs has it. One with a registry is served with any
+// number of providers, also none; an API that the release line does not know is the image's own business.
+func (c *check) serves(name string) bool {
+	api, ok := c.line.APIOf(name)
+	if !ok {
+		return true
+	}
+	if c.line.APIs[api].Table == "" {
+		return c.doc.HasProvider(api)
+	}
+	apis := document.Items(c.doc.APIs())
+	if len(apis) == 0 {
+		return true
+	}
+	for _, n := range apis {
+		if n.Value == api || document.HasReference(n.Value) {
+			return true
+		}
+	}
+	return false
+}

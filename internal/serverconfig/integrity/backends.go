@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integrity
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/storage"
+)
+
+// implicitBackends are the backends that the server makes itself where the configuration has no storage section, with their types.
+var implicitBackends = map[string]string{"kv_default": storage.SQLiteType(catalog.KV), "sql_default": storage.SQLiteType(catalog.SQL)}
+
+// backends checks that every storage backend that is named is there, and is of the kind that it is needed for.
+func (c *check) backends() {
+	search := backendSearch{types: implicitBackends, objects: c.line.Objects}
+	if backends := c.doc.Backends(); backends != nil {
+		search.types = map[string]string{}
+		for name, backend := range document.Members(backends) {
+			search.types[name] = document.Text(document.Child(backend, "type"))
+		}
+	}
+	for name, store := range document.Members(c.doc.Stores()) {
+		known := c.line.Stores[name]
+		if isOldForm(name, store, known) {
+			store = inNewForm(store)
+		}
+		for _, b := range search.broken(store, catalog.Field{Store: known.Kind, Object: known.Object}) {
+			c.broken("storage.stores."+name+b.path+".backend", b.message, b.instead)
+		}
+	}
+	for entry := range c.doc.Providers() {
+		if entry.Identity().Raw == document.DisabledID {
+			continue
+		}
+		row, ok := c.line.Provider(entry.API, entry.Type())
+		if !ok {
+			row = &catalog.Provider{}
+		}
+		for name, value := range document.Members(entry.Config()) {
+			for _, b := range search.broken(value, row.Fields[name]) {
+				c.broken(entry.Path()+".config."+name+b.path+".backend", b.message, b.instead)
+			}
+		}
+	}
+}
+
+// movedStores are the stores that were kept by key once. Servers that keep them in tables, from release line 1.0 on, take a reference in the former form for
+// one to the SQL backend whose name begins otherwise (ServerStoresConfig._migrate_kv_to_sql).
+var movedStores = []string{"connectors", "prompts"}
+
+func isOldForm(name string, store *yaml.Node, of catalog.Store) bool {
+	return of.Kind == catalog.SQL && slices.Contains(movedStores, name) &&
+		document.Child(store, catalog.KV.Place()) != nil && document.Child(store, catalog.SQL.Place()) == nil
+}
+
+// inNewForm is a reference as the server's loader rewrites it.
+func inNewForm(store *yaml.Node) *yaml.Node {
+	backend := cmp.Or(document.Text(document.Child(store, "backend")), "sql_default")
+	n := &yaml.Node{Kind: yaml.MappingNode}
+	document.Set(n, "backend", document.String(strings.ReplaceAll(backend, "kv_", "sql_")))
+	document.Set(n, catalog.SQL.Place(), document.Child(store, catalog.KV.Place()))
+	return n
+}
+
+// backendSearch searches trees for references to storage backends that are not there or of the wrong kind.
+type backendSearch struct {
+	// types are the types of the backends that there are.
+	types   map[string]string
+	objects map[string]map[string]catalog.Field
+}
+
+// brokenBackend is a reference to a storage backend that cannot work; its path begins at the tree that was searched.
+type brokenBackend struct {
+	path, message string
+	// instead are the backends that could be named.
+	instead []string
+}
+
+// broken searches a tree: the value of a field, of which little may be known. References are maps with a backend and a namespace or table
+// in it. A lone "backend" can be any option of a provider. Paths are put together only where something is wrong.
+func (s *backendSearch) broken(n *yaml.Node, field catalog.Field) []brokenBackend {
+	var broken []brokenBackend
+	add := func(at func() string, inner []brokenBackend) {
+		for _, b := range inner {
+			if len(broken) > bounds.Problems {
+				return // more are not shown
+			}
+			b.path = bounds.Join(at(), b.path)
+			broken = append(broken, b)
+		}
+	}
+	for i, item := range document.Items(n) {
+		add(func() string { return fmt.Sprintf("[%d]", i) }, s.broken(item, catalog.Field{Object: field.Object}))
+	}
+	for key, value := range document.Members(n) {
+		add(func() string { return "." + key }, s.broken(value, s.objects[field.Object][key]))
+	}
+	if message, instead := s.defect(n, field.Store); message != "" {
+		broken = append(broken, brokenBackend{message: message, instead: instead})
+	}
+	return broken
+}
+
+// defect says what is wrong with one reference, and which backends would do. The kind is that of the backend that is needed; where nothing
+// decides it, a namespace stands for one and a table for the other.
+func (s *backendSearch) defect(n *yaml.Node, kind catalog.StoreKind) (message string, instead []string) {
+	name := document.Text(document.Child(n, "backend"))
+	namespace, table := document.Child(n, catalog.KV.Place()) != nil, document.Child(n, catalog.SQL.Place()) != nil
+	if name == "" || document.HasReference(name) || (!namespace && !table) {
+		return "", nil
+	}
+	switch {
+	case kind != "" || namespace && table:
+	case namespace:
+		kind = catalog.KV
+	default:
+		kind = catalog.SQL
+	}
+	if backendType, ok := s.types[name]; ok && isOfKind(backendType, kind) {
+		return "", nil
+	}
+	for _, other := range slices.Sorted(maps.Keys(s.types)) {
+		if isOfKind(s.types[other], kind) {
+			instead = append(instead, other)
+		}
+	}
+	if backendType, ok := s.types[name]; ok {
+		return fmt.Sprintf("the storage backend %q is %s, and one of type %s_… is needed", name, backendType, kind), instead
+	}
+	return fmt.Sprintf("there is no storage backend %q", name), instead
+}
+
+// isOfKind reports whether a type of backends is of a kind, or may be: it is absent, which the server reports, or the environment gives it.
+func isOfKind(backendType string, kind catalog.StoreKind) bool {
+	return kind == "" || backendType == "" || strings.HasPrefix(backendType, string(kind)+"_") || document.HasReference(backendType)
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integrity
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/storage"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// environment makes sure that every variable which the configuration needs means one thing, and only to whom it is meant.
+func (c *check) environment() {
+	first := map[string]string{}
+	for _, v := range c.env.Needed() {
+		if other, ok := first[v.Name]; ok {
+			c.problems.Add(problem.Problem{
+				Reason: problem.ConflictingFields, Path: v.Path, Type: field.ErrorTypeForbidden,
+				Detail: fmt.Sprintf("needs the environment variable %s, and so does %s", v.Name, other),
+				Fix:    "choose another id for the provider",
+			})
+			continue
+		}
+		first[v.Name] = v.Path
+	}
+	c.bystanders(first)
+	c.names()
+	c.overrides()
+	c.unset()
+}
+
+// ofEveryContainer are the variables that the container engine and Kubernetes set.
+var ofEveryContainer = []string{"HOME", "HOSTNAME", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT", "PATH"}
+
+// unset warns of variables that the resource refers to and that nobody sets, as far as one can see: the image may. The server does
+// not start with a reference to an unset variable that has no default. What envFrom brings is not known here: it may be any variable.
+func (c *check) unset() {
+	if w := c.spec.Workload; w != nil && w.Overrides != nil && len(w.Overrides.EnvFrom) > 0 {
+		return
+	}
+	written, err := json.Marshal(map[string]any{
+		"providers": c.spec.Providers, "externalProviders": c.spec.ExternalProviders, "resources": c.spec.Resources, "storage": c.spec.Storage, "auth": c.spec.Auth,
+	})
+	if err != nil || !bytes.Contains(written, []byte("${env.")) {
+		return // what is not JSON has been refused before
+	}
+	given, missing := c.env.Given(), document.Variables{}
+	for _, name := range document.RequiredVariables(c.doc.Root()) {
+		missing[name] = true
+	}
+	maps.DeleteFunc(missing, func(name string, _ bool) bool {
+		return slices.Contains(ofEveryContainer, name) || slices.Contains(c.ofContainer, name) || given[name]
+	})
+	var fields any
+	if len(missing) == 0 || json.Unmarshal(written, &fields) != nil {
+		return
+	}
+	reported := map[string]bool{}
+	for _, p := range c.problems.List() {
+		reported[p.Path] = true
+	}
+	walkTexts(fields, "spec", func(path, s string) {
+		names := slices.DeleteFunc(document.RequiredVariables(document.String(s)), func(name string) bool { return !missing[name] })
+		slices.Sort(names)
+		names = slices.Compact(names)
+		if len(names) == 0 || reported[path] {
+			return
+		}
+		c.problems.Add(problem.Problem{
+			Reason: problem.UndefinedVariable, Severity: problem.Warning, Path: path,
+			Detail: "refers to the environment variable " + bounds.List(names, " and ") +
+				", which nothing in the spec sets: unless the image does, the server does not start",
+			Fix: fmt.Sprintf("set it in spec.workload.overrides.env, or give it a default: ${env.%s:=…}", names[0]),
+		})
+	})
+}
+
+// walkTexts visits the texts of a tree by their paths, maps in the order of their keys.
+func walkTexts(value any, path string, visit func(path, text string)) {
+	switch v := value.(type) {
+	case string:
+		visit(path, v)
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			walkTexts(v[key], bounds.Join(path, "."+key), visit)
+		}
+	case []any:
+		for i, item := range v {
+			walkTexts(item, bounds.Join(path, fmt.Sprintf("[%d]", i)), visit)
+		}
+	}
+}
+
+// overrides lets the user's variables win over those of the same name that the configuration asks for, but for those that it cannot
+// do without: what comes from Secrets, and what keeps the server from printing it.
+func (c *check) overrides() {
+	byName, replaced := make(map[string]environment.Variable, len(c.env.Needed())), document.Variables{}
+	for _, own := range c.env.Needed() {
+		byName[own.Name] = own
+	}
+	for i, v := range c.env.Overrides() {
+		own, twice := byName[v.Name]
+		if !twice || replaced[v.Name] {
+			continue
+		}
+		path := fmt.Sprintf("spec.workload.overrides.env[%d]", i)
+		if own.Ref.Name != "" || own.Name == c.line.LogEnv {
+			c.problems.Add(problem.Problem{
+				Reason: problem.ConflictingFields, Path: path, Type: field.ErrorTypeForbidden,
+				Detail: fmt.Sprintf("sets %s, which the operator sets for %s", v.Name, own.Path),
+				Fix:    "remove one of them",
+			})
+			continue
+		}
+		c.problems.Add(problem.Problem{
+			Reason: problem.ConflictingFields, Severity: problem.Warning, Path: path,
+			Detail: fmt.Sprintf("sets %s in place of the value that the operator makes of %s", v.Name, own.Path),
+			Fix:    "remove it unless this is meant",
+		})
+		replaced[v.Name] = true
+	}
+	c.env.Remove(replaced)
+}
+
+// bystanders looks at the clients of other databases in the server that read a variable which is meant for the storage: a
+// password must not reach a database that it is not for.
+func (c *check) bystanders(own map[string]string) {
+	backends := c.doc.Backends()
+	for _, name := range document.Keys(backends) {
+		entry := document.Child(backends, name)
+		if row, ok := c.line.Backends[document.Text(document.Child(entry, "type"))]; ok && !c.configured[name] {
+			c.bystander("the storage backend "+name, "config.yaml: storage.backends."+name, row.Environment, entry, own)
+		}
+	}
+	for entry := range c.doc.Providers() {
+		row, ok := c.line.Provider(entry.API, entry.Type())
+		if !ok || len(row.Environment) == 0 || !c.env.Given().MayEnable(entry.Identity()) {
+			continue
+		}
+		id, path := entry.Identity().ID, "config.yaml: "+entry.Path()+".config"
+		if at := c.configuredAt(entry.API, id); at != "" {
+			path = at
+		}
+		c.bystander("the provider "+id, path, row.Environment, entry.Config(), own)
+	}
+}
+
+func (c *check) bystander(who, path string, reads map[string]string, config *yaml.Node, own map[string]string) {
+	var tls string
+	for _, variable := range slices.Sorted(maps.Keys(reads)) {
+		from, set := own[variable]
+		name := reads[variable]
+		if !set || name != "" && c.env.Given().Fills(document.Child(config, name)) {
+			continue
+		}
+		if variable != "PGPASSWORD" {
+			tls = from
+			continue
+		}
+		c.problems.Add(problem.Problem{
+			Reason: problem.ConflictingFields, Path: path, Type: field.ErrorTypeForbidden,
+			Detail: fmt.Sprintf("%s has no %s of its own, and would give that of %s to its own database", who, name, from),
+			Fix:    "give it one" + storage.OwnPasswords(c.line),
+		})
+	}
+	if tls != "" {
+		c.problems.Add(problem.Problem{
+			Reason: problem.ConflictingFields, Severity: problem.Warning, Path: path,
+			Detail: fmt.Sprintf("%s takes the TLS mode of its connections from %s too, where that names one", who, tls),
+			Fix:    "let both databases do the same" + storage.OwnPasswords(c.line),
+		})
+	}
+}

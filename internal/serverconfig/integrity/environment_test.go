@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integrity_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/integrity"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/step"
+)
+
+// checkEnvironment runs the checks of the environment with variables that other steps asked for, and returns the problems and the names
+// of the variables that are left.
+func checkEnvironment(t *testing.T, c *testCase, configured map[string]bool, variables ...environment.Variable) (problems, left string) {
+	t.Helper()
+	in := c.input(t)
+	in.Backends, in.OfContainer = configured, []string{"OF_CALLER"}
+	in.Environment.Add(variables...)
+	found := &problem.Collector{}
+	integrity.CheckEnvironment(t.Context(), in, found)
+	var names []string
+	for _, v := range in.Environment.Needed() {
+		names = append(names, v.Name)
+	}
+	return step.Problems(found), strings.Join(names, " ")
+}
+
+func secret(name, path string) environment.Variable {
+	return environment.Variable{Name: name, Path: path, Ref: spec.SecretReference{Name: "s", Key: "k"}}
+}
+
+// Proves: FR-022, R34.
+func TestCheckEnvironmentRefusesTwoMeaningsOfOneVariable(t *testing.T) {
+	problems, left := checkEnvironment(t, &testCase{}, nil, secret("A", "spec.a"), secret("B", "spec.b"), secret("A", "spec.c"))
+	if want := "ConflictingFields spec.c: needs the environment variable A, and so does spec.a\n"; problems != want || left != "A B A" {
+		t.Errorf("%s%s", problems, left)
+	}
+}
+
+// The user's variables win over plain ones, and not over those from Secrets, nor over the one that keeps the log quiet.
+//
+// Proves: FR-022, R26.
+func TestCheckEnvironmentLetsOverridesWinButOverSecrets(t *testing.T) {
+	plain := func(name string) environment.Variable {
+		return environment.Variable{Name: name, Value: "ours", Path: "spec." + strings.ToLower(name)}
+	}
+	for name, c := range map[string]struct{ overrides, want, left string }{
+		"others": {"[{name: X, value: x}]", "", "A S LLAMA_STACK_LOGGING"},
+		"a plain one": {
+			"[{name: X, value: x}, {name: A, value: theirs}]",
+			"Warning ConflictingFields spec.workload.overrides.env[1]: sets A in place of the value that the operator makes of spec.a\n", "S LLAMA_STACK_LOGGING",
+		},
+		"a plain one, twice": {
+			"[{name: A, value: theirs}, {name: A, value: again}]",
+			"Warning ConflictingFields spec.workload.overrides.env[0]: sets A in place of the value that the operator makes of spec.a\n", "S LLAMA_STACK_LOGGING",
+		},
+		"one from a Secret": {
+			"[{name: S, value: theirs}]", "ConflictingFields spec.workload.overrides.env[0]: sets S, which the operator sets for spec.s\n", "A S LLAMA_STACK_LOGGING",
+		},
+		"the one of the log": {
+			"[{name: LLAMA_STACK_LOGGING, value: all=debug}]",
+			"ConflictingFields spec.workload.overrides.env[0]: sets LLAMA_STACK_LOGGING, which the operator sets for spec.llama_stack_logging\n",
+			"A S LLAMA_STACK_LOGGING",
+		},
+	} {
+		problems, left := checkEnvironment(t, &testCase{spec: "workload: {overrides: {env: " + c.overrides + "}}"}, nil,
+			plain("A"), secret("S", "spec.s"), plain("LLAMA_STACK_LOGGING"))
+		if problems != c.want || left != c.left {
+			t.Errorf("%s: %s%s", name, problems, left)
+		}
+	}
+}
+
+// A reference to a variable that nobody sets is reported where the user wrote it, once for each field.
+//
+// Proves: FR-075, R36.
+func TestCheckEnvironmentWarnsOfVariablesThatNobodySets(t *testing.T) {
+	const tail = ", which nothing in the spec sets: unless the image does, the server does not start\n"
+	for name, c := range map[string]struct{ endpoint, more, want string }{
+		"none":                       {endpoint: "http://v"},
+		"with a default":             {endpoint: "http://${env.HOST_X:=h}"},
+		"set by the user":            {endpoint: "http://${env.HOST_X}", more: ", workload: {overrides: {env: [{name: HOST_X, value: h}]}}"},
+		"set by nobody that is seen": {endpoint: "http://${env.HOST_X}", more: ", workload: {overrides: {envFrom: [{secretRef: {name: s}}]}}"},
+		"set by nobody, beside other variables": {
+			endpoint: "http://${env.HOST_X}", more: ", workload: {overrides: {env: [{name: OTHER_X, value: h}]}}",
+			want: "Warning UndefinedVariable spec.providers.inference[0].endpoint: refers to the environment variable HOST_X" + tail,
+		},
+		"set by nobody, with a workload": {
+			endpoint: "http://${env.HOST_X}", more: ", workload: {replicas: 1}",
+			want: "Warning UndefinedVariable spec.providers.inference[0].endpoint: refers to the environment variable HOST_X" + tail,
+		},
+		"of every container": {endpoint: "http://${env.HOSTNAME}:${env.KUBERNETES_SERVICE_PORT}/${env.PATH}"},
+		"set by the caller":  {endpoint: "http://${env.OF_CALLER}"},
+		"set by nobody": {
+			endpoint: "http://${env.HOST_X}",
+			want:     "Warning UndefinedVariable spec.providers.inference[0].endpoint: refers to the environment variable HOST_X" + tail,
+		},
+		"two of them": {
+			endpoint: "http://${env.HOST_X}:${env.PORT_X}/${env.HOST_X}",
+			want:     "Warning UndefinedVariable spec.providers.inference[0].endpoint: refers to the environment variable HOST_X and PORT_X" + tail,
+		},
+	} {
+		base := fmt.Sprintf("providers: {inference: [{provider_id: v, provider_type: remote::vllm, config: {base_url: %q}}]}\n", c.endpoint)
+		problems, _ := checkEnvironment(t, &testCase{base: base, spec: fmt.Sprintf("{providers: {inference: [{provider: vllm, id: v, endpoint: %q}]}%s}", c.endpoint, c.more)}, nil)
+		if diff := cmp.Diff(c.want, problems); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	// What only the base refers to is the image's business; and a field with a problem has no second one.
+	const base = "providers: {inference: [{provider_id: v, provider_type: remote::vllm, config: {base_url: '${env.HOST_X}', other: '${env.OTHER_X}'}}]}\n"
+	if problems, _ := checkEnvironment(t, &testCase{base: base}, nil); problems != "" {
+		t.Error(problems)
+	}
+	for field, spec := range map[string]string{
+		"externalProviders.inference.config.url": "{externalProviders: {inference: {providerId: v, image: i, config: {url: '${env.HOST_X}'}}}}",
+		"auth.settings.endpoint":                 "{auth: {provider: custom, settings: {endpoint: 'https://${env.HOST_X}'}}}",
+	} {
+		want := "Warning UndefinedVariable spec." + field + ": refers to the environment variable HOST_X" + tail
+		if problems, _ := checkEnvironment(t, &testCase{base: base, spec: spec}, nil); problems != want {
+			t.Errorf("%s: %s", field, problems)
+		}
+	}
+	in := (&testCase{base: base, spec: "{providers: {inference: {provider: vllm, id: v, endpoint: '${env.HOST_X}'}}, resources: {models: ['${env.OTHER_X}']}}"}).input(t)
+	found := &problem.Collector{}
+	found.Add(problem.Problem{Reason: problem.InvalidField, Path: "spec.resources.models[0]"})
+	integrity.CheckEnvironment(t.Context(), in, found)
+	if got, want := step.Problems(found), "Warning UndefinedVariable spec.providers.inference.endpoint: refers to the environment variable HOST_X"+tail; !strings.HasSuffix(got, want) ||
+		strings.Count(got, "\n") != 2 {
+		t.Error(got)
+	}
+}
+
+// A password is not given to a database that it is not for.
+//
+// Proves: R34, R49.
+func TestCheckEnvironmentKeepsPasswordsFromOtherDatabases(t *testing.T) {
+	const path = "spec.storage.sql.connectionString"
+	password, tls := secret("PGPASSWORD", path), secret("PGSSLMODE", path)
+	const pgvector = "providers: {vector_io: [{provider_id: p, provider_type: remote::pgvector, config: {%s}}]}\n"
+	for name, c := range map[string]struct {
+		base, spec string
+		configured map[string]bool
+		variables  []environment.Variable
+		want       string
+	}{
+		"nobody else":             {base: vllm, variables: []environment.Variable{password, tls}},
+		"no variable":             {base: fmt.Sprintf(pgvector, "")},
+		"a provider with its own": {base: fmt.Sprintf(pgvector, "password: own"), variables: []environment.Variable{password}},
+		"a provider that is off": {
+			base: "providers: {vector_io: [{provider_id: __disabled__, provider_type: remote::pgvector, config: {}}]}\n", variables: []environment.Variable{password},
+		},
+		"a provider without one": {
+			base: fmt.Sprintf(pgvector, ""), variables: []environment.Variable{password},
+			want: "ConflictingFields config.yaml: providers.vector_io[0].config: the provider p has no password of its own, and would give that of " + path +
+				" to its own database\n",
+		},
+		"a provider of the spec": {
+			base: fmt.Sprintf(pgvector, ""), spec: "providers: {vectorIo: {provider: pgvector, id: p}}", variables: []environment.Variable{password},
+			want: "ConflictingFields spec.providers.vectorIo: the provider p has no password of its own, and would give that of " + path + " to its own database\n",
+		},
+		"the TLS mode": {
+			base: fmt.Sprintf(pgvector, "password: own"), variables: []environment.Variable{password, tls},
+			want: "Warning ConflictingFields config.yaml: providers.vector_io[0].config: the provider p takes the TLS mode of its connections from " + path +
+				" too, where that names one\n",
+		},
+		"another backend of the storage": {
+			base: "storage: {backends: {kv: {type: kv_postgres}, sql: {type: sql_postgres}}}\n", configured: map[string]bool{"sql": true},
+			variables: []environment.Variable{password},
+			want: "ConflictingFields config.yaml: storage.backends.kv: the storage backend kv has no password of its own, and would give that of " + path +
+				" to its own database\n",
+		},
+		"another backend with all of its own": {
+			base: "storage: {backends: {kv: {type: kv_postgres, password: own, ssl_mode: off}}}\n", variables: []environment.Variable{password, tls},
+		},
+	} {
+		problems, _ := checkEnvironment(t, &testCase{base: c.base, spec: c.spec}, c.configured, c.variables...)
+		if diff := cmp.Diff(c.want, problems); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// Where nothing is shared on newer release lines, the message says so; the newest ones have none to name.
+func TestCheckEnvironmentNamesReleaseLinesThatShareNothing(t *testing.T) {
+	fix := func(line string) string {
+		c := &testCase{line: line, base: "storage: {backends: {kv: {type: kv_postgres}}}\n"}
+		in := c.input(t)
+		in.Environment.Add(secret("PGPASSWORD", "spec.storage.sql.connectionString"))
+		found := &problem.Collector{}
+		integrity.CheckEnvironment(t.Context(), in, found)
+		return found.List()[0].Fix
+	}
+	for _, name := range catalog.Lines() {
+		if line, _ := catalog.Get(name); line.Backends["sql_postgres"].Credentials != catalog.CredentialsURI {
+			continue
+		}
+		if got, want := fix(catalog.Lines()[0]), "give it one, or use release line "+name+" or a newer one, which share nothing"; got != want {
+			t.Errorf("the oldest: %q, want %q", got, want)
+		}
+		break
+	}
+	if got := fix(step.Newest(t).Name); got != "give it one" {
+		t.Errorf("the newest: %q", got)
+	}
+}

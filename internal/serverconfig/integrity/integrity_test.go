@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integrity_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/integrity"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/step"
+)
+
+// testCase is a configuration, and the problems of it.
+type testCase struct {
+	// line is 0.7 where it is empty.
+	line, base, spec, want string
+	change                 func(*catalog.Line)
+}
+
+// input is what the checks of a case get.
+func (c *testCase) input(t *testing.T) *integrity.Input {
+	t.Helper()
+	name := c.line
+	if name == "" {
+		name = "0.7"
+	}
+	line := step.Line(t, name)
+	if c.change != nil {
+		c.change(line)
+	}
+	spec := c.spec
+	if spec == "" {
+		spec = "{}"
+	}
+	parsed := step.Parsed(t, spec)
+	return &integrity.Input{
+		Document: step.Document(t, c.base), Line: line, Spec: parsed.Source, Providers: parsed.Providers, Environment: environment.NewSet(parsed.Source),
+	}
+}
+
+func run(t *testing.T, cases map[string]testCase) {
+	t.Helper()
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			found := &problem.Collector{}
+			integrity.Check(t.Context(), c.input(t), found)
+			if diff := cmp.Diff(c.want, step.Problems(found)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+const (
+	broken = "BrokenReference config.yaml: "
+	vllm   = "providers: {inference: [{provider_id: v, provider_type: remote::vllm}]}\n"
+)
+
+// Proves: FR-075, EC-4, R25.
+func TestCheckFindsReferencesToProvidersThatAreNotThere(t *testing.T) {
+	run(t, map[string]testCase{
+		"nothing at all": {base: ""},
+		"a model without its provider": {
+			base: vllm + "registered_resources: {models: [{model_id: a, provider_id: v}, {model_id: b, provider_id: w}], unknown: [{provider_id: w}]}\n",
+			want: broken + "registered_resources.models[1].provider_id: there is no inference provider with the id \"w\"\n",
+		},
+		"all providers, where the release line knows this": {
+			line: "1.4", base: vllm + "registered_resources: {models: [{model_id: a, provider_id: all}], shields: [{shield_id: s, provider_id: all}]}\n",
+			want: broken + "registered_resources.shields[0].provider_id: there is no safety provider with the id \"all\"\n",
+		},
+		"all providers, where it does not": {
+			base: vllm + "registered_resources: {models: [{model_id: a, provider_id: all}]}\n",
+			want: broken + "registered_resources.models[0].provider_id: there is no inference provider with the id \"all\"\n",
+		},
+		"what the server skips": {
+			base: vllm + "registered_resources: {models: [{model_id: a}, {model_id: b, provider_id: ''}, {model_id: c, provider_id: '${env.X}'}]}\n",
+		},
+		"a provider that the environment names may be the one": {
+			base: "providers: {inference: [{provider_id: '${env.X}', provider_type: remote::vllm}]}\nregistered_resources: {models: [{model_id: a, provider_id: v}]}\n",
+		},
+		"the default of the vector stores": {
+			base: vllm + "vector_stores: {default_provider_id: gone}\n",
+			want: broken + "vector_stores.default_provider_id: there is no vector_io provider with the id \"gone\"\n",
+		},
+		"models of the vector stores": {
+			base: vllm + "vector_stores: {default_embedding_model: {provider_id: gone, model_id: e}, rewrite_query_params: {model: {provider_id: v, model_id: m}}}\n",
+			want: broken + "vector_stores.default_embedding_model.provider_id: there is no inference provider with the id \"gone\"\n",
+		},
+		"a model of another type than the vector stores need": {
+			base: vllm + `
+registered_resources:
+  models:
+  - {model_id: m, provider_id: v}
+  - {model_id: e, provider_id: v, model_type: embedding, metadata: {embedding_dimension: 1}}
+vector_stores:
+  default_embedding_model: {provider_id: v, model_id: m}
+  rewrite_query_params: {model: {provider_id: v, model_id: e}}
+  contextual_retrieval_params: {model: {provider_id: v, model_id: m}}
+`,
+			want: broken + "vector_stores.default_embedding_model: v/m is registered as a model of type llm\n" +
+				broken + "vector_stores.rewrite_query_params.model: v/e is registered as a model of type embedding\n",
+		},
+		"a model registered twice, once with the right type": {
+			base: vllm + `
+registered_resources:
+  models:
+  - {model_id: e, provider_id: v, model_type: embedding, metadata: {embedding_dimension: 1}}
+  - {model_id: x, provider_id: v, provider_model_id: e, model_type: rerank}
+vector_stores: {default_embedding_model: {provider_id: v, model_id: e}}
+`,
+			want: broken + "registered_resources.models[1]: is served as v/e, and so is registered_resources.models[0]\n",
+		},
+	})
+}
+
+func TestCheckFindsWhatRegisteredModelsLack(t *testing.T) {
+	run(t, map[string]testCase{
+		"a dimension": {
+			base: vllm + "registered_resources: {models: [{model_id: a, provider_id: v}, {model_id: e, provider_id: v, model_type: embedding}]}\n",
+			want: broken + "registered_resources.models[1].metadata: the embedding model has no embedding_dimension\n",
+		},
+		"a dimension, of a provider that is off": {
+			base: vllm + "registered_resources: {models: [{model_id: e, provider_id: __disabled__, model_type: embedding}]}\n",
+		},
+		"a name of its own": {
+			base: vllm + "registered_resources: {models: [{model_id: a, provider_id: v}, {model_id: b, provider_id: v}, {model_id: a, provider_id: v}]}\n",
+			want: broken + "registered_resources.models[2]: is served as v/a, and so is registered_resources.models[0]\n",
+		},
+		"no name at all, or one that the environment gives": {
+			base: vllm + `registered_resources: {models: [{provider_id: v}, {provider_id: v}, {model_id: "${env.M}", provider_id: v}, {model_id: "${env.M}", provider_id: v}]}
+`,
+		},
+		"a name that two conditional providers share": {
+			base: "providers: {inference: [{provider_id: '${env.X:+v}', provider_type: remote::vllm}]}\n" +
+				"registered_resources: {models: [{model_id: a, provider_id: '${env.X:+v}'}, {model_id: a, provider_id: '${env.X:+v}'}]}\n",
+		},
+		"a dimension, of a conditional provider": {
+			base: "providers: {inference: [{provider_id: '${env.X:+v}', provider_type: remote::vllm}]}\n" +
+				"registered_resources: {models: [{model_id: a, provider_id: '${env.X:+v}', model_type: embedding, metadata: {}}]}\n",
+			want: broken + "registered_resources.models[0].metadata: the embedding model has no embedding_dimension\n",
+		},
+	})
+}
+
+func TestCheckFindsConnectorsOfOneID(t *testing.T) {
+	run(t, map[string]testCase{
+		"": {
+			base: "connectors: [{connector_id: a}, {connector_id: b}, {connector_id: a}, {url: x}, {url: y}]\n",
+			want: broken + "connectors[2].connector_id: there is another connector \"a\"\n",
+		},
+	})
+}
+
+func TestCheckFindsDefaultShieldsThatAreNotThere(t *testing.T) {
+	const scanner = "providers: {safety: [{provider_id: s, provider_type: inline::code-scanner}, {provider_id: '${env.C:+c}', provider_type: inline::code-scanner}]}\n"
+	withDefault := func(shields, id string) string {
+		return scanner + "registered_resources: {shields: [" + shields + "]}\nsafety: {default_shield_id: " + id + "}\n"
+	}
+	run(t, map[string]testCase{
+		"there":                        {base: withDefault("{shield_id: a, provider_id: s}, {shield_id: b, provider_id: s}", "b")},
+		"no default":                   {base: withDefault("{shield_id: a, provider_id: s}", "''")},
+		"the environment's":            {base: withDefault("{shield_id: a, provider_id: s}", "'${env.D}'")},
+		"no shields":                   {base: withDefault("", "a")},
+		"a shield of the environment":  {base: withDefault("{shield_id: a, provider_id: s}, {shield_id: '${env.N}', provider_id: s}", "b")},
+		"a shield that is off is none": {base: withDefault("{shield_id: '${env.N}', provider_id: __disabled__}", "b")},
+		"only itself, conditional":     {base: withDefault("{shield_id: b, provider_id: '${env.C:+c}'}", "b")},
+		"itself and another, both conditional": {
+			base: withDefault("{shield_id: b, provider_id: '${env.C:+c}'}, {shield_id: a, provider_id: '${env.C:+c}'}", "b"),
+		},
+		"another": {
+			base: withDefault("{shield_id: a, provider_id: s}", "b"), want: broken + "safety.default_shield_id: there is no shield \"b\"\n",
+		},
+		"another, conditional": {
+			base: withDefault("{shield_id: a, provider_id: '${env.C:+c}'}", "b"), want: broken + "safety.default_shield_id: there is no shield \"b\"\n",
+		},
+		"conditional, and another is always there": {
+			base: withDefault("{shield_id: a, provider_id: s}, {shield_id: b, provider_id: '${env.C:+c}'}, {shield_id: d, provider_id: '${env.C:+c}'}", "b"),
+			want: broken + "safety.default_shield_id: the shield \"b\" is not always there, and another one is\n",
+		},
+	})
+}
+
+// Proves: EC-4.
+func TestCheckFindsAPIsThatNothingServes(t *testing.T) {
+	unknown := func(path, api string) string {
+		return broken + path + ": release line 0.7 has no API \"" + api + "\"\n"
+	}
+	run(t, map[string]testCase{
+		"known, internal, a registry, of the environment": {base: vllm + "apis: [inference, inspect, datasets, '${env.X}']\n"},
+		"unknown":                           {base: vllm + "apis: [inference, nonsense]\n", want: unknown("apis[1]", "nonsense")},
+		"unknown providers":                 {base: "providers: {nonsense: []}\n", want: unknown("providers.nonsense", "nonsense")},
+		"an image that brings its own APIs": {base: "external_apis_dir: /x\napis: [nonsense]\nproviders: {nonsense: []}\n"},
+		"not served":                        {base: "apis: [files]\n", want: broken + "apis[0]: nothing serves the API files: it has no provider that is on\n"},
+		"not served, where it need not be":  {base: "apis: [files]\n", change: func(l *catalog.Line) { l.APIsMustBeServed = false }},
+		"configured by the spec, reported once": {
+			line: "1.4", base: "apis: [safety]\nproviders: {safety: [{provider_id: s, provider_type: remote::own}]}\n",
+			spec: "providers: {safety: {provider: own, id: s}}",
+			want: "UnsupportedByRelease spec.providers.safety: release line 1.4 has no API safety, which is gone since 1.0\n",
+		},
+	})
+}
+
+// Proves: EC-4.
+func TestCheckFindsProvidersWithoutWhatTheyNeed(t *testing.T) {
+	const guard = "apis: [safety]\nproviders: {safety: [{provider_id: g, provider_type: inline::llama-guard}]}\n"
+	run(t, map[string]testCase{
+		"served":      {base: "providers: {inference: [{provider_id: v, provider_type: remote::vllm}], safety: [{provider_id: g, provider_type: inline::llama-guard}]}\n"},
+		"disabled":    {base: "providers: {safety: [{provider_id: __disabled__, provider_type: inline::llama-guard}]}\n"},
+		"of the base": {base: guard, want: broken + "providers.safety[0]: a provider of type inline::llama-guard needs what nothing here serves: inference\n"},
+		"of the spec": {
+			base: guard, spec: "providers: {safety: {provider: llama-guard, id: g}}",
+			want: "BrokenReference spec.providers.safety.provider: inline::llama-guard needs the API inference, which the base configuration small does not serve\n",
+		},
+		"several": {
+			base: "apis: [batches]\nproviders: {batches: [{provider_id: b, provider_type: inline::reference}]}\n",
+			want: broken + "providers.batches[0]: a provider of type inline::reference needs what nothing here serves: files, inference, models\n",
+		},
+		"a registry that is in the list": {
+			base: "apis: [scoring, datasetio]\nproviders: {datasetio: [{provider_id: d, provider_type: inline::localfs}], scoring: [{provider_id: s, provider_type: inline::basic}]}\n",
+		},
+		"a registry that may be in the list": {
+			base: "apis: [scoring, '${env.X}']\nproviders: {scoring: [{provider_id: s, provider_type: inline::basic}]}\n",
+		},
+		"a registry that is not in the list": {
+			base: "apis: [scoring]\nproviders: {scoring: [{provider_id: s, provider_type: inline::basic}]}\n",
+			want: broken + "providers.scoring[0]: a provider of type inline::basic needs what nothing here serves: datasetio, datasets\n",
+		},
+		"a registry without a list": {base: "providers: {scoring: [{provider_id: s, provider_type: inline::basic}]}\n"},
+		"what the release line does not know": {
+			base: "providers: {safety: [{provider_id: s, provider_type: inline::odd}]}\n",
+			change: func(l *catalog.Line) {
+				l.Rows = map[string][]catalog.Provider{"safety": {{Type: "inline::odd", Needs: []string{"unheard"}}}}
+			},
+		},
+	})
+}
+
+const backends = `
+  backends:
+    kv_default: {type: kv_sqlite, db_path: k}
+    sql_default: {type: sql_sqlite, db_path: s}
+    odd: {type: "${env.T}"}
+    bare: {}
+`
+
+func TestCheckFindsBrokenBackends(t *testing.T) {
+	run(t, map[string]testCase{
+		"the server's own": {base: `
+storage:
+  stores: {metadata: {backend: kv_default, namespace: registry}, inference: {backend: sql_default, table_name: i}}
+`},
+		"one that the server does not make": {
+			base: "storage:\n  stores: {metadata: {backend: mine, namespace: registry}}\n",
+			want: broken + "storage.stores.metadata.backend: there is no storage backend \"mine\"\n",
+		},
+		"of every kind": {
+			base: "storage:" + backends + `
+  stores:
+    metadata: {backend: sql_default, namespace: registry}
+    inference: {backend: kv_default, table_name: i}
+    conversations: {backend: odd, table_name: c}
+    prompts: {backend: bare, namespace: p}
+    connectors: {backend: "${env.B}", namespace: p}
+    unknown: {backend: sql_default, namespace: x}
+    other: {backend: kv_default, table_name: x}
+    both: {backend: kv_default, table_name: x, namespace: "y"}
+    alone: {backend: gone}
+    gone: {backend: gone, table_name: x, namespace: "y"}
+`,
+			want: broken + "storage.stores.metadata.backend: the storage backend \"sql_default\" is sql_sqlite, and one of type kv_… is needed\n" +
+				broken + "storage.stores.inference.backend: the storage backend \"kv_default\" is kv_sqlite, and one of type sql_… is needed\n" +
+				broken + "storage.stores.unknown.backend: the storage backend \"sql_default\" is sql_sqlite, and one of type kv_… is needed\n" +
+				broken + "storage.stores.other.backend: the storage backend \"kv_default\" is kv_sqlite, and one of type sql_… is needed\n" +
+				broken + "storage.stores.gone.backend: there is no storage backend \"gone\"\n",
+		},
+		"of providers, at any depth": {
+			base: "apis: []\nstorage:" + backends + `
+providers:
+  inference:
+  - {provider_id: v, provider_type: remote::vllm, config: {a: {b: [{backend: gone, namespace: x}, {backend: kv_default, namespace: "y"}]}}}
+  - {provider_id: w, provider_type: remote::own, config: {c: {backend: sql_default, namespace: x}}}
+  - {provider_id: __disabled__, provider_type: remote::own, config: {c: {backend: gone, namespace: x}}}
+`,
+			want: broken + "providers.inference[0].config.a.b[0].backend: there is no storage backend \"gone\"\n" +
+				broken + "providers.inference[1].config.c.backend: the storage backend \"sql_default\" is sql_sqlite, and one of type kv_… is needed\n",
+		},
+		"by what the catalog knows of a field": {
+			base: "storage:" + backends + `
+providers:
+  files: [{provider_id: f, provider_type: inline::localfs, config: {metadata_store: {backend: kv_default, table_name: x}}}]
+`,
+			want: broken + "providers.files[0].config.metadata_store.backend: the storage backend \"kv_default\" is kv_sqlite, and one of type sql_… is needed\n",
+		},
+	})
+}
+
+// A list with very many faults costs no more than what is shown of it.
+func TestCheckEndsListsOfFaults(t *testing.T) {
+	c := testCase{base: "providers:\n  inference:\n  - provider_id: v\n    provider_type: remote::vllm\n    config:\n      a:\n" +
+		strings.Repeat("      - {backend: gone, namespace: x}\n", 200)}
+	found := &problem.Collector{}
+	integrity.Check(t.Context(), c.input(t), found)
+	if lines := strings.Count(step.Problems(found), "there is no storage backend"); lines < 10 || lines > 100 {
+		t.Errorf("%d problems", lines)
+	}
+}
+
+// Proves: R32.
+func TestCheckFindsSharedStorageLocations(t *testing.T) {
+	const shared = "SharedStorageLocation "
+	provider := func(api, id, config string) string {
+		return "  " + api + ": [{provider_id: " + id + ", provider_type: remote::own, config: {" + config + "}}]\n"
+	}
+	at := "db: {backend: kv_default, namespace: same}"
+	run(t, map[string]testCase{
+		"two providers of the base": {base: "providers:\n" + provider("safety", "a", at) + provider("inference", "b", at)},
+		"different namespaces": {
+			base: "providers:\n" + provider("safety", "a", at) + provider("inference", "b", "db: {backend: kv_default, namespace: other}"),
+			spec: "providers: {inference: {provider: vllm, id: b}}",
+		},
+		"one provider, twice": {
+			base: "providers:\n" + provider("inference", "b", at+", again: [{backend: kv_default, namespace: same}]"),
+			spec: "providers: {inference: {provider: vllm, id: b}}",
+		},
+		"the second is of the spec": {
+			base: "providers:\n" + provider("safety", "a", at) + provider("inference", "b", at), spec: "providers: {inference: {provider: vllm, id: b}}",
+			want: shared + "spec.providers.inference: safety/a and inference/b would keep their state in one storage location, namespace same of backend kv_default\n",
+		},
+		"the first is of the spec": {
+			base: "providers:\n" + provider("safety", "a", at) + provider("inference", "b", at), spec: "providers: {safety: {provider: vllm, id: a}}",
+			want: shared + "spec.providers.safety: safety/a and inference/b would keep their state in one storage location, namespace same of backend kv_default\n",
+		},
+		"a store of the server, by a table": {
+			base: "storage:\n  stores: {inference: {backend: sql_default, table_name: t}}\nproviders:\n" + provider("inference", "b", "x: {backend: sql_default, table_name: t}"),
+			spec: "providers: {inference: {provider: vllm, id: b}}",
+			want: shared + "spec.providers.inference: storage.stores and inference/b would keep their state in one storage location, table t of backend sql_default\n",
+		},
+		"a provider that is off": {
+			base: "providers:\n" + provider("safety", "__disabled__", at) + provider("inference", "b", at), spec: "providers: {inference: {provider: vllm, id: b}}",
+		},
+		"a file": {
+			base: `
+providers:
+  inference: [{provider_id: v, provider_type: remote::vllm}]
+  vector_io:
+  - {provider_id: a, provider_type: inline::milvus, config: {db_path: /x}}
+  - {provider_id: b, provider_type: inline::qdrant, config: {path: /x}}
+  - {provider_id: c, provider_type: inline::milvus, config: {}}
+  - {provider_id: d, provider_type: inline::milvus, config: {}}
+`,
+			spec: "providers: {vectorIo: [{provider: milvus, id: a}, {provider: milvus, id: c}, {provider: milvus, id: d}]}",
+			want: shared + "spec.providers.vectorIo[0]: vector_io/a and vector_io/b would keep their state in one storage location, file /x\n",
+		},
+	})
+}
+
+func TestCheckEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	c := testCase{base: "registered_resources: {models: [{model_id: a, provider_id: gone}]}\n"}
+	found := &problem.Collector{}
+	integrity.Check(ctx, c.input(t), found)
+	if got := step.Problems(found); strings.Contains(got, "gone") {
+		t.Errorf("the checks went on: %s", got)
+	}
+}
+
+// A reference to what is not there comes with what is.
+func TestCheckNamesWhatThereIsInstead(t *testing.T) {
+	const origin = "; the reference comes from the base configuration small or from settings of a provider"
+	for base, want := range map[string]string{
+		"registered_resources: {models: [{model_id: a, provider_id: gone}]}\n":        "there is none at all" + origin,
+		vllm + "registered_resources: {models: [{model_id: a, provider_id: gone}]}\n": "name one of v" + origin,
+	} {
+		found := &problem.Collector{}
+		integrity.Check(t.Context(), (&testCase{base: base}).input(t), found)
+		if got := found.List()[0].Fix; got != want {
+			t.Errorf("%s: %q", base, got)
+		}
+	}
+}

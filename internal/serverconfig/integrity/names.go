@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integrity
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// names reports names of resources and providers that would be the value of a Secret: the server lists its names, and
+// the status shows what it lists. The names of the base are its author's, so they bring a warning.
+func (c *check) names() {
+	n := &names{check: c, secrets: c.env.Secrets()}
+	if len(n.secrets) == 0 {
+		return
+	}
+	n.ofProcess()
+	if !n.ofSpec() {
+		n.ofDocument()
+	}
+}
+
+// names is one run of check.names.
+type names struct {
+	*check
+	// secrets are the variables with values from Secrets.
+	secrets map[string]bool
+}
+
+// ofSpec reports what spec.resources refers to in a text that the server lists, and whether there is any. The
+// address of an MCP server is not one: a key may be a part of it.
+func (n *names) ofSpec() (found bool) {
+	written, err := json.Marshal(n.spec.Resources)
+	var fields any
+	if err != nil || json.Unmarshal(written, &fields) != nil {
+		return false // what is not JSON has been refused before
+	}
+	walkTexts(fields, "spec.resources", func(path, text string) {
+		variable := disclosed(text, n.secrets)
+		if variable == "" || strings.HasPrefix(path, "spec.resources.tools[") && strings.HasSuffix(path, ".endpoint") {
+			return
+		}
+		found = true
+		n.problems.Add(problem.Problem{
+			Reason: problem.InvalidField, Path: path, Type: field.ErrorTypeForbidden,
+			Detail: "refers to the environment variable " + variable + ", which has a value from a Secret: the server lists it to its clients, and the " +
+				"operator in the status",
+			Fix: "write the text itself, or take the variable from a ConfigMap",
+		})
+	})
+	return found
+}
+
+// ofProcess warns of overrides in which Kubernetes replaces a variable by the value of a Secret: a node shows command
+// lines and paths to others, and the kubelet in messages.
+func (n *names) ofProcess() {
+	w := n.spec.Workload
+	if w == nil || w.Overrides == nil {
+		return
+	}
+	warn := func(path, text string) {
+		if variable := environment.Expanded(text, n.secrets); variable != "" {
+			n.problems.Add(problem.Problem{
+				Reason: problem.InvalidField, Severity: problem.Warning, Path: "spec.workload.overrides." + path,
+				Detail: "refers to the environment variable " + variable + ", which has a value from a Secret: command lines and paths are not secret",
+				Fix:    "let the program read the variable, or take another one",
+			})
+		}
+	}
+	for i, text := range w.Overrides.Command {
+		warn(fmt.Sprintf("command[%d]", i), text)
+	}
+	for i, text := range w.Overrides.Args {
+		warn(fmt.Sprintf("args[%d]", i), text)
+	}
+	for i := range w.Overrides.VolumeMounts {
+		warn(fmt.Sprintf("volumeMounts[%d].subPathExpr", i), w.Overrides.VolumeMounts[i].SubPathExpr)
+	}
+}
+
+// ofDocument warns of names of the base.
+func (n *names) ofDocument() {
+	warn := func(path string, name *yaml.Node) {
+		if variable := disclosed(document.Text(name), n.secrets); variable != "" {
+			n.problems.Add(problem.Problem{
+				Reason: problem.InvalidField, Severity: problem.Warning, Path: "config.yaml: " + path,
+				Detail: "refers to the environment variable " + variable + ", which has a value from a Secret: the server lists it to its clients, and the " +
+					"status hides it",
+				Fix: "take the variable from a ConfigMap if it is not secret",
+			})
+		}
+	}
+	for entry := range n.doc.Providers() {
+		warn(entry.Path()+".provider_id", document.Child(entry.Node, "provider_id"))
+		warn(entry.Path()+".provider_type", document.Child(entry.Node, "provider_type"))
+	}
+	lists := map[string]*yaml.Node{"connectors": n.doc.Section("connectors")}
+	for _, name := range n.doc.ResourceLists() {
+		lists["registered_resources."+name] = n.doc.Registered(name)
+	}
+	for _, path := range slices.Sorted(maps.Keys(lists)) {
+		for i, entry := range document.Items(lists[path]) {
+			for key, value := range document.Members(entry) {
+				if strings.HasSuffix(key, "_id") {
+					warn(fmt.Sprintf("%s[%d].%s", path, i, key), value)
+				}
+			}
+		}
+	}
+}
+
+// reference is where a text refers to a variable of the environment, also within another reference.
+var reference = regexp.MustCompile(`\$\{env\.([A-Z0-9_]+)(:\+)?`)
+
+// disclosed returns the first of the variables whose value would be a part of the text. That a variable is set may be
+// known.
+func disclosed(text string, secrets map[string]bool) string {
+	for _, m := range reference.FindAllStringSubmatch(text, -1) {
+		if secrets[m[1]] && m[2] == "" {
+			return m[1]
+		}
+	}
+	return ""
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integrity
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/resource"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// references makes sure that everything that the configuration names is there: the server would otherwise crash
+// on start, or come up without what was asked for.
+func (c *check) references() {
+	resources := c.doc.Section("registered_resources")
+	for _, name := range document.Keys(resources) {
+		api, ok := resource.ProviderAPIs[name]
+		if !ok {
+			continue
+		}
+		providers := c.providersOf(api)
+		for i, item := range document.Items(document.Child(resources, name)) {
+			if c.ctx.Err() != nil {
+				return
+			}
+			if name == "models" && c.line.AllProviders && document.Text(document.Child(item, "provider_id")) == resource.AllProviders {
+				continue
+			}
+			c.providerID(document.Child(item, "provider_id"), api, providers, func() string {
+				return fmt.Sprintf("registered_resources.%s[%d].provider_id", name, i)
+			})
+		}
+	}
+	defaults := c.doc.Section("vector_stores")
+	c.providerID(document.Child(defaults, "default_provider_id"), "vector_io", c.providersOf("vector_io"),
+		func() string { return "vector_stores.default_provider_id" })
+	for _, ref := range resource.ModelReferences {
+		c.modelReference(ref)
+	}
+	c.models()
+	c.defaultShield()
+	c.connectors()
+}
+
+// modelReference checks that a model that the vector stores use has a provider, and that it is not registered as something else.
+// A model that is not registered may still be there: providers list their own.
+func (c *check) modelReference(ref resource.ModelReference) {
+	n := document.Descend(c.doc.Section("vector_stores"), ref.Path)
+	path := "vector_stores." + strings.Join(ref.Path, ".")
+	c.providerID(document.Child(n, "provider_id"), "inference", c.providersOf("inference"), func() string { return path + ".provider_id" })
+	name := document.Text(document.Child(n, "provider_id")) + "/" + document.Text(document.Child(n, "model_id"))
+	registered := func(modelType v1alpha2.ModelType) bool {
+		return slices.ContainsFunc(resource.ServedModels(c.doc, c.line, modelType), func(m resource.ServedModel) bool { return m.Served == name })
+	}
+	if n == nil || registered(ref.ModelType) {
+		return
+	}
+	for _, other := range []v1alpha2.ModelType{v1alpha2.ModelTypeLLM, v1alpha2.ModelTypeEmbedding, v1alpha2.ModelTypeRerank} {
+		if registered(other) {
+			c.faulty(path, fmt.Sprintf("%s is registered as a model of type %s", name, other), "name a model of type "+string(ref.ModelType))
+		}
+	}
+}
+
+// models checks what the server demands of registered models: a dimension of the vectors, and a name of their own.
+func (c *check) models() {
+	first := map[string]int{}
+	for i, entry := range document.Items(c.doc.Registered("models")) {
+		provider := document.IdentityOf(document.Child(entry, "provider_id"))
+		if provider.Presence != document.Unconditional && provider.Presence != document.Conditional {
+			continue
+		}
+		path := fmt.Sprintf("registered_resources.models[%d]", i)
+		if resource.ModelTypeOf(entry) == v1alpha2.ModelTypeEmbedding && document.Child(document.Child(entry, "metadata"), resource.EmbeddingDimensionKey) == nil {
+			c.faulty(path+".metadata", "the embedding model has no "+resource.EmbeddingDimensionKey, "give the length of its vectors")
+		}
+		id := document.Text(document.Child(entry, "model_id"))
+		if provider.Presence == document.Conditional || id == "" || document.HasReference(id) {
+			continue
+		}
+		served := resource.ServedName(c.line, provider.ID, id, document.Text(document.Child(entry, "provider_model_id")))
+		if other, twice := first[served]; twice {
+			c.faulty(path, fmt.Sprintf("is served as %s, and so is registered_resources.models[%d]", served, other), "keep one of them")
+		}
+		first[served] = i
+	}
+}
+
+// connectors checks that each connector has an id of its own.
+func (c *check) connectors() {
+	seen := map[string]bool{}
+	for i, entry := range document.Items(c.doc.Section("connectors")) {
+		id := document.Text(document.Child(entry, "connector_id"))
+		if id != "" && seen[id] {
+			c.faulty(fmt.Sprintf("connectors[%d].connector_id", i), fmt.Sprintf("there is another connector %q", id), "keep one of them")
+		}
+		seen[id] = true
+	}
+}
+
+// providerID checks one reference to a provider. An absent or empty one is skipped by the server, and one that
+// the environment decides cannot be validated; a provider that may be there counts as there.
+func (c *check) providerID(ref *yaml.Node, api string, providers *document.ProviderSet, path func() string) {
+	name := document.IdentityOf(ref)
+	if name.Presence == document.Conditional && !c.env.Given().Enables(name) {
+		return // off as far as one can see, and then the server skips it
+	}
+	if _, known := providers.Find(name.ID); name.ID == "" || known || providers.HasUnknown || c.problems.Full(problem.Error) {
+		return
+	}
+	c.broken(path(), fmt.Sprintf("there is no %s provider with the id %q", api, name.ID), document.EffectiveIDs(providers.All))
+}
+
+// defaultShield checks the default shield as the server does: only where any shield is registered. One that the environment turns
+// on is not enough where another one is always there.
+func (c *check) defaultShield() {
+	name := document.Text(document.Child(c.doc.Section("safety"), "default_shield_id"))
+	if name == "" || document.HasReference(name) {
+		return
+	}
+	var others []string
+	listed, otherIsThere := false, false
+	for _, shield := range document.Items(c.doc.Registered("shields")) {
+		id, provider := document.Text(document.Child(shield, "shield_id")), document.IdentityOf(document.Child(shield, "provider_id"))
+		there := c.env.Given().Enables(provider)
+		switch {
+		case provider.Presence == document.Disabled:
+		case document.HasReference(id) || (id == name && there):
+			return
+		case id == name:
+			listed = true
+		default:
+			others = append(others, id)
+			otherIsThere = otherIsThere || there
+		}
+	}
+	if len(others) > 0 && (!listed || otherIsThere) {
+		message := fmt.Sprintf("there is no shield %q", name)
+		if listed {
+			message = fmt.Sprintf("the shield %q is not always there, and another one is", name)
+		}
+		c.broken("safety.default_shield_id", message, others)
+	}
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package serverconfig_test
+
+import (
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// floors are the packages of the engine from the bottom up. A package may import those of lower floors alone, so each can be read,
+// tested and changed knowing only what is below it.
+var floors = [][]string{
+	{"catalog", "document"},
+	{"address", "environment", "release"},
+	{"storage"},
+	{"provider"},
+	{"server", "resource", "auth", "external"},
+	{"disabled", "integrity"},
+	{"."},
+}
+
+// The engine's packages are layered: no arrow points up or to the side. The test prints the drawing.
+func TestEngineIsLayered(t *testing.T) {
+	floorOf := map[string]int{}
+	for floor, names := range floors {
+		for _, name := range names {
+			floorOf[name] = floor
+		}
+	}
+	const root = "github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	found := 0
+	for _, dir := range packageDirs(t) {
+		floor, known := floorOf[dir]
+		if !known {
+			t.Errorf("package %s stands on no floor: add it to floors", dir)
+			continue
+		}
+		found++
+		var below []string
+		for path := range importsOf(t, dir) {
+			other, inside := strings.CutPrefix(path, root)
+			if !inside {
+				continue
+			}
+			other = strings.TrimPrefix(other, "/")
+			if other == "" {
+				other = "."
+			}
+			below = append(below, other)
+			if floorOf[other] >= floor {
+				t.Errorf("%s (floor %d) imports %s (floor %d): an arrow up", dir, floor, other, floorOf[other])
+			}
+		}
+		slices.Sort(below)
+		t.Logf("floor %d: %s -> %s", floor, dir, strings.Join(below, " "))
+	}
+	if found < len(floors) {
+		t.Errorf("only %d packages are found", found)
+	}
+}
+
+// packageDirs are the directories below this one with Go files; "." is this one.
+func packageDirs(t *testing.T) []string {
+	t.Helper()
+	var dirs []string
+	err := filepath.WalkDir(".", func(path string, entry os.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && entry.Name() == "testdata":
+			return filepath.SkipDir
+		case !entry.IsDir() && strings.HasSuffix(path, ".go") && !slices.Contains(dirs, filepath.Dir(path)):
+			dirs = append(dirs, filepath.Dir(path))
+		}
+		return nil
+	})
+	fixture.NoError(t, err)
+	return dirs
+}
+
+// importsOf are the imports of the product files of a package.
+func importsOf(t *testing.T, dir string) map[string]bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	fixture.NoError(t, err)
+	imports := map[string]bool{}
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+		fixture.NoError(t, err)
+		for _, spec := range parsed.Imports {
+			path, err := strconv.Unquote(spec.Path.Value)
+			fixture.NoError(t, err)
+			imports[path] = true
+		}
+	}
+	return imports
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package serverconfig
+
+import (
+	"bytes"
+	"encoding/json"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/server"
+)
+
+// Needed reports whether a configuration must be generated: not when only a distribution is given, because then the
+// image's own configuration runs unchanged. A server that does not start without server.insecure always needs one; the release line may
+// be nil where it is not known.
+func Needed(spec *v1alpha2.LlamaStackDistributionSpec, line *catalog.Line) bool {
+	if spec.OverrideConfig != nil && spec.OverrideConfig.ConfigMapName != "" {
+		return false // the user gives it
+	}
+	if line != nil && line.NeedsInsecure {
+		return true
+	}
+	return hasProviders(spec.Providers) || jsonFilled(spec.ExternalProviders) || hasResources(spec.Resources) || hasStorage(spec.Storage) ||
+		len(spec.Disabled) > 0 || server.TLSEnabled(spec) || hasAuth(spec.Auth) || (spec.Workload != nil && spec.Workload.Workers != nil)
+}
+
+// hasAuth reports whether anything is said about authentication.
+func hasAuth(a *v1alpha2.AuthSpec) bool {
+	return a != nil && (ptr.Deref(a.Provider, "") != "" || jsonFilled(a.Settings) || jsonFilled(a.SecretRefs) || jsonFilled(a.Tenancy) ||
+		len(a.AccessPolicy) > 0 || len(a.RoutePolicy) > 0)
+}
+
+// hasResources reports whether any model, shield, tool or vector store is registered.
+func hasResources(r *v1alpha2.ResourcesSpec) bool {
+	return r != nil && (len(r.Models) > 0 || len(r.Shields) > 0 || len(r.Tools) > 0 || len(r.VectorStores) > 0)
+}
+
+// hasStorage reports whether it is said where the server keeps its state.
+func hasStorage(s *v1alpha2.StateStorageSpec) bool { return s != nil && (s.KV != nil || s.SQL != nil) }
+
+// hasProviders reports whether any provider is configured. Telemetry counts, although most release lines write nothing of it into the
+// configuration: what is asked for is checked and turned into environment variables there.
+func hasProviders(p *v1alpha2.ProvidersSpec) bool {
+	return p != nil && (jsonPresent(p.Inference) || jsonPresent(p.Safety) || jsonPresent(p.VectorIo) || jsonPresent(p.ToolRuntime) ||
+		jsonPresent(p.Telemetry))
+}
+
+// jsonPresent reports whether an open field is there: null is absent.
+func jsonPresent(raw *apiextensionsv1.JSON) bool {
+	if raw == nil {
+		return false
+	}
+	switch string(bytes.TrimSpace(raw.Raw)) {
+	case "", "null":
+		return false
+	}
+	return true
+}
+
+// jsonFilled reports whether an open map has anything in it: {} and {inference: []} are absent.
+func jsonFilled(raw *apiextensionsv1.JSON) bool {
+	if !jsonPresent(raw) {
+		return false
+	}
+	var byAPI map[string]json.RawMessage
+	if json.Unmarshal(raw.Raw, &byAPI) != nil {
+		return true
+	}
+	for _, value := range byAPI {
+		var list []json.RawMessage
+		if json.Unmarshal(value, &list) != nil || len(list) > 0 {
+			return true
+		}
+	}
+	return false
+}

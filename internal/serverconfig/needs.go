@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package serverconfig
+
+import (
+	"slices"
+
+	"k8s.io/utils/ptr"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/disabled"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/resource"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+)
+
+// Need is something that a spec names and that not every release line has: an API, a provider type or a kind of resource.
+type Need struct {
+	// Path is the field that names it.
+	Path string
+	// Has reports whether a release line has it.
+	Has func(line *catalog.Line) bool
+}
+
+// Needs returns what a spec needs of the release line of its server, in the order of the spec. What it disables it does not need.
+func Needs(spec *spec.Spec) []Need {
+	n := &needs{disabled: disabled.APIs(spec.Source.Disabled)}
+	for _, group := range spec.Providers {
+		n.providers(group)
+	}
+	for i := range spec.External {
+		n.api(spec.External[i].API.Name, spec.External[i].Path)
+	}
+	n.resources(spec)
+	if auth := spec.Auth; auth != nil && auth.Type != "" {
+		n.add("spec.auth.provider", func(line *catalog.Line) bool { _, ok := line.AuthType(auth.Type); return ok })
+	}
+	if m := spec.Source.Monitoring; m != nil && ptr.Deref(m.Enabled, false) {
+		n.add("spec.monitoring.enabled", func(line *catalog.Line) bool { return line.MetricsEnv != "" })
+	}
+	return n.list
+}
+
+type needs struct {
+	// disabled are the APIs that the spec disables.
+	disabled []string
+	list     []Need
+}
+
+func (n *needs) add(path string, has func(line *catalog.Line) bool) {
+	n.list = append(n.list, Need{Path: path, Has: has})
+}
+
+// api adds an API; false where the spec disables it.
+func (n *needs) api(name, path string) bool {
+	if slices.Contains(n.disabled, name) {
+		return false
+	}
+	n.add(path, func(line *catalog.Line) bool { _, ok := line.APIs[name]; return ok })
+	return true
+}
+
+func (n *needs) providers(group spec.ProviderGroup) {
+	api := group.API.Name
+	if group.API == spec.APITelemetry || !n.api(api, "spec.providers."+group.API.Field) {
+		return
+	}
+	for i := range group.Providers {
+		p := &group.Providers[i]
+		n.add(p.Path+".provider", func(line *catalog.Line) bool {
+			row, ok := line.Provider(api, line.FullType(api, p.Type))
+			return ok && !row.Refused
+		})
+	}
+}
+
+func (n *needs) resources(crSpec *spec.Spec) {
+	if len(crSpec.Models) > 0 && n.api(spec.APIInference.Name, "spec.resources.models") {
+		for i := range crSpec.Models {
+			m := &crSpec.Models[i]
+			n.add(m.Path+".modelType", func(line *catalog.Line) bool { return resource.HasModelType(line, m.ModelType) })
+		}
+	}
+	if len(crSpec.Shields) > 0 {
+		n.api(spec.APISafety.Name, "spec.resources.shields")
+	}
+	if len(crSpec.VectorStores) > 0 && n.api(spec.APIVectorIO.Name, "spec.resources.vectorStores") {
+		n.add("spec.resources.vectorStores", func(line *catalog.Line) bool { return line.RegistersVectorStores })
+	}
+	if len(crSpec.Tools) > 0 && n.api(spec.APIToolRuntime.Name, "spec.resources.tools") {
+		for i := range crSpec.Tools {
+			t := &crSpec.Tools[i]
+			n.add(t.Path, func(line *catalog.Line) bool { return resource.HasTool(line, t) })
+		}
+	}
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package provider
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/address"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// resolveAddress takes host:port, in one field or split into two. A scheme before it goes where the row names it; for an
+// address in one field http and https do where the row names none.
+func resolveAddress(endpoint, masked, path string, row *catalog.Endpoint, problems *problem.Collector) []Value {
+	example := "write host:port alone, " + exampleEndpoint(row)
+	schemes := row.Schemes
+	if len(schemes) == 0 && row.Kind == catalog.EndpointAddress {
+		schemes = []string{"http", "https"}
+	}
+	if scheme, _, ok := strings.Cut(masked, "://"); ok {
+		if !slices.Contains(schemes, strings.ToLower(scheme)) {
+			refuseEndpoint(path, "must be an address without a scheme", example, problems)
+			return nil
+		}
+		cut := len(scheme) + len("://")
+		endpoint = strings.TrimSuffix(endpoint[cut:], "/")
+	}
+	host, port, fault := address.Split(endpoint)
+	if fault != "" {
+		refuseEndpoint(path, fault, example, problems)
+		return nil
+	}
+	if row.Kind == catalog.EndpointAddress {
+		return []Value{{row.Field, document.String(endpoint)}}
+	}
+	values := []Value{{row.Field, document.String(strings.Trim(host, "[]"))}}
+	if n, err := strconv.Atoi(port); err == nil {
+		values = append(values, Value{row.PortField, document.Int(int64(n))})
+	} else if port != "" {
+		values = append(values, Value{row.PortField, document.String(port)})
+	}
+	return values
+}

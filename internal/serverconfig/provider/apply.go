@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package provider
+
+import (
+	"context"
+	"slices"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// Apply lays the providers of the spec over those of the base, by effective id, and returns what the status shows of each. Other
+// providers of the base stay, and so does their order; new ones follow in the order of the spec. The environment variables that carry
+// Secrets are added to env. It ends early when the context ends.
+func Apply(
+	ctx context.Context, doc *document.Document, line *catalog.Line, groups []spec.ProviderGroup, env *environment.Set, problems *problem.Collector,
+) []Entry {
+	var entries []Entry
+	for _, group := range groups {
+		if group.API == spec.APITelemetry {
+			continue // it becomes environment variables
+		}
+		if _, ok := line.APIs[group.API.Name]; !ok {
+			problems.Add(release.MissingAPI(line, group.API.Name, "spec.providers."+group.API.Field))
+			continue
+		}
+		doc.EnableAPI(group.API.Name)
+		fromBase := slices.Clone(doc.EnsureProviders(group.API.Name).Content)
+		for i := range group.Providers {
+			if ctx.Err() != nil {
+				return nil
+			}
+			p := Resolve(group.API, &group.Providers[i], line, problems)
+			entry := p.entry(templateFor(fromBase, p), doc)
+			doc.PutProvider(group.API.Name, p.ID(), entry)
+			env.Add(p.variables...)
+			(&requiredCheck{schema: p.schema, spec: p.spec, given: env.Given(), problems: problems}).check(document.Child(entry, "config"))
+			entries = append(entries, p.shown(entry))
+		}
+	}
+	return entries
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package provider
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/address"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// Value is one config field that an endpoint becomes.
+type Value struct {
+	// Field is the name of the config field.
+	Field string
+	// Node is its value.
+	Node *yaml.Node
+}
+
+// CredentialBySecret is how to give a credential instead of in an address, where the server takes it from a Secret.
+const CredentialBySecret = "give the credential by apiKey or secretRefs"
+
+// ResolveEndpoint checks an endpoint and returns the fields that it becomes: a URL without a path gets the path that the
+// release line needs, a path that the user wrote stays. The row's endpoint is nil for an unknown provider type, whose endpoint
+// is taken as it is. Nothing comes back where the endpoint is wrong. No message carries it: it may hold a password.
+func ResolveEndpoint(endpoint, path string, row *catalog.Endpoint, problems *problem.Collector) []Value {
+	return resolve(endpoint, path, CredentialBySecret, row, problems)
+}
+
+// resolve is ResolveEndpoint; credential is what it says about a credential in the address.
+func resolve(endpoint, path, credential string, row *catalog.Endpoint, problems *problem.Collector) []Value {
+	masked := document.MaskReferences(endpoint)
+	if address.HasUserInfo(endpoint) {
+		refuseEndpoint(path, noUserInfo, "remove everything up to the @, and "+credential, problems)
+		return nil
+	}
+	warnParameters(endpoint, path, problems)
+	switch {
+	case row == nil:
+		return []Value{{fallbackEndpointField, document.String(endpoint)}}
+	case document.IsReference(endpoint):
+		return []Value{{row.Field, document.String(endpoint)}}
+	case row.Kind == catalog.EndpointURL:
+		return resolveURL(endpoint, masked, path, row, problems)
+	default:
+		return resolveAddress(endpoint, masked, path, row, problems)
+	}
+}
+
+// ownScheme returns the address of an object, which has the scheme http or https, as the provider type writes its addresses: with a scheme of its own, or
+// without any.
+func ownScheme(endpoint string, row *catalog.Endpoint) string {
+	scheme, rest, found := strings.Cut(endpoint, "://")
+	switch {
+	case !found || row == nil || slices.Contains(row.Schemes, scheme):
+		return endpoint
+	case row.Kind != catalog.EndpointURL:
+		return rest
+	case len(row.Schemes) > 0:
+		return row.Schemes[0] + "://" + rest
+	}
+	return endpoint
+}
+
+const noUserInfo = "must not contain user name or password, because it would stand in a ConfigMap for all to read"
+
+func refuseEndpoint(path, detail, fix string, problems *problem.Collector) {
+	problems.Add(problem.Problem{Reason: problem.InvalidField, Path: path, Type: field.ErrorTypeInvalid, Detail: detail, Fix: fix})
+}
+
+// beginsWithScheme is an address with a scheme.
+var beginsWithScheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
+
+func resolveURL(endpoint, masked, path string, row *catalog.Endpoint, problems *problem.Collector) []Value {
+	schemes := row.Schemes
+	if len(schemes) == 0 {
+		schemes = []string{"http", "https"}
+	}
+	example := exampleEndpoint(row)
+	if strings.HasPrefix(endpoint, "${env.") {
+		return []Value{{row.Field, document.String(endpoint)}} // the scheme is the environment's business
+	}
+	u, err := url.Parse(masked)
+	switch {
+	case !strings.Contains(masked, "://") || (err == nil && !slices.Contains(schemes, strings.ToLower(u.Scheme))):
+		refuseEndpoint(path, "must begin with "+alternatives(schemes), example, problems)
+		return nil
+	case err != nil || u.Hostname() == "":
+		refuseEndpoint(path, "is not a URL with a host", example, problems)
+		return nil
+	case !validPort(endpoint, masked, u.Port()):
+		refuseEndpoint(path, address.WrongPort, example, problems)
+		return nil
+	case u.Path != "" && u.Path != "/":
+		return []Value{{row.Field, document.String(endpoint)}}
+	}
+	toPath, _, _ := strings.Cut(masked, "?")
+	toPath, _, _ = strings.Cut(toPath, "#")
+	whole := strings.TrimSuffix(endpoint[:len(toPath)], "/") + row.DefaultPath + endpoint[len(toPath):]
+	return []Value{{row.Field, document.String(whole)}}
+}
+
+// validPort reports whether the port of a masked URL is one, or was written with a reference to the environment.
+func validPort(endpoint, masked, port string) bool {
+	if port == "" || address.IsPort(port) {
+		return true
+	}
+	authority := strings.Index(masked, "://") + len("://")
+	end := len(masked)
+	if length := strings.IndexAny(masked[authority:], "/?#"); length >= 0 {
+		end = authority + length
+	}
+	return document.HasReference(endpoint[end-len(port) : end])
+}
+
+// alternatives joins schemes for a message: "http:// or https://".
+func alternatives(schemes []string) string {
+	last := len(schemes) - 1
+	return strings.Join(schemes[:last], "://, ") + ":// or " + schemes[last] + "://"
+}
+
+// exampleEndpoint shows how an endpoint is written.
+func exampleEndpoint(row *catalog.Endpoint) string {
+	switch {
+	case row.Example != "":
+		return "for example endpoint: " + row.Example
+	case row.Kind != catalog.EndpointURL:
+		return "for example endpoint: database.example.svc:5432"
+	case len(row.Schemes) > 0:
+		return "for example endpoint: " + row.Schemes[0] + "://database.example.svc:7687"
+	default:
+		return "for example endpoint: http://backend.example.svc:8000"
+	}
+}
+
+// ResolveURL is for other addresses than those of providers: that of a collector, or of an MCP server. It reports what is wrong with one,
+// and returns what the server gets of it; example is for the message, and credential is what it says about a credential in the address.
+func ResolveURL(endpoint, path, example, credential string, problems *problem.Collector) (string, bool) {
+	row := &catalog.Endpoint{Kind: catalog.EndpointURL, Example: example}
+	for _, v := range resolve(endpoint, path, credential, row, problems) {
+		return document.Text(v.Node), true
+	}
+	return "", false
+}

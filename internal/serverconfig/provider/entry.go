@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package provider
+
+import (
+	"go.yaml.in/yaml/v3"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+)
+
+// template is the entry of the base that a provider's entry begins with.
+type template struct {
+	// entry is nil where the base has none that fits.
+	entry *yaml.Node
+	// own reports that the entry has the provider's id, and so its data.
+	own bool
+}
+
+// templateFor returns what a provider begins with, so that what the server needs and the spec has no name for is there: the
+// base's entry with its id, which makes its data the provider's own, else the first one of its type. An entry with its id but of
+// another type does not count: its config means nothing to the new type.
+func templateFor(base []*yaml.Node, p *Provider) template {
+	var found template
+	for _, n := range base {
+		if entry := (document.Entry{Node: n}); entry.Type() != p.name {
+			continue
+		} else if entry.Identity().ID == p.ID() {
+			return template{entry: n, own: true}
+		}
+		if found.entry == nil {
+			found.entry = n
+		}
+	}
+	return found
+}
+
+// entry makes the provider's entry in the configuration. Stores that it lacks go to a backend of doc, files beside those of its base.
+func (p *Provider) entry(from template, doc *document.Document) *yaml.Node {
+	entry := &yaml.Node{Kind: yaml.MappingNode}
+	if from.entry != nil {
+		entry = document.Clone(from.entry)
+	}
+	document.Set(entry, "provider_id", document.String(p.ID()))
+	document.Set(entry, "provider_type", document.String(p.name))
+	config := document.Child(entry, "config")
+	if config == nil {
+		config = &yaml.Node{Kind: yaml.MappingNode}
+	}
+	at := locations{schema: p.schema, id: p.ID()}
+	if !from.own {
+		at.separate(config)
+	}
+	for _, a := range p.assignments {
+		p.dropAliases(config, a.field)
+	}
+	into := document.NewMapIndex(config)
+	for _, a := range p.assignments {
+		into.Set(a.field, a.value)
+	}
+	settings := make(map[string]any, len(p.spec.Settings))
+	for key, value := range p.spec.Settings {
+		name := p.canonical(key)
+		p.dropAliases(config, name)
+		settings[name] = value
+	}
+	document.Merge(config, settings)
+	p.dropOtherKinds(config, settings)
+	at.fillRequired(config, doc.Base().Root(), doc.Root())
+	if len(config.Content) > 0 {
+		document.Set(entry, "config", config)
+	}
+	return entry
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package provider
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// Packaged is an entry whose type a package brings, so that the catalog knows nothing of it.
+type Packaged struct {
+	// API is the API of the entry, and Spec what the user wrote.
+	API  spec.ProviderAPI
+	Spec *spec.Provider
+	// Package describes the package; nil where it is not known yet: then nothing is reported that depends on it.
+	Package *spec.ProviderPackage
+}
+
+// Put puts the entry into a configuration, in the place of those with its id, and returns what the status shows of it. It takes nothing over
+// from an entry that it replaces: that config is another type's.
+func (e *Packaged) Put(doc *document.Document, line *catalog.Line, env *environment.Set, problems *problem.Collector) Entry {
+	p := &Provider{schema: schema{line: line, api: e.API.Name, name: e.Spec.Type}, spec: e.Spec, assigned: map[string]string{}}
+	if e.Spec.Endpoint != "" {
+		path := p.Path() + ".endpoint"
+		for _, v := range ResolveEndpoint(e.Spec.Endpoint, path, nil, problems) {
+			if name, ok := e.fieldFor("endpoint", "write it under config as the package calls it", problems); ok {
+				p.assign(name, v.Node, path, problems)
+			}
+		}
+	}
+	if e.Spec.APIKey != nil {
+		const fix = "give it by secretRefs as the package calls it, for example secretRefs: {api_token: {name: <Secret>, key: <key within it>}}"
+		if name, ok := e.fieldFor(apiKey, fix, problems); ok {
+			p.assignSecret(name, APIKeyUse(e.Spec), problems)
+		}
+	}
+	p.assignSecretRefs(problems)
+	p.checkSettings(problems)
+	checkCredentials(p.schema, e.Spec, problems)
+	entry := p.entry(template{}, doc)
+	if e.Package != nil {
+		config := document.Child(entry, "config")
+		document.Drop(entry, "config")
+		document.Set(entry, "module", document.String(e.Package.PackageName))
+		if config != nil {
+			document.Set(entry, "config", config)
+		}
+	}
+	doc.PutProvider(e.API.Name, p.ID(), entry)
+	env.Add(p.variables...)
+	return p.shown(entry)
+}
+
+// fieldFor returns the config field that a field of the entry becomes, as the package says.
+func (e *Packaged) fieldFor(name, fix string, problems *problem.Collector) (string, bool) {
+	if e.Package == nil {
+		return name, true
+	}
+	target := e.Package.EndpointField
+	if name == apiKey {
+		target = e.Package.KeyField
+	}
+	if target == "" {
+		problems.Add(problem.Problem{
+			Reason: problem.UnknownField, Path: e.Spec.Path + "." + name, Type: field.ErrorTypeForbidden,
+			Detail: fmt.Sprintf("the package %s does not say under spec.fields which config field it becomes", e.Package.PackageName), Fix: fix,
+		})
+	}
+	return target, target != ""
+}

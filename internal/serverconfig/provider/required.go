@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package provider
+
+import (
+	"maps"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// requiredCheck looks for what an entry lacks and the server cannot do without.
+type requiredCheck struct {
+	schema
+	spec *spec.Provider
+	// given are the environment variables that are known to be set.
+	given    document.Variables
+	problems *problem.Collector
+}
+
+// check reports what the config of the entry lacks.
+func (c *requiredCheck) check(config *yaml.Node) {
+	if c.row == nil {
+		return
+	}
+	endpointField := ""
+	if e := c.row.Endpoint; e != nil && e.Required {
+		endpointField = e.Field
+		// A wrong one has been reported.
+		if c.spec.Endpoint == "" && c.given.IsEmpty(document.Child(config, e.Field)) {
+			c.report(c.spec.EndpointPath(), c.name+" has no default address", exampleEndpoint(e))
+		}
+	}
+	for _, name := range c.row.FieldNames() {
+		if name != endpointField {
+			c.checkField(name, document.Child(config, name))
+		}
+	}
+}
+
+func (c *requiredCheck) report(path, detail, fix string) {
+	c.problems.Add(problem.Problem{Reason: problem.MissingField, Path: path, Type: field.ErrorTypeRequired, Detail: detail, Fix: fix})
+}
+
+const writeUnderSettings = "write it under settings, or give it by secretRefs"
+
+func (c *requiredCheck) checkField(name string, value *yaml.Node) {
+	of := c.row.Fields[name]
+	switch {
+	case of.Required && !of.Nullable && c.given.IsEmpty(value):
+		c.reportField(name, of)
+	case value != nil && value.Kind == yaml.MappingNode:
+		c.checkInner(of, value, c.spec.Path+"."+c.spec.SettingsField+"."+name)
+	case c.row.Example[name] != nil && c.given.IsEmpty(value) && (value != nil || of.Default == nil):
+		c.problems.Add(problem.Problem{
+			Reason: problem.MissingField, Severity: problem.Warning, Path: c.spec.Path + ".settings." + name,
+			Detail: "is empty, and " + c.name + " is of little use without it", Fix: writeUnderSettings,
+		})
+	}
+}
+
+func (c *requiredCheck) reportField(name string, of catalog.Field) {
+	path, fix := c.spec.Path+".settings."+name, writeUnderSettings
+	switch {
+	case name == c.row.Key:
+		path, fix = c.spec.Path+".apiKey", "for example apiKey: {name: <Secret>, key: <key within it>}"
+	case of.Secret:
+		path, fix = c.spec.Path+".secretRefs["+name+"]", "for example secretRefs: {"+name+": {name: <Secret>, key: <key within it>}}"
+	}
+	c.report(path, c.name+" does not start without it", fix)
+}
+
+// checkInner looks for what is required within a map of the config.
+func (c *requiredCheck) checkInner(of catalog.Field, config *yaml.Node, path string) {
+	fields := catalog.Chosen(c.inner(of), func(name string) string { return document.Text(document.Child(config, name)) })
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		inner, value := fields[name], document.Child(config, name)
+		switch {
+		case inner.Required && !inner.Nullable && c.given.IsEmpty(value):
+			c.report(path+"."+name, c.name+" does not start without it", "add it")
+		case value != nil && value.Kind == yaml.MappingNode:
+			c.checkInner(inner, value, path+"."+name)
+		}
+	}
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package provider
+
+import (
+	"fmt"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// The config fields of a provider type that the release line does not know.
+const (
+	fallbackEndpointField = "url"
+	fallbackKeyField      = "api_key"
+)
+
+// Provider is one entry of spec.providers, resolved against a release line.
+type Provider struct {
+	schema
+	spec *spec.Provider
+	// assignments are the config fields that the entry sets by name, in its order, and assigned where in the entry each stands.
+	assignments []assignment
+	assigned    map[string]string
+	variables   []environment.Variable
+}
+
+// assignment is one config field that the entry sets outside of settings.
+type assignment struct {
+	field string
+	value *yaml.Node
+}
+
+// ID returns the provider_id.
+func (p *Provider) ID() string { return p.spec.EffectiveID() }
+
+// Path is where the entry stands in the custom resource: "spec.providers.inference[1]".
+func (p *Provider) Path() string { return p.spec.Path }
+
+// Resolve reads one entry of the spec against the release line.
+func Resolve(api spec.ProviderAPI, spec *spec.Provider, line *catalog.Line, problems *problem.Collector) *Provider {
+	p := &Provider{schema: schemaOf(line, api.Name, spec.Type), spec: spec, assigned: map[string]string{}}
+	checkType(p.schema, spec, problems)
+	p.assignEndpoint(problems)
+	p.assignKey(problems)
+	p.assignNamed("region", spec.Region, func(row *catalog.Provider) string { return row.Region }, problems)
+	p.assignNamed("deploymentName", spec.DeploymentName, func(row *catalog.Provider) string { return row.DeploymentName }, problems)
+	p.assignSecretRefs(problems)
+	p.checkSettings(problems)
+	checkCredentials(p.schema, spec, problems)
+	return p
+}
+
+func (p *Provider) checkSettings(problems *problem.Collector) {
+	(&settingsCheck{schema: p.schema, assigned: p.assigned, problems: problems}).check(p.spec)
+}
+
+func (p *Provider) assign(name string, value *yaml.Node, path string, problems *problem.Collector) {
+	if former, found := p.assigned[name]; found {
+		reportConflict(p.name, name, former, path, problems)
+		return
+	}
+	p.assigned[name] = path
+	p.assignments = append(p.assignments, assignment{field: name, value: value})
+}
+
+// reportConflict reports a config field that two paths set.
+func reportConflict(providerType, name, a, b string, problems *problem.Collector) {
+	if problems.Full(problem.Error) {
+		return
+	}
+	problems.Add(problem.Problem{
+		Reason: problem.ConflictingFields, Path: b, Type: field.ErrorTypeForbidden,
+		Detail: fmt.Sprintf("sets %s of %s, and so does %s", name, providerType, a), Fix: "keep one of them",
+	})
+}
+
+func (p *Provider) assignSecret(name string, use environment.SecretUse, problems *problem.Collector) {
+	p.variables = append(p.variables, environment.Variable{Name: use.EnvName, Ref: use.Ref, Path: use.Path, Type: p.fields()[name].Type})
+	p.assign(name, document.String(document.ReferenceTo(use.EnvName)), use.Path, problems)
+}
+
+func (p *Provider) assignEndpoint(problems *problem.Collector) {
+	if p.spec.Endpoint == "" {
+		return
+	}
+	path := p.spec.EndpointPath()
+	var row *catalog.Endpoint
+	if p.row != nil {
+		if row = p.row.Endpoint; row == nil {
+			// The endpoint of an MCP server is not the provider's: it goes to the tools mcp::<id>.
+			if p.row.ToolGroup != catalog.MCPToolGroups {
+				p.refuse(strings.TrimPrefix(path, p.Path()+"."), problems)
+			}
+			return
+		}
+	}
+	endpoint := p.spec.Endpoint
+	if p.spec.EndpointFrom != nil {
+		endpoint = ownScheme(endpoint, row)
+	}
+	for _, v := range ResolveEndpoint(endpoint, path, row, problems) {
+		p.assign(v.Field, v.Node, path, problems)
+	}
+}
+
+func (p *Provider) assignKey(problems *problem.Collector) {
+	if p.spec.APIKey == nil {
+		return
+	}
+	name := fallbackKeyField
+	if p.row != nil {
+		if name = p.row.Key; name == "" {
+			p.refuse(apiKey, problems)
+			return
+		}
+	}
+	p.assignSecret(name, APIKeyUse(p.spec), problems)
+}
+
+// assignNamed writes a field whose meaning only the catalog knows.
+func (p *Provider) assignNamed(name, value string, target func(*catalog.Provider) string, problems *problem.Collector) {
+	if value == "" {
+		return
+	}
+	path := p.Path() + "." + name
+	if p.row == nil {
+		problems.Add(problem.Problem{
+			Reason: problem.UnknownField, Path: path, Type: field.ErrorTypeForbidden,
+			Detail: fmt.Sprintf("the meaning of %s to the unknown provider type %s is not known", name, p.name),
+			Fix:    "write the provider's own field under settings",
+		})
+		return
+	}
+	if assigned := target(p.row); assigned != "" {
+		p.assign(assigned, document.String(value), path, problems)
+		return
+	}
+	p.refuse(name, problems)
+}
+
+// refuse reports a field of the entry that the provider type has no use for.
+func (p *Provider) refuse(name string, problems *problem.Collector) {
+	fix := "remove it; options of the provider itself go under settings"
+	if instead, ok := p.row.Instead[name]; ok {
+		fix = "remove it: " + instead
+	}
+	problems.Add(problem.Problem{
+		Reason: problem.UnknownField, Path: p.Path() + "." + name, Type: field.ErrorTypeForbidden,
+		Detail: fmt.Sprintf("%s has no %s on release line %s", p.name, name, p.line.Name), Fix: fix,
+	})
+}
+
+// apiKey is the one field of an entry that is a secret reference.
+const apiKey = "apiKey"
+
+// reportMisplacedKey reports the field apiKey of the entry where it stands under secretRefs.
+func (p *Provider) reportMisplacedKey(s spec.SecretField, problems *problem.Collector) {
+	problems.Add(problem.Problem{
+		Reason: problem.UnknownField, Path: s.Path, Type: field.ErrorTypeInvalid,
+		Detail: fmt.Sprintf("%s has no field of this name on release line %s", p.name, p.line.Name),
+		Fix:    fmt.Sprintf("did you mean the field %q of the entry itself? It stands beside secretRefs", apiKey),
+	})
+}
+
+func (p *Provider) assignSecretRefs(problems *problem.Collector) {
+	for _, s := range p.spec.SecretRefs {
+		if name, ok := p.find(s.Field); ok {
+			p.assignSecret(name, secretFieldUse(p.spec, s), problems)
+			continue
+		}
+		known := p.row.FieldNames()
+		if s.Direct { // it may be meant as a field of the entry itself
+			known = append(spec.ProviderFields(), known...)
+		} else if near, ok := suggest.Nearest(s.Field, append([]string{apiKey}, known...)); ok && near == apiKey && p.row.Key != "" {
+			p.reportMisplacedKey(s, problems)
+			continue
+		}
+		reportUnknownField(p.schema, s.Path, snakeCase(s.Field), known, problem.Error, problems)
+	}
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package provider
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+)
+
+// SecretUses returns the keys of Secrets that one entry refers to.
+func SecretUses(p *spec.Provider) []environment.SecretUse {
+	var uses []environment.SecretUse
+	// An incomplete reference has been reported by the parser.
+	if p.APIKey != nil && p.APIKey.Name != "" {
+		uses = append(uses, APIKeyUse(p))
+	}
+	for _, s := range p.SecretRefs {
+		uses = append(uses, secretFieldUse(p, s))
+	}
+	return uses
+}
+
+// APIKeyUse is the special case among the names: apiKey is API_KEY whatever the server calls the field.
+func APIKeyUse(p *spec.Provider) environment.SecretUse {
+	return environment.SecretUse{EnvName: environment.Name(p.EffectiveID(), "api_key"), Ref: *p.APIKey, Path: p.Path + ".apiKey"}
+}
+
+func secretFieldUse(p *spec.Provider, s spec.SecretField) environment.SecretUse {
+	return environment.SecretUse{EnvName: environment.Name(p.EffectiveID(), snakeCase(s.Field)), Ref: s.Ref, Path: s.Path}
+}
+
+// snakeCase folds camelCase to the server's snake_case: clientKey and APIVersion become client_key and api_version.
+func snakeCase(name string) string {
+	runes := []rune(name)
+	var b strings.Builder
+	for i, r := range runes {
+		if i > 0 && unicode.IsUpper(r) && startsWord(runes, i) {
+			b.WriteRune('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
+
+// startsWord reports whether the upper-case letter at i begins a word, rather than going on with an acronym.
+func startsWord(runes []rune, i int) bool {
+	if before := runes[i-1]; unicode.IsLower(before) || unicode.IsDigit(before) {
+		return true
+	}
+	return unicode.IsUpper(runes[i-1]) && i+1 < len(runes) && unicode.IsLower(runes[i+1])
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package provider
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/address"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// settingsCheck checks the settings of one entry against the schema of its type.
+type settingsCheck struct {
+	schema
+	// assigned are the paths that set config fields outside of settings, by field.
+	assigned map[string]string
+	// strict makes errors of what is a warning about a provider: fields that the server ignores, and secrets that stand there as they are.
+	strict   bool
+	problems *problem.Collector
+}
+
+// CheckStrictly checks values against fields of the catalog as settings are checked. What the server would ignore is an error here, and so is
+// a secret that stands there as it is. name is what has the fields, for messages.
+func CheckStrictly(
+	line *catalog.Line, name string, fields map[string]catalog.Field, values map[string]any, path string, problems *problem.Collector,
+) {
+	c := &settingsCheck{schema: schema{line: line, name: name, row: &catalog.Provider{Type: name, Fields: fields}}, strict: true, problems: problems}
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		at := bounds.Join(path, "."+key)
+		if known, ok := fields[key]; ok {
+			c.checkValue(known, values[key], at)
+		} else {
+			reportUnknownField(c.schema, at, key, slices.Sorted(maps.Keys(fields)), c.severity(), problems)
+		}
+	}
+}
+
+func (c *settingsCheck) severity() problem.Severity {
+	if c.strict {
+		return problem.Error
+	}
+	return problem.Warning
+}
+
+// check finds what settings sets a second time, what the server would ignore silently, and what it would refuse.
+func (c *settingsCheck) check(spec *spec.Provider) {
+	first := map[string]string{}
+	for _, key := range slices.Sorted(maps.Keys(spec.Settings)) {
+		path, name := bounds.Join(spec.Path+"."+spec.SettingsField, "."+key), c.canonical(key)
+		for _, other := range []map[string]string{c.assigned, first} {
+			if at, twice := other[name]; twice {
+				reportConflict(c.name, name, at, path, c.problems)
+			}
+		}
+		first[name] = path
+		if c.row == nil {
+			continue
+		}
+		if known, ok := c.row.Fields[name]; ok {
+			c.checkValue(known, spec.Settings[key], path)
+		} else {
+			reportUnknownField(c.schema, path, key, c.row.FieldNames(), problem.Warning, c.problems)
+		}
+	}
+}
+
+// checkValue reports what the server would refuse in a field, and what it would ignore in a map. A text with a reference to the
+// environment can become anything.
+func (c *settingsCheck) checkValue(of catalog.Field, value any, path string) {
+	if s, ok := value.(string); ok && document.HasReference(s) {
+		if of.Secret && !document.IsReference(s) {
+			c.reportLiteralSecret(path)
+		}
+		return
+	}
+	if p, unfit := c.unfit(of, value, path); unfit {
+		c.problems.Add(p)
+		return
+	}
+	if value == nil {
+		return
+	}
+	_, isList := value.([]any)
+	if of.Secret && !isList {
+		c.reportLiteralSecret(path)
+	}
+	if s, ok := value.(string); ok && beginsWithScheme.MatchString(s) && address.HasUserInfo(s) {
+		c.problems.Add(problem.Problem{
+			Reason: problem.InvalidField, Path: path, Type: field.ErrorTypeInvalid, Detail: noUserInfo,
+			Fix: "remove everything up to the @, or put it into an environment variable and refer to that as ${env.…}",
+		})
+	}
+	switch value := value.(type) {
+	case map[string]any:
+		c.checkMap(of, value, path)
+	case []any:
+		if element, ok := of.Element(); ok {
+			element.Secret = of.Secret
+			for i, item := range value {
+				c.checkValue(element, item, bounds.Join(path, fmt.Sprintf("[%d]", i)))
+			}
+		}
+	}
+}
+
+// unfit returns the problem of a value that the server would refuse in a field. A number or boolean is shown, unless the field is for a
+// secret; a text is shown only where it is near to one that the field takes.
+func (c *settingsCheck) unfit(of catalog.Field, value any, path string) (problem.Problem, bool) {
+	want := unfit(of, value)
+	if want == "" {
+		return problem.Problem{}, false
+	}
+	p := problem.Problem{
+		Reason: problem.InvalidField, Path: path, Type: field.ErrorTypeInvalid,
+		Detail: fmt.Sprintf("%s takes %s here", c.name, want), Fix: "write such a value, or remove the field",
+	}
+	switch value := value.(type) {
+	case string:
+		if near, ok := suggest.Nearest(value, of.Values); ok {
+			p.Reason, p.Type, p.Value, p.Fix = problem.InvalidField, field.ErrorTypeNotSupported, value, fmt.Sprintf("did you mean %q?", near)
+		}
+	case bool, int64, float64:
+		if !of.Secret {
+			p.Value = value
+		}
+	}
+	return p, true
+}
+
+func (c *settingsCheck) reportLiteralSecret(path string) {
+	p := problem.Problem{Reason: problem.LiteralSecret, Severity: c.severity(), Path: path, Detail: "is a secret, and " + readByMany, Fix: byReference}
+	if c.strict {
+		p.Type, p.Fix = field.ErrorTypeForbidden, "put it into a Secret, and refer to it by secretRefs"
+	}
+	c.problems.Add(p)
+}
+
+// checkMap looks at the keys of a map where the release line lists them, else at its values where it describes these.
+func (c *settingsCheck) checkMap(of catalog.Field, values map[string]any, path string) {
+	fields := c.inner(of)
+	if fields == nil {
+		if element, ok := of.Element(); ok {
+			for _, key := range slices.Sorted(maps.Keys(values)) {
+				c.checkValue(element, values[key], bounds.Join(path, "."+key))
+			}
+		}
+		return
+	}
+	fields = catalog.Chosen(fields, func(name string) string {
+		kind, _ := values[name].(string)
+		return kind
+	})
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		if inner, ok := fields[key]; ok {
+			c.checkValue(inner, values[key], bounds.Join(path, "."+key))
+		} else {
+			reportUnknownField(c.schema, bounds.Join(path, "."+key), key, slices.Sorted(maps.Keys(fields)), c.severity(), c.problems)
+		}
+	}
+}
+
+// reportUnknownField reports a config field that the type does not have, with the nearest one that it has.
+func reportUnknownField(s schema, path, written string, known []string, severity problem.Severity, problems *problem.Collector) {
+	if problems.Full(severity) {
+		return
+	}
+	has := func(line *catalog.Line) bool {
+		row, ok := line.Provider(s.api, s.name)
+		if ok {
+			_, ok = row.Fields[snakeCase(written)]
+		}
+		return ok
+	}
+	p := problem.Problem{
+		Reason: problem.UnknownField, Severity: severity, Path: path, Fix: "it has no fields",
+		Detail: fmt.Sprintf("%s has no field of this name on %s, and the server ignores it", s.name, s.line.Without(has)),
+	}
+	if severity == problem.Error {
+		p.Type = field.ErrorTypeInvalid
+	}
+	if len(known) > 0 {
+		p.Fix = "its fields are " + strings.Join(known, ", ")
+	}
+	if near, ok := suggest.Nearest(written, known); ok {
+		p.Fix = fmt.Sprintf("did you mean %q?", near)
+	}
+	if later := release.Later(s.line, has); later != "" {
+		p.Fix = later
+	}
+	problems.Add(p)
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package provider
+
+import (
+	"encoding/json"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/address"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+)
+
+// redacted stands for a secret, as in the server's own responses.
+const redacted = "********"
+
+// Entry is one provider of the spec as generated.
+type Entry struct {
+	// API is the server's name of the API: "inference".
+	API string
+	// ID is the provider_id.
+	ID string
+	// Type is the provider_type: "remote::vllm".
+	Type string
+	// Config is the provider's config, with ${env.…} where secrets go.
+	Config json.RawMessage
+}
+
+// shown is what the status of the custom resource shows of an entry: its config without secrets.
+func (p *Provider) shown(entry *yaml.Node) Entry {
+	config := json.RawMessage("{}")
+	if c := document.Child(entry, "config"); c != nil {
+		c = document.Clone(c)
+		redact(p.schema, c, p.fields())
+		if encoded, err := json.Marshal(document.Plain(c)); err == nil {
+			config = encoded
+		}
+	}
+	return Entry{API: p.api, ID: p.ID(), Type: p.name, Config: config}
+}
+
+// redact replaces secrets that stand in the config as they are: a status has more readers than a ConfigMap. Where the catalog knows no
+// fields, names show what is a secret.
+func redact(s schema, config *yaml.Node, fields map[string]catalog.Field) {
+	for key, value := range document.Members(config) {
+		of, known := fields[key]
+		byName := !known && value.Kind == yaml.ScalarNode && secretName.MatchString(key)
+		if (of.Secret || byName) && !document.IsNull(value) && !document.IsReference(value.Value) {
+			*value = *document.String(redacted)
+		} else {
+			redact(s, value, s.inner(of))
+		}
+	}
+	for _, item := range document.Items(config) {
+		redact(s, item, fields)
+	}
+	if url := document.Text(config); beginsWithScheme.MatchString(url) && (hasCredential(url) || address.HasUserInfo(url)) {
+		*config = *document.String(redacted)
+	}
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package provider
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// typeCheck checks the provider type of one entry.
+type typeCheck struct {
+	schema
+	// path is the field, and written its value.
+	path, written string
+	problems      *problem.Collector
+}
+
+// checkType reports what the release line has against the type of an entry.
+func checkType(s schema, spec *spec.Provider, problems *problem.Collector) {
+	c := typeCheck{schema: s, path: spec.Path + ".provider", written: spec.Type, problems: problems}
+	switch {
+	case s.row == nil:
+		c.reportUnknown()
+	case s.row.Refused:
+		problems.Add(problem.Problem{
+			Reason: problem.UnsupportedByRelease, Path: c.path, Type: field.ErrorTypeNotSupported, Value: spec.Type,
+			Detail: fmt.Sprintf("a server of release line %s refuses to start with %s", s.line.Name, s.name),
+			Fix: "choose another provider: this release line has " + strings.Join(s.alternatives(), ", ") + release.Elsewhere(func(line *catalog.Line) bool {
+				row, ok := line.Provider(s.api, s.name)
+				return ok && !row.Refused
+			}),
+		})
+	case s.row.Deprecated:
+		problems.Add(problem.Problem{
+			Reason: problem.DeprecatedProviderType, Severity: problem.Warning, Path: c.path,
+			Detail: fmt.Sprintf("release line %s still has %s, and announces its removal", s.line.Name, s.name),
+			Fix:    "change to another provider in time: this release line has " + strings.Join(s.alternatives(), ", "),
+		})
+	}
+}
+
+// reportUnknown reports a type that the release line does not know: an error where other release lines or other APIs do, or where it
+// looks misspelled. Else a warning, for an image can bring types of its own.
+func (c typeCheck) reportUnknown() {
+	names := c.alternatives()
+	unknown := problem.Problem{
+		Reason: problem.UnknownProviderType, Path: c.path, Type: field.ErrorTypeNotSupported, Value: c.written,
+		Detail: fmt.Sprintf("release line %s has no provider type %s for %s", c.line.Name, c.name, c.api),
+	}
+	if found, later := c.inLaterPatch(); later != "" {
+		unknown.Reason = problem.UnsupportedByRelease
+		unknown.Detail = fmt.Sprintf("a server of %s has no %s for %s", found.without, found.name, c.api)
+		unknown.Fix = later + ", or choose another provider: this release has " + strings.Join(names, ", ")
+		c.problems.Add(unknown)
+		return
+	}
+	if found, elsewhere := c.onOtherLines(); elsewhere != "" {
+		unknown.Reason = problem.UnsupportedByRelease
+		unknown.Detail = fmt.Sprintf("a server of release line %s has no %s for %s", c.line.Name, found, c.api)
+		unknown.Fix = "choose another provider: this release line has " + strings.Join(names, ", ") + elsewhere
+		c.problems.Add(unknown)
+		return
+	}
+	if api, ok := c.inOtherAPI(); ok {
+		unknown.Fix = "it is one for " + api.Name + ": move it to spec.providers." + api.Field
+		c.problems.Add(unknown)
+		return
+	}
+	hint := suggest.Sentence(c.written[strings.LastIndex(c.written, ":")+1:], names)
+	if hint != "" && !strings.Contains(c.written, "::") {
+		unknown.Fix = hint + "If the image brings this type itself, write it in full: " + c.name
+		c.problems.Add(unknown)
+		return
+	}
+	if hint == "" {
+		hint = "known are " + strings.Join(names, ", ") + "; "
+	}
+	unknown.Severity, unknown.Type, unknown.Value = problem.Warning, "", nil
+	unknown.Fix = fmt.Sprintf("%sthe server starts only if the image brings this type itself; its endpoint is written as %s and its key as %s",
+		hint, fallbackEndpointField, fallbackKeyField)
+	c.problems.Add(unknown)
+}
+
+// candidates are the types that the user can mean.
+func candidates(written string) []string {
+	if strings.Contains(written, "::") {
+		return []string{written}
+	}
+	return []string{"remote::" + written, "inline::" + written}
+}
+
+// inLaterPatch finds the type in later patch releases of the release line: its name, and what the message says of the release line.
+func (c typeCheck) inLaterPatch() (found struct{ name, without string }, later string) {
+	for _, candidate := range candidates(c.written) {
+		has := catalog.HasProvider(c.api, candidate)
+		if later = release.Later(c.line, has); later != "" {
+			found.name, found.without = candidate, c.line.Without(has)
+			return found, later
+		}
+	}
+	return found, ""
+}
+
+// onOtherLines finds the type on other release lines, and how to get one of them.
+func (c typeCheck) onOtherLines() (found, elsewhere string) {
+	for _, candidate := range candidates(c.written) {
+		if elsewhere := release.Elsewhere(catalog.HasProvider(c.api, candidate)); elsewhere != "" {
+			return candidate, elsewhere
+		}
+	}
+	return "", ""
+}
+
+// inOtherAPI finds the type among those of another API.
+func (c typeCheck) inOtherAPI() (spec.ProviderAPI, bool) {
+	for _, api := range []spec.ProviderAPI{spec.APIInference, spec.APISafety, spec.APIVectorIO, spec.APIToolRuntime} {
+		for _, candidate := range candidates(c.written) {
+			if _, ok := c.line.Provider(api.Name, candidate); ok {
+				return api, true
+			}
+		}
+	}
+	return spec.ProviderAPI{}, false
+}

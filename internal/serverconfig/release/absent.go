@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package release
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// MissingAPI is the problem of a field of the spec that asks for something of an API that the release line does not have. It is never
+// left out in silence: a server without the moderation that someone asked for is worse than none.
+func MissingAPI(line *catalog.Line, api, path string) problem.Problem {
+	absence, _ := line.Absent(api)
+	since, fix := "", "remove it"
+	switch {
+	case absence.GoneSince != "":
+		since = ", which is gone since " + absence.GoneSince
+	case absence.ComesWith != "":
+		since = ", which comes with " + absence.ComesWith
+	}
+	if absence.Instead != "" {
+		fix += "; " + absence.Instead
+	}
+	fix += Elsewhere(func(other *catalog.Line) bool { _, ok := other.APIs[api]; return ok })
+	return problem.Problem{
+		Reason: problem.UnsupportedByRelease, Path: path, Type: field.ErrorTypeForbidden,
+		Detail: fmt.Sprintf("release line %s has no API %s%s", line.Name, api, since), Fix: fix,
+	}
+}
+
+// Elsewhere returns, for the end of a fix, how to get a server of a release line that has something; empty where no release line has it.
+func Elsewhere(has func(*catalog.Line) bool) string {
+	lines := catalog.LinesWhere(has)
+	if len(lines) == 0 {
+		return ""
+	}
+	return "; or use a server of " + Range(lines) + ", by spec.distribution.version or another image"
+}
+
+// Range names release lines, oldest first, for a message. Those up to the newest one are named so that the next one needs no other message.
+func Range(lines []string) string {
+	all, first, last := catalog.Lines(), lines[0], lines[len(lines)-1]
+	from := slices.Index(all, first)
+	switch {
+	case slices.Equal(lines, all[from:]):
+		return "release lines " + first + " and newer"
+	case len(lines) == 1:
+		return "release line " + first
+	case slices.Index(all, last) == from+len(lines)-1:
+		return "release lines " + first + " to " + last
+	}
+	return "release lines " + strings.Join(lines, ", ")
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package release
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// The schema versions of config.yaml that this operator can edit: the previous and the current one.
+const (
+	PreviousVersion int32 = 1
+	CurrentVersion  int32 = 2
+)
+
+// SchemaVersion returns the version of a document; one without has the current one, as the server sees it. A version that the operator
+// cannot edit is reported.
+func SchemaVersion(doc *document.Document, problems *problem.Collector) int32 {
+	version, given := doc.Version()
+	switch {
+	case !given, version == "2":
+		return CurrentVersion
+	case version == "1":
+		return PreviousVersion
+	case version == "":
+		version = "(not a number)"
+	}
+	problems.Add(problem.Problem{
+		Reason: problem.InvalidBaseConfig, Path: "config.yaml: version", Type: field.ErrorTypeNotSupported, Value: version,
+		Detail: fmt.Sprintf("Unsupported config.yaml version %s. Supported versions: %d, %d", version, PreviousVersion, CurrentVersion), // FR-029
+		Fix:    "use a distribution whose configuration has one of these versions, or an operator that knows this one",
+	})
+	return 0
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package resource
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/provider"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// applyMCP makes the tools of an MCP server known: as a tool group, or as a connector.
+func (r *toolStep) applyMCP(t *spec.Tool, id string) {
+	if !mcpIDPattern.MatchString(id) {
+		r.problems.Add(problem.Problem{
+			Reason: problem.InvalidField, Path: t.Path, Type: field.ErrorTypeInvalid, Value: shown(t.Name),
+			Detail: "the part after mcp:: is not an id",
+			Fix:    "use letters, digits, '.', '_' and '-', for example mcp::github",
+		})
+		return
+	}
+	endpoint, path := t.Endpoint, t.EndpointPath()
+	configured := r.mcpProvider(id)
+	if endpoint == "" && configured != nil {
+		endpoint, path = configured.Endpoint, configured.EndpointPath()
+	}
+	if endpoint == "" {
+		r.problems.Add(problem.Problem{
+			Reason: problem.MissingField, Path: path, Type: field.ErrorTypeRequired,
+			Detail: "the MCP server has no address",
+			Fix:    "for example endpoint: " + mcpAddress + ", here or at the provider of spec.providers.toolRuntime with the id " + id,
+		})
+		return
+	}
+	resolved, ok := provider.ResolveURL(endpoint, path, mcpAddress, mcpCredential, r.problems)
+	if !ok {
+		return
+	}
+	if !r.line.RegistersToolGroups {
+		r.connect(t, id, resolved)
+		return
+	}
+	serving, ok := r.mcpToolProvider(t, configured)
+	if !ok {
+		return
+	}
+	entry := r.registerToolGroup(catalog.MCPToolGroups+id, serving)
+	document.Set(document.Ensure(entry, "mcp_endpoint", yaml.MappingNode), "uri", document.String(resolved))
+	r.uses = append(r.uses, Use{API: spec.APIToolRuntime.Name, ID: serving.ID, Path: t.Path})
+}
+
+// connect lays a connector over that of the base with the same id, else after those of the base.
+func (r *toolStep) connect(t *spec.Tool, id, url string) {
+	if _, ok := r.line.Sections[ListConnectors]; !ok {
+		r.unknownTool(t)
+		return
+	}
+	if t.Provider != "" {
+		r.problems.Add(problem.Problem{
+			Reason: problem.NoEffect, Severity: problem.Warning, Path: t.Path + ".provider",
+			Detail: fmt.Sprintf("has no effect: on release line %s the server itself talks to MCP servers", r.line.Name),
+			Fix:    "remove it",
+		})
+	}
+	entry := overlayByID(document.Ensure(r.doc.Root(), ListConnectors, yaml.SequenceNode), r.connectors, "connector_id", id)
+	document.Set(entry, "connector_type", document.String("mcp"))
+	document.Set(entry, "url", document.String(url))
+	r.register(ListConnectors, id)
+}
+
+// mcpProvider returns the provider of the resource that is called like an MCP server and gives its address: its type is one for MCP
+// servers, or one that the release line does not know.
+func (r *toolStep) mcpProvider(id string) *spec.Provider {
+	if p := spec.Find(r.groups, spec.APIToolRuntime.Name, id); p != nil && r.servesMCP(p) {
+		return p
+	}
+	return nil
+}
+
+func (r *toolStep) servesMCP(p *spec.Provider) bool {
+	row, known := r.line.Provider(spec.APIToolRuntime.Name, r.line.FullType(spec.APIToolRuntime.Name, p.Type))
+	return !known || row.ToolGroup == catalog.MCPToolGroups
+}
+
+// mcpToolProvider finds the provider of the tool group of an MCP server as toolProvider does, but the one that is called like the MCP
+// server comes first, and where there is none at all it is added: it needs no configuration.
+func (r *toolStep) mcpToolProvider(t *spec.Tool, configured *spec.Provider) (document.Identity, bool) {
+	ids := r.doc.Identities(spec.APIToolRuntime.Name)
+	types := r.line.ToolGroupProviders(catalog.MCPToolGroups)
+	if t.Provider == "" && configured != nil {
+		return document.FindIdentity(ids, configured.EffectiveID())
+	}
+	serving := slices.ContainsFunc(r.env.Given().Enabled(ids), func(id document.Identity) bool {
+		return slices.Contains(types, r.doc.TypeOf(spec.APIToolRuntime.Name, id))
+	})
+	if t.Provider == "" && !serving && len(types) > 0 {
+		return r.addToolProvider(t, types[0])
+	}
+	return r.toolProvider(t, t.Name, types)
+}
+
+// addToolProvider adds a provider that needs no configuration, or turns on that of the base.
+func (r *toolStep) addToolProvider(t *spec.Tool, providerType string) (document.Identity, bool) {
+	id := providerType[strings.Index(providerType, "::")+2:]
+	entry := &yaml.Node{Kind: yaml.MappingNode}
+	list := r.doc.EnsureProviders(spec.APIToolRuntime.Name)
+	for _, other := range list.Content {
+		switch {
+		case document.IdentityOf(document.Child(other, "provider_id")).ID != id:
+		case document.Text(document.Child(other, "provider_type")) == providerType:
+			entry = other
+		default:
+			r.problems.Add(problem.Problem{
+				Reason: problem.ConflictingFields, Path: t.Path, Type: field.ErrorTypeForbidden,
+				Detail: fmt.Sprintf("needs a provider of type %s, and another provider has the id %s", providerType, id),
+				Fix:    "configure one with another id under spec.providers.toolRuntime",
+			})
+			return document.Identity{}, false
+		}
+	}
+	document.Set(entry, "provider_id", document.String(id))
+	document.Set(entry, "provider_type", document.String(providerType))
+	r.doc.PutProvider(spec.APIToolRuntime.Name, id, entry)
+	return document.IdentityOf(document.Child(entry, "provider_id")), true
+}
+
+// warnUnusedEndpoints reports addresses of MCP servers whose tools nobody asks for. tools are the tool groups of the resource.
+func (r *toolStep) warnUnusedEndpoints(tools map[string]string) {
+	for _, group := range r.groups {
+		if group.API != spec.APIToolRuntime {
+			continue
+		}
+		for i := range group.Providers {
+			p := &group.Providers[i]
+			row, known := r.line.Provider(group.API.Name, r.line.FullType(group.API.Name, p.Type))
+			if _, used := tools[catalog.MCPToolGroups+p.EffectiveID()]; used || p.Endpoint == "" || !known || row.ToolGroup != catalog.MCPToolGroups {
+				continue
+			}
+			r.problems.Add(problem.Problem{
+				Reason: problem.NoEffect, Severity: problem.Warning, Path: p.EndpointPath(),
+				Detail: "has no effect: the address of an MCP server counts only for its tools",
+				Fix:    "name them in spec.resources.tools: " + catalog.MCPToolGroups + p.EffectiveID(),
+			})
+		}
+	}
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package resource
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// The keys under which a model's metadata carries what the resource has fields for.
+const (
+	contextLengthKey      = "context_length"
+	quantizationKey       = "quantization"
+	EmbeddingDimensionKey = "embedding_dimension"
+)
+
+// applyModels registers the models of the resource: over those of the base with the same provider and name, else
+// after them.
+func (r *registration) applyModels(models []spec.Model) {
+	if len(models) == 0 {
+		return
+	}
+	providers := r.doc.Lookup(spec.APIInference.Name, r.env.Given())
+	list := r.doc.EnsureRegistered("models")
+	entries := make(map[modelKey]*yaml.Node, len(list.Content)+len(models))
+	for _, entry := range slices.Backward(list.Content) {
+		entries[modelKey{document.Text(document.Child(entry, "model_id")), document.IdentityOf(document.Child(entry, "provider_id")).ID}] = entry
+	}
+	paths := make(map[string]string, len(models))
+	for i := range models {
+		if r.ctx.Err() != nil {
+			return
+		}
+		m := &models[i]
+		r.checkModelType(m)
+		provider, ok := r.modelProvider(m, providers)
+		if !ok {
+			continue
+		}
+		served := ServedName(r.line, provider.ID, m.Name, m.ProviderModelID)
+		if at, twice := paths[served]; twice {
+			r.problems.Add(problem.Problem{
+				Reason: problem.ConflictingFields, Path: m.Path, Type: field.ErrorTypeDuplicate, Value: m.Name,
+				Detail: fmt.Sprintf("is served as %s, and so is %s", served, at),
+				Fix:    "keep one of them",
+			})
+			continue
+		}
+		paths[served] = m.Path
+		// No error: the image may set the variable. And where it does not, who asks for the model hears that it is not there.
+		if variable := r.env.Given().MissingSwitch(provider); variable != "" {
+			r.problems.Add(problem.Problem{
+				Reason: problem.ProviderNotEnabled, Severity: problem.Warning, Path: m.Path + ".provider",
+				Detail: "is enabled only if the environment variable " + variable + " is set; without it the server leaves the model out",
+				Fix:    turnOn(spec.APIInference, provider, variable),
+			})
+		}
+		key := modelKey{m.Name, provider.ID}
+		entry := entries[key]
+		if entry == nil {
+			entry = &yaml.Node{Kind: yaml.MappingNode}
+			list.Content = append(list.Content, entry)
+			entries[key] = entry
+		}
+		r.overlayModel(entry, m, provider)
+		r.register(ListModels, served)
+		r.uses = append(r.uses, Use{API: spec.APIInference.Name, ID: provider.ID, Path: m.Path})
+	}
+}
+
+// modelKey distinguishes registered models: by their model_id and the effective id of their provider.
+type modelKey struct{ model, provider string }
+
+// HasModelType reports whether a release line has models of a type. One whose types are not known has each.
+func HasModelType(line *catalog.Line, modelType v1alpha2.ModelType) bool {
+	types := modelTypes(line)
+	return modelType == "" || len(types) == 0 || slices.Contains(types, string(modelType))
+}
+
+func modelTypes(line *catalog.Line) []string {
+	fields, _ := line.ResourceFields("models")
+	return fields["model_type"].Values
+}
+
+// checkModelType makes sure that the release line has models of this type.
+func (r *registration) checkModelType(m *spec.Model) {
+	if HasModelType(r.line, m.ModelType) {
+		return
+	}
+	r.problems.Add(problem.Problem{
+		Reason: problem.UnsupportedByRelease, Path: m.Path + ".modelType", Type: field.ErrorTypeNotSupported, Value: m.ModelType,
+		Detail: fmt.Sprintf("release line %s has no models of type %s, only of %s", r.line.Name, m.ModelType, strings.Join(modelTypes(r.line), " and ")),
+		Fix:    "remove the model" + release.Elsewhere(func(line *catalog.Line) bool { return HasModelType(line, m.ModelType) }),
+	})
+}
+
+// modelProvider finds the provider of a model: the one that it names, else the first inference provider of the
+// resource, else the only one of the base that is always there.
+func (r *registration) modelProvider(m *spec.Model, providers *document.ProviderSet) (document.Identity, bool) {
+	if m.Provider != "" {
+		return r.namedProvider(spec.APIInference, providers, m.Provider, m.Path)
+	}
+	for _, group := range r.groups {
+		if group.API == spec.APIInference {
+			return providers.First(group.Providers[0].EffectiveID())
+		}
+	}
+	only, several := document.Identity{}, false
+	for _, id := range providers.All {
+		if id.Presence == document.Unconditional {
+			several = only.ID != ""
+			only = id
+			if several {
+				break
+			}
+		}
+	}
+	if only.ID != "" && !several {
+		return only, true
+	}
+	if r.problems.Full(problem.Error) {
+		return document.Identity{}, false
+	}
+	r.problems.Add(problem.Problem{
+		Reason: problem.MissingField, Path: m.Path, Type: field.ErrorTypeRequired,
+		Detail: "the spec configures no inference provider, and the base does not have exactly one that is unconditionally enabled",
+		Fix:    "write {name, provider} with one of " + providers.Names() + ", or configure spec.providers.inference",
+	})
+	return document.Identity{}, false
+}
+
+func (r *registration) overlayModel(entry *yaml.Node, m *spec.Model, provider document.Identity) {
+	document.Set(entry, "model_id", document.String(m.Name))
+	// The condition of a conditional provider goes with it: where the provider is off, the server skips the model.
+	document.Set(entry, "provider_id", document.String(provider.Raw))
+	if m.ProviderModelID != "" {
+		document.Set(entry, "provider_model_id", document.String(m.ProviderModelID))
+	}
+	switch {
+	case m.ModelType != "":
+		document.Set(entry, "model_type", document.String(string(m.ModelType)))
+	case document.Child(entry, "model_type") == nil:
+		document.Set(entry, "model_type", document.String(string(v1alpha2.ModelTypeLLM)))
+	}
+	if metadata := r.modelMetadata(m); len(metadata) > 0 {
+		document.Merge(document.Ensure(entry, "metadata", yaml.MappingNode), metadata)
+	}
+}
+
+// modelMetadata puts the fields that the server has no name for beside the user's own metadata.
+func (r *registration) modelMetadata(m *spec.Model) map[string]any {
+	metadata := map[string]any{}
+	maps.Copy(metadata, m.Metadata)
+	put := func(key, name string, value any) {
+		if _, twice := metadata[key]; twice {
+			r.problems.Add(problem.Problem{
+				Reason: problem.ConflictingFields, Path: m.Path + ".metadata." + key, Type: field.ErrorTypeForbidden,
+				Detail: fmt.Sprintf("sets %s, and so does %s.%s", key, m.Path, name),
+				Fix:    "keep one of them",
+			})
+			return
+		}
+		metadata[key] = value
+	}
+	if m.ContextLength != nil {
+		put(contextLengthKey, "contextLength", *m.ContextLength)
+	}
+	if m.Quantization != "" {
+		put(quantizationKey, "quantization", m.Quantization)
+	}
+	if m.EmbeddingDimension != nil {
+		put(EmbeddingDimensionKey, "embeddingDimension", *m.EmbeddingDimension)
+	}
+	return metadata
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package resource
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// Input is what Apply needs. All but the lists are required.
+type Input struct {
+	// Document is the configuration, with the providers of the spec in it.
+	Document *document.Document
+	// Line is the release line of the server.
+	Line *catalog.Line
+	// Environment are the variables of the server.
+	Environment *environment.Set
+	// Providers are the providers of the spec.
+	Providers []spec.ProviderGroup
+	// Models, Shields, VectorStores and Tools are the resources of the spec.
+	Models       []spec.Model
+	Shields      []spec.Shield
+	VectorStores []spec.VectorStore
+	Tools        []spec.Tool
+}
+
+// Use is a provider that a resource of the spec uses.
+type Use struct {
+	// API and ID name the provider as the server does.
+	API, ID string
+	// Path is the field of the spec that uses it.
+	Path string
+}
+
+// The lists of a server in which its resources are, by the names of the catalog.
+const (
+	ListModels       = "models"
+	ListVectorStores = "vector_stores"
+	ListToolGroups   = "tool_groups"
+	ListConnectors   = "connectors"
+)
+
+// Registered is a resource of the spec that the server registers when it starts: the list of the server in which it is, and its name there.
+type Registered struct{ List, Name string }
+
+// Apply registers the resources of the spec, and returns the providers that they use, and which of them the server lists, in the order of the
+// spec. It ends early when the context ends.
+func Apply(ctx context.Context, in *Input, problems *problem.Collector) ([]Use, []Registered) {
+	r := &registration{
+		ctx: ctx, doc: in.Document, line: in.Line, env: in.Environment, groups: in.Providers, problems: problems,
+	}
+	r.applyModels(in.Models)
+	r.applyShields(in.Shields)
+	r.applyVectorStores(in.VectorStores)
+	tools := &toolStep{registration: r}
+	tools.apply(in.Tools)
+	return r.uses, r.registered
+}
+
+// registration is one run of Apply.
+type registration struct {
+	ctx      context.Context
+	doc      *document.Document
+	line     *catalog.Line
+	env      *environment.Set
+	groups   []spec.ProviderGroup
+	problems *problem.Collector
+	uses     []Use
+	// registered are the resources of the spec that the server lists.
+	registered []Registered
+}
+
+func (r *registration) register(list, name string) {
+	r.registered = append(r.registered, Registered{List: list, Name: name})
+}
+
+// namedProvider finds the provider that a resource of the spec names, and reports it where there is none with this id. path is the
+// field of the resource.
+func (r *registration) namedProvider(api spec.ProviderAPI, providers *document.ProviderSet, id, path string) (document.Identity, bool) {
+	provider, ok := providers.Find(id)
+	if !ok && !r.problems.Full(problem.Error) {
+		r.problems.Add(problem.Problem{
+			Reason: problem.UnknownProvider, Path: path + ".provider", Type: field.ErrorTypeNotFound, Value: id,
+			Detail: "there is no " + api.Field + " provider with this id",
+			Fix:    providers.Nearest(id) + "configure it under spec.providers." + api.Field + ", or name one of " + providers.Names(),
+		})
+	}
+	return provider, ok
+}
+
+// ProviderAPIs holds, for each list of registered_resources, the API whose providers its entries name.
+var ProviderAPIs = map[string]string{
+	"models":        "inference",
+	"shields":       "safety",
+	"vector_stores": "vector_io",
+	"tool_groups":   "tool_runtime",
+	"datasets":      "datasetio",
+	"scoring_fns":   "scoring",
+	"benchmarks":    "eval",
+}
+
+// AllProviders is the provider of a model that is registered with every provider, on release lines that know this.
+const AllProviders = "all"
+
+// ModelReference is a field under vector_stores that names a model by provider_id and model_id.
+type ModelReference struct {
+	// Path leads to the field, from vector_stores on.
+	Path []string
+	// ModelType is the type that the model must have.
+	ModelType v1alpha2.ModelType
+}
+
+// ModelReferences are all of them.
+var ModelReferences = []ModelReference{
+	{[]string{"default_embedding_model"}, v1alpha2.ModelTypeEmbedding},
+	{[]string{"default_reranker_model"}, v1alpha2.ModelTypeRerank},
+	{[]string{"rewrite_query_params", "model"}, v1alpha2.ModelTypeLLM},
+	{[]string{"contextual_retrieval_params", "model"}, v1alpha2.ModelTypeLLM},
+}

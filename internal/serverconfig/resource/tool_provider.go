@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package resource
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// toolProvider finds the provider of a tool group: the one that the tool names, else the first of the resource that serves the group,
+// else one of the base that is always there: where one has its key, one of those; of these the one that the base registers the group
+// with, else the first.
+func (r *toolStep) toolProvider(t *spec.Tool, id string, types []string) (document.Identity, bool) {
+	if t.Provider != "" {
+		return r.namedToolProvider(t, types)
+	}
+	var serving []document.Identity
+	for _, candidate := range r.doc.Identities(spec.APIToolRuntime.Name) {
+		if slices.Contains(types, r.doc.TypeOf(spec.APIToolRuntime.Name, candidate)) {
+			serving = append(serving, candidate)
+		}
+	}
+	for _, group := range r.groups {
+		for i := range group.Providers {
+			if provider, ok := document.FindIdentity(serving, group.Providers[i].EffectiveID()); ok && group.API == spec.APIToolRuntime {
+				return provider, true
+			}
+		}
+	}
+	certain := r.env.Given().Enabled(serving)
+	keyed := slices.DeleteFunc(slices.Clone(certain), func(id document.Identity) bool { return !r.hasKey(id) })
+	if len(keyed) > 0 {
+		certain = keyed
+	}
+	if provider, ok := document.FindIdentity(certain, r.registeredWith(id)); ok {
+		return provider, true
+	}
+	if len(certain) > 0 {
+		return certain[0], true
+	}
+	if r.problems.Full(problem.Error) {
+		return document.Identity{}, false
+	}
+	choices := make([]string, len(types))
+	for i, providerType := range types {
+		choices[i] = providerType[strings.Index(providerType, "::")+2:]
+	}
+	fix := "configure one under spec.providers.toolRuntime: provider " + strings.Join(choices, ", ")
+	if maybe := document.EffectiveIDs(serving); len(maybe) > 0 {
+		fix += "; or set the environment variable that turns on " + bounds.Names(maybe)
+	}
+	r.problems.Add(problem.Problem{
+		Reason: problem.ProviderNotEnabled, Path: t.Path, Type: field.ErrorTypeInvalid,
+		Detail: "no unconditionally enabled provider serves these tools",
+		Fix:    fix,
+	})
+	return document.Identity{}, false
+}
+
+// hasKey reports whether a tool provider has the key that its type asks for.
+func (r *toolStep) hasKey(provider document.Identity) bool {
+	api := spec.APIToolRuntime.Name
+	entry, _ := r.doc.ProviderOf(api, provider)
+	row, known := r.line.Provider(api, entry.Type())
+	return !known || row.Key == "" || !r.env.Given().IsEmpty(document.Child(entry.Config(), row.Key))
+}
+
+func (r *toolStep) namedToolProvider(t *spec.Tool, types []string) (document.Identity, bool) {
+	provider, ok := r.namedProvider(spec.APIToolRuntime, r.doc.Lookup(spec.APIToolRuntime.Name, r.env.Given()), t.Provider, t.Path)
+	if !ok {
+		return provider, false
+	}
+	providerType := r.doc.TypeOf(spec.APIToolRuntime.Name, provider)
+	if _, known := r.line.Provider(spec.APIToolRuntime.Name, providerType); known && !slices.Contains(types, providerType) {
+		r.problems.Add(problem.Problem{
+			Reason: problem.InvalidField, Path: t.Path + ".provider", Type: field.ErrorTypeInvalid, Value: t.Provider,
+			Detail: fmt.Sprintf("a provider of type %s does not serve these tools", providerType),
+			Fix:    "name one of type " + strings.Join(types, ", "),
+		})
+		return provider, false
+	}
+	if !r.env.Given().Enables(provider) {
+		r.problems.Add(problem.Problem{
+			Reason: problem.ProviderNotEnabled, Path: t.Path + ".provider", Type: field.ErrorTypeInvalid, Value: t.Provider,
+			Detail: "is enabled only if an environment variable is set",
+			Fix:    "set that variable in spec.workload.overrides.env, or configure the provider under spec.providers.toolRuntime",
+		})
+		return provider, false
+	}
+	return provider, true
+}
+
+// registeredWith returns the provider that the base registers a tool group with.
+func (r *toolStep) registeredWith(id string) string {
+	return document.IdentityOf(document.Child(r.groupEntries[id], "provider_id")).ID
+}
+
+// registerToolGroup lays a tool group over that of the base, else after those of the base.
+func (r *toolStep) registerToolGroup(id string, provider document.Identity) *yaml.Node {
+	entry := overlayByID(r.doc.EnsureRegistered(ListToolGroups), r.groupEntries, "toolgroup_id", id)
+	r.register(ListToolGroups, id)
+	document.Set(entry, "provider_id", document.String(provider.Raw))
+	return entry
+}
+
+// indexByID returns the first entries of a list by the text under a key.
+func indexByID(list *yaml.Node, key string) map[string]*yaml.Node {
+	entries := map[string]*yaml.Node{}
+	for _, entry := range slices.Backward(document.Items(list)) {
+		entries[document.Text(document.Child(entry, key))] = entry
+	}
+	return entries
+}
+
+// overlayByID returns the entry of a list with an id; one that is not there is added. known are the entries of the list by their ids.
+func overlayByID(list *yaml.Node, known map[string]*yaml.Node, key, id string) *yaml.Node {
+	if entry, ok := known[id]; ok {
+		return entry
+	}
+	entry := &yaml.Node{Kind: yaml.MappingNode}
+	document.Set(entry, key, document.String(id))
+	list.Content = append(list.Content, entry)
+	known[id] = entry
+	return entry
+}
+
+// prefer puts a provider before the others that serve the same tool group: a server that makes its tool groups by itself takes the first
+// one that has a key.
+func (r *toolStep) prefer(provider document.Identity, types []string) {
+	list := r.doc.ProvidersOf(spec.APIToolRuntime.Name)
+	serves := func(n *yaml.Node) bool {
+		return slices.Contains(types, document.Text(document.Child(n, "provider_type")))
+	}
+	first := slices.IndexFunc(document.Items(list), serves)
+	at := slices.IndexFunc(document.Items(list), func(n *yaml.Node) bool {
+		return document.IdentityOf(document.Child(n, "provider_id")).ID == provider.ID
+	})
+	if first < 0 || at <= first {
+		return
+	}
+	entry := list.Content[at]
+	list.Content = slices.Insert(slices.Delete(list.Content, at, at+1), first, entry)
+}

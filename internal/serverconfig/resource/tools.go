@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package resource
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// builtinToolGroups is what the names of tool groups begin with that are not those of MCP servers.
+const builtinToolGroups = "builtin::"
+
+// mcpAddress is what the address of an MCP server looks like.
+const mcpAddress = "http://mcp-github.tools.svc:8000/mcp"
+
+// mcpCredential is where the credential of an MCP server comes from: on no release line from the configuration.
+const mcpCredential = "let clients give the credential with the tool in their requests"
+
+// mcpIDPattern is what may follow mcp:: in the name of a tool: the server takes what follows a slash for the name of a single tool.
+var mcpIDPattern = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
+
+// toolStep applies the tools.
+type toolStep struct {
+	*registration
+	// connectors and groupEntries are the entries of these lists by their ids.
+	connectors, groupEntries map[string]*yaml.Node
+}
+
+// apply makes sure that the server has the tools of the resource: as registered tool groups, or, where the release line makes
+// these by itself, by a provider that it makes them from. MCP servers become tool groups or connectors, as the release line wants.
+func (r *toolStep) apply(tools []spec.Tool) {
+	api := spec.APIToolRuntime.Name
+	if _, ok := r.line.APIs[api]; !ok && len(tools) > 0 {
+		r.problems.Add(release.MissingAPI(r.line, api, "spec.resources.tools"))
+		return
+	}
+	r.connectors = indexByID(r.doc.Section(ListConnectors), "connector_id")
+	r.groupEntries = indexByID(r.doc.Registered(ListToolGroups), "toolgroup_id")
+	paths := make(map[string]string, len(tools))
+	for i := range tools {
+		if r.ctx.Err() != nil {
+			return
+		}
+		t := &tools[i]
+		id := toolGroup(r.line, t.Name)
+		if at, twice := paths[id]; twice {
+			r.problems.Add(problem.Problem{
+				Reason: problem.ConflictingFields, Path: t.Path, Type: field.ErrorTypeDuplicate, Value: t.Name,
+				Detail: "asks for the tools of " + at + " once more",
+				Fix:    "keep one of them",
+			})
+			continue
+		}
+		paths[id] = t.Path
+		r.doc.EnableAPI(api)
+		if name, isMCP := strings.CutPrefix(id, catalog.MCPToolGroups); isMCP {
+			r.applyMCP(t, name)
+		} else {
+			r.applyBuiltin(t, id)
+		}
+	}
+	r.warnUnusedEndpoints(paths)
+}
+
+// HasTool reports whether a release line has a tool. Each has those of MCP servers.
+func HasTool(line *catalog.Line, t *spec.Tool) bool {
+	id := toolGroup(line, t.Name)
+	return strings.HasPrefix(id, catalog.MCPToolGroups) || len(line.ToolGroupProviders(id)) > 0 || t.Provider != "" && line.RegistersToolGroups
+}
+
+// toolGroup returns the name that the release line has for a tool group: "websearch" is builtin::websearch, and builtin::rag became
+// builtin::file_search.
+func toolGroup(line *catalog.Line, name string) string {
+	id := name
+	if !strings.Contains(name, "::") {
+		id = builtinToolGroups + name
+	}
+	if len(line.ToolGroupProviders(id)) == 0 {
+		if other, ok := catalog.OtherToolGroup(id); ok {
+			return other
+		}
+	}
+	return id
+}
+
+// applyBuiltin makes sure of a tool group that a provider brings.
+func (r *toolStep) applyBuiltin(t *spec.Tool, id string) {
+	if t.Endpoint != "" {
+		r.problems.Add(problem.Problem{
+			Reason: problem.UnknownField, Path: t.EndpointPath(), Type: field.ErrorTypeForbidden,
+			Detail: "only the tools of an MCP server have an endpoint",
+			Fix:    "remove it, or name the tools mcp::<id>",
+		})
+		return
+	}
+	types := r.line.ToolGroupProviders(id)
+	if len(types) == 0 && (t.Provider == "" || !r.line.RegistersToolGroups) {
+		r.unknownTool(t)
+		return
+	}
+	provider, ok := r.toolProvider(t, id, types)
+	if !ok {
+		return
+	}
+	r.uses = append(r.uses, Use{API: spec.APIToolRuntime.Name, ID: provider.ID, Path: t.Path})
+	if !r.hasKey(provider) && !r.refusesToolProvider() {
+		r.problems.Add(problem.Problem{
+			Reason: problem.MissingField, Severity: problem.Warning, Path: t.Path,
+			Detail: "the provider of these tools has no key: they work only for clients that send one with their requests",
+			Fix:    "configure the provider under spec.providers.toolRuntime with apiKey: {name: <Secret>, key: <key within it>}",
+		})
+	}
+	if r.line.RegistersToolGroups {
+		r.registerToolGroup(id, provider)
+		return
+	}
+	r.prefer(provider, types)
+}
+
+// refusesToolProvider reports whether a tool provider of the resource is wrong: it may be the one that was meant.
+func (r *toolStep) refusesToolProvider() bool {
+	return slices.ContainsFunc(r.problems.List(), func(p problem.Problem) bool {
+		return p.Severity == problem.Error && strings.HasPrefix(p.Path, "spec.providers."+spec.APIToolRuntime.Field)
+	})
+}
+
+// shown is a name of a tool for a problem: nil where it may be a URL, which may have credentials.
+func shown(name string) any {
+	if strings.ContainsAny(name, "/@") {
+		return nil
+	}
+	return name
+}
+
+func (r *toolStep) unknownTool(t *spec.Tool) {
+	if r.problems.Full(problem.Error) {
+		return
+	}
+	var known []string
+	for _, id := range r.line.ToolGroups() {
+		if id != catalog.MCPToolGroups {
+			known = append(known, strings.TrimPrefix(id, builtinToolGroups))
+		}
+	}
+	short := strings.TrimPrefix(t.Name, builtinToolGroups)
+	r.problems.Add(problem.Problem{
+		Reason: problem.InvalidField, Path: t.Path, Type: field.ErrorTypeNotFound, Value: shown(t.Name),
+		Detail: fmt.Sprintf("release line %s has no tools of this name", r.line.Name),
+		Fix:    suggest.Sentence(short, known) + "there are " + strings.Join(known, ", ") + ", and mcp::<id> for those of an MCP server",
+	})
+}

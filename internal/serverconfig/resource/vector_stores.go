@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package resource
+
+import (
+	"fmt"
+	"strconv"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// The keys of a registered vector store, and where it is registered.
+const (
+	vectorStoresKey    = ListVectorStores
+	vectorStoreIDKey   = "vector_store_id"
+	storedDimensionKey = "embedding_dimension"
+)
+
+const pathVectorStores = "spec.resources.vectorStores"
+
+// applyVectorStores registers the vector stores of the resource: over those of the base with the same id, else after them. It runs after
+// the models are applied.
+func (r *registration) applyVectorStores(stores []spec.VectorStore) {
+	if len(stores) == 0 {
+		return
+	}
+	registers := func(line *catalog.Line) bool { return line.RegistersVectorStores }
+	if !registers(r.line) {
+		elsewhere := release.Elsewhere(registers)
+		if later := release.Later(r.line, registers); later != "" {
+			elsewhere = ", or " + later
+		}
+		r.problems.Add(problem.Problem{
+			Reason: problem.UnsupportedByRelease, Path: pathVectorStores, Type: field.ErrorTypeForbidden,
+			Detail: "a server of " + r.line.Without(registers) + " registers no vector stores",
+			Fix:    "remove it" + elsewhere,
+		})
+		return
+	}
+	api := spec.APIVectorIO.Name
+	r.doc.EnableAPI(api)
+	list := r.doc.EnsureRegistered(vectorStoresKey)
+	search := &storeSearch{
+		registration: r, vectorIO: r.doc.Lookup(api, r.env.Given()), inference: r.doc.Lookup(spec.APIInference.Name, r.env.Given()),
+		models: newModelChoices(ServedModels(r.doc, r.line, v1alpha2.ModelTypeEmbedding)),
+	}
+	entries := indexByID(list, vectorStoreIDKey)
+	for i := range stores {
+		if r.ctx.Err() != nil {
+			return
+		}
+		s := &stores[i]
+		entry, there := entries[s.Name]
+		if !there {
+			entry = &yaml.Node{Kind: yaml.MappingNode}
+		}
+		provider, ok := search.provider(s, entry)
+		model, found := search.model(s)
+		if !ok || !found || !search.overlay(entry, s, provider, model) {
+			continue
+		}
+		if !there {
+			list.Content = append(list.Content, entry)
+		}
+		r.register(ListVectorStores, s.Name)
+		r.uses = append(r.uses, Use{API: api, ID: provider.ID, Path: s.Path})
+		if server := document.IdentityOf(document.Child(model.entry, "provider_id")); server.ID != AllProviders {
+			r.uses = append(r.uses, Use{API: spec.APIInference.Name, ID: server.ID, Path: s.Path + ".embeddingModel"})
+		}
+	}
+}
+
+// storeSearch finds what vector stores need. Neither providers nor models change while they are applied.
+type storeSearch struct {
+	*registration
+	vectorIO, inference *document.ProviderSet
+	// models are the registered embedding models.
+	models *modelChoices
+}
+
+// provider finds the provider of a vector store: the one that it names, else the first vectorIo provider of the resource, else that of the
+// base's vector store of this id, else the base's default one, else the only one of the base that is always there.
+func (s *storeSearch) provider(store *spec.VectorStore, entry *yaml.Node) (document.Identity, bool) {
+	if store.Provider != "" {
+		provider, ok := s.namedProvider(spec.APIVectorIO, s.vectorIO, store.Provider, store.Path)
+		// The server would start without the vector store, and nobody notices that until a search fails.
+		return provider, ok && s.isOn(spec.APIVectorIO, provider, store.Path+".provider", "is")
+	}
+	for _, group := range s.groups {
+		if group.API == spec.APIVectorIO {
+			return s.vectorIO.First(group.Providers[0].EffectiveID())
+		}
+	}
+	certain := s.vectorIO.Enabled
+	for _, ref := range []*yaml.Node{document.Child(entry, "provider_id"), document.Child(s.doc.Section(vectorStoresKey), "default_provider_id")} {
+		if provider, ok := document.FindIdentity(certain, document.IdentityOf(ref).ID); ok {
+			return provider, true
+		}
+	}
+	if len(certain) == 1 {
+		return certain[0], true
+	}
+	if !s.problems.Full(problem.Error) {
+		s.problems.Add(problem.Problem{
+			Reason: problem.MissingField, Path: store.Path + ".provider", Type: field.ErrorTypeRequired,
+			Detail: "the spec configures no vectorIo provider, and the base does not have exactly one that is unconditionally enabled",
+			Fix:    "name one of " + s.vectorIO.Names() + ", or configure spec.providers.vectorIo",
+		})
+	}
+	return document.Identity{}, false
+}
+
+// isOn reports whether a provider is unconditionally enabled, and adds the problem where it is not.
+func (s *storeSearch) isOn(api spec.ProviderAPI, provider document.Identity, path, what string) bool {
+	variable := s.env.Given().MissingSwitch(provider)
+	if variable == "" {
+		return true
+	}
+	s.problems.Add(problem.Problem{
+		Reason: problem.ProviderNotEnabled, Path: path, Type: field.ErrorTypeInvalid, Value: provider.ID,
+		Detail: what + " enabled only if the environment variable " + variable + " is set",
+		Fix:    turnOn(api, provider, variable),
+	})
+	return false
+}
+
+// model finds the embedding model of a vector store. The server does not start without it, and it looks among registered models only: those
+// that a provider lists come later.
+func (s *storeSearch) model(store *spec.VectorStore) (ServedModel, bool) {
+	path := store.Path + ".embeddingModel"
+	model, ok := s.models.find(store.EmbeddingModel)
+	if ok {
+		server, there := s.inference.Find(document.IdentityOf(document.Child(model.entry, "provider_id")).ID)
+		return model, !there || s.isOn(spec.APIInference, server, path, "is a model of a provider that is")
+	}
+	if s.problems.Full(problem.Error) || store.EmbeddingModel == "" {
+		return model, false // an absent one is reported already
+	}
+	p := problem.Problem{
+		Reason: problem.BrokenReference, Path: path, Type: field.ErrorTypeNotFound, Value: store.EmbeddingModel,
+		Detail: "is not a registered embedding model", Fix: "register it under spec.resources.models with modelType: embedding",
+	}
+	if named := s.models.named[store.EmbeddingModel]; len(named) > 1 {
+		p.Detail = "is the name of several registered embedding models"
+		p.Fix = "name one as it is served: " + servedNames(named)
+	} else if len(s.models.all) > 0 {
+		p.Fix += ", or name one of " + servedNames(s.models.all)
+	}
+	s.problems.Add(p)
+	return model, false
+}
+
+// overlay writes a vector store over its entry. It reports false where the length of the vectors is not known, or not that of the model.
+func (s *storeSearch) overlay(entry *yaml.Node, store *spec.VectorStore, provider document.Identity, model ServedModel) bool {
+	ofModel := document.Child(document.Child(model.entry, "metadata"), EmbeddingDimensionKey)
+	path := store.Path + ".embeddingDimension"
+	dimension := ofModel
+	if wanted := store.EmbeddingDimension; wanted != nil {
+		dimension = document.Int(*wanted)
+		if length, err := strconv.ParseInt(document.Text(ofModel), 10, 64); err == nil && length != *wanted {
+			s.problems.Add(problem.Problem{
+				Reason: problem.ConflictingFields, Path: path, Type: field.ErrorTypeInvalid, Value: *wanted,
+				Detail: fmt.Sprintf("the vectors of %s have the length %d", model.Served, length), Fix: "remove it, or write the same",
+			})
+			return false
+		}
+	}
+	if document.Text(dimension) == "" {
+		s.problems.Add(problem.Problem{
+			Reason: problem.MissingField, Path: path, Type: field.ErrorTypeRequired,
+			Detail: "the model " + model.Served + " is registered without the length of its vectors", Fix: "for example embeddingDimension: 768",
+		})
+		return false
+	}
+	document.Set(entry, vectorStoreIDKey, document.String(store.Name))
+	document.Set(entry, "provider_id", document.String(provider.Raw))
+	document.Set(entry, "embedding_model", document.String(model.Served))
+	copied := *dimension
+	document.Set(entry, storedDimensionKey, &copied)
+	if store.ProviderVectorStoreID != "" {
+		document.Set(entry, "provider_vector_store_id", document.String(store.ProviderVectorStoreID))
+	}
+	return true
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package serverconfig
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/auth"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/disabled"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/external"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/provider"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/storage"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// SecretUses reports which keys of Secrets the spec reads, sorted by environment variable and each variable once; those of disabled
+// APIs are not read. It needs neither base nor release line, so that Secrets can be read before Generate. Two references that need
+// the same variable are an error that names both.
+func SecretUses(spec *spec.Spec) ([]SecretUse, problem.List) {
+	problems := &problem.Collector{}
+	problems.AddAll(spec.Problems)
+	if spec.TooLarge {
+		return nil, problems.List()
+	}
+	groups, externals := effective(spec)
+	uses := secretUses(spec, groups, externals, problems)
+	return uses, problems.List()
+}
+
+// effective returns the providers of the spec that count: those of APIs that are not disabled, and no own ones that external ones replace.
+func effective(crSpec *spec.Spec) ([]spec.ProviderGroup, []spec.ExternalProvider) {
+	off := disabled.APIs(crSpec.Source.Disabled)
+	groups := slices.DeleteFunc(slices.Clone(crSpec.Providers), func(group spec.ProviderGroup) bool { return slices.Contains(off, group.API.Name) })
+	externals := slices.DeleteFunc(slices.Clone(crSpec.External), func(e spec.ExternalProvider) bool { return slices.Contains(off, e.API.Name) })
+	return external.Replace(groups, externals, nil), externals
+}
+
+func secretUses(spec *spec.Spec, groups []spec.ProviderGroup, externals []spec.ExternalProvider, problems *problem.Collector) []SecretUse {
+	var uses []SecretUse
+	for _, group := range groups {
+		for i := range group.Providers {
+			uses = append(uses, provider.SecretUses(&group.Providers[i])...)
+		}
+	}
+	for i := range externals {
+		uses = append(uses, provider.SecretUses(&externals[i].Provider)...)
+	}
+	uses = append(uses, storage.SecretUses(spec.Source.Storage, problems)...)
+	uses = append(uses, auth.SecretUses(spec.Auth)...)
+	secrets := map[string]bool{}
+	for _, use := range uses {
+		secrets[use.Ref.Name] = true
+	}
+	if len(secrets) > bounds.References {
+		problems.Add(problem.Problem{
+			Reason: problem.TooLarge, Path: "spec.providers", Type: field.ErrorTypeTooMany,
+			Detail: fmt.Sprintf("refers to %d Secrets, and may refer to at most %d", len(secrets), bounds.References), Fix: "put several keys into one Secret",
+		})
+		return nil
+	}
+	first := map[string]string{}
+	unique := uses[:0]
+	for _, use := range uses {
+		if at, clash := first[use.EnvName]; clash {
+			problems.Add(problem.Problem{
+				Reason: problem.ConflictingFields, Path: use.Path, Type: field.ErrorTypeInvalid,
+				Detail: fmt.Sprintf("needs the environment variable %s, and so does %s", use.EnvName, at),
+				Fix:    "keep one of them, or choose provider ids that differ in more than case and punctuation",
+			})
+			continue
+		}
+		first[use.EnvName] = use.Path
+		unique = append(unique, use)
+	}
+	slices.SortFunc(unique, func(a, b SecretUse) int { return strings.Compare(a.EnvName, b.EnvName) })
+	return unique
+}

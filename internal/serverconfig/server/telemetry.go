@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/provider"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// No release line has a telemetry provider that a configuration could name: the image's entrypoint and the server read the
+// variables of the OpenTelemetry SDK. So spec.providers.telemetry becomes environment. Only where a release line has a switch of its own for
+// telemetry is that written into the configuration.
+
+// The variables of the OpenTelemetry SDK.
+const (
+	otelEndpoint = "OTEL_EXPORTER_OTLP_ENDPOINT"
+	otelHeaders  = "OTEL_EXPORTER_OTLP_HEADERS"
+	otelProtocol = "OTEL_EXPORTER_OTLP_PROTOCOL"
+	otelService  = "OTEL_SERVICE_NAME"
+)
+
+const (
+	// otlpHTTP is the protocol that the server's own exporter of metrics uses, whatever the variables say; traces must go the
+	// same way, for there is one endpoint.
+	otlpHTTP = "http/protobuf"
+	// grpcPort is where collectors listen for the other protocol.
+	grpcPort = "4317"
+
+	telemetryAddress = "http://otel-collector.observability.svc:4318"
+	telemetryExample = "for example endpoint: " + telemetryAddress
+	otherVariables   = "set other variables of the OpenTelemetry SDK under spec.workload.overrides.env"
+)
+
+// signalPath is what the server adds to the endpoint, and what people add who know the variables of one signal.
+var signalPath = regexp.MustCompile(`/v1/(traces|metrics|logs)/*$`)
+
+// telemetryProviders are the names of the one provider that there is, without prefix.
+var telemetryProviders = []string{"opentelemetry", "otel", "otlp"}
+
+// Telemetry is what ApplyTelemetry needs.
+type Telemetry struct {
+	// Document is the configuration.
+	Document *document.Document
+	// Line is the release line of the server.
+	Line *catalog.Line
+	// Environment are the variables of the server.
+	Environment *environment.Set
+	// Name is the name of the custom resource: what the server is called in traces.
+	Name string
+	// Exporters are the providers of the API telemetry.
+	Exporters []spec.Provider
+}
+
+// telemetry is one run of ApplyTelemetry.
+type telemetry struct {
+	*Telemetry
+	problems *problem.Collector
+}
+
+// ApplyTelemetry turns the exporter of telemetry into environment variables.
+func ApplyTelemetry(in *Telemetry, problems *problem.Collector) {
+	t := &telemetry{Telemetry: in, problems: problems}
+	switch len(in.Exporters) {
+	case 0:
+		return
+	case 1:
+	default:
+		problems.Add(problem.Problem{
+			Reason: problem.ConflictingFields, Path: in.Exporters[1].Path, Type: field.ErrorTypeForbidden,
+			Detail: "is a second exporter: the server has one", Fix: "keep one, and let a collector pass on to others",
+		})
+		return
+	}
+	p := &in.Exporters[0]
+	t.checkFields(p)
+	endpoint, ok := t.endpoint(p)
+	if !ok {
+		return
+	}
+	path := p.EndpointPath()
+	in.Environment.Add(
+		environment.Variable{Name: otelEndpoint, Value: escapeDollar(endpoint), Path: path},
+		environment.Variable{Name: otelProtocol, Value: otlpHTTP, Path: path},
+		environment.Variable{Name: otelService, Value: in.Name, Path: path})
+	if p.APIKey != nil {
+		use := provider.APIKeyUse(p)
+		key := environment.Variable{Name: use.EnvName, Ref: use.Ref, Path: use.Path, Type: catalog.TypeAny, Bearer: true}
+		// The key stays in its Secret: Kubernetes puts it in when it starts the container. The SDK decodes %20.
+		in.Environment.Add(key, environment.Variable{Name: otelHeaders, Value: "authorization=Bearer%20$(" + key.Name + ")", Path: key.Path})
+	}
+	if _, hasSwitch := in.Line.Objects[in.Line.Sections["telemetry"].Object]["enabled"]; hasSwitch {
+		document.Set(document.Ensure(in.Document.Root(), "telemetry", yaml.MappingNode), "enabled", document.Bool(true))
+	}
+}
+
+// checkFields refuses what has no meaning for an exporter.
+func (t *telemetry) checkFields(p *spec.Provider) {
+	name := strings.TrimPrefix(p.Type, "remote::")
+	if !slices.Contains(telemetryProviders, name) {
+		t.problems.Add(problem.Problem{
+			Reason: problem.UnknownProviderType, Path: p.Path + ".provider", Type: field.ErrorTypeNotSupported, Value: name,
+			Detail: "no release line exports telemetry to a provider of this type",
+			Fix: suggest.Sentence(name, telemetryProviders) + "the types are " + strings.Join(telemetryProviders, ", ") +
+				"; each of them means an OpenTelemetry collector",
+		})
+	}
+	refuse := func(given bool, name string) {
+		if given {
+			t.problems.Add(problem.Problem{
+				Reason: problem.UnknownField, Path: p.Path + "." + name, Type: field.ErrorTypeForbidden,
+				Detail: "has no meaning for telemetry: the server has only endpoint and apiKey of a collector",
+				Fix:    "remove it; " + otherVariables,
+			})
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(p.Settings)) {
+		refuse(true, p.SettingsField+"."+key)
+	}
+	refuse(p.Region != "", "region")
+	refuse(p.DeploymentName != "", "deploymentName")
+	for _, s := range p.SecretRefs {
+		refuse(true, strings.TrimPrefix(s.Path, p.Path+"."))
+	}
+}
+
+// endpoint checks the address of the collector. It is the base of several: the SDK and the server add /v1/traces and
+// /v1/metrics.
+func (t *telemetry) endpoint(p *spec.Provider) (string, bool) {
+	path := p.EndpointPath()
+	fail := func(detail, fix string) (string, bool) {
+		t.problems.Add(problem.Problem{
+			Reason: problem.InvalidField, Path: path, Type: field.ErrorTypeInvalid,
+			Detail: detail,
+			Fix:    fix,
+		})
+		return "", false
+	}
+	switch {
+	case p.Endpoint == "":
+		t.problems.Add(problem.Problem{
+			Reason: problem.MissingField, Path: path, Type: field.ErrorTypeRequired,
+			Fix: "telemetry needs the address of a collector, " + telemetryExample,
+		})
+		return "", false
+	case strings.Contains(p.Endpoint, "${env."):
+		return fail("must not refer to the environment: it becomes an environment variable itself", "write the address, "+telemetryExample)
+	}
+	if _, ok := provider.ResolveURL(p.Endpoint, path, telemetryAddress, provider.CredentialBySecret, t.problems); !ok {
+		return "", false
+	}
+	u, err := url.Parse(p.Endpoint)
+	switch {
+	case err != nil: // ResolveURL has parsed it
+		return fail("is not a URL", telemetryExample)
+	case u.RawQuery != "" || u.Fragment != "":
+		return fail("must not have a query: paths are added to it", telemetryExample)
+	case signalPath.MatchString(u.Path):
+		signal := signalPath.FindString(u.Path)
+		return fail("ends with the path of one signal: traces would go to /v1/traces and metrics to /v1/metrics below that, where no collector listens",
+			"remove "+signal+": the server adds such paths itself")
+	case u.Port() == grpcPort:
+		t.problems.Add(problem.Problem{
+			Reason: problem.InvalidField, Severity: problem.Warning, Path: path,
+			Detail: "names port " + grpcPort + ", where collectors usually listen for gRPC; the server sends HTTP",
+			Fix:    "use the collector's port for HTTP, usually 4318",
+		})
+	}
+	return strings.TrimRight(p.Endpoint, "/"), true
+}
+
+// escapeDollar keeps Kubernetes from taking a part of a value for a reference to another variable.
+func escapeDollar(s string) string { return strings.ReplaceAll(s, "$", "$$") }

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package spec
+
+import (
+	"fmt"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// openField is a field of the spec whose value the schema leaves open.
+type openField struct {
+	path *field.Path
+	raw  *apiextensionsv1.JSON
+	// items is how many items a list may have there; 0 where open JSON itself is the bound.
+	items int
+}
+
+// CheckBounds reports what of a spec is more than the operator takes: it measures the open fields before anyone decodes them, and
+// counts the lists. What it lets pass costs little to work on. It stops at the first open field that is too large.
+func CheckBounds(spec *v1alpha2.LlamaStackDistributionSpec) problem.List {
+	var problems problem.List
+	if n := len(spec.Disabled); n > bounds.DisabledNames {
+		problems = append(problems, tooMany(field.NewPath("spec", "disabled"), n, bounds.DisabledNames))
+	}
+	if r := spec.Resources; r != nil {
+		path := field.NewPath("spec", "resources")
+		for _, list := range []struct {
+			name      string
+			have, may int
+		}{
+			{"models", len(r.Models), bounds.Models},
+			{"tools", len(r.Tools), bounds.Tools},
+			{"shields", len(r.Shields), bounds.Shields},
+			{"vectorStores", len(r.VectorStores), bounds.VectorStores},
+		} {
+			if list.have > list.may {
+				problems = append(problems, tooMany(path.Child(list.name), list.have, list.may))
+			}
+		}
+	}
+	if a := spec.Auth; a != nil {
+		for _, policy := range []struct {
+			name  string
+			rules int
+		}{{"accessPolicy", len(a.AccessPolicy)}, {"routePolicy", len(a.RoutePolicy)}} {
+			if policy.rules > bounds.PolicyRules {
+				problems = append(problems, tooMany(field.NewPath("spec", "auth", policy.name), policy.rules, bounds.PolicyRules))
+			}
+		}
+	}
+	if len(problems) > 0 {
+		return problems
+	}
+	left := bounds.OpenFieldNodes
+	for _, f := range openFields(spec) {
+		if f.raw == nil || len(f.raw.Raw) == 0 {
+			continue
+		}
+		size, excess := bounds.Scan(f.raw.Raw, bounds.Limits{Bytes: len(f.raw.Raw), Levels: bounds.OpenFieldLevels, Nodes: left})
+		if excess != nil {
+			return append(problems, tooLarge(f.path, excess))
+		}
+		if f.items > 0 && size.Items > f.items {
+			problems = append(problems, tooMany(f.path, size.Items, f.items))
+		}
+		left -= size.Nodes
+	}
+	return problems
+}
+
+func openFields(spec *v1alpha2.LlamaStackDistributionSpec) []openField {
+	var fields []openField
+	root := field.NewPath("spec")
+	if p := spec.Providers; p != nil {
+		providers := root.Child("providers")
+		fields = append(fields,
+			openField{providers.Child(APIInference.Field), p.Inference, bounds.ProvidersPerAPI},
+			openField{providers.Child(APISafety.Field), p.Safety, bounds.ProvidersPerAPI},
+			openField{providers.Child(APIVectorIO.Field), p.VectorIo, bounds.ProvidersPerAPI},
+			openField{providers.Child(APIToolRuntime.Field), p.ToolRuntime, bounds.ProvidersPerAPI},
+			openField{providers.Child(APITelemetry.Field), p.Telemetry, bounds.ProvidersPerAPI},
+		)
+	}
+	list := func(path *field.Path, items []apiextensionsv1.JSON) {
+		for i := range items {
+			fields = append(fields, openField{path.Index(i), &items[i], 0})
+		}
+	}
+	if a := spec.Auth; a != nil {
+		auth := root.Child("auth")
+		fields = append(fields,
+			openField{auth.Child("settings"), a.Settings, 0}, openField{auth.Child("secretRefs"), a.SecretRefs, 0}, openField{auth.Child("tenancy"), a.Tenancy, 0})
+		list(auth.Child("accessPolicy"), a.AccessPolicy)
+		list(auth.Child("routePolicy"), a.RoutePolicy)
+	}
+	if r := spec.Resources; r != nil {
+		resources := root.Child("resources")
+		list(resources.Child("models"), r.Models)
+		list(resources.Child("tools"), r.Tools)
+		list(resources.Child("shields"), r.Shields)
+	}
+	if n := spec.Networking; n != nil {
+		fields = append(fields, openField{root.Child("networking", "expose"), n.Expose, 0})
+	}
+	return append(fields, openField{root.Child("externalProviders"), spec.ExternalProviders, 0})
+}
+
+func tooMany(path *field.Path, have, may int) problem.Problem {
+	return made(problem.Problem{
+		Reason: problem.TooLarge, Path: path.String(), Type: field.ErrorTypeTooMany, Value: have, Detail: fmt.Sprintf("must have at most %d items", may),
+		Fix: "remove some, or use several LlamaStackDistributions",
+	})
+}
+
+// tooLarge reports an open field that is deeper or wider than the operator takes.
+func tooLarge(path *field.Path, excess *bounds.ExcessError) problem.Problem {
+	p := problem.Problem{
+		Reason: problem.TooLarge, Path: path.String(), Type: field.ErrorTypeInvalid, Fix: "remove some",
+		Detail: fmt.Sprintf("all open fields of a spec may hold at most %d values together, and here are more", bounds.OpenFieldNodes),
+	}
+	if excess.Unit == bounds.Levels {
+		p.Path += excess.Path
+		p.Detail, p.Fix = fmt.Sprintf("must nest at most %d levels", excess.Limit), "make it flatter"
+	}
+	return made(p)
+}

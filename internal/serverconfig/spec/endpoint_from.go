@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package spec
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// EndpointKind is a kind of objects that have an address.
+type EndpointKind string
+
+// The kinds that endpointFrom can name.
+const (
+	// KindInferenceService is KServe's kind for a model server, of serving.kserve.io/v1beta1.
+	KindInferenceService EndpointKind = "InferenceService"
+	// KindLLMInferenceService is KServe's kind for model servers behind one gateway, of serving.kserve.io/v1alpha1.
+	KindLLMInferenceService EndpointKind = "LLMInferenceService"
+	// KindService is Kubernetes' own kind.
+	KindService EndpointKind = "Service"
+)
+
+// endpointFields are the fields of endpointFrom.
+var endpointFields = []string{"kind", "name", "namespace", "port", "path"}
+
+// Addressed is an object that has an address.
+type Addressed struct {
+	Kind EndpointKind
+	// Namespace is empty for that of the custom resource.
+	Namespace, Name string
+}
+
+// EndpointReference is endpointFrom, parsed: the endpoint is the address of an object.
+type EndpointReference struct {
+	Addressed
+	// Port is the name or the number of a port of a Service; empty where the user wrote none.
+	Port string
+	// URLPath is the path below the address of a Service; empty where the user wrote none.
+	URLPath string
+	// Path is where the reference stands in the resource, for messages: "spec.providers.inference[1].endpointFrom".
+	Path string
+}
+
+// EndpointPath is where the endpoint of a provider stands in the resource, for messages.
+func (p *Provider) EndpointPath() string { return endpointPath(p.Path, p.EndpointFrom) }
+
+// EndpointPath is where the endpoint of an MCP server stands in the resource, for messages.
+func (t *Tool) EndpointPath() string { return endpointPath(t.Path, t.EndpointFrom) }
+
+func endpointPath(entry string, from *EndpointReference) string {
+	if from != nil {
+		return from.Path
+	}
+	return entry + ".endpoint"
+}
+
+// EndpointReferences returns the objects whose addresses are endpoints, in the order of the spec.
+func (s *Spec) EndpointReferences() []*EndpointReference {
+	var list []*EndpointReference
+	for _, group := range s.Providers {
+		for i := range group.Providers {
+			if from := group.Providers[i].EndpointFrom; from != nil {
+				list = append(list, from)
+			}
+		}
+	}
+	for i := range s.Tools {
+		if from := s.Tools[i].EndpointFrom; from != nil {
+			list = append(list, from)
+		}
+	}
+	return list
+}
+
+// WithEndpoints returns the spec with the addresses of EndpointReferences as endpoints. The spec itself stays as it is.
+func (s *Spec) WithEndpoints(address func(*EndpointReference) string) *Spec {
+	completed := *s
+	completed.Providers = slices.Clone(s.Providers)
+	for i, group := range completed.Providers {
+		completed.Providers[i].Providers = slices.Clone(group.Providers)
+		for j := range group.Providers {
+			if p := &completed.Providers[i].Providers[j]; p.EndpointFrom != nil {
+				p.Endpoint = address(p.EndpointFrom)
+			}
+		}
+	}
+	completed.Tools = slices.Clone(s.Tools)
+	for i := range completed.Tools {
+		if t := &completed.Tools[i]; t.EndpointFrom != nil {
+			t.Endpoint = address(t.EndpointFrom)
+		}
+	}
+	return &completed
+}
+
+// getEndpointFrom takes "endpointFrom", which may name one of the kinds. The endpoint itself was taken before.
+func (o *object) getEndpointFrom(endpoint string, kinds ...EndpointKind) *EndpointReference {
+	v, ok := o.take("endpointFrom")
+	if !ok {
+		return nil
+	}
+	path := o.path.Child("endpointFrom")
+	if endpoint != "" {
+		o.report(conflicting(path, "endpoint says the same"))
+		return nil
+	}
+	m, ok := v.(map[string]any)
+	if !ok {
+		o.report(wrongType(path, "an object with kind and name", "for example endpointFrom: {kind: "+string(kinds[0])+", name: my-model}"))
+		return nil
+	}
+	from := newObject(path, m)
+	ref := from.getEndpointReference(kinds)
+	from.refuseRest(endpointFields)
+	o.report(from.problems...)
+	if len(from.problems) > 0 {
+		return nil
+	}
+	return ref
+}
+
+func (o *object) getEndpointReference(kinds []EndpointKind) *EndpointReference {
+	ref := &EndpointReference{
+		Addressed: Addressed{
+			Kind: EndpointKind(o.getRequiredString("kind", string(kinds[0]))), Namespace: o.getString("namespace"), Name: o.getRequiredString("name", "my-model"),
+		},
+		Port: o.getPort("port"), URLPath: o.getString("path"), Path: o.path.String(),
+	}
+	if ref.Kind != "" && !slices.Contains(kinds, ref.Kind) {
+		o.report(unsupportedKind(o.path.Child("kind"), ref.Kind, kinds))
+		return ref
+	}
+	for _, name := range []struct{ key, value string }{{"namespace", ref.Namespace}, {"name", ref.Name}} {
+		if name.value != "" && len(validation.IsDNS1123Subdomain(name.value)) > 0 {
+			o.report(invalid(o.path.Child(name.key), "nothing can have this name", "use lower-case letters, digits, '-' and '.'"))
+		}
+	}
+	for key, value := range map[string]string{"port": ref.Port, "path": ref.URLPath} {
+		if value != "" && ref.Kind != KindService {
+			o.report(made(problem.Problem{
+				Reason: problem.UnknownField, Path: o.path.Child(key).String(), Type: field.ErrorTypeForbidden,
+				Detail: "only a Service needs it: the status of other kinds has a whole address", Fix: "remove it",
+			}))
+		}
+	}
+	if ref.URLPath != "" && (!strings.HasPrefix(ref.URLPath, "/") || strings.ContainsAny(ref.URLPath, "?#$@ ")) {
+		o.report(invalid(o.path.Child("path"), "is not the path of a URL", "for example path: /v1"))
+	}
+	slices.SortFunc(o.problems, func(a, b problem.Problem) int { return strings.Compare(a.Path, b.Path) })
+	return ref
+}
+
+// getPort takes the name or the number of a port.
+func (o *object) getPort(key string) string {
+	v, ok := o.take(key)
+	if !ok {
+		return ""
+	}
+	path := o.path.Child(key)
+	switch v := v.(type) {
+	case int64:
+		if len(validation.IsValidPortNum(int(v))) == 0 {
+			return strconv.FormatInt(v, 10)
+		}
+	case string:
+		if len(validation.IsValidPortName(v)) == 0 {
+			return v
+		}
+	}
+	o.report(invalid(path, "is neither the name nor the number of a port", "for example port: 8000"))
+	return ""
+}
+
+func unsupportedKind(path *field.Path, kind EndpointKind, kinds []EndpointKind) problem.Problem {
+	var names []string
+	for _, k := range kinds {
+		names = append(names, string(k))
+	}
+	p := problem.Problem{
+		Reason: problem.InvalidField, Path: path.String(), Type: field.ErrorTypeNotSupported, Fix: "supported values: " + strings.Join(names, ", "),
+	}
+	if slices.Contains([]EndpointKind{KindInferenceService, KindLLMInferenceService}, kind) { // known, but not of use here
+		p.Value = string(kind)
+	} else if near, ok := suggest.Nearest(string(kind), names); ok {
+		p.Value, p.Fix = string(kind), fmt.Sprintf("did you mean %q?", near)
+	}
+	return made(p)
+}
+
+// checkEndpointReferences reports that a spec refers to more objects than are read in a reconcile.
+func (s *Spec) checkEndpointReferences() problem.List {
+	objects := map[Addressed]bool{}
+	for _, ref := range s.EndpointReferences() {
+		objects[ref.Addressed] = true
+		if len(objects) > bounds.EndpointReferences {
+			return problem.List{made(problem.Problem{
+				Reason: problem.TooLarge, Path: ref.Path, Type: field.ErrorTypeTooMany,
+				Detail: fmt.Sprintf("the spec takes endpoints from more than %d objects, counted up to here", bounds.EndpointReferences),
+				Fix:    "write the endpoint of some, or use several LlamaStackDistributions",
+			})}
+		}
+	}
+	return nil
+}

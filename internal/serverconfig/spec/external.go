@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package spec
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// externalAPIs are the APIs of spec.externalProviders, in the order in which their entries are worked on.
+var externalAPIs = []ProviderAPI{
+	APIInference, APISafety, APIVectorIO, APIToolRuntime,
+	{Field: "agents", Name: "agents"},
+	{Field: "responses", Name: "responses"},
+	{Field: "datasetIo", Name: "datasetio"},
+	{Field: "scoring", Name: "scoring"},
+	{Field: "eval", Name: "eval"},
+	{Field: "postTraining", Name: "post_training"},
+	{Field: "files", Name: "files"},
+	{Field: "fileProcessors", Name: "file_processors"},
+	{Field: "batches", Name: "batches"},
+	{Field: "interactions", Name: "interactions"},
+	{Field: "messages", Name: "messages"},
+	{Field: "skills", Name: "skills"},
+	{Field: "containerRuntime", Name: "container_runtime"},
+}
+
+// ExternalAPIs returns the APIs of spec.externalProviders.
+func ExternalAPIs() []ProviderAPI { return slices.Clone(externalAPIs) }
+
+// ExternalProvider is one entry of spec.externalProviders, parsed.
+type ExternalProvider struct {
+	// Provider is what the entry has in common with those of spec.providers. Its Type is empty: the package says it.
+	Provider
+	// API is the API under which the entry stands.
+	API ProviderAPI
+	// Image is the reference of the image that holds the package, as the user wrote it.
+	Image string
+	// ImagePullPolicy is when the node pulls the image; empty where the user wrote none, which leaves it to Kubernetes.
+	ImagePullPolicy corev1.PullPolicy
+	// Package describes the package; nil where the file in the image does.
+	Package *ProviderPackage
+}
+
+// MaxExternalIDLength is the longest id of an external provider, in characters: the name of a container ends with it.
+const MaxExternalIDLength = 46
+
+var (
+	externalIDPattern = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
+	externalFields    = []string{"providerId", "image", "imagePullPolicy", "endpoint", "apiKey", "secretRefs", "config", "package"}
+	pullPolicies      = []string{string(corev1.PullAlways), string(corev1.PullIfNotPresent), string(corev1.PullNever)}
+)
+
+// parseExternal reads spec.externalProviders. inline are the providers of the spec itself, with which ids are shared only within one API,
+// where the external provider replaces the other.
+func parseExternal(raw *apiextensionsv1.JSON, inline []ProviderGroup) ([]ExternalProvider, problem.List) {
+	if raw == nil || len(raw.Raw) == 0 {
+		return nil, nil
+	}
+	path := field.NewPath("spec", "externalProviders")
+	v, problems := decode(raw.Raw, path)
+	if len(problems) > 0 || v == nil {
+		return nil, problems
+	}
+	m, ok := v.(map[string]any)
+	if !ok {
+		return nil, problem.List{
+			wrongType(path, "an object with a list of providers for each API", "for example {inference: [{providerId: mine, image: registry.example.com/provider:1}]}"),
+		}
+	}
+	o := newObject(path, m)
+	var providers []ExternalProvider
+	names := make([]string, len(externalAPIs))
+	for i, api := range externalAPIs {
+		names[i] = api.Field
+		if v, ok := o.take(api.Field); ok {
+			found, problems := parseExternalAPI(v, api, path.Child(api.Field))
+			providers = append(providers, found...)
+			o.report(problems...)
+		}
+	}
+	o.refuseRest(names)
+	if len(providers) > bounds.ExternalProviders {
+		return nil, problem.List{tooMany(path, len(providers), bounds.ExternalProviders)}
+	}
+	return providers, append(o.problems, sharedIDs(providers, inline)...)
+}
+
+// parseExternalAPI reads the external providers of one API: an object or a list.
+func parseExternalAPI(v any, api ProviderAPI, path *field.Path) ([]ExternalProvider, problem.List) {
+	const example = "for example {providerId: mine, image: registry.example.com/provider:1}"
+	switch v := v.(type) {
+	case map[string]any:
+		p, problems := parseExternalProvider(v, api, path)
+		return []ExternalProvider{p}, problems
+	case []any:
+		var providers []ExternalProvider
+		var problems problem.List
+		for i, item := range v {
+			m, ok := item.(map[string]any)
+			if !ok {
+				problems = append(problems, wrongType(path.Index(i), "an external provider", example))
+				continue
+			}
+			p, found := parseExternalProvider(m, api, path.Index(i))
+			providers = append(providers, p)
+			problems = append(problems, found...)
+		}
+		return providers, problems
+	}
+	return nil, problem.List{wrongType(path, "an external provider or a list of them", example)}
+}
+
+func parseExternalProvider(m map[string]any, api ProviderAPI, path *field.Path) (ExternalProvider, problem.List) {
+	o := newObject(path, m)
+	p := ExternalProvider{API: api}
+	p.Path = path.String()
+	p.ID = o.getRequiredString("providerId", "mine")
+	p.Image = o.getRequiredString("image", "registry.example.com/provider:1")
+	if len(p.Image) > bounds.ImageBytes || strings.ContainsAny(p.Image, " \t\r\n") {
+		o.report(invalid(path.Child("image"), "is not the reference of an image", "for example registry.example.com/provider:1"))
+	}
+	if policy := o.getString("imagePullPolicy"); policy != "" {
+		if !slices.Contains(pullPolicies, policy) {
+			o.report(invalid(path.Child("imagePullPolicy"), "is not a pull policy", "use one of "+strings.Join(pullPolicies, ", ")))
+		}
+		p.ImagePullPolicy = corev1.PullPolicy(policy)
+	}
+	p.Endpoint = o.getString("endpoint")
+	p.APIKey = o.getAPIKey()
+	if inline, ok := o.take("package"); ok {
+		p.Package = o.inlinePackage(inline, api)
+	}
+	p.Settings, p.SettingsField = o.getSettings()
+	if _, written := m["settings"]; !written {
+		p.SettingsField = "config"
+	}
+	p.SecretRefs = o.getSecretRefs(externalFields)
+	for _, key := range o.rest() {
+		o.report(unknownField(path, key, externalFields, "; options of the provider itself go under config, values from Secrets under secretRefs"))
+	}
+	o.report(checkExternalID(p.ID, path.Child("providerId"))...)
+	return p, o.problems
+}
+
+func checkExternalID(id string, path *field.Path) problem.List {
+	const fix = "choose another id"
+	switch {
+	case id == "":
+		return nil // reported already
+	case slices.Contains(reservedProviderIDs, id):
+		return problem.List{made(problem.Problem{
+			Reason: problem.InvalidField, Path: path.String(), Type: field.ErrorTypeInvalid, Value: id, Detail: "means something else to the server", Fix: fix,
+		})}
+	case len(id) > MaxExternalIDLength:
+		return problem.List{invalid(path, fmt.Sprintf("the id of an external provider has at most %d characters", MaxExternalIDLength), fix)}
+	case !externalIDPattern.MatchString(id):
+		return problem.List{
+			invalid(path, "the id of an external provider consists of lower-case letters, digits and '-', and begins and ends with a letter or digit", fix),
+		}
+	}
+	return nil
+}
+
+// sharedIDs reports the ids that two external providers have, or an external one and one of the spec itself in another API.
+func sharedIDs(providers []ExternalProvider, inline []ProviderGroup) problem.List {
+	var problems problem.List
+	users := map[string]string{}
+	other := func(p *ExternalProvider) string {
+		for _, group := range inline {
+			for i := range group.Providers {
+				if q := &group.Providers[i]; group.API != p.API && q.Type != "" && q.EffectiveID() == p.ID {
+					return q.Path
+				}
+			}
+		}
+		return users[p.ID]
+	}
+	for i := range providers {
+		p := &providers[i]
+		if p.ID == "" {
+			continue
+		}
+		if at := other(p); at != "" {
+			problems = append(problems, made(problem.Problem{
+				Reason: problem.DuplicateProviderID, Path: p.Path + ".providerId", Type: field.ErrorTypeDuplicate, Value: p.ID,
+				Detail: "ids are unique over all APIs, and this one is used by " + at + " and " + p.Path, Fix: "give each its own id",
+			}))
+			continue
+		}
+		users[p.ID] = p.Path
+	}
+	return problems
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package spec
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+)
+
+func parsedExternal(t *testing.T, text string) *Spec {
+	t.Helper()
+	return Parse(&v1alpha2.LlamaStackDistributionSpec{ExternalProviders: open(text)})
+}
+
+// The order is that of the APIs, whatever the order of the keys, and each entry knows its path.
+//
+// Proves: FR-014, R46.
+func TestParseExternal(t *testing.T) {
+	spec := parsedExternal(t, `{"toolRuntime": {"providerId": "b", "image": "i2", "package": {"packageName": "p.q", "providerType": "inline::t"}},
+		"eval": null, "scoring": [],
+		"inference": [{"providerId": "a", "image": "i1", "imagePullPolicy": "Always", "endpoint": "http://e", "apiKey": {"name": "s", "key": "k"},
+			"secretRefs": {"x": {"name": "s", "key": "l"}}, "config": {"n": 1}}]}`)
+	want := []ExternalProvider{
+		{
+			Provider: Provider{
+				ID: "a", Endpoint: "http://e", APIKey: &SecretReference{Name: "s", Key: "k"}, Settings: map[string]any{"n": int64(1)}, SettingsField: "config",
+				SecretRefs: []SecretField{{Field: "x", Ref: SecretReference{Name: "s", Key: "l"}, Path: "spec.externalProviders.inference[0].secretRefs[x]"}},
+				Path:       "spec.externalProviders.inference[0]",
+			},
+			API: APIInference, Image: "i1", ImagePullPolicy: corev1.PullAlways,
+		},
+		{
+			Provider: Provider{ID: "b", SettingsField: "config", Path: "spec.externalProviders.toolRuntime"},
+			API:      APIToolRuntime, Image: "i2", Package: &ProviderPackage{PackageName: "p.q", ProviderType: "inline::t", API: "tool_runtime"},
+		},
+	}
+	if diff := cmp.Diff(want, spec.External); diff != "" || len(spec.Problems) > 0 {
+		t.Errorf("%v\n%s", spec.Problems, diff)
+	}
+}
+
+// Proves: FR-014, FR-072, R46, R63.
+func TestParseExternalNamesWhatIsWrong(t *testing.T) {
+	entries := make([]string, bounds.ExternalProviders+1)
+	for i := range entries {
+		entries[i] = fmt.Sprintf(`{"providerId":"p%d","image":"i"}`, i)
+	}
+	const at = "spec.externalProviders.inference"
+	for name, c := range map[string]struct{ given, want string }{
+		"not an object":   {`[]`, "spec.externalProviders: Invalid value: must be an object with a list of providers for each API"},
+		"no such API":     {`{"vector_io": []}`, `spec.externalProviders.vector_io: Invalid value: unknown field: did you mean "vectorIo"?`},
+		"not an entry":    {`{"inference": [1]}`, at + "[0]: Invalid value: must be an external provider"},
+		"neither":         {`{"inference": 1}`, at + ": Invalid value: must be an external provider or a list of them"},
+		"nothing":         {`{"inference": {}}`, at + ".providerId: Required value: for example providerId: mine"},
+		"no image":        {`{"inference": {"providerId": "a"}}`, at + ".image: Required value: for example image: registry.example.com/provider:1"},
+		"blanks":          {`{"inference": {"providerId": "a", "image": "a b"}}`, at + ".image: Invalid value: is not the reference of an image"},
+		"long image":      {`{"inference": {"providerId": "a", "image": "` + strings.Repeat("a", bounds.ImageBytes+1) + `"}}`, at + ".image: Invalid value: is not the reference of an image"},
+		"upper case":      {`{"inference": {"providerId": "A", "image": "i"}}`, at + ".providerId: Invalid value: the id of an external provider consists of lower-case letters"},
+		"long id":         {`{"inference": {"providerId": "` + strings.Repeat("a", MaxExternalIDLength+1) + `", "image": "i"}}`, at + ".providerId: Invalid value: the id of an external provider has at most 46 characters"},
+		"reserved":        {`{"inference": {"providerId": "all", "image": "i"}}`, at + `.providerId: Invalid value: "all": means something else to the server`},
+		"pull policy":     {`{"inference": {"providerId": "a", "image": "i", "imagePullPolicy": "Sometimes"}}`, at + ".imagePullPolicy: Invalid value: is not a pull policy: use one of Always, IfNotPresent, Never"},
+		"unknown field":   {`{"inference": {"providerId": "a", "image": "i", "provider": "x"}}`, at + ".provider: Invalid value: unknown field: did you mean"},
+		"a literal key":   {`{"inference": {"providerId": "a", "image": "i", "apiKey": "hunter2"}}`, at + ".apiKey: Invalid value: must be a secret reference"},
+		"no package":      {`{"inference": {"providerId": "a", "image": "i", "package": "x"}}`, at + ".package: Invalid value: must be an object"},
+		"half a package":  {`{"inference": {"providerId": "a", "image": "i", "package": {"packageName": "x"}}}`, at + ".package.providerType: Required value"},
+		"odd package":     {`{"inference": {"providerId": "a", "image": "i", "package": {"packageName": "x", "providerType": "inline::x", "wheelPath": "y"}}}`, at + ".package.wheelPath: Invalid value: unknown field"},
+		"one id":          {`{"inference": [{"providerId": "a", "image": "i"}], "eval": {"providerId": "a", "image": "i"}}`, `spec.externalProviders.eval.providerId: Duplicate value: "a": ids are unique over all APIs, and this one is used by ` + at + "[0] and spec.externalProviders.eval"},
+		"more than bound": {`{"inference": [` + strings.Join(entries, ",") + `]}`, "spec.externalProviders: Too many: 21: must have at most 20 items"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := parsedExternal(t, c.given)
+			if len(spec.Problems) == 0 || !strings.HasPrefix(spec.Problems[0].String(), c.want) {
+				t.Errorf("%v\nwant %s", spec.Problems, c.want)
+			}
+			if strings.Contains(fmt.Sprint(spec.Problems), "hunter2") {
+				t.Error("a value got into a message")
+			}
+		})
+	}
+}
+
+// The id of a provider of the spec can be that of an external one of the same API, which replaces it; in another API it is taken.
+//
+// Proves: FR-072, FR-092.
+func TestParseExternalSharesIDsWithinOneAPI(t *testing.T) {
+	for api, want := range map[string]int{"inference": 0, "safety": 1} {
+		spec := Parse(&v1alpha2.LlamaStackDistributionSpec{
+			Providers:         &v1alpha2.ProvidersSpec{Inference: open(`{"id": "a", "provider": "vllm"}`)},
+			ExternalProviders: open(`{"` + api + `": {"providerId": "a", "image": "i"}}`),
+		})
+		if len(spec.Problems) != want {
+			t.Errorf("%s: %v", api, spec.Problems)
+		}
+	}
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package spec
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// fromYAML makes the open field that a user would write so.
+func fromYAML(t *testing.T, text string) *apiextensionsv1.JSON {
+	t.Helper()
+	raw, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &apiextensionsv1.JSON{Raw: raw}
+}
+
+func itemsFromYAML(t *testing.T, texts ...string) []apiextensionsv1.JSON {
+	t.Helper()
+	var items []apiextensionsv1.JSON
+	for _, text := range texts {
+		items = append(items, *fromYAML(t, text))
+	}
+	return items
+}
+
+// expectProblems compares problems, each written as its text.
+func expectProblems(t *testing.T, got problem.List, want ...string) {
+	t.Helper()
+	texts := []string{}
+	for _, p := range got {
+		texts = append(texts, p.String())
+		if p.Path == "" || p.Type == "" || p.Detail+p.Fix == "" || p.Class != problem.Terminal || p.Severity != problem.Error {
+			t.Errorf("incomplete problem: %#v", p)
+		}
+		if strings.Contains(p.String(), canary) {
+			t.Errorf("a value got into the message: %s", p)
+		}
+	}
+	if diff := cmp.Diff(append([]string{}, want...), texts); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+}
+
+// canary stands for a secret that someone pasted into the wrong field.
+const canary = "sk-canary-7f3a"

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package spec
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// The parsers put no value of the spec into a message that could be anything: a user who pastes a key into the wrong field must not find it in
+// a condition or an event. Names that are known, or near to one that is known, are shown.
+
+// decode reads open JSON that is not too large. Integers stay integers, so that 8192 does not become 8192.0 on its way.
+func decode(raw []byte, path *field.Path) (any, problem.List) {
+	limits := bounds.Limits{Bytes: len(raw), Levels: bounds.OpenFieldLevels, Nodes: bounds.OpenFieldNodes}
+	if _, excess := bounds.Scan(raw, limits); excess != nil {
+		return nil, problem.List{tooLarge(path, excess)}
+	}
+	var v any
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &v); err != nil {
+		return nil, problem.List{invalid(path, "is not JSON", "write JSON or YAML")}
+	}
+	return v, nil
+}
+
+// made fills in what the row of the reason says.
+func made(p problem.Problem) problem.Problem { return *problem.New(p) }
+
+// invalid reports a wrong value, without the value.
+func invalid(path *field.Path, detail, fix string) problem.Problem {
+	return made(problem.Problem{Reason: problem.InvalidField, Path: path.String(), Type: field.ErrorTypeInvalid, Detail: detail, Fix: fix})
+}
+
+// wrongType reports a value of the wrong type, without the value.
+func wrongType(path *field.Path, want, fix string) problem.Problem {
+	return made(problem.Problem{
+		Reason: problem.InvalidField, Path: path.String(), Type: field.ErrorTypeTypeInvalid, Detail: "must be " + want, Fix: fix,
+	})
+}
+
+// missing reports a required field that is absent.
+func missing(path *field.Path, detail, fix string) problem.Problem {
+	return made(problem.Problem{Reason: problem.MissingField, Path: path.String(), Type: field.ErrorTypeRequired, Detail: detail, Fix: fix})
+}
+
+// conflicting reports a field that says what another one says too.
+func conflicting(path *field.Path, detail string) problem.Problem {
+	return made(problem.Problem{
+		Reason: problem.ConflictingFields, Path: path.String(), Type: field.ErrorTypeForbidden, Detail: detail, Fix: "keep one of them",
+	})
+}
+
+// unknownField reports a key that the object does not have, with the nearest one that it has.
+func unknownField(path *field.Path, key string, known []string, more string) problem.Problem {
+	fix := "known fields: " + strings.Join(known, ", ") + more
+	if near, ok := suggest.Nearest(key, known); ok {
+		fix = fmt.Sprintf("did you mean %q?", near)
+	}
+	return made(problem.Problem{
+		Reason: problem.UnknownField, Path: path.Child(key).String(), Type: field.ErrorTypeInvalid, Detail: "unknown field", Fix: fix,
+	})
+}
+
+// object is a JSON object while it is being read: each get* call removes a key, what remains at the end is unknown.
+type object struct {
+	path     *field.Path
+	values   map[string]any
+	problems problem.List
+}
+
+func newObject(path *field.Path, values map[string]any) *object {
+	// null means absent, as everywhere in Kubernetes.
+	values = maps.Clone(values)
+	maps.DeleteFunc(values, func(_ string, v any) bool { return v == nil })
+	return &object{path: path, values: values}
+}
+
+func (o *object) take(key string) (any, bool) {
+	v, ok := o.values[key]
+	delete(o.values, key)
+	return v, ok
+}
+
+func (o *object) report(problems ...problem.Problem) { o.problems = append(o.problems, problems...) }
+
+func (o *object) getString(key string) string {
+	v, ok := o.take(key)
+	if !ok {
+		return ""
+	}
+	s, ok := v.(string)
+	if !ok {
+		o.report(wrongType(o.path.Child(key), "a string", textFix(v)))
+	}
+	return s
+}
+
+// textFix says how to make text of what YAML took for something else, as it does y and 1.5; empty for anything else.
+func textFix(v any) string {
+	switch v.(type) {
+	case bool, int64, float64:
+		return "put the value in quotes"
+	}
+	return ""
+}
+
+func (o *object) getRequiredString(key, example string) string {
+	if v, ok := o.values[key]; !ok || v == "" {
+		delete(o.values, key)
+		o.report(missing(o.path.Child(key), "", "for example "+key+": "+example))
+		return ""
+	}
+	return o.getString(key)
+}
+
+func (o *object) getPositiveInt(key string) *int64 {
+	v, ok := o.take(key)
+	if !ok {
+		return nil
+	}
+	n, ok := v.(int64)
+	if !ok || n < 1 {
+		o.report(wrongType(o.path.Child(key), "a positive integer", ""))
+		return nil
+	}
+	return &n
+}
+
+func (o *object) getMap(key string) map[string]any {
+	v, ok := o.take(key)
+	if !ok {
+		return nil
+	}
+	m, ok := v.(map[string]any)
+	if !ok {
+		o.report(wrongType(o.path.Child(key), "an object", ""))
+	}
+	return m
+}
+
+// rest returns the keys that nobody took, sorted.
+func (o *object) rest() []string { return slices.Sorted(maps.Keys(o.values)) }
+
+// refuseRest reports each key that nobody took as unknown.
+func (o *object) refuseRest(known []string) {
+	for _, key := range o.rest() {
+		o.report(unknownField(o.path, key, known, ""))
+	}
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package spec
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+	"unicode"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// What a file that describes the package of an external provider begins with.
+const (
+	PackageAPIVersion = "llamastack.io/v1alpha1"
+	PackageKind       = "ProviderPackage"
+)
+
+// Where the image of an external provider has its package.
+const (
+	PackageDir  = "/lls-provider"
+	PackageFile = PackageDir + "/lls-provider-spec.yaml"
+	WheelsDir   = PackageDir + "/packages"
+)
+
+// ProviderPackage describes the Python package of an external provider: the file PackageFile in its image, or the field package.
+type ProviderPackage struct {
+	// Name, Version and Vendor say what the package is, for people. They are empty in the field.
+	Name, Version, Vendor string
+	// PackageName is the Python package. The server imports <PackageName>.provider.
+	PackageName string
+	// ProviderType is the provider type that it brings, such as "remote::mine".
+	ProviderType string
+	// API is the server's name of the API that it is for.
+	API string
+	// Wheels are the paths of the wheels in the image, that of the package first; empty in the field, which means all in WheelsDir.
+	Wheels []string
+	// EndpointField and KeyField are the config fields that endpoint and apiKey of the entry become; empty where the package names none.
+	EndpointField, KeyField string
+}
+
+var (
+	modulePattern = regexp.MustCompile(`^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$`)
+	typePattern   = regexp.MustCompile(`^(remote|inline)::[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
+	configField   = regexp.MustCompile(`^[A-Za-z_]\w*$`)
+)
+
+// ReadPackage reads the decoded file PackageFile. Each problem has the path in the file.
+func ReadPackage(values map[string]any) (*ProviderPackage, problem.List) {
+	o := newObject(nil, values)
+	for _, want := range []struct{ key, value string }{{"apiVersion", PackageAPIVersion}, {"kind", PackageKind}} {
+		if got := o.getRequiredString(want.key, want.value); got != "" && got != want.value {
+			o.report(invalid(field.NewPath(want.key), "must be "+want.value, "use a package of this version of the format"))
+		}
+	}
+	if len(o.problems) > 0 {
+		return nil, o.problems // nothing else is known to mean what it seems to
+	}
+	p := &ProviderPackage{}
+	about := newObject(field.NewPath("metadata"), o.getMap("metadata"))
+	p.Name = about.getRequiredString("name", "my-provider")
+	p.Version = about.getRequiredString("version", `"1.0.0"`)
+	p.Vendor = about.getRequiredString("vendor", "example.com")
+	spec := newObject(field.NewPath("spec"), o.getMap("spec"))
+	p.readCode(spec)
+	p.API = spec.getRequiredString("api", APIInference.Name)
+	p.readWheels(spec)
+	spec.refuseRest([]string{"packageName", "providerType", "api", "wheelPath", "dependencyWheels", "fields"})
+	o.refuseRest([]string{"apiVersion", "kind", "metadata", "spec"})
+	return p, append(append(o.problems, about.problems...), spec.problems...)
+}
+
+// inlinePackage reads the field package of an entry.
+func (o *object) inlinePackage(v any, api ProviderAPI) *ProviderPackage {
+	at := o.path.Child("package")
+	m, ok := v.(map[string]any)
+	if !ok {
+		o.report(wrongType(at, "an object", "for example {packageName: my_provider, providerType: 'remote::mine'}"))
+		return nil
+	}
+	inner := newObject(at, m)
+	p := &ProviderPackage{API: api.Name}
+	p.readCode(inner)
+	if written := inner.getString("api"); written != "" {
+		p.API = written
+	}
+	inner.refuseRest([]string{"packageName", "providerType", "api", "fields"})
+	o.report(inner.problems...)
+	return p
+}
+
+// readCode reads what both the file and the field say.
+func (p *ProviderPackage) readCode(o *object) {
+	p.PackageName = o.getRequiredString("packageName", "my_provider")
+	if p.PackageName != "" && !modulePattern.MatchString(p.PackageName) {
+		o.report(invalid(o.path.Child("packageName"), "is not the name of a Python package", "write it as Python imports it, for example my_provider"))
+	}
+	p.ProviderType = o.getRequiredString("providerType", "remote::mine")
+	if p.ProviderType != "" && !typePattern.MatchString(p.ProviderType) {
+		o.report(invalid(o.path.Child("providerType"), "is not a provider type", "write remote::<name> or inline::<name>"))
+	}
+	fields := newObject(o.path.Child("fields"), o.getMap("fields"))
+	for _, f := range []struct {
+		key  string
+		into *string
+	}{{"endpoint", &p.EndpointField}, {"apiKey", &p.KeyField}} {
+		if *f.into = fields.getString(f.key); *f.into != "" && !configField.MatchString(*f.into) {
+			fields.report(invalid(fields.path.Child(f.key), "is not the name of a config field", "for example base_url"))
+		}
+	}
+	fields.refuseRest([]string{"endpoint", "apiKey"})
+	o.report(fields.problems...)
+}
+
+func (p *ProviderPackage) readWheels(o *object) {
+	add := func(written string, at *field.Path) {
+		clean := path.Clean(written)
+		if !path.IsAbs(clean) {
+			clean = path.Join(PackageDir, clean)
+		}
+		unprintable := strings.ContainsFunc(clean, func(r rune) bool { return !unicode.IsPrint(r) })
+		if !strings.HasPrefix(clean, PackageDir+"/") || !strings.HasSuffix(clean, ".whl") || unprintable || len(clean) > bounds.WheelPathBytes {
+			o.report(invalid(at, "is not a wheel below "+PackageDir, "for example "+WheelsDir+"/my_provider-1.0.0-py3-none-any.whl"))
+			return
+		}
+		p.Wheels = append(p.Wheels, clean)
+	}
+	if written := o.getRequiredString("wheelPath", WheelsDir+"/my_provider-1.0.0-py3-none-any.whl"); written != "" {
+		add(written, o.path.Child("wheelPath"))
+	}
+	v, ok := o.take("dependencyWheels")
+	if !ok {
+		return
+	}
+	at := o.path.Child("dependencyWheels")
+	list, ok := v.([]any)
+	if !ok {
+		o.report(wrongType(at, "a list of paths", ""))
+		return
+	}
+	if len(list) >= bounds.ProviderWheels {
+		o.report(invalid(at, fmt.Sprintf("has %d paths, and a package has at most %d wheels", len(list), bounds.ProviderWheels), "leave it out: every wheel in "+
+			WheelsDir+" is installed"))
+		return
+	}
+	for i, item := range list {
+		written, ok := item.(string)
+		if !ok {
+			o.report(wrongType(at.Index(i), "a path", ""))
+			continue
+		}
+		add(written, at.Index(i))
+	}
+}
+
+// IsFor reports whether the package is for an API; the package may name it as the server or as the custom resource does.
+func (p *ProviderPackage) IsFor(api ProviderAPI) bool {
+	fold := func(s string) string { return strings.ToLower(strings.ReplaceAll(s, "_", "")) }
+	return fold(p.API) == fold(api.Name)
+}
+
+// Placement returns the field of spec.externalProviders under which the package belongs; empty where its API is not known.
+func (p *ProviderPackage) Placement() string {
+	for _, api := range externalAPIs {
+		if p.IsFor(api) {
+			return "spec.externalProviders." + api.Field
+		}
+	}
+	return ""
+}
+
+// Describe names the package for a message: "my-provider 1.0.0 of example.com".
+func (p *ProviderPackage) Describe() string {
+	if p.Name == "" {
+		return p.PackageName
+	}
+	return fmt.Sprintf("%s %s of %s", p.Name, p.Version, p.Vendor)
+}

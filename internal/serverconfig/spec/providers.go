@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package spec
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// ProviderAPI is one of the APIs that spec.providers or spec.externalProviders configures.
+type ProviderAPI struct {
+	// Field is the name of the field in the resource, such as "vectorIo".
+	Field string
+	// Name is the server's name of the API, such as "vector_io".
+	Name string
+}
+
+// The APIs of spec.providers.
+var (
+	APIInference   = ProviderAPI{Field: "inference", Name: "inference"}
+	APISafety      = ProviderAPI{Field: "safety", Name: "safety"}
+	APIVectorIO    = ProviderAPI{Field: "vectorIo", Name: "vector_io"}
+	APIToolRuntime = ProviderAPI{Field: "toolRuntime", Name: "tool_runtime"}
+	APITelemetry   = ProviderAPI{Field: "telemetry", Name: "telemetry"}
+)
+
+// endpointKinds are the kinds that endpointFrom of its providers can name: model servers only serve inference.
+func (a ProviderAPI) endpointKinds() []EndpointKind {
+	if a == APIInference {
+		return []EndpointKind{KindInferenceService, KindLLMInferenceService, KindService}
+	}
+	return []EndpointKind{KindService}
+}
+
+// ProviderGroup are the providers of one API, in the user's order.
+type ProviderGroup struct {
+	API       ProviderAPI
+	Providers []Provider
+}
+
+// Find returns the provider of an API with an effective id; nil where there is none.
+func Find(groups []ProviderGroup, api, id string) *Provider {
+	for _, group := range groups {
+		if group.API.Name != api {
+			continue
+		}
+		for i := range group.Providers {
+			if p := &group.Providers[i]; p.EffectiveID() == id {
+				return p
+			}
+		}
+	}
+	return nil
+}
+
+// MaxProviderIDLength is the longest provider id, in characters.
+const MaxProviderIDLength = 63
+
+var (
+	providerIDPattern = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
+	// reservedProviderIDs mean something to the server: "all" registers a model with every provider,
+	// "__disabled__" turns an entry off.
+	reservedProviderIDs = []string{"all", "__disabled__"}
+
+	providerFields = []string{
+		"id", "provider", "endpoint", "endpointFrom", "apiKey", "settings", "region", "deploymentName", "secretRefs",
+	}
+)
+
+// ProviderFields returns the fields of an entry of spec.providers.
+func ProviderFields() []string { return slices.Clone(providerFields) }
+
+// EffectiveID is the id under which the server knows the provider: the explicit one, else what follows the last
+// "::" of the provider type.
+func (p *Provider) EffectiveID() string {
+	if p.ID != "" {
+		return p.ID
+	}
+	return p.Type[strings.LastIndex(p.Type, ":")+1:]
+}
+
+// parseProviders reads spec.providers: one group for each API that has providers, in the order of ProvidersSpec.
+// An absent spec gives no groups. Ids are checked for form, presence in lists and uniqueness over all APIs.
+func parseProviders(spec *v1alpha2.ProvidersSpec) ([]ProviderGroup, problem.List) {
+	if spec == nil {
+		return nil, nil
+	}
+	var groups []ProviderGroup
+	var problems problem.List
+	for _, f := range []struct {
+		api ProviderAPI
+		raw *apiextensionsv1.JSON
+	}{
+		{APIInference, spec.Inference},
+		{APISafety, spec.Safety},
+		{APIVectorIO, spec.VectorIo},
+		{APIToolRuntime, spec.ToolRuntime},
+		{APITelemetry, spec.Telemetry},
+	} {
+		providers, found := parseProviderField(f.raw, field.NewPath("spec", "providers", f.api.Field), f.api.endpointKinds())
+		problems = append(problems, found...)
+		if len(providers) > 0 {
+			groups = append(groups, ProviderGroup{API: f.api, Providers: providers})
+		}
+	}
+	return groups, append(problems, duplicateIDs(groups)...)
+}
+
+// parseProviderField reads the providers of one API: an object, or a list of objects in which each names its id as
+// soon as there is more than one. Absent and null give none.
+func parseProviderField(raw *apiextensionsv1.JSON, path *field.Path, kinds []EndpointKind) ([]Provider, problem.List) {
+	if raw == nil || len(raw.Raw) == 0 {
+		return nil, nil
+	}
+	v, problems := decode(raw.Raw, path)
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	switch v := v.(type) {
+	case nil:
+		return nil, nil
+	case map[string]any:
+		p, problems := parseProvider(v, path, kinds)
+		return []Provider{p}, problems
+	case []any:
+		return parseProviderList(v, path, kinds)
+	default:
+		return nil, problem.List{wrongType(path, "a provider object or a list of provider objects", "for example {provider: vllm}")}
+	}
+}
+
+func parseProviderList(items []any, path *field.Path, kinds []EndpointKind) ([]Provider, problem.List) {
+	if len(items) == 0 {
+		return nil, problem.List{invalid(path, "an empty list configures nothing", "remove the field, or name a provider")}
+	}
+	var providers []Provider
+	var problems problem.List
+	for i, item := range items {
+		itemPath := path.Index(i)
+		m, ok := item.(map[string]any)
+		if !ok {
+			problems = append(problems, wrongType(itemPath, "a provider object", "for example {provider: vllm}"))
+			continue
+		}
+		p, found := parseProvider(m, itemPath, kinds)
+		if p.ID == "" && len(items) > 1 && !isReported(found, itemPath.Child("id")) {
+			found = append(found, missing(itemPath.Child("id"), "each provider of a list needs an id", fmt.Sprintf("for example id: %s-%d", exampleID(&p), i+1)))
+		}
+		providers = append(providers, p)
+		problems = append(problems, found...)
+	}
+	return providers, problems
+}
+
+// isReported reports whether a field has a problem already.
+func isReported(problems problem.List, path *field.Path) bool {
+	return slices.ContainsFunc(problems, func(p problem.Problem) bool { return p.Path == path.String() })
+}
+
+func exampleID(p *Provider) string {
+	if id := p.EffectiveID(); providerIDPattern.MatchString(id) {
+		return id
+	}
+	return "provider"
+}
+
+func parseProvider(m map[string]any, path *field.Path, kinds []EndpointKind) (Provider, problem.List) {
+	o := newObject(path, m)
+	p := Provider{
+		ID:             o.getString("id"),
+		Type:           o.getRequiredString("provider", "vllm; docs/providers.md lists the providers of each API"),
+		Endpoint:       o.getString("endpoint"),
+		Region:         o.getString("region"),
+		DeploymentName: o.getString("deploymentName"),
+		Path:           path.String(),
+	}
+	p.EndpointFrom = o.getEndpointFrom(p.Endpoint, kinds...)
+	p.APIKey = o.getAPIKey()
+	p.Settings, p.SettingsField = o.getSettings()
+	p.SecretRefs = o.getSecretRefs(providerFields)
+	for _, key := range o.rest() {
+		o.report(unknownField(path, key, providerFields,
+			"; options of the provider itself go under settings, values from Secrets under secretRefs"))
+	}
+	if p.Type != "" {
+		o.report(checkProviderID(&p, path)...)
+	}
+	return p, o.problems
+}
+
+func (o *object) getAPIKey() *SecretReference {
+	v, ok := o.take("apiKey")
+	if !ok {
+		return nil
+	}
+	ref, problems := parseSecretRef(v, o.path.Child("apiKey"))
+	o.report(problems...)
+	return &ref
+}
+
+// getSettings takes "settings" or "config", the quickstart's name for the same thing.
+func (o *object) getSettings() (map[string]any, string) {
+	_, hasSettings := o.values["settings"]
+	_, hasConfig := o.values["config"]
+	if hasSettings && hasConfig {
+		o.report(conflicting(o.path.Child("config"), "is another name for settings"))
+	}
+	settings, config := o.getMap("settings"), o.getMap("config")
+	if hasConfig && !hasSettings {
+		return config, "config"
+	}
+	return settings, "settings"
+}
+
+// getSecretRefs takes "secretRefs" and every other key whose value is a secret reference, sorted by field. fields are those of the entry.
+func (o *object) getSecretRefs(fields []string) []SecretField {
+	var refs []SecretField
+	add := func(name string, v any, path *field.Path, direct bool) {
+		ref, problems := parseSecretRef(v, path)
+		o.report(problems...)
+		if len(problems) == 0 {
+			refs = append(refs, SecretField{Field: name, Ref: ref, Direct: direct, Path: path.String()})
+		}
+	}
+	explicit := o.getMap("secretRefs")
+	for _, name := range slices.Sorted(maps.Keys(explicit)) {
+		add(name, explicit[name], o.path.Child("secretRefs").Key(name), false)
+	}
+	for _, name := range o.rest() {
+		if !looksLikeSecretRef(o.values[name]) || isMiswritten(name, fields) {
+			continue
+		}
+		v, _ := o.take(name)
+		if _, twice := explicit[name]; twice {
+			o.report(conflicting(o.path.Child(name), "is in secretRefs too"))
+			continue
+		}
+		add(name, v, o.path.Child(name), true)
+	}
+	slices.SortFunc(refs, func(a, b SecretField) int { return strings.Compare(a.Field, b.Field) })
+	return refs
+}
+
+// isMiswritten reports whether a name is that of an entry's field but for upper and lower case: no server has such a config field.
+func isMiswritten(name string, fields []string) bool {
+	return slices.ContainsFunc(fields, func(known string) bool { return strings.EqualFold(name, known) })
+}
+
+func checkProviderID(p *Provider, path *field.Path) problem.List {
+	id, path, fix := p.ID, path.Child("id"), "choose another id"
+	if id == "" {
+		id, fix = p.EffectiveID(), "give an id, because the one taken from provider cannot be used"
+	}
+	switch {
+	case slices.Contains(reservedProviderIDs, id):
+		return problem.List{made(problem.Problem{
+			Reason: problem.InvalidField, Path: path.String(), Type: field.ErrorTypeInvalid, Value: id, Detail: "means something else to the server", Fix: fix,
+		})}
+	case len(id) > MaxProviderIDLength:
+		return problem.List{invalid(path, fmt.Sprintf("an id has at most %d characters", MaxProviderIDLength), fix)}
+	case !providerIDPattern.MatchString(id):
+		return problem.List{invalid(path, "an id consists of letters, digits, '.', '_' and '-', and begins and ends with a letter or digit", fix)}
+	}
+	return nil
+}
+
+// duplicateIDs reports every id that more than one provider has, over all APIs, with all the paths.
+func duplicateIDs(groups []ProviderGroup) problem.List {
+	users := map[string][]string{}
+	for _, g := range groups {
+		for i := range g.Providers {
+			p := &g.Providers[i]
+			if p.Type == "" || (p.ID == "" && len(g.Providers) > 1) {
+				continue // reported already: there is no id to compare
+			}
+			users[p.EffectiveID()] = append(users[p.EffectiveID()], p.Path)
+		}
+	}
+	var problems problem.List
+	for _, id := range slices.Sorted(maps.Keys(users)) {
+		if at := users[id]; len(at) > 1 {
+			problems = append(problems, made(problem.Problem{
+				Reason: problem.DuplicateProviderID, Path: at[len(at)-1] + ".id", Type: field.ErrorTypeDuplicate, Value: id,
+				Detail: "ids are unique over all APIs, and this one is used by " + bounds.List(at, " and "), Fix: "give each its own id",
+			}))
+		}
+	}
+	return problems
+}

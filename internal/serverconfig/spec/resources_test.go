@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package spec
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// Proves: FR-006, FR-007, FR-042, R4, R23, R35.
+func TestParseModels(t *testing.T) {
+	got, problems := parseModels(itemsFromYAML(t, "llama3.2-8b",
+		"{name: big, provider: vllm, modelType: llm, contextLength: 128000, quantization: fp8, providerModelId: meta/Big, metadata: {a: {b: 1}}}",
+		"{name: e5, modelType: embedding, embeddingDimension: 1024}",
+		"{name: e6, modelType: embedding, metadata: {embedding_dimension: 768}}",
+		"{name: llama3.2-8b, provider: other, modelType: rerank}"))
+	expectProblems(t, problems)
+	want := []Model{
+		{Name: "llama3.2-8b", Path: "spec.resources.models[0]"},
+		{
+			Name: "big", Provider: "vllm", ModelType: v1alpha2.ModelTypeLLM, ContextLength: ptr.To[int64](128000), Quantization: "fp8",
+			ProviderModelID: "meta/Big", Metadata: map[string]any{"a": map[string]any{"b": int64(1)}}, Path: "spec.resources.models[1]",
+		},
+		{Name: "e5", ModelType: v1alpha2.ModelTypeEmbedding, EmbeddingDimension: ptr.To[int64](1024), Path: "spec.resources.models[2]"},
+		{Name: "e6", ModelType: v1alpha2.ModelTypeEmbedding, Metadata: map[string]any{"embedding_dimension": int64(768)}, Path: "spec.resources.models[3]"},
+		{Name: "llama3.2-8b", Provider: "other", ModelType: v1alpha2.ModelTypeRerank, Path: "spec.resources.models[4]"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Proves: FR-007, FR-042, FR-075, NFR-003, R7, R23, R35.
+func TestParseModelsRefuses(t *testing.T) {
+	const p = "spec.resources.models"
+	const wrongDimension = "[0].metadata[embedding_dimension]: Invalid value: must be a positive integer: " +
+		"for example embeddingDimension: 768, without metadata"
+	const known = "name, provider, modelType, contextLength, quantization, embeddingDimension, providerModelId, metadata"
+	for text, want := range map[string][]string{
+		"''":                                    {p + "[0]: Invalid value: must not be empty: give a name, or remove the item"},
+		"12":                                    {p + "[0]: Invalid value: must be a string or an object with " + known},
+		"null":                                  {p + "[0]: Invalid value: must be a string or an object with " + known},
+		"{}":                                    {p + "[0].name: Required value: for example name: llama3.2-8b"},
+		"{name: m, contextLen: " + canary + "}": {p + `[0].contextLen: Invalid value: unknown field: did you mean "contextLength"?`},
+		"{name: m, modelType: " + canary + "}":  {p + "[0].modelType: Unsupported value: supported values: llm, embedding, rerank"},
+		"{name: m, modelType: embeding}":        {p + `[0].modelType: Unsupported value: "embeding": did you mean "embedding"?`},
+		"{name: m, contextLength: '" + canary + "'}": {p + "[0].contextLength: Invalid value: must be a positive integer"},
+		"{name: m, contextLength: 0}":                {p + "[0].contextLength: Invalid value: must be a positive integer"},
+		"{name: m, contextLength: 1.5}":              {p + "[0].contextLength: Invalid value: must be a positive integer"},
+		"{name: m, metadata: " + canary + "}":        {p + "[0].metadata: Invalid value: must be an object"},
+		"{name: m, modelType: embedding}": {
+			p + "[0].embeddingDimension: Required value: the server refuses an embedding model without it: for example embeddingDimension: 768"},
+		"{name: m, modelType: embedding, embeddingDimension: 1, metadata: {embedding_dimension: 2}}": {
+			p + "[0].metadata[embedding_dimension]: Forbidden: says the same as embeddingDimension: keep one of them"},
+		"{name: m, modelType: embedding, metadata: {embedding_dimension: null}}": {
+			p + "[0].embeddingDimension: Required value: the server refuses an embedding model without it: for example embeddingDimension: 768"},
+		"{name: m, modelType: embedding, metadata: {embedding_dimension: abc}}":   {p + wrongDimension},
+		"{name: m, modelType: embedding, metadata: {embedding_dimension: '-4'}}":  {p + wrongDimension},
+		"{name: m, modelType: embedding, metadata: {embedding_dimension: 0}}":     {p + wrongDimension},
+		"{name: m, modelType: embedding, metadata: {embedding_dimension: 1.5}}":   {p + wrongDimension},
+		"{name: m, modelType: embedding, metadata: {embedding_dimension: true}}":  {p + wrongDimension},
+		"{name: m, modelType: embedding, metadata: {embedding_dimension: [768]}}": {p + wrongDimension},
+	} {
+		t.Run(text, func(t *testing.T) {
+			_, problems := parseModels(itemsFromYAML(t, text))
+			expectProblems(t, problems, want...)
+		})
+	}
+	_, problems := parseModels(itemsFromYAML(t, "m", "{name: m}", "{name: m, provider: x}"))
+	expectProblems(t, problems,
+		`spec.resources.models[1]: Duplicate value: "m": the same model with the same provider stands at spec.resources.models[0]: remove one of them`)
+}
+
+// refusedCredential is the problem of a credential for an MCP server.
+func refusedCredential(key string) string {
+	return "spec.resources.tools[3]." + key + ": Forbidden: has no place in the configuration of any release line: the server sends an MCP server only " +
+		"what its clients send: remove it; clients give headers and authorization with the tool in their requests"
+}
+
+// Proves: FR-006, FR-007, R36, R37, R25 (what no release line has room for is refused, with what does it instead).
+func TestParseToolsAndShields(t *testing.T) {
+	tools, problems := parseTools(itemsFromYAML(t, "websearch", "{name: 'mcp::github', provider: mcp, endpoint: http://x}", "{provider: a, tool: b}",
+		"{name: 'mcp::github', headers: {X-Key: canary}, authorization: canary, secretRefs: {}, apiKey: {name: a, key: b}}"))
+	expectProblems(t, problems,
+		"spec.resources.tools[2].name: Required value: for example name: websearch",
+		"spec.resources.tools[2].tool: Invalid value: unknown field: known fields: name, provider, endpoint, endpointFrom",
+		refusedCredential("apiKey"), refusedCredential("authorization"), refusedCredential("headers"), refusedCredential("secretRefs"))
+	wantTools := []Tool{
+		{Name: "websearch", Path: "spec.resources.tools[0]"},
+		{Name: "mcp::github", Provider: "mcp", Endpoint: "http://x", Path: "spec.resources.tools[1]"},
+	}
+	if diff := cmp.Diff(wantTools, tools[:2]); diff != "" {
+		t.Error(diff)
+	}
+	shields, problems := parseShields(itemsFromYAML(t, "llama-guard", "{id: s, provider: llama-guard, model: m}", "[]"))
+	expectProblems(t, problems, "spec.resources.shields[2]: Invalid value: must be a string or an object with id, provider, model")
+	wantShields := []Shield{
+		{ID: "llama-guard", Path: "spec.resources.shields[0]"},
+		{ID: "s", Provider: "llama-guard", Model: "m", Path: "spec.resources.shields[1]"},
+	}
+	if diff := cmp.Diff(wantShields, shields); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Proves: FR-011, R4, R41, EC-3.
+func TestParseExpose(t *testing.T) {
+	for text, want := range map[string]Expose{
+		"null": {}, "false": {}, "true": {Enabled: true}, "{}": {Enabled: true}, "{hostname: h}": {Enabled: true, Hostname: "h"},
+		"{enabled: true}": {Enabled: true}, "{enabled: false, hostname: h}": {Hostname: "h"},
+	} {
+		got, problems := ExposeField(fromYAML(t, text))
+		expectProblems(t, problems)
+		if got != want {
+			t.Errorf("%s means %+v, want %+v", text, got, want)
+		}
+	}
+	if got, problems := ExposeField(nil); got != (Expose{}) || len(problems) > 0 {
+		t.Errorf("absent means %+v, %v", got, problems)
+	}
+	const p = "spec.networking.expose"
+	for text, want := range map[string]string{
+		canary:                      p + ": Invalid value: must be a boolean, or an object with enabled and hostname",
+		"[]":                        p + ": Invalid value: must be a boolean, or an object with enabled and hostname",
+		"{enabled: " + canary + "}": p + ".enabled: Invalid value: must be a boolean",
+		"{hostname: 1}":             p + ".hostname: Invalid value: must be a string: put the value in quotes",
+		"{host: " + canary + "}":    p + `.host: Invalid value: unknown field: known fields: enabled, hostname`,
+	} {
+		_, problems := ExposeField(fromYAML(t, text))
+		expectProblems(t, problems, want)
+	}
+}
+
+// Proves: FR-005, R2, R33.
+func TestSecretKeyRefTakesBothForms(t *testing.T) {
+	path := field.NewPath("spec", "storage", "kv", "password")
+	nested := &v1alpha2.SecretKeySelector{Name: new("s"), Key: new("k")}
+	for _, ref := range []v1alpha2.SecretKeyRef{{Name: new("s"), Key: new("k")}, {SecretKeyRef: nested}} {
+		got, problems := SecretKeyRef(&ref, path)
+		expectProblems(t, problems)
+		if got != (SecretReference{Name: "s", Key: "k"}) {
+			t.Errorf("resolved to %+v", got)
+		}
+	}
+	for want, ref := range map[string]v1alpha2.SecretKeyRef{
+		".name: Required value: give the name of the Secret":                                   {Key: new("k")},
+		".key: Required value: give the key within the Secret":                                 {Name: new("s"), Key: new("")},
+		".secretKeyRef.key: Required value: give the key within the Secret":                    {SecretKeyRef: &v1alpha2.SecretKeySelector{Name: new("s")}},
+		": Invalid value: must be " + secretRefForms + ", not both: keep one of the two forms": {Name: new("s"), SecretKeyRef: nested},
+	} {
+		_, problems := SecretKeyRef(&ref, path)
+		expectProblems(t, problems, "spec.storage.kv.password"+want)
+	}
+}
+
+// What is not JSON at all can only come from a program; it is still an error and no panic.
+func TestParseRefusesWhatIsNotJSON(t *testing.T) {
+	broken := apiextensionsv1.JSON{Raw: []byte("{" + canary)}
+	_, providerProblems := parseProviderField(&broken, field.NewPath("p"), nil)
+	_, modelProblems := parseModels([]apiextensionsv1.JSON{broken})
+	_, exposeProblems := ExposeField(&broken)
+	for _, problems := range []problem.List{providerProblems, modelProblems, exposeProblems} {
+		if len(problems) != 1 || problems[0].Detail != "is not JSON" {
+			t.Errorf("errors %v", problems)
+		}
+	}
+}

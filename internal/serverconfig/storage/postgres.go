@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// envPassword is the variable from which the clients of PostgreSQL read the password.
+const envPassword = "PGPASSWORD"
+
+// database is a PostgreSQL that the spec names, for one kind of storage.
+type database struct {
+	backendType string
+	// specPath is the field of the spec, and envPrefix begins the names of the environment variables that are its own.
+	specPath, envPrefix string
+}
+
+var (
+	kvDatabase  = database{backendType: "kv_postgres", specPath: pathKV, envPrefix: "LLSD_STORAGE_KV_"}
+	sqlDatabase = database{backendType: "sql_postgres", specPath: pathSQL, envPrefix: "LLSD_STORAGE_SQL_"}
+)
+
+// path is the field of the spec that refers to the connection string.
+func (d database) path() string { return d.specPath + ".connectionString" }
+
+// envConnectionString is the environment variable of the whole connection string.
+func (d database) envConnectionString() string { return d.envPrefix + "CONNECTION_STRING" }
+
+// postgresFields are the fields of a PostgreSQL backend, in the form that the release line takes without printing or misreading any
+// of it.
+func (s *step) postgresFields(d database, connectionString *v1alpha2.SecretKeyRef) ([]entryField, bool) {
+	row, ok := s.row(d.backendType, d.specPath+".type")
+	if !ok {
+		return nil, false
+	}
+	if connectionString == nil {
+		s.problems.Add(problem.Problem{
+			Reason: problem.MissingField, Path: d.path(), Type: field.ErrorTypeRequired,
+			Detail: "type postgres needs a connection string",
+			Fix:    "refer to the key of a Secret that holds one, such as postgresql://user:password@host:5432/db",
+		})
+		return nil, false
+	}
+	use, ok := secretUse(connectionString, d.envConnectionString(), d.path(), &problem.Collector{})
+	if !ok {
+		return nil, false // has been reported by SecretUses
+	}
+	if row.Credentials == catalog.CredentialsURI {
+		s.env.Add(environment.Variable{Name: use.EnvName, Ref: use.Ref, Path: use.Path, Part: environment.PostgresURI, Type: catalog.TypeString})
+		return []entryField{{name: "connection_string", value: document.String(document.ReferenceTo(use.EnvName))}}, true
+	}
+	fields := s.postgresParts(d, use, row.Credentials)
+	if !s.sharedVariables(use) {
+		return nil, false
+	}
+	if d.backendType == sqlDatabase.backendType {
+		// A literal empty password makes the driver look into PGPASSWORD, which nothing converts or misreads. The client of kv does
+		// so where there is no password at all.
+		fields = append(fields, entryField{name: "password", value: document.String("")})
+	}
+	return fields, true
+}
+
+// postgresParts are the fields of a PostgreSQL backend that takes a connection string by its parts, each from a variable.
+func (s *step) postgresParts(d database, use environment.SecretUse, form catalog.CredentialForm) []entryField {
+	host, database, user := environment.PostgresHost, environment.PostgresDatabase, environment.PostgresUser
+	databaseType, afterDatabase := catalog.TypeString, ""
+	if form == catalog.CredentialsURLParts {
+		host, database, user = environment.PostgresURLHost, environment.PostgresURLDatabase, environment.PostgresURLUser
+		// The mark of options, of which there are none, makes a longer string of the name: one of digits would be turned into a number.
+		databaseType, afterDatabase = catalog.TypeURL, "?"
+	}
+	var fields []entryField
+	for _, f := range []struct {
+		name      string
+		part      environment.Part
+		fieldType catalog.FieldType
+		after     string
+	}{
+		{"host", host, catalog.TypeString, ""}, {"port", environment.PostgresPort, catalog.TypeAny, ""},
+		{"db", database, databaseType, afterDatabase}, {"user", user, catalog.TypeString, ""},
+	} {
+		variable := d.envPrefix + strings.ToUpper(f.name)
+		s.env.Add(environment.Variable{Name: variable, Ref: use.Ref, Path: use.Path, Part: f.part, Type: f.fieldType})
+		fields = append(fields, entryField{name: f.name, value: document.String(document.ReferenceTo(variable) + f.after)})
+	}
+	return fields
+}
+
+// sharedVariables adds the variables that every PostgreSQL client of the server reads. Two backends can share them only where one
+// Secret names the database of both.
+func (s *step) sharedVariables(use environment.SecretUse) bool {
+	for _, v := range s.env.Needed() {
+		if v.Name != envPassword {
+			continue
+		}
+		if v.Ref == use.Ref {
+			return true
+		}
+		s.problems.Add(problem.Problem{
+			Reason: problem.ConflictingFields, Path: use.Path, Type: field.ErrorTypeForbidden,
+			Detail: fmt.Sprintf("names another Secret or key than %s, and on release line %s all PostgreSQL clients of the server read one %s",
+				v.Path, s.line.Name, envPassword),
+			Fix: "refer to one key of one Secret in both" + OwnPasswords(s.line),
+		})
+		return false
+	}
+	for _, shared := range []struct {
+		name string
+		part environment.Part
+	}{
+		{envPassword, environment.PostgresPassword}, {"PGSSLMODE", environment.PostgresSSLMode}, {"PGSSLROOTCERT", environment.PostgresSSLRootCert},
+	} {
+		s.env.Add(environment.Variable{Name: shared.name, Ref: use.Ref, Path: use.Path, Part: shared.part})
+	}
+	return true
+}
+
+// OwnPasswords names, for the end of a message, the first release line above another one on which the PostgreSQL clients of the server
+// share no variables; empty where there is none.
+func OwnPasswords(line *catalog.Line) string {
+	name := catalog.FirstLine(func(other *catalog.Line) bool {
+		return other.Backends[sqlDatabase.backendType].Credentials == catalog.CredentialsURI && catalog.Compare(other.Name, line.Name) > 0
+	})
+	if name == "" {
+		return ""
+	}
+	return ", or use release line " + name + " or a newer one, which share nothing"
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/address"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// The environment variable, the field of the spec and the port of Redis.
+const (
+	envRedisPassword  = "LLSD_STORAGE_KV_PASSWORD"
+	pathRedisPassword = pathKV + ".password"
+
+	redisScheme = "redis"
+	redisPort   = 6379
+	// quietLog keeps the server from printing its configuration at start.
+	quietLog = "core=warning"
+)
+
+// redisFields are the fields of a Redis backend. The server makes a URL of host and port, so that a password can stand before the host,
+// encoded as in a URL; it has no field for one.
+func (s *step) redisFields(spec *v1alpha2.KVStorageSpec) ([]entryField, bool) {
+	row, ok := s.row("kv_redis", pathKV+".type")
+	if !ok {
+		return nil, false
+	}
+	host, port, ok := s.redisEndpoint(ptr.Deref(spec.Endpoint, ""), pathKV+".endpoint")
+	if spec.Password != nil {
+		use, complete := secretUse(spec.Password, envRedisPassword, pathRedisPassword, &problem.Collector{})
+		if instead, refused := row.Instead["password"]; refused {
+			s.problems.Add(problem.Problem{
+				Reason: problem.UnsupportedByRelease, Path: pathRedisPassword, Type: field.ErrorTypeForbidden,
+				Detail: fmt.Sprintf("Redis takes no password on release line %s", s.line.Name),
+				Fix: instead + release.Elsewhere(func(line *catalog.Line) bool {
+					row, ok := line.Backends["kv_redis"]
+					return ok && row.Instead["password"] == ""
+				}),
+			})
+			return nil, false
+		}
+		if !complete {
+			return nil, false // has been reported by SecretUses
+		}
+		s.env.Add(environment.Variable{Name: use.EnvName, Ref: use.Ref, Path: use.Path, Part: environment.RedisPassword})
+		if row.Echoed {
+			s.env.Add(environment.Variable{Name: s.line.LogEnv, Value: quietLog, Path: use.Path})
+		}
+		host = "default:" + document.ReferenceTo(use.EnvName) + "@" + host
+	}
+	return []entryField{{name: "host", value: document.String(host)}, {name: "port", value: document.Int(int64(port))}}, ok
+}
+
+// redisEndpoint reads host:port or redis://host:port. An IPv6 address keeps its brackets: the server makes a URL of it.
+func (s *step) redisEndpoint(endpoint, path string) (host string, port int, ok bool) {
+	fail := func(detail, fix string) (string, int, bool) {
+		s.problems.Add(problem.Problem{Reason: problem.InvalidField, Path: path, Type: field.ErrorTypeInvalid, Detail: detail, Fix: fix})
+		return "", 0, false
+	}
+	if endpoint == "" {
+		s.problems.Add(problem.Problem{
+			Reason: problem.MissingField, Path: path, Type: field.ErrorTypeRequired,
+			Detail: "type redis needs an endpoint", Fix: "for example endpoint: redis.example.svc:6379",
+		})
+		return "", 0, false
+	}
+	const form, cut = "write it as host:port, for example redis.example.svc:6379", "remove what follows the port"
+	scheme, rest, found := strings.Cut(endpoint, "://")
+	if !found {
+		scheme, rest = redisScheme, endpoint
+	}
+	hostPort, after := rest, ""
+	if at := strings.IndexAny(rest, "/?#"); at >= 0 {
+		hostPort, after = rest[:at], strings.Trim(rest[at:], "/")
+	}
+	switch {
+	case strings.EqualFold(scheme, "rediss"):
+		return fail("no release of the server speaks TLS to Redis",
+			"use redis:// with a Redis that takes plain connections, for example by a proxy that ends TLS beside it")
+	case !strings.EqualFold(scheme, redisScheme):
+		return fail("is neither host:port nor redis://host:port", form)
+	case strings.Contains(hostPort, "@"):
+		return fail("contains user information, which would be readable in a ConfigMap", "put the password into a Secret and refer to it by "+pathRedisPassword)
+	case strings.ContainsAny(after, "?#"):
+		return fail("has options, which no release of the server takes", cut)
+	case after != "":
+		return fail("names a database number, and no release of the server can select one", cut)
+	case !redisHost.MatchString(hostPort):
+		return fail("is neither host:port nor redis://host:port", form)
+	}
+	host, written, fault := address.Split(hostPort)
+	if fault != "" {
+		return fail(fault, form)
+	}
+	if written == "" {
+		return host, redisPort, true
+	}
+	port, err := strconv.Atoi(written)
+	return host, port, err == nil
+}
+
+// redisHost is what the server can make a URL of: names, addresses, and a port. The server reads no reference to the environment here.
+var redisHost = regexp.MustCompile(`^[A-Za-z0-9._:\[\]-]*$`)

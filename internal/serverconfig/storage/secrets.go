@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// secretUse resolves a secret reference of the storage; false where it is incomplete.
+func secretUse(ref *v1alpha2.SecretKeyRef, envName, path string, problems *problem.Collector) (environment.SecretUse, bool) {
+	names := strings.Split(path, ".")
+	resolved, found := spec.SecretKeyRef(ref, field.NewPath(names[0], names[1:]...))
+	problems.AddAll(found)
+	return environment.SecretUse{EnvName: envName, Ref: resolved, Path: path, Derived: true}, len(found) == 0
+}
+
+// SecretUses returns the secret references of the storage.
+func SecretUses(spec *v1alpha2.StateStorageSpec, problems *problem.Collector) []environment.SecretUse {
+	var uses []environment.SecretUse
+	add := func(ref *v1alpha2.SecretKeyRef, envName, path string) {
+		if ref == nil {
+			return
+		}
+		if use, ok := secretUse(ref, envName, path, problems); ok {
+			uses = append(uses, use)
+		}
+	}
+	if spec != nil && spec.KV != nil {
+		add(spec.KV.Password, envRedisPassword, pathRedisPassword)
+		add(spec.KV.ConnectionString, kvDatabase.envConnectionString(), kvDatabase.path())
+	}
+	if spec != nil && spec.SQL != nil {
+		add(spec.SQL.ConnectionString, sqlDatabase.envConnectionString(), sqlDatabase.path())
+	}
+	return uses
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"fmt"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
+	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+)
+
+// The fields of the spec.
+const (
+	pathKV  = "spec.storage.kv"
+	pathSQL = "spec.storage.sql"
+)
+
+// step is one run of Apply.
+type step struct {
+	doc      *document.Document
+	line     *catalog.Line
+	env      *environment.Set
+	problems *problem.Collector
+	// configured are the names of the backends that the spec configures.
+	configured map[string]bool
+}
+
+// backend is what the spec asks for of the backends of one kind.
+type backend struct {
+	kind catalog.StoreKind
+	// path is the field of the spec.
+	path string
+	// backendType is the type of the backends: "kv_redis".
+	backendType string
+	// fields returns the fields of the backend of that name.
+	fields func(name string) []entryField
+}
+
+// entryField is one field of a backend or a store.
+type entryField struct {
+	name  string
+	value *yaml.Node
+}
+
+// Apply gives the backends of each kind that the spec configures its type and fields, and returns their names. They keep their names, so
+// that every reference to them stays. If the spec omits kv or sql, the base's setting is kept. A base without
+// the section gets what the server would do by itself written out, because some releases cannot start without it.
+func Apply(
+	doc *document.Document, line *catalog.Line, spec *v1alpha2.StateStorageSpec, env *environment.Set, problems *problem.Collector,
+) map[string]bool {
+	if spec == nil {
+		spec = &v1alpha2.StateStorageSpec{}
+	}
+	s := &step{doc: doc, line: line, env: env, problems: problems, configured: map[string]bool{}}
+	if doc.Section("storage") != nil && spec.KV == nil && spec.SQL == nil {
+		return s.configured
+	}
+	storage := document.Ensure(doc.Root(), "storage", yaml.MappingNode)
+	backends := document.Ensure(storage, "backends", yaml.MappingNode)
+	for _, kind := range []catalog.StoreKind{catalog.KV, catalog.SQL} {
+		if len(backendsOf(backends, kind)) == 0 {
+			name := defaultName(kind)
+			document.Set(backends, name, backendNode(nil, SQLiteType(kind), sqliteFields(name)))
+		}
+	}
+	var desired []*backend
+	if spec.KV != nil {
+		desired = append(desired, s.kvBackend(spec.KV))
+	}
+	if spec.SQL != nil {
+		desired = append(desired, s.sqlBackend(spec.SQL))
+	}
+	s.completeStores(document.Ensure(storage, "stores", yaml.MappingNode), backends)
+	for _, b := range desired {
+		if b != nil {
+			s.replaceBackends(backends, b)
+		}
+	}
+	switch {
+	case spec.KV == nil && spec.SQL != nil:
+		s.warnLeftBehind(backends, catalog.KV, "kv: {} for SQLite, or name a Redis or PostgreSQL there")
+	case spec.SQL == nil && spec.KV != nil:
+		s.warnLeftBehind(backends, catalog.SQL, "sql: {} for SQLite, or name a PostgreSQL there")
+	}
+	return s.configured
+}
+
+// warnLeftBehind warns if the spec moves the other backend alone, and the base keeps this one in a database whose address the
+// spec does not give. The image may give it, but it is rather forgotten.
+func (s *step) warnLeftBehind(backends *yaml.Node, kind catalog.StoreKind, instead string) {
+	for _, name := range backendsOf(backends, kind) {
+		for _, address := range []string{"host", "connection_string"} {
+			refs := document.References(document.Text(document.Child(document.Child(backends, name), address)))
+			if len(refs) == 0 || s.env.Given()[refs[0].Name] {
+				continue
+			}
+			s.problems.Add(problem.Problem{
+				Reason: problem.UndefinedVariable, Severity: problem.Warning, Path: "spec.storage." + string(kind),
+				Detail: fmt.Sprintf("is absent, so that the backend %s of the base configuration stays where the environment variable %s says, "+
+					"which the spec does not set", name, refs[0].Name),
+				Fix: "write " + instead + ", or set the variable in spec.workload.overrides.env",
+			})
+			return
+		}
+	}
+}
+
+// replaceBackends turns every backend of the kind into what the spec asks for.
+func (s *step) replaceBackends(backends *yaml.Node, b *backend) {
+	names := backendsOf(backends, b.kind)
+	for _, name := range names {
+		s.configured[name] = true
+		old := document.Child(backends, name)
+		if b.backendType == SQLiteType(b.kind) && document.Text(document.Child(old, "type")) == b.backendType {
+			continue // it is SQLite already, with a file of its own
+		}
+		document.Set(backends, name, backendNode(old, b.backendType, b.fields(name)))
+	}
+	if b.backendType != SQLiteType(b.kind) {
+		s.refuseSharing(b, names)
+	}
+}
+
+// refuseSharing reports what several backends of the base keep under one name: they become one database, and would write over
+// each other there.
+func (s *step) refuseSharing(b *backend, names []string) {
+	type use struct{ backend, path string }
+	first := map[string]use{}
+	check := func(path, backend, location string) {
+		if !slices.Contains(names, backend) {
+			return
+		}
+		before, seen := first[location]
+		if !seen {
+			first[location] = use{backend, path}
+			return
+		}
+		if before.backend != backend {
+			s.problems.Add(problem.Problem{
+				Reason: problem.SharedStorageLocation, Path: b.path, Type: field.ErrorTypeForbidden,
+				Detail: fmt.Sprintf("makes one database of the backends %s and %s of the base configuration %s, in which %s and %s would both be kept as %q",
+					before.backend, backend, s.doc.Base().Name(), before.path, path, location),
+				Fix: "give one of them another " + b.kind.Place() + " in the base configuration",
+			})
+		}
+	}
+	eachReference(s.doc.Stores(), "storage.stores", b.kind, check)
+	eachReference(s.doc.Section("providers"), "providers", b.kind, check)
+}
+
+// eachReference calls do for every reference to a backend of the kind within a tree: a map of backend and namespace or table.
+func eachReference(n *yaml.Node, path string, kind catalog.StoreKind, do func(path, backend, location string)) {
+	for i, item := range document.Items(n) {
+		eachReference(item, fmt.Sprintf("%s[%d]", path, i), kind, do)
+	}
+	backend, location := document.Text(document.Child(n, "backend")), document.Text(document.Child(n, kind.Place()))
+	if backend != "" && location != "" {
+		do(path, backend, location)
+	}
+	for _, key := range document.Keys(n) {
+		eachReference(document.Child(n, key), path+"."+key, kind, do)
+	}
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"maps"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+)
+
+// completeStores writes out every store that the release line keeps, in the form that it wants. What the base says in that
+// form stays, and so does a store that it turns off.
+func (s *step) completeStores(stores, backends *yaml.Node) {
+	primary := map[catalog.StoreKind]string{
+		catalog.KV: s.primaryBackend(stores, backends, catalog.KV), catalog.SQL: s.primaryBackend(stores, backends, catalog.SQL),
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.line.Stores)) {
+		store := s.line.Stores[name]
+		if _, there := document.IndexOf(stores, name); !there {
+			if store.Default != "" {
+				document.Set(stores, name, mapNode([]entryField{
+					{name: "backend", value: document.String(primary[store.Kind])},
+					{name: store.Kind.Place(), value: document.String(store.Default)},
+				}))
+			}
+			continue
+		}
+		if entry := document.Child(stores, name); entry != nil && entry.Kind == yaml.MappingNode {
+			correctStore(entry, store, backendsOf(backends, store.Kind), primary[store.Kind])
+		}
+	}
+}
+
+// correctStore brings a store that the base has in the form of another release line into that of this one.
+func correctStore(entry *yaml.Node, store catalog.Store, ofKind []string, primary string) {
+	other := catalog.KV
+	if store.Kind == catalog.KV {
+		other = catalog.SQL
+	}
+	if place := document.Child(entry, other.Place()); place != nil && document.Child(entry, store.Kind.Place()) == nil {
+		at, _ := document.IndexOf(entry, other.Place())
+		entry.Content[at-1] = document.String(store.Kind.Place())
+	}
+	if backend := document.Text(document.Child(entry, "backend")); !slices.Contains(ofKind, backend) && !document.HasReference(backend) {
+		document.Set(entry, "backend", document.String(primary))
+	}
+}
+
+// primaryBackend is the backend for a store that the base does not name: the one that other stores of the kind use, else the
+// one that the server would take, else the first.
+func (s *step) primaryBackend(stores, backends *yaml.Node, kind catalog.StoreKind) string {
+	names := backendsOf(backends, kind)
+	for _, store := range document.Keys(stores) {
+		if used := document.Text(document.Child(document.Child(stores, store), "backend")); slices.Contains(names, used) {
+			return used
+		}
+	}
+	return DefaultBackend(backends, kind)
+}
+
+// vectorStores is the entry, and names its table: the providers create tables of their own names.
+const vectorStores = "vector_stores"
+
+// KeepVectorStores gives what is known of vector stores a place in the SQL backend, where the release line has one and the configuration names
+// none. Where a configuration separates users, by rules about access or by tenants, providers of vector_io do not start without it
+// (initialize_openai_vector_stores, from release line 1.1 on). They move there what they kept in the kv backend.
+func KeepVectorStores(doc *document.Document, line *catalog.Line) {
+	if store, ok := line.Stores[vectorStores]; !ok || store.Kind != catalog.SQL {
+		return
+	}
+	storage := document.Ensure(doc.Root(), "storage", yaml.MappingNode)
+	stores := document.Ensure(storage, "stores", yaml.MappingNode)
+	if entry := document.Child(stores, vectorStores); entry != nil && entry.Kind == yaml.MappingNode {
+		return
+	}
+	s := &step{doc: doc, line: line}
+	backend := s.primaryBackend(stores, document.Ensure(storage, "backends", yaml.MappingNode), catalog.SQL)
+	document.Set(stores, vectorStores, mapNode([]entryField{
+		{name: "backend", value: document.String(backend)},
+		{name: catalog.SQL.Place(), value: document.String(vectorStores)},
+	}))
+}
