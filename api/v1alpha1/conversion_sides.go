@@ -12,7 +12,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
 // The two versions, as fieldMappings makes them.
@@ -120,7 +120,7 @@ func newMoves(of func(fieldMapping) (from, to string, turn func(any) (any, bool)
 // decode reads a kept value and reports whether the API would take it there: what an annotation says must not get into
 // an object in a shape that its readers cannot decode.
 func (n node) decode(raw json.RawMessage) (any, bool) {
-	if _, excess := bounds.Scan(raw, bounds.Limits{Bytes: len(raw), Levels: answerLevels, Nodes: len(raw)}); excess != nil {
+	if _, excess := limits.Scan(raw, limits.Limits{Bytes: len(raw), Levels: answerLevels, Nodes: len(raw)}); excess != nil {
 		return nil, false
 	}
 	strict, err := kjson.UnmarshalStrict(raw, reflect.New(n.goType).Interface())

@@ -15,12 +15,12 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
 // answerLevels is how deep a converted object may nest: the API server decodes it within a review, and decodes no more than
 // bounds.StoredLevels.
-const answerLevels = bounds.StoredLevels - 100
+const answerLevels = limits.StoredLevels - 100
 
 // openPaths are the fields of v1alpha2 that can be as large as the schema leaves them open.
 var openPaths = [][]string{
@@ -63,7 +63,7 @@ func ConvertText(ctx context.Context, text []byte, apiVersion string) ([]byte, e
 	if err != nil {
 		return nil, err
 	}
-	if _, excess := bounds.Scan(answer, bounds.Limits{Bytes: len(answer), Levels: answerLevels, Nodes: len(answer)}); excess != nil {
+	if _, excess := limits.Scan(answer, limits.Limits{Bytes: len(answer), Levels: answerLevels, Nodes: len(answer)}); excess != nil {
 		// The API server keeps these of the object that it has.
 		remove(converted, []string{"metadata", "managedFields"})
 		return write(converted)
@@ -86,19 +86,19 @@ type largeField struct {
 
 // cutLarge puts null in the place of open fields that are too large, and returns these apart. Only objects of v1alpha2 have any.
 func cutLarge(text []byte) ([]byte, []largeField) {
-	begin, end, found := bounds.Member(text, "apiVersion")
+	begin, end, found := limits.Member(text, "apiVersion")
 	if !found || strings.Trim(string(text[begin:end]), `"`) != v1alpha2.GroupVersion.String() {
 		return text, nil
 	}
 	var large []largeField
 	for _, path := range openPaths {
-		begin, end, found := bounds.Member(text, path...)
+		begin, end, found := limits.Member(text, path...)
 		if !found {
 			continue
 		}
 		field := text[begin:end]
-		limits := bounds.Limits{Bytes: len(field), Levels: bounds.ObjectLevels, Nodes: bounds.OpenFieldNodes}
-		if _, excess := bounds.Scan(field, limits); excess != nil && json.Valid(field) {
+		limitsValue := limits.Limits{Bytes: len(field), Levels: limits.ObjectLevels, Nodes: limits.OpenFieldNodes}
+		if _, excess := limits.Scan(field, limitsValue); excess != nil && json.Valid(field) {
 			large = append(large, largeField{path: path, text: bytes.Clone(field), begin: begin, end: end})
 		}
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha1"
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
 const (
@@ -49,10 +49,10 @@ func inReview(t *testing.T, object []byte) map[string]any {
 func TestConvertTextTakesWhateverIsStored(t *testing.T) {
 	wide := "[" + strings.Repeat("[],", 450_000) + "[]]"
 	for name, text := range map[string]string{
-		"as deep as the API server stores": hubWith("providers", `{"inference":`+nestedJSON(bounds.StoredLevels-3)+`}`),
-		"a little less deep":               hubWith("providers", `{"inference":`+nestedJSON(bounds.StoredLevels-6)+`}`),
-		"deep resources":                   hubWith("resources", `{"models":[`+nestedJSON(bounds.StoredLevels-4)+`]}`),
-		"deep expose":                      hubWith("networking", `{"expose":`+nestedJSON(bounds.StoredLevels-3)+`}`),
+		"as deep as the API server stores": hubWith("providers", `{"inference":`+nestedJSON(limits.StoredLevels-3)+`}`),
+		"a little less deep":               hubWith("providers", `{"inference":`+nestedJSON(limits.StoredLevels-6)+`}`),
+		"deep resources":                   hubWith("resources", `{"models":[`+nestedJSON(limits.StoredLevels-4)+`]}`),
+		"deep expose":                      hubWith("networking", `{"expose":`+nestedJSON(limits.StoredLevels-3)+`}`),
 		"wide":                             hubWith("providers", `{"inference":`+wide+`}`),
 		"deep and wide":                    hubWith("externalProviders", `{"a":`+nestedJSON(5_000)+`,"b":`+wide+`}`),
 	} {
@@ -80,8 +80,8 @@ func TestConvertTextTakesWhateverIsStored(t *testing.T) {
 // Proves: L-26 (an open field that is too large for the operator, and not for an answer, is not lost).
 func TestConvertTextKeepsLargeFields(t *testing.T) {
 	for _, value := range []string{
-		`{"inference":` + nestedJSON(bounds.OpenFieldLevels*3) + `}`,
-		`{"inference":[` + strings.Repeat("1,", bounds.OpenFieldNodes+1) + `1.5]}`,
+		`{"inference":` + nestedJSON(limits.OpenFieldLevels*3) + `}`,
+		`{"inference":[` + strings.Repeat("1,", limits.OpenFieldNodes+1) + `1.5]}`,
 	} {
 		down, err := v1alpha1.ConvertText(t.Context(), []byte(hubWith("providers", value)), spokeVersion)
 		if err != nil {
@@ -116,7 +116,7 @@ func TestConvertTextKeepsManagedFields(t *testing.T) {
 
 // Proves: L-26, R63 (an annotation by hand cannot make an object that the API server cannot decode).
 func TestConvertTextLeavesTooDeepAnnotationAlone(t *testing.T) {
-	record := `{"version":1,"kept":{"spec.providers":{"was":` + nestedJSON(bounds.StoredLevels-4) + `}}}`
+	record := `{"version":1,"kept":{"spec.providers":{"was":` + nestedJSON(limits.StoredLevels-4) + `}}}`
 	quoted, err := json.Marshal(record)
 	if err != nil {
 		t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/config/crd"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
 // Proves: R63 (the schema of v1alpha2 has the bounds that it can say, and that of v1alpha1 none of them: R52).
@@ -33,19 +33,19 @@ func TestSchemaHasTheBounds(t *testing.T) {
 			schema apiextensionsv1.JSONSchemaProps
 			most   int64
 		}{
-			"models":   {resources["models"], bounds.Models},
-			"tools":    {resources["tools"], bounds.Tools},
-			"shields":  {resources["shields"], bounds.Shields},
-			"stores":   {resources["vectorStores"], bounds.VectorStores},
-			"env":      {overrides["env"], bounds.EnvironmentEntries},
-			"command":  {overrides["command"], bounds.Items},
-			"args":     {overrides["args"], bounds.Items},
-			"volumes":  {overrides["volumes"], bounds.Items},
-			"mounts":   {overrides["volumeMounts"], bounds.Items},
-			"spread":   {spec.Properties["workload"].Properties["topologySpreadConstraints"], bounds.Items},
-			"from":     {spec.Properties["networking"].Properties["allowedFrom"].Properties["namespaces"], bounds.Items},
-			"labels":   {spec.Properties["networking"].Properties["allowedFrom"].Properties["labels"], bounds.Items},
-			"disabled": {spec.Properties["disabled"], bounds.DisabledNames},
+			"models":   {resources["models"], limits.Models},
+			"tools":    {resources["tools"], limits.Tools},
+			"shields":  {resources["shields"], limits.Shields},
+			"stores":   {resources["vectorStores"], limits.VectorStores},
+			"env":      {overrides["env"], limits.EnvironmentEntries},
+			"command":  {overrides["command"], limits.Items},
+			"args":     {overrides["args"], limits.Items},
+			"volumes":  {overrides["volumes"], limits.Items},
+			"mounts":   {overrides["volumeMounts"], limits.Items},
+			"spread":   {spec.Properties["workload"].Properties["topologySpreadConstraints"], limits.Items},
+			"from":     {spec.Properties["networking"].Properties["allowedFrom"].Properties["namespaces"], limits.Items},
+			"labels":   {spec.Properties["networking"].Properties["allowedFrom"].Properties["labels"], limits.Items},
+			"disabled": {spec.Properties["disabled"], limits.DisabledNames},
 		} {
 			if c.schema.MaxItems == nil || *c.schema.MaxItems != c.most {
 				t.Errorf("%s: %v, want %d", name, c.schema.MaxItems, c.most)

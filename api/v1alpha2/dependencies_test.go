@@ -14,7 +14,7 @@ import (
 func TestTypesDependOnKubernetesTypesAlone(t *testing.T) {
 	const module = "github.com/llamastack/llama-stack-k8s-operator/"
 	allowed := dependencies(t, "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1")
-	allowed = append(allowed, module+"api/v1alpha1", module+"api/v1alpha2", module+"internal/bounds")
+	allowed = append(allowed, module+"api/v1alpha1", module+"api/v1alpha2", module+"internal/limits")
 	ours := dependencies(t, module+"api/v1alpha1", module+"api/v1alpha2")
 	if !slices.Contains(ours, module+"api/v1alpha2") || len(ours) < 10 {
 		t.Fatalf("go list found too few packages: %v", ours)

@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
 // Request is what is validated.
@@ -87,7 +87,7 @@ func (r *Request) isUserError(p problem.Problem) bool {
 // warning says in whose words the fields are named, where those are not the requester's.
 func (r *Request) warning(p problem.Problem) string {
 	if r.inV1alpha1() {
-		return bounds.Message("in terms of " + v1alpha2.GroupVersion.Version + ": " + p.String())
+		return limits.Message("in terms of " + v1alpha2.GroupVersion.Version + ": " + p.String())
 	}
 	return p.String()
 }

@@ -13,8 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/stable"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // conflictAdvice never tells to remove the object: it may be a server that others use.

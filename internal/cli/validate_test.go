@@ -13,10 +13,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
@@ -299,7 +299,7 @@ func odd() []string {
 	return []string{
 		v1alpha2 + "  networking: {expose: true}\n",
 		v1alpha2 + "  workload: {replicas: 2, storage: {}}\n",
-		v1alpha2 + "  resources: {models: [" + strings.Repeat("m,", bounds.Models) + " m]}\n",
+		v1alpha2 + "  resources: {models: [" + strings.Repeat("m,", limits.Models) + " m]}\n",
 		strings.Replace(v1alpha2, "namespace: n", "namespace: n, annotations: {llamastack.io/conversion: 'no JSON'}", 1),
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
 // Of a custom resource whose distribution is not known, the rest is judged; of one that could not be read whole, or whose Secrets could not, nothing

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/describe"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // The page reports what a field takes in words.

@@ -3,8 +3,8 @@
 package describe
 
 import (
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/status"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // Reason is what is known of the reason of a condition.

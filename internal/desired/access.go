@@ -8,11 +8,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // warnOpen warns of a server that is exposed and does not ask who calls it, or that gets tokens without encryption. What runs a configuration
@@ -60,7 +60,7 @@ func warnBypassed(d *Desired, in *Inputs) {
 	for i := range o.EnvFrom {
 		names := slices.DeleteFunc(envFromVariables(in, &o.EnvFrom[i], i), func(name string) bool { return !objects.ChoosesCode(name) })
 		if len(names) > 0 {
-			warn(fmt.Sprintf(".envFrom[%d]", i), bounds.Names(names)+" can give the server another configuration or other code",
+			warn(fmt.Sprintf(".envFrom[%d]", i), limits.Names(names)+" can give the server another configuration or other code",
 				"remove the key from the object, or give the others a prefix")
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
 // Proves: R61, R41 (what no NetworkPolicy can say is wrong, with its field and the way out, and nothing is built; where no NetworkPolicy is

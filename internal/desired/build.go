@@ -12,11 +12,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/passthrough"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/release09"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/validation"
 )
 
 // Build returns what shall exist, and what is wrong. The result holds what could be decided even where there are errors (the configuration
@@ -64,7 +64,7 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 	if interrupted(ctx, &d.problems.Collector) {
 		return d, d.problems.List()
 	}
-	d.problems.AddAll(passthrough.Check(&in.CR.Spec, objects.OwnVolumeNames(params)))
+	d.problems.AddAll(validation.Check(&in.CR.Spec, objects.OwnVolumeNames(params)))
 	d.problems.checkDataDir(params)
 	d.problems.checkOverrides(params)
 	d.problems.checkAllowedFrom(params)

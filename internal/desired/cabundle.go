@@ -14,10 +14,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // PathCABundle is the field that names the CA bundle.
@@ -159,7 +159,7 @@ func (f *CABundleFact) keys() ([]string, *problem.Problem) {
 	switch {
 	case len(filled) == 0 && len(candidates) > 0:
 		return nil, problem.New(f.invalid(
-			fmt.Sprintf("ConfigMap %s/%s holds no certificate: blank: %s", f.Namespace, f.Name, bounds.Names(candidates)),
+			fmt.Sprintf("ConfigMap %s/%s holds no certificate: blank: %s", f.Namespace, f.Name, limits.Names(candidates)),
 			"put one there in PEM form (-----BEGIN CERTIFICATE-----)"))
 	case len(f.Keys) > 0, len(filled) == 1:
 		return filled, nil

@@ -14,11 +14,11 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // PathCertificate is the field that names the Secret with the server's certificate.
@@ -165,7 +165,7 @@ func dnsNames(leaf *x509.Certificate) string {
 	if len(leaf.DNSNames) == 0 {
 		return "none (a common name does not count)"
 	}
-	return bounds.Names(leaf.DNSNames)
+	return limits.Names(leaf.DNSNames)
 }
 
 // certificateReference is the reference to the Secret with the certificate.

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/endpoint"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 const withEndpointFrom = `

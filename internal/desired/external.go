@@ -7,10 +7,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/disabled"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 const pathExternal = "spec.externalProviders"

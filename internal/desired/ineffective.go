@@ -14,12 +14,12 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 const pathWorkers = "spec.workload.workers"
@@ -61,7 +61,7 @@ func (d *Desired) warnLocalState(in *Inputs) {
 		path = "spec.workload.autoscaling.maxReplicas"
 	}
 	d.problems.warn(problem.EphemeralState, path,
-		"each pod has state of its own, which a request to another pod does not find and which ends with the pod: "+bounds.Names(local),
+		"each pod has state of its own, which a request to another pod does not find and which ends with the pod: "+limits.Names(local),
 		"use one replica, or keep the state in databases (spec.storage) and use remote providers for files and vector stores")
 }
 

@@ -4,8 +4,8 @@ package desired
 
 import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
 // warnLegacy warns of what conversion from v1alpha1 could not keep.
@@ -17,6 +17,6 @@ func (r *report) warnLegacy(in *Inputs) {
 	}
 	if len(legacy.Lost) > 0 {
 		r.warn(problem.ReviewConversion, path, "these fields of v1alpha1 were lost in conversion, because the annotations had no room for them: "+
-			bounds.Names(legacy.Lost), "remove large annotations, and set the fields again in v1alpha1")
+			limits.Names(legacy.Lost), "remove large annotations, and set the fields again in v1alpha1")
 	}
 }

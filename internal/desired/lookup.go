@@ -12,10 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // State reports what was found at a reference to a Secret or ConfigMap.
@@ -121,7 +121,7 @@ func (l *Lookup) existing() string {
 	if len(l.MissingKeys) == 1 {
 		near = suggest.Sentence(l.MissingKeys[0], l.ExistingKeys)
 	}
-	return "; " + near + "its keys are " + bounds.Names(l.ExistingKeys)
+	return "; " + near + "its keys are " + limits.Names(l.ExistingKeys)
 }
 
 func theKeys(keys []string) string {

@@ -14,10 +14,10 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // invalidField adds the problem of a value that cannot be used.
@@ -47,11 +47,11 @@ func (r *report) checkSize(workload *v1alpha2.WorkloadSpec) {
 	if err != nil {
 		return // nothing that was decoded cannot be encoded
 	}
-	limits := bounds.Limits{Bytes: len(text), Levels: bounds.ObjectLevels, Nodes: bounds.SpecNodes}
-	if _, excess := bounds.Scan(text, limits); excess != nil {
+	limitsValue := limits.Limits{Bytes: len(text), Levels: limits.ObjectLevels, Nodes: limits.SpecNodes}
+	if _, excess := limits.Scan(text, limitsValue); excess != nil {
 		r.Add(problem.Problem{
 			Reason: problem.TooLarge, Path: "spec.workload", Type: field.ErrorTypeInvalid,
-			Detail: fmt.Sprintf("may hold at most %d values", bounds.SpecNodes), Fix: "remove some",
+			Detail: fmt.Sprintf("may hold at most %d values", limits.SpecNodes), Fix: "remove some",
 		})
 	}
 }
@@ -61,24 +61,24 @@ func (r *report) checkSize(workload *v1alpha2.WorkloadSpec) {
 func (r *report) checkItems(in *Inputs) {
 	spec := &in.CR.Spec
 	if n := spec.Networking; n != nil && n.AllowedFrom != nil {
-		r.checkCount("spec.networking.allowedFrom.namespaces", len(n.AllowedFrom.Namespaces), bounds.Items)
-		r.checkCount("spec.networking.allowedFrom.labels", len(n.AllowedFrom.Labels), bounds.Items)
+		r.checkCount("spec.networking.allowedFrom.namespaces", len(n.AllowedFrom.Namespaces), limits.Items)
+		r.checkCount("spec.networking.allowedFrom.labels", len(n.AllowedFrom.Labels), limits.Items)
 	}
 	if spec.Workload == nil {
 		return
 	}
-	r.checkCount("spec.workload.topologySpreadConstraints", len(spec.Workload.TopologySpreadConstraints), bounds.Items)
+	r.checkCount("spec.workload.topologySpreadConstraints", len(spec.Workload.TopologySpreadConstraints), limits.Items)
 	o := spec.Workload.Overrides
 	if o == nil {
 		return
 	}
 	if !in.Legacy.FromV1alpha1 { // release 0.9 ran with any number of variables
-		r.checkCount("spec.workload.overrides.env", len(o.Env), bounds.EnvironmentEntries)
+		r.checkCount("spec.workload.overrides.env", len(o.Env), limits.EnvironmentEntries)
 	}
-	r.checkCount("spec.workload.overrides.command", len(o.Command), bounds.Items)
-	r.checkCount("spec.workload.overrides.args", len(o.Args), bounds.Items)
-	r.checkCount("spec.workload.overrides.volumes", len(o.Volumes), bounds.Items)
-	r.checkCount("spec.workload.overrides.volumeMounts", len(o.VolumeMounts), bounds.Items)
+	r.checkCount("spec.workload.overrides.command", len(o.Command), limits.Items)
+	r.checkCount("spec.workload.overrides.args", len(o.Args), limits.Items)
+	r.checkCount("spec.workload.overrides.volumes", len(o.Volumes), limits.Items)
+	r.checkCount("spec.workload.overrides.volumeMounts", len(o.VolumeMounts), limits.Items)
 }
 
 func (r *report) checkCount(at string, count, most int) {

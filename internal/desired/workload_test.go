@@ -13,9 +13,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -325,17 +325,17 @@ func TestBuildBoundsLists(t *testing.T) {
 	labels := func(s *v1alpha2.LlamaStackDistributionSpec, count int) {
 		s.Networking = &v1alpha2.NetworkingSpec{AllowedFrom: &v1alpha2.AllowedFromSpec{Labels: texts(count)}}
 	}
-	const most = bounds.Items
+	const most = limits.Items
 	for name, c := range map[string]struct {
 		fill       func(*v1alpha2.LlamaStackDistributionSpec, int)
 		count      int
 		annotation string
 		want       string
 	}{
-		"env":                         {env, bounds.EnvironmentEntries, "", ""},
-		"one more":                    {env, bounds.EnvironmentEntries + 1, "", tooMany(overrides+"env", bounds.EnvironmentEntries+1, bounds.EnvironmentEntries)},
-		"one more, from v1alpha1":     {env, bounds.EnvironmentEntries + 1, fromV1alpha1, ""},
-		"many more, from v1alpha1":    {env, 10 * bounds.EnvironmentEntries, fromV1alpha1, ""},
+		"env":                         {env, limits.EnvironmentEntries, "", ""},
+		"one more":                    {env, limits.EnvironmentEntries + 1, "", tooMany(overrides+"env", limits.EnvironmentEntries+1, limits.EnvironmentEntries)},
+		"one more, from v1alpha1":     {env, limits.EnvironmentEntries + 1, fromV1alpha1, ""},
+		"many more, from v1alpha1":    {env, 10 * limits.EnvironmentEntries, fromV1alpha1, ""},
 		"volumes":                     {volumes, most, "", ""},
 		"one volume more":             {volumes, most + 1, "", tooMany(overrides+"volumes", most+1, most)},
 		"one more volume of v1alpha1": {volumes, most + 1, fromV1alpha1, tooMany(overrides+"volumes", most+1, most)},

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 )
 
@@ -80,7 +80,7 @@ func servicePort(s *corev1.Service, wanted string) (*corev1.ServicePort, Address
 	case len(plain) == 0:
 		return nil, Address{Missing: "has no TCP port", Fix: "give it one, or write endpoint"}
 	case wanted != "":
-		return nil, Address{Missing: fmt.Sprintf("has no port %q", wanted), Fix: "its ports are " + bounds.Names(names)}
+		return nil, Address{Missing: fmt.Sprintf("has no port %q", wanted), Fix: "its ports are " + limits.Names(names)}
 	case len(plain) == 1:
 		return plain[0], Address{}
 	}
@@ -89,7 +89,7 @@ func servicePort(s *corev1.Service, wanted string) (*corev1.ServicePort, Address
 			return plain[at], Address{}
 		}
 	}
-	return nil, Address{Missing: "has several ports", Fix: "name one of them with port: " + bounds.Names(names)}
+	return nil, Address{Missing: "has several ports", Fix: "name one of them with port: " + limits.Names(names)}
 }
 
 // portName is how a port is named in port: by its name, else by its number.

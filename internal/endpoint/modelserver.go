@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 )
 
@@ -56,14 +56,14 @@ func AddToScheme(scheme *runtime.Scheme) error {
 }
 
 // statusLimits bound a status. KServe's have some hundred values; a model server with many revisions has some thousand.
-var statusLimits = bounds.Limits{Bytes: 256 << 10, Levels: 32, Nodes: 10_000}
+var statusLimits = limits.Limits{Bytes: 256 << 10, Levels: 32, Nodes: 10_000}
 
 // addresses are those that a status has: a single one, and a list of named ones. What has another form counts for nothing.
-func addresses(status []byte) (single string, list []any, excess *bounds.ExcessError) {
+func addresses(status []byte) (single string, list []any, excess *limits.ExcessError) {
 	if len(status) == 0 {
 		return "", nil, nil
 	}
-	if _, excess = bounds.Scan(status, statusLimits); excess != nil {
+	if _, excess = limits.Scan(status, statusLimits); excess != nil {
 		return "", nil, excess
 	}
 	var tree map[string]any

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
 // Event is what an Event of the API says.
@@ -44,7 +44,7 @@ func Of(before, after []metav1.Condition, warned bool) []Event {
 		if forInformation || isRepeated(c, ready) || kind == corev1.EventTypeNormal && !isStep(c, ready) {
 			continue
 		}
-		list = append(list, Event{Type: kind, Reason: c.Reason, Action: c.Type, Note: bounds.Message(c.Message)})
+		list = append(list, Event{Type: kind, Reason: c.Reason, Action: c.Type, Note: limits.Message(c.Message)})
 	}
 	return list
 }

@@ -16,10 +16,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // credentials are those for the repositories from which one image can be read.
@@ -55,7 +55,7 @@ func (g *Gatherer) credentials(
 	if err != nil {
 		return nil, lookupFailed(v1alpha2.ConditionConfigGenerated, path, "the credentials for the images", err)
 	}
-	reader, values := &bounded{live: g.Live}, bounds.PullSecretValues
+	reader, values := &bounded{live: g.Live}, limits.PullSecretValues
 	for _, of := range names {
 		var s corev1.Secret
 		exists, err := reader.read(ctx, types.NamespacedName{Namespace: cr.Namespace, Name: of.name}, &s)
@@ -86,7 +86,7 @@ func pullSecrets(ctx context.Context, g *Gatherer, cr *v1alpha2.LlamaStackDistri
 	var names []pullSecret
 	known := map[string]bool{"": true}
 	add := func(s pullSecret) {
-		if !known[s.name] && len(names) < bounds.References {
+		if !known[s.name] && len(names) < limits.References {
 			known[s.name] = true
 			names = append(names, s)
 		}
@@ -117,11 +117,11 @@ func resolve(ctx context.Context, s *corev1.Secret, from *settings.Registries, i
 		return nil
 	}
 	text := s.Data[key]
-	size, excess := bounds.Scan(text, bounds.Limits{Bytes: bounds.ReferencedBytes, Levels: bounds.DocumentLevels, Nodes: *values})
+	size, excess := limits.Scan(text, limits.Limits{Bytes: limits.ReferencedBytes, Levels: limits.DocumentLevels, Nodes: *values})
 	*values -= size.Nodes
 	switch {
-	case excess != nil && excess.Unit == bounds.Nodes:
-		return fmt.Errorf("the Secrets with credentials for images have more than %d values together, counted up to this one", bounds.PullSecretValues)
+	case excess != nil && excess.Unit == limits.Nodes:
+		return fmt.Errorf("the Secrets with credentials for images have more than %d values together, counted up to this one", limits.PullSecretValues)
 	case excess != nil:
 		return fmt.Errorf("it has more than %d %s", excess.Limit, excess.Unit) // without the path, which has text of the Secret
 	}
@@ -153,8 +153,8 @@ func resolveAt(chain authn.Keychain, location string, found *credentials) error 
 	if err != nil {
 		return nil //nolint:nilerr // a node goes on without credentials
 	}
-	if len(config.Username)+len(config.Password)+len(config.IdentityToken)+len(config.RegistryToken) > bounds.CredentialBytes {
-		return fmt.Errorf("the credentials for the registry of image %s have more than %d bytes", bounds.Message(location), bounds.CredentialBytes)
+	if len(config.Username)+len(config.Password)+len(config.IdentityToken)+len(config.RegistryToken) > limits.CredentialBytes {
+		return fmt.Errorf("the credentials for the registry of image %s have more than %d bytes", limits.Message(location), limits.CredentialBytes)
 	}
 	if *found == nil {
 		*found = credentials{}

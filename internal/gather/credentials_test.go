@@ -13,10 +13,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/imagelabels"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // crowdedPullSecret has credentials for the registry of mine, and for many others.
@@ -36,7 +36,7 @@ func crowdedPullSecret(called string, others int) *corev1.Secret {
 // Proves: R63, FR-027c (Secrets with credentials are decoded only within a bound for all of them together; the message names the Secret and the field).
 func TestPullSecretsHaveABound(t *testing.T) {
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack-sa"}}
-	long := pullSecret("long", strings.Repeat("u", bounds.CredentialBytes))
+	long := pullSecret("long", strings.Repeat("u", limits.CredentialBytes))
 	deep := pullSecret("deep", "own")
 	deep.Data[corev1.DockerConfigJsonKey] = []byte(`{"` + canary + `":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}`)
 	legacy := crowdedPullSecret("legacy", 65_000)

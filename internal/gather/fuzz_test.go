@@ -10,7 +10,7 @@ import (
 	imagename "github.com/google/go-containerregistry/pkg/name"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
 // FuzzPullSecret reads credentials from whatever somebody put into a Secret.
@@ -19,7 +19,7 @@ import (
 func FuzzPullSecret(f *testing.F) {
 	for _, seed := range []string{
 		`{"auths":{"registry.example.com":{"username":"u","password":"p"}}}`, `{"auths":{"registry.example.com/team":{"auth":"dTpw"},"*.example.com":{"identitytoken":"t"}}}`,
-		`{"https://registry.example.com/v1/":{"auth":"dTpw"}}`, `{"auths":{"registry.example.com":{"registrytoken":"` + strings.Repeat("t", bounds.CredentialBytes+1) + `"}}}`,
+		`{"https://registry.example.com/v1/":{"auth":"dTpw"}}`, `{"auths":{"registry.example.com":{"registrytoken":"` + strings.Repeat("t", limits.CredentialBytes+1) + `"}}}`,
 		`{"auths":{"[":{},"%":{},"registry.example.com:443":{"auth":"!"}}}`, `{"auths":[`, `{"auths":null,"auths":{"":{}}}`, "", "null", strings.Repeat(`{"a":`, 200),
 	} {
 		f.Add([]byte(seed), "registry.example.com/team/server:1", false)
@@ -42,7 +42,7 @@ func FuzzPullSecret(f *testing.F) {
 			t.Errorf("%d values are left, and %v replaces what was found before", values, found[1])
 		}
 		if err != nil && (found[0] != nil || !strings.HasPrefix(err.Error(), "it has more than ") && !strings.HasPrefix(err.Error(), "the Secrets with credentials") &&
-			!strings.HasPrefix(err.Error(), "the credentials for the registry of image "+bounds.Message(image)+" have more than ")) {
+			!strings.HasPrefix(err.Error(), "the credentials for the registry of image "+limits.Message(image)+" have more than ")) {
 			t.Errorf("%v, %v", found[0], err)
 		}
 		if found[0] == nil {
@@ -56,7 +56,7 @@ func FuzzPullSecret(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if size := len(config.Username) + len(config.Password) + len(config.IdentityToken) + len(config.RegistryToken); size > bounds.CredentialBytes || config.Auth != "" {
+		if size := len(config.Username) + len(config.Password) + len(config.IdentityToken) + len(config.RegistryToken); size > limits.CredentialBytes || config.Auth != "" {
 			t.Errorf("%d bytes are kept", size)
 		}
 	})

@@ -18,16 +18,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/imagelabels"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/release09"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/stable"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // Gatherer reads the inputs of a reconcile. Its fields are set once, before the first call.
@@ -156,7 +156,7 @@ func lookupFailed(condition, path, what string, err error) *problem.Problem {
 		return problem.New(problem.Problem{
 			Reason: problem.TooLarge, Path: path, Type: field.ErrorTypeTooMany,
 			Detail: fmt.Sprintf("the Secrets and ConfigMaps that the spec refers to, or what it uses of them, have more than %d bytes together, counted up to %s",
-				bounds.ReferencedBytes, what),
+				limits.ReferencedBytes, what),
 			Fix: "refer to fewer or smaller ones, or put large files into a volume of another kind", Err: err,
 		})
 	}

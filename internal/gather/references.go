@@ -16,10 +16,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
 // references reads what the resource refers to. What could not be asked stays nil.
@@ -93,13 +93,13 @@ func (b *bounded) read(ctx context.Context, key types.NamespacedName, into sized
 	switch {
 	case len(validation.NameIsDNSSubdomain(key.Name, false)) > 0:
 		return false, nil // nothing can have that name, and asking for it would fail forever
-	case b.bytes > bounds.ReferencedBytes:
+	case b.bytes > limits.ReferencedBytes:
 		return false, errReferencedBytes
 	}
 	if err := b.live.Get(ctx, key, into); err != nil {
 		return false, client.IgnoreNotFound(err)
 	}
-	if b.bytes += into.Size(); b.bytes > bounds.ReferencedBytes {
+	if b.bytes += into.Size(); b.bytes > limits.ReferencedBytes {
 		return false, errReferencedBytes
 	}
 	return true, nil
@@ -111,7 +111,7 @@ func (b *bounded) use(bytes int, found *desired.Lookup) error {
 	for _, key := range found.ExistingKeys {
 		b.used += len(key)
 	}
-	if b.used > bounds.ReferencedBytes {
+	if b.used > limits.ReferencedBytes {
 		return errReferencedBytes
 	}
 	return nil
@@ -122,10 +122,10 @@ func podReferences(ctx context.Context, in *desired.Inputs, o *once) *problem.Pr
 	objectsReferred := map[[2]string]bool{}
 	for _, ref := range in.ReferencesOfPods() {
 		objectsReferred[[2]string{ref.Kind, ref.Name}] = true
-		if len(objectsReferred) > bounds.References {
+		if len(objectsReferred) > limits.References {
 			return problem.New(problem.Problem{
 				Reason: problem.TooLarge, Path: ref.Path, Type: field.ErrorTypeTooMany,
-				Detail: fmt.Sprintf("the spec refers to more than %d Secrets and ConfigMaps, counted up to here", bounds.References), Fix: "put several keys into one",
+				Detail: fmt.Sprintf("the spec refers to more than %d Secrets and ConfigMaps, counted up to here", limits.References), Fix: "put several keys into one",
 			})
 		}
 		found, content, err := podContent(ctx, &ref, o)

@@ -23,9 +23,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // SettingsStore has the operator's settings and the registered distributions, parsed once for the controller, the webhooks and the report. It outlives
@@ -232,7 +232,7 @@ func (s *SettingsStore) parsed(ctx context.Context, own *metav1.PartialObjectMet
 	slices.SortFunc(registering, func(a, b metav1.PartialObjectMetadata) int { return strings.Compare(a.Name, b.Name) })
 	next := &parsedSettings{registrations: map[string]parsedRegistration{}}
 	var registered []*settings.Registered
-	room := bounds.RegisteredBytes
+	room := limits.RegisteredBytes
 	for i := range registering {
 		r, err := s.register(ctx, &registering[i], i, room, last.registrations[registering[i].Name])
 		if err != nil {
@@ -259,7 +259,7 @@ func (s *SettingsStore) parsed(ctx context.Context, own *metav1.PartialObjectMet
 // register reads and parses what a ConfigMap registers, the one at this place by name, if so many bytes are enough. The first of them count.
 func (s *SettingsStore) register(ctx context.Context, o *metav1.PartialObjectMetadata, place, room int, last parsedRegistration) (parsedRegistration, error) {
 	switch {
-	case place >= bounds.Registrations:
+	case place >= limits.Registrations:
 		return parsedRegistration{versionOf(o), settings.RefuseRegistration(o.Name, o.Labels[settings.LabelDistribution]), 0, true}, nil
 	case last.version == versionOf(o) && last.parsed != nil && last.refused == (last.size > room): // it fits, or does not, as before
 		return last, nil

@@ -16,10 +16,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 func registration(configMap, name, image string) *corev1.ConfigMap {
@@ -140,7 +140,7 @@ func (o *oneAtATime) List(ctx context.Context, list client.ObjectList, options .
 // Proves: R63, R81 (more registrations than the bound are reported, and not read).
 func TestRegistrationsHaveABound(t *testing.T) {
 	var all []client.Object
-	for i := range bounds.Registrations + 2 {
+	for i := range limits.Registrations + 2 {
 		all = append(all, registration(fmt.Sprintf("r-%03d", i), fmt.Sprintf("r-%03d", i), "registry.example/r:0.7.1"))
 	}
 	c := newCluster(t, all...)
@@ -166,7 +166,7 @@ func TestRegisteredConfigurationsHaveABoundTogether(t *testing.T) {
 	var all []client.Object
 	for i := range 4 {
 		cm := registration(fmt.Sprint("r-", i), fmt.Sprint("r-", i), "registry.example/r:0.7.1")
-		cm.Data["config.yaml"] = "version: 2\nproviders: {}\nx: [" + strings.Repeat("a,", bounds.RegisteredBytes/bounds.ValueBytes/3) + "a]\n"
+		cm.Data["config.yaml"] = "version: 2\nproviders: {}\nx: [" + strings.Repeat("a,", limits.RegisteredBytes/limits.ValueBytes/3) + "a]\n"
 		all = append(all, cm)
 	}
 	small := registration("z", "z", "registry.example/r:0.7.1")
@@ -202,9 +202,9 @@ func TestRegisteredConfigurationsHaveABoundTogether(t *testing.T) {
 // Proves: R63, R81 (texts count, too).
 func TestRegisteredTextsHaveABoundTogether(t *testing.T) {
 	var all []client.Object
-	for i := range 3 + bounds.RegisteredBytes/bounds.ConfigBytes {
+	for i := range 3 + limits.RegisteredBytes/limits.ConfigBytes {
 		cm := registration(fmt.Sprintf("r-%03d", i), fmt.Sprint("r-", i), "registry.example/r:0.7.1")
-		cm.Data["config.yaml"] = "version: 2\nproviders: {}\nx: " + strings.Repeat("a", bounds.ConfigBytes-100) + "\n"
+		cm.Data["config.yaml"] = "version: 2\nproviders: {}\nx: " + strings.Repeat("a", limits.ConfigBytes-100) + "\n"
 		all = append(all, cm)
 	}
 	problems, p := newGatherer(newCluster(t, all...), nil).Settings(t.Context())

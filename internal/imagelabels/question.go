@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
@@ -131,9 +131,9 @@ func ReadFile(
 	} else {
 		content, err = from.FindFile(ctx, image, found, file, keys)
 	}
-	if err == nil && len(content) > bounds.PackageBytes {
+	if err == nil && len(content) > limits.PackageBytes {
 		err = &registry.Error{
-			Kind: registry.TooLarge, Reference: image, Err: fmt.Errorf("%s is larger than %d bytes", file, bounds.PackageBytes),
+			Kind: registry.TooLarge, Reference: image, Err: fmt.Errorf("%s is larger than %d bytes", file, limits.PackageBytes),
 		}
 	}
 	switch {

@@ -15,7 +15,7 @@ import (
 	"k8s.io/utils/ptr"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
 // Exposure is what is known of the way in from outside of the cluster.
@@ -55,7 +55,7 @@ func ExposedByRoute(r *routev1.Route) Exposure {
 			switch {
 			case c.Type != routev1.RouteAdmitted:
 			case c.Status != corev1.ConditionTrue:
-				pending = "Route " + r.Name + ": router " + ingress.RouterName + " rejected it: " + bounds.Message(c.Reason+": "+c.Message)
+				pending = "Route " + r.Name + ": router " + ingress.RouterName + " rejected it: " + limits.Message(c.Reason+": "+c.Message)
 			case r.Spec.Host != "" && ingress.Host != r.Spec.Host: // a former host name
 			default:
 				if r.Spec.TLS == nil {
@@ -121,7 +121,7 @@ func notAccepted(r *gatewayv1.HTTPRoute, parent *gatewayv1.ParentReference) stri
 			case c == nil || c.ObservedGeneration < r.Generation:
 				return " has not admitted it"
 			case c.Status != metav1.ConditionTrue:
-				return " rejected it: " + bounds.Message(c.Reason+": "+c.Message)
+				return " rejected it: " + limits.Message(c.Reason+": "+c.Message)
 			}
 		}
 		return ""

@@ -7,14 +7,14 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/passthrough"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/validation"
 )
 
 // The labels that users cannot set are those that the operator sets.
 //
 // Proves: R72.
 func TestReservedPodLabelsAreTheOperatorsOwn(t *testing.T) {
-	if own := slices.Sorted(maps.Keys(objectLabels("s"))); !slices.Equal(own, passthrough.ReservedPodLabels()) {
-		t.Errorf("the operator sets %v, reserved are %v", own, passthrough.ReservedPodLabels())
+	if own := slices.Sorted(maps.Keys(objectLabels("s"))); !slices.Equal(own, validation.ReservedPodLabels()) {
+		t.Errorf("the operator sets %v, reserved are %v", own, validation.ReservedPodLabels())
 	}
 }

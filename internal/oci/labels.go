@@ -11,7 +11,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
@@ -148,8 +148,8 @@ var errNoLabels = errors.New(`want a JSON object of labels and their values, or 
 
 // Decode reads labels from JSON: an object of labels, or the configuration of an image as registries keep it.
 func Decode(data []byte) (map[string]string, error) {
-	limits := bounds.Limits{Bytes: len(data), Levels: bounds.DocumentLevels, Nodes: bounds.DocumentNodes}
-	if _, excess := bounds.Scan(data, limits); excess != nil {
+	limitsValue := limits.Limits{Bytes: len(data), Levels: limits.DocumentLevels, Nodes: limits.DocumentNodes}
+	if _, excess := limits.Scan(data, limitsValue); excess != nil {
 		return nil, excess
 	}
 	var labels map[string]string

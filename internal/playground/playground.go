@@ -8,13 +8,13 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/difference"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/fields"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // maxText is how many bytes of text are read: the API server stores fewer of one object.
@@ -88,7 +88,7 @@ func New() (*Engine, error) {
 // Ask answers the question.
 func (e *Engine) Ask(ctx context.Context, q Question) (*Answer, error) {
 	if len(q.Text) > maxText {
-		return nil, &bounds.ExcessError{Unit: bounds.Bytes, Limit: maxText}
+		return nil, &limits.ExcessError{Unit: limits.Bytes, Limit: maxText}
 	}
 	made := e.made(ctx, q.Text, q.Release)
 	a := &Answer{Problems: made.problems}

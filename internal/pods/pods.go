@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
@@ -211,7 +211,7 @@ func containerReason(c *corev1.ContainerStatus, who string, p *corev1.Pod, known
 		case isPullFailure(w.Reason):
 			if organization := settings.RemovedFrom(c.Image); organization != "" {
 				return fmt.Sprintf("%s: organization %s was removed from its registry, so image %s can be pulled from nowhere: %s",
-					pullBackOff, organization, bounds.Cut(c.Image, maxMessage), settings.WaysToImage)
+					pullBackOff, organization, limits.Cut(c.Image, maxMessage), settings.WaysToImage)
 			}
 			text := sentence(pullBackOff, pullFailure(w.Message))
 			if source := settings.Unproven(c.Image); source != "" {
@@ -262,7 +262,7 @@ func sentence(reason, message string) string {
 	if message == "" {
 		return reason
 	}
-	return reason + ": " + bounds.Cut(message, maxMessage)
+	return reason + ": " + limits.Cut(message, maxMessage)
 }
 
 // printable is a text without line breaks and control characters.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
 const (
@@ -142,8 +142,8 @@ func isName(text string) bool {
 
 // decode reads JSON of a server. What is over the limits is not decoded at all.
 func decode(body []byte, into any) error {
-	limits := bounds.Limits{Bytes: maxBody, Levels: bounds.DocumentLevels, Nodes: bounds.DocumentNodes}
-	if _, excess := bounds.Scan(body, limits); excess != nil || json.Unmarshal(body, into) != nil {
+	limitsValue := limits.Limits{Bytes: maxBody, Levels: limits.DocumentLevels, Nodes: limits.DocumentNodes}
+	if _, excess := limits.Scan(body, limitsValue); excess != nil || json.Unmarshal(body, into) != nil {
 		return errNotJSON
 	}
 	return nil

@@ -20,7 +20,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
 // Options say how registries are reached.
@@ -210,7 +210,7 @@ func (c *Client) choose(descriptor *remote.Descriptor, ref name.Reference) (v1.H
 	}
 	slices.Sort(platforms)
 	return v1.Hash{}, &Error{Kind: NotAnImage, Reference: ref.Name(),
-		Err: fmt.Errorf("it has no image for %s, only for: %s", c.options.Platform, bounds.Names(slices.Compact(platforms)))}
+		Err: fmt.Errorf("it has no image for %s, only for: %s", c.options.Platform, limits.Names(slices.Compact(platforms)))}
 }
 
 // target reads a reference, applies the list of registries, and makes the way there.

@@ -8,7 +8,7 @@ import (
 	"io"
 	"net/http"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
 const (
@@ -27,7 +27,7 @@ const (
 
 // scan refuses a document that would need much more memory than it has bytes. It shows nothing of it.
 func scan(document []byte) error {
-	_, excess := bounds.Scan(document, bounds.Limits{Bytes: documentBytes, Levels: documentLevels, Nodes: documentNodes})
+	_, excess := limits.Scan(document, limits.Limits{Bytes: documentBytes, Levels: documentLevels, Nodes: documentNodes})
 	if excess != nil {
 		return own(errTooLarge, "it has more than %d %s", excess.Limit, excess.Unit)
 	}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
 // Kind is why an image could not be read, for programs.
@@ -71,7 +71,7 @@ type Error struct {
 
 // Error returns the reference and the cause, within the length of a message.
 func (e *Error) Error() string {
-	return bounds.Message(fmt.Sprintf("image %s: %v", e.Reference, e.Err))
+	return limits.Message(fmt.Sprintf("image %s: %v", e.Reference, e.Err))
 }
 
 // Unwrap returns the cause.

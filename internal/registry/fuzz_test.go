@@ -13,7 +13,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
 // FuzzLayer looks for a file in whatever a registry sends as a layer.
@@ -56,7 +56,7 @@ func FuzzLayer(f *testing.F) {
 		if left.unpacked < 0 || left.entries < -1 {
 			t.Errorf("%+v is left", left)
 		}
-		if err == nil && (found == nil || len(found.content) > bounds.ConfigBytes) {
+		if err == nil && (found == nil || len(found.content) > limits.ConfigBytes) {
 			t.Errorf("%+v", found)
 		}
 		if err != nil && wrap("image", err, &roundTripper{}).Error() == "" {

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
 const (
@@ -198,8 +198,8 @@ func (b *budget) fileIn(archive io.Reader, file string) (*finding, error) {
 		if header.Typeflag != tar.TypeReg || at != wanted {
 			continue
 		}
-		if header.Size > bounds.ConfigBytes {
-			return nil, own(errTooLarge, "file %s has %d bytes, and at most %d are read", file, header.Size, bounds.ConfigBytes)
+		if header.Size > limits.ConfigBytes {
+			return nil, own(errTooLarge, "file %s has %d bytes, and at most %d are read", file, header.Size, limits.ConfigBytes)
 		}
 		if found.content, err = io.ReadAll(reader); err != nil {
 			return nil, err

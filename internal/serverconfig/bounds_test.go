@@ -17,12 +17,12 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -78,13 +78,13 @@ var shapes = map[string]struct {
 	most int
 	spec func(tb testing.TB, count int) *v1alpha2.LlamaStackDistributionSpec
 }{
-	"models": {bounds.Models, func(tb testing.TB, count int) *v1alpha2.LlamaStackDistributionSpec {
+	"models": {limits.Models, func(tb testing.TB, count int) *v1alpha2.LlamaStackDistributionSpec {
 		return &v1alpha2.LlamaStackDistributionSpec{
 			Providers: &v1alpha2.ProvidersSpec{Inference: open(tb, object{"provider": "vllm", "endpoint": "http://vllm:8000"})},
 			Resources: &v1alpha2.ResourcesSpec{Models: items(tb, count, func(i int) any { return object{"name": fmt.Sprintf("model-%d", i), "provider": "vllm"} })},
 		}
 	}},
-	"shields": {bounds.Shields, func(tb testing.TB, count int) *v1alpha2.LlamaStackDistributionSpec {
+	"shields": {limits.Shields, func(tb testing.TB, count int) *v1alpha2.LlamaStackDistributionSpec {
 		return &v1alpha2.LlamaStackDistributionSpec{
 			Providers: &v1alpha2.ProvidersSpec{Inference: open(tb, object{"provider": "vllm", "endpoint": "http://vllm:8000"}), Safety: open(tb, object{"provider": "llama-guard"})},
 			Resources: &v1alpha2.ResourcesSpec{
@@ -95,12 +95,12 @@ var shapes = map[string]struct {
 			},
 		}
 	}},
-	"tools": {bounds.Tools, func(tb testing.TB, count int) *v1alpha2.LlamaStackDistributionSpec {
+	"tools": {limits.Tools, func(tb testing.TB, count int) *v1alpha2.LlamaStackDistributionSpec {
 		return &v1alpha2.LlamaStackDistributionSpec{Resources: &v1alpha2.ResourcesSpec{Tools: items(tb, count, func(i int) any {
 			return object{"name": fmt.Sprintf("mcp::server-%d", i), "endpoint": "http://mcp:8000/mcp"}
 		})}}
 	}},
-	"providers": {bounds.ProvidersPerAPI, func(tb testing.TB, count int) *v1alpha2.LlamaStackDistributionSpec {
+	"providers": {limits.ProvidersPerAPI, func(tb testing.TB, count int) *v1alpha2.LlamaStackDistributionSpec {
 		return &v1alpha2.LlamaStackDistributionSpec{Providers: &v1alpha2.ProvidersSpec{Inference: open(tb, eachOf(count, func(i int) any {
 			return object{"id": fmt.Sprintf("vllm-%d", i), "provider": "vllm", "endpoint": "http://vllm:8000", "apiKey": object{"name": "keys", "key": "vllm"}}
 		}))}}
@@ -125,18 +125,18 @@ var shapes = map[string]struct {
 			"provider": "remote::our-own", "settings": object{"list": eachOf(count, func(i int) any { return fmt.Sprintf("${env.V%d}", i) })},
 		})}}
 	}},
-	"unknown providers of models": {bounds.Models, func(tb testing.TB, count int) *v1alpha2.LlamaStackDistributionSpec {
+	"unknown providers of models": {limits.Models, func(tb testing.TB, count int) *v1alpha2.LlamaStackDistributionSpec {
 		return &v1alpha2.LlamaStackDistributionSpec{Resources: &v1alpha2.ResourcesSpec{Models: items(tb, count, func(i int) any {
 			return object{"name": fmt.Sprintf("model-%d", i), "provider": fmt.Sprintf("nobody-%d", i)}
 		})}}
 	}},
-	"shields without a model": {bounds.Shields, func(tb testing.TB, count int) *v1alpha2.LlamaStackDistributionSpec {
+	"shields without a model": {limits.Shields, func(tb testing.TB, count int) *v1alpha2.LlamaStackDistributionSpec {
 		return &v1alpha2.LlamaStackDistributionSpec{
 			Providers: &v1alpha2.ProvidersSpec{Safety: open(tb, object{"provider": "llama-guard"})},
 			Resources: &v1alpha2.ResourcesSpec{Shields: items(tb, count, func(i int) any { return fmt.Sprintf("shield-%d", i) })},
 		}
 	}},
-	"unknown names in disabled": {bounds.DisabledNames, func(_ testing.TB, count int) *v1alpha2.LlamaStackDistributionSpec {
+	"unknown names in disabled": {limits.DisabledNames, func(_ testing.TB, count int) *v1alpha2.LlamaStackDistributionSpec {
 		return &v1alpha2.LlamaStackDistributionSpec{Disabled: strings.Fields(strings.Repeat("inferense ", count))}
 	}},
 }
@@ -165,20 +165,20 @@ func BenchmarkGrowth(b *testing.B) {
 // largest is a spec with as much of everything as may be: the lists are full, and settings hold the other values.
 func largest(tb testing.TB) *v1alpha2.LlamaStackDistributionSpec {
 	tb.Helper()
-	providers := eachOf(bounds.ProvidersPerAPI, func(i int) any {
+	providers := eachOf(limits.ProvidersPerAPI, func(i int) any {
 		return object{"id": fmt.Sprintf("vllm-%d", i), "provider": "vllm", "endpoint": "http://vllm:8000", "apiKey": object{"name": "keys", "key": "vllm"}}
 	})
 	providers[0].(object)["settings"] = object{"network": mapOf(7_000, "value")}
 	return &v1alpha2.LlamaStackDistributionSpec{
 		Providers: &v1alpha2.ProvidersSpec{Inference: open(tb, providers), Safety: open(tb, object{"provider": "llama-guard"})},
 		Resources: &v1alpha2.ResourcesSpec{
-			Models: items(tb, bounds.Models, func(i int) any {
-				return object{"name": fmt.Sprintf("guard-%d", i), "provider": fmt.Sprintf("vllm-%d", i%bounds.ProvidersPerAPI)}
+			Models: items(tb, limits.Models, func(i int) any {
+				return object{"name": fmt.Sprintf("guard-%d", i), "provider": fmt.Sprintf("vllm-%d", i%limits.ProvidersPerAPI)}
 			}),
-			Shields: items(tb, bounds.Shields, func(i int) any {
-				return object{"id": fmt.Sprintf("shield-%d", i), "model": fmt.Sprintf("vllm-%d/guard-%d", i%bounds.ProvidersPerAPI, i)}
+			Shields: items(tb, limits.Shields, func(i int) any {
+				return object{"id": fmt.Sprintf("shield-%d", i), "model": fmt.Sprintf("vllm-%d/guard-%d", i%limits.ProvidersPerAPI, i)}
 			}),
-			Tools: items(tb, bounds.Tools, func(i int) any {
+			Tools: items(tb, limits.Tools, func(i int) any {
 				return object{"name": fmt.Sprintf("mcp::server-%d", i), "endpoint": "http://mcp:8000/mcp"}
 			}),
 		},
@@ -209,39 +209,39 @@ func TestGenerateReportsFewAndShortProblems(t *testing.T) {
 		for _, line := range []string{"0.3", "0.7", catalog.Newest()} {
 			for _, count := range []int{shape.most, shape.most + 1} {
 				_, findings := serverconfig.Generate(t.Context(), over(t, line, shape.spec(t, count)))
-				if errs, warnings := findings.Errors(), findings.Warnings(); len(errs) > bounds.Problems+1 || len(warnings) > bounds.Problems+1 {
+				if errs, warnings := findings.Errors(), findings.Warnings(); len(errs) > limits.Problems+1 || len(warnings) > limits.Problems+1 {
 					t.Errorf("%s of %d on %s: %d errors and %d warnings", name, count, line, len(errs), len(warnings))
 				}
 				for _, f := range findings {
-					if text := f.String(); len(text) > bounds.MessageBytes || !utf8.ValidString(text) {
+					if text := f.String(); len(text) > limits.MessageBytes || !utf8.ValidString(text) {
 						t.Errorf("%s of %d on %s: a message of %d bytes: %s", name, count, line, len(text), text)
 					}
 				}
 			}
 		}
 	}
-	in := over(t, "0.7", shapes["unknown providers of models"].spec(t, bounds.Models))
+	in := over(t, "0.7", shapes["unknown providers of models"].spec(t, limits.Models))
 	_, findings := serverconfig.Generate(t.Context(), in)
-	if last := findings[len(findings)-1]; len(findings) != bounds.Problems+1 || !strings.Contains(last.String(), "950: more problems") {
+	if last := findings[len(findings)-1]; len(findings) != limits.Problems+1 || !strings.Contains(last.String(), "950: more problems") {
 		t.Errorf("%d findings, the last: %s", len(findings), last)
 	}
 }
 
 // Proves: R63 (one more than may be is refused before it is worked on).
 func TestGenerateRefusesWhatIsOverTheBounds(t *testing.T) {
-	crSpec := shapes["models"].spec(t, bounds.Models+1)
+	crSpec := shapes["models"].spec(t, limits.Models+1)
 	result, findings := serverconfig.Generate(t.Context(), over(t, "0.7", crSpec))
 	if want := "spec.resources.models: Too many: 1001: must have at most 1000 items"; result != nil || len(findings) != 1 || !strings.HasPrefix(findings[0].String(), want) {
 		t.Errorf("%v", findings)
 	}
 	byProvider := object{}
-	for i := range bounds.References {
+	for i := range limits.References {
 		byProvider[fmt.Sprintf("ref_%d", i)] = object{"name": fmt.Sprintf("secret-%d", i), "key": "k"}
 	}
 	many := &v1alpha2.LlamaStackDistributionSpec{Providers: &v1alpha2.ProvidersSpec{
 		Inference: open(t, object{"provider": "remote::our-own", "secretRefs": byProvider}),
 	}}
-	if uses, findings := serverconfig.SecretUses(spec.Parse(many)); len(uses) != bounds.References || len(findings) > 0 {
+	if uses, findings := serverconfig.SecretUses(spec.Parse(many)); len(uses) != limits.References || len(findings) > 0 {
 		t.Errorf("%d uses, %v", len(uses), findings)
 	}
 	byProvider["one_more"] = object{"name": "one-more", "key": "k"}

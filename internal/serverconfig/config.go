@@ -11,7 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/auth"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/disabled"
@@ -25,7 +26,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/server"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/storage"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // Base is a parsed base configuration: parse once, generate often.
@@ -158,7 +158,7 @@ func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 	doc, env := in.Base.Edit(), environment.NewSet(in.Spec.Source, in.SecretVariables...)
 	version := release.SchemaVersion(doc, problems)
 	misread := problems.List().Errors()
-	if in.Spec.TooLarge || version == 0 || len(misread) > bounds.Problems || ctx.Err() != nil {
+	if in.Spec.TooLarge || version == 0 || len(misread) > limits.Problems || ctx.Err() != nil {
 		return nil, refusal(ctx, problems)
 	}
 	if len(misread) > 0 {
@@ -277,7 +277,7 @@ func write(ctx context.Context, in *Input, doc *document.Document, problems *pro
 	case errors.Is(err, document.ErrTooLarge):
 		problems.Add(problem.Problem{
 			Reason: problem.TooLarge, Path: "spec", Type: field.ErrorTypeTooLong,
-			Detail: fmt.Sprintf("the config.yaml that it asks for is larger than %d bytes", bounds.ConfigBytes),
+			Detail: fmt.Sprintf("the config.yaml that it asks for is larger than %d bytes", limits.ConfigBytes),
 			Fix:    "configure less, or use several LlamaStackDistributions",
 		})
 	case ctx.Err() == nil:

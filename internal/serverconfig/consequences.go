@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
 // misreading is what could not be read of the spec. Problems that may only follow from it are left out: nobody can act on them before it is fixed.

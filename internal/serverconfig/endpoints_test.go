@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
@@ -28,7 +28,7 @@ resources: {tools: [{name: "mcp::t", endpointFrom: {kind: Service, name: t}}]}
 	const replaced = providers + `externalProviders: {inference: [{providerId: a, image: registry.example/a:1}]}
 `
 	var many strings.Builder
-	for i := range bounds.EndpointReferences + 1 {
+	for i := range limits.EndpointReferences + 1 {
 		fmt.Fprintf(&many, "  - {name: 'mcp::t%d', endpointFrom: {kind: Service, name: t%d}}\n", i, i)
 	}
 	for text, want := range map[string][]string{

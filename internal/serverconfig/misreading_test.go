@@ -5,7 +5,7 @@ package serverconfig
 import (
 	"testing"
 
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
 // Of an entry of which something could not be read, what may be meant by that is left out, and what is wrong in itself is not.

@@ -9,14 +9,14 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/auth"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/disabled"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/external"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/provider"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/storage"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // SecretUses reports which keys of Secrets the spec reads, sorted by environment variable and each variable once; those of disabled
@@ -57,10 +57,10 @@ func secretUses(spec *spec.Spec, groups []spec.ProviderGroup, externals []spec.E
 	for _, use := range uses {
 		secrets[use.Ref.Name] = true
 	}
-	if len(secrets) > bounds.References {
+	if len(secrets) > limits.References {
 		problems.Add(problem.Problem{
 			Reason: problem.TooLarge, Path: "spec.providers", Type: field.ErrorTypeTooMany,
-			Detail: fmt.Sprintf("refers to %d Secrets, and may refer to at most %d", len(secrets), bounds.References), Fix: "put several keys into one Secret",
+			Detail: fmt.Sprintf("refers to %d Secrets, and may refer to at most %d", len(secrets), limits.References), Fix: "put several keys into one Secret",
 		})
 		return nil
 	}

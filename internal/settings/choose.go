@@ -11,11 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 const pathVersion = pathDistribution + ".version"
@@ -72,7 +72,7 @@ func chooseVersion(d *distributions.Distribution, version string) (choice, *prob
 	line, _ := catalog.ForVersion(named)
 	if !ok || EmbeddedBase(d.Base, line) == nil {
 		return choice{}, problem.New(problem.Problem{
-			Reason: problem.UnsupportedRelease, Path: pathVersion, Type: field.ErrorTypeNotSupported, Value: bounds.Message(version),
+			Reason: problem.UnsupportedRelease, Path: pathVersion, Type: field.ErrorTypeNotSupported, Value: limits.Message(version),
 			Detail: fmt.Sprintf("distribution %s has no such release", d.Name),
 			Fix:    "it has the release lines " + strings.Join(EmbeddedLines(d.Base), ", "),
 		})
@@ -143,7 +143,7 @@ func whereFound(needs []serverconfig.Need) string {
 		above, linesAbove = n.Path, lines
 		texts = append(texts, fmt.Sprintf("%s (in %s)", n.Path, lines))
 	}
-	return bounds.List(texts, ", ")
+	return limits.List(texts, ", ")
 }
 
 // chooseRelease gives a built-in name the image of its release. What a caller says of the release needs not be in the list.

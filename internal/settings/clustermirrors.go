@@ -10,7 +10,7 @@ import (
 	reference "github.com/google/go-containerregistry/pkg/name"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
 const (
@@ -66,11 +66,11 @@ func readMirror(entry any) (m clusterMirror, ok bool) {
 	m.onlyThere = fields["mirrorSourcePolicy"] == "NeverContactSource"
 	mirrors, _ := fields["mirrors"].([]any)
 	for _, mirror := range mirrors[:min(len(mirrors), maxTried)] {
-		if text, isText := mirror.(string); isText && text != "" && len(text) <= bounds.ImageBytes {
+		if text, isText := mirror.(string); isText && text != "" && len(text) <= limits.ImageBytes {
 			m.mirrors = append(m.mirrors, strings.TrimSuffix(text, "/"))
 		}
 	}
-	return m, m.source != "" && len(m.source) <= bounds.ImageBytes
+	return m, m.source != "" && len(m.source) <= limits.ImageBytes
 }
 
 // Locations returns where an image is looked for, in this order: at the mirrors of the longest source that matches, and then where the image says, if

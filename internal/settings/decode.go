@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
@@ -75,7 +75,7 @@ func (m *misfits) compare(tree any, t reflect.Type, at *field.Path) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if tree == nil || t.Kind() == reflect.Interface || len(m.errs) >= bounds.Problems {
+	if tree == nil || t.Kind() == reflect.Interface || len(m.errs) >= limits.Problems {
 		return
 	}
 	if reflect.PointerTo(t).Implements(unmarshaler) {
@@ -109,10 +109,10 @@ func (m *misfits) compareMap(got map[string]any, t reflect.Type, at *field.Path)
 	}
 	for _, key := range slices.Sorted(maps.Keys(got)) {
 		if known == nil {
-			m.compare(got[key], t.Elem(), at.Key(bounds.Message(key)))
+			m.compare(got[key], t.Elem(), at.Key(limits.Message(key)))
 			continue
 		}
-		path := at.Child(bounds.Message(key))
+		path := at.Child(limits.Message(key))
 		if of, ok := known[key]; ok {
 			m.compare(got[key], of, path)
 			continue
@@ -134,7 +134,7 @@ func fieldsOf(t reflect.Type) map[string]reflect.Type {
 }
 
 func (m *misfits) add(at *field.Path, detail string) {
-	if len(m.errs) >= bounds.Problems {
+	if len(m.errs) >= limits.Problems {
 		return
 	}
 	if at == nil {

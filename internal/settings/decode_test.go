@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
 // Proves: R4, R6 (what does not fit is named by its path, everything at once, without its value).
@@ -43,8 +43,8 @@ func TestDecodeNamesWhatDoesNotFit(t *testing.T) {
 		}
 	}
 	var names []string
-	err := decode([]byte("["+strings.Repeat("{},", 2*bounds.Problems)+"{}]"), &names)
-	if got := strings.Split(message(err), "; "); len(got) != bounds.Problems || got[0] != "[0]: want text, and it is a map" {
+	err := decode([]byte("["+strings.Repeat("{},", 2*limits.Problems)+"{}]"), &names)
+	if got := strings.Split(message(err), "; "); len(got) != limits.Problems || got[0] != "[0]: want text, and it is a map" {
 		t.Errorf("%d problems: %v", len(got), err)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
 // KeyEdge is the key of a YAML Edge.
@@ -92,7 +92,7 @@ func (e *Edge) validate() field.ErrorList {
 	var errs field.ErrorList
 	invalid := func(path *field.Path, value string, problems []string) {
 		if len(problems) > 0 {
-			errs = append(errs, field.Invalid(path, bounds.Message(value), problems[0]))
+			errs = append(errs, field.Invalid(path, limits.Message(value), problems[0]))
 		}
 	}
 	switch e.Kind {
@@ -122,8 +122,8 @@ func (e *Edge) validate() field.ErrorList {
 		invalid(field.NewPath("tlsSecretName"), e.TLSSecretName, validation.IsDNS1123Subdomain(e.SecretName("x")))
 	}
 	errs = append(errs, apivalidation.ValidateAnnotations(e.Annotations, field.NewPath("annotations"))...)
-	if len(e.Namespaces) > bounds.EdgeNamespaces {
-		errs = append(errs, field.TooMany(field.NewPath("namespaces"), len(e.Namespaces), bounds.EdgeNamespaces))
+	if len(e.Namespaces) > limits.EdgeNamespaces {
+		errs = append(errs, field.TooMany(field.NewPath("namespaces"), len(e.Namespaces), limits.EdgeNamespaces))
 	}
 	for i, name := range e.Namespaces {
 		invalid(field.NewPath("namespaces").Index(i), name, apivalidation.ValidateNamespaceName(name, false))

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
 // KeyEndpointFrom is the key of a YAML EndpointFrom.
@@ -36,7 +36,7 @@ func parseEndpointFrom(text string) (EndpointFrom, error) {
 	var errs field.ErrorList
 	for i, namespace := range e.Namespaces {
 		if namespace != allNamespaces && len(validation.IsDNS1123Label(namespace)) > 0 {
-			errs = append(errs, field.Invalid(field.NewPath("namespaces").Index(i), bounds.Message(namespace), "want the name of a namespace, or *"))
+			errs = append(errs, field.Invalid(field.NewPath("namespaces").Index(i), limits.Message(namespace), "want the name of a namespace, or *"))
 		}
 	}
 	if err == nil {

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -63,7 +63,7 @@ func TestUnreadableKeyHarmsOnlyWhatItMayBeAbout(t *testing.T) {
 		"*a: [\n":     nil,
 		"# \x01\n":    nil,
 		"a: [\n\"\\x62\": {image: 'registry.example/starter:1'}\n": nil, // a name that only YAML as a whole explains
-		strings.Repeat("a: x\n", bounds.DocumentNodes):             nil,
+		strings.Repeat("a: x\n", limits.DocumentNodes):             nil,
 	} {
 		for _, key := range []string{settings.KeyDistributions, settings.KeyImageOverrides} {
 			s := parse(t, map[string]string{key: text})

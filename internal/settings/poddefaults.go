@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/passthrough"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/validation"
 )
 
 // KeyPodDefaults is the key of a YAML PodDefaults.
@@ -48,7 +48,7 @@ func parsePodDefaults(text string) (*PodDefaults, error) {
 	if d == nil {
 		return nil, nil
 	}
-	if problems := passthrough.CheckPodDefaults(d.over(&v1alpha2.WorkloadSpec{}), field.NewPath(KeyPodDefaults)); len(problems) > 0 {
+	if problems := validation.CheckPodDefaults(d.over(&v1alpha2.WorkloadSpec{}), field.NewPath(KeyPodDefaults)); len(problems) > 0 {
 		return nil, fmt.Errorf("ConfigMap %s: %w", ConfigMapName, errors.New(problems.Message()))
 	}
 	return d, nil

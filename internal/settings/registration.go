@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
@@ -59,7 +59,7 @@ func ParseRegistration(cm *corev1.ConfigMap) *Registered {
 		_, binary := cm.BinaryData[key]
 		switch {
 		case !slices.Contains(known, key):
-			e.err = fmt.Errorf("data[%s]: Unsupported value: %skeys: %s", bounds.Message(key), suggest.Sentence(key, known), strings.Join(known, ", "))
+			e.err = fmt.Errorf("data[%s]: Unsupported value: %skeys: %s", limits.Message(key), suggest.Sentence(key, known), strings.Join(known, ", "))
 		case binary:
 			e.err = fmt.Errorf("binaryData[%s]: the value is not text in UTF-8: put text into data", key)
 		}
@@ -72,7 +72,7 @@ func ParseRegistration(cm *corev1.ConfigMap) *Registered {
 	if e.base == nil {
 		return &Registered{entry: e}
 	}
-	return &Registered{entry: e, size: len(cm.Data[keyConfig]) + e.base.Values()*bounds.ValueBytes}
+	return &Registered{entry: e, size: len(cm.Data[keyConfig]) + e.base.Values()*limits.ValueBytes}
 }
 
 // Size is about how many bytes of memory the configuration takes.
@@ -83,9 +83,9 @@ func (r *Registered) Size() int { return r.size }
 func RegistrationFits(cm *corev1.ConfigMap, budget int) bool {
 	text := []byte(cm.Data[keyConfig])
 	larger := func(values int) bool {
-		return bounds.ScanYAML(text, bounds.Limits{Bytes: len(text), Nodes: values}) != nil
+		return limits.ScanYAML(text, limits.Limits{Bytes: len(text), Nodes: values}) != nil
 	}
-	return !larger((budget-len(text))/bounds.ValueBytes) || larger(bounds.DocumentNodes)
+	return !larger((budget-len(text))/limits.ValueBytes) || larger(limits.DocumentNodes)
 }
 
 // RefuseLargeRegistration returns what stands for a ConfigMap with LabelDistribution that is not used because all together take more than
@@ -93,14 +93,14 @@ func RegistrationFits(cm *corev1.ConfigMap, budget int) bool {
 func RefuseLargeRegistration(configMap, name string) *Registered {
 	e := ownEntry(configMap, name)
 	const detail = "the configurations of the ConfigMaps with the label %s take more than %d MB of memory together, and this one is not used"
-	e.err = fmt.Errorf(detail+": make them smaller", LabelDistribution, bounds.RegisteredBytes/1_000_000)
+	e.err = fmt.Errorf(detail+": make them smaller", LabelDistribution, limits.RegisteredBytes/1_000_000)
 	return &Registered{entry: e}
 }
 
 // RefuseRegistration returns what stands for a ConfigMap with LabelDistribution that is not read because there are more than bounds.Registrations.
 func RefuseRegistration(configMap, name string) *Registered {
 	e := ownEntry(configMap, name)
-	e.err = fmt.Errorf("there are more than %d ConfigMaps with the label %s, and this one is not read: delete some", bounds.Registrations, LabelDistribution)
+	e.err = fmt.Errorf("there are more than %d ConfigMaps with the label %s, and this one is not read: delete some", limits.Registrations, LabelDistribution)
 	return &Registered{entry: e}
 }
 
@@ -123,7 +123,7 @@ func (s *Settings) addRegistered(own []*Registered) {
 			for _, r := range of {
 				configMaps = append(configMaps, r.entry.configMap)
 			}
-			e.err = fmt.Errorf("several ConfigMaps register the name %q: %s: delete all but one", name, bounds.Names(configMaps))
+			e.err = fmt.Errorf("several ConfigMaps register the name %q: %s: delete all but one", name, limits.Names(configMaps))
 			for _, r := range of[1:] {
 				s.problems = append(s.problems, Problem{ConfigMap: r.entry.configMap, Err: fmt.Errorf("ConfigMap %s: %w", r.entry.configMap, e.err)})
 			}

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
 // KeyRegistries is the key of a YAML Registries.
@@ -90,10 +90,10 @@ func (r *Registries) validate() field.ErrorList {
 	for key, hosts := range map[string][]string{"allowed": r.Allowed, "plainHTTP": r.PlainHTTP} {
 		for i, host := range hosts {
 			if strings.Contains(host, "*") {
-				errs = append(errs, field.Invalid(field.NewPath(key).Index(i), bounds.Message(host),
+				errs = append(errs, field.Invalid(field.NewPath(key).Index(i), limits.Message(host),
 					"wildcards are not supported: want the name of each registry, such as registry.example.com"))
 			} else if parsed, err := reference.NewRegistry(host, reference.StrictValidation); err != nil || parsed.RegistryStr() != host && host != dockerHub {
-				errs = append(errs, field.Invalid(field.NewPath(key).Index(i), bounds.Message(host),
+				errs = append(errs, field.Invalid(field.NewPath(key).Index(i), limits.Message(host),
 					"want a registry, such as registry.example.com or registry.example.com:5000"))
 			}
 		}
@@ -111,7 +111,7 @@ func (r *Registries) validate() field.ErrorList {
 func checkLocation(path *field.Path, text string) field.ErrorList {
 	_, err := reference.NewRepository(strings.TrimSuffix(text, "/")+"/x/y", reference.StrictValidation)
 	if err != nil || strings.Contains(text, "//") {
-		return field.ErrorList{field.Invalid(path, bounds.Message(text),
+		return field.ErrorList{field.Invalid(path, limits.Message(text),
 			"want a registry, or a registry and the first parts of a repository, such as docker.io/llamastack")}
 	}
 	return nil

@@ -15,13 +15,13 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 const pathDistribution = "spec.distribution"
@@ -113,10 +113,10 @@ func (s *Settings) ResolveWithHints(spec *v1alpha2.DistributionSpec, hints Hints
 			Reason: problem.MissingField, Path: pathDistribution, Type: field.ErrorTypeRequired, Detail: "give a name or an image", Fix: "for example name: starter",
 		})
 	}
-	if len(image) > bounds.ImageBytes {
+	if len(image) > limits.ImageBytes {
 		return nil, problem.New(problem.Problem{
 			Reason: problem.TooLarge, Path: pathDistribution + ".image", Type: field.ErrorTypeTooLong,
-			Detail: fmt.Sprintf("may not be more than %d bytes", bounds.ImageBytes), Fix: "give an image as registry/repository:tag or registry/repository@digest",
+			Detail: fmt.Sprintf("may not be more than %d bytes", limits.ImageBytes), Fix: "give an image as registry/repository:tag or registry/repository@digest",
 		})
 	}
 	e, f := s.find(name, image, &hints)
@@ -173,7 +173,7 @@ func (s *Settings) find(name, image string, hints *Hints) (entry, *problem.Probl
 		return e, problem.New(problem.Problem{
 			Reason: problem.UnknownDistribution, Path: pathDistribution + ".name", Type: field.ErrorTypeNotSupported, Value: name,
 			Fix: fmt.Sprintf("%sknown distributions: %s; an administrator registers further ones by a ConfigMap, as %s shows",
-				suggest.Sentence(name, s.Names()), bounds.Names(s.Names()), Sample),
+				suggest.Sentence(name, s.Names()), limits.Names(s.Names()), Sample),
 		})
 	case !known && name != "":
 		e = entry{name: name, image: hints.Image, embedded: name, imageSource: cmp.Or(hints.ImageSource, "the caller")}
@@ -266,7 +266,7 @@ func (d *Distribution) setSchemaVersion(label string) {
 	number, err := strconv.ParseInt(label, 10, 32)
 	switch {
 	case err != nil || number < 1:
-		detail = fmt.Sprintf("label %s of the image is %q, which is not a schema version", oci.LabelConfigVersion, bounds.Message(label))
+		detail = fmt.Sprintf("label %s of the image is %q, which is not a schema version", oci.LabelConfigVersion, limits.Message(label))
 	case given:
 		detail = fmt.Sprintf("label %s of the image says %d, and its configuration has version: %s, which counts", oci.LabelConfigVersion, number, own)
 	default:

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // Proves: LBL-VER, FR-027b, R14 (the label with the schema version completes a configuration without one, and a warning has both numbers where they differ).

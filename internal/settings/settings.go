@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 )
 
@@ -159,7 +159,7 @@ func (s *Settings) addKeys(data map[string]string) {
 }
 
 func checkSize(text string) error {
-	if excess := bounds.ScanYAML([]byte(text), bounds.Limits{Bytes: len(text), Nodes: bounds.DocumentNodes}); excess != nil {
+	if excess := limits.ScanYAML([]byte(text), limits.Limits{Bytes: len(text), Nodes: limits.DocumentNodes}); excess != nil {
 		return excess
 	}
 	return nil

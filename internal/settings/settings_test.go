@@ -10,11 +10,11 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -362,8 +362,8 @@ func TestImagesIsACopy(t *testing.T) {
 func TestImageHasABound(t *testing.T) {
 	s := parse(t, nil)
 	for length, want := range map[int]string{
-		bounds.ImageBytes:     "",
-		bounds.ImageBytes + 1: "spec.distribution.image: Too long: may not be more than 1024 bytes: give an image as registry/repository:tag or registry/repository@digest",
+		limits.ImageBytes:     "",
+		limits.ImageBytes + 1: "spec.distribution.image: Too long: may not be more than 1024 bytes: give an image as registry/repository:tag or registry/repository@digest",
 	} {
 		image := strings.Repeat("a", length)
 		got := ""

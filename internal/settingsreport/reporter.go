@@ -21,10 +21,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // action is what the operator did when it found a problem, as an Event says it.
@@ -90,7 +90,7 @@ func (r *Reporter) Reconcile(ctx context.Context, _ reconcile.Request) (reconcil
 		if err != nil {
 			return reconcile.Result{}, err
 		}
-		of, text := subject{name, cm.UID}, bounds.Message(strings.Join(texts[name], "; "))
+		of, text := subject{name, cm.UID}, limits.Message(strings.Join(texts[name], "; "))
 		if reported[of] = text; r.reported[of] == text {
 			continue
 		}

@@ -17,13 +17,13 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/release09"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // maxMessage bounds a condition's message, in bytes: several problems can stand in it. The API allows 32 KiB.
@@ -31,7 +31,7 @@ const maxMessage = 8 << 10
 
 func set(f *Facts, s *statusOf, kind string, status metav1.ConditionStatus, reason, message string) {
 	meta.SetStatusCondition(&s.Conditions, metav1.Condition{
-		Type: kind, Status: status, Reason: reason, Message: bounds.Cut(message, maxMessage),
+		Type: kind, Status: status, Reason: reason, Message: limits.Cut(message, maxMessage),
 		ObservedGeneration: f.CR.Generation, LastTransitionTime: metav1.NewTime(f.Now),
 	})
 }
@@ -163,7 +163,7 @@ func rollout(d *appsv1.Deployment, why string) (done bool, reason, message strin
 	case got.ObservedGeneration < d.Generation:
 		return false, v1alpha2.ReasonRolloutInProgress, "The Deployment is being updated"
 	case isStuck(d):
-		return false, v1alpha2.ReasonRolloutStuck, because(bounds.Message(deploymentCondition(d, appsv1.DeploymentProgressing).Message), why)
+		return false, v1alpha2.ReasonRolloutStuck, because(limits.Message(deploymentCondition(d, appsv1.DeploymentProgressing).Message), why)
 	case release09.IsHeld(d):
 		return false, v1alpha2.ReasonRolloutInProgress, "Pods of release 0.9 serve until all new pods are ready"
 	case got.Replicas > got.UpdatedReplicas:
@@ -230,7 +230,7 @@ func whyNotReady(f *Facts) string {
 	if failure.Status != corev1.ConditionTrue {
 		return ""
 	}
-	return "no pod can be created: " + bounds.Message(refusedPod.ReplaceAllString(failure.Message, ""))
+	return "no pod can be created: " + limits.Message(refusedPod.ReplaceAllString(failure.Message, ""))
 }
 
 // refusedPod is the beginning of the API server's text, with a name that is another one for each attempt.
@@ -328,7 +328,7 @@ func listRemarks(f *Facts) (remarks []string) {
 			" of the server's list of providers left out: listed twice, without a name, or over the limits of the operator")
 	}
 	if missing = append(missing, resources.missing...); len(missing) > 0 {
-		remarks = append(remarks, "the server does not list: "+bounds.Names(missing))
+		remarks = append(remarks, "the server does not list: "+limits.Names(missing))
 	}
 	return append(remarks, resources.remarks...)
 }

@@ -11,7 +11,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
 const (
@@ -134,6 +134,6 @@ func cutEnd(entries, excess int, size func(i int) int) int {
 
 func cutMessages(s *statusOf, _ int) {
 	for i := range s.Conditions {
-		s.Conditions[i].Message = bounds.Message(s.Conditions[i].Message)
+		s.Conditions[i].Message = limits.Message(s.Conditions[i].Message)
 	}
 }

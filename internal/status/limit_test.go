@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/status"
@@ -141,7 +141,7 @@ func TestRolloutMessageIsShort(t *testing.T) {
 	f.Deployment.Status.Conditions[1].Reason = "ProgressDeadlineExceeded"
 	f.Deployment.Status.Conditions[1].Message = strings.Repeat("é", 100_000)
 	s := compute(t, f)
-	if got := condition(t, &s, v1alpha2.ConditionDeploymentUpdated).Message; len(got) > bounds.MessageBytes || !strings.HasSuffix(got, "… (cut)") {
+	if got := condition(t, &s, v1alpha2.ConditionDeploymentUpdated).Message; len(got) > limits.MessageBytes || !strings.HasSuffix(got, "… (cut)") {
 		t.Errorf("a message of %d bytes", len(got))
 	}
 }

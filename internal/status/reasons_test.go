@@ -14,8 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/status"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -93,7 +93,7 @@ func selectors(t *testing.T, of, except string) map[string]bool {
 						names[n.Sel.Name] = true
 					}
 				case *ast.BasicLit: // a constant of another package with the same value
-					if text, err := strconv.Unquote(n.Value); err == nil && !strings.HasPrefix(name, "pkg/problem/") {
+					if text, err := strconv.Unquote(n.Value); err == nil && !strings.HasPrefix(name, "internal/problem/") {
 						names[text] = true
 					}
 				}

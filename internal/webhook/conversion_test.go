@@ -19,7 +19,7 @@ import (
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
 func post(t testing.TB, body string) (int, string) {
@@ -85,8 +85,8 @@ func TestConversionMeasuresV1alpha1BeforeDecoding(t *testing.T) {
 		code  int
 		want  string
 	}{
-		"as deep as is stored": {nested(bounds.StoredLevels - around - 100), http.StatusOK, `"status":"Success"`},
-		"deeper":               {nested(bounds.StoredLevels - around + 1), http.StatusBadRequest, "exceeded max depth"},
+		"as deep as is stored": {nested(limits.StoredLevels - around - 100), http.StatusOK, `"status":"Success"`},
+		"deeper":               {nested(limits.StoredLevels - around + 1), http.StatusBadRequest, "exceeded max depth"},
 		"as wide as is stored": {"[0" + strings.Repeat(",0", 1_500_000/2) + "]", http.StatusOK, `"status":"Success"`},
 		"wider":                {"[0" + strings.Repeat(",0", 4_000_000/2) + "]", http.StatusOK, `"status":"Failure"`},
 	} {
@@ -123,7 +123,7 @@ func TestConversionKeepsWhatTypesWouldNot(t *testing.T) {
 // Proves: R63 (an object that nests as deep as the API server stores it is converted, and so are those beside it: what a review puts around
 // them does not count).
 func TestConversionOfTheDeepest(t *testing.T) {
-	const levels = bounds.StoredLevels - 4 // those around it, in the object
+	const levels = limits.StoredLevels - 4 // those around it, in the object
 	deep := `{"apiVersion":"llamastack.io/v1alpha2","kind":"LlamaStackDistribution","metadata":{"name":"deep"},"spec":{"distribution":{"name":"starter"},
 		"providers":{"inference":{"settings":` + strings.Repeat(`[`, levels) + strings.Repeat(`]`, levels) + `}}}}`
 	plain := `{"apiVersion":"llamastack.io/v1alpha2","kind":"LlamaStackDistribution","metadata":{"name":"plain"},"spec":{"distribution":{"name":"starter"}}}`

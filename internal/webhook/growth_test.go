@@ -14,12 +14,12 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha1"
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -29,34 +29,34 @@ var growing = map[string]struct {
 	most       int
 	spec, item string
 }{
-	"models":  {bounds.Models, `"providers":{"inference":{"provider":"vllm","endpoint":"http://a"}},"resources":{"models":[#]}`, `{"name":"m#","provider":"vllm"}`},
-	"shields": {bounds.Shields, `"providers":{"safety":{"provider":"llama-guard"}},"resources":{"models":["m"],"shields":[#]}`, `{"id":"s#","model":"m"}`},
+	"models":  {limits.Models, `"providers":{"inference":{"provider":"vllm","endpoint":"http://a"}},"resources":{"models":[#]}`, `{"name":"m#","provider":"vllm"}`},
+	"shields": {limits.Shields, `"providers":{"safety":{"provider":"llama-guard"}},"resources":{"models":["m"],"shields":[#]}`, `{"id":"s#","model":"m"}`},
 	"vector stores": {
-		bounds.VectorStores, `"providers":{"inference":{"provider":"vllm","endpoint":"http://a"}},"resources":{"models":[{"name":"m","modelType":"embedding",` +
+		limits.VectorStores, `"providers":{"inference":{"provider":"vllm","endpoint":"http://a"}},"resources":{"models":[{"name":"m","modelType":"embedding",` +
 			`"embeddingDimension":4}],"vectorStores":[#]}`, `{"name":"s#","embeddingModel":"m"}`,
 	},
-	"tools":      {bounds.Tools, `"resources":{"tools":[#]}`, `{"name":"mcp::s#","endpoint":"http://a/mcp"}`},
-	"providers":  {bounds.ProvidersPerAPI, `"providers":{"inference":[#]}`, `{"id":"p#","provider":"vllm","endpoint":"http://a","apiKey":{"name":"s#","key":"k"}}`},
+	"tools":      {limits.Tools, `"resources":{"tools":[#]}`, `{"name":"mcp::s#","endpoint":"http://a/mcp"}`},
+	"providers":  {limits.ProvidersPerAPI, `"providers":{"inference":[#]}`, `{"id":"p#","provider":"vllm","endpoint":"http://a","apiKey":{"name":"s#","key":"k"}}`},
 	"settings":   {10_000, `"providers":{"inference":{"provider":"remote::own","settings":{#}}}`, `"k#":"v"`},
-	"secretRefs": {bounds.References, `"providers":{"inference":{"provider":"remote::own","secretRefs":{#}}}`, `"k#":{"name":"s","key":"k#"}`},
-	"disabled":   {bounds.DisabledNames, `"disabled":[#]`, `"inferense#"`},
-	"env":        {bounds.EnvironmentEntries, `"workload":{"overrides":{"env":[#]}}`, `{"name":"V#","value":"v"}`},
+	"secretRefs": {limits.References, `"providers":{"inference":{"provider":"remote::own","secretRefs":{#}}}`, `"k#":{"name":"s","key":"k#"}`},
+	"disabled":   {limits.DisabledNames, `"disabled":[#]`, `"inferense#"`},
+	"env":        {limits.EnvironmentEntries, `"workload":{"overrides":{"env":[#]}}`, `{"name":"V#","value":"v"}`},
 	// Of v1alpha1, which has no bound.
 	"env of v1alpha1":   {10_000, `"workload":{"overrides":{"env":[#]}}`, `{"name":"V#","value":"v"}`},
-	"command":           {bounds.Items, `"workload":{"overrides":{"command":[#]}}`, `"a#"`},
-	"args":              {bounds.Items, `"workload":{"overrides":{"args":[#]}}`, `"a#"`},
-	"volumes":           {bounds.Items, `"workload":{"overrides":{"volumes":[#]}}`, `{"name":"v#","emptyDir":{}}`},
-	"volumeMounts":      {bounds.Items, `"workload":{"overrides":{"volumes":[{"name":"v","emptyDir":{}}],"volumeMounts":[#]}}`, `{"name":"v","mountPath":"/m#"}`},
-	"spread":            {bounds.Items, `"workload":{"replicas":2,"topologySpreadConstraints":[#]}`, `{"maxSkew":1,"topologyKey":"k#","whenUnsatisfiable":"ScheduleAnyway"}`},
-	"namespaces":        {bounds.Items, `"networking":{"allowedFrom":{"namespaces":[#]}}`, `"n#"`},
-	"labels":            {bounds.Items, `"networking":{"allowedFrom":{"labels":[#]}}`, `"l#"`},
+	"command":           {limits.Items, `"workload":{"overrides":{"command":[#]}}`, `"a#"`},
+	"args":              {limits.Items, `"workload":{"overrides":{"args":[#]}}`, `"a#"`},
+	"volumes":           {limits.Items, `"workload":{"overrides":{"volumes":[#]}}`, `{"name":"v#","emptyDir":{}}`},
+	"volumeMounts":      {limits.Items, `"workload":{"overrides":{"volumes":[{"name":"v","emptyDir":{}}],"volumeMounts":[#]}}`, `{"name":"v","mountPath":"/m#"}`},
+	"spread":            {limits.Items, `"workload":{"replicas":2,"topologySpreadConstraints":[#]}`, `{"maxSkew":1,"topologyKey":"k#","whenUnsatisfiable":"ScheduleAnyway"}`},
+	"namespaces":        {limits.Items, `"networking":{"allowedFrom":{"namespaces":[#]}}`, `"n#"`},
+	"labels":            {limits.Items, `"networking":{"allowedFrom":{"labels":[#]}}`, `"l#"`},
 	"expose":            {100, `"networking":{"expose":{#}}`, `"k#":"v"`},
 	"model metadata":    {10_000, `"providers":{"inference":{"provider":"vllm","endpoint":"http://a"}},"resources":{"models":[{"name":"m","metadata":{#}}]}`, `"k#":"v"`},
 	"externalProviders": {10_000, `"externalProviders":{#}`, `"k#":"v"`},
-	"accessPolicy":      {bounds.PolicyRules, `"auth":{` + authSettings + `,"accessPolicy":[#]}`, `{"permit":{"actions":["read"],"resource":"model::m#"}}`},
-	"routePolicy":       {bounds.PolicyRules, `"auth":{` + authSettings + `,"routePolicy":[#]}`, `{"permit":{"paths":["/v1/p#"]}}`},
+	"accessPolicy":      {limits.PolicyRules, `"auth":{` + authSettings + `,"accessPolicy":[#]}`, `{"permit":{"actions":["read"],"resource":"model::m#"}}`},
+	"routePolicy":       {limits.PolicyRules, `"auth":{` + authSettings + `,"routePolicy":[#]}`, `{"permit":{"paths":["/v1/p#"]}}`},
 	"auth settings":     {10_000, `"auth":{"provider":"custom","settings":{"endpoint":"https://a.example/v",#}}`, `"k#":"v"`},
-	"auth secretRefs":   {bounds.References, `"auth":{"provider":"api-key","secretRefs":{#}}`, `"api_keys.u#":{"name":"s","key":"k#"}`},
+	"auth secretRefs":   {limits.References, `"auth":{"provider":"api-key","secretRefs":{#}}`, `"api_keys.u#":{"name":"s","key":"k#"}`},
 	"tenancy":           {10_000, `"auth":{` + authSettings + `,"tenancy":{#}}`, `"k#":"v"`},
 	"nodeSelector":      {50, `"workload":{"scheduling":{"nodeSelector":{#}}}`, `"k#":"v"`},
 	"tolerations":       {50, `"workload":{"scheduling":{"tolerations":[#]}}`, `{"key":"k#","operator":"Exists"}`},
@@ -170,14 +170,14 @@ func BenchmarkLargest(b *testing.B) {
 		return items(growing[name].item, growing[name].most)
 	}
 	text := objectWith(`{"distribution":{"name":"starter"},"providers":{"inference":[` + items(`{"id":"p#","provider":"vllm","endpoint":"http://a",`+
-		`"apiKey":{"name":"s#","key":"k"}}`, bounds.ProvidersPerAPI-2) + `,{"id":"own","provider":"remote::own","secretRefs":{` +
-		items(`"f#":{"name":"f#","key":"k"}`, bounds.References-bounds.ProvidersPerAPI) + `}},{"id":"vllm","provider":"vllm","endpoint":"http://a","settings":{"network":{` + items(`"k#":"v"`, 6_000) + `}}}],` +
+		`"apiKey":{"name":"s#","key":"k"}}`, limits.ProvidersPerAPI-2) + `,{"id":"own","provider":"remote::own","secretRefs":{` +
+		items(`"f#":{"name":"f#","key":"k"}`, limits.References-limits.ProvidersPerAPI) + `}},{"id":"vllm","provider":"vllm","endpoint":"http://a","settings":{"network":{` + items(`"k#":"v"`, 6_000) + `}}}],` +
 		`"safety":{"provider":"llama-guard"}},"resources":{"models":["m",{"name":"e","provider":"vllm","modelType":"embedding","embeddingDimension":4},` +
-		items(`{"name":"m#","provider":"vllm"}`, bounds.Models-2) + `],"shields":[` + items(`{"id":"s#","model":"vllm/m"}`, bounds.Shields) +
-		`],"tools":[` + list("tools") + `],"vectorStores":[` + items(`{"name":"v#","embeddingModel":"e"}`, bounds.VectorStores) + `]},"auth":{` + authSettings + `,"accessPolicy":[` + list("accessPolicy") +
+		items(`{"name":"m#","provider":"vllm"}`, limits.Models-2) + `],"shields":[` + items(`{"id":"s#","model":"vllm/m"}`, limits.Shields) +
+		`],"tools":[` + list("tools") + `],"vectorStores":[` + items(`{"name":"v#","embeddingModel":"e"}`, limits.VectorStores) + `]},"auth":{` + authSettings + `,"accessPolicy":[` + list("accessPolicy") +
 		`],"routePolicy":[` + list("routePolicy") + `]}` +
 		`,"workload":{"overrides":{"env":[` + list("env") + `],"envFrom":[` + list("envFrom") + `],"volumes":[` + list("volumes") +
-		`],"volumeMounts":[` + items(`{"name":"v#","mountPath":"/m#"}`, bounds.Items) + `],"command":[` + list("command") + `],"args":[` + list("args") +
+		`],"volumeMounts":[` + items(`{"name":"v#","mountPath":"/m#"}`, limits.Items) + `],"command":[` + list("command") + `],"args":[` + list("args") +
 		`]},"replicas":2,"podMetadata":{"labels":{` + list("pod labels") + `},"annotations":{` + list("pod annotations") + `}},` +
 		`"imagePullSecrets":[` + list("imagePullSecrets") + `],"resourceClaims":[` + list("resourceClaims") + `],"resources":{"requests":{` + list("resources") +
 		`}},"topologySpreadConstraints":[` + list("spread") + `],"scheduling":{"nodeSelector":{` + list("nodeSelector") + `},"tolerations":[` + list("tolerations") +
@@ -200,9 +200,9 @@ func BenchmarkLargest(b *testing.B) {
 	if err := json.Unmarshal([]byte(text), &spec); err != nil {
 		b.Fatal(err)
 	}
-	size, excess := bounds.Scan(spec.Spec, bounds.Limits{Bytes: len(spec.Spec), Levels: bounds.ObjectLevels, Nodes: bounds.SpecNodes})
-	if excess != nil || size.Nodes < bounds.SpecNodes*99/100 {
-		b.Fatalf("the spec has %d of %d values: %v", size.Nodes, bounds.SpecNodes, excess)
+	size, excess := limits.Scan(spec.Spec, limits.Limits{Bytes: len(spec.Spec), Levels: limits.ObjectLevels, Nodes: limits.SpecNodes})
+	if excess != nil || size.Nodes < limits.SpecNodes*99/100 {
+		b.Fatalf("the spec has %d of %d values: %v", size.Nodes, limits.SpecNodes, excess)
 	}
 	for step, do := range work(b, []byte(text)) {
 		b.Run(step, func(b *testing.B) { measure(b, do) })

@@ -17,9 +17,9 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/admission"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
 // ValidationPath is where validation is served; the ValidatingWebhookConfiguration names it.
@@ -80,7 +80,7 @@ type admissionReview struct {
 	request     admissionv1.AdmissionRequest
 	object, old json.RawMessage
 	// excess is what is too large in the spec; nil where nothing is.
-	excess *bounds.ExcessError
+	excess *limits.ExcessError
 }
 
 func (v *Validation) read(body []byte) (Review, error) {

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
 // errSpelling says that no API server sends such an object: it sends each field once, by its name.
@@ -31,7 +31,7 @@ func (in *admissionReview) cutTooLarge() error {
 		return err
 	}
 	// An object that is on its way out, or whose spec stays as it is, is not validated.
-	_, _, deleted := bounds.Member(in.object, "metadata", "deletionTimestamp")
+	_, _, deleted := limits.Member(in.object, "metadata", "deletionTimestamp")
 	if same := object.text != nil && old.text != nil && bytes.Equal(object.text, old.text); !same && !deleted {
 		in.excess = object.excess
 	}
@@ -44,17 +44,17 @@ type measuredSpec struct {
 	// text is object[begin:end]; nil where there is none.
 	text       []byte
 	begin, end int
-	excess     *bounds.ExcessError
+	excess     *limits.ExcessError
 }
 
 func newSpec(object []byte) (s measuredSpec, err error) {
-	begin, end, found := bounds.Member(object, "spec")
-	switch n := bounds.Spellings(object, "spec"); {
+	begin, end, found := limits.Member(object, "spec")
+	switch n := limits.Spellings(object, "spec"); {
 	case n > 1 || n == 1 && !found:
 		return s, errSpelling
 	case found:
 		s = measuredSpec{text: object[begin:end], begin: begin, end: end}
-		_, s.excess = bounds.Scan(s.text, bounds.Limits{Bytes: len(s.text), Levels: bounds.ObjectLevels, Nodes: bounds.SpecNodes})
+		_, s.excess = limits.Scan(s.text, limits.Limits{Bytes: len(s.text), Levels: limits.ObjectLevels, Nodes: limits.SpecNodes})
 	}
 	return s, nil
 }
@@ -68,16 +68,16 @@ func (s measuredSpec) cut(object []byte) []byte {
 }
 
 // refuseTooLarge refuses a request whose spec is too large to be decoded. v1alpha1 is never refused what release 0.9 took.
-func refuseTooLarge(request *admissionv1.AdmissionRequest, excess *bounds.ExcessError) *admissionv1.AdmissionResponse {
+func refuseTooLarge(request *admissionv1.AdmissionRequest, excess *limits.ExcessError) *admissionv1.AdmissionResponse {
 	path := "spec" + excess.Path
-	detail := fmt.Sprintf("must nest at most %d levels: make it flatter", bounds.OpenFieldLevels)
-	if excess.Unit != bounds.Levels {
-		path, detail = "spec", fmt.Sprintf("may hold at most %d values, and its open fields %d: remove some", bounds.SpecNodes, bounds.OpenFieldNodes)
+	detail := fmt.Sprintf("must nest at most %d levels: make it flatter", limits.OpenFieldLevels)
+	if excess.Unit != limits.Levels {
+		path, detail = "spec", fmt.Sprintf("may hold at most %d values, and its open fields %d: remove some", limits.SpecNodes, limits.OpenFieldNodes)
 	}
 	err := &field.Error{Type: field.ErrorTypeInvalid, Field: path, BadValue: field.OmitValueType{}, Detail: detail}
 	if requestVersion(request) == v1alpha2.OriginV1alpha1 {
 		return &admissionv1.AdmissionResponse{Allowed: true, Warnings: []string{
-			"in terms of " + v1alpha2.GroupVersion.Version + ": " + bounds.Message(err.Error()),
+			"in terms of " + v1alpha2.GroupVersion.Version + ": " + limits.Message(err.Error()),
 		}}
 	}
 	status := apierrors.NewInvalid(schema.GroupKind{Group: request.Kind.Group, Kind: request.Kind.Kind}, request.Name, field.ErrorList{err}).Status()

@@ -15,10 +15,10 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // validate posts a review and returns the answer. Only what is asked for counts as read.
@@ -173,7 +173,7 @@ func TestValidationRefusesWhatIsTooLarge(t *testing.T) {
 	withProvider := func(value string) string {
 		return objectWith(`{"distribution":{"name":"starter"},"providers":{"inference":` + value + `}}`)
 	}
-	stored := withProvider(nested(bounds.StoredLevels - 3))
+	stored := withProvider(nested(limits.StoredLevels - 3))
 	right := objectWith(`{"distribution":{"name":"starter"}}`)
 	leaving := strings.Replace(stored, `"name":"s"`, `"name":"s","deletionTimestamp":"2026-01-01T00:00:00Z"`, 1)
 	for name, c := range map[string]struct {
@@ -181,8 +181,8 @@ func TestValidationRefusesWhatIsTooLarge(t *testing.T) {
 		allowed bool
 		want    string
 	}{
-		"as deep as may be":         {reviewFor("v1alpha2", withProvider(nested(bounds.OpenFieldLevels)), ""), false, "spec.providers.inference.a: Invalid value: unknown field"},
-		"one level more":            {reviewFor("v1alpha2", withProvider(nested(bounds.OpenFieldLevels+1)), ""), false, "must nest at most 64 levels"},
+		"as deep as may be":         {reviewFor("v1alpha2", withProvider(nested(limits.OpenFieldLevels)), ""), false, "spec.providers.inference.a: Invalid value: unknown field"},
+		"one level more":            {reviewFor("v1alpha2", withProvider(nested(limits.OpenFieldLevels+1)), ""), false, "must nest at most 64 levels"},
 		"as deep as can be stored":  {reviewFor("v1alpha2", stored, ""), false, `spec.providers.inference.a.a.a.a.a.a…: Invalid value: must nest at most 64 levels`},
 		"wide":                      {reviewFor("v1alpha2", withProvider("["+strings.Repeat("[],", 300_000)+"[]]"), ""), false, "its open fields 20000"},
 		"stored already, unchanged": {reviewFor("v1alpha2", stored, stored), true, ""},

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
 const (
@@ -42,8 +42,8 @@ func (l Layout) Install(p *Provider) (*Manifest, error) {
 		return nil, err
 	case len(files) == 0:
 		return nil, fmt.Errorf("its image has no wheels in %s", p.Source)
-	case len(files) > bounds.ProviderWheels:
-		return nil, fmt.Errorf("its image has %d wheels, and at most %d are installed", len(files), bounds.ProviderWheels)
+	case len(files) > limits.ProviderWheels:
+		return nil, fmt.Errorf("its image has %d wheels, and at most %d are installed", len(files), limits.ProviderWheels)
 	}
 	others, err := l.others(p.ID)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
 const (
@@ -129,7 +129,7 @@ func infoDirectory(archive *zip.Reader) (string, error) {
 			continue
 		}
 		if info != "" {
-			return "", fmt.Errorf("%w: it has two directories of metadata, %s and %s", errNotWheel, bounds.Cut(info, 100), bounds.Cut(dir, 100))
+			return "", fmt.Errorf("%w: it has two directories of metadata, %s and %s", errNotWheel, limits.Cut(info, 100), limits.Cut(dir, 100))
 		}
 		info = dir
 	}
@@ -163,7 +163,7 @@ func (w *wheel) identify(info string) error {
 	}
 	if !identifier.MatchString(w.distribution.Name) || !identifier.MatchString(w.distribution.Version) {
 		return fmt.Errorf("%w: METADATA has no Name or no Version, or one that Python does not take: %q %q", errNotWheel,
-			bounds.Cut(w.distribution.Name, 100), bounds.Cut(w.distribution.Version, 100))
+			limits.Cut(w.distribution.Name, 100), limits.Cut(w.distribution.Version, 100))
 	}
 	return nil
 }
@@ -184,7 +184,7 @@ func (w *wheel) place(data string) error {
 		}
 		switch {
 		case len(f.Name) > pathBytes:
-			return fmt.Errorf("the path %q has more than %d bytes", bounds.Cut(f.Name, 60), pathBytes)
+			return fmt.Errorf("the path %q has more than %d bytes", limits.Cut(f.Name, 60), pathBytes)
 		case !fs.ValidPath(at) || at == "." || strings.ContainsAny(at, "\\\x00"):
 			return fmt.Errorf("the path %q is not one below the packages", f.Name)
 		case !f.Mode().IsRegular():

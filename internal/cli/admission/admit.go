@@ -21,8 +21,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // Refusal is one reason to refuse an object.

@@ -16,9 +16,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/cluster"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 )
 
@@ -183,7 +183,7 @@ func (s *server) exchange(ctx context.Context, method, path string, body, into a
 		return err
 	}
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s %s: the server answers %s: %s", method, path, response.Status, bounds.Message(string(text)))
+		return fmt.Errorf("%s %s: the server answers %s: %s", method, path, response.Status, limits.Message(string(text)))
 	}
 	return json.Unmarshal(text, into)
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
 // RefuseRedirects returns a round tripper that fails where a server sends the client elsewhere. What follows a redirect would take the user's question or
@@ -23,7 +23,7 @@ func (t withoutRedirects) RoundTrip(request *http.Request) (*http.Response, erro
 	}
 	if to := response.Header.Get("Location"); to != "" && response.StatusCode >= 300 && response.StatusCode < 400 {
 		_ = response.Body.Close()
-		return nil, fmt.Errorf("the server answers %s, a redirect to %q, which is not followed", response.Status, bounds.Message(to))
+		return nil, fmt.Errorf("the server answers %s, a redirect to %q, which is not followed", response.Status, limits.Message(to))
 	}
 	return response, nil
 }

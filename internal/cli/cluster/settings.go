@@ -10,7 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
@@ -47,7 +47,7 @@ func (c *Connection) registrations(ctx context.Context, operatorNamespace string
 			return nil, err
 		}
 		for i := range list.Items {
-			if cm := &list.Items[i]; len(found) < bounds.Registrations {
+			if cm := &list.Items[i]; len(found) < limits.Registrations {
 				found = append(found, settings.ParseRegistration(cm))
 			} else {
 				found = append(found, settings.RefuseRegistration(cm.Name, cm.Labels[settings.LabelDistribution]))

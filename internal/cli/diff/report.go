@@ -7,9 +7,9 @@ import (
 	"io"
 	"strings"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/difference"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
 // valueBytes is how much of a value is shown.
@@ -78,4 +78,4 @@ func rowsOf(style command.Style, changes []difference.Change) [][]string {
 	return rows
 }
 
-func cut(text string) string { return bounds.Cut(strings.Join(strings.Fields(text), " "), valueBytes) }
+func cut(text string) string { return limits.Cut(strings.Join(strings.Fields(text), " "), valueBytes) }

@@ -13,7 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
@@ -86,7 +86,7 @@ func knownKeys[V any](d *Document, data map[string]V) error {
 	known := settings.Keys()
 	for _, key := range slices.Sorted(maps.Keys(data)) {
 		if !slices.Contains(known, key) {
-			return fmt.Errorf("%s: ConfigMap %s: unknown key %q: %sthe keys are %s", d.Place(), settings.ConfigMapName, bounds.Message(key),
+			return fmt.Errorf("%s: ConfigMap %s: unknown key %q: %sthe keys are %s", d.Place(), settings.ConfigMapName, limits.Message(key),
 				suggest.Sentence(key, known), strings.Join(known, ", "))
 		}
 	}

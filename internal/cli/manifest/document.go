@@ -15,7 +15,7 @@ import (
 	kjson "sigs.k8s.io/json"
 	sigsyaml "sigs.k8s.io/yaml"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
 // Document is one object of a file.
@@ -121,21 +121,21 @@ func descend(n *yaml.Node, step string) (begin, value *yaml.Node) {
 // parse reads one document whose first line is the given one; nil where there is nothing but comments, or something
 // else than an object.
 func parse(file string, line int, text []byte) (*Document, error) {
-	tooLarge := func(excess *bounds.ExcessError) error {
+	tooLarge := func(excess *limits.ExcessError) error {
 		return &SyntaxError{File: file, Line: line, Reason: "too large: " + excess.Error()}
 	}
-	limits := bounds.Limits{Bytes: maxDocument, Levels: maxLevels, Nodes: maxValues}
-	if len(text) > limits.Bytes {
-		return nil, tooLarge(&bounds.ExcessError{Unit: bounds.Bytes, Limit: limits.Bytes})
+	limitsValue := limits.Limits{Bytes: maxDocument, Levels: maxLevels, Nodes: maxValues}
+	if len(text) > limitsValue.Bytes {
+		return nil, tooLarge(&limits.ExcessError{Unit: limits.Bytes, Limit: limitsValue.Bytes})
 	}
 	asJSON, inJSON := text, isJSON(text)
 	tree := text
 	if inJSON {
-		if _, excess := bounds.Scan(text, limits); excess != nil {
+		if _, excess := limits.Scan(text, limitsValue); excess != nil {
 			return nil, tooLarge(excess)
 		}
 		tree = withoutSurrogates(text)
-	} else if excess := bounds.ScanYAML(text, limits); excess != nil {
+	} else if excess := limits.ScanYAML(text, limitsValue); excess != nil {
 		return nil, tooLarge(excess)
 	}
 	// Empty lines in front make every line number, those in messages too, that of the file.

@@ -12,7 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
 const (
@@ -23,7 +23,7 @@ const (
 	maxDocument = 16 << 20
 	maxValues   = 500_000
 	// maxLevels is how deep a document may nest: a list of resources is two levels deeper than its items.
-	maxLevels = bounds.ObjectLevels + 3
+	maxLevels = limits.ObjectLevels + 3
 )
 
 // ReadBytes reads one file, or standard input.
@@ -67,7 +67,7 @@ func isHandedOver(name string) bool {
 func readAll(name string, from io.Reader) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(from, maxFile+1))
 	if err == nil && len(text) > maxFile {
-		return nil, fmt.Errorf("%s: too large: more than %d %s", name, maxFile, bounds.Bytes)
+		return nil, fmt.Errorf("%s: too large: more than %d %s", name, maxFile, limits.Bytes)
 	}
 	return text, err
 }
@@ -75,11 +75,11 @@ func readAll(name string, from io.Reader) ([]byte, error) {
 // expanded counts what a tree of YAML is with its aliases expanded, and stops where that is too large.
 type expanded struct{ bytes, values int }
 
-func (e *expanded) add(n *yaml.Node, level int) *bounds.ExcessError {
+func (e *expanded) add(n *yaml.Node, level int) *limits.ExcessError {
 	for ; n.Kind == yaml.AliasNode; n = n.Alias {
 		level++
 		if level > maxLevels { // an alias that stands for itself
-			return &bounds.ExcessError{Unit: bounds.Levels, Limit: maxLevels}
+			return &limits.ExcessError{Unit: limits.Levels, Limit: maxLevels}
 		}
 	}
 	e.values++
@@ -89,11 +89,11 @@ func (e *expanded) add(n *yaml.Node, level int) *bounds.ExcessError {
 	}
 	switch {
 	case e.values > maxValues:
-		return &bounds.ExcessError{Unit: bounds.Nodes, Limit: maxValues}
+		return &limits.ExcessError{Unit: limits.Nodes, Limit: maxValues}
 	case e.bytes > maxDocument:
-		return &bounds.ExcessError{Unit: bounds.Bytes, Limit: maxDocument}
+		return &limits.ExcessError{Unit: limits.Bytes, Limit: maxDocument}
 	case level > maxLevels:
-		return &bounds.ExcessError{Unit: bounds.Levels, Limit: maxLevels}
+		return &limits.ExcessError{Unit: limits.Levels, Limit: maxLevels}
 	}
 	for _, part := range n.Content {
 		if excess := e.add(part, level); excess != nil {

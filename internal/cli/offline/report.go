@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
 // Line returns the line of a problem in the file of its resource: where the field is not there, that of the nearest one above it.

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
 // overview is a row for each custom resource, and its form for programs.
@@ -65,7 +65,7 @@ func (o *overview) print(w io.Writer, style command.Style) error {
 		state := style.Good(r.Verdict)
 		switch {
 		case r.Reason != "":
-			state = style.Bad(r.Reason) + ": " + bounds.Cut(strings.Join(strings.Fields(r.Message), " "), messageBytes)
+			state = style.Bad(r.Reason) + ": " + limits.Cut(strings.Join(strings.Fields(r.Message), " "), messageBytes)
 		case !r.Good:
 			state = style.Bad(r.Verdict)
 		}

@@ -9,12 +9,12 @@ import (
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/resource"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // removal takes APIs and providers out of a configuration, and everything that refers to them.
@@ -68,7 +68,7 @@ func Apply(in *Input, problems *problem.Collector) {
 		slices.Sort(r.dependents)
 		problems.Add(problem.Problem{
 			Reason: problem.DisabledAPI, Severity: problem.Warning, Path: "spec.disabled",
-			Detail: "also disables what depends on these APIs: " + bounds.Names(r.dependents),
+			Detail: "also disables what depends on these APIs: " + limits.Names(r.dependents),
 			Fix:    "to keep them, remove the API that they need from the list; to say that it is meant, name the APIs among them in the list too",
 		})
 	}
@@ -133,7 +133,7 @@ func (r *removal) removeDependents() bool {
 		list.Content = kept
 		r.ids[api] = append(r.ids[api], ids...)
 		if r.doc.HasProvider(api) {
-			r.dependents = append(r.dependents, fmt.Sprintf("%s of %s", bounds.List(effective(ids), " and "), api))
+			r.dependents = append(r.dependents, fmt.Sprintf("%s of %s", limits.List(effective(ids), " and "), api))
 			continue
 		}
 		r.removeAPI(api)

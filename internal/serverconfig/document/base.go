@@ -15,7 +15,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
 // Base is a parsed base configuration. It is immutable and safe for concurrent use: parse once, generate often.
@@ -54,7 +54,7 @@ const BaseForm = "give a config.yaml of the server: a YAML map in which provider
 
 // Error returns what is wrong with which base, and how to fix it.
 func (e *BaseError) Error() string {
-	return bounds.Message("base configuration " + e.Name + ": " + e.Reason + ": " + BaseForm)
+	return limits.Message("base configuration " + e.Name + ": " + e.Reason + ": " + BaseForm)
 }
 
 // Name returns the name that was given to ParseBase, in one line.
@@ -93,7 +93,7 @@ func (b *Base) Values() int { return count(b.root, math.MaxInt) }
 
 // Read parses a YAML document: aliases and merge keys are expanded, and comments are dropped.
 func Read(data []byte) (*yaml.Node, error) {
-	if excess := bounds.ScanYAML(data, bounds.Limits{Bytes: bounds.ConfigBytes, Nodes: bounds.DocumentNodes}); excess != nil {
+	if excess := limits.ScanYAML(data, limits.Limits{Bytes: limits.ConfigBytes, Nodes: limits.DocumentNodes}); excess != nil {
 		return nil, fmt.Errorf("too large: %w", excess)
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
@@ -108,7 +108,7 @@ func Read(data []byte) (*yaml.Node, error) {
 	} else if !errors.Is(err, io.EOF) {
 		return nil, notYAML(err)
 	}
-	e := expander{budget: bounds.DocumentNodes}
+	e := expander{budget: limits.DocumentNodes}
 	root, err := e.expand(doc.Content[0], 0)
 	if err != nil {
 		return nil, err
@@ -129,8 +129,8 @@ type expander struct{ budget int }
 
 func (e *expander) expand(n *yaml.Node, depth int) (*yaml.Node, error) {
 	e.budget--
-	if e.budget < 0 || depth > bounds.DocumentLevels {
-		return nil, fmt.Errorf("line %d: too large: more than %d values or %d levels with aliases expanded", n.Line, bounds.DocumentNodes, bounds.DocumentLevels)
+	if e.budget < 0 || depth > limits.DocumentLevels {
+		return nil, fmt.Errorf("line %d: too large: more than %d values or %d levels with aliases expanded", n.Line, limits.DocumentNodes, limits.DocumentLevels)
 	}
 	if n.Kind == yaml.AliasNode {
 		return e.expand(n.Alias, depth+1)

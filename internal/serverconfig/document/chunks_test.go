@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
 // FuzzChunks writes any map in chunks of any size: the text is the one that the library writes of the whole.
@@ -38,7 +38,7 @@ func FuzzChunks(f *testing.F) {
 		encoder.SetIndent(indent)
 		encoder.CompactSeqIndent()
 		wanted := errors.Join(encoder.Encode(root), encoder.Close())
-		got, err := encode(root, bounds.ConfigBytes*10, nodes)
+		got, err := encode(root, limits.ConfigBytes*10, nodes)
 		if (err == nil) != (wanted == nil) {
 			t.Fatalf("%v, want %v", err, wanted)
 		}
@@ -54,13 +54,13 @@ func FuzzChunks(f *testing.F) {
 // Proves: R63 (writing a large map keeps no events of all of it).
 func BenchmarkEncode(b *testing.B) {
 	settings := map[string]any{}
-	for i := range bounds.OpenFieldNodes {
+	for i := range limits.OpenFieldNodes {
 		settings[fmt.Sprint("key-", i)] = "value"
 	}
 	root := Value(map[string]any{"providers": map[string]any{"inference": []any{map[string]any{"config": settings}}}})
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := encode(root, bounds.ConfigBytes, chunkNodes); err != nil {
+		if _, err := encode(root, limits.ConfigBytes, chunkNodes); err != nil {
 			b.Fatal(err)
 		}
 	}

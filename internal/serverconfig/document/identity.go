@@ -8,7 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
@@ -131,4 +131,4 @@ func (s *ProviderSet) First(id string) (Identity, bool) { return FindIdentity(s.
 func (s *ProviderSet) Nearest(id string) string { return suggest.Sentence(id, EffectiveIDs(s.All)) }
 
 // Names lists the effective ids for a message.
-func (s *ProviderSet) Names() string { return bounds.Names(EffectiveIDs(s.All)) }
+func (s *ProviderSet) Names() string { return limits.Names(EffectiveIDs(s.All)) }

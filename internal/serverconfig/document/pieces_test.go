@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
 func scalar(tag, value string, style yaml.Style) *yaml.Node {
@@ -98,8 +98,8 @@ func TestWriteStopsAtTheLimit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	header := strings.Repeat("#", bounds.ConfigBytes-len(plain))
-	if all, err := doc.Write(t.Context(), header); err != nil || len(all) != bounds.ConfigBytes {
+	header := strings.Repeat("#", limits.ConfigBytes-len(plain))
+	if all, err := doc.Write(t.Context(), header); err != nil || len(all) != limits.ConfigBytes {
 		t.Errorf("%d bytes, %v", len(all), err)
 	}
 	if _, err := doc.Write(t.Context(), header+"#"); !errors.Is(err, ErrTooLarge) {
@@ -109,7 +109,7 @@ func TestWriteStopsAtTheLimit(t *testing.T) {
 	p := piece{section: "providers", api: "inference", id: "a", value: Value(map[string]any{"provider_id": "a"})}
 	p.keys = [2]*yaml.Node{String("providers"), String("inference")}
 	p.heads = []string{"providers:\n", "  inference:\n"}
-	text, err := p.write(bounds.ConfigBytes)
+	text, err := p.write(limits.ConfigBytes)
 	if err != nil || string(text) != "  - provider_id: a\n" {
 		t.Fatalf("%q, %v", text, err)
 	}
@@ -129,20 +129,20 @@ func TestReadBoundsLevels(t *testing.T) {
 			return "{a: " + strings.Repeat("[", levels-1) + "x" + strings.Repeat("]", levels-1) + "}"
 		},
 	} {
-		if _, err := Read([]byte(nest(bounds.DocumentLevels))); err != nil {
+		if _, err := Read([]byte(nest(limits.DocumentLevels))); err != nil {
 			t.Error(err)
 		}
-		if _, err := Read([]byte(nest(bounds.DocumentLevels + 1))); err == nil {
+		if _, err := Read([]byte(nest(limits.DocumentLevels + 1))); err == nil {
 			t.Error("one level more is read")
 		}
 	}
 	// A key stands at the depth of its map.
-	keys := strings.Repeat("{a: ", bounds.DocumentLevels-1) + "{a: x, b: y}" + strings.Repeat("}", bounds.DocumentLevels-1)
+	keys := strings.Repeat("{a: ", limits.DocumentLevels-1) + "{a: x, b: y}" + strings.Repeat("}", limits.DocumentLevels-1)
 	if _, err := Read([]byte(keys)); err != nil {
 		t.Error(err)
 	}
 	// An alias is as deep as what it stands for.
-	deep := strings.Repeat("[", bounds.DocumentLevels-2) + "x" + strings.Repeat("]", bounds.DocumentLevels-2)
+	deep := strings.Repeat("[", limits.DocumentLevels-2) + "x" + strings.Repeat("]", limits.DocumentLevels-2)
 	if _, err := Read([]byte("a: &a " + deep + "\nb: [*a]\n")); err == nil {
 		t.Error("an alias hides levels")
 	}
@@ -155,10 +155,10 @@ func TestReadBoundsExpandedValues(t *testing.T) {
 		aliases := (values - 5) / 2
 		return []byte("a: &a x\nb: [" + strings.Repeat("*a, ", aliases) + strings.Repeat("y, ", values-5-2*aliases) + "]\n")
 	}
-	if _, err := Read(text(bounds.DocumentNodes)); err != nil {
+	if _, err := Read(text(limits.DocumentNodes)); err != nil {
 		t.Error(err)
 	}
-	if _, err := Read(text(bounds.DocumentNodes + 1)); err == nil || !strings.Contains(err.Error(), "with aliases expanded") {
+	if _, err := Read(text(limits.DocumentNodes + 1)); err == nil || !strings.Contains(err.Error(), "with aliases expanded") {
 		t.Errorf("one value more: %v", err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
 // piece is a part of a configuration that is written on its own: a top-level section, the providers of an API, or one of them. Most
@@ -82,7 +82,7 @@ type written struct {
 func keepTexts(root *yaml.Node) map[place]written {
 	texts := map[place]written{}
 	for _, p := range pieces(root) {
-		texts[p.place()] = written{value: p.value, text: sync.OnceValues(func() ([]byte, error) { return p.write(bounds.ConfigBytes) })}
+		texts[p.place()] = written{value: p.value, text: sync.OnceValues(func() ([]byte, error) { return p.write(limits.ConfigBytes) })}
 	}
 	return texts
 }
@@ -140,7 +140,7 @@ func (d *Document) Write(ctx context.Context, header string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if b.Len()+len(text) > bounds.ConfigBytes {
+		if b.Len()+len(text) > limits.ConfigBytes {
 			return nil, ErrTooLarge
 		}
 		b.Write(text)
@@ -153,7 +153,7 @@ func (b *Base) textOf(p *piece) ([]byte, error) {
 	if kept, ok := b.texts[p.place()]; ok && same(kept.value, p.value) {
 		return kept.text()
 	}
-	return p.write(bounds.ConfigBytes)
+	return p.write(limits.ConfigBytes)
 }
 
 // oneLine keeps a name from ending the comment that it stands in.

@@ -9,11 +9,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/external"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/step"
 )
 
@@ -198,9 +198,9 @@ func TestReadPackageNamesWhatIsWrong(t *testing.T) {
 		"another directory": {"packages/a.whl", "../etc/a.whl", "spec.wheelPath: Invalid value: is not a wheel below /lls-provider: for example /lls-provider/packages/my_provider-1.0.0-py3-none-any.whl"},
 		"no wheel":          {"/lls-provider/packages/b.whl", "{}", "spec.dependencyWheels[0]: Invalid value: must be a path"},
 		"no list":           {"[/lls-provider/packages/b.whl]", "b", "spec.dependencyWheels: Invalid value: must be a list of paths"},
-		"many wheels":       {"[/lls-provider/packages/b.whl]", "[" + strings.Repeat("a.whl, ", bounds.ProviderWheels) + "]", "spec.dependencyWheels: Invalid value: has 500 paths, and a package has at most 500 wheels"},
+		"many wheels":       {"[/lls-provider/packages/b.whl]", "[" + strings.Repeat("a.whl, ", limits.ProviderWheels) + "]", "spec.dependencyWheels: Invalid value: has 500 paths, and a package has at most 500 wheels"},
 		"two lines":         {"/lls-provider/packages/b.whl", `"a\nb.whl"`, "spec.dependencyWheels[0]: Invalid value: is not a wheel below /lls-provider"},
-		"a long path":       {"/lls-provider/packages/b.whl", strings.Repeat("a", bounds.WheelPathBytes) + ".whl", "spec.dependencyWheels[0]: Invalid value: is not a wheel below"},
+		"a long path":       {"/lls-provider/packages/b.whl", strings.Repeat("a", limits.WheelPathBytes) + ".whl", "spec.dependencyWheels[0]: Invalid value: is not a wheel below"},
 		"aliases":           {"more}", "more, a: &a [x,x,x,x,x,x,x,x,x], b: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a], c: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b], d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c], e: &e [*d,*d,*d,*d,*d,*d,*d,*d], f: [*e,*e,*e,*e,*e]}", ""},
 		"unknown field":     {"wheelPath", "wheelpath", `spec.wheelPath: Required value: for example wheelPath: /lls-provider/packages/my_provider-1.0.0-py3-none-any.whl; spec.wheelpath: Invalid value: unknown field: did you mean "wheelPath"?`},
 		"unknown meaning":   {"{endpoint: uri", "{url: uri", "spec.fields.url: Invalid value: unknown field: known fields: endpoint, apiKey"},
@@ -208,7 +208,7 @@ func TestReadPackageNamesWhatIsWrong(t *testing.T) {
 		"no section":        {"\nspec:", "\nspec: []\nspex:", "spec: Invalid value: must be an object"},
 		"no YAML":           {"spec:", "spec: [", ""},
 		"no map":            {file, "[a]", "line 1: the document is not a map"},
-		"too large":         {"more}", strings.Repeat("x", bounds.PackageBytes) + "}", "is larger than 65536 bytes"},
+		"too large":         {"more}", strings.Repeat("x", limits.PackageBytes) + "}", "is larger than 65536 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if !strings.Contains(file, c.from) {

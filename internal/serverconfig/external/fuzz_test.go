@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/external"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 )
@@ -33,16 +33,16 @@ func FuzzReadPackage(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		p, err := external.ReadPackage(text)
 		if err != nil {
-			if p != nil || len(err.Error()) > bounds.MessageBytes {
+			if p != nil || len(err.Error()) > limits.MessageBytes {
 				t.Errorf("%v beside an error of %d bytes", p, len(err.Error()))
 			}
 			return
 		}
-		if !fuzzedModule.MatchString(p.PackageName) || !fuzzedType.MatchString(p.ProviderType) || len(p.Wheels) == 0 || len(p.Wheels) > bounds.ProviderWheels {
+		if !fuzzedModule.MatchString(p.PackageName) || !fuzzedType.MatchString(p.ProviderType) || len(p.Wheels) == 0 || len(p.Wheels) > limits.ProviderWheels {
 			t.Errorf("%+v", p)
 		}
 		for _, wheel := range p.Wheels {
-			if !strings.HasPrefix(wheel, spec.PackageDir+"/") || path.Clean(wheel) != wheel || len(wheel) > bounds.WheelPathBytes {
+			if !strings.HasPrefix(wheel, spec.PackageDir+"/") || path.Clean(wheel) != wheel || len(wheel) > limits.WheelPathBytes {
 				t.Errorf("wheel %q", wheel)
 			}
 		}

@@ -7,15 +7,15 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 )
 
 // ReadPackage reads the file parse.PackageFile of an image. The error reports what is wrong with the file, each with its path in it.
 func ReadPackage(data []byte) (*spec.ProviderPackage, error) {
-	if len(data) > bounds.PackageBytes {
-		return nil, fmt.Errorf("is larger than %d bytes", bounds.PackageBytes)
+	if len(data) > limits.PackageBytes {
+		return nil, fmt.Errorf("is larger than %d bytes", limits.PackageBytes)
 	}
 	root, err := document.Read(data)
 	if err != nil {
@@ -27,8 +27,8 @@ func ReadPackage(data []byte) (*spec.ProviderPackage, error) {
 		return p, nil
 	}
 	texts := make([]string, 0, len(problems))
-	for i := range problems[:min(len(problems), bounds.NamesInMessage)] {
+	for i := range problems[:min(len(problems), limits.NamesInMessage)] {
 		texts = append(texts, problems[i].String())
 	}
-	return nil, errors.New(bounds.Message(strings.Join(texts, "; ")))
+	return nil, errors.New(limits.Message(strings.Join(texts, "; ")))
 }

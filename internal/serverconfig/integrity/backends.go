@@ -11,7 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/storage"
@@ -92,10 +92,10 @@ func (s *backendSearch) broken(n *yaml.Node, field catalog.Field) []brokenBacken
 	var broken []brokenBackend
 	add := func(at func() string, inner []brokenBackend) {
 		for _, b := range inner {
-			if len(broken) > bounds.Problems {
+			if len(broken) > limits.Problems {
 				return // more are not shown
 			}
-			b.path = bounds.Join(at(), b.path)
+			b.path = limits.Join(at(), b.path)
 			broken = append(broken, b)
 		}
 	}

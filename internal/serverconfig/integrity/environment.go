@@ -12,11 +12,11 @@ import (
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/storage"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // environment makes sure that every variable which the configuration needs means one thing, and only to whom it is meant.
@@ -78,7 +78,7 @@ func (c *check) unset() {
 		}
 		c.problems.Add(problem.Problem{
 			Reason: problem.UndefinedVariable, Severity: problem.Warning, Path: path,
-			Detail: "refers to the environment variable " + bounds.List(names, " and ") +
+			Detail: "refers to the environment variable " + limits.List(names, " and ") +
 				", which nothing in the spec sets: unless the image does, the server does not start",
 			Fix: fmt.Sprintf("set it in spec.workload.overrides.env, or give it a default: ${env.%s:=…}", names[0]),
 		})
@@ -92,11 +92,11 @@ func walkTexts(value any, path string, visit func(path, text string)) {
 		visit(path, v)
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			walkTexts(v[key], bounds.Join(path, "."+key), visit)
+			walkTexts(v[key], limits.Join(path, "."+key), visit)
 		}
 	case []any:
 		for i, item := range v {
-			walkTexts(item, bounds.Join(path, fmt.Sprintf("[%d]", i)), visit)
+			walkTexts(item, limits.Join(path, fmt.Sprintf("[%d]", i)), visit)
 		}
 	}
 }

@@ -10,11 +10,11 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // shape checks what the server's loader demands of a base.
@@ -56,7 +56,7 @@ func (s shape) backendType(path string, backend *yaml.Node) {
 	case document.HasReference(name):
 	case !known:
 		s.invalid(path+".type", fmt.Sprintf("release line %s has no storage backend of type %q, but %s",
-			s.of.line.Name, bounds.Message(name), strings.Join(slices.Sorted(maps.Keys(s.of.line.Backends)), ", ")))
+			s.of.line.Name, limits.Message(name), strings.Join(slices.Sorted(maps.Keys(s.of.line.Backends)), ", ")))
 	default:
 		s.requiredFields(backend, row.Fields, path)
 	}
@@ -85,7 +85,7 @@ func (s shape) providerShape(entry document.Entry) {
 	case ofLine && !foreign:
 		s.found(s.severityOfTypes, path+".provider_type", fmt.Sprintf(
 			"%s has no type %q of %s providers: where a package of the image brings it, name that as module",
-			s.of.line.Without(catalog.HasProvider(entry.API, entry.Type())), bounds.Message(entry.Type()), entry.API))
+			s.of.line.Without(catalog.HasProvider(entry.API, entry.Type())), limits.Message(entry.Type()), entry.API))
 	}
 }
 
@@ -99,7 +99,7 @@ func (s shape) authType() {
 	}
 	at := slices.IndexFunc(s.of.line.Auth, func(row catalog.AuthType) bool { return row.Type == name })
 	if at < 0 {
-		s.invalid(path+".type", fmt.Sprintf("release line %s has no authentication of type %q", s.of.line.Name, bounds.Message(name)))
+		s.invalid(path+".type", fmt.Sprintf("release line %s has no authentication of type %q", s.of.line.Name, limits.Message(name)))
 		return
 	}
 	s.requiredFields(config, s.of.line.Auth[at].Fields, path)
@@ -159,7 +159,7 @@ func (s shape) allowed(n *yaml.Node, of catalog.Field, path string) {
 	}
 	for _, text := range texts {
 		if text.Kind == yaml.ScalarNode && !document.HasReference(text.Value) && text.Tag != "!!null" && !slices.Contains(of.Values, text.Value) {
-			s.invalid(path, fmt.Sprintf("has the value %q, and the server takes only %s", bounds.Message(text.Value), bounds.Names(of.Values)))
+			s.invalid(path, fmt.Sprintf("has the value %q, and the server takes only %s", limits.Message(text.Value), limits.Names(of.Values)))
 		}
 	}
 }

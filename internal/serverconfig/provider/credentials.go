@@ -9,12 +9,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/address"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // What the catalog does not know about a secret its name shows: a header, a parameter of a URL, a field that only the image knows.
@@ -78,7 +78,7 @@ func checkCredentials(s schema, spec *spec.Provider, problems *problem.Collector
 func (c credentialCheck) members(fields map[string]catalog.Field, values map[string]any, path, fix string) {
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		of, known := fields[key]
-		at := bounds.Join(path, "."+key)
+		at := limits.Join(path, "."+key)
 		if s, ok := values[key].(string); ok && !known && looksSecret(key, s) {
 			warnCredential(at, "looks like a credential", fix, c.problems)
 		} else if !of.Secret {
@@ -93,7 +93,7 @@ func (c credentialCheck) member(of catalog.Field, value any, path string) {
 		c.members(c.inner(of), value, path, byVariable)
 	case []any:
 		for i, item := range value {
-			c.member(of, item, bounds.Join(path, fmt.Sprintf("[%d]", i)))
+			c.member(of, item, limits.Join(path, fmt.Sprintf("[%d]", i)))
 		}
 	case string:
 		if !beginsWithScheme.MatchString(value) {

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // FuzzResolveEndpoint feeds any endpoint: it never panics; what passes is a URL of the right scheme without user information, keeps

@@ -10,14 +10,14 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/address"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // settingsCheck checks the settings of one entry against the schema of its type.
@@ -37,7 +37,7 @@ func CheckStrictly(
 ) {
 	c := &settingsCheck{schema: schema{line: line, name: name, row: &catalog.Provider{Type: name, Fields: fields}}, strict: true, problems: problems}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
-		at := bounds.Join(path, "."+key)
+		at := limits.Join(path, "."+key)
 		if known, ok := fields[key]; ok {
 			c.checkValue(known, values[key], at)
 		} else {
@@ -57,7 +57,7 @@ func (c *settingsCheck) severity() problem.Severity {
 func (c *settingsCheck) check(spec *spec.Provider) {
 	first := map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(spec.Settings)) {
-		path, name := bounds.Join(spec.Path+"."+spec.SettingsField, "."+key), c.canonical(key)
+		path, name := limits.Join(spec.Path+"."+spec.SettingsField, "."+key), c.canonical(key)
 		for _, other := range []map[string]string{c.assigned, first} {
 			if at, twice := other[name]; twice {
 				reportConflict(c.name, name, at, path, c.problems)
@@ -108,7 +108,7 @@ func (c *settingsCheck) checkValue(of catalog.Field, value any, path string) {
 		if element, ok := of.Element(); ok {
 			element.Secret = of.Secret
 			for i, item := range value {
-				c.checkValue(element, item, bounds.Join(path, fmt.Sprintf("[%d]", i)))
+				c.checkValue(element, item, limits.Join(path, fmt.Sprintf("[%d]", i)))
 			}
 		}
 	}
@@ -152,7 +152,7 @@ func (c *settingsCheck) checkMap(of catalog.Field, values map[string]any, path s
 	if fields == nil {
 		if element, ok := of.Element(); ok {
 			for _, key := range slices.Sorted(maps.Keys(values)) {
-				c.checkValue(element, values[key], bounds.Join(path, "."+key))
+				c.checkValue(element, values[key], limits.Join(path, "."+key))
 			}
 		}
 		return
@@ -163,9 +163,9 @@ func (c *settingsCheck) checkMap(of catalog.Field, values map[string]any, path s
 	})
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		if inner, ok := fields[key]; ok {
-			c.checkValue(inner, values[key], bounds.Join(path, "."+key))
+			c.checkValue(inner, values[key], limits.Join(path, "."+key))
 		} else {
-			reportUnknownField(c.schema, bounds.Join(path, "."+key), key, slices.Sorted(maps.Keys(fields)), c.severity(), c.problems)
+			reportUnknownField(c.schema, limits.Join(path, "."+key), key, slices.Sorted(maps.Keys(fields)), c.severity(), c.problems)
 		}
 	}
 }

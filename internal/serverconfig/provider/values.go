@@ -43,11 +43,11 @@ func unfit(field catalog.Field, value any) string {
 		}
 	case catalog.TypeInt:
 		if !isInt(value) || outside(field, value) {
-			return "an integer" + limits(field)
+			return "an integer" + limitsValue(field)
 		}
 	case catalog.TypeFloat:
 		if !isFloat(value) || outside(field, value) {
-			return "a number" + limits(field)
+			return "a number" + limitsValue(field)
 		}
 	case catalog.TypeBool:
 		if !isBool(value) {
@@ -126,7 +126,7 @@ func outside(field catalog.Field, value any) bool {
 }
 
 // limits describes in words what outside checks.
-func limits(field catalog.Field) string {
+func limitsValue(field catalog.Field) string {
 	plain := func(limit *float64) string { return strconv.FormatFloat(*limit, 'f', -1, 64) }
 	switch {
 	case field.Min != nil && field.Max != nil:

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // The message about an API that a release line lacks says since when, and what to do instead, as far as that is known.

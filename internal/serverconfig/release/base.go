@@ -5,7 +5,7 @@ package release
 import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
 // RefusedBase is the problem of a base that the loader of the release line refuses. A warning says that the server, whose release is newer than what is known,

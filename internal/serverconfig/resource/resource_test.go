@@ -12,11 +12,11 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/resource"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/step"
 )
 
@@ -213,12 +213,12 @@ func TestApplyCountsWhatIsNotShown(t *testing.T) {
 		"resources: {tools: [{name: websearch, provider: gone}]}",
 	} {
 		found := &problem.Collector{}
-		for range bounds.Problems {
+		for range limits.Problems {
 			found.Add(problem.Problem{Reason: problem.InvalidField, Path: "spec.x"})
 		}
 		c := testCase{base: "providers: {inference: [], safety: [{provider_id: g, provider_type: inline::llama-guard}, {provider_id: h, provider_type: inline::llama-guard}]}\n", spec: spec}
 		c.apply(t.Context(), t, found)
-		if list := found.List(); len(list) != bounds.Problems+1 || fmt.Sprint(list[bounds.Problems].Value) != "1" {
+		if list := found.List(); len(list) != limits.Problems+1 || fmt.Sprint(list[limits.Problems].Value) != "1" {
 			t.Errorf("%s: %s", spec, list[len(list)-1])
 		}
 	}

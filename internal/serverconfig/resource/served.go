@@ -9,7 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 )
@@ -42,7 +42,7 @@ func servedNames(models []ServedModel) string {
 		names[i] = m.Served
 	}
 	slices.Sort(names)
-	return bounds.Names(slices.Compact(names))
+	return limits.Names(slices.Compact(names))
 }
 
 // looksLikeGuard reports whether a name is that of a Llama Guard model.

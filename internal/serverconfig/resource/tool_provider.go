@@ -10,10 +10,10 @@ import (
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // toolProvider finds the provider of a tool group: the one that the tool names, else the first of the resource that serves the group,
@@ -56,7 +56,7 @@ func (r *toolStep) toolProvider(t *spec.Tool, id string, types []string) (docume
 	}
 	fix := "configure one under spec.providers.toolRuntime: provider " + strings.Join(choices, ", ")
 	if maybe := document.EffectiveIDs(serving); len(maybe) > 0 {
-		fix += "; or set the environment variable that turns on " + bounds.Names(maybe)
+		fix += "; or set the environment variable that turns on " + limits.Names(maybe)
 	}
 	r.problems.Add(problem.Problem{
 		Reason: problem.ProviderNotEnabled, Path: t.Path, Type: field.ErrorTypeInvalid,

@@ -5,7 +5,7 @@ package resource_test
 import (
 	"testing"
 
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
 // Proves: R84.

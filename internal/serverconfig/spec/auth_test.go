@@ -10,7 +10,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
 func openJSON(text string) *apiextensionsv1.JSON { return &apiextensionsv1.JSON{Raw: []byte(text)} }
@@ -90,7 +90,7 @@ func TestParseAuthReportsWrongForms(t *testing.T) {
 
 // Proves: R63.
 func TestCheckBoundsLimitsPolicies(t *testing.T) {
-	rules := make([]apiextensionsv1.JSON, bounds.PolicyRules+1)
+	rules := make([]apiextensionsv1.JSON, limits.PolicyRules+1)
 	spec := &v1alpha2.LlamaStackDistributionSpec{Auth: &v1alpha2.AuthSpec{RoutePolicy: rules}}
 	if got := CheckBounds(spec).Message(); !strings.Contains(got, "spec.auth.routePolicy: Too many: 201: must have at most 200 items") {
 		t.Errorf("got %q", got)

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
 // openField is a field of the spec whose value the schema leaves open.
@@ -25,8 +25,8 @@ type openField struct {
 // counts the lists. What it lets pass costs little to work on. It stops at the first open field that is too large.
 func CheckBounds(spec *v1alpha2.LlamaStackDistributionSpec) problem.List {
 	var problems problem.List
-	if n := len(spec.Disabled); n > bounds.DisabledNames {
-		problems = append(problems, tooMany(field.NewPath("spec", "disabled"), n, bounds.DisabledNames))
+	if n := len(spec.Disabled); n > limits.DisabledNames {
+		problems = append(problems, tooMany(field.NewPath("spec", "disabled"), n, limits.DisabledNames))
 	}
 	if r := spec.Resources; r != nil {
 		path := field.NewPath("spec", "resources")
@@ -34,10 +34,10 @@ func CheckBounds(spec *v1alpha2.LlamaStackDistributionSpec) problem.List {
 			name      string
 			have, may int
 		}{
-			{"models", len(r.Models), bounds.Models},
-			{"tools", len(r.Tools), bounds.Tools},
-			{"shields", len(r.Shields), bounds.Shields},
-			{"vectorStores", len(r.VectorStores), bounds.VectorStores},
+			{"models", len(r.Models), limits.Models},
+			{"tools", len(r.Tools), limits.Tools},
+			{"shields", len(r.Shields), limits.Shields},
+			{"vectorStores", len(r.VectorStores), limits.VectorStores},
 		} {
 			if list.have > list.may {
 				problems = append(problems, tooMany(path.Child(list.name), list.have, list.may))
@@ -49,20 +49,20 @@ func CheckBounds(spec *v1alpha2.LlamaStackDistributionSpec) problem.List {
 			name  string
 			rules int
 		}{{"accessPolicy", len(a.AccessPolicy)}, {"routePolicy", len(a.RoutePolicy)}} {
-			if policy.rules > bounds.PolicyRules {
-				problems = append(problems, tooMany(field.NewPath("spec", "auth", policy.name), policy.rules, bounds.PolicyRules))
+			if policy.rules > limits.PolicyRules {
+				problems = append(problems, tooMany(field.NewPath("spec", "auth", policy.name), policy.rules, limits.PolicyRules))
 			}
 		}
 	}
 	if len(problems) > 0 {
 		return problems
 	}
-	left := bounds.OpenFieldNodes
+	left := limits.OpenFieldNodes
 	for _, f := range openFields(spec) {
 		if f.raw == nil || len(f.raw.Raw) == 0 {
 			continue
 		}
-		size, excess := bounds.Scan(f.raw.Raw, bounds.Limits{Bytes: len(f.raw.Raw), Levels: bounds.OpenFieldLevels, Nodes: left})
+		size, excess := limits.Scan(f.raw.Raw, limits.Limits{Bytes: len(f.raw.Raw), Levels: limits.OpenFieldLevels, Nodes: left})
 		if excess != nil {
 			return append(problems, tooLarge(f.path, excess))
 		}
@@ -80,11 +80,11 @@ func openFields(spec *v1alpha2.LlamaStackDistributionSpec) []openField {
 	if p := spec.Providers; p != nil {
 		providers := root.Child("providers")
 		fields = append(fields,
-			openField{providers.Child(APIInference.Field), p.Inference, bounds.ProvidersPerAPI},
-			openField{providers.Child(APISafety.Field), p.Safety, bounds.ProvidersPerAPI},
-			openField{providers.Child(APIVectorIO.Field), p.VectorIo, bounds.ProvidersPerAPI},
-			openField{providers.Child(APIToolRuntime.Field), p.ToolRuntime, bounds.ProvidersPerAPI},
-			openField{providers.Child(APITelemetry.Field), p.Telemetry, bounds.ProvidersPerAPI},
+			openField{providers.Child(APIInference.Field), p.Inference, limits.ProvidersPerAPI},
+			openField{providers.Child(APISafety.Field), p.Safety, limits.ProvidersPerAPI},
+			openField{providers.Child(APIVectorIO.Field), p.VectorIo, limits.ProvidersPerAPI},
+			openField{providers.Child(APIToolRuntime.Field), p.ToolRuntime, limits.ProvidersPerAPI},
+			openField{providers.Child(APITelemetry.Field), p.Telemetry, limits.ProvidersPerAPI},
 		)
 	}
 	list := func(path *field.Path, items []apiextensionsv1.JSON) {
@@ -119,12 +119,12 @@ func tooMany(path *field.Path, have, may int) problem.Problem {
 }
 
 // tooLarge reports an open field that is deeper or wider than the operator takes.
-func tooLarge(path *field.Path, excess *bounds.ExcessError) problem.Problem {
+func tooLarge(path *field.Path, excess *limits.ExcessError) problem.Problem {
 	p := problem.Problem{
 		Reason: problem.TooLarge, Path: path.String(), Type: field.ErrorTypeInvalid, Fix: "remove some",
-		Detail: fmt.Sprintf("all open fields of a spec may hold at most %d values together, and here are more", bounds.OpenFieldNodes),
+		Detail: fmt.Sprintf("all open fields of a spec may hold at most %d values together, and here are more", limits.OpenFieldNodes),
 	}
-	if excess.Unit == bounds.Levels {
+	if excess.Unit == limits.Levels {
 		p.Path += excess.Path
 		p.Detail, p.Fix = fmt.Sprintf("must nest at most %d levels", excess.Limit), "make it flatter"
 	}

@@ -10,8 +10,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
 // nested is a JSON value of so many levels.
@@ -36,22 +36,22 @@ func openItems(item string, count int) []apiextensionsv1.JSON {
 
 // Proves: R63 (each bound admits what it says, and refuses one more with the field and the bound).
 func TestCheckBoundsNamesTheFieldAndTheBound(t *testing.T) {
-	half := bounds.OpenFieldNodes / 2
+	half := limits.OpenFieldNodes / 2
 	for name, c := range map[string]struct {
 		spec func(more int) *v1alpha2.LlamaStackDistributionSpec
 		want string
 	}{
 		"levels of a provider": {func(more int) *v1alpha2.LlamaStackDistributionSpec {
-			return &v1alpha2.LlamaStackDistributionSpec{Providers: &v1alpha2.ProvidersSpec{Inference: open(nested(bounds.OpenFieldLevels + more))}}
+			return &v1alpha2.LlamaStackDistributionSpec{Providers: &v1alpha2.ProvidersSpec{Inference: open(nested(limits.OpenFieldLevels + more))}}
 		}, "spec.providers.inference.a.a"},
 		"levels of a model": {func(more int) *v1alpha2.LlamaStackDistributionSpec {
-			return &v1alpha2.LlamaStackDistributionSpec{Resources: &v1alpha2.ResourcesSpec{Models: []apiextensionsv1.JSON{*open(`"m"`), *open(nested(bounds.OpenFieldLevels + more))}}}
+			return &v1alpha2.LlamaStackDistributionSpec{Resources: &v1alpha2.ResourcesSpec{Models: []apiextensionsv1.JSON{*open(`"m"`), *open(nested(limits.OpenFieldLevels + more))}}}
 		}, "spec.resources.models[1].a.a"},
 		"levels of expose": {func(more int) *v1alpha2.LlamaStackDistributionSpec {
-			return &v1alpha2.LlamaStackDistributionSpec{Networking: &v1alpha2.NetworkingSpec{Expose: open(nested(bounds.OpenFieldLevels + more))}}
+			return &v1alpha2.LlamaStackDistributionSpec{Networking: &v1alpha2.NetworkingSpec{Expose: open(nested(limits.OpenFieldLevels + more))}}
 		}, "at most 64 levels"},
 		"levels of external providers": {func(more int) *v1alpha2.LlamaStackDistributionSpec {
-			return &v1alpha2.LlamaStackDistributionSpec{ExternalProviders: open(nested(bounds.OpenFieldLevels + more))}
+			return &v1alpha2.LlamaStackDistributionSpec{ExternalProviders: open(nested(limits.OpenFieldLevels + more))}
 		}, "at most 64 levels"},
 		"values together": {func(more int) *v1alpha2.LlamaStackDistributionSpec {
 			return &v1alpha2.LlamaStackDistributionSpec{Providers: &v1alpha2.ProvidersSpec{
@@ -59,29 +59,29 @@ func TestCheckBoundsNamesTheFieldAndTheBound(t *testing.T) {
 			}}
 		}, "spec.providers.vectorIo: Invalid value: all open fields of a spec may hold at most 20000 values together"},
 		"providers of an API": {func(more int) *v1alpha2.LlamaStackDistributionSpec {
-			return &v1alpha2.LlamaStackDistributionSpec{Providers: &v1alpha2.ProvidersSpec{ToolRuntime: open(listOf("{}", bounds.ProvidersPerAPI+more))}}
+			return &v1alpha2.LlamaStackDistributionSpec{Providers: &v1alpha2.ProvidersSpec{ToolRuntime: open(listOf("{}", limits.ProvidersPerAPI+more))}}
 		}, "spec.providers.toolRuntime: Too many: 101: must have at most 100 items"},
 		"models": {func(more int) *v1alpha2.LlamaStackDistributionSpec {
-			return &v1alpha2.LlamaStackDistributionSpec{Resources: &v1alpha2.ResourcesSpec{Models: openItems(`"m"`, bounds.Models+more)}}
+			return &v1alpha2.LlamaStackDistributionSpec{Resources: &v1alpha2.ResourcesSpec{Models: openItems(`"m"`, limits.Models+more)}}
 		}, "spec.resources.models: Too many: 1001"},
 		"tools": {func(more int) *v1alpha2.LlamaStackDistributionSpec {
-			return &v1alpha2.LlamaStackDistributionSpec{Resources: &v1alpha2.ResourcesSpec{Tools: openItems(`"m"`, bounds.Tools+more)}}
+			return &v1alpha2.LlamaStackDistributionSpec{Resources: &v1alpha2.ResourcesSpec{Tools: openItems(`"m"`, limits.Tools+more)}}
 		}, "spec.resources.tools: Too many: 1001"},
 		"vector stores": {func(more int) *v1alpha2.LlamaStackDistributionSpec {
-			return &v1alpha2.LlamaStackDistributionSpec{Resources: &v1alpha2.ResourcesSpec{VectorStores: make([]v1alpha2.VectorStore, bounds.VectorStores+more)}}
+			return &v1alpha2.LlamaStackDistributionSpec{Resources: &v1alpha2.ResourcesSpec{VectorStores: make([]v1alpha2.VectorStore, limits.VectorStores+more)}}
 		}, "spec.resources.vectorStores: Too many: 201"},
 		"shields": {func(more int) *v1alpha2.LlamaStackDistributionSpec {
-			return &v1alpha2.LlamaStackDistributionSpec{Resources: &v1alpha2.ResourcesSpec{Shields: openItems(`"m"`, bounds.Shields+more)}}
+			return &v1alpha2.LlamaStackDistributionSpec{Resources: &v1alpha2.ResourcesSpec{Shields: openItems(`"m"`, limits.Shields+more)}}
 		}, "spec.resources.shields: Too many: 1001"},
 		"disabled": {func(more int) *v1alpha2.LlamaStackDistributionSpec {
-			return &v1alpha2.LlamaStackDistributionSpec{Disabled: make([]string, bounds.DisabledNames+more)}
+			return &v1alpha2.LlamaStackDistributionSpec{Disabled: make([]string, limits.DisabledNames+more)}
 		}, "spec.disabled: Too many: 51"},
 	} {
 		if problems := CheckBounds(c.spec(0)); len(problems) > 0 {
 			t.Errorf("%s: as many as may be: %v", name, problems)
 		}
 		problems := CheckBounds(c.spec(1))
-		if len(problems) != 1 || !strings.Contains(problems[0].String(), c.want) || len(problems[0].String()) > bounds.MessageBytes {
+		if len(problems) != 1 || !strings.Contains(problems[0].String(), c.want) || len(problems[0].String()) > limits.MessageBytes {
 			t.Errorf("%s: one more: %v, want %s", name, problems, c.want)
 		}
 	}
@@ -89,8 +89,8 @@ func TestCheckBoundsNamesTheFieldAndTheBound(t *testing.T) {
 
 // Proves: R63 (parsers do not decode what is too large, for any caller).
 func TestParsersRefuseWhatIsTooLarge(t *testing.T) {
-	deep := nested(bounds.OpenFieldLevels + 1)
-	wide := listOf("1", bounds.OpenFieldNodes)
+	deep := nested(limits.OpenFieldLevels + 1)
+	wide := listOf("1", limits.OpenFieldNodes)
 	for name, problems := range map[string]problem.List{
 		"deep provider": problemsOf(parseProviders(&v1alpha2.ProvidersSpec{Inference: open(deep)})),
 		"wide provider": problemsOf(parseProviders(&v1alpha2.ProvidersSpec{Inference: open(wide)})),

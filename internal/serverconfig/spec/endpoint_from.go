@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // EndpointKind is a kind of objects that have an address.
@@ -201,10 +201,10 @@ func (s *Spec) checkEndpointReferences() problem.List {
 	objects := map[Addressed]bool{}
 	for _, ref := range s.EndpointReferences() {
 		objects[ref.Addressed] = true
-		if len(objects) > bounds.EndpointReferences {
+		if len(objects) > limits.EndpointReferences {
 			return problem.List{made(problem.Problem{
 				Reason: problem.TooLarge, Path: ref.Path, Type: field.ErrorTypeTooMany,
-				Detail: fmt.Sprintf("the spec takes endpoints from more than %d objects, counted up to here", bounds.EndpointReferences),
+				Detail: fmt.Sprintf("the spec takes endpoints from more than %d objects, counted up to here", limits.EndpointReferences),
 				Fix:    "write the endpoint of some, or use several LlamaStackDistributions",
 			})}
 		}

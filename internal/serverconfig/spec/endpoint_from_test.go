@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
 func parseSpec(t *testing.T, text string) *Spec {
@@ -75,10 +75,10 @@ func TestEndpointReferencesAreBounded(t *testing.T) {
 		}
 		return "resources:\n  tools:\n" + text.String()
 	}
-	if s := parseSpec(t, tools(bounds.EndpointReferences)); len(s.Problems) > 0 {
+	if s := parseSpec(t, tools(limits.EndpointReferences)); len(s.Problems) > 0 {
 		t.Error(s.Problems)
 	}
-	s := parseSpec(t, tools(bounds.EndpointReferences+1))
+	s := parseSpec(t, tools(limits.EndpointReferences+1))
 	if len(s.Problems) != 1 || !strings.Contains(s.Problems[0].String(), "spec.resources.tools[100].endpointFrom: Too many: ") {
 		t.Error(s.Problems)
 	}

@@ -12,8 +12,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
 // externalAPIs are the APIs of spec.externalProviders, in the order in which their entries are worked on.
@@ -89,8 +89,8 @@ func parseExternal(raw *apiextensionsv1.JSON, inline []ProviderGroup) ([]Externa
 		}
 	}
 	o.refuseRest(names)
-	if len(providers) > bounds.ExternalProviders {
-		return nil, problem.List{tooMany(path, len(providers), bounds.ExternalProviders)}
+	if len(providers) > limits.ExternalProviders {
+		return nil, problem.List{tooMany(path, len(providers), limits.ExternalProviders)}
 	}
 	return providers, append(o.problems, sharedIDs(providers, inline)...)
 }
@@ -126,7 +126,7 @@ func parseExternalProvider(m map[string]any, api ProviderAPI, path *field.Path) 
 	p.Path = path.String()
 	p.ID = o.getRequiredString("providerId", "mine")
 	p.Image = o.getRequiredString("image", "registry.example.com/provider:1")
-	if len(p.Image) > bounds.ImageBytes || strings.ContainsAny(p.Image, " \t\r\n") {
+	if len(p.Image) > limits.ImageBytes || strings.ContainsAny(p.Image, " \t\r\n") {
 		o.report(invalid(path.Child("image"), "is not the reference of an image", "for example registry.example.com/provider:1"))
 	}
 	if policy := o.getString("imagePullPolicy"); policy != "" {

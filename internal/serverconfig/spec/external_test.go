@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
 func parsedExternal(t *testing.T, text string) *Spec {
@@ -48,7 +48,7 @@ func TestParseExternal(t *testing.T) {
 
 // Proves: FR-014, FR-072, R46, R63.
 func TestParseExternalNamesWhatIsWrong(t *testing.T) {
-	entries := make([]string, bounds.ExternalProviders+1)
+	entries := make([]string, limits.ExternalProviders+1)
 	for i := range entries {
 		entries[i] = fmt.Sprintf(`{"providerId":"p%d","image":"i"}`, i)
 	}
@@ -61,7 +61,7 @@ func TestParseExternalNamesWhatIsWrong(t *testing.T) {
 		"nothing":         {`{"inference": {}}`, at + ".providerId: Required value: for example providerId: mine"},
 		"no image":        {`{"inference": {"providerId": "a"}}`, at + ".image: Required value: for example image: registry.example.com/provider:1"},
 		"blanks":          {`{"inference": {"providerId": "a", "image": "a b"}}`, at + ".image: Invalid value: is not the reference of an image"},
-		"long image":      {`{"inference": {"providerId": "a", "image": "` + strings.Repeat("a", bounds.ImageBytes+1) + `"}}`, at + ".image: Invalid value: is not the reference of an image"},
+		"long image":      {`{"inference": {"providerId": "a", "image": "` + strings.Repeat("a", limits.ImageBytes+1) + `"}}`, at + ".image: Invalid value: is not the reference of an image"},
 		"upper case":      {`{"inference": {"providerId": "A", "image": "i"}}`, at + ".providerId: Invalid value: the id of an external provider consists of lower-case letters"},
 		"long id":         {`{"inference": {"providerId": "` + strings.Repeat("a", MaxExternalIDLength+1) + `", "image": "i"}}`, at + ".providerId: Invalid value: the id of an external provider has at most 46 characters"},
 		"reserved":        {`{"inference": {"providerId": "all", "image": "i"}}`, at + `.providerId: Invalid value: "all": means something else to the server`},

@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	kjson "sigs.k8s.io/json"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
 )
 
 // The parsers put no value of the spec into a message that could be anything: a user who pastes a key into the wrong field must not find it in
@@ -21,8 +21,8 @@ import (
 
 // decode reads open JSON that is not too large. Integers stay integers, so that 8192 does not become 8192.0 on its way.
 func decode(raw []byte, path *field.Path) (any, problem.List) {
-	limits := bounds.Limits{Bytes: len(raw), Levels: bounds.OpenFieldLevels, Nodes: bounds.OpenFieldNodes}
-	if _, excess := bounds.Scan(raw, limits); excess != nil {
+	limitsValue := limits.Limits{Bytes: len(raw), Levels: limits.OpenFieldLevels, Nodes: limits.OpenFieldNodes}
+	if _, excess := limits.Scan(raw, limitsValue); excess != nil {
 		return nil, problem.List{tooLarge(path, excess)}
 	}
 	var v any

@@ -11,8 +11,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
 // What a file that describes the package of an external provider begins with.
@@ -124,7 +124,7 @@ func (p *ProviderPackage) readWheels(o *object) {
 			clean = path.Join(PackageDir, clean)
 		}
 		unprintable := strings.ContainsFunc(clean, func(r rune) bool { return !unicode.IsPrint(r) })
-		if !strings.HasPrefix(clean, PackageDir+"/") || !strings.HasSuffix(clean, ".whl") || unprintable || len(clean) > bounds.WheelPathBytes {
+		if !strings.HasPrefix(clean, PackageDir+"/") || !strings.HasSuffix(clean, ".whl") || unprintable || len(clean) > limits.WheelPathBytes {
 			o.report(invalid(at, "is not a wheel below "+PackageDir, "for example "+WheelsDir+"/my_provider-1.0.0-py3-none-any.whl"))
 			return
 		}
@@ -143,8 +143,8 @@ func (p *ProviderPackage) readWheels(o *object) {
 		o.report(wrongType(at, "a list of paths", ""))
 		return
 	}
-	if len(list) >= bounds.ProviderWheels {
-		o.report(invalid(at, fmt.Sprintf("has %d paths, and a package has at most %d wheels", len(list), bounds.ProviderWheels), "leave it out: every wheel in "+
+	if len(list) >= limits.ProviderWheels {
+		o.report(invalid(at, fmt.Sprintf("has %d paths, and a package has at most %d wheels", len(list), limits.ProviderWheels), "leave it out: every wheel in "+
 			WheelsDir+" is installed"))
 		return
 	}

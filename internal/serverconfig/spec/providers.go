@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
 // ProviderAPI is one of the APIs that spec.providers or spec.externalProviders configures.
@@ -291,7 +291,7 @@ func duplicateIDs(groups []ProviderGroup) problem.List {
 		if at := users[id]; len(at) > 1 {
 			problems = append(problems, made(problem.Problem{
 				Reason: problem.DuplicateProviderID, Path: at[len(at)-1] + ".id", Type: field.ErrorTypeDuplicate, Value: id,
-				Detail: "ids are unique over all APIs, and this one is used by " + bounds.List(at, " and "), Fix: "give each its own id",
+				Detail: "ids are unique over all APIs, and this one is used by " + limits.List(at, " and "), Fix: "give each its own id",
 			}))
 		}
 	}

@@ -4,7 +4,7 @@ package spec
 
 import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
 // Spec is a spec with its open fields parsed. Parse makes it, once for each reconcile; it is not changed after that.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package passthrough
+package validation
 
 import (
 	"maps"
@@ -13,7 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
 // CheckPodDefaults checks the fields of pods that the operator's settings have for all custom resources.

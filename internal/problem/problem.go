@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
 // Class is what has to happen before the operator can continue.
@@ -113,9 +113,9 @@ func (p Problem) FixedBySettings() bool { return rowOf(p.Reason).BySettings }
 // String returns the whole text: "path: kind of error: value: what is wrong: how to fix it".
 func (p Problem) String() string {
 	if p.Path == "" {
-		return bounds.Message(p.Body())
+		return limits.Message(p.Body())
 	}
-	return bounds.Message(p.Path + ": " + p.Body())
+	return limits.Message(p.Path + ": " + p.Body())
 }
 
 // Body returns the text without the path.
@@ -133,7 +133,7 @@ func (p Problem) Body() string {
 			parts = append(parts, part)
 		}
 	}
-	return bounds.Message(strings.Join(parts, ": "))
+	return limits.Message(strings.Join(parts, ": "))
 }
 
 // FieldError returns the problem as Kubernetes' own type, for responses of the API. Its text is that of String.
@@ -154,7 +154,7 @@ const valueBytes = 100
 func shown(value any) any {
 	switch v := reflect.ValueOf(value); {
 	case v.Kind() == reflect.String:
-		return bounds.Cut(v.String(), valueBytes)
+		return limits.Cut(v.String(), valueBytes)
 	case v.Kind() == reflect.Bool, v.CanInt(), v.CanUint(), v.CanFloat():
 		return value
 	}

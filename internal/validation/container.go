@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package passthrough
+package validation
 
 import (
 	"slices"
@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
 // environment checks environment variables. Only the last one of a name gets into a pod.
@@ -124,7 +124,7 @@ func (c *check) knownVolume(name string, at *field.Path) {
 	case !slices.Contains(c.volumes, name) && !slices.Contains(c.volumesOfOperator, name):
 		fix := "add one to spec.workload.overrides.volumes"
 		if len(c.volumes) > 0 {
-			fix += ", or name one of " + bounds.Names(c.volumes)
+			fix += ", or name one of " + limits.Names(c.volumes)
 		}
 		c.add(at, field.ErrorTypeNotFound, name, "there is no such volume", fix)
 	}

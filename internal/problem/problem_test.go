@@ -14,7 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
 var (
@@ -54,7 +54,7 @@ func TestStringIsBounded(t *testing.T) {
 		{Path: long, Detail: long, Fix: long},
 	} {
 		for _, text := range []string{p.String(), p.Body(), p.FieldError().Detail} {
-			if len(text) > bounds.MessageBytes || !utf8.ValidString(text) {
+			if len(text) > limits.MessageBytes || !utf8.ValidString(text) {
 				t.Errorf("%d bytes: %s", len(text), text)
 			}
 		}
@@ -175,7 +175,7 @@ func TestMessageSaysHowManyAreLeftOut(t *testing.T) {
 		many = append(many, Problem{Path: fmt.Sprintf("spec.a[%d]", i), Detail: strings.Repeat("ü", 60)})
 	}
 	got := append(many, many...).Message()
-	if strings.Count(got, "spec.a") != bounds.Problems || !strings.HasSuffix(got, "; and 450 more") {
+	if strings.Count(got, "spec.a") != limits.Problems || !strings.HasSuffix(got, "; and 450 more") {
 		t.Errorf("%d bytes, ends with %s", len(got), got[max(0, len(got)-40):])
 	}
 }
@@ -193,17 +193,17 @@ func TestCollectorIsBounded(t *testing.T) {
 	outer.Add(Problem{Reason: NoEffect, Severity: Warning, Path: "spec.first"})
 	outer.AddAll(inner.List())
 	got := outer.List()
-	if errs, warnings := got.Errors(), got.Warnings(); len(errs) != bounds.Problems+1 || len(warnings) != bounds.Problems+1 {
+	if errs, warnings := got.Errors(), got.Warnings(); len(errs) != limits.Problems+1 || len(warnings) != limits.Problems+1 {
 		t.Fatalf("%d errors, %d warnings", len(errs), len(warnings))
 	}
-	if got[0].Severity != Error || got[bounds.Problems+1].Path != "spec.first" {
+	if got[0].Severity != Error || got[limits.Problems+1].Path != "spec.first" {
 		t.Errorf("order: %v", got)
 	}
 	want := []string{
 		"spec: Too many: 21: more problems are left out here: fix the others first",
 		"spec: Too many: 21: more problems are left out here: fix the others first",
 	}
-	if diff := cmp.Diff(want, []string{got[bounds.Problems].String(), got[len(got)-1].String()}); diff != "" {
+	if diff := cmp.Diff(want, []string{got[limits.Problems].String(), got[len(got)-1].String()}); diff != "" {
 		t.Error(diff)
 	}
 }

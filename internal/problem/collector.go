@@ -5,7 +5,7 @@ package problem
 import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
 // Collector collects problems: bounds.Problems of each severity, and of the others only how many there are. Its zero value is ready for use.
@@ -54,7 +54,7 @@ func (c *Collector) AddAll(l List) {
 func (c *Collector) Full(s Severity) bool { return c.Skip == nil && c.full(s) }
 
 func (c *Collector) full(s Severity) bool {
-	if c.shown[s] < bounds.Problems {
+	if c.shown[s] < limits.Problems {
 		return false
 	}
 	c.omit(s, 1)

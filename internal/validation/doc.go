@@ -6,4 +6,4 @@
 //
 // Contract: pure. It refuses only what the API server of every supported Kubernetes refuses. A dry run finds the rest,
 // and reports it with the field of the custom resource.
-package passthrough
+package validation

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/bounds"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
 // List is a set of problems, in the order in which they were found.
@@ -94,12 +94,12 @@ func (l List) Texts() []string {
 	seen := map[string]bool{}
 	for i := range l {
 		text := l[i].String()
-		if !seen[text] && len(seen) < bounds.Problems {
+		if !seen[text] && len(seen) < limits.Problems {
 			texts = append(texts, text)
 		}
 		seen[text] = true
 	}
-	if more := len(seen) - bounds.Problems; more > 0 {
+	if more := len(seen) - limits.Problems; more > 0 {
 		texts = append(texts, fmt.Sprintf("and %d more", more))
 	}
 	return texts

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package passthrough_test
+package validation_test
 
 import (
 	"slices"
@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/passthrough"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/validation"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -42,7 +42,7 @@ func TestCheckReportsEachValue(t *testing.T) {
 		if strings.Contains(c.Spec, "storage: {size") || strings.Contains(c.Spec, "expose") || strings.Contains(c.Spec, "allowedFrom") {
 			continue // what the operator itself makes of a value is checked in package desired
 		}
-		problems := passthrough.Check(spec(t, c.Spec), []string{"tmp"})
+		problems := validation.Check(spec(t, c.Spec), []string{"tmp"})
 		found := false
 		for _, p := range problems {
 			found = found || strings.HasPrefix(p.String(), c.Problem)
@@ -78,7 +78,7 @@ func TestCheckTakesWhatKubernetesTakes(t *testing.T) {
 			"{name: c, configMap: {name: c}}, {name: d, image: {reference: x}}, {name: e, nfs: {server: nfs, path: /a}}], " +
 			"volumeMounts: [{name: a, mountPath: /a}, {name: tmp, mountPath: /b}, {name: b, mountPath: /c, readOnly: true}]}}",
 	} {
-		if problems := passthrough.Check(spec(t, text), []string{"tmp"}); len(problems) > 0 {
+		if problems := validation.Check(spec(t, text), []string{"tmp"}); len(problems) > 0 {
 			t.Errorf("%s: %s", text, problems.Message())
 		}
 	}
@@ -91,7 +91,7 @@ func TestCheckOffersTheVolumesThatThereAre(t *testing.T) {
 		"[]": missing,
 		"[{name: c, emptyDir: {}}, {name: b, emptyDir: {}}]": missing + ", or name one of b, c",
 	} {
-		got := passthrough.Check(spec(t, "workload: {overrides: {volumeMounts: [{name: a, mountPath: /a}], volumes: "+volumes+"}}"), []string{"tmp"})
+		got := validation.Check(spec(t, "workload: {overrides: {volumeMounts: [{name: a, mountPath: /a}], volumes: "+volumes+"}}"), []string{"tmp"})
 		if len(got) != 1 || got[0].String() != want {
 			t.Errorf("volumes %s: %v, want %s", volumes, got, want)
 		}
@@ -101,12 +101,12 @@ func TestCheckOffersTheVolumesThatThereAre(t *testing.T) {
 // Proves: NFR-001 (the same spec gives the same problems, in the same order).
 func TestCheckReportsInTheSameOrder(t *testing.T) {
 	wrong := spec(t, "workload: {resources: {requests: {cpu: -1, memory: -1, a: 1, b: 1}}}")
-	first := passthrough.Check(wrong, nil).Message()
+	first := validation.Check(wrong, nil).Message()
 	if !strings.Contains(first, "[cpu]") || !strings.Contains(first, "[memory]") {
 		t.Fatal(first)
 	}
 	for range 100 {
-		if again := passthrough.Check(wrong, nil).Message(); again != first {
+		if again := validation.Check(wrong, nil).Message(); again != first {
 			t.Fatalf("first %s\nthen %s", first, again)
 		}
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package passthrough
+package validation
 
 import (
 	"slices"
@@ -10,7 +10,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/pkg/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
 // Check reports what Kubernetes would refuse of the spec. volumes are the names of the volumes that the operator makes, which the user may mount, too.

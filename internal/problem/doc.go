@@ -13,5 +13,5 @@
 // and who can fix it, with an example. docs/status.md is made from the table.
 //
 // Texts are stable (no times, sorted lists), bounded and hold no value of a Secret. The package is pure: it depends on the API
-// machinery's field errors and on the limits of internal/bounds, and on nothing else, so that any program can import it.
+// machinery's field errors and on the limits of internal/limits, and on nothing else, so that any program can import it.
 package problem

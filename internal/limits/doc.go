@@ -7,4 +7,4 @@
 // that is not JSON gets a size or an excess, never a panic, and the decoder that follows reports what is wrong with it.
 //
 // The limits stand here and nowhere else. Schema markers cannot refer to them; a test compares the two.
-package bounds
+package limits
