@@ -68,8 +68,8 @@ generate-crds: $(GENERATORS) generate-code # CustomResourceDefinition
 
 .PHONY: generate-rbac
 generate-rbac: $(GENERATORS) generate-code # the manager's ClusterRole, from +kubebuilder:rbac markers
-	$(CONTROLLER_GEN) rbac:roleName=manager-role paths=./internal/controller/... paths=./internal/certificate/... paths=./internal/migration/... \
-	  paths=./internal/release09/leftovers/... \
+	$(CONTROLLER_GEN) rbac:roleName=manager-role paths=./internal/controller/... paths=./internal/certificate/... paths=./internal/upgrade/storageversion/... \
+	  paths=./internal/upgrade/release09/leftovers/... \
 	  output:rbac:artifacts:config=config/rbac
 
 .PHONY: generate-docs

@@ -18,9 +18,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/controller"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/metrics"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/migration"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/release09/leftovers"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/shard"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09/leftovers"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/storageversion"
 )
 
 const (
@@ -119,7 +119,7 @@ func newManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Sc
 		return mgr, nil
 	}
 	if f.migrateStorage {
-		if err := migration.Setup(mgr, known.counts.Migrated); err != nil {
+		if err := storageversion.Setup(mgr, known.counts.Migrated); err != nil {
 			return nil, err
 		}
 	}

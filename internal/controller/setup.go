@@ -38,7 +38,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/pods"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/prober"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/release09/adoption"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/adopt"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settingsreport"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/status"
@@ -140,7 +140,7 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 		},
 		applier:  &apply.Applier{Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader(), EdgeAPIs: apis},
 		live:     mgr.GetAPIReader(),
-		adopter:  &adoption.Adopter{Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader()},
+		adopter:  &adopt.Adopter{Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader()},
 		prober:   prober.New(ctx, o.Metrics.Servers(probe.New()), r.enqueue),
 		locate:   locate,
 		recorder: mgr.GetEventRecorder(objects.ManagedBy),

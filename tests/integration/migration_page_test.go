@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/release09/leftovers"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09/leftovers"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 

@@ -29,8 +29,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/release09"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/release09/adoption"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/adopt"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -95,7 +95,7 @@ type oneOperator struct {
 	*env
 	gatherer *gather.Gatherer
 	applier  *apply.Applier
-	adopter  *adoption.Adopter
+	adopter  *adopt.Adopter
 }
 
 // withoutIndex reads from the API server, by labels alone, what an operator lists from its cache by an index as well.
@@ -114,7 +114,7 @@ func (e *env) newOperator(d *dying) *oneOperator {
 	c, err := client.New(config, client.Options{Scheme: scheme})
 	fixture.NoError(e.t, err)
 	return &oneOperator{
-		env: e, applier: &apply.Applier{Client: c, Cached: withoutIndex{admin}, Live: c}, adopter: &adoption.Adopter{Client: c, Cached: admin, Live: c},
+		env: e, applier: &apply.Applier{Client: c, Cached: withoutIndex{admin}, Live: c}, adopter: &adopt.Adopter{Client: c, Cached: admin, Live: c},
 		// The operator has a cache for these reads, and may list and watch, but not get.
 		gatherer: &gather.Gatherer{Live: c, Cached: admin, OperatorNamespace: operatorNamespace, HashKey: key, Build: "1.0.0"},
 	}

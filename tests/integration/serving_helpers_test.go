@@ -26,7 +26,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/certificate"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/migration"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/storageversion"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
@@ -308,7 +308,7 @@ func (s *serving) operatorClient() client.Client {
 }
 
 // migration is the migration of storage with the operator's own permissions.
-func (s *serving) migration() *migration.Migration {
+func (s *serving) migration() *storageversion.Migration {
 	operator := s.operatorClient()
-	return &migration.Migration{Live: operator, Client: operator, StatusClient: operator}
+	return &storageversion.Migration{Live: operator, Client: operator, StatusClient: operator}
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/cluster"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/release09/downgrade"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09/downgrade"
 )
 
 const long = `Prepare the cluster for release 0.9 of the operator. Needs the rights of a cluster administrator, and the operator must run.

@@ -10,16 +10,16 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/ogxserver"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/ogx"
 )
 
 // Kinds are what ConvertKind converts to, as apiVersions.
-func Kinds() []string { return []string{ogxserver.APIVersion, v1alpha2.GroupVersion.String()} }
+func Kinds() []string { return []string{ogx.APIVersion, v1alpha2.GroupVersion.String()} }
 
 // IsOGXServer reports whether the document is an OGXServer of the version that is known.
 func IsOGXServer(d *manifest.Document) bool {
-	return d.APIVersion() == ogxserver.APIVersion && d.Kind() == ogxserver.Kind
+	return d.APIVersion() == ogx.APIVersion && d.Kind() == ogx.Kind
 }
 
 // ConvertKind converts a document, which Recognizes accepts or which is an OGXServer, to one of Kinds. It warns of each field that the other kind
@@ -27,39 +27,39 @@ func IsOGXServer(d *manifest.Document) bool {
 func (c *Cluster) ConvertKind(ctx context.Context, d *manifest.Document, to string) *Converted {
 	if IsOGXServer(d) {
 		r := &Converted{Resource: Resource{Document: d}, Object: d.Object}
-		if to != ogxserver.APIVersion {
-			var losses []ogxserver.Loss
-			r.Object, losses = ogxserver.To(d.Object)
+		if to != ogx.APIVersion {
+			var losses []ogx.Loss
+			r.Object, losses = ogx.To(d.Object)
 			r.lose(losses, v1alpha2.Kind)
 		}
 		return r
 	}
-	if to != ogxserver.APIVersion {
+	if to != ogx.APIVersion {
 		return c.Convert(ctx, d, v1alpha2.GroupVersion.Version)
 	}
 	r := c.convert(ctx, d, v1alpha2.GroupVersion.Version)
 	if r.Failed() {
 		return r
 	}
-	var losses []ogxserver.Loss
+	var losses []ogx.Loss
 	if r.Object["apiVersion"] != d.APIVersion() {
 		r.variables(c)
 		r.refused(ctx, c)
 	}
 	for _, path := range v1alpha1.CarriedPaths(r.Object) { // which the annotation of the version between them carries, and no OGXServer
-		losses = append(losses, ogxserver.Loss{Path: path})
+		losses = append(losses, ogx.Loss{Path: path})
 	}
-	r.lose(losses, ogxserver.Kind)
+	r.lose(losses, ogx.Kind)
 	if len(r.allowedFrom(ctx, c)) > 0 {
 		r.remind(desired.PathAllowedFrom, "has no effect today, as in release 0.9; the operator of OGXServer enforces it", "look whether it names all clients")
 	}
-	r.Object, losses = ogxserver.From(r.Object)
-	r.lose(losses, ogxserver.Kind)
+	r.Object, losses = ogx.From(r.Object)
+	r.lose(losses, ogx.Kind)
 	return r
 }
 
 // lose reports what a kind cannot say.
-func (r *Converted) lose(losses []ogxserver.Loss, kind string) {
+func (r *Converted) lose(losses []ogx.Loss, kind string) {
 	defer r.sort()
 	for _, l := range losses {
 		before := len(r.Problems)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package adoption
+package adopt
 
 import (
 	"context"
@@ -22,7 +22,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/release09"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
 )
 
 // legacyObject is an object that release 0.9 makes for a custom resource.

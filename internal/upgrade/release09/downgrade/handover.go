@@ -13,7 +13,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha1"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/release09"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
 )
 
 // applied are the kinds that release 0.9 applies, and owned those that it only finds.

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/release09"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
 )
 
 // Proves: R78, L-08 (who wrote an object, and who owns it, decides whose it is; an update under the name of release 0.9's program is not taken for

@@ -7,4 +7,4 @@
 // again, is slow on purpose, does nothing where nothing is to do, and works only in the replica that leads. It needs
 // conversion, and waits for it by trying again. It looks at the CRD whenever that changes: someone may put back an
 // older one, which stores another version, or one from a backup, while the operator runs.
-package migration
+package storageversion

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package adoption
+package adopt
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/release09"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
 )
 
 // Adopter takes over what release 0.9 left. Its fields are set once, before the first call.

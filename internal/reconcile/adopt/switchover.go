@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package adoption
+package adopt
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/release09"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
 )
 
 // switchoverDelay is how long old pods run on after the Service stopped leading to them: every node needs a moment to learn it, and requests that

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package ogxserver_test
+package ogx_test
 
 import (
 	"bytes"
@@ -16,9 +16,9 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/ogxserver"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/ogx"
 )
 
 const header = "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: s, labels: {team: a}}\nspec:\n"
@@ -99,7 +99,7 @@ func configuration(t *testing.T, object map[string]any) string {
 // Proves: R22, FR-075.
 func TestTheCommonPartComesBack(t *testing.T) {
 	object := tree(t, common)
-	there, losses := ogxserver.From(object)
+	there, losses := ogx.From(object)
 	if len(losses) > 0 {
 		t.Errorf("lost: %v", losses)
 	}
@@ -153,14 +153,14 @@ spec:
 	if diff := cmp.Diff(tree(t, common), object); diff != "" {
 		t.Errorf("the input was changed:\n%s", diff)
 	}
-	back, losses := ogxserver.To(there)
+	back, losses := ogx.To(there)
 	if len(losses) > 0 {
 		t.Errorf("lost on the way back: %v", losses)
 	}
 	if diff := cmp.Diff(configuration(t, object), configuration(t, back)); diff != "" {
 		t.Errorf("another server (-before +after):\n%s", diff)
 	}
-	again, _ := ogxserver.From(back)
+	again, _ := ogx.From(back)
 	if diff := cmp.Diff(there, again); diff != "" {
 		t.Errorf("another OGXServer (-first +second):\n%s", diff)
 	}
@@ -168,7 +168,7 @@ spec:
 
 // Proves: R22 (of every sample, nothing is lost twice: what was converted once stays).
 func TestSamplesComeBack(t *testing.T) {
-	samples, err := filepath.Glob("../../config/samples/v1alpha2-*.yaml")
+	samples, err := filepath.Glob("../../../config/samples/v1alpha2-*.yaml")
 	if err != nil || len(samples) == 0 {
 		t.Fatal(samples, err)
 	}
@@ -177,9 +177,9 @@ func TestSamplesComeBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		there, _ := ogxserver.From(tree(t, string(text)))
-		back, losses := ogxserver.To(there)
-		again, more := ogxserver.From(back)
+		there, _ := ogx.From(tree(t, string(text)))
+		back, losses := ogx.To(there)
+		again, more := ogx.From(back)
 		if diff := cmp.Diff(there, again); diff != "" || len(losses)+len(more) > 0 {
 			t.Errorf("%s: lost %v %v (-first +second):\n%s", sample, losses, more, diff)
 		}
@@ -189,11 +189,11 @@ func TestSamplesComeBack(t *testing.T) {
 // Proves: R22, FR-075 (what a kind cannot say is named by its path, and nothing else).
 func TestWhatCannotBeSaidIsNamed(t *testing.T) {
 	for name, c := range map[string]struct {
-		convert func(map[string]any) (map[string]any, []ogxserver.Loss)
+		convert func(map[string]any) (map[string]any, []ogx.Loss)
 		text    string
 		want    []string
 	}{
-		"from": {ogxserver.From, header + `
+		"from": {ogx.From, header + `
   distribution: {name: starter}
   providers:
     inference: [{id: a, provider: vllm, endpointFrom: {kind: Service, name: a}}, {id: b, provider: vllm}]
@@ -213,7 +213,7 @@ func TestWhatCannotBeSaidIsNamed(t *testing.T) {
 			"spec.providers.toolRuntime[1].region", "spec.resources", "spec.storage.kv", "spec.workload.imagePullSecrets", "spec.workload.overrides.envFrom",
 			"spec.workload.scheduling",
 		}},
-		"to": {ogxserver.To, `
+		"to": {ogx.To, `
 apiVersion: ogx.io/v1beta1
 kind: OGXServer
 metadata: {name: s, uid: u}
@@ -264,7 +264,7 @@ func FuzzConvert(f *testing.F) {
 		if err != nil || kjson.UnmarshalCaseSensitivePreserveInts(raw, &object) != nil || object == nil {
 			return
 		}
-		for _, convert := range []func(map[string]any) (map[string]any, []ogxserver.Loss){ogxserver.From, ogxserver.To} {
+		for _, convert := range []func(map[string]any) (map[string]any, []ogx.Loss){ogx.From, ogx.To} {
 			one, losses := convert(object)
 			two, again := convert(object)
 			if diff := cmp.Diff(fmt.Sprint(one, losses), fmt.Sprint(two, again)); diff != "" {
