@@ -14,10 +14,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/caching"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/controller"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/metrics"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/caching"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/metrics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/shard"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09/leftovers"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/storageversion"
@@ -108,7 +108,7 @@ func newManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Sc
 	if err := mgr.Add(&apiServerWatch{known.isReady}); err != nil {
 		return nil, err
 	}
-	if err := controller.Setup(ctx, mgr, controller.Options{
+	if err := reconcile.Setup(ctx, mgr, reconcile.Options{
 		OperatorNamespace: f.operatorNamespace, OperatorImage: f.operatorImage, Pod: f.pod, Namespaces: watched, ForbidForeignConfigMaps: f.forbidForeignConfigMaps,
 		Selector: f.selector, LeaveSettings: f.leavesCluster(), AllowForeignConfigMaps: f.allowForeignConfigMaps,
 		Settings: known.settings, APIs: known.apis, Metrics: known.counts,

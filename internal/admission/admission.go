@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
 )
 
 // Request is what is validated.
@@ -44,9 +44,9 @@ func (r *Request) Needed() bool {
 
 // Validate says what is wrong with a request that needs validating. The inputs are those of its new custom resource, in which
 // Secrets and ConfigMaps count as found, with unknown content; found are the problems of gathering them, which say why where Distribution is nil.
-func Validate(ctx context.Context, r *Request, in *desired.Inputs, found problem.List) Result {
+func Validate(ctx context.Context, r *Request, in *build.Inputs, found problem.List) Result {
 	if in.Distribution != nil || in.Unresolved {
-		_, problems := desired.Build(ctx, in)
+		_, problems := build.Build(ctx, in)
 		found = slices.Concat(found, problems)
 	}
 	var a Result

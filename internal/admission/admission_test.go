@@ -13,8 +13,8 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/admission"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
@@ -31,22 +31,22 @@ func resource(t *testing.T, name, spec string) *v1alpha2.LlamaStackDistribution 
 }
 
 // gathered are the inputs, in which every Secret counts as found, and the faults of gathering.
-func gathered(t *testing.T, cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, problem.List) {
+func gathered(t *testing.T, cr *v1alpha2.LlamaStackDistribution) (*build.Inputs, problem.List) {
 	t.Helper()
 	known, err := settings.Parse(map[string]string{"distributions": "broken: {}"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := desired.NewInputs(cr)
+	in := build.NewInputs(cr)
 	var faults problem.List
 	var f *problem.Problem
-	if in.Distribution, f = known.ResolveWithHints(&cr.Spec.Distribution, desired.Hints(in, "")); f != nil {
+	if in.Distribution, f = known.ResolveWithHints(&cr.Spec.Distribution, build.Hints(in, "")); f != nil {
 		faults = append(faults, *f)
 		in.Unresolved = true
 	}
 	uses, _ := serverconfig.SecretUses(in.Spec)
 	for _, use := range uses {
-		in.Secrets = append(in.Secrets, desired.SecretFact{Use: use})
+		in.Secrets = append(in.Secrets, build.SecretFact{Use: use})
 	}
 	return in, faults
 }
@@ -254,9 +254,9 @@ func TestValidateMakesNothingUpOfConfigMaps(t *testing.T) {
 	if got := printed(admission.Validate(t.Context(), r, in, faults)); got != "" {
 		t.Errorf("without the ConfigMaps:\n%s", got)
 	}
-	in.Override = &desired.OverrideFact{Ref: types.NamespacedName{Namespace: "ai", Name: "mine"}, Content: []byte(secret.OnCluster)}
+	in.Override = &build.OverrideFact{Ref: types.NamespacedName{Namespace: "ai", Name: "mine"}, Content: []byte(secret.OnCluster)}
 	in.CABundle = in.NamedCABundle()
-	in.CABundle.State = desired.Unknown
+	in.CABundle.State = build.Unknown
 	if got := printed(admission.Validate(t.Context(), r, in, faults)); got != "" {
 		t.Errorf("with ConfigMaps of unknown content:\n%s", got)
 	}

@@ -18,8 +18,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
@@ -30,18 +30,18 @@ import (
 )
 
 // inCluster builds what the operator builds when the resource of the file is in the namespace default, with real Secrets.
-func inCluster(t *testing.T, file, operatorSettings string) *desired.Desired {
+func inCluster(t *testing.T, file, operatorSettings string) *build.Desired {
 	t.Helper()
 	cr := &v1alpha2.LlamaStackDistribution{}
 	fixture.NoError(t, yaml.UnmarshalStrict([]byte(read(t, file)), cr))
 	cr.Namespace, cr.UID = "default", "0e5ae6a6-0e7c-4dd2-b5a4-5b9e7a6a1c11"
 	known, err := settings.Parse(operatorData(t, operatorSettings))
 	fixture.NoError(t, err)
-	in := desired.NewInputs(cr)
+	in := build.NewInputs(cr)
 	in.OperatorImage = version.Image() // a released operator runs the image of its release
 	in.HashKey, in.Build = secret.New([]byte(strings.Repeat("k", 32))), "1.2.3+abc"
 	in.OperatorNamespace = settings.DefaultNamespace
-	distribution, f := known.ResolveWithHints(&cr.Spec.Distribution, desired.Hints(in, ""))
+	distribution, f := known.ResolveWithHints(&cr.Spec.Distribution, build.Hints(in, ""))
 	if f != nil {
 		t.Fatal(f)
 	}
@@ -55,20 +55,20 @@ func inCluster(t *testing.T, file, operatorSettings string) *desired.Desired {
 		if strings.HasSuffix(use.Path, ".connectionString") {
 			value = "postgresql://user:password@db:5432/stack?sslmode=require"
 		}
-		in.Secrets = append(in.Secrets, desired.SecretFact{Use: use, Value: secret.New([]byte(value))})
+		in.Secrets = append(in.Secrets, build.SecretFact{Use: use, Value: secret.New([]byte(value))})
 	}
 	for _, ref := range objects.PodReferences(cr) {
-		desired.AddPodReference(in, ref, desired.Lookup{}, map[string][]byte{"key": []byte("value")})
+		build.AddPodReference(in, ref, build.Lookup{}, map[string][]byte{"key": []byte("value")})
 	}
 	if in.CABundle = in.NamedCABundle(); in.CABundle != nil {
-		in.CABundle.State = desired.Unknown
+		in.CABundle.State = build.Unknown
 	}
-	if in.Certificate = desired.CertificateOf(cr); in.Certificate != nil {
+	if in.Certificate = build.CertificateOf(cr); in.Certificate != nil {
 		data := fixture.NewCA(t).ServerSecret([]string{objects.ServiceHost(cr.Name, cr.Namespace)})
-		in.Now, in.Certificate.Lookup = time.Now(), desired.LookIn(data, "tls.crt", "tls.key")
+		in.Now, in.Certificate.Lookup = time.Now(), build.LookIn(data, "tls.crt", "tls.key")
 		in.Certificate.Certificate, in.Certificate.Key = data["tls.crt"], secret.New(data["tls.key"])
 	}
-	d, problems := desired.Build(t.Context(), in)
+	d, problems := build.Build(t.Context(), in)
 	if problems.HasErrors() {
 		t.Fatal(problems.Message())
 	}

@@ -266,18 +266,18 @@ const withSettings = " (if your cluster has such an entry, give that ConfigMap w
 var exampleFrom = func() map[problem.Reason]string {
 	from := map[problem.Reason]string{}
 	for origin, reasons := range map[string][]problem.Reason{
-		"internal/desired": {
+		"internal/reconcile/build": {
 			problem.SecretNotFound, problem.InvalidSecret, problem.ConfigMapNotFound, problem.InvalidConfigMap, problem.ForbiddenBySettings, problem.DependencyNotReady,
 			problem.UnsupportedRelease, problem.MissingConfigLabels, problem.UnknownServerLine, problem.InvalidBaseConfig,
 		},
-		"internal/gather": {
+		"internal/reconcile/gather": {
 			problem.RegistryUnavailable, problem.ImageNotAccessible, problem.InvalidImage, problem.LookupFailed, problem.UnsupportedByOperator,
 		},
-		"internal/apply":                 {problem.Conflict, problem.WaitingForRemoval, problem.ApplyFailed},
-		"answers of the API server":      {problem.ObjectRejected},
-		"internal/gather, while it asks": {problem.ReadingImageLabels},
-		"internal/gather, from settings": {problem.InvalidOperatorSettings},
-		"internal/panics":                {problem.InternalError},
+		"internal/reconcile/apply":                 {problem.Conflict, problem.WaitingForRemoval, problem.ApplyFailed},
+		"answers of the API server":                {problem.ObjectRejected},
+		"internal/reconcile/gather, while it asks": {problem.ReadingImageLabels},
+		"internal/reconcile/gather, from settings": {problem.InvalidOperatorSettings},
+		"internal/panics":                          {problem.InternalError},
 	} {
 		for _, reason := range reasons {
 			from[reason] = origin

@@ -4,7 +4,7 @@ package describe
 
 import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/status"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/status"
 )
 
 // Reason is what is known of the reason of a condition.

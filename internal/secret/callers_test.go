@@ -37,7 +37,7 @@ func TestRevealIsCalledByTheMakersOfTheDerivedSecretOnly(t *testing.T) {
 		return err
 	})
 	fixture.NoError(t, err)
-	if want := []string{"internal/desired/derived.go", "internal/objects/secret.go"}; !slices.Equal(callers, want) {
+	if want := []string{"internal/reconcile/build/derived.go", "internal/reconcile/objects/secret.go"}; !slices.Equal(callers, want) {
 		t.Errorf("secret values are opened in %q, want %q", callers, want)
 	}
 }

@@ -14,9 +14,9 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha1"
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
@@ -91,13 +91,13 @@ func items(item string, count int) string {
 }
 
 // facts are those of a cluster that has all Secrets, with the operator's own settings.
-func facts(known *settings.Settings, cr *v1alpha2.LlamaStackDistribution) *desired.Inputs {
-	distribution, _ := known.ResolveWithHints(&cr.Spec.Distribution, desired.Hints(desired.NewInputs(cr), ""))
-	in := desired.NewInputs(cr)
+func facts(known *settings.Settings, cr *v1alpha2.LlamaStackDistribution) *build.Inputs {
+	distribution, _ := known.ResolveWithHints(&cr.Spec.Distribution, build.Hints(build.NewInputs(cr), ""))
+	in := build.NewInputs(cr)
 	in.Distribution, in.HashKey, in.Build = distribution, secret.New([]byte("0123456789abcdef0123456789abcdef")), "1"
 	uses, _ := serverconfig.SecretUses(in.Spec)
 	for _, use := range uses {
-		in.Secrets = append(in.Secrets, desired.SecretFact{Use: use, Value: secret.New([]byte("value"))})
+		in.Secrets = append(in.Secrets, build.SecretFact{Use: use, Value: secret.New([]byte("value"))})
 	}
 	return in
 }
@@ -109,7 +109,7 @@ func work(b *testing.B, text []byte) map[string]func() error {
 	if err != nil {
 		b.Fatal(err)
 	}
-	validation := &Validation{Gather: func(_ context.Context, cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, problem.List) {
+	validation := &Validation{Gather: func(_ context.Context, cr *v1alpha2.LlamaStackDistribution) (*build.Inputs, problem.List) {
 		in := facts(known, cr)
 		in.Secrets = nil // which admission does not read
 		return in, nil
@@ -140,7 +140,7 @@ func work(b *testing.B, text []byte) map[string]func() error {
 			return err
 		},
 		"build": func() error {
-			desired.Build(b.Context(), facts(known, cr))
+			build.Build(b.Context(), facts(known, cr))
 			return nil
 		},
 	}
@@ -193,7 +193,7 @@ func BenchmarkLargest(b *testing.B) {
 		b.Fatal(err)
 	}
 	cr.Name, cr.Namespace, cr.UID = "s", "ai", "1"
-	if made, problems := desired.Build(b.Context(), facts(known, cr)); problems.HasErrors() || len(made.Objects) == 0 {
+	if made, problems := build.Build(b.Context(), facts(known, cr)); problems.HasErrors() || len(made.Objects) == 0 {
 		b.Fatalf("it is not the largest that is built: %s", problems.Errors().Message())
 	}
 	var spec struct{ Spec json.RawMessage }

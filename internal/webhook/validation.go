@@ -17,9 +17,9 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/admission"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
 )
 
 // ValidationPath is where validation is served; the ValidatingWebhookConfiguration names it.
@@ -44,7 +44,7 @@ type Validation struct {
 }
 
 // Gather reads what a resource is validated by.
-type Gather func(context.Context, *v1alpha2.LlamaStackDistribution) (*desired.Inputs, problem.List)
+type Gather func(context.Context, *v1alpha2.LlamaStackDistribution) (*build.Inputs, problem.List)
 
 // result validates by what is known, or by what the API server knows where only that admits the resource.
 func (v *Validation) result(ctx context.Context, request *admission.Request) admission.Result {
@@ -62,9 +62,9 @@ func (v *Validation) result(ctx context.Context, request *admission.Request) adm
 
 // sameSettings reports whether the operator's settings mean the same for a resource. Why they have no distribution for it can differ: it is
 // unknown, its registration is broken, or the API server did not answer.
-func sameSettings(a, b *desired.Inputs) bool {
+func sameSettings(a, b *build.Inputs) bool {
 	return a.Distribution != nil && reflect.DeepEqual(a.NetworkPolicyFlag, b.NetworkPolicyFlag) && reflect.DeepEqual(a.Forbidden, b.Forbidden) &&
-		slices.EqualFunc(a.Endpoints, b.Endpoints, func(a, b desired.EndpointFact) bool { return a.Ref.Path == b.Ref.Path && a.State == b.State }) &&
+		slices.EqualFunc(a.Endpoints, b.Endpoints, func(a, b build.EndpointFact) bool { return a.Ref.Path == b.Ref.Path && a.State == b.State }) &&
 		reflect.DeepEqual(a.Distribution, b.Distribution) //nolint:govet // both were resolved by this process: equal texts have equal errors
 }
 

@@ -15,16 +15,16 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
 // validate posts a review and returns the answer. Only what is asked for counts as read.
 func validate(t *testing.T, body string, asked *int) (int, *admissionv1.AdmissionResponse, string) {
 	t.Helper()
-	v := &Validation{Gather: func(_ context.Context, cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, problem.List) {
+	v := &Validation{Gather: func(_ context.Context, cr *v1alpha2.LlamaStackDistribution) (*build.Inputs, problem.List) {
 		*asked++
 		known, err := settings.Parse(nil)
 		if err != nil {
@@ -33,8 +33,8 @@ func validate(t *testing.T, body string, asked *int) (int, *admissionv1.Admissio
 		if cr.Namespace != "ai" {
 			t.Errorf("namespace %q", cr.Namespace)
 		}
-		distribution, f := known.ResolveWithHints(&cr.Spec.Distribution, desired.Hints(desired.NewInputs(cr), ""))
-		in := desired.NewInputs(cr)
+		distribution, f := known.ResolveWithHints(&cr.Spec.Distribution, build.Hints(build.NewInputs(cr), ""))
+		in := build.NewInputs(cr)
 		in.Distribution = distribution
 		if f != nil {
 			return in, problem.List{*f}
@@ -209,12 +209,12 @@ func FuzzValidation(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	v := &Validation{Gather: func(_ context.Context, cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, problem.List) {
-		distribution, wrong := known.ResolveWithHints(&cr.Spec.Distribution, desired.Hints(desired.NewInputs(cr), ""))
+	v := &Validation{Gather: func(_ context.Context, cr *v1alpha2.LlamaStackDistribution) (*build.Inputs, problem.List) {
+		distribution, wrong := known.ResolveWithHints(&cr.Spec.Distribution, build.Hints(build.NewInputs(cr), ""))
 		if wrong != nil {
-			return desired.NewInputs(cr), problem.List{*wrong}
+			return build.NewInputs(cr), problem.List{*wrong}
 		}
-		in := desired.NewInputs(cr)
+		in := build.NewInputs(cr)
 		in.Distribution = distribution
 		return in, nil
 	}}
@@ -243,14 +243,14 @@ func TestValidationAsksBeforeItRefuses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return func(_ context.Context, cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, problem.List) {
+		return func(_ context.Context, cr *v1alpha2.LlamaStackDistribution) (*build.Inputs, problem.List) {
 			*calls++
-			in := desired.NewInputs(cr)
+			in := build.NewInputs(cr)
 			if failed != nil {
 				return in, problem.List{*failed}
 			}
 			var p *problem.Problem
-			in.Distribution, p = known.ResolveWithHints(&cr.Spec.Distribution, desired.Hints(desired.NewInputs(cr), ""))
+			in.Distribution, p = known.ResolveWithHints(&cr.Spec.Distribution, build.Hints(build.NewInputs(cr), ""))
 			if p != nil {
 				return in, problem.List{*p}
 			}

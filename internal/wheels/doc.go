@@ -9,5 +9,5 @@
 // versions of one distribution, and two files with one path that differ, are refused, and the error names both sides. Numbers and sizes of wheels
 // and files are bounded. An install that was interrupted can be repeated.
 //
-// It resolves no dependencies, downloads nothing, and does not know what the server's image has: that is the check's part, in internal/objects.
+// It resolves no dependencies, downloads nothing, and does not know what the server's image has: that is the check's part, in internal/reconcile/objects.
 package wheels

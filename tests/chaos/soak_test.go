@@ -24,10 +24,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/apply"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -199,7 +199,7 @@ func (s *soak) compare(oracle *gather.Gatherer, name string) error {
 	if problems.HasErrors() {
 		return errors.New(problems.Message())
 	}
-	built, problems := desired.Build(s.t.Context(), gathered.Inputs)
+	built, problems := build.Build(s.t.Context(), gathered.Inputs)
 	if problems.HasErrors() {
 		return errors.New(problems.Message())
 	}

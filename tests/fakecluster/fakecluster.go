@@ -31,8 +31,8 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/endpoint"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/endpoint"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
 // Cluster is an API server in memory.

@@ -26,10 +26,10 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/caching"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/controller"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/metrics"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/caching"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/metrics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
@@ -160,7 +160,7 @@ func (e *env) startOperator(o operatorOptions) *operator {
 		e.t.Fatal(err)
 	}
 	go func() { _ = known.Start(ctx) }()
-	err = controller.Setup(ctx, mgr, controller.Options{
+	err = reconcile.Setup(ctx, mgr, reconcile.Options{
 		OperatorNamespace: e.operator, Pod: operatorPod, Build: o.build, Settings: known, APIs: gather.NewKnownEdgeAPIs(mgr.GetRESTMapper()),
 		Metrics: op.metrics,
 		ServerURL: func(_ *v1alpha2.LlamaStackDistribution, scheme corev1.URIScheme) string {

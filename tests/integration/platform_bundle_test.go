@@ -12,8 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -41,11 +41,11 @@ func TestPlatformBundleIsTrustedAndWatched(t *testing.T) {
 	}
 	first, second := string(caElsewhere(t)["ca.crt"]), string(caElsewhere(t)["ca.crt"])
 	bundle := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: desired.PlatformBundle}, Data: map[string]string{"odh-ca-bundle.crt": first},
+		ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: build.PlatformBundle}, Data: map[string]string{"odh-ca-bundle.crt": first},
 	}
 	service := string(caElsewhere(t)["ca.crt"])
 	serviceBundle := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: desired.ServiceBundle}, Data: map[string]string{"service-ca.crt": service},
+		ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: build.ServiceBundle}, Data: map[string]string{"service-ca.crt": service},
 	}
 	generation := e.deployment("s").Generation
 	for _, step := range []struct {

@@ -25,11 +25,11 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha1"
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/apply"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/adopt"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/apply"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
@@ -130,7 +130,7 @@ func (o *oneOperator) reconcile(ctx context.Context, name string) error {
 	if errs := problems.Errors(); len(errs) > 0 {
 		return errors.New(errs.Message())
 	}
-	built, problems := desired.Build(ctx, gathered.Inputs)
+	built, problems := build.Build(ctx, gathered.Inputs)
 	if errs := problems.Errors(); len(errs) > 0 {
 		return errors.New(errs.Message())
 	}

@@ -25,7 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/certificate"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/gather"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/storageversion"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"

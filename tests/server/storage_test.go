@@ -22,8 +22,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
@@ -103,7 +103,7 @@ func podFor(t *testing.T, r release, keys keysIn, dsn, ca string) pod {
 	if r.line == "0.3" { // which takes no password
 		cr.Spec.Storage.KV.Password = nil
 	}
-	in := desired.NewInputs(cr)
+	in := build.NewInputs(cr)
 	in.HashKey, in.CABundle = secret.New([]byte(strings.Repeat("k", 32))), in.NamedCABundle()
 	in.Distribution = &settings.Distribution{Name: "small", Image: "registry.example/small:1", Line: lineOf(t, r), Base: base}
 	in.CABundle.Data = map[string]string{"ca.crt": string(caBundle)}
@@ -113,9 +113,9 @@ func podFor(t *testing.T, r release, keys keysIn, dsn, ca string) pod {
 		if use.Ref.Name == "redis-creds" {
 			value = keys.password
 		}
-		in.Secrets = append(in.Secrets, desired.SecretFact{Use: use, Value: secret.New([]byte(value))})
+		in.Secrets = append(in.Secrets, build.SecretFact{Use: use, Value: secret.New([]byte(value))})
 	}
-	d, problems := desired.Build(t.Context(), in)
+	d, problems := build.Build(t.Context(), in)
 	if problems.HasErrors() {
 		t.Fatal(problems.Message())
 	}
@@ -132,7 +132,7 @@ func podFor(t *testing.T, r release, keys keysIn, dsn, ca string) pod {
 
 func inURL(path string) string { return url.QueryEscape(path) }
 
-func environmentOf(t *testing.T, d *desired.Desired) map[string]string {
+func environmentOf(t *testing.T, d *build.Desired) map[string]string {
 	t.Helper()
 	secrets, env := map[string]*corev1.Secret{}, map[string]string{}
 	for _, o := range d.Objects {

@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/prometheus/promql/promqltest"
 
 	"github.com/llamastack/llama-stack-k8s-operator/config/dashboards"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/metrics"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/metrics"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 

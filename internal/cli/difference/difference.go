@@ -9,8 +9,8 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
@@ -51,7 +51,7 @@ const (
 func (r *Report) Empty() bool { return len(r.Config)+len(r.Objects)+len(r.Restart) == 0 }
 
 // Between compares what is made. Before may be nil: then everything is new.
-func Between(before, after *desired.Desired) (*Report, error) {
+func Between(before, after *build.Desired) (*Report, error) {
 	r := &Report{Fresh: before == nil}
 	old, err := readConfig(before)
 	if err != nil {
@@ -79,7 +79,7 @@ func Between(before, after *desired.Desired) (*Report, error) {
 	return r, nil
 }
 
-func line(d *desired.Desired) *catalog.Line {
+func line(d *build.Desired) *catalog.Line {
 	if d == nil || d.Distribution == nil {
 		return nil
 	}
@@ -87,7 +87,7 @@ func line(d *desired.Desired) *catalog.Line {
 }
 
 // readConfig returns the configuration that the server reads; that of the image where nothing is generated and it is known.
-func readConfig(d *desired.Desired) (any, error) {
+func readConfig(d *build.Desired) (any, error) {
 	var text []byte
 	switch {
 	case d == nil:
@@ -108,7 +108,7 @@ func readConfig(d *desired.Desired) (any, error) {
 var generated = regexp.MustCompile(`-(config|ca-bundle|env)-([0-9a-f]{10}|<on-cluster>)$`)
 
 // objects compares the objects by kind and name.
-func (r *Report) objects(before, after *desired.Desired) error {
+func (r *Report) objects(before, after *build.Desired) error {
 	old, err := contents(before)
 	if err != nil {
 		return err
@@ -198,7 +198,7 @@ type contentsOf struct {
 }
 
 // contents are the objects without the ConfigMap of config.yaml, and with names that do not depend on content.
-func contents(d *desired.Desired) (*contentsOf, error) {
+func contents(d *build.Desired) (*contentsOf, error) {
 	all := &contentsOf{byKey: map[objectKey]any{}}
 	if d == nil {
 		return all, nil

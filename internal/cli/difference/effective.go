@@ -10,13 +10,13 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 )
 
 // Effective returns the configuration as the server reads it: with the environment of its container, and without the entries that this environment
 // disables. A value that comes from a Secret reads as a reference to it. What the image's own environment would add is not known.
-func Effective(d *desired.Desired) (any, error) {
+func Effective(d *build.Desired) (any, error) {
 	config, err := readConfig(d)
 	if err != nil {
 		return nil, err
@@ -25,7 +25,7 @@ func Effective(d *desired.Desired) (any, error) {
 }
 
 // environmentOf is the environment of the server's container, by names.
-func environmentOf(d *desired.Desired) map[string]string {
+func environmentOf(d *build.Desired) map[string]string {
 	values := map[string]string{}
 	for _, o := range d.Objects {
 		deployment, ok := o.(*appsv1.Deployment)

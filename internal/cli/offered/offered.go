@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
@@ -56,7 +56,7 @@ type Config struct {
 }
 
 // Of returns the configuration that is made for a custom resource.
-func Of(d *desired.Desired) (*Config, error) {
+func Of(d *build.Desired) (*Config, error) {
 	c := &Config{Given: document.Variables{}}
 	if d.Distribution != nil {
 		c.Base, c.Line = d.Distribution.Base, d.Distribution.Line

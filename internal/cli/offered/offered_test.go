@@ -10,8 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offered"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
@@ -105,7 +105,7 @@ func TestOfTakesTheConfigurationOfTheServer(t *testing.T) {
 	}
 	line := &catalog.Line{Name: "x"}
 	own := &settings.Distribution{Line: line, Base: parse(t, "providers: {inference: [{provider_id: own, provider_type: remote::vllm}]}\n")}
-	for want, d := range map[string]*desired.Desired{
+	for want, d := range map[string]*build.Desired{
 		"generated": {Distribution: own, Config: &serverconfig.Result{YAML: text("generated")}, Override: &serverconfig.Override{}, OverrideContent: text("override")},
 		"override":  {Distribution: own, Override: &serverconfig.Override{}, OverrideContent: text("override")},
 		"own":       {Distribution: own},
@@ -118,10 +118,10 @@ func TestOfTakesTheConfigurationOfTheServer(t *testing.T) {
 			t.Errorf("%s: %v", want, got)
 		}
 	}
-	if c, err := offered.Of(&desired.Desired{}); err != nil || c.Base != nil || c.Line != nil {
+	if c, err := offered.Of(&build.Desired{}); err != nil || c.Base != nil || c.Line != nil {
 		t.Errorf("of an image that nobody knows: %+v, %v", c, err)
 	}
-	if _, err := offered.Of(&desired.Desired{Config: &serverconfig.Result{YAML: []byte("a: [")}}); err == nil {
+	if _, err := offered.Of(&build.Desired{Config: &serverconfig.Result{YAML: []byte("a: [")}}); err == nil {
 		t.Error("a configuration that cannot be read is no error")
 	}
 }
@@ -132,7 +132,7 @@ func TestGivenAreTheVariablesOfTheContainers(t *testing.T) {
 	deployment.Spec.Template.Spec.Containers = []corev1.Container{
 		{Env: []corev1.EnvVar{{Name: "A", Value: "x"}, {Name: "EMPTY"}, {Name: "B", ValueFrom: &corev1.EnvVarSource{}}}}, {Env: []corev1.EnvVar{{Name: "C", Value: "x"}}},
 	}
-	c, err := offered.Of(&desired.Desired{Objects: []objects.Object{&corev1.Service{}, deployment}})
+	c, err := offered.Of(&build.Desired{Objects: []objects.Object{&corev1.Service{}, deployment}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/admission"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
@@ -158,8 +158,8 @@ func (r *Converted) allowedFrom(ctx context.Context, c *Cluster) problem.List {
 	if unresolved != nil {
 		return nil // what is wrong with the distribution is not reported by conversion
 	}
-	_, problems := desired.Build(ctx, in)
-	return slices.DeleteFunc(problems.Warnings(), func(p problem.Problem) bool { return p.Path != desired.PathAllowedFrom })
+	_, problems := build.Build(ctx, in)
+	return slices.DeleteFunc(problems.Warnings(), func(p problem.Problem) bool { return p.Path != build.PathAllowedFrom })
 }
 
 // refused reports what keeps the converted resource from being created as it is: an object of one version can be admitted and
@@ -195,7 +195,7 @@ func (c *Cluster) refusals(ctx context.Context, object map[string]any) []admissi
 	for i := range refusals {
 		known = append(known, refusals[i].Problem)
 	}
-	_, problems := desired.Build(ctx, in)
+	_, problems := build.Build(ctx, in)
 	for _, p := range problems.Of(problem.Terminal) {
 		if p.FixedBySpec() && !known.Covers(p.Path) && (!in.Legacy.FromV1alpha1 || p.Path == "metadata.name") {
 			refusals = append(refusals, admission.Refusal{Problem: p, Kind: admission.Value})

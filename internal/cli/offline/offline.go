@@ -21,9 +21,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/config/crd"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/admission"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
@@ -39,7 +39,7 @@ type Resource struct {
 	// Document is where it was read from.
 	Document *manifest.Document
 	// Desired is what the operator would make of it; nil where there are errors.
-	Desired *desired.Desired
+	Desired *build.Desired
 	// Problems are errors and warnings, in the order of the lines.
 	Problems problem.List
 	// Notes say what is assumed of the cluster, in the order of the spec.
@@ -157,7 +157,7 @@ func (c *Cluster) build(ctx context.Context, r *Resource, cr *v1alpha2.LlamaStac
 	if unresolved != nil && !r.Problems.Covers(unresolved.Path) {
 		r.addBuilt(*unresolved)
 	}
-	made, problems := desired.Build(ctx, in)
+	made, problems := build.Build(ctx, in)
 	refused := slices.Clone(r.Problems)
 	for _, p := range problems {
 		if !refused.Covers(p.Path) {
@@ -171,7 +171,7 @@ func (c *Cluster) build(ctx context.Context, r *Resource, cr *v1alpha2.LlamaStac
 		r.Notes = append(r.Notes, Note{"spec.distribution", "the operator asks no registry for the labels of this image: those that you gave are not used"})
 	}
 	for i := range in.Endpoints {
-		if f := &in.Endpoints[i]; f.State == desired.Unknown {
+		if f := &in.Endpoints[i]; f.State == build.Unknown {
 			r.Notes = append(r.Notes, Note{f.Ref.Path, fmt.Sprintf("only the cluster knows the address of %s %s (namespace %s): %s is assumed",
 				f.Ref.Kind, f.Ref.Name, f.Namespace, f.URL())})
 		}
@@ -268,9 +268,9 @@ func (c *Cluster) placed(object map[string]any) (placed map[string]any, misplace
 }
 
 // inputs are what the operator would gather, with the problem of a distribution that they leave unresolved.
-func (c *Cluster) inputs(cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, *problem.Problem) {
+func (c *Cluster) inputs(cr *v1alpha2.LlamaStackDistribution) (*build.Inputs, *problem.Problem) {
 	distribution, unresolved := c.Replacement.resolve(c.Settings, cr)
-	in := desired.NewInputs(cr)
+	in := build.NewInputs(cr)
 	in.CompleteWorkload(c.Settings.PodDefaults) // first: it refers to objects, too
 	in.LeaveUnread()
 	in.LeaveEndpointsUnread(&c.Settings.EndpointFrom)
@@ -279,7 +279,7 @@ func (c *Cluster) inputs(cr *v1alpha2.LlamaStackDistribution) (*desired.Inputs, 
 	in.Edge, in.Mirrors, in.OperatorImage = c.Settings.Edge, c.Settings.Registries.Mirrors, version.Image()
 	// The cluster has what its administrator names.
 	in.EdgeAPIs = objects.EdgeAPIs{Route: in.Edge.Kind == settings.EdgeRoute, HTTPRoute: in.Edge.Gateway != nil}
-	in.ServiceCA = desired.CertificatesIn(c.texts(cr.Namespace, desired.ServiceBundle))
+	in.ServiceCA = build.CertificatesIn(c.texts(cr.Namespace, build.ServiceBundle))
 	in.Unresolved = unresolved != nil
 	in.Packages = packages(in.Spec)
 	return in, unresolved
@@ -301,41 +301,41 @@ func packages(spec *spec.Spec) map[string]serverconfig.PackageFound {
 }
 
 // override is what the cluster would hold at spec.overrideConfig: what the given documents say, else something unknown.
-func (c *Cluster) override(in *desired.Inputs) *desired.OverrideFact {
+func (c *Cluster) override(in *build.Inputs) *build.OverrideFact {
 	ref, ok := in.OverrideRef()
 	if !ok {
 		return nil
 	}
-	found := &desired.OverrideFact{Ref: ref, Content: []byte(secret.OnCluster)}
+	found := &build.OverrideFact{Ref: ref, Content: []byte(secret.OnCluster)}
 	cm, given := c.configMaps[ref]
 	switch {
 	case !given:
 		return found
 	case !cm.usableIn(in.CR.Namespace):
-		found.State = desired.NotAllowed
+		found.State = build.NotAllowed
 		return found
 	}
 	text, has := cm.data[objects.ConfigKey].(string)
 	if found.Content = []byte(text); !has {
-		found.Lookup = desired.LookIn(cm.data, objects.ConfigKey)
+		found.Lookup = build.LookIn(cm.data, objects.ConfigKey)
 	}
 	return found
 }
 
 // caBundle is what the cluster would hold at spec.networking.tls.caBundle: what the given documents say, else something unknown. Where the spec
 // names none, only a bundle of the platform that is among the documents counts.
-func (c *Cluster) caBundle(in *desired.Inputs) *desired.CABundleFact {
+func (c *Cluster) caBundle(in *build.Inputs) *build.CABundleFact {
 	cr, found := in.CR, in.NamedCABundle()
 	if found == nil {
-		return desired.PlatformCABundle(cr.Namespace, c.texts(cr.Namespace, desired.PlatformBundle))
+		return build.PlatformCABundle(cr.Namespace, c.texts(cr.Namespace, build.PlatformBundle))
 	}
 	cm, given := c.configMaps[types.NamespacedName{Namespace: found.Namespace, Name: found.Name}]
 	if given && !cm.usableIn(cr.Namespace) {
-		found.State = desired.NotAllowed
+		found.State = build.NotAllowed
 		return found
 	}
 	if !given {
-		found.State = desired.Unknown
+		found.State = build.Unknown
 	}
 	found.Data = c.texts(found.Namespace, found.Name)
 	return found
@@ -361,7 +361,7 @@ type configMap struct {
 
 // usableIn reports whether LlamaStackDistributions of a namespace may refer to it.
 func (c *configMap) usableIn(namespace string) bool {
-	return c.namespace == namespace || desired.Allows(c.annotations, namespace)
+	return c.namespace == namespace || build.Allows(c.annotations, namespace)
 }
 
 // Fill puts the ConfigMaps among the documents into the cluster, for resources that refer to them.

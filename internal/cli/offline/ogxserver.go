@@ -9,8 +9,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha1"
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/ogx"
 )
 
@@ -51,7 +51,7 @@ func (c *Cluster) ConvertKind(ctx context.Context, d *manifest.Document, to stri
 	}
 	r.lose(losses, ogx.Kind)
 	if len(r.allowedFrom(ctx, c)) > 0 {
-		r.remind(desired.PathAllowedFrom, "has no effect today, as in release 0.9; the operator of OGXServer enforces it", "look whether it names all clients")
+		r.remind(build.PathAllowedFrom, "has no effect today, as in release 0.9; the operator of OGXServer enforces it", "look whether it names all clients")
 	}
 	r.Object, losses = ogx.From(r.Object)
 	r.lose(losses, ogx.Kind)

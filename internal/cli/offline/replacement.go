@@ -9,9 +9,9 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
@@ -40,7 +40,7 @@ func (s Replacement) labelsCount(known *settings.Settings, cr *v1alpha2.LlamaSta
 
 // hints are those of a resource: its status, where it is of a cluster, has the release line that runs.
 func (s Replacement) hints(cr *v1alpha2.LlamaStackDistribution) settings.Hints {
-	return desired.Hints(desired.NewInputs(cr), cmp.Or(desired.ReportedLine(cr), s.Running))
+	return build.Hints(build.NewInputs(cr), cmp.Or(build.ReportedLine(cr), s.Running))
 }
 
 // resolve is what the distribution of a resource resolves to with the replacement.

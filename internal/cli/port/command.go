@@ -11,7 +11,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/cluster"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
 const long = `Reach a server from this machine, until you stop the command. It forwards to a ready pod, with the port of the server, and prints the

@@ -12,8 +12,8 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/cluster"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/desired"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
@@ -64,7 +64,7 @@ func (f *facts) readConfig(ctx context.Context, c *cluster.Connection) error {
 	if err != nil {
 		return err
 	}
-	if d, problem := known.ResolveWithHints(&f.cr.Spec.Distribution, desired.Hints(desired.NewInputs(f.cr), desired.ReportedLine(f.cr))); problem == nil {
+	if d, problem := known.ResolveWithHints(&f.cr.Spec.Distribution, build.Hints(build.NewInputs(f.cr), build.ReportedLine(f.cr))); problem == nil {
 		f.config = d.Base
 	}
 	return nil

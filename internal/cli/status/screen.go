@@ -18,7 +18,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offered"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/describe"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
 // screen is what is shown of one custom resource, and its form for programs.

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"reflect"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+)
+
+// FieldManager is the operator's one field manager, from the first write.
+const FieldManager = objects.ManagedBy
+
+// Applier writes objects. Its fields are set once, before the first call.
+type Applier struct {
+	// Client writes.
+	Client client.Client
+	// Cached reads what is cached: the full kinds, and the metadata of ConfigMaps and Secrets.
+	Cached client.Reader
+	// Live reads from the API server.
+	Live client.Reader
+	// EdgeAPIs are the APIs of the cluster by which servers can be exposed.
+	EdgeAPIs objects.EdgeAPIs
+}
+
+// Result is what came of applying.
+type Result struct {
+	// Deployment, Service and PVC are the objects as the API server returned them; nil where they were not sent.
+	Deployment *appsv1.Deployment
+	Service    *corev1.Service
+	PVC        *corev1.PersistentVolumeClaim
+	// Written counts the objects that were created or changed.
+	Written int
+	// InTheWay reports that an object which was to be created exists, and is not the custom resource's own: it may be release 0.9's.
+	InTheWay bool
+}
+
+// Apply creates or applies the objects, in their order, until the first problem. The API server has been asked before where it may refuse one, so
+// either nothing is written, or everything but for what changes in between.
+func (a *Applier) Apply(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, list []objects.Object) (*Result, *problem.Problem) {
+	result := &Result{}
+	var changes []*change
+	for _, o := range list {
+		c, f := a.compare(ctx, owner, o)
+		if f != nil {
+			return result, f
+		}
+		if c != nil {
+			changes = append(changes, c)
+		}
+	}
+	for _, c := range changes { // before the dry run, which would not take away what is no longer desired
+		if err := a.takeCreated(ctx, c); err != nil {
+			return result, refused(owner, c, err)
+		}
+	}
+	if f := a.dryRun(ctx, owner, changes, result); f != nil {
+		return result, f
+	}
+	for _, c := range changes {
+		if f := a.write(ctx, owner, c, result); f != nil {
+			return result, f
+		}
+	}
+	return result, nil
+}
+
+// change is an object that is to be written.
+type change struct {
+	*unstructured.Unstructured
+	gvk     schema.GroupVersionKind
+	object  objects.Object // the same as Unstructured
+	live    metav1.Object  // nil where none is known
+	orphan  client.Object  // what is removed before this is created; nil where nothing is
+	taken   bool           // the fields of the live object are those of server-side apply
+	desired [sha256.Size]byte
+}
+
+func (c *change) what() string { return c.gvk.Kind + " " + c.GetName() }
+
+// compare returns what is to be written of an object; nil where it is as desired.
+func (a *Applier) compare(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, o objects.Object) (*change, *problem.Problem) {
+	what := o.GetObjectKind().GroupVersionKind().Kind + " " + o.GetName()
+	live, err := a.cached(ctx, o)
+	if err == nil && live != nil && !metav1.IsControlledBy(live, owner) {
+		live, err = a.fresh(ctx, o) // the cache may not have seen its adoption yet
+	}
+	switch {
+	case err != nil:
+		return nil, Failed(what, "could not be read", err)
+	case live != nil && !metav1.IsControlledBy(live, owner) && !isOrphan(live, owner):
+		return nil, Conflict(what, live, owner)
+	}
+	return a.difference(ctx, owner, o, live)
+}
+
+// difference returns what is to be written of an object that is not someone else's; nil where it is as desired.
+func (a *Applier) difference(
+	ctx context.Context, owner *v1alpha2.LlamaStackDistribution, o objects.Object, live client.Object,
+) (*change, *problem.Problem) {
+	gvk := o.GetObjectKind().GroupVersionKind()
+	owned := live != nil && metav1.IsControlledBy(live, owner)
+	if owned && isGenerated(gvk) {
+		return nil, nil // what is generated is immutable and named by its content
+	}
+	if live != nil && !owned && gvk.Kind == "PersistentVolumeClaim" {
+		o = withoutOwner(o)
+	}
+	what := gvk.Kind + " " + o.GetName()
+	c, err := newChange(o)
+	if err != nil {
+		return nil, Failed(what, "could not be encoded", err)
+	}
+	if live == nil {
+		return c, nil
+	}
+	if isGenerated(gvk) {
+		c.orphan = live
+		return c, nil
+	}
+	c.live = live
+	settled, err := a.settled(ctx, live, c.Unstructured, c.desired)
+	if err != nil {
+		return nil, Failed(what, "could not be read", err)
+	}
+	if settled {
+		return nil, nil
+	}
+	return c, nil
+}
+
+func newChange(o objects.Object) (*change, error) {
+	content, err := objects.Content(o) // without the empty fields that typed objects write and nobody desired
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(content)
+	return &change{
+		Unstructured: &unstructured.Unstructured{Object: content}, gvk: o.GetObjectKind().GroupVersionKind(), object: o, desired: sha256.Sum256(text),
+	}, err
+}
+
+func (a *Applier) write(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, c *change, result *Result) *problem.Problem {
+	if c.live == nil {
+		return a.create(ctx, owner, c, result)
+	}
+	u := c.Unstructured
+	desired := u.DeepCopy()
+	err := a.takeCreated(ctx, c)
+	if err == nil && c.gvk.Kind == "Deployment" {
+		err = a.handOverReplicas(ctx, u)
+	}
+	if err == nil {
+		err = a.send(ctx, u)
+	}
+	if c.gvk.Kind == "Service" && apierrors.IsInvalid(err) && !deniedByOthers(err) {
+		u = desired
+		err = a.resetPorts(ctx, u)
+	}
+	if err != nil {
+		return refused(owner, c, err)
+	}
+	if c.live.GetResourceVersion() != u.GetResourceVersion() {
+		result.Written++
+	}
+	answer := Named(c.object)
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, answer); err != nil {
+		return Failed(c.what(), "was answered with something unreadable", err)
+	}
+	result.keep(answer)
+	return nil
+}
+
+// keep keeps what the status reports of the objects that were written.
+func (r *Result) keep(o objects.Object) {
+	switch o := o.(type) {
+	case *appsv1.Deployment:
+		r.Deployment = o
+	case *corev1.Service:
+		r.Service = o
+	case *corev1.PersistentVolumeClaim:
+		r.PVC = o
+	}
+}
+
+func (a *Applier) send(ctx context.Context, u *unstructured.Unstructured, options ...client.ApplyOption) error {
+	return a.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), append(options, client.FieldOwner(FieldManager), client.ForceOwnership)...)
+}
+
+// resetPorts puts the desired ports in the place of all that a Service has, and applies it again. Ports are merged by number:
+// one that someone renumbered would stay beside the desired one under the same name, which the API server refuses.
+func (a *Applier) resetPorts(ctx context.Context, u *unstructured.Unstructured) error {
+	ports, _, err := unstructured.NestedSlice(u.Object, "spec", "ports")
+	if err != nil {
+		return err
+	}
+	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"ports": ports}})
+	if err != nil {
+		return err
+	}
+	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: u.GetNamespace(), Name: u.GetName()}}
+	if err := a.Client.Patch(ctx, service, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(FieldManager)); err != nil {
+		return err
+	}
+	return a.send(ctx, u)
+}
+
+// cached returns the object as the caches have it; nil where they have none. They hold only what carries the operator's label.
+func (a *Applier) cached(ctx context.Context, o objects.Object) (client.Object, error) {
+	gvk := o.GetObjectKind().GroupVersionKind()
+	var found client.Object = MetadataOf(gvk)
+	if !isGenerated(gvk) {
+		found = o.DeepCopyObject().(client.Object)
+	}
+	err := a.Cached.Get(ctx, client.ObjectKeyFromObject(o), found)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return found, err
+}
+
+// fresh reads the metadata of the object from the API server; nil where it does not exist.
+func (a *Applier) fresh(ctx context.Context, o objects.Object) (client.Object, error) {
+	found := MetadataOf(o.GetObjectKind().GroupVersionKind())
+	err := a.Live.Get(ctx, types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}, found)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return found, err
+}
+
+// Named returns an object of the same type, namespace and name, and without content.
+func Named(o objects.Object) objects.Object {
+	empty := reflect.New(reflect.TypeOf(o).Elem()).Interface().(objects.Object)
+	empty.GetObjectKind().SetGroupVersionKind(o.GetObjectKind().GroupVersionKind())
+	empty.SetNamespace(o.GetNamespace())
+	empty.SetName(o.GetName())
+	return empty
+}

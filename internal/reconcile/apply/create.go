@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/util/csaupgrade"
+	"k8s.io/client-go/util/retry"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
+)
+
+var (
+	errGone       = errors.New("it existed and is gone; trying again")
+	errNotAdopted = errors.New("it is as release 0.9 left it and was not adopted; trying again")
+)
+
+// create creates an object that the caches do not have. Where it exists nevertheless, it is someone else's, or the caches are behind.
+func (a *Applier) create(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, c *change, result *Result) *problem.Problem {
+	if c.orphan != nil {
+		if p := Remove(ctx, a.Client, c.orphan); p != nil {
+			return p
+		}
+	}
+	o := c.new()
+	err := a.Client.Create(ctx, o, client.FieldOwner(FieldManager))
+	switch {
+	case apierrors.IsAlreadyExists(err):
+		next, p := a.existing(ctx, owner, c, result)
+		if p != nil || next == nil {
+			return p
+		}
+		return a.write(ctx, owner, next, result)
+	case err != nil:
+		return refused(owner, c, err)
+	}
+	result.Written++
+	result.keep(o)
+	return nil
+}
+
+// new is the object to create, of a kind of Kubernetes' own for Protobuf. Until it is applied, an annotation has the hash of the desired object: the API
+// server counts its defaults among the fields of who creates an object.
+func (c *change) new() objects.Object {
+	var source runtime.Object = c.Unstructured
+	if clientgoscheme.Scheme.Recognizes(c.gvk) {
+		source = c.object
+	}
+	o := source.DeepCopyObject().(objects.Object)
+	if isGenerated(c.gvk) {
+		return o
+	}
+	annotations := o.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[objects.AnnotationCreatedFrom] = hex.EncodeToString(c.desired[:])
+	o.SetAnnotations(annotations)
+	return o
+}
+
+// existing returns what is to be written of an object that could not be created because it exists; nil where it is as desired.
+func (a *Applier) existing(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, c *change, result *Result) (*change, *problem.Problem) {
+	live, err := a.fresh(ctx, c.object)
+	switch {
+	case err != nil:
+		return nil, Failed(c.what(), "could not be read", err)
+	case live == nil:
+		return nil, Failed(c.what(), "could not be applied", errGone)
+	case !metav1.IsControlledBy(live, owner) && !isOrphan(live, owner):
+		result.InTheWay = true
+		return nil, Conflict(c.what(), live, owner)
+	case release09.Owns(live, owner.Name): // also where nobody has reported on the custom resource yet
+		result.InTheWay = true
+		return nil, Failed(c.what(), "could not be created", errNotAdopted)
+	}
+	return a.difference(ctx, owner, c.object, live)
+}
+
+// takeCreated makes the fields of an object that the operator created, and has not applied yet, those of server-side apply: otherwise what is
+// no longer desired would stay.
+func (a *Applier) takeCreated(ctx context.Context, c *change) error {
+	if c.live == nil || c.taken || !hasUpdated(c.live.GetManagedFields()) {
+		return nil
+	}
+	c.taken = true
+	return retry.RetryOnConflict(retry.DefaultBackoff, func() error { // its controllers write the object, too
+		o := MetadataOf(c.gvk)
+		if err := a.Live.Get(ctx, client.ObjectKeyFromObject(c), o); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+		patch, err := csaupgrade.UpgradeManagedFieldsPatch(o, sets.New(FieldManager), FieldManager)
+		if err != nil || patch == nil {
+			return err
+		}
+		return a.Client.Patch(ctx, o, client.RawPatch(types.JSONPatchType, patch), client.FieldOwner(FieldManager))
+	})
+}
+
+// hasUpdated reports whether the operator created the object, or updated it, and has not made the fields those of server-side apply since.
+func hasUpdated(entries []metav1.ManagedFieldsEntry) bool {
+	return slices.ContainsFunc(entries, func(e metav1.ManagedFieldsEntry) bool {
+		return e.Manager == FieldManager && e.Operation == metav1.ManagedFieldsOperationUpdate && e.Subresource == ""
+	})
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
+)
+
+// Proves: R69, L-04 (new objects are created; the first later apply makes their fields those of server-side apply, so that what is no longer desired
+// goes, and the annotation of what they were created from with it).
+func TestNewObjectsAreCreatedAndLaterApplied(t *testing.T) {
+	c := fakecluster.New(t)
+	a := applier(c)
+	cr, list := full(1)
+	if _, f := a.Apply(t.Context(), cr, list); f != nil || len(c.Created) != len(list) {
+		t.Fatalf("created %v, %v", c.Created, f)
+	}
+	service := &corev1.Service{}
+	key := client.ObjectKey{Namespace: "ai", Name: "my-stack-service"}
+	if err := c.Get(t.Context(), key, service); err != nil || service.Annotations[objects.AnnotationCreatedFrom] == "" || !hasUpdated(service.ManagedFields) {
+		t.Errorf("the Service was not created: %v, %+v", err, service.ObjectMeta)
+	}
+	configMaps := &corev1.ConfigMapList{}
+	if err := c.List(t.Context(), configMaps); err != nil || len(configMaps.Items) != 1 || configMaps.Items[0].Annotations[objects.AnnotationCreatedFrom] != "" {
+		t.Errorf("ConfigMaps %+v, %v: what is generated is never applied", configMaps.Items, err)
+	}
+
+	cr, list = full(2)
+	c.Created = nil
+	if _, f := a.Apply(t.Context(), cr, list); f != nil || len(c.Created) != 2 { // the ConfigMap and the derived Secret
+		t.Fatalf("created %v, %v", c.Created, f)
+	}
+	service = &corev1.Service{}
+	if err := c.Get(t.Context(), key, service); err != nil || service.Annotations[objects.AnnotationCreatedFrom] != "" || hasUpdated(service.ManagedFields) {
+		t.Errorf("the Service was not applied: %v, %+v", err, service.ObjectMeta)
+	}
+	if len(service.Spec.Ports) != 1 || service.Spec.Ports[0].Port != 8002 {
+		t.Errorf("ports %+v", service.Spec.Ports)
+	}
+}
+
+// conflicting refuses the first patches because somebody else has written the object in between.
+type conflicting struct {
+	client.Client
+	left int
+}
+
+func (c *conflicting) Patch(ctx context.Context, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+	c.left--
+	if c.left >= 0 {
+		return apierrors.NewConflict(schema.GroupResource{Resource: "deployments"}, o.GetName(), errors.New("the object has been modified"))
+	}
+	return c.Client.Patch(ctx, o, patch, opts...)
+}
+
+// Proves: R69 (controllers that write an object at the same time do not make its first apply fail).
+func TestFirstApplyIsRetriedOnConflicts(t *testing.T) {
+	c := fakecluster.New(t)
+	cr, list := full(1)
+	if _, f := applier(c).Apply(t.Context(), cr, list); f != nil {
+		t.Fatal(f)
+	}
+	cr, list = full(2)
+	a := &Applier{Client: &conflicting{Client: c, left: 2}, Cached: c, Live: c}
+	if _, f := a.Apply(t.Context(), cr, list); f != nil {
+		t.Error(f)
+	}
+}
+
+// Proves: R69, R56 (caches that do not have an object yet, or have it as it was before, cost no write).
+func TestCachesThatAreBehindCostNoWrite(t *testing.T) {
+	c := fakecluster.New(t)
+	a := applier(c)
+	a.Cached = fakecluster.New(t) // they have not got anything yet
+	for range 2 {
+		c.Applied = nil
+		if _, f := a.Apply(t.Context(), fakecluster.Owner(), fakecluster.Desired("a: 1")); f != nil {
+			t.Fatal(f)
+		}
+	}
+	if len(c.Applied) > 0 {
+		t.Errorf("written again: %v", c.Applied)
+	}
+	// An operator that was killed in between does not know what it created.
+	if _, f := (&Applier{Client: c, Cached: a.Cached, Live: c}).Apply(t.Context(), fakecluster.Owner(), fakecluster.Desired("a: 1")); f != nil ||
+		slices.ContainsFunc(c.Applied, func(what string) bool { return what != "Deployment/my-stack" }) { // of which this API server says that the status is the operator's
+		t.Errorf("written again: %v, %v", c.Applied, f)
+	}
+}
+
+// Proves: R69, L-08, R78 (an object that exists and is not the custom resource's own may be release 0.9's: that is reported).
+func TestApplyReportsWhatIsInTheWay(t *testing.T) {
+	theirs := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack-service"}}
+	left := fakecluster.Owned(theirs.DeepCopy(), "u1")
+	left.SetManagedFields([]metav1.ManagedFieldsEntry{{
+		Manager: "manager", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{}}`),
+	}})
+	// As of a PVC whose fields are nobody's since it was adopted, and that was bound.
+	bound := left.DeepCopyObject().(client.Object)
+	bound.SetManagedFields([]metav1.ManagedFieldsEntry{{
+		Manager: "kube-controller-manager", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{}}`),
+	}})
+	for name, c := range map[string]struct {
+		live client.Object
+		want bool
+	}{
+		"somebody's":                   {theirs, true},
+		"its own, made by release 0.9": {left, true},
+		"its own, adopted":             {bound, false},
+		"its own":                      {fakecluster.Owned(theirs.DeepCopy(), "u1"), false},
+		"none":                         {&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "another"}}, false},
+	} {
+		cluster := fakecluster.New(t, c.live)
+		a := applier(cluster)
+		a.Cached = fakecluster.New(t)
+		result, f := a.Apply(t.Context(), fakecluster.Owner(), fakecluster.Desired("a: 1"))
+		if result.InTheWay != c.want || (f != nil) != c.want {
+			t.Errorf("%s: in the way: %v, %v", name, result.InTheWay, f)
+		}
+	}
+}
+
+// Proves: L-08 (what the operator made for the custom resource, and nobody owns, gets its owner back; what is generated is made anew. A PVC stays
+// without one and is used: somebody may have wanted to keep its data).
+func TestOrphansAreOwnedAgain(t *testing.T) {
+	c := fakecluster.New(t)
+	a := applier(c)
+	cr, list := full(1)
+	send := func() {
+		t.Helper()
+		c.Applied, c.Created, c.Deleted = nil, nil, nil
+		if _, f := a.Apply(t.Context(), cr, list); f != nil {
+			t.Fatal(f)
+		}
+	}
+	send()
+	orphans := func(change func(client.Object)) {
+		t.Helper()
+		for _, o := range list {
+			live := Named(o)
+			if err := c.Get(t.Context(), client.ObjectKeyFromObject(o), live); err != nil {
+				t.Fatal(err)
+			}
+			live.SetOwnerReferences(nil)
+			change(live)
+			if err := c.Update(t.Context(), live); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	orphans(func(client.Object) {})
+	send()
+	for _, o := range list {
+		live := Named(o)
+		if err := c.Get(t.Context(), client.ObjectKeyFromObject(o), live); err != nil {
+			t.Fatal(err)
+		}
+		keepsData := KindOf(o) == "PersistentVolumeClaim"
+		if metav1.IsControlledBy(live, cr) == keepsData {
+			t.Errorf("%s %s has the owners %+v", KindOf(o), o.GetName(), live.GetOwnerReferences())
+		}
+	}
+	if len(c.Deleted) != 2 || len(c.Created) != 2 {
+		t.Errorf("deleted %v, created %v; want what is generated", c.Deleted, c.Created)
+	}
+
+	for name, change := range map[string]func(client.Object){
+		"of another resource": func(o client.Object) { o.SetLabels(objects.NewPodsSelector("other")) },
+		"another controller's": func(o client.Object) {
+			o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "Rollout", Name: "r", UID: "r", Controller: new(true)}})
+		},
+		"somebody's": func(o client.Object) {
+			o.SetManagedFields([]metav1.ManagedFieldsEntry{fakecluster.Entry("kubectl", "Apply", `{"f:spec":{}}`, "")})
+		},
+	} {
+		orphans(change)
+		if _, f := a.Apply(t.Context(), cr, list); f == nil || f.Reason != problem.Conflict {
+			t.Errorf("%s: %v, want a conflict", name, f)
+		}
+		orphans(func(o client.Object) { o.SetLabels(objects.NewPodsSelector("my-stack")) })
+	}
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+)
+
+// Prune removes what the resource owns, or an earlier one of its name left behind, and it does not need any more: owned minus desired. Of what was
+// generated, the desired and the previous one of each sort stay, and every one that a ReplicaSet with replicas needs.
+func (a *Applier) Prune(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, wanted []objects.Object) *problem.Problem {
+	keep := map[string]bool{}
+	for _, o := range wanted {
+		keep[o.GetObjectKind().GroupVersionKind().Kind+"/"+o.GetName()] = true
+	}
+	var doomed []client.Object
+	_, edgeLists := edgeKinds(a.EdgeAPIs)
+	for _, list := range slices.Concat(edgeLists, prunedLists()) {
+		controlled, err := ownedBy(ctx, a.Cached, owner, list)
+		if err != nil {
+			return Failed("the owned objects", "could not be listed", err)
+		}
+		for _, o := range controlled {
+			if !keep[KindOf(o)+"/"+o.GetName()] {
+				doomed = append(doomed, o)
+			}
+		}
+	}
+	generated, err := a.obsolete(ctx, owner, keep)
+	if err != nil {
+		return Failed("what was generated", "could not be listed", err)
+	}
+	for _, o := range slices.Concat(doomed, generated) {
+		if f := Remove(ctx, a.Client, o); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// Remove deletes the object that was seen: one that someone made since under its name stays.
+func Remove(ctx context.Context, writer client.Writer, o client.Object) *problem.Problem {
+	err := writer.Delete(ctx, o, client.Preconditions{UID: new(o.GetUID())}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
+		return Failed(KindOf(o)+" "+o.GetName(), "could not be removed", err)
+	}
+	return nil
+}
+
+// KindOf is the kind of an object of a list, whose type metadata is empty where the type has the kind.
+func KindOf(o client.Object) string {
+	if kind := o.GetObjectKind().GroupVersionKind().Kind; kind != "" {
+		return kind
+	}
+	return reflect.TypeOf(o).Elem().Name()
+}
+
+// ownedBy lists from the cache what the resource controls, and what an earlier one of its name left behind.
+func ownedBy(
+	ctx context.Context, cached client.Reader, owner *v1alpha2.LlamaStackDistribution, list client.ObjectList,
+) ([]client.Object, error) {
+	err := cached.List(ctx, list, client.InNamespace(owner.Namespace), client.MatchingLabels(objects.Selector(owner.Name)),
+		client.MatchingFields{InstanceIndex: owner.Name})
+	if err != nil {
+		return nil, err
+	}
+	var found []client.Object
+	err = meta.EachListItem(list, func(item runtime.Object) error {
+		if o := item.(client.Object); (metav1.IsControlledBy(o, owner) || isOrphan(o, owner)) && o.GetDeletionTimestamp() == nil {
+			found = append(found, o)
+		}
+		return nil
+	})
+	return found, err
+}
+
+// obsolete finds, of what was generated, what nobody needs any more.
+func (a *Applier) obsolete(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, keep map[string]bool) ([]client.Object, error) {
+	families := map[string][]client.Object{}
+	wanted := map[string]bool{}
+	for _, gvk := range generatedKinds {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+		controlled, err := ownedBy(ctx, a.Cached, owner, list)
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range controlled {
+			family := gvk.Kind + "/" + objects.Family(o.GetName())
+			if keep[gvk.Kind+"/"+o.GetName()] {
+				wanted[family] = true
+			} else {
+				families[family] = append(families[family], o)
+			}
+		}
+	}
+	var doomed []client.Object
+	var replicaSets []appsv1.ReplicaSet
+	for _, family := range slices.Sorted(maps.Keys(families)) {
+		others := families[family]
+		if len(others) == 1 && wanted[family] {
+			continue // the desired and the previous one
+		}
+		if replicaSets == nil {
+			var err error
+			if replicaSets, err = ReplicaSetsOf(ctx, a.Live, owner); err != nil {
+				return nil, err
+			}
+		}
+		spare := previous(owner.Name, replicaSets, others)
+		if spare == "" && wanted[family] {
+			spare = youngest(others)
+		}
+		doomed = append(doomed, slices.DeleteFunc(others, func(o client.Object) bool {
+			return o.GetName() == spare || neededByPods(owner.Name, replicaSets, o)
+		})...)
+	}
+	return doomed, nil
+}
+
+// ReplicaSetsOf lists the resource's ReplicaSets, newest revision first. They are asked for only when something would be
+// removed, so that no cache of them is needed.
+func ReplicaSetsOf(ctx context.Context, live client.Reader, owner *v1alpha2.LlamaStackDistribution) ([]appsv1.ReplicaSet, error) {
+	var list appsv1.ReplicaSetList
+	err := live.List(ctx, &list, client.InNamespace(owner.Namespace), client.MatchingLabels(objects.Selector(owner.Name)))
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(list.Items, func(a, b appsv1.ReplicaSet) int { return revision(&b) - revision(&a) })
+	return list.Items, nil
+}
+
+func revision(rs *appsv1.ReplicaSet) int {
+	n, _ := strconv.Atoi(rs.Annotations["deployment.kubernetes.io/revision"]) // 0 where there is none yet
+	return n
+}
+
+// neededByPods reports whether pods need a generated object or may need it any moment.
+func neededByPods(resource string, replicaSets []appsv1.ReplicaSet, o client.Object) bool {
+	return slices.ContainsFunc(replicaSets, func(rs appsv1.ReplicaSet) bool {
+		return HasPods(&rs) && needs(resource, &rs, o)
+	})
+}
+
+// HasPods reports whether there are pods, or may be any moment.
+func HasPods(rs *appsv1.ReplicaSet) bool {
+	return ptr.Deref(rs.Spec.Replicas, 1) > 0 || rs.Status.Replicas > 0
+}
+
+func needs(resource string, rs *appsv1.ReplicaSet, o client.Object) bool {
+	return objects.GeneratedFor(resource, &rs.Spec.Template.Spec).Has(KindOf(o), o.GetName())
+}
+
+// previous names, of the objects that are not needed any more, the one that was applied last: that of the newest ReplicaSet, for a
+// rollback to find; empty where no ReplicaSet has one.
+func previous(resource string, replicaSets []appsv1.ReplicaSet, others []client.Object) string {
+	for i := range replicaSets {
+		for _, o := range others {
+			if needs(resource, &replicaSets[i], o) {
+				return o.GetName()
+			}
+		}
+	}
+	return ""
+}
+
+func youngest(others []client.Object) string {
+	return slices.MaxFunc(others, func(a, b client.Object) int {
+		if c := a.GetCreationTimestamp().Compare(b.GetCreationTimestamp().Time); c != 0 {
+			return c
+		}
+		return strings.Compare(a.GetName(), b.GetName())
+	}).GetName()
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+)
+
+// settled reports whether applying the desired object would change nothing. The caches have the fields that are the operator's. If only the
+// metadata of the object is known, it is read from the API server.
+func (a *Applier) settled(ctx context.Context, live client.Object, desired *unstructured.Unstructured, hash [sha256.Size]byte) (bool, error) {
+	whole := &unstructured.Unstructured{}
+	if _, partial := live.(*metav1.PartialObjectMetadata); partial {
+		whole.SetGroupVersionKind(desired.GroupVersionKind())
+		if err := a.Live.Get(ctx, client.ObjectKeyFromObject(desired), whole); err != nil {
+			return false, client.IgnoreNotFound(err)
+		}
+	} else {
+		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(live)
+		if err != nil {
+			return false, err
+		}
+		whole.Object = content
+	}
+	return isApplied(whole, desired, hash), nil
+}
+
+// isApplied reports whether the operator's fields of the live object are those of the desired one, with the same values. Of an object that was created,
+// the API server's defaults are also the operator's fields: there, the annotation reports that no more is desired.
+func isApplied(live, desired *unstructured.Unstructured, hash [sha256.Size]byte) bool {
+	var own []metav1.ManagedFieldsEntry
+	for _, e := range live.GetManagedFields() {
+		if e.Manager == FieldManager && e.Subresource == "" {
+			own = append(own, e)
+		}
+	}
+	if len(own) != 1 || own[0].FieldsV1 == nil {
+		return false
+	}
+	created := own[0].Operation == metav1.ManagedFieldsOperationUpdate
+	if created && live.GetAnnotations()[objects.AnnotationCreatedFrom] != hex.EncodeToString(hash[:]) {
+		return false
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(own[0].FieldsV1.GetRawBytes(), &fields); err != nil {
+		return false
+	}
+	return (&comparison{created}).sameFields(fields, withoutIdentity(desired.Object), live.Object)
+}
+
+// withoutIdentity leaves out what no field manager owns.
+func withoutIdentity(object map[string]any) map[string]any {
+	out := map[string]any{}
+	for k, v := range object {
+		if k != "apiVersion" && k != "kind" {
+			out[k] = v
+		}
+	}
+	if metadata, ok := object["metadata"].(map[string]any); ok {
+		kept := map[string]any{}
+		for k, v := range metadata {
+			if k != "name" && k != "namespace" {
+				kept[k] = v
+			}
+		}
+		out["metadata"] = kept
+	}
+	return out
+}
+
+// comparison is how fields are compared: more may allow fields that are not desired.
+type comparison struct{ more bool }
+
+// sameFields reports whether the desired value has exactly the fields, and the live one has them with the same values. The fields are in the form of
+// metadata.managedFields: "f:" and a name, "k:" and the keys of an item of a list, "v:" and an item; none means the whole value.
+func (c *comparison) sameFields(fields map[string]any, desired, live any) bool {
+	count, some := 0, false
+	for name, below := range fields {
+		if name == "." {
+			continue
+		}
+		some = true
+		next, ok := below.(map[string]any)
+		if !ok {
+			return false
+		}
+		d, inDesired := step(desired, name)
+		if !inDesired && c.more {
+			continue
+		}
+		l, inLive := step(live, name)
+		if !inDesired || !inLive || !c.sameFields(next, d, l) {
+			return false
+		}
+		count++
+	}
+	if !some {
+		return sameValue(desired, live)
+	}
+	return count == size(desired)
+}
+
+// defaulted is what the API server adds inside of values that are owned as a whole.
+var defaulted = map[string]any{"apiVersion": "v1", "divisor": "0", "expirationSeconds": int64(3600)}
+
+// sameValue reports whether two values are equal but for what the API server adds.
+func sameValue(desired, live any) bool {
+	switch d := desired.(type) {
+	case map[string]any:
+		l, ok := live.(map[string]any)
+		for name, value := range l {
+			if _, found := d[name]; !found && value != defaulted[name] {
+				return false
+			}
+		}
+		for name, value := range d {
+			if !sameValue(value, l[name]) {
+				return false
+			}
+		}
+		return ok
+	case []any:
+		l, ok := live.([]any)
+		return ok && slices.EqualFunc(d, l, sameValue)
+	}
+	return equality.Semantic.DeepEqual(desired, live)
+}
+
+// step goes to the part of the value that a name of managedFields means.
+func step(value any, name string) (any, bool) {
+	kind, rest, _ := strings.Cut(name, ":")
+	switch kind {
+	case "f":
+		m, _ := value.(map[string]any)
+		part, found := m[rest]
+		return part, found
+	case "k":
+		var keys map[string]any
+		decoder := json.NewDecoder(strings.NewReader(rest))
+		decoder.UseNumber()
+		list, _ := value.([]any)
+		if decoder.Decode(&keys) != nil {
+			return nil, false
+		}
+		i := slices.IndexFunc(list, func(item any) bool { return hasKeys(item, keys) })
+		if i < 0 {
+			return nil, false
+		}
+		return list[i], true
+	case "v":
+		list, _ := value.([]any)
+		i := slices.IndexFunc(list, func(item any) bool { raw, err := json.Marshal(item); return err == nil && string(raw) == rest })
+		if i < 0 {
+			return nil, false
+		}
+		return list[i], true
+	}
+	return nil, false
+}
+
+func hasKeys(item any, keys map[string]any) bool {
+	m, _ := item.(map[string]any)
+	for k, want := range keys {
+		got, err := json.Marshal(m[k])
+		text, wantErr := json.Marshal(want)
+		if err != nil || wantErr != nil || !bytes.Equal(got, text) {
+			return false
+		}
+	}
+	return len(m) > 0
+}
+
+func size(value any) int {
+	switch v := value.(type) {
+	case map[string]any:
+		return len(v)
+	case []any:
+		return len(v)
+	}
+	return 0
+}

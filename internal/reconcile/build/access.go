@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+)
+
+// warnOpen warns of a server that is exposed and does not ask who calls it, or that gets tokens without encryption. What runs a configuration
+// that nobody knows is not warned of, and neither is a custom resource of v1alpha1, which has no field for it.
+func warnOpen(d *Desired, in *Inputs) {
+	known := d.Config != nil || d.Override != nil && string(d.OverrideContent) != secret.OnCluster ||
+		d.Override == nil && d.Distribution != nil && d.Distribution.Base != nil
+	if !known || !d.Expose.Enabled || d.Edge.Kind == settings.EdgeNone || in.Legacy.FromV1alpha1 || d.problems.HasErrors() {
+		return
+	}
+	switch auth := d.Auth(); {
+	case auth.Type == "":
+		d.problems.warn(problem.Unprotected, pathExpose, "everyone who reaches the host may call the server: nothing asks who they are",
+			"set spec.auth, or ignore this where a proxy in front of the server asks")
+	case d.Edge.Kind == settings.EdgeIngress && d.Edge.TLSSecretName == "" && !d.TLS().Enabled():
+		d.problems.warn(problem.Unprotected, pathExpose, "the tokens of callers reach the server without encryption: neither the Ingress nor the server has TLS",
+			"set spec.networking.tls, or tlsSecretName in the key "+settings.KeyEdge+" of the ConfigMap "+settings.ConfigMapName)
+	}
+}
+
+// warnBypassed warns of overrides that may lead the server past its configuration, where that has authentication. What
+// the server does is known only when it runs: the condition AccessControlled reports it.
+func warnBypassed(d *Desired, in *Inputs) {
+	w := in.CR.Spec.Workload
+	if w == nil || w.Overrides == nil || d.Auth().Type == "" && in.Spec.Auth == nil {
+		return
+	}
+	o := w.Overrides
+	warn := func(path, detail, fix string) {
+		d.problems.warn(problem.Unprotected, objects.PathOverrides+path, detail+": it may not ask who calls it, whatever the configuration says",
+			fix+"; the condition AccessControlled reports whether the server asks")
+	}
+	if len(o.Command) > 0 {
+		warn(".command", "takes the place of the program that starts the server with its configuration",
+			"remove it, or let it start the server with the file in $RUN_CONFIG_PATH")
+	}
+	if len(o.Args) > 0 {
+		warn(".args", "can give the server another configuration", "remove it, unless it gives none")
+	}
+	for i := range o.Env {
+		if name := o.Env[i].Name; objects.ChoosesCode(name) {
+			warn(fmt.Sprintf(".env[%d]", i), "the variable "+name+" can give the server another configuration or other code", "remove it")
+		}
+	}
+	for i := range o.EnvFrom {
+		names := slices.DeleteFunc(envFromVariables(in, &o.EnvFrom[i], i), func(name string) bool { return !objects.ChoosesCode(name) })
+		if len(names) > 0 {
+			warn(fmt.Sprintf(".envFrom[%d]", i), limits.Names(names)+" can give the server another configuration or other code",
+				"remove the key from the object, or give the others a prefix")
+		}
+	}
+	for i := range o.VolumeMounts {
+		at, field := path.Join("/", o.VolumeMounts[i].MountPath), fmt.Sprintf(".volumeMounts[%d].mountPath", i)
+		switch {
+		case strings.HasPrefix(at, objects.ConfigDir+"/"):
+			warn(field, "can replace the server's configuration", "mount it elsewhere")
+		case slices.ContainsFunc(codeDirs, func(dir string) bool { return isWithin(at, dir) || isWithin(dir, at) }):
+			warn(field, "can replace code of the server's image", "mount it elsewhere, for example below "+mountsDir)
+		}
+	}
+}
+
+// codeDirs are where images of the server have code, and where Python looks for modules of the user.
+var codeDirs = []string{"/app", "/bin", "/lib", "/lib64", "/sbin", "/usr", "/.local"}
+
+func isWithin(at, dir string) bool { return at == dir || strings.HasPrefix(at, dir+"/") }

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+)
+
+// Proves: R61, R41 (what no NetworkPolicy can say is wrong, with its field and the way out, and nothing is built; where no NetworkPolicy is
+// made, as for a custom resource of v1alpha1 without the feature flag, it does no harm).
+func TestAllowedFromIsValidated(t *testing.T) {
+	for text, want := range map[string]string{
+		"labels: ['team=frontend']":            `spec.networking.allowedFrom.labels[0]: Invalid value: "team=frontend": no label can have this key: write team: namespaces that have the label are let in`,
+		"labels: [ok, '-x']":                   `spec.networking.allowedFrom.labels[1]: Invalid value: "-x": no label can have this key: write the key alone, such as team or example.com/team`,
+		"labels: ['a b=c']":                    `spec.networking.allowedFrom.labels[0]: Invalid value: "a b=c": no label can have this key: write the key alone`,
+		"labels: [example.com/team, team, '']": "",
+		"namespaces: [ok, Big]":                `spec.networking.allowedFrom.namespaces[1]: Invalid value: "Big": no namespace can have this name`,
+		"namespaces: ['a.b']":                  `spec.networking.allowedFrom.namespaces[0]: Invalid value: "a.b"`,
+		"namespaces: ['a,b', '*']":             `spec.networking.allowedFrom.namespaces[0]: Invalid value: "a,b"`,
+		"namespaces: [a, '', '*']":             "",
+	} {
+		t.Run(text, func(t *testing.T) {
+			d, faults := try(t.Context(), bare(t, "distribution: {name: starter}\nnetworking: {allowedFrom: {"+text+"}}", ""))
+			if got := faults.Message(); (want == "") != (got == "") || !strings.HasPrefix(got, want) || want != "" && !faults.Has(problem.Terminal) {
+				t.Errorf("faults %q, want %q", got, want)
+			}
+			empty := strings.Contains(text, "''")
+			if got := d.Warnings.Message(); empty != strings.Contains(got, "]: is empty, and lets nobody in") {
+				t.Errorf("warnings %q", got)
+			}
+			if want != "" && len(d.Objects) > 0 {
+				t.Error("something is built")
+			}
+			old := bare(t, "distribution: {name: starter}\nnetworking: {allowedFrom: {"+text+"}}", fromV1alpha1)
+			if _, faults := try(t.Context(), old); len(faults) > 0 {
+				t.Errorf("without the feature flag: %s", faults.Message())
+			}
+			old.NetworkPolicyFlag = new(true)
+			if _, faults := try(t.Context(), old); !strings.HasPrefix(faults.Message(), want) || want != "" && len(faults) == 0 {
+				t.Errorf("with the feature flag: %q", faults.Message())
+			}
+		})
+	}
+}
+
+// A NetworkPolicy keeps the ingress controller out, whatever asks for the policy, unless it lets everybody in or the cluster has a router of its
+// own, which the policy names.
+//
+// Proves: R41, R61.
+func TestAllowedFromWarnsOfTheIngressController(t *testing.T) {
+	for name, c := range map[string]struct {
+		networking      string
+		flag, openShift bool
+		want            bool
+	}{
+		"some namespaces":             {networking: "expose: true, allowedFrom: {namespaces: [a]}", want: true},
+		"all namespaces":              {networking: "expose: true, allowedFrom: {namespaces: [a, '*']}"},
+		"all namespaces and the flag": {networking: "expose: true, allowedFrom: {namespaces: ['*']}", flag: true},
+		"the flag alone":              {networking: "expose: true", flag: true, want: true},
+		"both":                        {networking: "expose: true, allowedFrom: {namespaces: [a]}", flag: true, want: true},
+		"not exposed":                 {networking: "allowedFrom: {namespaces: [a]}", flag: true},
+		"no policy":                   {networking: "expose: true"},
+		"OpenShift":                   {networking: "expose: true, allowedFrom: {namespaces: [a]}", flag: true, openShift: true},
+	} {
+		in := bare(t, "distribution: {name: starter}\nnetworking: {"+c.networking+"}", "")
+		in.NetworkPolicyFlag, in.ClusterAssignsUserIDs = &c.flag, c.openShift
+		d := build(t, in)
+		warned := slices.ContainsFunc(d.Warnings, func(p problem.Problem) bool {
+			return p.Path == PathAllowedFrom && strings.Contains(p.Detail, "ingress controller")
+		})
+		if warned != c.want {
+			t.Errorf("%s: warned %v: %v", name, warned, d.Warnings)
+		}
+	}
+}
+
+// Proves: R61 (what protects the pods is written before them, what leads to them after).
+func TestObjectsAreInTheOrderOfWriting(t *testing.T) {
+	in := bare(t, `
+distribution: {name: starter}
+disabled: [eval]
+networking: {expose: true, allowedFrom: {namespaces: [a]}}
+workload: {replicas: 2, storage: {}, autoscaling: {maxReplicas: 3}}`, "")
+	var kinds []string
+	for _, o := range build(t, in).Objects {
+		kinds = append(kinds, o.GetObjectKind().GroupVersionKind().Kind)
+	}
+	want := []string{
+		"ServiceAccount", "ConfigMap", "PersistentVolumeClaim", "NetworkPolicy", "PodDisruptionBudget", "Deployment", "HorizontalPodAutoscaler",
+		"Service", "Ingress",
+	}
+	if !slices.Equal(kinds, want) {
+		t.Errorf("the order is %v, want %v", kinds, want)
+	}
+}

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/validation"
+)
+
+// Build returns what shall exist, and what is wrong. The result holds what could be decided even where there are errors (the configuration
+// is known although a Secret is missing), but Objects only where there are none. When the context ends, so does the work, after the part of some
+// 0.1 s that it is in, with a transient error and without Objects.
+//
+// Of an Unresolved resource it reports what is wrong beside its distribution, as far as that can be known, and returns no Objects.
+func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
+	if in.Unresolved {
+		unknown := *in
+		unknown.Distribution = &settings.Distribution{}
+		in = &unknown
+	}
+	in = in.withEndpoints()
+	d := &Desired{Distribution: in.distribution(), Expose: in.Spec.Expose, Edge: in.edge()}
+	d.problems.checkName(in.CR.Name)
+	d.problems.AddAll(in.Spec.ExposeProblems)
+	d.problems.checkForbidden(in)
+	d.problems.checkExpose(in)
+	d.problems.checkExternal(in)
+	d.problems.warnTaken(in)
+	d.problems.warnLegacy(in)
+	d.problems.checkEndpoints(in)
+	d.generate(ctx, in)
+	d.checkSecrets(in)
+	d.problems.checkPodReferences(in)
+	derived := d.derive(in)
+	d.checkCertificate(in)
+	bundle := withServiceCA(d.caBundle(in), in.ServiceCA)
+	if in.CABundle != nil {
+		d.problems.warnForeign(PathCABundle, types.NamespacedName{Namespace: in.CABundle.Namespace, Name: in.CABundle.Name}, in.CR.Namespace)
+	}
+	d.warnIneffective(in)
+	d.problems.checkMonitoring(in, d.Distribution.Line)
+	warnOpen(d, in)
+	warnBypassed(d, in)
+	d.problems.checkWorkload(&in.CR.Spec, &in.Legacy)
+	d.problems.checkItems(in)
+	params := d.params(in)
+	params.CABundle = bundle
+	if len(derived) > 0 {
+		params.Derived, params.DerivedName = derived, derivedName(in, derived, d.Config.Env)
+	}
+	d.SecretsHash, d.SecretValues = params.SecretsHash, in.secretValues(derived)
+	if interrupted(ctx, &d.problems.Collector) {
+		return d, d.problems.List()
+	}
+	d.problems.AddAll(validation.Check(&in.CR.Spec, objects.OwnVolumeNames(params)))
+	d.problems.checkDataDir(params)
+	d.problems.checkOverrides(params)
+	d.problems.checkAllowedFrom(params)
+	if interrupted(ctx, &d.problems.Collector) || d.problems.HasErrors() || in.Unresolved {
+		return d, d.problems.List()
+	}
+	list := buildObjects(params)
+	if interrupted(ctx, &d.problems.Collector) { // what is complete too late is not applied either
+		return d, d.problems.List()
+	}
+	d.Objects = list
+	d.hold(in, params)
+	return d, d.problems.List()
+}
+
+// interrupted reports whether the context has ended, which is a problem then. Its callers stop, so that the problem is added once.
+func interrupted(ctx context.Context, problems *problem.Collector) bool {
+	p := serverconfig.Incomplete(ctx)
+	problems.AddFound(p)
+	return p != nil
+}
+
+// NeedsBase reports whether a base configuration is needed, because something is generated from it.
+func (in *Inputs) NeedsBase() bool {
+	_, named := in.OverrideRef()
+	dist := in.distribution()
+	return !named && (dist.ForeignImage || serverconfig.Needed(&in.CR.Spec, dist.Line)) && !workersIgnored(in)
+}
+
+// generate makes the configuration, where one is needed.
+func (d *Desired) generate(ctx context.Context, in *Inputs) {
+	dist := d.Distribution
+	if p := tooOld(dist); p != nil {
+		d.problems.AddFound(p)
+		d.problems.AddAll(serverconfig.CheckSpec(in.Spec))
+		return
+	}
+	d.problems.AddFound(newerRelease(dist))
+	d.problems.AddFound(unknownName(in))
+	d.problems.AddFound(removedImage(dist))
+	d.problems.AddFound(unprovenImage(in, dist))
+	d.problems.AddAll(dist.Warnings)
+	if _, named := in.OverrideRef(); named {
+		d.override(ctx, in)
+		return
+	}
+	if in.Unresolved {
+		d.problems.AddAll(serverconfig.CheckSpec(in.Spec))
+		return
+	}
+	if !dist.ForeignImage && !serverconfig.Needed(&in.CR.Spec, dist.Line) {
+		return
+	}
+	if p := baseProblem(in, dist); p != nil {
+		switch {
+		case in.LabelsUnread:
+		case !workersAlone(in):
+			d.problems.AddFound(p)
+		case !workersIgnored(in):
+			d.problems.AddFound(workersNeedBase(p, *in.CR.Spec.Workload.Workers))
+		}
+		d.problems.AddAll(serverconfig.CheckSpec(in.Spec))
+		return
+	}
+	result, problems := serverconfig.Generate(ctx, serverconfig.Input{
+		Name: in.CR.Name, Namespace: in.CR.Namespace, Spec: in.Spec, Base: dist.Base, Line: dist.Line, Release: dist.Release,
+		Packages: in.Packages, Variables: in.variables(), SecretVariables: secretVariables(in),
+	})
+	if ctx.Err() != nil {
+		return // Build reports that, for all steps
+	}
+	d.problems.AddAll(in.withoutUnread(problems))
+	if result == nil {
+		return
+	}
+	if in.lacksEndpoint() {
+		return
+	}
+	d.Config = result
+	d.ConfigMapName = objects.ConfigMapName(in.CR.Name, result.YAML)
+}
+
+// withoutUnread leaves out that the package of an external provider is not known, where nobody asked for it.
+func (in *Inputs) withoutUnread(problems problem.List) problem.List {
+	if !in.PackagesUnread {
+		return problems
+	}
+	return slices.DeleteFunc(slices.Clone(problems), func(p problem.Problem) bool {
+		return p.Reason == problem.ReadingImageLabels && strings.HasPrefix(p.Path, "spec.externalProviders")
+	})
+}
+
+func (d *Desired) params(in *Inputs) *objects.Params {
+	p := &objects.Params{
+		Legacy:                in.Legacy,
+		Expose:                in.Spec.Expose,
+		NetworkPolicy:         d.networkPolicy(in, &in.Legacy),
+		Edge:                  d.Edge,
+		Passthrough:           d.passthrough(in),
+		OperatorNamespace:     in.OperatorNamespace,
+		CR:                    in.CR,
+		Image:                 d.Distribution.Image,
+		StateDir:              objects.StateDir(in.CR, d.Distribution.Name, in.livePod()),
+		Scheme:                d.Scheme(),
+		PortVariables:         portVariables(d.Distribution.Line),
+		HomeVariables:         homeVariables(d.Distribution.Line),
+		MetricsVariables:      metricsVariables(d.Distribution.Line),
+		MemoryTmp:             writesConfig(d.Distribution.Line),
+		ClusterAssignsUserIDs: in.ClusterAssignsUserIDs,
+		SecretsHash:           secretsHash(in),
+		InputHash:             inputHash(in),
+		Build:                 in.Build,
+	}
+	p.ClusterCA = d.Config != nil && d.Config.Auth.ClusterCA
+	p.ClientCertificates = d.TLS().ClientCertificates()
+	if f := in.Certificate; f != nil {
+		p.Certificate, p.CertificateHash = f.Name, objects.CertificateHash(f.content())
+	}
+	if line := d.Distribution.Line; line != nil {
+		p.ServerLine = line.Name
+	}
+	if d.Distribution.Adopted {
+		p.AdoptedImage = d.Distribution.Image
+	}
+	if d.Config != nil {
+		p.Config, p.Env = d.Config.YAML, d.Config.Env
+		p.External, p.OperatorImage = in.installed(d.Config.External), in.OperatorImage
+	}
+	if d.Override != nil {
+		p.Config, p.Overridden = d.OverrideContent, true
+	}
+	if d.Certificate != nil {
+		p.ServerCA = string(d.Certificate.CA)
+	}
+	return p
+}
+
+// variables are the names of the variables that the container has beside those of the generated configuration.
+func (in *Inputs) variables() []string {
+	dist := in.distribution()
+	known := &objects.Params{
+		CR:            in.CR,
+		Legacy:        in.Legacy,
+		StateDir:      objects.StateDir(in.CR, dist.Name, in.livePod()),
+		PortVariables: portVariables(dist.Line),
+		HomeVariables: homeVariables(dist.Line), MetricsVariables: metricsVariables(dist.Line),
+		Config: []byte{}, // names depend on whether there is one, not on what it holds
+	}
+	if in.CABundle != nil || in.ServiceCA != "" {
+		known.CABundle = "ca"
+	}
+	return objects.VariableNames(known)
+}
+
+// livePod is the template of the pods that run; nil where there are none.
+func (in *Inputs) livePod() *corev1.PodSpec {
+	if in.Live == nil {
+		return nil
+	}
+	return &in.Live.Spec.Template.Spec
+}
+
+// buildObjects is the list of everything that a resource may need; a builder returns nil for what is not needed. The order is that of writing,
+// which stops at the first object that is refused: what the pods need and what protects them comes before them, and what leads to them after.
+func buildObjects(p *objects.Params) []objects.Object {
+	var list []objects.Object
+	add(&list, objects.ServiceAccount(p))
+	add(&list, objects.ConfigMap(p))
+	add(&list, objects.CABundle(p))
+	add(&list, objects.DerivedSecret(p))
+	add(&list, objects.PersistentVolumeClaim(p))
+	add(&list, objects.NetworkPolicy(p))
+	add(&list, objects.PodDisruptionBudget(p))
+	add(&list, objects.Deployment(p))
+	add(&list, objects.HorizontalPodAutoscaler(p))
+	add(&list, objects.Service(p))
+	add(&list, objects.Ingress(p))
+	add(&list, objects.Route(p))
+	add(&list, objects.HTTPRoute(p))
+	return list
+}
+
+// add appends an object that is not nil.
+func add[T any, O interface {
+	*T
+	objects.Object
+}](list *[]objects.Object, o O) {
+	if o != nil {
+		*list = append(*list, o)
+	}
+}
+
+// hold keeps the live Deployment and its configuration as they are when the same inputs made them with another build of
+// the operator, or when release 0.9 made them: an upgrade rolls nothing, the next edit brings the newer form.
+func (d *Desired) hold(in *Inputs, p *objects.Params) {
+	if in.Live == nil || in.Live.DeletionTimestamp != nil || in.LiveConfigMissing || release09.IsHeld(in.Live) {
+		return // there is nothing to keep, its pods could not start again, or they are being replaced
+	}
+	made := in.Live.Annotations
+	switch adopted := release09.Left(in.Live) && release09.KeepsTemplate(in.Live); {
+	case adopted:
+		d.HeldBuild = release09.Build
+	case release09.Left(in.Live), made[objects.AnnotationInputHash] != p.InputHash, made[objects.AnnotationBuild] == p.Build:
+		return
+	default:
+		d.HeldBuild = made[objects.AnnotationBuild]
+	}
+	var live objects.Generated // release 0.9 generates nothing that this operator does
+	if objects.HasNewPods(&in.Live.Spec.Template) {
+		live = objects.GeneratedFor(in.CR.Name, &in.Live.Spec.Template.Spec)
+	}
+	wanted := objects.GeneratedFor(in.CR.Name, podOf(d.Objects))
+	var applied []objects.Object
+	for _, o := range d.Objects {
+		kind := o.GetObjectKind().GroupVersionKind().Kind
+		former, generated := live.InPlaceOf(wanted, kind, o.GetName())
+		switch {
+		case kind == "Deployment":
+			kept := o.DeepCopyObject().(objects.Object)
+			kept.GetAnnotations()[objects.AnnotationBuild] = d.HeldBuild
+			d.Held = append(d.Held, kept)
+		case generated && former == "":
+			// The live Deployment has nothing of the sort.
+		case generated && former != o.GetName():
+			// What the live Deployment needs stays in its place.
+			moved := o.DeepCopyObject().(objects.Object)
+			moved.SetName(former)
+			d.Held = append(d.Held, moved)
+		default:
+			applied = append(applied, o)
+		}
+	}
+	d.Objects, d.ConfigMapName = applied, live.Config
+}
+
+func podOf(list []objects.Object) *corev1.PodSpec {
+	for _, o := range list {
+		if d, ok := o.(*appsv1.Deployment); ok {
+			return &d.Spec.Template.Spec
+		}
+	}
+	return &corev1.PodSpec{}
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+)
+
+// PathCABundle is the field that names the CA bundle.
+const PathCABundle = "spec.networking.tls.caBundle"
+
+// CABundleFact is what was found at spec.networking.tls.caBundle.
+type CABundleFact struct {
+	// Namespace and Name are those of the ConfigMap.
+	Namespace, Name string
+	// Keys are the keys whose certificates count, all of them; empty leaves the choice to the operator.
+	Keys []string
+	// Lookup is what was found.
+	Lookup `json:"-"`
+	// Data is what the ConfigMap holds.
+	Data map[string]string
+}
+
+// NamedCABundle reports where the CA certificates of the resource are; nil where it names none. What conversion carried from v1alpha1
+// counts: another namespace, and several keys.
+func (in *Inputs) NamedCABundle() *CABundleFact {
+	n := in.CR.Spec.Networking
+	if n == nil || n.TLS == nil || n.TLS.CABundle == nil {
+		return nil
+	}
+	return &CABundleFact{
+		Namespace: cmp.Or(in.Legacy.CABundleNamespace, in.CR.Namespace), Name: n.TLS.CABundle.ConfigMapName, Keys: in.Legacy.CABundleKeys,
+	}
+}
+
+// The ConfigMaps that platforms put into namespaces. Servers trust the certificates in them.
+const (
+	// PlatformBundle is Open Data Hub's. It counts if the custom resource names no other bundle, as in release 0.9.
+	PlatformBundle = "odh-trusted-ca-bundle"
+	// ServiceBundle is OpenShift's, with the CA that signs the certificates of Services. It counts in addition to any other bundle.
+	ServiceBundle = "openshift-service-ca.crt"
+)
+
+// PlatformCABundle returns the certificates of all keys of the ConfigMap PlatformBundle; nil if it has none. Other content is left out: the
+// platform fills it in steps, and who could fix it does not read the status.
+func PlatformCABundle(namespace string, data map[string]string) *CABundleFact {
+	bundle := CertificatesIn(data)
+	if bundle == "" {
+		return nil
+	}
+	return &CABundleFact{Namespace: namespace, Name: PlatformBundle, Data: map[string]string{bundleKeys[0]: bundle}}
+}
+
+// CertificatesIn returns the certificates of all keys as PEM, in the order of the keys, without other content.
+func CertificatesIn(data map[string]string) string {
+	var bundle bytes.Buffer
+	for _, key := range slices.Sorted(maps.Keys(data)) {
+		for rest := []byte(data[key]); ; {
+			var block *pem.Block
+			if block, rest = pem.Decode(rest); block == nil {
+				break
+			}
+			if _, err := x509.ParseCertificate(block.Bytes); err == nil && block.Type == certificateBlock {
+				_ = pem.Encode(&bundle, &pem.Block{Type: certificateBlock, Bytes: block.Bytes}) // a buffer takes everything
+			}
+		}
+	}
+	return bundle.String()
+}
+
+const certificateBlock = "CERTIFICATE"
+
+// The keys that a bundle is looked for under, in this order, when the resource names none.
+var bundleKeys = []string{"ca-bundle.crt", "ca.crt"}
+
+// withServiceCA adds the certificates of the platform for its Services to those of the bundle.
+func withServiceCA(bundle, service string) string {
+	if bundle == secret.OnCluster || strings.Contains(bundle, service) {
+		return bundle
+	}
+	return bundle + service
+}
+
+// caBundle returns the certificates of the bundle that the custom resource names, or of the platform's.
+func (d *Desired) caBundle(in *Inputs) string {
+	f := in.CABundle
+	switch {
+	case f == nil:
+		return ""
+	case f.State == Unknown:
+		return secret.OnCluster
+	}
+	if p := f.absent(f.lookedFor(), in.CR.Namespace, ""); p != nil {
+		d.problems.AddFound(p)
+		return ""
+	}
+	if all := CertificatesIn(f.Data); all != "" && f.Name == PlatformBundle && len(f.Keys) == 0 {
+		return all
+	}
+	chosen, p := f.keys()
+	if p != nil {
+		d.problems.AddFound(p)
+		return ""
+	}
+	var bundle strings.Builder
+	for _, key := range chosen {
+		found, err := readPEM(f.Data[key])
+		where := fmt.Sprintf("the key %q of ConfigMap %s/%s", key, f.Namespace, f.Name)
+		switch {
+		case err != nil:
+			d.problems.Add(f.invalid(fmt.Sprintf("%s: %v", where, err), "correct or remove it there"))
+			return ""
+		case found.certificates == "":
+			d.problems.Add(f.invalid(where+" holds no certificate", "put one there in PEM form (-----BEGIN CERTIFICATE-----)"))
+			return ""
+		}
+		if found.privateKey {
+			d.problems.warn(problem.InvalidConfigMap, PathCABundle, where+" holds a private key, which is not copied",
+				"move private keys to a Secret: who may read ConfigMaps can read them")
+		}
+		bundle.WriteString(found.certificates)
+	}
+	return bundle.String()
+}
+
+func (f *CABundleFact) invalid(detail, fix string) problem.Problem {
+	return problem.Problem{
+		Reason: problem.InvalidConfigMap, Path: PathCABundle + ".configMapName", Type: field.ErrorTypeInvalid, Value: f.Name, Detail: detail, Fix: fix,
+	}
+}
+
+// keys returns the keys whose certificates count, or what is wrong if there are none. A blank key has no certificate, and is not an error.
+func (f *CABundleFact) keys() ([]string, *problem.Problem) {
+	candidates := unique(f.Keys)
+	if len(candidates) == 0 {
+		candidates = slices.Sorted(maps.Keys(f.Data))
+	}
+	if len(f.Keys) > 0 {
+		found := LookIn(f.Data, f.Keys...)
+		if p := found.absent(f.lookedFor(), "", ""); p != nil {
+			return nil, p
+		}
+	}
+	filled := slices.DeleteFunc(slices.Clone(candidates), func(key string) bool { return strings.TrimSpace(f.Data[key]) == "" })
+	switch {
+	case len(filled) == 0 && len(candidates) > 0:
+		return nil, problem.New(f.invalid(
+			fmt.Sprintf("ConfigMap %s/%s holds no certificate: blank: %s", f.Namespace, f.Name, limits.Names(candidates)),
+			"put one there in PEM form (-----BEGIN CERTIFICATE-----)"))
+	case len(f.Keys) > 0, len(filled) == 1:
+		return filled, nil
+	}
+	for _, key := range bundleKeys {
+		if slices.Contains(filled, key) {
+			return []string{key}, nil
+		}
+	}
+	lacking := Lookup{ExistingKeys: candidates}
+	return nil, problem.New(problem.Problem{
+		Reason: problem.ConfigMapNotFound, Path: PathCABundle + ".configMapName",
+		Detail: fmt.Sprintf("ConfigMap %s (namespace %s) has neither the key %s nor only one key", f.Name, f.Namespace, strings.Join(bundleKeys, " nor ")),
+		Fix:    "add one of them" + lacking.existing(),
+	})
+}
+
+// reference is the reference of the fact.
+func (f *CABundleFact) reference() objects.Reference {
+	return objects.Reference{Kind: objects.KindConfigMap, Namespace: f.Namespace, Name: f.Name, Keys: f.Keys, Path: PathCABundle + ".configMapName"}
+}
+
+// lookedFor is the reference with the key to create where the spec names none.
+func (f *CABundleFact) lookedFor() *objects.Reference {
+	ref := f.reference()
+	if len(ref.Keys) == 0 {
+		ref.Keys = bundleKeys[:1]
+	}
+	return &ref
+}
+
+// unique returns the names, each once, in their order.
+func unique(names []string) []string {
+	var once []string
+	for _, name := range names {
+		if !slices.Contains(once, name) {
+			once = append(once, name)
+		}
+	}
+	return once
+}

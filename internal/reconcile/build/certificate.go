@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+)
+
+// PathCertificate is the field that names the Secret with the server's certificate.
+const PathCertificate = "spec.networking.tls.secretName"
+
+// certificateKeys are the keys of a Secret of type kubernetes.io/tls.
+var certificateKeys = []string{corev1.TLSCertKey, corev1.TLSPrivateKeyKey}
+
+// CertificateFact is what was found at spec.networking.tls.secretName.
+type CertificateFact struct {
+	// Name is the name of the Secret.
+	Name string
+	// Lookup is what was found.
+	Lookup
+	// Certificate is the certificate, with those of its CAs up to the root, as PEM.
+	Certificate []byte
+	// Key is its private key.
+	Key secret.Value
+	// CA are the CA certificates that verify the certificate, as PEM; empty where the Secret holds none.
+	CA []byte
+}
+
+// CertificateOf reports which Secret holds the certificate of the server; nil where TLS is not enabled.
+func CertificateOf(cr *v1alpha2.LlamaStackDistribution) *CertificateFact {
+	if !serverconfig.TLSEnabled(&cr.Spec) || ptr.Deref(cr.Spec.Networking.TLS.SecretName, "") == "" {
+		return nil
+	}
+	return &CertificateFact{Name: *cr.Spec.Networking.TLS.SecretName}
+}
+
+// content is the certificate, or what stands for it where nobody knows.
+func (f *CertificateFact) content() []byte {
+	if f.State == Unknown {
+		return []byte(secret.OnCluster)
+	}
+	return f.Certificate
+}
+
+// ServerCertificate is what a client needs to know of a server before it trusts it.
+type ServerCertificate struct {
+	// Host is the DNS name that clients in the cluster call the server by.
+	Host string
+	// Leaf is the server's own certificate in DER form.
+	Leaf []byte
+	// CA are the CA certificates that verify it, as PEM; empty where they are not known.
+	CA []byte
+}
+
+// checkCertificate reports what keeps the server from using the certificate, and clients from trusting it.
+func (d *Desired) checkCertificate(in *Inputs) {
+	if !serverconfig.TLSEnabled(&in.CR.Spec) {
+		return
+	}
+	f := in.Certificate
+	name := ptr.Deref(in.CR.Spec.Networking.TLS.SecretName, "")
+	switch {
+	case name == "":
+		d.problems.Add(problem.Problem{
+			Reason: problem.MissingField, Path: PathCertificate, Type: field.ErrorTypeRequired,
+			Detail: "TLS needs a certificate", Fix: "name a Secret of type kubernetes.io/tls in this namespace",
+		})
+	case len(validation.NameIsDNSSubdomain(name, false)) > 0:
+		// nothing can have that name, which is reported with those of all other objects
+	case f == nil || f.State == Unknown: // what could not be read has been reported
+	default:
+		if c := d.readCertificate(in, f); d.TLS().Mounted() {
+			d.Certificate = c
+		}
+	}
+}
+
+// readCertificate returns the certificate, nil where there is a problem.
+func (d *Desired) readCertificate(in *Inputs, f *CertificateFact) *ServerCertificate {
+	where := fmt.Sprintf("Secret %s/%s", in.CR.Namespace, f.Name)
+	ref := certificateReference(f.Name, in.CR.Namespace)
+	if p := f.absent(&ref, in.CR.Namespace, ""); p != nil {
+		d.problems.AddFound(p)
+		return nil
+	}
+	chain, err := readPEM(string(f.Certificate))
+	block, _ := pem.Decode([]byte(chain.certificates))
+	switch {
+	case err != nil:
+		d.problems.Add(f.invalid(fmt.Sprintf("the key %q of %s: %v", corev1.TLSCertKey, where, err)))
+		return nil
+	case block == nil:
+		d.problems.Add(f.invalid(fmt.Sprintf("the key %q of %s holds no certificate in PEM form", corev1.TLSCertKey, where)))
+		return nil
+	}
+	leaf, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		d.problems.Add(f.invalid(fmt.Sprintf("the key %q of %s: PEM block 1 is not a certificate: %v", corev1.TLSCertKey, where, err)))
+		return nil
+	}
+	if defect := f.Key.KeyProblem(leaf.PublicKey); defect != "" {
+		d.problems.Add(f.invalid(fmt.Sprintf("the key %q of %s %s", corev1.TLSPrivateKeyKey, where, defect)))
+		return nil
+	}
+	d.checkValidity(in, f, leaf, where)
+	d.checkHost(in, f, leaf, where)
+	return &ServerCertificate{Host: objects.ServiceHost(in.CR.Name, in.CR.Namespace), Leaf: leaf.Raw, CA: f.CA}
+}
+
+// checkValidity reports a certificate that clients reject at this time, and notes when that changes.
+func (d *Desired) checkValidity(in *Inputs, f *CertificateFact, leaf *x509.Certificate, where string) {
+	switch {
+	case in.Now.After(leaf.NotAfter):
+		d.problems.Add(problem.Problem{
+			Reason: problem.InvalidSecret, Path: PathCertificate, Type: field.ErrorTypeInvalid, Value: f.Name,
+			Detail: fmt.Sprintf("the certificate in %s expired at %s", where, leaf.NotAfter.UTC().Format(time.RFC3339)), Fix: "renew it",
+		})
+	case in.Now.Before(leaf.NotBefore):
+		d.Recheck = leaf.NotBefore
+		d.problems.Add(problem.Problem{
+			Reason: problem.InvalidSecret, Path: PathCertificate, Type: field.ErrorTypeInvalid, Value: f.Name,
+			Detail: fmt.Sprintf("the certificate in %s is not valid before %s", where, leaf.NotBefore.UTC().Format(time.RFC3339)),
+			Fix:    "wait, or issue another one",
+		})
+	default:
+		d.Recheck = leaf.NotAfter
+	}
+}
+
+// checkHost reports a certificate for other hosts. One for the hostname under which the server is exposed is useful without the name of the Service:
+// a public CA does not sign that.
+func (d *Desired) checkHost(in *Inputs, f *CertificateFact, leaf *x509.Certificate, where string) {
+	host := objects.ServiceHost(in.CR.Name, in.CR.Namespace)
+	if leaf.VerifyHostname(host) == nil {
+		return
+	}
+	p := problem.Problem{
+		Reason: problem.InvalidSecret, Path: PathCertificate, Type: field.ErrorTypeInvalid, Value: f.Name,
+		Detail: fmt.Sprintf("the certificate in %s is not for the server's Service: its DNS names are %s", where, dnsNames(leaf)),
+		Fix:    fmt.Sprintf("issue one with the DNS name %s; %s.cluster.local should be among its names too", host, host),
+	}
+	if expose := in.Spec.Expose; expose.Enabled && expose.Hostname != "" && leaf.VerifyHostname(expose.Hostname) == nil {
+		p.Severity, p.Type = problem.Warning, ""
+		p.Detail += ", so clients in the cluster cannot verify it"
+	}
+	d.problems.Add(p)
+}
+
+func dnsNames(leaf *x509.Certificate) string {
+	if len(leaf.DNSNames) == 0 {
+		return "none (a common name does not count)"
+	}
+	return limits.Names(leaf.DNSNames)
+}
+
+// certificateReference is the reference to the Secret with the certificate.
+func certificateReference(name, namespace string) objects.Reference {
+	return objects.Reference{Kind: objects.KindSecret, Namespace: namespace, Name: name, Keys: certificateKeys, Path: PathCertificate}
+}
+
+func (f *CertificateFact) invalid(detail string) problem.Problem {
+	return problem.Problem{
+		Reason: problem.InvalidSecret, Path: PathCertificate, Type: field.ErrorTypeInvalid, Value: f.Name, Detail: detail,
+		Fix: "put a certificate and its key into the Secret",
+	}
+}
+
+// warnPlainOverride warns of a certificate that the user's own configuration does not use.
+func (d *Desired) warnPlainOverride(in *Inputs, read *serverconfig.Override) {
+	if !serverconfig.TLSEnabled(&in.CR.Spec) || read.TLS.Mounted() {
+		return
+	}
+	detail := "has no effect beside spec.overrideConfig, whose configuration names other files"
+	if !read.TLS.Enabled() {
+		detail = "has no effect beside spec.overrideConfig, whose configuration names no TLS files: the server does not encrypt"
+	}
+	d.problems.warn(problem.NoEffect, "spec.networking.tls.enabled", detail,
+		"write tls_certfile: "+serverconfig.TLSCertFile+" and tls_keyfile: "+serverconfig.TLSKeyFile+" under server: there, or remove the field")
+}

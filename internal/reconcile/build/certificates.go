@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"crypto/x509"
+	"encoding/asn1"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+const (
+	pemBegin = "-----BEGIN "
+	// trustedCertificate is the type of a certificate that OpenSSL's own notes about trust follow.
+	trustedCertificate = "TRUSTED CERTIFICATE"
+)
+
+// bundled is what a PEM text holds.
+type bundled struct {
+	// certificates are its certificates as PEM, and nothing else of it.
+	certificates string
+	// privateKey is true where a private key stands beside them.
+	privateKey bool
+}
+
+// readPEM reads a PEM text. A certificate that is broken is an error with the number of its block: a server that trusts fewer CAs
+// than the user thinks fails much later, and says nothing of the reason.
+func readPEM(text string) (bundled, error) {
+	var found bundled
+	var certificates strings.Builder
+	for number, rest := 1, nextBlock(text); rest != ""; number++ {
+		block := rest
+		rest = nextBlock(block[len(pemBegin):])
+		block = block[:len(block)-len(rest)]
+		kind, _, _ := strings.Cut(strings.TrimPrefix(block, pemBegin), "-----")
+		switch kind {
+		case "CERTIFICATE", "X509 CERTIFICATE", trustedCertificate:
+		default:
+			found.privateKey = found.privateKey || strings.HasSuffix(kind, "PRIVATE KEY")
+			continue
+		}
+		decoded, _ := pem.Decode([]byte(block))
+		if decoded == nil {
+			return bundled{}, fmt.Errorf("PEM block %d is broken: its lines are not base64, or its END line is missing", number)
+		}
+		if err := parseCertificate(decoded); err != nil {
+			return bundled{}, fmt.Errorf("PEM block %d is not a certificate: %w", number, err)
+		}
+		certificates.Write(pem.EncodeToMemory(&pem.Block{Type: decoded.Type, Bytes: decoded.Bytes}))
+	}
+	found.certificates = certificates.String()
+	return found, nil
+}
+
+// nextBlock returns the text from the next BEGIN on.
+func nextBlock(text string) string {
+	if strings.HasPrefix(text, pemBegin) {
+		return text
+	}
+	if at := strings.Index(text, "\n"+pemBegin); at >= 0 {
+		return text[at+1:]
+	}
+	return ""
+}
+
+func parseCertificate(block *pem.Block) error {
+	der := block.Bytes
+	if block.Type == trustedCertificate {
+		var first asn1.RawValue
+		if _, err := asn1.Unmarshal(der, &first); err != nil {
+			return errors.New("malformed DER")
+		}
+		der = first.FullBytes
+	}
+	_, err := x509.ParseCertificate(der)
+	return err
+}

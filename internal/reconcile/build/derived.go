@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/dsn"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
+)
+
+// derive makes the parts of secret values that the server's environment needs. A value that is missing has been reported; one that is
+// not known, because there is no cluster, gives secret.OnCluster for every part that it could have.
+func (d *Desired) derive(in *Inputs) map[string]secret.Value {
+	if d.Config == nil {
+		return nil
+	}
+	values := map[string]secret.Value{}
+	sources := map[string]*source{}
+	for i := range d.Config.Env {
+		v := &d.Config.Env[i]
+		if v.Part == "" {
+			continue
+		}
+		from, read := sources[v.Path]
+		if !read {
+			from = d.readSource(in, v)
+			sources[v.Path] = from
+		}
+		if from == nil {
+			continue
+		}
+		value := from.part(v.Part)
+		if value.Empty() {
+			continue
+		}
+		for _, defect := range from.defects(v, value) {
+			d.problems.Add(invalid(from.fact, in.CR.Namespace, "has a part that this release of the server cannot take: "+string(v.Part)+" "+defect))
+		}
+		values[v.Name] = value
+	}
+	return values
+}
+
+// source is a secret value that parts are made of.
+type source struct {
+	fact *SecretFact
+	// known is false where there is no cluster to read the value from.
+	known bool
+	// trusts reports that there are CA certificates to verify a certificate with.
+	trusts bool
+	// dsn is the value, read; nil where it is not a connection string.
+	dsn *dsn.DSN
+}
+
+// readSource finds and reads the value behind a variable; nil where there is none that can be used.
+func (d *Desired) readSource(in *Inputs, v *serverconfig.EnvVar) *source {
+	fact := in.secret(v.Path)
+	if fact == nil || fact.State != Found || len(fact.Value.Unfit()) > 0 {
+		return nil // has been reported
+	}
+	s := &source{fact: fact, known: !fact.Value.Empty(), trusts: in.CABundle != nil}
+	if !s.known || v.Part == environment.RedisPassword {
+		return s
+	}
+	parsed, err := dsn.Parse(string(fact.Value.Reveal()))
+	if err != nil {
+		d.problems.Add(invalid(fact, in.CR.Namespace, err.Error()))
+		return nil
+	}
+	if parsed.Verifies() && in.CABundle == nil {
+		d.problems.Add(invalid(fact, in.CR.Namespace, "says sslmode="+parsed.SSLMode+
+			", for which the server needs the CA certificate of the database: name a ConfigMap that holds it in spec.networking.tls.caBundle"))
+		return nil
+	}
+	s.dsn = parsed
+	return s
+}
+
+// defects reports what the server would make of a part that it substitutes.
+func (s *source) defects(v *serverconfig.EnvVar, value secret.Value) []string {
+	if !s.known || v.Type != catalog.TypeString && v.Type != catalog.TypeURL {
+		return nil
+	}
+	defects := value.Substituted()
+	if converted := value.Converted(); converted != "" && v.Type == catalog.TypeString {
+		defects = append(defects, converted)
+	}
+	if v.Part == environment.PostgresURLDatabase && bytes.Contains(value.Reveal(), []byte("?")) {
+		defects = append(defects, "contains '?', at which the server ends it: use another name")
+	}
+	return defects
+}
+
+// part makes one part; empty where the value has none.
+func (s *source) part(part serverconfig.Part) secret.Value {
+	switch {
+	case !s.known && part == environment.PostgresSSLRootCert && !s.trusts:
+		return secret.Value{}
+	case !s.known:
+		return secret.New([]byte(secret.OnCluster))
+	}
+	return secret.New([]byte(s.text(part)))
+}
+
+func (s *source) text(part serverconfig.Part) string {
+	if part == environment.RedisPassword {
+		return dsn.Encode(string(s.fact.Value.Reveal()))
+	}
+	switch part {
+	case environment.PostgresHost:
+		return s.dsn.Host
+	case environment.PostgresPort:
+		return strconv.Itoa(s.dsn.Port)
+	case environment.PostgresDatabase, environment.PostgresURLDatabase:
+		return s.dsn.Database
+	case environment.PostgresUser:
+		return s.dsn.User
+	case environment.PostgresURLHost:
+		return s.dsn.URLHost()
+	case environment.PostgresURLUser:
+		return encodeAsText(s.dsn.User)
+	case environment.PostgresPassword:
+		return s.dsn.Password
+	case environment.PostgresSSLMode:
+		return s.dsn.SSLMode
+	case environment.PostgresSSLRootCert:
+		if s.dsn.Verifies() {
+			return objects.CABundlePath
+		}
+	case environment.PostgresURI:
+		return s.dsn.URI(objects.CABundlePath)
+	case environment.RedisPassword:
+	}
+	return ""
+}
+
+// encodeAsText encodes a text for a URL, so that the server takes it for nothing but text: a number no longer looks like one when a
+// digit of it is encoded.
+func encodeAsText(text string) string {
+	encoded := dsn.Encode(text)
+	if secret.New([]byte(encoded)).Converted() == "" {
+		return encoded
+	}
+	return "%" + strconv.FormatInt(int64(text[0]), 16) + dsn.Encode(text[1:])
+}
+
+// derivedName names the Secret of the parts by a keyed hash of its content.
+func derivedName(in *Inputs, values map[string]secret.Value, env []serverconfig.EnvVar) string {
+	h := secret.NewHash(in.HashKey)
+	for i := range env {
+		if value, ok := values[env[i].Name]; ok {
+			h.Text(env[i].Name)
+			h.Value(value)
+		}
+	}
+	return objects.DerivedSecretName(in.CR.Name, h.Sum())
+}
+
+// secret returns the fact of the reference at a path; nil where there is none.
+func (in *Inputs) secret(path string) *SecretFact {
+	for i := range in.Secrets {
+		if in.Secrets[i].Use.Path == path {
+			return &in.Secrets[i]
+		}
+	}
+	return nil
+}

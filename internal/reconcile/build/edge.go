@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"crypto/x509"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+)
+
+const pathExpose = "spec.networking.expose"
+
+// edge is the operator's setting, with the kind that it comes to in this cluster.
+func (in *Inputs) edge() settings.Edge {
+	edge := in.Edge
+	if edge.Kind != "" && edge.Kind != settings.EdgeAuto {
+		return edge
+	}
+	switch {
+	case in.EdgeAPIs.Route:
+		edge.Kind = settings.EdgeRoute
+	case in.EdgeAPIs.HTTPRoute && edge.Gateway != nil:
+		edge.Kind = settings.EdgeHTTPRoute
+	default:
+		edge.Kind = settings.EdgeIngress
+	}
+	return edge
+}
+
+// passthrough reports whether the edge has to forward TLS connections as they are: where the server wants certificates of clients, where its
+// certificate is not known, and where it has a certificate for the name that clients use.
+func (d *Desired) passthrough(in *Inputs) bool {
+	if d.Certificate == nil || d.TLS().ClientCertificates() {
+		return true
+	}
+	host := objects.Hostname(in.CR, d.Expose, &d.Edge)
+	leaf, err := x509.ParseCertificate(d.Certificate.Leaf)
+	return err != nil || (host != "" && leaf.VerifyHostname(host) == nil)
+}
+
+// isHostless reports whether what exposes the server takes the requests for every name.
+func (in *Inputs) isHostless() bool {
+	edge := in.edge()
+	return in.Spec.Expose.Enabled && (edge.Kind == settings.EdgeIngress || edge.Kind == settings.EdgeHTTPRoute) &&
+		objects.Hostname(in.CR, in.Spec.Expose, &edge) == ""
+}
+
+// SharesHost reports whether other custom resources can take requests that are meant for the server: where it is exposed, unless a router makes a host
+// name of its own for it.
+func (in *Inputs) SharesHost() bool {
+	edge := in.edge()
+	if !in.Spec.Expose.Enabled || edge.Err != nil || edge.Kind == settings.EdgeNone {
+		return false
+	}
+	return edge.Kind != settings.EdgeRoute || objects.Hostname(in.CR, in.Spec.Expose, &edge) != ""
+}
+
+// warnTaken warns of an older custom resource that uses the same host.
+func (r *report) warnTaken(in *Inputs) {
+	if in.Elder == nil {
+		return
+	}
+	edge := in.edge()
+	what := "has no host name either"
+	if host := objects.Hostname(in.CR, in.Spec.Expose, &edge); host != "" {
+		what = "uses the host name " + host + ", too"
+	}
+	r.warn(problem.HostnameNotUnique, pathExpose, fmt.Sprintf("the older LlamaStackDistribution %s %s: the requests reach the older server, this one, or both",
+		in.Elder, what), "set another "+pathExpose+".hostname in one of them")
+}
+
+// checkExpose reports what keeps the server from being exposed.
+func (r *report) checkExpose(in *Inputs) {
+	expose, edge := in.Spec.Expose, in.edge()
+	host := objects.Hostname(in.CR, in.Spec.Expose, &edge)
+	switch {
+	case !expose.Enabled:
+	case edge.Err != nil:
+		r.Add(problem.Problem{
+			Reason: problem.InvalidOperatorSettings, Path: pathExpose, Type: field.ErrorTypeInvalid, Detail: "operator settings: " + edge.Err.Error(),
+			Fix: "correct the ConfigMap " + settings.ConfigMapName, Err: edge.Err,
+		})
+	case edge.Kind == settings.EdgeRoute && !in.EdgeAPIs.Route, edge.Kind == settings.EdgeHTTPRoute && !in.EdgeAPIs.HTTPRoute:
+		r.Add(problem.Problem{
+			Reason: problem.DependencyNotReady, Path: pathExpose, Type: field.ErrorTypeNotFound,
+			Detail: fmt.Sprintf("the cluster does not have the API of %ss, which the operator's administrator chose", edge.Kind),
+			Fix:    fmt.Sprintf("install it, or change kind in the key %s of the ConfigMap %s", settings.KeyEdge, settings.ConfigMapName),
+		})
+	case edge.Kind == settings.EdgeNone:
+		r.warn(problem.NoEffect, pathExpose, fmt.Sprintf("has no effect: the operator's administrator exposes no server (kind in the key %s of the "+
+			"ConfigMap %s)", settings.KeyEdge, settings.ConfigMapName), "remove it, or ask the administrator")
+	case expose.Hostname != "":
+		if problems := settings.ValidateHost(expose.Hostname); len(problems) > 0 {
+			r.invalidField(pathExpose+".hostname", expose.Hostname, problems[0], "")
+		}
+	case host != "":
+		if len(settings.ValidateHost(host)) > 0 {
+			r.invalidField(pathExpose, host, "is not a valid host name: the name and the namespace are too long together",
+				"set "+pathExpose+".hostname")
+		}
+	case in.isHostless():
+		r.warn(problem.HostnameNotUnique, pathExpose,
+			fmt.Sprintf("the %s has no host name: it receives the requests for every name that no other one has", edge.Kind),
+			fmt.Sprintf("set %s.hostname, or domain in the key %s of the ConfigMap %s", pathExpose, settings.KeyEdge, settings.ConfigMapName))
+	}
+}

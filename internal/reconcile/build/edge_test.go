@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+)
+
+func exposed(t *testing.T, expose string, edge settings.Edge) *Inputs {
+	t.Helper()
+	in := bare(t, "distribution: {name: starter}\nnetworking: {expose: "+expose+"}", "")
+	in.Edge = edge
+	return in
+}
+
+// Proves: FR-065, R62, R61 (a host name that no edge takes is named before anything is written).
+func TestBuildRefusesWrongHostnames(t *testing.T) {
+	for name, c := range map[string]struct {
+		expose string
+		edge   settings.Edge
+		want   string
+	}{
+		"upper case": {"{hostname: Llama.example}", settings.Edge{}, `spec.networking.expose.hostname: Invalid value: "Llama.example": must be a DNS name`},
+		"address":    {"{hostname: 10.0.0.1}", settings.Edge{}, `spec.networking.expose.hostname: Invalid value: "10.0.0.1": must be a DNS name`},
+		"wildcard":   {"{hostname: '*.example'}", settings.Edge{}, `spec.networking.expose.hostname: Invalid value: "*.example": must be a DNS name`},
+		"too long": {
+			"true", settings.Edge{Domain: strings.Repeat("a.", 123) + "com"}, "is not a valid host name: the name and the namespace are too long together",
+		},
+		"wrong setting": {"true", settings.Edge{Err: errors.New("key edge: wrong")}, "spec.networking.expose: Invalid value: operator settings: key edge: wrong"},
+	} {
+		d, problems := fail(t, exposed(t, c.expose, c.edge))
+		if len(d.Objects) > 0 || len(problems) != 1 || !strings.Contains(problems[0].String(), c.want) {
+			t.Errorf("%s: %q, want %q", name, problems.Message(), c.want)
+		}
+	}
+	build(t, exposed(t, "false", settings.Edge{Err: errors.New("wrong")})) // a wrong setting does not harm what is not exposed
+}
+
+// Proves: R62 (an Ingress without a host name is warned of, or forbidden; with a domain it has one).
+func TestBuildWarnsOfMissingHostnames(t *testing.T) {
+	for name, c := range map[string]struct {
+		expose string
+		edge   settings.Edge
+		want   problem.Reason
+	}{
+		"no domain":          {"true", settings.Edge{}, problem.HostnameNotUnique},
+		"domain":             {"true", settings.Edge{Domain: "apps.example.com"}, ""},
+		"host name":          {"{hostname: a.example}", settings.Edge{}, ""},
+		"not exposed":        {"false", settings.Edge{}, ""},
+		"exposed by nothing": {"true", settings.Edge{Kind: settings.EdgeNone}, problem.NoEffect},
+	} {
+		in := exposed(t, c.expose, c.edge)
+		warnings := slices.DeleteFunc(build(t, in).Warnings, func(p problem.Problem) bool { return p.Reason == problem.Unprotected })
+		found := slices.ContainsFunc(warnings, func(p problem.Problem) bool { return p.Reason == c.want && p.Path == pathExpose })
+		if (c.want == "" && len(warnings) > 0) || (c.want != "" && !found) {
+			t.Errorf("%s: %v, want %q", name, warnings, c.want)
+		}
+		in.Forbidden = []settings.Restriction{settings.ForbidIngressWithoutHostname}
+		_, problems := try(t.Context(), in)
+		if forbidden := problems.HasErrors(); forbidden != (c.want == problem.HostnameNotUnique) {
+			t.Errorf("%s: forbidden %v: %s", name, forbidden, problems.Message())
+		}
+	}
+}
+
+// Proves: FR-064, R62 (a Route where the cluster has them, an HTTPRoute where the settings name a Gateway, else an Ingress; the setting chooses,
+// and an API that the cluster lacks is waited for).
+func TestBuildChoosesTheEdge(t *testing.T) {
+	gateway := &settings.Gateway{Name: "public", Namespace: "gateways"}
+	all := objects.EdgeAPIs{Route: true, HTTPRoute: true}
+	for name, c := range map[string]struct {
+		apis objects.EdgeAPIs
+		edge settings.Edge
+		want string
+	}{
+		"nothing":                   {objects.EdgeAPIs{}, settings.Edge{}, "Ingress"},
+		"Route":                     {all, settings.Edge{Kind: settings.EdgeAuto, Gateway: gateway}, "Route"},
+		"Gateway API and Gateway":   {objects.EdgeAPIs{HTTPRoute: true}, settings.Edge{Kind: settings.EdgeAuto, Gateway: gateway}, "HTTPRoute"},
+		"Gateway API alone":         {objects.EdgeAPIs{HTTPRoute: true}, settings.Edge{Kind: settings.EdgeAuto}, "Ingress"},
+		"Gateway alone":             {objects.EdgeAPIs{}, settings.Edge{Kind: settings.EdgeAuto, Gateway: gateway}, "Ingress"},
+		"chosen: Ingress":           {all, settings.Edge{Kind: settings.EdgeIngress}, "Ingress"},
+		"chosen: HTTPRoute":         {all, settings.Edge{Kind: settings.EdgeHTTPRoute, Gateway: gateway}, "HTTPRoute"},
+		"chosen: none":              {all, settings.Edge{Kind: settings.EdgeNone}, ""},
+		"chosen: a missing Route":   {objects.EdgeAPIs{}, settings.Edge{Kind: settings.EdgeRoute}, "missing"},
+		"chosen: a missing Gateway": {objects.EdgeAPIs{Route: true}, settings.Edge{Kind: settings.EdgeHTTPRoute, Gateway: gateway}, "missing"},
+	} {
+		in := exposed(t, "{hostname: a.example}", c.edge)
+		in.EdgeAPIs = c.apis
+		d, problems := try(t.Context(), in)
+		if c.want == "missing" {
+			if errs := problems.Of(problem.WaitingForDependency); len(errs) != 1 || errs[0].Reason != problem.DependencyNotReady || len(d.Objects) > 0 {
+				t.Errorf("%s: %s", name, problems.Message())
+			}
+			continue
+		}
+		var got []string
+		for _, o := range d.Objects {
+			if kind := o.GetObjectKind().GroupVersionKind().Kind; slices.Contains([]string{"Ingress", "Route", "HTTPRoute"}, kind) {
+				got = append(got, kind)
+			}
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: %v, want %s: %s", name, got, c.want, problems.Message())
+		}
+	}
+}
+
+// Proves: R62 (the younger of two custom resources that use one host is warned, with the name of the elder).
+func TestBuildWarnsOfATakenHost(t *testing.T) {
+	for name, c := range map[string]struct {
+		expose string
+		edge   settings.Edge
+		want   string
+	}{
+		"host name":    {"{hostname: a.example}", settings.Edge{}, "the older LlamaStackDistribution ns/elder uses the host name a.example, too: "},
+		"made":         {"true", settings.Edge{Domain: "example"}, "the older LlamaStackDistribution ns/elder uses the host name s-ns.example, too: "},
+		"no host name": {"true", settings.Edge{}, "the older LlamaStackDistribution ns/elder has no host name either: "},
+	} {
+		in := exposed(t, c.expose, c.edge)
+		in.CR.Name, in.CR.Namespace = "s", "ns"
+		if slices.ContainsFunc(build(t, in).Warnings, func(p problem.Problem) bool { return strings.HasPrefix(p.Detail, "the older ") }) {
+			t.Errorf("%s: warned without an elder", name)
+		}
+		in.Elder = &types.NamespacedName{Namespace: "ns", Name: "elder"}
+		warnings := build(t, in).Warnings
+		if !slices.ContainsFunc(warnings, func(p problem.Problem) bool {
+			return p.Reason == problem.HostnameNotUnique && strings.HasPrefix(p.Detail, c.want) && p.Path == pathExpose
+		}) {
+			t.Errorf("%s: %v, want %q", name, warnings, c.want)
+		}
+	}
+}
+
+// Proves: R62 (a host name that OpenShift's router makes is nobody else's).
+func TestSharesHostFollowsTheEdge(t *testing.T) {
+	for name, c := range map[string]struct {
+		expose string
+		edge   settings.Edge
+		want   bool
+	}{
+		"Ingress without host name": {"true", settings.Edge{Kind: settings.EdgeIngress}, true},
+		"Route without host name":   {"true", settings.Edge{Kind: settings.EdgeRoute}, false},
+		"Route with host name":      {"{hostname: a.example}", settings.Edge{Kind: settings.EdgeRoute}, true},
+		"Route with a domain":       {"true", settings.Edge{Kind: settings.EdgeRoute, Domain: "example"}, true},
+		"HTTPRoute":                 {"true", settings.Edge{Kind: settings.EdgeHTTPRoute}, true},
+		"exposed by nothing":        {"{hostname: a.example}", settings.Edge{Kind: settings.EdgeNone}, false},
+		"not exposed":               {"{enabled: false, hostname: a.example}", settings.Edge{}, false},
+		"wrong setting":             {"{hostname: a.example}", settings.Edge{Err: errors.New("wrong")}, false},
+	} {
+		in := exposed(t, c.expose, c.edge)
+		reread(in)
+		if got := in.SharesHost(); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}

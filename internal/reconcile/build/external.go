@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"github.com/google/go-containerregistry/pkg/name"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/disabled"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+)
+
+const pathExternal = "spec.externalProviders"
+
+// ExternalProviders are the entries of spec.externalProviders that count: those of APIs that are not disabled, without overrideConfig.
+func (in *Inputs) ExternalProviders() []spec.ExternalProvider {
+	if _, named := in.OverrideRef(); named {
+		return nil
+	}
+	off := map[string]bool{}
+	for _, api := range disabled.APIs(in.CR.Spec.Disabled) {
+		off[api] = true
+	}
+	var list []spec.ExternalProvider
+	for i := range in.Spec.External {
+		if e := &in.Spec.External[i]; !off[e.API.Name] && e.Image != "" {
+			list = append(list, *e)
+		}
+	}
+	return list
+}
+
+// checkExternal reports images that cannot be references of one. Those that are read are reported by what reads them.
+func (r *report) checkExternal(in *Inputs) {
+	providers := in.ExternalProviders()
+	for i := range providers {
+		e := &providers[i]
+		if e.Package == nil && !in.PackagesUnread {
+			continue
+		}
+		if p := CheckProviderImage(e.Image); p != nil {
+			p.Path = e.Path + ".image"
+			r.AddFound(p)
+		}
+	}
+}
+
+// CheckProviderImage returns the problem of text that is not the reference of an image, with the path of all of them; nil where it is one.
+func CheckProviderImage(image string) *problem.Problem {
+	_, err := name.ParseReference(image)
+	if err == nil {
+		return nil
+	}
+	return problem.New(problem.Problem{
+		Reason: problem.InvalidImage, Path: pathExternal, Type: field.ErrorTypeInvalid, Value: image,
+		Detail: "is not the reference of an image: " + err.Error(), Fix: "for example registry.example.com/provider:1", Err: err,
+	})
+}
+
+// imageOf is where the image of a provider is found.
+func (in *Inputs) imageOf(image string) string {
+	found, _ := in.Mirrors.Rewrite(image)
+	return found
+}
+
+// externalImages are where the images of external providers are found, in the order of the spec.
+func (in *Inputs) externalImages() []string {
+	var images []string
+	for i := range in.Spec.External {
+		images = append(images, in.imageOf(in.Spec.External[i].Image))
+	}
+	return images
+}
+
+// installed are the external providers of a configuration, for the pod.
+func (in *Inputs) installed(list []serverconfig.ExternalProvider) []objects.ExternalProvider {
+	var providers []objects.ExternalProvider
+	for i := range list {
+		e := &list[i]
+		providers = append(providers, objects.ExternalProvider{
+			ID: e.ID, Image: in.imageOf(e.Image), PullPolicy: e.ImagePullPolicy, Module: e.Package.PackageName, Wheels: e.Package.Wheels,
+		})
+	}
+	return providers
+}

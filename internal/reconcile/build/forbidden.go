@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"fmt"
+	"path"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+)
+
+// checkForbidden reports what the spec asks for and the operator's settings forbid. What runs stays as it is.
+func (r *report) checkForbidden(in *Inputs) {
+	for _, use := range restrictedUses(in) {
+		if !slices.Contains(in.Forbidden, use.restriction) {
+			continue
+		}
+		r.Add(problem.Problem{
+			Reason: problem.ForbiddenBySettings, Path: use.path, Type: field.ErrorTypeForbidden,
+			Detail: fmt.Sprintf("the operator's administrator forbids %s (%s in the key %s of the ConfigMap %s)",
+				use.what, use.restriction, settings.KeyForbid, settings.ConfigMapName),
+			Fix: use.fix + ", or ask the administrator",
+		})
+	}
+}
+
+const (
+	// mountsDir is where volumes may be mounted that must not lie over the image; sharedMemory has no files of an image
+	// either.
+	mountsDir    = "/mnt"
+	sharedMemory = "/dev/shm"
+
+	mountsOverImage = "mounts outside of " + mountsDir + " and " + sharedMemory + ", which can replace code of the image"
+)
+
+// besideImage reports whether a mount lies over nothing of the image.
+func besideImage(at string) bool {
+	clean := path.Join("/", at) // a relative path begins there, too
+	return isWithin(clean, mountsDir) || clean == sharedMemory
+}
+
+// restrictedUse is a field of the spec that a restriction is about.
+type restrictedUse struct {
+	path        string
+	restriction settings.Restriction
+	what, fix   string
+}
+
+func restrictedUses(in *Inputs) []restrictedUse {
+	spec := &in.CR.Spec
+	const overrides = "spec.workload.overrides"
+	var uses []restrictedUse
+	add := func(used bool, path string, r settings.Restriction, what, fix string) {
+		if used {
+			uses = append(uses, restrictedUse{path, r, what, fix})
+		}
+	}
+	if spec.Workload != nil && spec.Workload.Overrides != nil {
+		o := spec.Workload.Overrides
+		for i := range o.Volumes {
+			add(o.Volumes[i].HostPath != nil, fmt.Sprintf("%s.volumes[%d].hostPath", overrides, i), settings.ForbidHostPathVolumes,
+				"hostPath volumes", "use another type of volume")
+		}
+		add(!objects.OwnServiceAccount(spec), overrides+".serviceAccountName", settings.ForbidForeignServiceAccounts,
+			"ServiceAccounts that it did not make", "remove it")
+		add(len(o.Command) > 0, overrides+".command", settings.ForbidCommandAndArgs, "command and args", "remove it")
+		add(len(o.Args) > 0, overrides+".args", settings.ForbidCommandAndArgs, "command and args", "remove it")
+		for i := range o.Env {
+			add(objects.ChoosesCode(o.Env[i].Name), fmt.Sprintf("%s.env[%d]", overrides, i), settings.ForbidCodeVariables,
+				"variables such as "+o.Env[i].Name+", by which programs find code or the server its configuration", "remove it")
+		}
+		for i := range o.EnvFrom {
+			add(!in.EnvFromDefaults, fmt.Sprintf("%s.envFrom[%d]", overrides, i), settings.ForbidCodeVariables,
+				"envFrom, which can bring any variables", "name each variable in "+overrides+".env")
+		}
+		for i := range o.VolumeMounts {
+			add(!besideImage(o.VolumeMounts[i].MountPath), fmt.Sprintf("%s.volumeMounts[%d].mountPath", overrides, i), settings.ForbidMountsOverImage,
+				mountsOverImage, "mount it below "+mountsDir)
+		}
+	}
+	if w := spec.Workload; w != nil && w.Storage != nil {
+		at := ptr.Deref(w.Storage.MountPath, v1alpha2.DefaultMountPath)
+		add(!besideImage(at) && path.Clean(at) != v1alpha2.DefaultMountPath, "spec.workload.storage.mountPath", settings.ForbidMountsOverImage,
+			mountsOverImage, "remove it, or choose a path below "+mountsDir)
+	}
+	add(len(in.Spec.External) > 0, pathExternal, settings.ForbidExternalProviders, "external providers",
+		"use a provider of the server's image, or an image that has this one")
+	add(in.isHostless(), pathExpose, settings.ForbidIngressWithoutHostname,
+		"an Ingress or HTTPRoute without a host name", "set spec.networking.expose.hostname")
+	return uses
+}

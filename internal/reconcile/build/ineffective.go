@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+)
+
+const pathWorkers = "spec.workload.workers"
+
+// warnIneffective warns of what is set and does nothing.
+func (d *Desired) warnIneffective(in *Inputs) {
+	if n := in.CR.Spec.Networking; n != nil && n.TLS != nil && ptr.Deref(n.TLS.SecretName, "") != "" && !ptr.Deref(n.TLS.Enabled, false) {
+		d.problems.warn(problem.NoEffect, "spec.networking.tls.secretName", "has no effect while TLS is not enabled",
+			"set spec.networking.tls.enabled: true, or remove it")
+	}
+	if in.CR.Spec.Workload == nil || in.Unresolved {
+		return // the rest depends on what runs
+	}
+	d.checkWorkers(in)
+	d.warnLocalState(in)
+	if !in.Legacy.FromV1alpha1 {
+		d.warnLegacyVariables(in)
+	}
+}
+
+// warnLocalState warns of several pods with state that each keeps for itself. A PVC, which they share, has a warning of its own.
+func (d *Desired) warnLocalState(in *Inputs) {
+	w := in.CR.Spec.Workload
+	if _, most := objects.PodRange(&in.CR.Spec); most < 2 || w.Storage != nil || d.Override != nil {
+		return
+	}
+	var local []string
+	switch {
+	case d.Config != nil:
+		local = d.Config.LocalState
+	case d.Distribution != nil && d.Distribution.Base != nil && !d.problems.HasErrors():
+		local = serverconfig.LocalState(d.Distribution.Base)
+	}
+	if len(local) == 0 {
+		return
+	}
+	path := "spec.workload.replicas"
+	if objects.Autoscaling(&in.CR.Spec) != nil {
+		path = "spec.workload.autoscaling.maxReplicas"
+	}
+	d.problems.warn(problem.EphemeralState, path,
+		"each pod has state of its own, which a request to another pod does not find and which ends with the pod: "+limits.Names(local),
+		"use one replica, or keep the state in databases (spec.storage) and use remote providers for files and vector stores")
+}
+
+// workersAlone reports whether the number of workers is all that asks for a generated configuration, and the image runs without one.
+func workersAlone(in *Inputs) bool {
+	w := in.CR.Spec.Workload
+	if w == nil || w.Workers == nil {
+		return false
+	}
+	without, workload := in.CR.Spec, *w
+	workload.Workers = nil
+	without.Workload = &workload
+	return !serverconfig.Needed(&without, in.distribution().Line) && !in.distribution().ForeignImage
+}
+
+// workersIgnored reports whether the number of workers alone asks for a configuration and the server runs without: release 0.9 ran such custom
+// resources, and a single worker is what every server runs by itself.
+func workersIgnored(in *Inputs) bool {
+	return workersAlone(in) && (*in.CR.Spec.Workload.Workers < 2 || in.Legacy.FromV1alpha1)
+}
+
+// workersNeedBase is the problem of a number of workers that alone asks for a configuration. base is the reason why none can be generated.
+func workersNeedBase(base *problem.Problem, workers int32) *problem.Problem {
+	p := *base
+	p.Path, p.Value = pathWorkers, workers
+	p.Detail = "more than one worker needs a generated configuration: remove the field, or fix this: " + base.Detail
+	return &p
+}
+
+// checkWorkers reports a number of workers that the server does not get to know. What release 0.9 ran goes on, with a warning.
+func (d *Desired) checkWorkers(in *Inputs) {
+	workers := ptr.Deref(in.CR.Spec.Workload.Workers, 1)
+	if workers < 2 || d.Config != nil || usesVariable(in.CR.Spec.Workload.Overrides, objects.LegacyWorkersVariable) {
+		return
+	}
+	switch {
+	case d.Override != nil && string(d.OverrideContent) != secret.OnCluster:
+		if d.Override.Workers == strconv.Itoa(int(workers)) {
+			return
+		}
+		detail := "has no effect beside spec.overrideConfig, whose configuration decides"
+		fix := fmt.Sprintf("write workers: %d under server: in the key %q of ConfigMap %s, or remove the field", workers, objects.ConfigKey,
+			in.CR.Spec.OverrideConfig.ConfigMapName)
+		if in.Legacy.FromV1alpha1 {
+			d.problems.warn(problem.NoEffect, pathWorkers, detail, fix)
+			return
+		}
+		d.problems.Add(problem.Problem{
+			Reason: problem.ConflictingFields, Path: pathWorkers, Type: field.ErrorTypeForbidden, Detail: detail, Fix: fix,
+		})
+	case d.Override == nil && missingBase(d.Distribution) != nil && workersIgnored(in):
+		d.problems.warn(problem.NoEffect, pathWorkers,
+			"has no effect: image "+d.Distribution.Image+" runs its own configuration, and no base configuration is known for it",
+			fmt.Sprintf("give the configuration with spec.overrideConfig and write workers: %d under server: there, or register the image with its base "+
+				"configuration in the operator's ConfigMap %s", workers, settings.ConfigMapName))
+	}
+}
+
+// warnLegacyVariables warns of variables of release 0.9 that the command counts on: only custom resources of v1alpha1 have them.
+func (d *Desired) warnLegacyVariables(in *Inputs) {
+	overrides := in.CR.Spec.Workload.Overrides
+	for _, v := range []struct{ name, instead string }{
+		{objects.LegacyPortVariable, "write $" + portVariables(d.Distribution.Line)[0]},
+		{objects.LegacyWorkersVariable, fmt.Sprintf("write the number itself, %d", ptr.Deref(in.CR.Spec.Workload.Workers, 1))},
+		{objects.LegacyConfigVariable, "write $RUN_CONFIG_PATH, which is set where the operator mounts a configuration"},
+	} {
+		if usesVariable(overrides, v.name) {
+			d.problems.warn(problem.NoEffect, "spec.workload.overrides",
+				"the command or its arguments use the variable "+v.name+", which only custom resources of v1alpha1 have",
+				v.instead+", or set it in spec.workload.overrides.env")
+		}
+	}
+}
+
+// usesVariable reports whether the command or its arguments refer to a variable that the user does not set.
+func usesVariable(o *v1alpha2.WorkloadOverrides, name string) bool {
+	if o == nil || slices.ContainsFunc(o.Env, func(v corev1.EnvVar) bool { return v.Name == name }) {
+		return false
+	}
+	// As a shell or as Kubernetes replaces it; a shell that is given a default, as in ${NAME:-8321}, needs no variable.
+	reference := regexp.MustCompile(`\$(\{` + name + `\}|\(` + name + `\)|` + name + `\b)`)
+	return reference.MatchString(strings.Join(o.Command, "\n") + "\n" + strings.Join(o.Args, "\n"))
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+)
+
+// OverrideFact is what was found at spec.overrideConfig.
+type OverrideFact struct {
+	// Ref is the ConfigMap.
+	Ref types.NamespacedName
+	// Lookup is what was found.
+	Lookup
+	// Content is the text of the key where State is Found.
+	Content []byte
+}
+
+// PathOverride is the field that names the ConfigMap with the user's own configuration.
+const PathOverride = "spec.overrideConfig.configMapName"
+
+// OverrideRef returns the ConfigMap that holds the user's own configuration, and whether the resource names one. A resource of
+// v1alpha1 may name one in another namespace.
+func (in *Inputs) OverrideRef() (types.NamespacedName, bool) {
+	cr := in.CR
+	if cr.Spec.OverrideConfig == nil || cr.Spec.OverrideConfig.ConfigMapName == "" {
+		return types.NamespacedName{}, false
+	}
+	ref := types.NamespacedName{Namespace: cr.Namespace, Name: cr.Spec.OverrideConfig.ConfigMapName}
+	if namespace := in.Legacy.OverrideConfigNamespace; namespace != "" {
+		ref.Namespace = namespace
+	}
+	return ref, true
+}
+
+// override takes the user's own configuration. Only the cluster knows what secret.OnCluster says.
+func (d *Desired) override(ctx context.Context, in *Inputs) {
+	if excluded := serverconfig.Excluded(&in.CR.Spec); len(excluded) > 0 {
+		d.problems.Add(problem.Problem{
+			Reason: problem.ConflictingFields, Path: "spec.overrideConfig", Type: field.ErrorTypeForbidden,
+			Detail: "excludes " + strings.Join(excluded, ", "), Fix: "keep one of them",
+		})
+		return
+	}
+	found := in.Override
+	if found == nil {
+		return // it could not be read, which has been reported
+	}
+	ref := found.reference()
+	if p := found.absent(&ref, in.CR.Namespace, ""); p != nil {
+		d.problems.AddFound(p)
+		return
+	}
+	d.problems.warnForeign(PathOverride, found.Ref, in.CR.Namespace)
+	if string(found.Content) == secret.OnCluster {
+		d.Override, d.OverrideContent = &serverconfig.Override{}, found.Content
+		d.ConfigMapName = objects.ConfigMapName(in.CR.Name, found.Content)
+		return
+	}
+	read, err := serverconfig.ReadOverride(found.Content)
+	if err != nil {
+		d.problems.Add(problem.Problem{
+			Reason: problem.InvalidConfigMap, Path: PathOverride, Type: field.ErrorTypeInvalid, Value: found.Ref.Name,
+			Detail: fmt.Sprintf("the key %q of ConfigMap %s is not a configuration: %v", objects.ConfigKey, found.Ref, err), Fix: "correct it there",
+		})
+		return
+	}
+	d.Override, d.OverrideContent = read, found.Content
+	d.passWorkers(ctx, in)
+	d.ConfigMapName = objects.ConfigMapName(in.CR.Name, d.OverrideContent)
+	d.warnPlainOverride(in, read)
+	if line := d.Distribution.Line; line != nil && line.NeedsInsecure && !read.TLS.Enabled() && !read.Insecure {
+		d.problems.warn(problem.InvalidConfigMap, PathOverride,
+			"the configuration has neither TLS files nor server.insecure, and release "+line.Name+" does not start so",
+			"add server.insecure: true, unless the image or its arguments say --insecure")
+	}
+	d.problems.warnStorage(d.Distribution.Line, read)
+}
+
+// warnStorage warns of a configuration without the section storage where the server would keep its state in its working directory, which is lost with the
+// pod, or would not start.
+func (r *report) warnStorage(line *catalog.Line, read *serverconfig.Override) {
+	if line == nil || line.DefaultStorage || read.Storage {
+		return
+	}
+	of := line.Without(func(line *catalog.Line) bool { return line.DefaultStorage })
+	detail := "the configuration has no section storage, and a server of " + of + " then keeps its state in a directory that is lost with the pod"
+	if line.Sections["storage"].Required {
+		detail = "the configuration has no section storage, and a server of " + of + " does not start without"
+	}
+	r.warn(problem.InvalidConfigMap, PathOverride, detail, "add it, with backends in a directory of the volume")
+}
+
+// passWorkers writes the number of workers of a resource of v1alpha1 into the copy of the configuration: release 0.9 passed the number on the command
+// line of its own start script, where it was stronger than the file. A user's own command took the place of that script. A file that cannot
+// be edited stays as it is, and checkWorkers reports the number.
+func (d *Desired) passWorkers(ctx context.Context, in *Inputs) {
+	w := in.CR.Spec.Workload
+	if !in.Legacy.FromV1alpha1 || w == nil || ptr.Deref(w.Workers, 1) < 2 || d.Override.Workers == strconv.Itoa(int(*w.Workers)) ||
+		w.Overrides != nil && len(w.Overrides.Command) > 0 {
+		return
+	}
+	// Without its namespace: the same configuration is the same text wherever it is.
+	header := fmt.Sprintf("# The key %s of ConfigMap %s, with server.workers of the custom resource.\n", objects.ConfigKey, in.Override.Ref.Name)
+	if text, err := serverconfig.WithWorkers(ctx, in.Override.Content, d.Distribution.Line, *w.Workers, header); err == nil {
+		d.OverrideContent, d.Override.Workers, d.OverrideEdited = text, strconv.Itoa(int(*w.Workers)), true
+	}
+}
+
+// warnForeign warns of a ConfigMap of another namespace, which only v1alpha1 can name.
+func (r *report) warnForeign(path string, ref types.NamespacedName, own string) {
+	if ref.Namespace != own {
+		r.warn(problem.ReviewConversion, path, "it is taken from ConfigMap "+ref.String()+" in another namespace, as v1alpha1 allows",
+			"copy it to namespace "+own+", which is what v1alpha2 can say")
+	}
+}
+
+func (r *report) warn(reason problem.Reason, path, detail, fix string) {
+	r.Add(problem.Problem{Reason: reason, Severity: problem.Warning, Path: path, Detail: detail, Fix: fix})
+}
+
+// reference is the reference of the fact.
+func (o *OverrideFact) reference() objects.Reference {
+	return objects.Reference{Kind: objects.KindConfigMap, Namespace: o.Ref.Namespace, Name: o.Ref.Name, Keys: []string{objects.ConfigKey}, Path: PathOverride}
+}

@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// fromV1alpha1 is the annotation of an object that was created in v1alpha1.
+const fromV1alpha1 = `{"version":1,"origin":"v1alpha1"}`
+
+// shaped are inputs whose spec is merged with the text.
+func shaped(t *testing.T, sample, text string) *Inputs {
+	t.Helper()
+	in := inputs(t, sample)
+	fixture.NoError(t, yaml.UnmarshalStrict([]byte(text), &in.CR.Spec))
+	return in
+}
+
+// Proves: R42, R43, R44, R41, R77, L-21 (what cannot become objects is wrong, with field and fix; the rest is a warning).
+func TestWorkload(t *testing.T) {
+	for text, want := range map[string]struct{ fault, warning string }{
+		"workload: {autoscaling: {minReplicas: 2}}":                                                               {"spec.workload.autoscaling.maxReplicas: Required value: at least 1", ""},
+		"workload: {autoscaling: {maxReplicas: 0}}":                                                               {"spec.workload.autoscaling.maxReplicas: Required value", ""},
+		"workload: {autoscaling: {minReplicas: 3, maxReplicas: 3}}":                                               {"", "each pod has state of its own"},
+		"workload: {autoscaling: {maxReplicas: 3, targetCPUUtilizationPercentage: 1}}":                            {"", "each pod has state of its own"},
+		"workload: {replicas: 2, podDisruptionBudget: {maxUnavailable: 0%}}":                                      {"", "podDisruptionBudget.maxUnavailable: allows no disruptions"},
+		"workload: {podDisruptionBudget: {maxUnavailable: 1}}":                                                    {"", ""},
+		"workload: {autoscaling: {maxReplicas: 1}}":                                                               {"", ""},
+		"workload: {replicas: 5, autoscaling: {maxReplicas: 3}}":                                                  {"spec.workload.autoscaling.maxReplicas: Invalid value: 3: is below the least number of pods, 5", "each pod has state of its own"},
+		"workload: {autoscaling: {maxReplicas: 3, targetCPUUtilizationPercentage: 0}}":                            {"targetCPUUtilizationPercentage: Invalid value: 0", "each pod has state of its own"},
+		"workload: {autoscaling: {maxReplicas: 3}}":                                                               {"", "each pod has state of its own"},
+		"workload: {podDisruptionBudget: {minAvailable: 1, maxUnavailable: 1}}":                                   {"spec.workload.podDisruptionBudget: Forbidden: minAvailable and maxUnavailable exclude each other", ""},
+		"workload: {podDisruptionBudget: {minAvailable: 1}}":                                                      {"", "spec.workload.podDisruptionBudget.minAvailable: allows no disruptions with 1 replicas"},
+		"workload: {replicas: 2, podDisruptionBudget: {minAvailable: 100%}}":                                      {"", "podDisruptionBudget.minAvailable: allows no disruptions"},
+		"workload: {replicas: 2, podDisruptionBudget: {maxUnavailable: 0}}":                                       {"", "podDisruptionBudget.maxUnavailable: allows no disruptions"},
+		"workload: {replicas: 2, podDisruptionBudget: {minAvailable: 1}}":                                         {"", "each pod has state of its own"},
+		"workload: {storage: {mountPath: data}}":                                                                  {"spec.workload.storage.mountPath: Invalid value", ""},
+		"workload: {storage: {mountPath: /etc/llama-stack/}}":                                                     {"spec.workload.storage.mountPath: Invalid value", ""},
+		"workload: {storage: {mountPath: /etc/llama-stack/data}}":                                                 {`spec.workload.storage.mountPath: Invalid value: "/etc/llama-stack/data": the operator mounts a volume of its own at /etc/llama-stack`, ""},
+		"workload: {storage: {mountPath: /etc/llama-stack-data}}":                                                 {"", ""},
+		"workload: {storage: {size: -1Gi}}":                                                                       {"spec.workload.storage.size: Invalid value", ""},
+		"workload: {storage: {}}":                                                                                 {"", ""},
+		"workload: {workers: 3, resources: null}":                                                                 {"", "spec.workload.workers: each pod requests 3 CPU, one for each worker: set spec.workload.resources.requests.cpu"},
+		"workload: {workers: 3}":                                                                                  {"", ""},
+		"workload: {replicas: 2, storage: {}}":                                                                    {"", "spec.workload.storage: the PVC can be mounted by one node at a time"},
+		"workload: {overrides: {env: [{name: HOME, value: /x}]}}":                                                 {"", "spec.workload.overrides.env[0]: the variable HOME takes the place of the operator's own"},
+		"workload: {overrides: {env: [{name: LLSD_VLLM_API_KEY, value: x}]}}":                                     {"spec.workload.overrides.env[0]: Forbidden: sets LLSD_VLLM_API_KEY, which the operator sets", ""},
+		"workload: {overrides: {env: [{name: LLSD_OTHER, value: x}]}}":                                            {"", ""},
+		"workload: {overrides: {volumes: [{name: lls-storage, emptyDir: {}}]}}":                                   {"spec.workload.overrides.volumes[0]: Forbidden: the volume lls-storage is the operator's own", ""},
+		"workload: {overrides: {volumes: [{name: t, emptyDir: {}}], volumeMounts: [{name: t, mountPath: /tmp}]}}": {"", ""},
+		"networking: {expose: 1}":                                                                                 {"spec.networking.expose", ""},
+		"networking: {expose: true, allowedFrom: {namespaces: [a]}}":                                              {"", "keeps the ingress controller out"},
+	} {
+		t.Run(text, func(t *testing.T) {
+			d, faults := try(t.Context(), shaped(t, "simple", text))
+			if got := faults.Message(); (want.fault == "") != (got == "") || !strings.Contains(got, want.fault) {
+				t.Errorf("faults %q, want %q", got, want.fault)
+			}
+			if got := d.Warnings.Message(); (want.warning == "") != (got == "") || !strings.Contains(got, want.warning) {
+				t.Errorf("warnings %q, want %q", got, want.warning)
+			}
+			for _, f := range faults {
+				if !slices.Contains([]problem.Reason{problem.InvalidField, problem.MissingField, problem.ConflictingFields}, f.Reason) {
+					t.Errorf("reason %s", f.Reason)
+				}
+			}
+		})
+	}
+	build(t, bare(t, "distribution: {name: starter}\nworkload: {storage: {size: '0'}}", fromV1alpha1)) // release 0.9 took it for no size
+	legacy := shaped(t, "distribution-only", "workload: {overrides: {volumes: [{name: lls-storage, emptyDir: {}}]}}")
+	legacy.CR.Annotations = map[string]string{v1alpha2.ConversionAnnotation: fromV1alpha1}
+	if d := build(t, legacy); !strings.Contains(d.Warnings.Message(), "the volume lls-storage takes the place") {
+		t.Errorf("a resource of v1alpha1: warnings %v", d.Warnings)
+	}
+}
+
+// Several pods with state of their own answer differently: the warning names the state, wherever the configuration comes from.
+//
+// Proves: R73.
+func TestSeveralPodsWithStateOfTheirOwnAreReported(t *testing.T) {
+	const databases = "storage: {kv: {type: redis, endpoint: 'redis:6379'}, sql: {type: postgres, connectionString: {name: a, key: b}}}\n"
+	for name, c := range map[string]struct{ sample, text, path, named, unnamed string }{
+		"SQLite":            {"simple", "workload: {replicas: 2}", "spec.workload.replicas", "storage backend sql_default", ""},
+		"an autoscaler":     {"simple", "workload: {autoscaling: {maxReplicas: 2}}", "spec.workload.autoscaling.maxReplicas", "provider vector_io/faiss", ""},
+		"databases":         {"simple", databases + "workload: {replicas: 2}", "spec.workload.replicas", "provider vector_io/faiss", "storage backend"},
+		"the image's own":   {"distribution-only", "workload: {replicas: 2}", "spec.workload.replicas", "storage backend kv_default", ""},
+		"one pod":           {"simple", "workload: {replicas: 1}", "", "", ""},
+		"one PVC for all":   {"simple", "workload: {replicas: 2, storage: {}}", "spec.workload.storage", "", "state of its own"},
+		"none of the stuff": {"simple", databases + "workload: {replicas: 2}\ndisabled: [files, vectorIo, eval, datasetio, scoring, responses, batches]", "", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := shaped(t, c.sample, c.text)
+			d, _ := try(t.Context(), in)
+			var found string
+			for _, w := range d.Warnings {
+				if w.Reason == problem.EphemeralState {
+					found += w.String()
+				}
+			}
+			if !strings.HasPrefix(found, c.path) || !strings.Contains(found, c.named) || (c.path == "") != (found == "") ||
+				c.unnamed != "" && strings.Contains(found, c.unnamed) {
+				t.Errorf("warned: %s", found)
+			}
+		})
+	}
+}
+
+// Proves: R27, R44 (/tmp is in memory where the server writes secrets there, from release line 1.2 on; a mount of the user's replaces it, also one
+// of a volume "tmp").
+func TestTmpIsInMemoryFromLine12(t *testing.T) {
+	const own = "workload: {overrides: {volumes: [{name: tmp, emptyDir: {}}], volumeMounts: [{name: tmp, mountPath: /tmp}]}}"
+	const elsewhere = "workload: {overrides: {volumes: [{name: tmp, emptyDir: {}}], volumeMounts: [{name: tmp, mountPath: /scratch}]}}"
+	const starter = "docker.io/llamastack/distribution-starter:"
+	for image, memory := range map[string]bool{
+		"registry.example/mine": false, starter + "0.4.0": false, starter + "0.7.1": false, starter + "1.1.0": false, starter + "1.2.0": true, starter + "1.4.0": true,
+	} {
+		t.Run(image, func(t *testing.T) {
+			tmp := func(text string) (at, medium string, faults problem.List) {
+				in := shaped(t, "distribution-only", text)
+				in.CR.Spec.Distribution = v1alpha2.DistributionSpec{Image: new(image)}
+				resolve(t, in, nil)
+				d, faults := try(t.Context(), in)
+				if len(faults) > 0 {
+					return "", "", faults
+				}
+				pod := deployment(t, d.Objects).Spec.Template.Spec
+				for _, v := range pod.Volumes {
+					if v.Name == "tmp" {
+						medium = "volume " + string(v.EmptyDir.Medium)
+					}
+				}
+				for _, m := range pod.Containers[0].VolumeMounts {
+					if m.Name == "tmp" {
+						at += m.MountPath
+					}
+				}
+				return at, medium, nil
+			}
+			want := [2]string{}
+			if memory {
+				want = [2]string{"/tmp", "volume Memory"}
+			}
+			if at, medium, faults := tmp("workload: {}"); at != want[0] || medium != want[1] || len(faults) > 0 {
+				t.Errorf("mounted at %q, %q, %s", at, medium, faults.Message())
+			}
+			if at, medium, faults := tmp(own); at != "/tmp" || medium != "volume " || len(faults) > 0 {
+				t.Errorf("the user's is mounted at %q, %q, %s", at, medium, faults.Message())
+			}
+			if at, _, faults := tmp(elsewhere); memory == (len(faults) == 0) || !memory && at != "/scratch" {
+				t.Errorf("a volume tmp at another path is mounted at %q, %s", at, faults.Message())
+			}
+		})
+	}
+}
+
+// Proves: R41, L-24 (nobody is cut off by an upgrade; anyone who asks in v1alpha2 gets the policy).
+func TestNetworkPolicyFlag(t *testing.T) {
+	const asks = "networking: {allowedFrom: {namespaces: [a]}}"
+	for name, c := range map[string]struct {
+		text   string
+		flag   *bool
+		legacy bool
+		want   bool
+		warns  bool
+	}{
+		"nobody asks":                    {"", nil, false, false, false},
+		"the flag asks":                  {"", new(true), false, true, false},
+		"v1alpha2 asks":                  {asks, nil, false, true, false},
+		"v1alpha2 asks, flag off":        {asks, new(false), false, true, false},
+		"v1alpha1 asks, flag off":        {asks, new(false), true, false, true},
+		"v1alpha1 asks, no flag":         {asks, nil, true, false, true},
+		"v1alpha1 asks, flag on":         {asks, new(true), true, true, false},
+		"nobody asks, v1alpha1":          {"", new(false), true, false, false},
+		"an empty list asks for nothing": {"networking: {allowedFrom: {namespaces: []}}", nil, false, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := shaped(t, "distribution-only", c.text)
+			in.NetworkPolicyFlag = c.flag
+			if c.legacy {
+				in.CR.Annotations = map[string]string{v1alpha2.ConversionAnnotation: fromV1alpha1}
+			}
+			d := build(t, in)
+			if got := slices.Contains(kinds(d.Objects), "NetworkPolicy/plain-stack-network-policy"); got != c.want {
+				t.Errorf("policy %v, want %v", got, c.want)
+			}
+			if got := strings.Contains(d.Warnings.Message(), "enableNetworkPolicy"); got != c.warns {
+				t.Errorf("warnings %v", d.Warnings)
+			}
+			if !c.warns {
+				return
+			}
+			// What the warning says in addition to the flag: written in v1alpha2 the resource still counts as one of v1alpha1.
+			delete(in.CR.Annotations, v1alpha2.ConversionAnnotation)
+			if !strings.Contains(d.Warnings.Message(), "remove the annotation "+v1alpha2.ConversionAnnotation) ||
+				!slices.Contains(kinds(build(t, in).Objects), "NetworkPolicy/plain-stack-network-policy") {
+				t.Errorf("the way out does not help: %v", d.Warnings)
+			}
+		})
+	}
+}
+
+// everything sets every field of the workload and the network.
+const everything = `
+workload:
+  replicas: 2
+  resources: {requests: {cpu: "2"}}
+  autoscaling: {minReplicas: 2, maxReplicas: 4}
+  storage: {size: 20Gi, mountPath: /data}
+  podDisruptionBudget: {minAvailable: 1}
+  topologySpreadConstraints: [{maxSkew: 1, topologyKey: rack, whenUnsatisfiable: DoNotSchedule}]
+  overrides:
+    serviceAccountName: mine
+    env: [{name: A, value: b}]
+    command: [run]
+    args: [fast]
+    volumes: [{name: v, emptyDir: {}}]
+    volumeMounts: [{name: v, mountPath: /v}]
+networking:
+  port: 9000
+  expose: {hostname: a.example}
+  allowedFrom: {namespaces: [a]}
+`
+
+// Proves: L-10, FR-012 (each field alone changes what is applied; without it the result is that of never having set it).
+func TestEveryWorkloadFieldShows(t *testing.T) {
+	var sections map[string]map[string]any
+	fixture.NoError(t, yaml.Unmarshal([]byte(everything), &sections))
+	bare := asJSON(t, build(t, inputs(t, "distribution-only")).Objects)
+	all := asJSON(t, build(t, shaped(t, "distribution-only", everything)).Objects)
+	for section, fields := range sections {
+		for _, field := range slices.Sorted(maps.Keys(fields)) {
+			without := maps.Clone(fields)
+			delete(without, field)
+			rest := maps.Clone(sections)
+			rest[section] = without
+			text, err := yaml.Marshal(rest)
+			fixture.NoError(t, err)
+			in := shaped(t, "distribution-only", string(text))
+			if got := asJSON(t, withoutHash(build(t, in).Objects)); got == asJSON(t, withoutHash(build(t, shaped(t, "distribution-only", everything)).Objects)) && field != "replicas" {
+				t.Errorf("%s.%s changes nothing", section, field)
+			}
+		}
+	}
+	if bare == all {
+		t.Error("nothing changes anything")
+	}
+}
+
+// withoutHash takes away what changes with every input.
+func withoutHash(list []objects.Object) []objects.Object {
+	for _, o := range list {
+		o.SetAnnotations(nil)
+	}
+	return list
+}
+
+// Proves: R22, R48 (what only v1alpha1 can say is part of what the objects are made from).
+func TestLegacyIsAnInput(t *testing.T) {
+	in := inputs(t, "distribution-only")
+	before := hashOf(in)
+	in.CR.Annotations = map[string]string{v1alpha2.ConversionAnnotation: fromV1alpha1}
+	if hashOf(in) == before {
+		t.Error("the origin is no input, and the environment depends on it")
+	}
+	in.CR.Annotations[v1alpha2.ConversionAnnotation] = `{"version":1,"kept":{"spec.server.containerSpec.name":{"was":"main"}}}`
+	if hashOf(in) == before || build(t, in).Objects[1].(interface{ GetName() string }).GetName() != "plain-stack" {
+		t.Error("the name of the container is no input")
+	}
+	if got := deployment(t, build(t, in).Objects).Spec.Template.Spec.Containers[0].Name; got != "main" {
+		t.Errorf("container %s", got)
+	}
+}
+
+// Proves: R63, R52 (the bounds of the schema hold for what was stored without them as well; release 0.9 had none).
+func TestBuildBoundsLists(t *testing.T) {
+	const overrides = "spec.workload.overrides."
+	tooMany := func(path string, got, most int) string {
+		return fmt.Sprintf("%s: Too many: %d: must have at most %d items: remove some", path, got, most)
+	}
+	env := func(s *v1alpha2.LlamaStackDistributionSpec, count int) {
+		for i := range count {
+			s.Workload.Overrides.Env = append(s.Workload.Overrides.Env, corev1.EnvVar{Name: fmt.Sprintf("V%d", i), Value: "v"})
+		}
+	}
+	volumes := func(s *v1alpha2.LlamaStackDistributionSpec, count int) {
+		for i := range count {
+			s.Workload.Overrides.Volumes = append(s.Workload.Overrides.Volumes, corev1.Volume{
+				Name: fmt.Sprintf("v%d", i), VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}},
+			})
+		}
+	}
+	mounts := func(s *v1alpha2.LlamaStackDistributionSpec, count int) {
+		volumes(s, 1)
+		for i := range count {
+			s.Workload.Overrides.VolumeMounts = append(s.Workload.Overrides.VolumeMounts, corev1.VolumeMount{Name: "v0", MountPath: fmt.Sprintf("/m%d", i)})
+		}
+	}
+	spread := func(s *v1alpha2.LlamaStackDistributionSpec, count int) {
+		for i := range count {
+			s.Workload.TopologySpreadConstraints = append(s.Workload.TopologySpreadConstraints, corev1.TopologySpreadConstraint{
+				MaxSkew: 1, TopologyKey: fmt.Sprintf("k%d", i), WhenUnsatisfiable: corev1.ScheduleAnyway,
+			})
+		}
+	}
+	texts := func(count int) []string { return slices.Repeat([]string{"a"}, count) }
+	command := func(s *v1alpha2.LlamaStackDistributionSpec, count int) { s.Workload.Overrides.Command = texts(count) }
+	args := func(s *v1alpha2.LlamaStackDistributionSpec, count int) { s.Workload.Overrides.Args = texts(count) }
+	from := func(s *v1alpha2.LlamaStackDistributionSpec, count int) {
+		s.Networking = &v1alpha2.NetworkingSpec{AllowedFrom: &v1alpha2.AllowedFromSpec{Namespaces: texts(count)}}
+	}
+	labels := func(s *v1alpha2.LlamaStackDistributionSpec, count int) {
+		s.Networking = &v1alpha2.NetworkingSpec{AllowedFrom: &v1alpha2.AllowedFromSpec{Labels: texts(count)}}
+	}
+	const most = limits.Items
+	for name, c := range map[string]struct {
+		fill       func(*v1alpha2.LlamaStackDistributionSpec, int)
+		count      int
+		annotation string
+		want       string
+	}{
+		"env":                         {env, limits.EnvironmentEntries, "", ""},
+		"one more":                    {env, limits.EnvironmentEntries + 1, "", tooMany(overrides+"env", limits.EnvironmentEntries+1, limits.EnvironmentEntries)},
+		"one more, from v1alpha1":     {env, limits.EnvironmentEntries + 1, fromV1alpha1, ""},
+		"many more, from v1alpha1":    {env, 10 * limits.EnvironmentEntries, fromV1alpha1, ""},
+		"volumes":                     {volumes, most, "", ""},
+		"one volume more":             {volumes, most + 1, "", tooMany(overrides+"volumes", most+1, most)},
+		"one more volume of v1alpha1": {volumes, most + 1, fromV1alpha1, tooMany(overrides+"volumes", most+1, most)},
+		"mounts":                      {mounts, most, "", ""},
+		"one mount more":              {mounts, most + 1, "", tooMany(overrides+"volumeMounts", most+1, most)},
+		"one argument more":           {args, most + 1, "", tooMany(overrides+"args", most+1, most)},
+		"one part more":               {command, most + 1, "", tooMany(overrides+"command", most+1, most)},
+		"one constraint more":         {spread, most + 1, "", tooMany("spec.workload.topologySpreadConstraints", most+1, most)},
+		"one namespace more":          {from, most + 1, "", tooMany("spec.networking.allowedFrom.namespaces", most+1, most)},
+		"one label more":              {labels, most + 1, "", tooMany("spec.networking.allowedFrom.labels", most+1, most)},
+	} {
+		in := inputs(t, "simple")
+		if c.annotation != "" {
+			in.CR.Annotations = map[string]string{v1alpha2.ConversionAnnotation: c.annotation}
+		}
+		in.CR.Spec = v1alpha2.LlamaStackDistributionSpec{Distribution: in.CR.Spec.Distribution} // nothing that only v1alpha2 has
+		in.Secrets = nil
+		in.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Overrides: &v1alpha2.WorkloadOverrides{}}
+		c.fill(&in.CR.Spec, c.count)
+		_, faults := try(t.Context(), in)
+		if got := faults.Errors().Message(); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// Proves: R72, R49 (what Kubernetes would refuse in a pod is wrong, with its field, before anything is written).
+func TestPodSpecIsChecked(t *testing.T) {
+	for text, want := range map[string]string{
+		"workload: {resources: {claims: [{name: gpu}]}}": `spec.workload.resources.claims[0].name: Not found: "gpu": the pod has no such ResourceClaim: ` +
+			"add it to spec.workload.resourceClaims, or remove it",
+		"workload: {resources: {claims: [{name: gpu}]}, resourceClaims: [{name: gpu, resourceClaimName: a}]}": "",
+		"workload: {imagePullSecrets: [{name: a/b}]}":                                                         `spec.workload.imagePullSecrets[0].name: Invalid value: "a/b"`,
+		"workload: {podMetadata: {labels: {app: mine}}}":                                                      "spec.workload.podMetadata.labels[app]: Forbidden: the label app is the operator's own",
+		"workload: {podMetadata: {annotations: {llamastack.io/build: x}}}":                                    "spec.workload.podMetadata.annotations[llamastack.io/build]: Forbidden",
+		"workload: {scheduling: {priorityClassName: High}}":                                                   `spec.workload.scheduling.priorityClassName: Invalid value: "High"`,
+		"workload: {scheduling: {runtimeClassName: a/b}}":                                                     "spec.workload.scheduling.runtimeClassName: Invalid value",
+		"workload: {overrides: {envFrom: [{secretRef: {name: a/b}}]}}":                                        `spec.workload.overrides.envFrom[0].secretRef.name: Invalid value: "a/b"`,
+		"workload: {overrides: {envFrom: [{configMapRef: {name: x y}}]}}":                                     "spec.workload.overrides.envFrom[0].configMapRef.name: Invalid value",
+		"workload: {scheduling: {tolerations: [{operator: Exists}]}}":                                         "",
+		"workload: {podMetadata: {labels: {team: ai}, annotations: {A: x}}}":                                  "",
+	} {
+		t.Run(text, func(t *testing.T) {
+			_, faults := try(t.Context(), shaped(t, "simple", text))
+			if message := faults.Message(); (want == "") != (message == "") || !strings.Contains(message, want) {
+				t.Errorf("got %s, want %s", message, want)
+			}
+		})
+	}
+}
+
+// Proves: R63 (what no pod can have is refused before it is encoded and sent, from v1alpha1 too, whose requests the webhook never refuses).
+func TestBuildBoundsTheSizeOfAWorkload(t *testing.T) {
+	in := inputs(t, "simple")
+	in.CR.Annotations = map[string]string{v1alpha2.ConversionAnnotation: fromV1alpha1}
+	in.CR.Spec = v1alpha2.LlamaStackDistributionSpec{Distribution: in.CR.Spec.Distribution}
+	in.Secrets = nil
+	for count, want := range map[int]string{1_000: "", 40_000: "spec.workload: Invalid value: may hold at most 100000 values: remove some"} {
+		terms := make([]corev1.WeightedPodAffinityTerm, count)
+		for i := range terms {
+			terms[i] = corev1.WeightedPodAffinityTerm{Weight: 1, PodAffinityTerm: corev1.PodAffinityTerm{TopologyKey: fmt.Sprintf("k%d", i)}}
+		}
+		in.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Scheduling: &v1alpha2.SchedulingSpec{Affinity: &corev1.Affinity{
+			PodAntiAffinity: &corev1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: terms},
+		}}}
+		result, faults := try(t.Context(), in)
+		if got := faults.Errors().Message(); got != want || (len(result.Objects) == 0) != (want != "") {
+			t.Errorf("%d terms: %q and %d objects, want %q", count, got, len(result.Objects), want)
+		}
+	}
+}

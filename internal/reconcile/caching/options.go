@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package caching
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/apply"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/pods"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
+)
+
+// Options restricts what the operator holds in memory: its own objects in full, and of Secrets and ConfigMaps a
+// few metadata. An empty list of namespaces means all of them.
+//
+// Of the custom resources, the cache holds those that the selector selects; nil means all.
+func Options(namespaces []string, operatorNamespace string, selector labels.Selector) cache.Options {
+	o := cache.Options{
+		DefaultTransform: strip,
+		ByObject:         map[client.Object]cache.ByObject{},
+	}
+	for _, kind := range apply.FullKinds() {
+		o.ByObject[kind] = ownObjects()
+	}
+	o.ByObject[gather.NewTree()] = cache.ByObject{Label: selector, Transform: stripTree}
+	o.ByObject[&corev1.Pod{}] = cache.ByObject{Label: objects.PodsOfServers(), Transform: stripPod}
+	if len(namespaces) == 0 {
+		return o
+	}
+	o.DefaultNamespaces = map[string]cache.Config{}
+	// The operator's settings and registered distributions are ConfigMaps in its own namespace, which need not be among the watched ones: nothing else is watched
+	// there.
+	withOwn := map[string]cache.Config{operatorNamespace: {}}
+	for _, n := range namespaces {
+		o.DefaultNamespaces[n] = cache.Config{}
+		withOwn[n] = cache.Config{}
+	}
+	o.ByObject[&corev1.ConfigMap{}] = cache.ByObject{Namespaces: withOwn}
+	return o
+}
+
+// ownObjects restricts a kind to what the operator labels as its own.
+func ownObjects() cache.ByObject {
+	return cache.ByObject{Label: labels.SelectorFromSet(labels.Set{objects.LabelManagedBy: objects.ManagedBy})}
+}
+
+// UncachedKinds are never read from a cache: a full copy of every Secret or ConfigMap of a cluster does not fit.
+func UncachedKinds() []client.Object {
+	return []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}
+}
+
+// stripPod keeps of a pod what the status reports: other operators' caches of whole pods take gigabytes in large clusters.
+func stripPod(in any) (any, error) {
+	if pod, ok := in.(*corev1.Pod); ok {
+		pods.Strip(pod)
+	}
+	return in, nil
+}
+
+// stripTree is strip for custom resources: see gather.Pack.
+func stripTree(in any) (any, error) {
+	stripped, err := strip(in)
+	if err != nil {
+		return nil, err
+	}
+	return gather.Pack(stripped)
+}
+
+// strip drops what the operator does not use before an object enters a cache. Of foreign objects, known by metadata alone,
+// only their identity stays: annotations may hold anything.
+func strip(in any) (any, error) {
+	switch o := in.(type) {
+	case *metav1.PartialObjectMetadata:
+		kept := metav1.ObjectMeta{
+			Name: o.Name, Namespace: o.Namespace, UID: o.UID, ResourceVersion: o.ResourceVersion,
+			CreationTimestamp: o.CreationTimestamp, DeletionTimestamp: o.DeletionTimestamp,
+		}
+		if o.Labels[objects.LabelManagedBy] == objects.ManagedBy {
+			kept.Labels = objects.OwnLabels(o.Labels)
+		}
+		if controller := metav1.GetControllerOf(o); controller != nil {
+			kept.OwnerReferences = []metav1.OwnerReference{*controller}
+		}
+		o.ObjectMeta = kept
+		return o, nil
+	case metav1.Object:
+		o.SetManagedFields(writers(o))
+	}
+	return in, nil
+}
+
+// writers are the managed fields that the operator uses: its own, to know what it applied, and of others' who they are, for release 0.9.
+func writers(o metav1.Object) []metav1.ManagedFieldsEntry {
+	kept := slices.DeleteFunc(release09.Writers(o), func(e metav1.ManagedFieldsEntry) bool { return e.Manager == apply.FieldManager })
+	for _, e := range o.GetManagedFields() {
+		if e.Manager == apply.FieldManager && e.Subresource == "" {
+			kept = append(kept, e)
+		}
+	}
+	return kept
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gather
+
+import (
+	"context"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+)
+
+// GatherForAdmission returns what a LlamaStackDistribution is validated by before it is stored: the spec and the operator's own settings. Anyone may
+// reach the webhooks' port, so nothing else is read: each Secret and ConfigMap of the user's counts as found, with content that is not known.
+func (g *Gatherer) GatherForAdmission(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*build.Inputs, problem.List) {
+	return g.gatherForAdmission(ctx, cr, g.settings)
+}
+
+// GatherForAdmissionLive is GatherForAdmission with the operator's settings as the API server has them.
+func (g *Gatherer) GatherForAdmissionLive(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*build.Inputs, problem.List) {
+	return g.gatherForAdmission(ctx, cr, g.settingsLive)
+}
+
+func (g *Gatherer) gatherForAdmission(
+	ctx context.Context, cr *v1alpha2.LlamaStackDistribution, read func(context.Context) (*settings.Settings, *problem.Problem),
+) (*build.Inputs, problem.List) {
+	in := build.NewInputs(cr)
+	in.PackagesUnread = true
+	in.Build, in.ClusterAssignsUserIDs, in.OperatorNamespace = g.Build, true, g.OperatorNamespace
+	var problems problem.Collector
+	known, f := read(ctx)
+	if f == nil {
+		in.EdgeAPIs = g.edgeAPIs()
+		in.NetworkPolicyFlag, in.Forbidden, in.Edge = known.NetworkPolicy, known.Forbidden, known.Edge
+		in.CompleteWorkload(known.PodDefaults)
+		in.Distribution, f = known.ResolveWithHints(&cr.Spec.Distribution, build.Hints(in, build.ReportedLine(cr)))
+		in.Unresolved = f != nil
+		in.LeaveEndpointsUnread(&known.EndpointFrom)
+		in.LabelsUnread = f == nil && in.Distribution.LabelsCount() && known.Registries.Reads()
+	}
+	problems.AddFound(f)
+	in.LeaveUnread()
+	if ref, ok := in.OverrideRef(); ok {
+		in.Override = &build.OverrideFact{Ref: ref, Content: []byte(secret.OnCluster)}
+		in.Override.State = g.foreign(cr.Namespace, ref.Namespace)
+	}
+	if in.CABundle = in.NamedCABundle(); in.CABundle != nil {
+		if in.CABundle.State = g.foreign(cr.Namespace, in.CABundle.Namespace); in.CABundle.State == build.Found {
+			in.CABundle.State = build.Unknown
+		}
+	}
+	return in, problems.List()
+}

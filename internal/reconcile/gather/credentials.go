@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gather
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/authn/kubernetes"
+	imagename "github.com/google/go-containerregistry/pkg/name"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+)
+
+// credentials are those for the repositories from which one image can be read.
+type credentials map[string]authn.Authenticator
+
+// Resolve returns the credentials for a repository, so that a mirror never gets those for another registry.
+func (c credentials) Resolve(at authn.Resource) (authn.Authenticator, error) {
+	if who := c[at.String()]; who != nil {
+		return who, nil
+	}
+	return authn.Anonymous, nil
+}
+
+// pullSecret is the name of a Secret with credentials, the field that leads to it, and the ServiceAccount that names it, if one does.
+type pullSecret struct{ name, path, account string }
+
+// in is the Secret in a namespace, for messages.
+func (p *pullSecret) in(namespace string) string {
+	text := "Secret " + namespace + "/" + p.name
+	if p.account != "" {
+		text += " of ServiceAccount " + p.account
+	}
+	return text
+}
+
+// credentials returns those that a node has for each of the images and its mirrors: of the pod's imagePullSecrets, then of its ServiceAccount's; nil
+// where there are none. A Secret that does not exist, or is broken, is skipped, as a node does.
+func (g *Gatherer) credentials(
+	ctx context.Context, cr *v1alpha2.LlamaStackDistribution, path string, from *settings.Registries, images ...string,
+) ([]authn.Keychain, *problem.Problem) {
+	found := make([]credentials, len(images))
+	names, err := pullSecrets(ctx, g, cr, path)
+	if err != nil {
+		return nil, lookupFailed(v1alpha2.ConditionConfigGenerated, path, "the credentials for the images", err)
+	}
+	reader, values := &bounded{live: g.Live}, limits.PullSecretValues
+	for _, of := range names {
+		var s corev1.Secret
+		exists, err := reader.read(ctx, types.NamespacedName{Namespace: cr.Namespace, Name: of.name}, &s)
+		switch {
+		case err != nil:
+			return nil, lookupFailed(v1alpha2.ConditionConfigGenerated, of.path, of.in(cr.Namespace), err)
+		case !exists:
+			continue
+		}
+		if err := resolve(ctx, &s, from, images, found, &values); err != nil {
+			return nil, problem.New(problem.Problem{
+				Reason: problem.TooLarge, Path: of.path, Type: field.ErrorTypeTooMany, Detail: of.in(cr.Namespace) + ": " + err.Error(),
+				Fix: "keep only the credentials that the pods need", Err: err,
+			})
+		}
+	}
+	chains := make([]authn.Keychain, len(images))
+	for i, of := range found {
+		if of != nil {
+			chains[i] = of
+		}
+	}
+	return chains, nil
+}
+
+// pullSecrets are the Secrets that a node takes credentials from, in its order, each once. The path is where an image is named.
+func pullSecrets(ctx context.Context, g *Gatherer, cr *v1alpha2.LlamaStackDistribution, path string) ([]pullSecret, error) {
+	var names []pullSecret
+	known := map[string]bool{"": true}
+	add := func(s pullSecret) {
+		if !known[s.name] && len(names) < limits.References {
+			known[s.name] = true
+			names = append(names, s)
+		}
+	}
+	if w := cr.Spec.Workload; w != nil {
+		for i, ref := range w.ImagePullSecrets {
+			add(pullSecret{name: ref.Name, path: fmt.Sprintf("spec.workload.imagePullSecrets[%d]", i)})
+		}
+	}
+	var account corev1.ServiceAccount
+	key := types.NamespacedName{Namespace: cr.Namespace, Name: objects.PodServiceAccountName(cr)}
+	err := g.Cached.Get(ctx, key, &account) // the operator's own; one that the spec names is not in the cache
+	if apierrors.IsNotFound(err) {
+		err = g.Live.Get(ctx, key, &account)
+	}
+	for _, ref := range account.ImagePullSecrets {
+		add(pullSecret{ref.Name, path, key.Name})
+	}
+	return names, client.IgnoreNotFound(err)
+}
+
+// resolve completes the credentials of images that have none by those of a Secret, and takes its values from those that may still be decoded.
+func resolve(ctx context.Context, s *corev1.Secret, from *settings.Registries, images []string, found []credentials, values *int) error {
+	key, holds := map[corev1.SecretType]string{
+		corev1.SecretTypeDockerConfigJson: corev1.DockerConfigJsonKey, corev1.SecretTypeDockercfg: corev1.DockerConfigKey,
+	}[s.Type]
+	if !holds {
+		return nil
+	}
+	text := s.Data[key]
+	size, excess := limits.Scan(text, limits.Limits{Bytes: limits.ReferencedBytes, Levels: limits.DocumentLevels, Nodes: *values})
+	*values -= size.Nodes
+	switch {
+	case excess != nil && excess.Unit == limits.Nodes:
+		return fmt.Errorf("the Secrets with credentials for images have more than %d values together, counted up to this one", limits.PullSecretValues)
+	case excess != nil:
+		return fmt.Errorf("it has more than %d %s", excess.Limit, excess.Unit) // without the path, which has text of the Secret
+	}
+	chain, err := kubernetes.NewFromPullSecrets(ctx, []corev1.Secret{*s})
+	if err != nil {
+		return nil //nolint:nilerr // a node passes it over
+	}
+	for i, image := range images {
+		for _, location := range from.Locations(image) {
+			if err := resolveAt(chain, location, &found[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// resolveAt adds the credentials for a location of an image, where there are none yet.
+func resolveAt(chain authn.Keychain, location string, found *credentials) error {
+	ref, err := imagename.ParseReference(location)
+	if err != nil || (*found)[ref.Context().String()] != nil {
+		return nil //nolint:nilerr // the question reports what is wrong with the image
+	}
+	who, err := chain.Resolve(ref.Context())
+	if err != nil || who == authn.Anonymous {
+		return nil //nolint:nilerr // a node goes on without credentials
+	}
+	config, err := who.Authorization()
+	if err != nil {
+		return nil //nolint:nilerr // a node goes on without credentials
+	}
+	if len(config.Username)+len(config.Password)+len(config.IdentityToken)+len(config.RegistryToken) > limits.CredentialBytes {
+		return fmt.Errorf("the credentials for the registry of image %s have more than %d bytes", limits.Message(location), limits.CredentialBytes)
+	}
+	if *found == nil {
+		*found = credentials{}
+	}
+	(*found)[ref.Context().String()] = who
+	return nil
+}

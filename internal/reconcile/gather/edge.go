@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gather
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+)
+
+// The kinds of objects.EdgeAPIs.
+var (
+	routeKind     = schema.GroupVersionKind{Group: "route.openshift.io", Version: "v1", Kind: "Route"}
+	httpRouteKind = schema.GroupVersionKind{Group: "gateway.networking.k8s.io", Version: "v1", Kind: "HTTPRoute"}
+)
+
+// EdgeAPIs asks the cluster which of these APIs it has.
+func EdgeAPIs(mapper meta.RESTMapper) (objects.EdgeAPIs, error) {
+	var apis objects.EdgeAPIs
+	for kind, has := range map[schema.GroupVersionKind]*bool{routeKind: &apis.Route, httpRouteKind: &apis.HTTPRoute} {
+		_, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
+		if err != nil && !meta.IsNoMatchError(err) {
+			return objects.EdgeAPIs{}, fmt.Errorf("asking the cluster for the API of %ss: %w", kind.Kind, err)
+		}
+		*has = err == nil
+	}
+	return apis, nil
+}
+
+const (
+	// edgeInterval is how often KnownEdgeAPIs asks, edgeRetry how often after a request that failed.
+	edgeInterval = 5 * time.Minute
+	edgeRetry    = 10 * time.Second
+)
+
+// KnownEdgeAPIs are the APIs as they were asked for last, for the webhooks, which ask nothing themselves, and for the manager.
+type KnownEdgeAPIs struct {
+	mapper meta.RESTMapper
+	known  atomic.Pointer[objects.EdgeAPIs]
+}
+
+// NewKnownEdgeAPIs returns what Start keeps up to date.
+func NewKnownEdgeAPIs(mapper meta.RESTMapper) *KnownEdgeAPIs { return &KnownEdgeAPIs{mapper: mapper} }
+
+// Get returns the APIs. Until they are known, the cluster counts as one that has all: what only the controller can know is left to it.
+func (k *KnownEdgeAPIs) Get() objects.EdgeAPIs {
+	if known := k.known.Load(); known != nil {
+		return *known
+	}
+	return objects.EdgeAPIs{Route: true, HTTPRoute: true}
+}
+
+// Ask asks the cluster now.
+func (k *KnownEdgeAPIs) Ask() (objects.EdgeAPIs, error) {
+	apis, err := EdgeAPIs(k.mapper)
+	if err == nil {
+		k.known.Store(&apis)
+	}
+	return apis, err
+}
+
+// Start asks until the context ends.
+func (k *KnownEdgeAPIs) Start(ctx context.Context) error {
+	for {
+		pause := edgeInterval
+		if _, err := k.Ask(); err != nil {
+			pause = edgeRetry
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(pause):
+		}
+	}
+}
+
+// ErrOtherAPIs says that the cluster has other APIs than before.
+var ErrOtherAPIs = errors.New("the cluster has other APIs to expose servers by than before")
+
+// AwaitChange waits until the context ends, or fails when the cluster has others of the APIs than these.
+func (k *KnownEdgeAPIs) AwaitChange(ctx context.Context, than objects.EdgeAPIs) error {
+	err := wait.PollUntilContextCancel(ctx, edgeRetry, false, func(context.Context) (bool, error) {
+		if k.Get() != than {
+			return false, ErrOtherAPIs
+		}
+		return false, nil
+	})
+	if errors.Is(err, ErrOtherAPIs) {
+		return err
+	}
+	return nil // the context ended
+}
+
+func (g *Gatherer) edgeAPIs() objects.EdgeAPIs {
+	if g.EdgeAPIs == nil {
+		return objects.EdgeAPIs{}
+	}
+	return g.EdgeAPIs()
+}
+
+// elder returns an older custom resource that uses the same host; nil if there is none.
+func (g *Gatherer) elder(ctx context.Context, in *build.Inputs) (*types.NamespacedName, *problem.Problem) {
+	if g.Hosts == nil || !in.SharesHost() {
+		return nil, nil
+	}
+	elder, err := NextOlder(ctx, g.Hosts, in.CR, in.Spec.Expose.Hostname, in.Edge.Domain)
+	if err != nil {
+		return nil, lookupFailed(v1alpha2.ConditionConfigGenerated, "spec.networking.expose", "the custom resources with the same host", err)
+	}
+	return elder, nil
+}
+
+// Domain returns the domain of exposed servers in the operator's settings; empty if they have none.
+func (s *SettingsStore) Domain() string {
+	if known := s.Current(); known != nil {
+		return known.Edge.Domain
+	}
+	return ""
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gather
+
+import (
+	"context"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/endpoint"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+)
+
+// endpoints reads the objects that the spec takes endpoints from.
+func (g *Gatherer) endpoints(ctx context.Context, in *build.Inputs, allowed *settings.EndpointFrom) *problem.Problem {
+	for _, ref := range serverconfig.EndpointUses(in.Spec) {
+		fact := build.EndpointFact{Ref: ref, Namespace: in.EndpointNamespace(ref)}
+		switch {
+		case !allowed.Allows(in.CR.Namespace, fact.Namespace):
+			fact.State = build.Forbidden
+		case fact.Namespace != in.CR.Namespace && len(g.Namespaces) > 0 && !slices.Contains(g.Namespaces, fact.Namespace):
+			fact.State = build.NotWatched
+		}
+		in.Endpoints = append(in.Endpoints, fact)
+	}
+	known := map[spec.Addressed]client.Object{}
+	for i := range in.Endpoints {
+		f := &in.Endpoints[i]
+		if f.State != build.Found {
+			continue
+		}
+		if p := readEndpoint(ctx, g.Live, f, known); p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+func addressed(f *build.EndpointFact) spec.Addressed {
+	return spec.Addressed{Kind: f.Ref.Kind, Namespace: f.Namespace, Name: f.Ref.Name}
+}
+
+// readEndpoint reads one object, once in a reconcile: known has those that were read.
+func readEndpoint(ctx context.Context, live client.Reader, f *build.EndpointFact, known map[spec.Addressed]client.Object) *problem.Problem {
+	id := addressed(f)
+	o, done := known[id]
+	if !done {
+		o = empty(id.Kind)
+		key := types.NamespacedName{Namespace: id.Namespace, Name: id.Name}
+		switch err := live.Get(ctx, key, o); {
+		case meta.IsNoMatchError(err):
+			f.State, f.KindMissing = build.Missing, true
+			return nil
+		case apierrors.IsNotFound(err):
+			f.State = build.Missing
+			return nil
+		case err != nil:
+			return lookupFailed(v1alpha2.ConditionConfigGenerated, f.Ref.Path, string(id.Kind)+" "+key.String(), err)
+		}
+		o.SetManagedFields(nil) // they and annotations are most of an object, and no address
+		o.SetAnnotations(nil)
+		known[id] = o
+	}
+	switch o := o.(type) {
+	case *corev1.Service:
+		f.Address = endpoint.OfService(o, f.Ref)
+	case *endpoint.InferenceService:
+		f.Address = endpoint.OfModelServer(o.Status)
+	case *endpoint.LLMInferenceService:
+		f.Address = endpoint.OfModelServer(o.Status)
+	}
+	return nil
+}
+
+func empty(kind spec.EndpointKind) client.Object {
+	switch kind {
+	case spec.KindInferenceService:
+		return &endpoint.InferenceService{}
+	case spec.KindLLMInferenceService:
+		return &endpoint.LLMInferenceService{}
+	case spec.KindService:
+	}
+	return &corev1.Service{}
+}

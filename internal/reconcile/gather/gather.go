@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gather
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/imagelabels"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/stable"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
+)
+
+// Gatherer reads the inputs of a reconcile. Its fields are set once, before the first call.
+type Gatherer struct {
+	// Live reads from the API server: Secrets and ConfigMaps.
+	Live client.Reader
+	// Cached reads what the operator itself wrote.
+	Cached client.Reader
+	// Store has the operator's settings; nil means that they are read live each time.
+	Store *SettingsStore
+	// OperatorNamespace is where the operator's ConfigMap and hash key are.
+	OperatorNamespace string
+	// HashKey is the operator's key for hashes of secret content.
+	HashKey secret.Value
+	// Build is the build of the operator.
+	Build string
+	// Namespaces are those that the operator watches; empty means all.
+	Namespaces []string
+	// ForbidForeignConfigMaps refuses ConfigMaps in other namespaces than the resource's, which v1alpha1 can name.
+	ForbidForeignConfigMaps bool
+	// AllowForeignConfigMaps takes ConfigMaps of other namespaces without the consent of their owners, as release 0.9 does.
+	AllowForeignConfigMaps bool
+	// ClusterAssignsUserIDs is true where the cluster gives pods their user id (OpenShift).
+	ClusterAssignsUserIDs bool
+	// Labels knows the labels of images; nil means that they do not count.
+	Labels *imagelabels.Reader
+	// MirrorSets are the kinds of the cluster that say where images are mirrored; registries are asked there.
+	MirrorSets []schema.GroupVersionKind
+	// OperatorImage is the operator's own image, which installs external providers; empty if it is not known.
+	OperatorImage string
+	// EdgeAPIs reports the APIs of the cluster by which servers can be exposed; nil means none.
+	EdgeAPIs func() objects.EdgeAPIs
+
+	// Hosts has all custom resources with HostIndex; nil if shared hosts do not matter.
+	Hosts client.Reader
+}
+
+// Gathered is what a reconcile has read.
+type Gathered struct {
+	// Inputs are complete where there are no errors.
+	Inputs *build.Inputs
+	// Settings are the operator's settings; nil where they could not be read.
+	Settings *settings.Settings
+	// Rival is a Deployment of the resource's name and selector that is not the resource's own: its pods are what the Service leads to.
+	Rival *appsv1.Deployment
+	// LabelsPending is since when a registry is being asked for the labels of the image, or for the package of an external provider; zero where none
+	// is, or all have answered. An event follows.
+	LabelsPending time.Time
+	// DeploymentUnknown is true where the Deployment could not be read.
+	DeploymentUnknown bool
+}
+
+// Gather reads the inputs for the custom resource. For a new one, a Deployment that the cache does not have is not looked up.
+func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*Gathered, problem.List) {
+	if IsNew(cr) {
+		return g.gather(ctx, cr, nil)
+	}
+	return g.gather(ctx, cr, g.Live)
+}
+
+// GatherNothingAssumed is Gather with that look-up, for a new custom resource for which something exists nevertheless.
+func (g *Gatherer) GatherNothingAssumed(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*Gathered, problem.List) {
+	return g.gather(ctx, cr, g.Live)
+}
+
+// gather looks up by lookUp a Deployment that the cache does not have; nil means not at all.
+func (g *Gatherer) gather(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, lookUp client.Reader) (*Gathered, problem.List) {
+	in := build.NewInputs(cr)
+	in.HashKey, in.Build, in.OperatorNamespace, in.ClusterAssignsUserIDs = g.HashKey, g.Build, g.OperatorNamespace, g.ClusterAssignsUserIDs
+	in.Now = time.Now()
+	out := &Gathered{Inputs: in}
+	var problems problem.Collector
+	var f *problem.Problem
+	problems.AddFound(readLive(ctx, g, out, lookUp))
+	if out.Settings, f = g.settings(ctx); f == nil {
+		out.Settings, f = withMirrors(ctx, g.Cached, g.MirrorSets, out.Settings)
+	}
+	if f == nil {
+		in.EdgeAPIs = g.edgeAPIs()
+		in.NetworkPolicyFlag, in.Forbidden, in.Edge = out.Settings.NetworkPolicy, out.Settings.Forbidden, out.Settings.Edge
+		in.Mirrors = out.Settings.Registries.Mirrors
+		in.CompleteWorkload(out.Settings.PodDefaults)
+		in.Elder, f = g.elder(ctx, in)
+		problems.AddFound(f)
+		in.Distribution, f = resolveDistribution(out.Settings, in, settings.Hints{})
+		if f != nil && f.Reason == problem.UnknownDistribution && in.Live == nil && lookUp == nil { // the cache may lack the Deployment with the image that runs
+			problems.AddFound(readLive(ctx, g, out, g.Live))
+			in.Distribution, f = resolveDistribution(out.Settings, in, settings.Hints{})
+		}
+		in.Unresolved = f != nil
+	}
+	problems.AddFound(f)
+	g.labels(ctx, out, &problems)
+	g.external(ctx, out, &problems)
+	g.references(ctx, in, &problems)
+	if out.Settings != nil {
+		problems.AddFound(g.endpoints(ctx, in, &out.Settings.EndpointFrom))
+	}
+	in.LiveConfigMissing, f = g.somethingMissing(ctx, cr, in.Live)
+	problems.AddFound(f)
+	return out, problems.List()
+}
+
+// resolveDistribution finds the distribution of the custom resource, with what was found of its image and its server. If the settings do not know its
+// name, the image that release 0.9 runs for it stays.
+func resolveDistribution(known *settings.Settings, in *build.Inputs, found settings.Hints) (*settings.Distribution, *problem.Problem) {
+	hints := build.Hints(in, build.RunningRelease(in.Live, in.Legacy.ContainerName))
+	hints.Labels, hints.Package, hints.Status = found.Labels, found.Package, found.Status
+	d, p := known.ResolveWithHints(&in.CR.Spec.Distribution, hints)
+	if p == nil || p.Reason != problem.UnknownDistribution {
+		return d, p
+	}
+	if hints.Image = release09.Image(in.Live, in.Legacy.ContainerName); hints.Image == "" {
+		return nil, p
+	}
+	hints.ImageSource = settings.SourceRelease09
+	if d, p = known.ResolveWithHints(&in.CR.Spec.Distribution, hints); d != nil {
+		d.Adopted = true
+	}
+	return d, p
+}
+
+// lookupFailed is the problem of something that could not be read. The path is the field that refers to it, or what it is.
+func lookupFailed(condition, path, what string, err error) *problem.Problem {
+	if errors.Is(err, errReferencedBytes) {
+		return problem.New(problem.Problem{
+			Reason: problem.TooLarge, Path: path, Type: field.ErrorTypeTooMany,
+			Detail: fmt.Sprintf("the Secrets and ConfigMaps that the spec refers to, or what it uses of them, have more than %d bytes together, counted up to %s",
+				limits.ReferencedBytes, what),
+			Fix: "refer to fewer or smaller ones, or put large files into a volume of another kind", Err: err,
+		})
+	}
+	return problem.New(problem.Problem{
+		Reason: problem.LookupFailed, Condition: condition, Path: path, Detail: fmt.Sprintf("%s could not be read: %v", what, stable.Error(err)),
+		Fix: "trying again", Err: err,
+	})
+}
+
+// secrets reads the Secrets that the configuration needs. References that the spec spells wrong are reported by the engine.
+func (g *Gatherer) secrets(ctx context.Context, in *build.Inputs, o *once) ([]build.SecretFact, *problem.Problem) {
+	uses, _ := serverconfig.SecretUses(in.Spec)
+	facts := make([]build.SecretFact, 0, len(uses))
+	for _, use := range uses {
+		key := types.NamespacedName{Namespace: in.CR.Namespace, Name: use.Ref.Name}
+		s, err := o.secret(ctx, key)
+		fact := secretFact(use, s)
+		if err == nil {
+			err = o.use(fact.Value.Len(), &fact.Lookup)
+		}
+		if err != nil {
+			return nil, lookupFailed(v1alpha2.ConditionSecretsResolved, use.Path, "Secret "+key.String(), err)
+		}
+		facts = append(facts, fact)
+	}
+	return facts, nil
+}
+
+func secretFact(use serverconfig.SecretUse, s *corev1.Secret) build.SecretFact {
+	f := build.SecretFact{Use: use}
+	if s == nil {
+		f.State = build.Missing
+		return f
+	}
+	value, ok := s.Data[use.Ref.Key]
+	switch {
+	case !ok:
+		f.Lookup = build.LookIn(s.Data, use.Ref.Key)
+	case len(value) == 0:
+		f.State = build.Empty
+	default:
+		f.Value = secret.Wrap(value)
+	}
+	return f
+}
+
+// readLive reads the Deployment of the resource's name into what is gathered.
+func readLive(ctx context.Context, g *Gatherer, out *Gathered, lookUp client.Reader) (f *problem.Problem) {
+	out.Inputs.Live, out.Rival, f = g.deployment(ctx, out.Inputs.CR, lookUp)
+	out.DeploymentUnknown = f != nil
+	return f
+}
+
+// deployment reads the Deployment of the resource's name: its own, also of release 0.9, or a rival with the selector of its pods. The cache need not
+// have one that release 0.9 has left; without lookUp, the API server is not asked.
+func (g *Gatherer) deployment(
+	ctx context.Context, cr *v1alpha2.LlamaStackDistribution, lookUp client.Reader,
+) (own, rival *appsv1.Deployment, f *problem.Problem) {
+	var d appsv1.Deployment
+	key := types.NamespacedName{Namespace: cr.Namespace, Name: objects.DeploymentName(cr.Name)}
+	err := g.Cached.Get(ctx, key, &d)
+	if apierrors.IsNotFound(err) && lookUp != nil {
+		err = lookUp.Get(ctx, key, &d)
+	}
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil, nil
+	case err != nil:
+		return nil, nil, lookupFailed(v1alpha2.ConditionDeploymentUpdated, "metadata.name", "Deployment "+key.String(), err)
+	case metav1.IsControlledBy(&d, cr), objects.Selects(&d, cr.Name) && release09.IsOrphan(&d, nil, cr.Name):
+		return &d, nil, nil
+	case objects.Selects(&d, cr.Name):
+		return nil, &d, nil
+	}
+	return nil, nil, nil
+}
+
+// IsNew reports whether no reconcile has reported on the custom resource yet, so that no object of it is expected to exist.
+func IsNew(cr *v1alpha2.LlamaStackDistribution) bool {
+	return cr.Status.Phase == "" && len(cr.Status.Conditions) == 0
+}
+
+// caBundle reads the ConfigMap that spec.networking.tls.caBundle names.
+func (g *Gatherer) caBundle(ctx context.Context, in *build.Inputs, o *once) (*build.CABundleFact, *problem.Problem) {
+	cr, fact := in.CR, in.NamedCABundle()
+	if fact == nil {
+		data, f := g.platformBundle(ctx, types.NamespacedName{Namespace: cr.Namespace, Name: build.PlatformBundle}, o)
+		return build.PlatformCABundle(cr.Namespace, data), f
+	}
+	if fact.State = g.foreign(cr.Namespace, fact.Namespace); fact.State != build.Found {
+		return fact, nil
+	}
+	key := types.NamespacedName{Namespace: fact.Namespace, Name: fact.Name}
+	cm, err := o.configMap(ctx, key)
+	switch {
+	case err != nil:
+		return nil, lookupFailed(v1alpha2.ConditionConfigGenerated, build.PathCABundle, "ConfigMap "+key.String(), err)
+	case !g.consents(cm, cr.Namespace, fact.Namespace):
+		fact.State = build.NotAllowed
+	case cm == nil:
+		fact.State = build.Missing
+	default:
+		fact.Data = cm.Data
+	}
+	return fact, nil
+}
+
+// platformBundle reads a ConfigMap that the platform puts into the namespace; nil if there is none. Most namespaces have none: the cache knows.
+func (g *Gatherer) platformBundle(ctx context.Context, key types.NamespacedName, o *once) (map[string]string, *problem.Problem) {
+	err := g.Cached.Get(ctx, key, metadataOf("ConfigMap"))
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	var cm *corev1.ConfigMap
+	if err == nil {
+		cm, err = o.configMap(ctx, key)
+	}
+	if err != nil {
+		return nil, lookupFailed(v1alpha2.ConditionConfigGenerated, build.PathCABundle, "ConfigMap "+key.String(), err)
+	}
+	if cm == nil {
+		return nil, nil
+	}
+	return cm.Data, nil
+}
+
+// metadataOf returns an empty ConfigMap or Secret of which only the metadata is read.
+func metadataOf(kind string) *metav1.PartialObjectMetadata {
+	metadata := &metav1.PartialObjectMetadata{}
+	metadata.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))
+	return metadata
+}
+
+// somethingMissing reports whether something that the operator made and the Deployment needs is gone.
+func (g *Gatherer) somethingMissing(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, d *appsv1.Deployment) (bool, *problem.Problem) {
+	if d == nil || !objects.HasNewPods(&d.Spec.Template) {
+		return false, nil
+	}
+	needed := objects.GeneratedFor(cr.Name, &d.Spec.Template.Spec)
+	for _, o := range []struct{ kind, name string }{
+		{"ConfigMap", needed.Config}, {"ConfigMap", needed.CABundle}, {"Secret", needed.DerivedSecret},
+	} {
+		if o.name == "" {
+			continue
+		}
+		err := g.Cached.Get(ctx, types.NamespacedName{Namespace: d.Namespace, Name: o.name}, metadataOf(o.kind))
+		if apierrors.IsNotFound(err) {
+			return true, nil
+		}
+		if err != nil {
+			return false, lookupFailed(v1alpha2.ConditionDeploymentUpdated, "metadata.name", o.kind+" "+o.name, err)
+		}
+	}
+	return false, nil
+}

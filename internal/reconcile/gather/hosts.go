@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gather
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+)
+
+// HostIndex indexes undecoded custom resources by the host names that they ask for: see IndexHosts.
+const HostIndex = "hosts"
+
+// Values of HostIndex: a host name of the spec, the first label of a host name that is made from namespace and name, and any made one.
+const (
+	hostNamed   = "host "
+	hostMade    = "made "
+	hostUnnamed = "unnamed"
+)
+
+// IndexHosts returns the values of an undecoded custom resource in HostIndex; none if it is not exposed.
+func IndexHosts(o client.Object) []string {
+	expose := exposeOf(o)
+	switch {
+	case !expose.Enabled:
+		return nil
+	case expose.Hostname != "":
+		return []string{hostNamed + expose.Hostname}
+	}
+	return []string{hostMade + objects.HostLabel(client.ObjectKeyFromObject(o)), hostUnnamed}
+}
+
+// rivalHosts returns the values of HostIndex of the custom resources that ask for the same host as an exposed one, if the operator's settings
+// have the domain; empty means that they have none.
+func rivalHosts(name types.NamespacedName, hostname, domain string) []string {
+	label, rest, _ := strings.Cut(hostname, ".")
+	switch {
+	case hostname == "" && domain == "":
+		return []string{hostUnnamed}
+	case hostname == "":
+		label = objects.HostLabel(name)
+		return []string{hostMade + label, hostNamed + label + "." + domain}
+	case domain != "" && rest == domain:
+		return []string{hostNamed + hostname, hostMade + label}
+	}
+	return []string{hostNamed + hostname}
+}
+
+// NextOlder returns the youngest of the custom resources that are older than this one and ask for the same host. Uses has HostIndex.
+func NextOlder(ctx context.Context, uses client.Reader, o client.Object, hostname, domain string) (*types.NamespacedName, error) {
+	return neighbor(ctx, uses, o, hostname, domain, -1)
+}
+
+// NextYounger returns the oldest of the custom resources that are younger than this one and ask for the same host.
+func NextYounger(ctx context.Context, uses client.Reader, o client.Object, domain string) (*types.NamespacedName, error) {
+	expose := exposeOf(o)
+	if !expose.Enabled {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	return neighbor(ctx, uses, o, expose.Hostname, domain, 1)
+}
+
+// neighbor returns, of the custom resources that ask for the same host, the next one in age: the direction is 1 for younger ones, -1 for older ones.
+func neighbor(
+	ctx context.Context, uses client.Reader, o client.Object, hostname, domain string, direction int,
+) (*types.NamespacedName, error) {
+	var best client.Object
+	for _, value := range rivalHosts(client.ObjectKeyFromObject(o), hostname, domain) {
+		list := NewTrees()
+		if err := uses.List(ctx, list, client.MatchingFields{HostIndex: value}, client.UnsafeDisableDeepCopy); err != nil {
+			return nil, err
+		}
+		for i := range list.Items {
+			other := &list.Items[i]
+			if other.GetUID() != o.GetUID() && direction*byAge(other, o) > 0 && (best == nil || direction*byAge(other, best) < 0) {
+				best = other
+			}
+		}
+	}
+	if best == nil {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	name := client.ObjectKeyFromObject(best)
+	return &name, nil
+}
+
+// byAge orders custom resources: the older one first, and of two of the same second by name.
+func byAge(a, b client.Object) int {
+	created := b.GetCreationTimestamp()
+	return cmp.Or(a.GetCreationTimestamp().Compare(created.Time), cmp.Compare(a.GetNamespace(), b.GetNamespace()),
+		cmp.Compare(a.GetName(), b.GetName()))
+}
+
+// exposeOf reads how an undecoded custom resource is exposed: not at all if that cannot be read, which its reconcile reports, or if it panics.
+func exposeOf(o client.Object) spec.Expose {
+	defer panics.CatchRead(logf.Log, o, "reading how a custom resource is exposed panicked")
+	tree, ok := o.(*unstructured.Unstructured)
+	if !ok {
+		return spec.Expose{}
+	}
+	var crSpec struct {
+		Networking struct {
+			Expose *apiextensionsv1.JSON `json:"expose"`
+		} `json:"networking"`
+	}
+	text, err := specText(tree)
+	if err != nil || text == nil || kjson.UnmarshalCaseSensitivePreserveInts(text, &crSpec) != nil || crSpec.Networking.Expose == nil {
+		return spec.Expose{}
+	}
+	expose, problems := spec.ExposeField(crSpec.Networking.Expose)
+	if len(problems) > 0 {
+		return spec.Expose{}
+	}
+	return expose
+}
+
+// SameHosts reports whether two versions of a custom resource ask for the same host.
+func SameHosts(a, b client.Object) bool {
+	return a.GetUID() == b.GetUID() && slices.Equal(IndexHosts(a), IndexHosts(b))
+}

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gather_test
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/distributions"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/imagelabels"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+)
+
+const mine = "registry.example.com/team/server:1"
+
+// site answers for every image alike, and notes who asks.
+type site struct {
+	mu     sync.Mutex
+	labels map[string]string
+	file   string // the content of every file
+	// metadata describes the server's package, which is searched for in searched images.
+	metadata string
+	search   error
+	searched int
+	err      error
+	asked    []string
+	silent   chan struct{} // until it is closed, nothing answers; nil answers at once
+}
+
+func (*site) Close() {}
+
+func (s *site) Client(*settings.Registries) imagelabels.Registry { return s }
+
+func (s *site) Digest(context.Context, string, authn.Keychain) (string, error) {
+	return "sha256:1", s.err
+}
+
+func (s *site) Image(_ context.Context, reference string, keys authn.Keychain) (*registry.Image, error) {
+	if s.silent != nil {
+		<-s.silent
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	who := "nobody"
+	if keys != nil {
+		ref, _ := name.ParseReference(reference)
+		found, _ := keys.Resolve(ref.Context())
+		credentials, _ := found.Authorization()
+		who = credentials.Username
+	}
+	s.asked = append(s.asked, who+" "+reference)
+	return &registry.Image{Digest: "sha256:1", Labels: s.labels}, s.err
+}
+
+func (*site) File(context.Context, string, *registry.Image, string, string, authn.Keychain) ([]byte, error) {
+	return nil, &registry.Error{Kind: registry.NoFile, Err: errors.New("it has no such file")}
+}
+
+func (s *site) FindFile(_ context.Context, _ string, _ *registry.Image, file string, _ authn.Keychain) ([]byte, error) {
+	if s.file == "" {
+		return nil, &registry.Error{Kind: registry.NoFile, Err: errors.New("it has no regular file " + file)}
+	}
+	return []byte(s.file), nil
+}
+
+func (s *site) FindMatch(_ context.Context, _ string, _ *registry.Image, what string, matches func(string) bool, _ authn.Keychain) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.searched++
+	if s.search != nil {
+		return nil, s.search
+	}
+	if s.metadata == "" || !matches("usr/lib/python3.12/site-packages/ogx-1.4.0.dist-info/METADATA") {
+		return nil, &registry.Error{Kind: registry.NoFile, Err: errors.New("it has no regular file " + what)}
+	}
+	return []byte(s.metadata), nil
+}
+
+// withLabels makes a gatherer that reads labels, and waits for the answers.
+func withLabels(t *testing.T, s *site, c *cluster, cr *v1alpha2.LlamaStackDistribution) (*gather.Gathered, problem.List) {
+	t.Helper()
+	g := newGatherer(c, c)
+	g.Labels = imagelabels.New(t.Context(), imagelabels.Options{Connect: s.Client, Key: secret.New(make([]byte, 32))})
+	return answered(t, g, cr)
+}
+
+// ofImage needs a configuration for an image.
+func ofImage(image string) *v1alpha2.LlamaStackDistribution {
+	cr := resource()
+	cr.Spec.Distribution = v1alpha2.DistributionSpec{Image: &image}
+	return cr
+}
+
+func pullSecret(called, user string) *corev1.Secret {
+	return &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: called}, Type: corev1.SecretTypeDockerConfigJson,
+		Data: map[string][]byte{corev1.DockerConfigJsonKey: fmt.Appendf(nil, `{"auths":{"registry.example.com":{"username":%q,"password":%q}}}`, user, canary)},
+	}
+}
+
+// Proves: FR-020, FR-027a, R14, R76 (the labels of the image decide base and release line).
+func TestLabelsGiveTheBase(t *testing.T) {
+	base, _ := distributions.Base("starter", "0.7")
+	s := &site{labels: map[string]string{
+		oci.LabelImageVersion: "0.7.1", oci.LabelConfigBase64: base64.StdEncoding.EncodeToString(base),
+	}}
+	got, problems := withLabels(t, s, newCluster(t), ofImage(mine))
+	d := got.Inputs.Distribution
+	if problems.HasErrors() || got.Inputs.Unresolved || d.Source != v1alpha2.ConfigSourceOCILabel || d.Line == nil || d.Line.Name != "0.7" || d.Digest != "sha256:1" {
+		t.Errorf("%+v, %s", d, problems.Message())
+	}
+	if diff := strings.Join(s.asked, ","); diff != "nobody "+mine {
+		t.Errorf("asked %s", diff)
+	}
+}
+
+// Proves: FR-027, R16 (a configuration of a newer schema in a label is named, with the schema versions that can be edited; nothing is made of it).
+func TestConfigOfANewerSchemaInALabelIsNamed(t *testing.T) {
+	base, _ := distributions.Base("starter", "0.7")
+	newer := strings.Replace(string(base), "version: 2", "version: 3", 1)
+	s := &site{labels: map[string]string{oci.LabelImageVersion: "0.7.1", oci.LabelConfigBase64: base64.StdEncoding.EncodeToString([]byte(newer))}}
+	got, problems := withLabels(t, s, newCluster(t), ofImage(mine))
+	if problems.HasErrors() {
+		t.Fatal(problems.Message())
+	}
+	made, built := build.Build(t.Context(), got.Inputs)
+	errs := built.Errors()
+	if made.Config != nil || len(made.Objects) > 0 || errs.Reason() != problem.InvalidBaseConfig ||
+		!strings.Contains(errs.Message(), "config.yaml: version: Unsupported value: \"3\": Unsupported config.yaml version 3. Supported versions: 1, 2: use a distribution") {
+		t.Errorf("%s: %s", errs.Reason(), errs.Message())
+	}
+}
+
+// Proves: FR-027c (the credentials are those of the pod: its own before those of its ServiceAccount; what is missing or broken is passed over), R7.
+func TestLabelsAreReadWithTheCredentialsOfThePod(t *testing.T) {
+	account := &corev1.ServiceAccount{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack-sa"}, ImagePullSecrets: []corev1.LocalObjectReference{{Name: "of-account"}},
+	}
+	broken := pullSecret("broken", "x")
+	broken.Data[corev1.DockerConfigJsonKey] = []byte("{" + canary)
+	cr := ofImage(mine)
+	cr.Spec.Workload = &v1alpha2.WorkloadSpec{ImagePullSecrets: []corev1.LocalObjectReference{{Name: "gone"}, {Name: "broken"}, {Name: "own"}}}
+	for want, c := range map[string]*cluster{
+		"own":     newCluster(t, account, pullSecret("own", "own"), pullSecret("of-account", "account"), broken),
+		"account": newCluster(t, account, pullSecret("of-account", "account"), broken),
+		"nobody":  newCluster(t, broken),
+	} {
+		s := &site{}
+		got, problems := withLabels(t, s, c, cr)
+		if diff := strings.Join(s.asked, ","); diff != want+" "+mine {
+			t.Errorf("asked %s, want %s", diff, want)
+		}
+		if text := problems.Message() + fmt.Sprintf("%+v", got); strings.Contains(text, canary) {
+			t.Error("a password is printed")
+		}
+	}
+	s := &site{}
+	c := newCluster(t, pullSecret("default", "default"), operatorSettings(map[string]string{settings.KeyPodDefaults: "imagePullSecrets: [{name: default}]"}))
+	withLabels(t, s, c, ofImage(mine))
+	if diff := strings.Join(s.asked, ","); diff != "default "+mine {
+		t.Errorf("with a default of the operator's settings: asked %s", diff)
+	}
+	refs := build.References(cr)
+	if !slices.ContainsFunc(refs, func(r objects.Reference) bool { return r.Name == "own" && r.Optional }) {
+		t.Errorf("a change of the pull secret is not noticed: %+v", refs)
+	}
+	c = newCluster(t, account)
+	c.fails["Secret/of-account"] = errTimeout
+	if _, problems := withLabels(t, &site{}, c, ofImage(mine)); problems.Errors().Reason() != problem.LookupFailed {
+		t.Errorf("%s", problems.Message())
+	}
+}
+
+// The operator's own ServiceAccount is in the cache, so that a reconcile asks the API server for it only where the spec names another one.
+//
+// Proves: FR-027c.
+func TestServiceAccountOfThePodIsReadFromTheCache(t *testing.T) {
+	account := func(name string) *corev1.ServiceAccount {
+		return &corev1.ServiceAccount{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: name}, ImagePullSecrets: []corev1.LocalObjectReference{{Name: "of-account"}},
+		}
+	}
+	ofSpec := ofImage(mine)
+	ofSpec.Spec.Workload = &v1alpha2.WorkloadSpec{Overrides: &v1alpha2.WorkloadOverrides{ServiceAccountName: new("theirs")}}
+	for name, c := range map[string]struct {
+		cr     *v1alpha2.LlamaStackDistribution
+		called string
+		live   int
+	}{
+		"the operator's own": {ofImage(mine), "my-stack-sa", 0}, "one that the spec names": {ofSpec, "theirs", 1},
+	} {
+		live, cached := newCluster(t, account("theirs"), pullSecret("of-account", "account")), newCluster(t, account("my-stack-sa"))
+		g, s := newGatherer(live, cached), &site{}
+		told := make(chan types.NamespacedName, 1)
+		g.Labels = imagelabels.New(t.Context(), imagelabels.Options{
+			Connect: s.Client, Key: secret.New(make([]byte, 32)), Tell: func(user types.NamespacedName) { told <- user },
+		})
+		g.Gather(t.Context(), c.cr)
+		select {
+		case <-told:
+		case <-time.After(time.Minute):
+			t.Fatal("no answer")
+		}
+		if got := live.reads["ServiceAccount/"+c.called]; got != c.live {
+			t.Errorf("%s: %d live reads of it, want %d", name, got, c.live)
+		}
+		if diff := strings.Join(s.asked, ","); diff != "account "+mine {
+			t.Errorf("%s: asked %s", name, diff)
+		}
+	}
+}
+
+// Proves: R14, R60, R15 (no registry is asked where its answer counts for nothing).
+func TestRegistryIsNotAskedWithoutNeed(t *testing.T) {
+	overridden := ofImage(mine)
+	overridden.Spec.Providers = nil
+	overridden.Spec.OverrideConfig = &v1alpha2.OverrideConfigSpec{ConfigMapName: "mine"}
+	bare := ofImage(mine)
+	bare.Spec.Providers = nil
+	for what, cr := range map[string]*v1alpha2.LlamaStackDistribution{
+		"a name": resource(), "a built-in image": ofImage("llamastack/distribution-starter:0.7.1"), "an override": overridden, "nothing to generate": bare,
+	} {
+		s := &site{}
+		if _, _ = withLabels(t, s, newCluster(t), cr); len(s.asked) > 0 {
+			t.Errorf("%s: asked %v", what, s.asked)
+		}
+	}
+	off := newCluster(t, operatorSettings(map[string]string{settings.KeyRegistries: "readLabels: false"}))
+	s := &site{}
+	if _, _ = withLabels(t, s, off, ofImage(mine)); len(s.asked) > 0 {
+		t.Errorf("switched off: asked %v", s.asked)
+	}
+}
+
+// Proves: R14, R74 (what a registry answers has a reason of its own, with the way out).
+func TestRegistryErrorsHaveReasons(t *testing.T) {
+	failed := func(kind registry.Kind) *site {
+		return &site{err: &registry.Error{Kind: kind, Err: errors.New("cause")}}
+	}
+	labeled := func(key, value string) *site { return &site{labels: map[string]string{key: value}} }
+	layer := labeled(oci.LabelConfigLayer, "sha256:"+strings.Repeat("0a", 32))
+	layer.labels[oci.LabelConfigPath] = "/config.yaml"
+	for _, c := range []struct {
+		site  *site
+		want  problem.Reason
+		class problem.Class
+		says  string
+	}{
+		{failed(registry.Unreachable), problem.RegistryUnavailable, problem.WaitingForDependency, "readLabels: false"},
+		{failed(registry.RateLimited), problem.RegistryUnavailable, problem.WaitingForDependency, "use overrideConfig"},
+		{failed(registry.Corrupt), problem.RegistryUnavailable, problem.WaitingForDependency, "register the image"},
+		{failed(registry.Unauthorized), problem.ImageNotAccessible, problem.WaitingForDependency, "imagePullSecrets"},
+		{failed(registry.NotFound), problem.ImageNotAccessible, problem.WaitingForDependency, `Not found: "` + mine},
+		{failed(registry.NotAnImage), problem.InvalidImage, problem.Terminal, "use another image"},
+		{failed(registry.TooLarge), problem.InvalidImage, problem.Terminal, "use another image"},
+		{failed(registry.Refused), problem.ForbiddenBySettings, problem.Terminal, "registries"},
+		{labeled(oci.LabelConfigBase64, "%"), problem.InvalidImage, problem.Terminal, "not base64"},
+		{labeled(oci.LabelConfigBase64, "LSBh"), problem.InvalidImage, problem.Terminal, "label io.llamastack.config.base64"},
+		{labeled(oci.LabelConfigLayer, "x"), problem.InvalidImage, problem.Terminal, "label io.llamastack.config.path"},
+		{layer, problem.InvalidImage, problem.Terminal, "no such file"},
+	} {
+		got, problems := withLabels(t, c.site, newCluster(t), ofImage(mine))
+		if !got.Inputs.Unresolved {
+			t.Errorf("%s: what else is wrong is not reported", c.want)
+		}
+		errs := problems.Errors()
+		if errs.Reason() != c.want || !errs.Has(c.class) || !strings.Contains(errs.Message(), c.says) {
+			t.Errorf("%s is %s, want %s (%s) with %s", errs.Message(), errs.Reason(), c.want, c.class, c.says)
+		}
+	}
+}
+
+// Proves: R64, R14 (admission asks no registry, and does not claim that labels are missing).
+func TestAdmissionDoesNotKnowLabels(t *testing.T) {
+	c := newCluster(t)
+	in, problems := newGatherer(c, c).GatherForAdmission(t.Context(), ofImage(mine))
+	_, built := build.Build(t.Context(), in)
+	if !in.LabelsUnread || problems.HasErrors() || built.HasErrors() {
+		t.Errorf("%t, %s, %s", in.LabelsUnread, problems.Message(), built.Message())
+	}
+}

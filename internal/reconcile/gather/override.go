@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gather
+
+import (
+	"context"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+)
+
+// override reads the user's own configuration. A ConfigMap of another namespace is read only where that is allowed.
+func (g *Gatherer) override(ctx context.Context, in *build.Inputs, o *once) (*build.OverrideFact, *problem.Problem) {
+	ref, ok := in.OverrideRef()
+	if !ok {
+		return nil, nil
+	}
+	found := &build.OverrideFact{Ref: ref}
+	if found.State = g.foreign(in.CR.Namespace, ref.Namespace); found.State != build.Found {
+		return found, nil
+	}
+	cm, err := o.configMap(ctx, ref)
+	if err != nil {
+		return nil, lookupFailed(v1alpha2.ConditionConfigGenerated, build.PathOverride, "ConfigMap "+ref.String(), err)
+	}
+	switch {
+	case !g.consents(cm, in.CR.Namespace, ref.Namespace):
+		found.State = build.NotAllowed
+		return found, nil
+	case cm == nil:
+		found.State = build.Missing
+		return found, nil
+	}
+	if text, has := cm.Data[objects.ConfigKey]; has {
+		found.Content = []byte(text)
+	} else {
+		found.Lookup = build.LookIn(cm.Data, objects.ConfigKey)
+	}
+	return found, nil
+}
+
+// consents reports whether a ConfigMap, nil where there is none, may be used in a namespace: in its own, or with its owner's consent.
+func (g *Gatherer) consents(cm *corev1.ConfigMap, own, namespace string) bool {
+	return namespace == own || g.AllowForeignConfigMaps || cm != nil && build.Allows(cm.Annotations, own)
+}
+
+// foreign reports why a ConfigMap of the namespace may not be read for a resource; Found where it may.
+func (g *Gatherer) foreign(own, namespace string) build.State {
+	switch {
+	case namespace == own:
+	case g.ForbidForeignConfigMaps:
+		return build.Forbidden
+	case len(g.Namespaces) > 0 && !slices.Contains(g.Namespaces, namespace):
+		return build.NotWatched
+	}
+	return build.Found
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gather
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/imagelabels"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+)
+
+const pathExternal = "spec.externalProviders"
+
+// inlinePackage is the way out where the file of a package cannot be read.
+const inlinePackage = "describe the package in the entry itself, under package"
+
+// external learns what the pods need for external providers: what is in their images, and the operator's own image.
+func (g *Gatherer) external(ctx context.Context, out *Gathered, problems *problem.Collector) {
+	in := out.Inputs
+	if g.Labels == nil || out.Settings == nil {
+		return
+	}
+	providers := in.ExternalProviders()
+	if len(providers) > 0 {
+		in.OperatorImage = g.OperatorImage
+		if g.OperatorImage == "" {
+			problems.AddFound(noOperatorImage())
+		}
+	}
+	in.Packages = map[string]serverconfig.PackageFound{}
+	var images []string
+	for i := range providers {
+		image := providers[i].Image
+		if _, known := in.Packages[image]; known || providers[i].Package != nil {
+			continue
+		}
+		p := unreadable(image, &out.Settings.Registries)
+		in.Packages[image] = serverconfig.PackageFound{Problem: p}
+		if p == nil {
+			images = append(images, image)
+		}
+	}
+	g.packages(ctx, out, images, problems)
+}
+
+// unreadable is why nobody is asked for an image; nil where someone is.
+func unreadable(image string, registries *settings.Registries) *problem.Problem {
+	if p := build.CheckProviderImage(image); p != nil {
+		return p
+	}
+	if registries.Reads() {
+		return nil
+	}
+	return problem.New(problem.Problem{
+		Reason: problem.ForbiddenBySettings, Path: pathExternal, Type: field.ErrorTypeForbidden,
+		Detail: fmt.Sprintf("the operator reads nothing from registries, so it does not know the package in image %s: readLabels is false under %s in the "+
+			"ConfigMap %s", image, settings.KeyRegistries, settings.ConfigMapName),
+		Fix: inlinePackage,
+	})
+}
+
+// packages asks what is known of the packages in images.
+func (g *Gatherer) packages(ctx context.Context, out *Gathered, images []string, problems *problem.Collector) {
+	in := out.Inputs
+	user := client.ObjectKeyFromObject(in.CR)
+	var questions []imagelabels.Question
+	if len(images) > 0 {
+		locations := make([]string, len(images))
+		for i, image := range images {
+			locations[i], _ = out.Settings.Registries.Mirrors.Rewrite(image)
+		}
+		keys, p := g.credentials(ctx, in.CR, pathExternal, &out.Settings.Registries, locations...)
+		if p != nil {
+			problems.AddFound(p)
+			return
+		}
+		for i, location := range locations {
+			questions = append(questions, imagelabels.Question{
+				Image: location, Keys: keys[i], Registries: &out.Settings.Registries, Generation: in.CR.Generation,
+			})
+		}
+	}
+	answers := g.Labels.Files(user, spec.PackageFile, questions)
+	for i, answer := range answers {
+		if answer.Pending {
+			out.pending(answer.Since)
+			delete(in.Packages, images[i])
+			continue
+		}
+		in.Packages[images[i]] = packageIn(images[i], answer)
+	}
+}
+
+// pending notes that a registry is being asked.
+func (o *Gathered) pending(since time.Time) {
+	if o.LabelsPending.IsZero() || since.Before(o.LabelsPending) {
+		o.LabelsPending = since
+	}
+}
+
+// packageIn is the package in an image, by the answer.
+func packageIn(image string, answer imagelabels.Answer) serverconfig.PackageFound {
+	if answer.Err != nil {
+		return serverconfig.PackageFound{Problem: packageProblem(image, answer.Err)}
+	}
+	known, err := serverconfig.ReadPackage(answer.Content)
+	if err != nil {
+		return serverconfig.PackageFound{Problem: problem.New(problem.Problem{
+			Reason: problem.InvalidImage, Path: pathExternal, Type: field.ErrorTypeInvalid, Value: image,
+			Detail: fmt.Sprintf("%s: %v", spec.PackageFile, err), Fix: "correct the file in the image, or " + inlinePackage, Err: err,
+		})}
+	}
+	return serverconfig.PackageFound{Package: known}
+}
+
+// packageProblem is the problem of a file of a package that could not be read.
+func packageProblem(image string, err error) *problem.Problem {
+	if file, ok := errors.AsType[*imagelabels.ContentError](err); ok {
+		p := problem.Problem{
+			Reason: problem.InvalidImage, Path: pathExternal, Type: field.ErrorTypeInvalid, Value: image, Err: err,
+			Detail: fmt.Sprintf("%s could not be read: %v", spec.PackageFile, file.Err), Fix: "use another image, or " + inlinePackage,
+		}
+		if registry.KindOf(err) == registry.NoFile {
+			p.Detail = fmt.Sprintf("Missing %s in image %s", spec.PackageFile, image)
+			p.Fix = "use an image with the package of a provider, or " + inlinePackage
+		}
+		return problem.New(p)
+	}
+	return readingProvider.failed(image, err)
+}
+
+func noOperatorImage() *problem.Problem {
+	return problem.New(problem.Problem{
+		Reason: problem.UnsupportedByOperator, Path: pathExternal, Type: field.ErrorTypeForbidden,
+		Detail: "the operator does not know its own image, which installs the packages of external providers",
+		Fix:    "ask the administrator to start the operator with --operator-image, or to set POD_NAME and POD_NAMESPACE in its pod",
+	})
+}

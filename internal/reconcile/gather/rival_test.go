@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gather_test
+
+import (
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+)
+
+// Proves: R78, R19 (a Deployment that release 0.9 left without an owner is the custom resource's own; one of someone else's whose pods the
+// Service leads to is known, so that the status reports what runs; any other does not matter).
+func TestDeploymentWithoutOwner(t *testing.T) {
+	for name, c := range map[string]struct {
+		change     func(*appsv1.Deployment)
+		own, rival bool
+	}{
+		"release 0.9's":  {func(*appsv1.Deployment) {}, true, false},
+		"another writer": {func(d *appsv1.Deployment) { d.ManagedFields = nil }, false, true},
+		"another controller": {func(d *appsv1.Deployment) {
+			d.OwnerReferences = []metav1.OwnerReference{{Kind: "Rollout", Name: "x", UID: "x", Controller: new(true)}}
+		}, false, true},
+		"another selector": {func(d *appsv1.Deployment) { d.Spec.Selector.MatchLabels["app"] = "web" }, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{
+				Namespace: "ai", Name: "my-stack", Labels: map[string]string{objects.LabelManagedBy: objects.ManagedBy},
+				ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "manager", Operation: metav1.ManagedFieldsOperationUpdate,
+					APIVersion: "apps/v1", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:replicas":{}}}`)}},
+			}}
+			d.Spec.Selector = &metav1.LabelSelector{MatchLabels: objects.Selector("my-stack")}
+			c.change(d)
+			cluster := newCluster(t, d)
+			got, faults := newGatherer(cluster, cluster).Gather(t.Context(), resource())
+			if len(faults) > 0 || (got.Inputs.Live != nil) != c.own || (got.Rival != nil) != c.rival {
+				t.Errorf("faults %v, own %v, rival %v", faults, got.Inputs.Live != nil, got.Rival != nil)
+			}
+		})
+	}
+}
+
+// Proves: R48 (what release 0.9 left is found also where the cache does not hold it, as it lacks the operator's label).
+func TestDeploymentOutsideTheCache(t *testing.T) {
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "ai", Name: "my-stack",
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "llamastack.io/v1alpha1", Kind: "LlamaStackDistribution", Name: "my-stack", UID: "u1", Controller: new(true)}},
+	}}
+	g := newGatherer(newCluster(t, d), newCluster(t))
+	reported, fresh := resource(), resource()
+	reported.Status.Phase = v1alpha2.PhaseReady
+	if got, faults := g.Gather(t.Context(), reported); got.Inputs.Live == nil {
+		t.Errorf("the Deployment was not found, faults %s", faults.Message())
+	}
+
+	// Proves: R69 (for a new custom resource it is looked for only where something is in the way).
+	if got, _ := g.Gather(t.Context(), fresh); got.Inputs.Live != nil {
+		t.Error("a new custom resource: the Deployment was looked for")
+	}
+	if got, faults := g.GatherNothingAssumed(t.Context(), fresh); got.Inputs.Live == nil {
+		t.Errorf("something is in the way: the Deployment was not found, faults %s", faults.Message())
+	}
+}

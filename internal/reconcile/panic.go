@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+)
+
+// reportPanic reports in the status of the resource that its reconcile panicked, and tries again much later. Neither log nor status shows what the panic
+// says unless it is one of Go's own, because it can hold a value of a Secret.
+func (r *Reconciler) reportPanic(ctx context.Context, s *scope, value any) (ctrl.Result, error) {
+	what, wrong := panics.Record(value)
+	log := logf.FromContext(ctx)
+	log.Error(errors.New(what), "reconcile panicked", "stack", string(debug.Stack()))
+	again := ctrl.Result{RequeueAfter: panics.Delay}
+	if s.cr.UID == "" && s.cr.ResourceVersion == "" {
+		return again, nil // it has not been read
+	}
+	failed := &scope{key: s.key, cr: s.cr, gathered: s.gathered}
+	if failed.gathered == nil {
+		failed.gathered = &gather.Gathered{Inputs: &build.Inputs{CR: s.cr, Spec: &spec.Spec{Source: &s.cr.Spec}}, DeploymentUnknown: true}
+	}
+	failed.deployment = failed.gathered.Inputs.Live
+	failed.fail(wrong)
+	defer func() {
+		if value := recover(); value != nil {
+			log.Error(fmt.Errorf("%T", value), "the status of a resource whose reconcile panicked cannot be written")
+		}
+	}()
+	result, err := r.report(ctx, failed)
+	switch {
+	case err != nil:
+		return ctrl.Result{}, err
+	case failed.stale:
+		return result, nil
+	}
+	return again, nil
+}

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pods
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+)
+
+// maxMessage bounds the text of one reason, in bytes.
+const maxMessage = 300
+
+// Observation is what the pods of a server report.
+type Observation struct {
+	// NotReady is why the newest pod that is not ready is not; empty where all are ready, or where it only needs time.
+	NotReady string
+	// ImageDigest is the digest of the image that the newest ready pod runs; empty where no pod reports one.
+	ImageDigest string
+	// Existing are the UIDs of all pods, also of those that are ending, in one text: it changes when a pod comes or goes.
+	Existing string
+	// OtherSecrets is true while a pod is ending that got other values of Secrets than those that are known: it may still
+	// answer.
+	OtherSecrets bool
+}
+
+// Secrets are what is known of the Secrets that the pods get.
+type Secrets struct {
+	// Hash is the value of objects.AnnotationSecretsHash of pods that got these values.
+	Hash string
+	// Values are the values.
+	Values []secret.Value
+}
+
+// coverPod reports whether the pod got these values, and no others.
+func (s *Secrets) coverPod(p *corev1.Pod) bool {
+	return s != nil && p.Annotations[objects.AnnotationSecretsHash] == s.Hash
+}
+
+func (s *Secrets) values() []secret.Value {
+	if s == nil {
+		return nil
+	}
+	return s.Values
+}
+
+// plainConfigError are the kubelet's messages about a container that quote no value of a variable.
+var plainConfigError = regexp.MustCompile(
+	`^((secret|configmap) "[^"]*" not found|couldn't find key \S+ in (Secret|ConfigMap) \S+|container has runAsNonRoot and image .*)$`)
+
+// Observe reads the pods of a server. The container is the name of the server's container.
+func Observe(list []corev1.Pod, container string, known *Secrets) Observation {
+	var o Observation
+	newest := slices.SortedFunc(slices.Values(list), func(a, b corev1.Pod) int {
+		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
+	})
+	replaced := false        // by one that became ready
+	var homeless *corev1.Pod // the newest one, where no node takes it, and nothing is said yet of the one before it
+	for i := range newest {
+		p := &newest[i]
+		o.Existing += string(p.UID) + " "
+		o.OtherSecrets = o.OtherSecrets || p.DeletionTimestamp != nil && !HasEnded(p) && !known.coverPod(p)
+		switch {
+		case p.DeletionTimestamp != nil:
+		case HasEnded(p) && replaced: // Kubernetes keeps thousands of them
+		case IsReady(p):
+			replaced = true
+			o.ImageDigest = cmp.Or(o.ImageDigest, digest(p, container))
+		case o.NotReady == "":
+			o.NotReady = notReady(p, container, known)
+			if unscheduled(p) != "" {
+				homeless = p
+			}
+		case homeless != nil && isReplacedBy(p, homeless):
+			o.NotReady += "; the pod before it: " + notReady(p, container, known)
+			homeless = nil
+		}
+	}
+	return o
+}
+
+// replacementTime is how much later than the end of a pod the one in its place is made, at most. Both times have whole seconds, and are of two clocks.
+const replacementTime = time.Minute
+
+// isReplacedBy reports whether a pod was evicted, say, and the next one was made because of that. Kubernetes keeps a pod that has ended for months: that one
+// has nothing to do with what is made today.
+func isReplacedBy(p, next *corev1.Pod) bool {
+	c := disruption(p)
+	return c != nil && next.CreationTimestamp.Sub(c.LastTransitionTime.Time).Abs() <= replacementTime
+}
+
+// HasEnded reports whether a pod runs no more: Kubernetes keeps those that it evicted. Where the server ends by itself when it is asked
+// to, Kubernetes calls the pod of an eviction successful.
+func HasEnded(p *corev1.Pod) bool {
+	return p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded
+}
+
+// disruption is the condition of Kubernetes that ended a pod; nil for all others.
+func disruption(p *corev1.Pod) *corev1.PodCondition {
+	if !HasEnded(p) {
+		return nil
+	}
+	for i := range p.Status.Conditions {
+		if c := &p.Status.Conditions[i]; c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
+			return c
+		}
+	}
+	return nil
+}
+
+// IsReady reports whether a pod is ready.
+func IsReady(p *corev1.Pod) bool {
+	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+// digest is that of the server's image. A runtime that got the image from nowhere reports the hash of its configuration alone, which nobody can pull.
+func digest(p *corev1.Pod, container string) string {
+	for i := range p.Status.ContainerStatuses {
+		if c := &p.Status.ContainerStatuses[i]; c.Name == container {
+			_, digest, _ := strings.Cut(c.ImageID, "@")
+			return digest
+		}
+	}
+	return ""
+}
+
+// notReady is why a pod is not ready: the scheduler's reason, else the kubelet's, else how a container ended. It is the same text while the kubelet
+// tries again and again.
+func notReady(p *corev1.Pod, container string, known *Secrets) string {
+	if p.Status.Reason != "" { // evicted, say
+		return sentence(p.Status.Reason, p.Status.Message)
+	}
+	if c := disruption(p); c != nil {
+		return sentence(c.Reason, c.Message)
+	}
+	if why := unscheduled(p); why != "" {
+		return why
+	}
+	statuses := slices.Clone(p.Status.InitContainerStatuses)
+	statuses = append(statuses, p.Status.ContainerStatuses...)
+	slices.SortStableFunc(statuses, func(a, b corev1.ContainerStatus) int { return boolCompare(a.Name != container, b.Name != container) })
+	for i := range statuses {
+		c := &statuses[i]
+		who := "the server"
+		if c.Name != container {
+			who = "container " + c.Name
+		}
+		if text := containerReason(c, who, p, known); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// unscheduled is why no node takes the pod; empty where one does.
+func unscheduled(p *corev1.Pod) string {
+	for i := range p.Status.Conditions {
+		if c := &p.Status.Conditions[i]; c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason != "" {
+			return sentence(c.Reason, unschedulable(c.Message))
+		}
+	}
+	return ""
+}
+
+func boolCompare(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// pullBackOff is the reason for an image that cannot be pulled.
+const pullBackOff = "ImagePullBackOff"
+
+// isPullFailure reports whether an image cannot be pulled. The two reasons alternate.
+func isPullFailure(reason string) bool { return reason == "ErrImagePull" || reason == pullBackOff }
+
+// pullFailure returns why an image cannot be pulled, out of the kubelet's text: it has no other property for that.
+func pullFailure(message string) string {
+	if _, why, found := strings.Cut(message, "ErrImagePull: "); found {
+		return why
+	}
+	return message
+}
+
+func containerReason(c *corev1.ContainerStatus, who string, p *corev1.Pod, known *Secrets) string {
+	if c.Ready {
+		return ""
+	}
+	if w := c.State.Waiting; w != nil {
+		switch {
+		case needsTime(w.Reason): // how it ended before says more
+		case isPullFailure(w.Reason):
+			if organization := settings.RemovedFrom(c.Image); organization != "" {
+				return fmt.Sprintf("%s: organization %s was removed from its registry, so image %s can be pulled from nowhere: %s",
+					pullBackOff, organization, limits.Cut(c.Image, maxMessage), settings.WaysToImage)
+			}
+			text := sentence(pullBackOff, pullFailure(w.Message))
+			if source := settings.Unproven(c.Image); source != "" {
+				text += "; the image is " + source + ": " + settings.WaysToImage
+			}
+			return text
+		case !known.coverPod(p) && !plainConfigError.MatchString(w.Message):
+			return fmt.Sprintf("%s: for its message: kubectl -n %s describe pod %s", w.Reason, p.Namespace, p.Name)
+		default: // a command or a path of a volume may have the value of a variable in it
+			return sentence(w.Reason, secret.HideIn(w.Message, known.values()))
+		}
+	}
+	ended := cmp.Or(c.State.Terminated, c.LastTerminationState.Terminated)
+	if ended == nil {
+		return ""
+	}
+	text := fmt.Sprintf("%s ended with exit code %d", who, ended.ExitCode)
+	why := cause(ended.Message, p, known)
+	switch ended.Reason {
+	case "", "Error", "Completed":
+		return sentence(text, cmp.Or(why, readLog(p, c.Name)))
+	}
+	return sentence(text+" ("+ended.Reason+")", why)
+}
+
+// readLog says where the cause is when the pod's status does not have it. Kubernetes keeps nothing of the log of a container that ends with exit
+// code 0, as servers from release line 1.2 on do when they cannot start.
+func readLog(p *corev1.Pod, container string) string {
+	return fmt.Sprintf("its log has the cause: kubectl -n %s logs %s -c %s --previous", p.Namespace, p.Name, container)
+}
+
+// needsTime reports whether a container waits for nothing that anybody must do.
+func needsTime(reason string) bool {
+	return slices.Contains([]string{"", "ContainerCreating", "PodInitializing", "CrashLoopBackOff"}, reason)
+}
+
+// unschedulable is the scheduler's message without the part about preemption, which helps nobody.
+func unschedulable(message string) string {
+	for _, tail := range []string{" preemption: ", ". no new "} {
+		message, _, _ = strings.Cut(message, tail)
+	}
+	return strings.TrimRight(message, ". ,")
+}
+
+// sentence joins a reason and its message, without line breaks.
+func sentence(reason, message string) string {
+	message = printable(message)
+	if message == "" {
+		return reason
+	}
+	return reason + ": " + limits.Cut(message, maxMessage)
+}
+
+// printable is a text without line breaks and control characters.
+func printable(text string) string {
+	return strings.Join(strings.Fields(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, ""))), " ")
+}
+
+// Strip drops everything of a pod that Observe does not read, and what changes while the kubelet tries the same again.
+func Strip(p *corev1.Pod) {
+	annotations := map[string]string{}
+	if hash, found := p.Annotations[objects.AnnotationSecretsHash]; found {
+		annotations[objects.AnnotationSecretsHash] = hash
+	}
+	p.ObjectMeta = metav1.ObjectMeta{
+		Name: p.Name, Namespace: p.Namespace, UID: p.UID, ResourceVersion: p.ResourceVersion, Annotations: annotations,
+		CreationTimestamp: p.CreationTimestamp, DeletionTimestamp: p.DeletionTimestamp, Labels: objects.OwnLabels(p.Labels),
+	}
+	var conditions []corev1.PodCondition
+	for i := range p.Status.Conditions {
+		if kept := stripCondition(&p.Status.Conditions[i]); kept != nil {
+			conditions = append(conditions, *kept)
+		}
+	}
+	phase := corev1.PodPhase("")
+	if HasEnded(p) {
+		phase = p.Status.Phase
+	}
+	p.Spec = corev1.PodSpec{}
+	p.Status = corev1.PodStatus{
+		Phase:  phase,
+		Reason: p.Status.Reason, Message: p.Status.Message, Conditions: conditions,
+		InitContainerStatuses: stripContainers(p.Status.InitContainerStatuses), ContainerStatuses: stripContainers(p.Status.ContainerStatuses),
+	}
+}
+
+// stripCondition returns of a condition what is read of it; nil for all others.
+func stripCondition(c *corev1.PodCondition) *corev1.PodCondition {
+	kept := &corev1.PodCondition{Type: c.Type, Status: c.Status}
+	switch {
+	case c.Type == corev1.DisruptionTarget:
+		kept.LastTransitionTime, kept.Reason, kept.Message = c.LastTransitionTime, c.Reason, c.Message
+	case c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse:
+		kept.Reason, kept.Message = c.Reason, c.Message
+	case c.Type != corev1.PodScheduled && c.Type != corev1.PodReady:
+		return nil
+	}
+	return kept
+}
+
+func stripContainers(list []corev1.ContainerStatus) []corev1.ContainerStatus {
+	var kept []corev1.ContainerStatus
+	for i := range list {
+		c := &list[i]
+		s := corev1.ContainerStatus{Name: c.Name, Ready: c.Ready, ImageID: c.ImageID}
+		if w := c.State.Waiting; w != nil && !needsTime(w.Reason) {
+			s.State.Waiting = &corev1.ContainerStateWaiting{Reason: w.Reason, Message: w.Message}
+			if isPullFailure(w.Reason) {
+				s.Image = c.Image
+			}
+		}
+		if t := cmp.Or(c.State.Terminated, c.LastTerminationState.Terminated); t != nil {
+			s.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: t.ExitCode, Reason: t.Reason, Message: t.Message}
+		}
+		kept = append(kept, s)
+	}
+	return kept
+}
+
+// Differ reports whether two states of a pod, both as Strip leaves them, differ in what the status reports. A pod that starts and becomes ready
+// does not: its Deployment reports it.
+func Differ(a, b *corev1.Pod) bool {
+	before, after := reported(a), reported(b)
+	if !IsReady(a) || !IsReady(b) {
+		dropImages(&before)
+		dropImages(&after)
+	}
+	return (a.DeletionTimestamp == nil) != (b.DeletionTimestamp == nil) || !equality.Semantic.DeepEqual(before, after)
+}
+
+// reported returns the state of a pod without the conditions and flags that say that it starts and becomes ready.
+func reported(p *corev1.Pod) corev1.PodStatus {
+	s := *p.Status.DeepCopy()
+	s.Conditions = slices.DeleteFunc(s.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady || c.Type == corev1.PodScheduled && c.Status == corev1.ConditionTrue
+	})
+	for _, list := range [][]corev1.ContainerStatus{s.InitContainerStatuses, s.ContainerStatuses} {
+		for i := range list {
+			list[i].Ready = false
+		}
+	}
+	return s
+}
+
+// dropImages removes the images, and the containers with nothing else to report.
+func dropImages(s *corev1.PodStatus) {
+	for _, list := range []*[]corev1.ContainerStatus{&s.InitContainerStatuses, &s.ContainerStatuses} {
+		for i := range *list {
+			(*list)[i].ImageID = ""
+		}
+		*list = slices.DeleteFunc(*list, func(c corev1.ContainerStatus) bool {
+			return equality.Semantic.DeepEqual(c, corev1.ContainerStatus{Name: c.Name})
+		})
+	}
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reconcile
+
+import (
+	"fmt"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+func named(name string) types.NamespacedName {
+	return types.NamespacedName{Namespace: "ns", Name: name}
+}
+
+// Proves: R63 (an edit does not wait for hundreds of new custom resources, nor for those that a start of the operator found).
+func TestEditsGoBeforeWhatWaits(t *testing.T) {
+	q := priorityqueue.New[reconcile.Request]("test")
+	defer q.ShutDown()
+	for i := range 500 {
+		q.Add(reconcile.Request{NamespacedName: named(fmt.Sprint("new-", i))})
+	}
+	q.Add(reconcile.Request{NamespacedName: named("a")}) // something else happened to it before
+	old, edited := stack("a"), stack("a")
+	old.Namespace, edited.Namespace, edited.Generation = "ns", "ns", 2
+	editsFirst().Update(t.Context(), event.UpdateEvent{ObjectOld: old, ObjectNew: edited}, q)
+	if first, _ := q.Get(); first.NamespacedName != named("a") {
+		t.Errorf("the first is %s", first)
+	}
+}

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reconcile
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	record "k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/prober"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/adopt"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/apply"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/events"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/metrics"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/pods"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/status"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
+)
+
+const (
+	// conflictDelay is how long a reconcile waits for the cache after someone else wrote the resource.
+	conflictDelay = 200 * time.Millisecond
+	// foreignDelay is how often a reconcile looks whether an object of someone else's that is in the way has gone: the
+	// operator does not watch what is not its own.
+	foreignDelay = 30 * time.Second
+	// largeDelay is how long a large custom resource waits while others are built.
+	largeDelay = 500 * time.Millisecond
+	// labelsGrace is how long a registry may take to answer before the status reports that it is being asked. Most answer at once.
+	labelsGrace = 3 * time.Second
+)
+
+// Reconciler brings a LlamaStackDistribution into force.
+type Reconciler struct {
+	client   client.Client
+	live     client.Reader
+	gatherer *gather.Gatherer
+	applier  *apply.Applier
+	adopter  *adopt.Adopter
+	prober   *prober.Prober
+	locate   func(*v1alpha2.LlamaStackDistribution, *corev1.Service, corev1.URIScheme) (url, why string)
+	recorder record.EventRecorder
+	// large bounds how many workers build large custom resources at a time, so that small ones always find a worker.
+	large    *semaphore.Weighted
+	settings *gather.SettingsStore
+	// watchEndpoint starts the watch of a kind of objects that custom resources take endpoints from.
+	watchEndpoint map[spec.EndpointKind]func()
+	metrics       *metrics.Metrics
+	// queue is the controller's.
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
+}
+
+// controller-gen reads these only where they stand apart.
+// +kubebuilder:rbac:groups=llamastack.io,resources=llamastackdistributions,verbs=list;watch
+// +kubebuilder:rbac:groups=llamastack.io,resources=llamastackdistributions/status,verbs=patch
+// +kubebuilder:rbac:groups=llamastack.io,resources=llamastackdistributions/finalizers,verbs=update
+// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=apps,resources=replicasets,verbs=list
+// +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch
+// +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;create;patch
+// +kubebuilder:rbac:groups=autoscaling,resources=horizontalpodautoscalers,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=networking.k8s.io,resources=ingresses;networkpolicies,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=route.openshift.io,resources=routes,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=route.openshift.io,resources=routes/custom-host,verbs=create;update
+// +kubebuilder:rbac:groups=config.openshift.io,resources=imagedigestmirrorsets;imagetagmirrorsets,verbs=list;watch
+// +kubebuilder:rbac:groups=operator.openshift.io,resources=imagecontentsourcepolicies,verbs=list;watch
+// +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=httproutes,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=gateways,verbs=get
+// +kubebuilder:rbac:groups=serving.kserve.io,resources=inferenceservices;llminferenceservices,verbs=get;list;watch
+// +kubebuilder:rbac:groups=rbac.authorization.k8s.io,resources=rolebindings,verbs=get;delete
+// +kubebuilder:rbac:groups="",resources=configmaps;secrets,verbs=get;list;watch;create;delete
+// +kubebuilder:rbac:groups="",resources=serviceaccounts;services,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create
+
+// Reconcile makes one pass over a resource.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ctrl.Result, err error) {
+	s := &scope{key: req.NamespacedName, cr: &v1alpha2.LlamaStackDistribution{}}
+	defer func() {
+		if value := recover(); value != nil {
+			result, err = r.reportPanic(ctx, s, value)
+		}
+	}()
+	tree := gather.NewTree()
+	if err = r.client.Get(ctx, req.NamespacedName, tree); err == nil {
+		err = gather.Decode(tree, s.cr)
+	}
+	var undecodable *gather.UndecodableError
+	switch {
+	case apierrors.IsNotFound(err):
+		r.prober.Forget(req.NamespacedName)
+		r.gatherer.Labels.Forget(req.NamespacedName)
+		r.metrics.Forget(req.NamespacedName)
+		return ctrl.Result{}, nil
+	case errors.As(err, &undecodable):
+		s.fail(problem.New(problem.Problem{
+			Reason: problem.InvalidField, Path: "spec", Type: field.ErrorTypeInvalid,
+			Detail: fmt.Sprintf("a value has the wrong type: %v", undecodable.Err), Fix: "write it in another way", Err: err,
+		}))
+	case err != nil:
+		return ctrl.Result{}, err
+	}
+	if s.cr.DeletionTimestamp != nil {
+		return r.report(ctx, s)
+	}
+	steps := []step{
+		{metrics.StepGather, r.gather}, {metrics.StepBuild, r.build}, {metrics.StepApply, r.apply}, {"", r.own},
+		{metrics.StepPrune, r.prune}, {metrics.StepObserve, r.observe},
+	}
+	for i := 0; i < len(steps); i++ {
+		r.timed(ctx, s, steps[i])
+		if s.postponed {
+			return ctrl.Result{RequeueAfter: s.again}, nil
+		}
+		if s.startOver { // once
+			*s, i = scope{key: s.key, cr: s.cr, lookUp: true}, -1
+		}
+	}
+	return r.report(ctx, s)
+}
+
+// step is a part of a reconcile. One without a name in the metrics takes no time to speak of.
+type step struct {
+	name string
+	do   func(context.Context, *scope)
+}
+
+func (r *Reconciler) timed(ctx context.Context, s *scope, of step) {
+	began, known := time.Now(), len(s.problems)
+	of.do(ctx, s)
+	if of.name != "" && !s.postponed {
+		r.metrics.Step(of.name, began, s.problems[min(known, len(s.problems)):])
+	}
+}
+
+func (r *Reconciler) gather(ctx context.Context, s *scope) {
+	read := r.gatherer.Gather
+	if s.lookUp {
+		read = r.gatherer.GatherNothingAssumed
+	}
+	var problems problem.List
+	s.gathered, problems = read(ctx, s.cr)
+	if since := s.gathered.LabelsPending; !since.IsZero() && time.Since(since) < labelsGrace {
+		s.postponed, s.again = true, labelsGrace
+	}
+	r.watchEndpoints(s)
+	if !s.problems.HasErrors() { // of a spec that could not be read nothing else can be said
+		s.problems = append(s.problems, problems...)
+	}
+}
+
+// build computes the desired objects. While other workers build large custom resources, a further large one is postponed.
+func (r *Reconciler) build(ctx context.Context, s *scope) {
+	if !s.canBuild() {
+		return
+	}
+	if build.IsLarge(s.gathered.Inputs) {
+		if s.postponed = !r.large.TryAcquire(1); s.postponed {
+			s.again = largeDelay
+			return
+		}
+		defer r.large.Release(1)
+	}
+	made, problems := build.Build(ctx, s.gathered.Inputs)
+	s.problems = append(s.problems, problems...)
+	if !s.gathered.Inputs.Unresolved {
+		s.desired = made
+	}
+}
+
+func (r *Reconciler) apply(ctx context.Context, s *scope) {
+	if s.problems.HasErrors() {
+		return
+	}
+	if p := r.adopter.Adopt(ctx, s.cr, s.gathered.Inputs.Live, s.desiredObjects()); p != nil {
+		s.fail(p)
+		return
+	}
+	list, again, p := r.adopter.Switchover(ctx, s.cr, s.gathered.Inputs.Live, s.desired.Objects)
+	if p != nil {
+		s.fail(p)
+		return
+	}
+	s.again = cmp.Or(again, s.again)
+	result, p := r.applier.Apply(ctx, s.cr, list)
+	if result.InTheWay {
+		if s.startOver = gather.IsNew(s.cr) && !s.lookUp; s.startOver {
+			return
+		}
+		if p = r.adopter.AdoptInTheWay(ctx, s.cr, s.gathered.Inputs.Live, s.desiredObjects()); p == nil {
+			result, p = r.applier.Apply(ctx, s.cr, list)
+		}
+	}
+	s.applied = result
+	s.fail(p)
+}
+
+// own keeps what release 0.9 runs without an owner from running on when the custom resource is deleted before it can be adopted.
+func (r *Reconciler) own(ctx context.Context, s *scope) {
+	if !s.problems.HasErrors() || s.gathered == nil {
+		return
+	}
+	s.fail(r.adopter.Own(ctx, s.cr, s.gathered.Inputs.Live))
+}
+
+func (r *Reconciler) prune(ctx context.Context, s *scope) {
+	if s.problems.HasErrors() {
+		return
+	}
+	if p := r.applier.Prune(ctx, s.cr, s.desiredObjects()); p != nil {
+		s.fail(p)
+		return
+	}
+	s.fail(r.adopter.Prune(ctx, s.cr))
+}
+
+// observe looks at what came of it: the Deployment, and what the server says about itself once it is rolled out.
+func (r *Reconciler) observe(ctx context.Context, s *scope) {
+	r.observeServer(ctx, s)
+	s.deployment = cmp.Or(s.gathered.Inputs.Live, s.gathered.Rival)
+	if s.applied != nil && s.applied.Deployment != nil {
+		s.deployment = s.applied.Deployment
+	}
+	r.observePods(ctx, s)
+	if s.desired == nil || s.problems.HasErrors() || s.service == nil || !status.RolledOut(s.deployment) || s.pods.OtherSecrets {
+		return // where a pod is ending whose answer cannot be shown, the event of its end follows
+	}
+	url, why := r.locate(s.cr, s.service, s.desired.Scheme())
+	if url == "" {
+		s.serverSilent = why
+		return
+	}
+	at := probe.Server{URL: url, Trust: trust(s.desired.Certificate), Lists: status.Lists(s.desired, s.distribution())}
+	s.server, s.serverSilent = r.prober.Observe(s.cr, s.deployment, s.pods.Existing, at) //nolint:contextcheck // asking outlives the reconcile
+	s.serverPending = s.server == nil && s.serverSilent == ""
+}
+
+// trust is what verifies the server's certificate; nil where it is not known.
+func trust(c *build.ServerCertificate) *probe.Trust {
+	if c == nil {
+		return nil
+	}
+	return &probe.Trust{Host: c.Host, Leaf: c.Leaf, CA: c.CA}
+}
+
+// observeServer reads from the cache what the status reports in addition to the Deployment. What applies an object reports that it cannot be read.
+func (r *Reconciler) observeServer(ctx context.Context, s *scope) {
+	key := func(name string) client.ObjectKey { return client.ObjectKey{Namespace: s.cr.Namespace, Name: name} }
+	if s.applied != nil { // the cache need not have it yet
+		s.service, s.claim = s.applied.Service, s.applied.PVC
+	}
+	service, claim := &corev1.Service{}, &corev1.PersistentVolumeClaim{}
+	if s.service == nil && r.client.Get(ctx, key(objects.ServiceName(s.cr.Name)), service) == nil {
+		s.service = service
+	}
+	if w := s.cr.Spec.Workload; w == nil || w.Storage == nil {
+		s.claim = nil
+	} else if s.claim == nil && r.client.Get(ctx, key(objects.PVCName(s.cr.Name)), claim) == nil {
+		s.claim = claim
+	}
+	r.observeEdge(ctx, s)
+}
+
+// observePods reads from the cache what the pods report. Where they cannot be read, the status says what the Deployment reports.
+func (r *Reconciler) observePods(ctx context.Context, s *scope) {
+	if s.deployment == nil {
+		return
+	}
+	var list corev1.PodList
+	selector := objects.NewPodsSelector(s.cr.Name)
+	if !objects.HasNewPods(&s.deployment.Spec.Template) {
+		selector = objects.Selector(s.cr.Name)
+	}
+	if r.client.List(ctx, &list, client.InNamespace(s.cr.Namespace), client.MatchingLabels(selector),
+		client.MatchingFields{apply.InstanceIndex: s.cr.Name}) != nil {
+		return
+	}
+	var known *pods.Secrets
+	if s.desired != nil {
+		known = &pods.Secrets{Hash: s.desired.SecretsHash, Values: s.desired.SecretValues}
+	}
+	s.pods = pods.Observe(list.Items, cmp.Or(s.gathered.Inputs.Legacy.ContainerName, objects.ContainerName), known)
+}
+
+// report writes the status where it changed, and reports what changed by events.
+func (r *Reconciler) report(ctx context.Context, s *scope) (ctrl.Result, error) {
+	log := logf.FromContext(ctx)
+	before := s.cr.Status.DeepCopy()
+	s.cr.Status = status.Compute(s.facts(version.Version()))
+	r.count(s)
+	// While the server is being asked, its answer starts the next reconcile: until then, the status stays as it is.
+	changed := !equality.Semantic.DeepEqual(before, &s.cr.Status) && (!s.serverPending || s.problems.HasErrors())
+	if changed {
+		err := r.writeStatus(ctx, before, s.cr)
+		switch {
+		case apierrors.IsConflict(err):
+			s.stale = true
+			return ctrl.Result{RequeueAfter: conflictDelay}, nil
+		case apierrors.IsNotFound(err):
+			return ctrl.Result{}, nil
+		case apply.TooLarge(err): // sending the same again does not help
+			return ctrl.Result{}, reconcile.TerminalError(err)
+		case err != nil:
+			return ctrl.Result{}, err
+		}
+		for _, e := range events.Of(before.Conditions, s.cr.Status.Conditions, len(s.problems.Warnings()) > 0) {
+			r.recorder.Eventf(s.cr, nil, e.Type, e.Reason, e.Action, "%s", e.Note)
+		}
+		ready := ptr.Deref(meta.FindStatusCondition(s.cr.Status.Conditions, v1alpha2.ConditionReady), metav1.Condition{})
+		log.Info("status changed", "generation", s.cr.Generation, "phase", s.cr.Status.Phase, "available", s.cr.Status.AvailableReplicas,
+			"ready", ready.Status, "reason", ready.Reason, "message", limits.Message(ready.Message))
+	}
+	if s.applied != nil && s.applied.Written > 0 {
+		log.Info("objects written", "count", s.applied.Written, "generation", s.cr.Generation)
+	}
+	if err := s.problems.Retry(); err != nil {
+		return ctrl.Result{}, err
+	}
+	if s.problems.Polled() {
+		return ctrl.Result{RequeueAfter: foreignDelay}, nil
+	}
+	return ctrl.Result{RequeueAfter: s.next(time.Now())}, nil
+}
+
+// writeStatus patches the status. Of the answer only the metadata are read: the resource may be one that Go's types cannot read. The patch is made
+// without the spec, which both sides have in common: of a large one, that took more memory than all the rest of the reconcile.
+func (r *Reconciler) writeStatus(ctx context.Context, before *v1alpha2.LlamaStackDistributionStatus, cr *v1alpha2.LlamaStackDistribution) error {
+	identity := metav1.ObjectMeta{Namespace: cr.Namespace, Name: cr.Name, ResourceVersion: cr.ResourceVersion}
+	patch := client.MergeFromWithOptions(&v1alpha2.LlamaStackDistribution{ObjectMeta: identity, Status: *before}, client.MergeFromWithOptimisticLock{})
+	data, err := patch.Data(&v1alpha2.LlamaStackDistribution{ObjectMeta: identity, Status: cr.Status})
+	if err != nil {
+		return err
+	}
+	target := apply.MetadataOf(v1alpha2.GroupVersion.WithKind(v1alpha2.Kind))
+	target.SetNamespace(cr.Namespace)
+	target.SetName(cr.Name)
+	return r.client.Status().Patch(ctx, target, client.RawPatch(patch.Type(), data))
+}

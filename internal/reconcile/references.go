@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reconcile
+
+import (
+	"context"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/caching"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+)
+
+// referrersOf maps an object of the kind to the custom resources that refer to it: all of its namespace if the operator's settings do so for them.
+func (r *Reconciler) referrersOf(kind string) handler.MapFunc {
+	return func(ctx context.Context, o client.Object) []reconcile.Request {
+		found := r.requests(ctx, client.MatchingFields{caching.ReferenceIndex: caching.IndexValue(kind, o.GetNamespace(), o.GetName())})
+		known := r.settings.Current()
+		if known != nil && slices.ContainsFunc(build.DefaultReferences(known.PodDefaults, o.GetNamespace()), func(ref objects.Reference) bool {
+			return ref.Kind == kind && ref.Name == o.GetName()
+		}) {
+			found = append(found, r.requests(ctx, client.InNamespace(o.GetNamespace()))...) // the queue has each only once
+		}
+		return found
+	}
+}
+
+// settingsChanges reconciles all custom resources when the operator's settings change, and those that may use a registered distribution when that does.
+func (r *Reconciler) settingsChanges() source.Source {
+	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		return r.settings.Watch(ctx, func(o client.Object) {
+			for _, request := range r.usersOfSettings(ctx, o) {
+				queue.Add(request)
+			}
+		})
+	})
+}
+
+// usersOfSettings maps a ConfigMap of the operator's namespace to the custom resources whose settings or distribution it has.
+func (r *Reconciler) usersOfSettings(ctx context.Context, o client.Object) []reconcile.Request {
+	if o.GetName() == settings.ConfigMapName {
+		return r.requests(ctx)
+	}
+	var found []reconcile.Request
+	for _, value := range caching.UsersOfDistribution(o.GetLabels()[settings.LabelDistribution]) {
+		found = append(found, r.requests(ctx, client.MatchingFields{caching.ReferenceIndex: value})...)
+	}
+	return found
+}
+
+func (r *Reconciler) requests(ctx context.Context, options ...client.ListOption) []reconcile.Request {
+	list := gather.NewTrees()
+	if err := r.client.List(ctx, list, append(options, client.UnsafeDisableDeepCopy)...); err != nil {
+		logf.FromContext(ctx).Error(err, "resources could not be listed from the cache")
+		return nil
+	}
+	requests := make([]reconcile.Request, 0, len(list.Items))
+	for i := range list.Items {
+		requests = append(requests, reconcile.Request{NamespacedName: types.NamespacedName{
+			Namespace: list.Items[i].GetNamespace(), Name: list.Items[i].GetName(),
+		}})
+	}
+	return requests
+}

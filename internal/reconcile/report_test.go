@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/metrics"
+)
+
+var errTimeout = errors.New("the server timed out")
+
+// reporter is a Reconciler whose status writes are counted and may be refused.
+type reporter struct {
+	*Reconciler
+	recorder *events.FakeRecorder
+	writes   int
+	refuse   error
+}
+
+func stack(name string) *v1alpha2.LlamaStackDistribution {
+	return &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: name, UID: types.UID("uid-" + name)}}
+}
+
+func newReporter(t *testing.T) *reporter {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := v1alpha2.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	r := &reporter{recorder: events.NewFakeRecorder(100)}
+	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(stack("a")).WithStatusSubresource(stack("a")).WithInterceptorFuncs(interceptor.Funcs{
+		SubResourcePatch: func(
+			ctx context.Context, inner client.Client, sub string, o client.Object, patch client.Patch, opts ...client.SubResourcePatchOption,
+		) error {
+			r.writes++
+			if r.refuse != nil {
+				return r.refuse
+			}
+			return inner.SubResource(sub).Patch(ctx, o, patch, opts...)
+		},
+	}).Build()
+	r.Reconciler = &Reconciler{client: c, recorder: r.recorder, metrics: metrics.New()}
+	return r
+}
+
+// pass reports about the resource as it is stored.
+func (r *reporter) pass(t *testing.T, problems ...problem.Problem) (ctrl.Result, error) {
+	t.Helper()
+	cr := &v1alpha2.LlamaStackDistribution{}
+	if err := r.client.Get(t.Context(), client.ObjectKeyFromObject(stack("a")), cr); err != nil {
+		t.Fatal(err)
+	}
+	cr.Generation = 1
+	return r.report(t.Context(), &scope{cr: cr, problems: problems})
+}
+
+func wrong(reason problem.Reason) problem.Problem {
+	return problem.Problem{Class: problem.Terminal, Condition: v1alpha2.ConditionDeploymentUpdated, Reason: reason, Detail: "wrong"}
+}
+
+// Proves: R56, R50, L-29 (one write where the status changed, none where it did not), L-33 (events after the write).
+func TestReportWritesOnce(t *testing.T) {
+	r := newReporter(t)
+	for range 3 {
+		if result, err := r.pass(t, wrong(problem.ObjectRejected)); err != nil || result != (ctrl.Result{}) {
+			t.Fatalf("%+v %v", result, err)
+		}
+	}
+	if r.writes != 1 {
+		t.Errorf("%d writes of the same status", r.writes)
+	}
+	if got := len(r.recorder.Events); got != 1 { // of DeploymentUpdated
+		t.Errorf("%d events", got)
+	}
+}
+
+// Proves: L-03 (who is asked again, when), L-08, L-30.
+func TestReportOutcome(t *testing.T) {
+	resource := schema.GroupResource{Group: "llamastack.io", Resource: "llamastackdistributions"}
+	for name, c := range map[string]struct {
+		fault   problem.Problem
+		refuse  error
+		want    ctrl.Result
+		err     error
+		noEvent bool
+	}{
+		"wrong waits for an edit": {wrong(problem.ObjectRejected), nil, ctrl.Result{}, nil, false},
+		"a foreign object is looked for again": {
+			wrong(problem.Conflict), nil, ctrl.Result{RequeueAfter: foreignDelay}, nil, false,
+		},
+		"a failed question is asked again": {
+			problem.Problem{Class: problem.Transient, Condition: v1alpha2.ConditionConfigGenerated, Reason: "X", Detail: "m", Err: errTimeout},
+			nil, ctrl.Result{}, errTimeout, false,
+		},
+		"written by somebody else": {
+			wrong(problem.ObjectRejected), apierrors.NewConflict(resource, "a", errors.New("modified")), ctrl.Result{RequeueAfter: conflictDelay}, nil, true,
+		},
+		"gone":          {wrong(problem.ObjectRejected), apierrors.NewNotFound(resource, "a"), ctrl.Result{}, nil, true},
+		"status failed": {wrong(problem.ObjectRejected), errTimeout, ctrl.Result{}, errTimeout, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newReporter(t)
+			r.refuse = c.refuse
+			result, err := r.pass(t, c.fault)
+			if result != c.want || !errors.Is(err, c.err) {
+				t.Errorf("%+v %v, want %+v %v", result, err, c.want, c.err)
+			}
+			if got := len(r.recorder.Events); (got == 0) != c.noEvent {
+				t.Errorf("%d events", got)
+			}
+		})
+	}
+}
+
+// A panic in one reconcile is reported in that resource's status, counted, and tried again slowly; it shows nothing of its value.
+//
+// Proves: R63.
+func TestPanicIsReportedAndRetriedSlowly(t *testing.T) {
+	r := newReporter(t)
+	before := panics.Count()
+	request := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(stack("a"))}
+	result, err := r.Reconcile(t.Context(), request) // there is no gatherer
+	if err != nil || result.RequeueAfter != panics.Delay || panics.Count() != before+1 {
+		t.Fatalf("%+v %v, %v panics", result, err, panics.Count()-before)
+	}
+	cr := &v1alpha2.LlamaStackDistribution{}
+	if err := r.client.Get(t.Context(), request.NamespacedName, cr); err != nil {
+		t.Fatal(err)
+	}
+	condition := meta.FindStatusCondition(cr.Status.Conditions, v1alpha2.ConditionConfigGenerated)
+	if condition == nil || condition.Status != metav1.ConditionFalse || condition.Reason != string(problem.InternalError) {
+		t.Errorf("%+v", condition)
+	}
+	const secret = "canary"
+	if _, err := r.reportPanic(t.Context(), &scope{cr: cr}, secret); err != nil || strings.Contains(fmt.Sprint(cr.Status), secret) {
+		t.Errorf("%v %+v", err, cr.Status)
+	}
+}
+
+// Somebody else wrote the resource in between: the panic is reported soon, not with the next slow attempt.
+//
+// Proves: R63.
+func TestPanicIsReportedAfterAConflict(t *testing.T) {
+	r := newReporter(t)
+	r.refuse = apierrors.NewConflict(schema.GroupResource{Group: "llamastack.io", Resource: "llamastackdistributions"}, "a", errors.New("modified"))
+	request := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(stack("a"))}
+	if result, err := r.Reconcile(t.Context(), request); err != nil || result.RequeueAfter != conflictDelay {
+		t.Fatalf("%+v %v", result, err)
+	}
+	r.refuse = nil
+	if result, err := r.Reconcile(t.Context(), request); err != nil || result.RequeueAfter != panics.Delay || r.writes != 2 {
+		t.Errorf("%+v %v, %d writes", result, err, r.writes)
+	}
+}

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/imagelabels"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/prober"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/adopt"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/apply"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/metrics"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/pods"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/status"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settingsreport"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
+)
+
+const (
+	// largeWorkers is how many of the workers may build large custom resources at a time.
+	largeWorkers = 2
+	// A reconcile that failed is repeated after firstRetry, then after twice as long each time, up to lastRetry.
+	firstRetry, lastRetry = 5 * time.Millisecond, 15 * time.Second
+	// passTimeout bounds one pass: an API server that hangs must not hold a worker.
+	passTimeout = time.Minute
+	// workers is the number of resources that are looked at once. A new one is some seven requests, one after the other: with fewer workers, many new ones wait
+	// for the API server's answers, and with more, an edit among them waits for theirs.
+	workers = 6
+)
+
+// Options are the choices of a Setup.
+type Options struct {
+	// OperatorNamespace is where the operator's ConfigMap and hash key are.
+	OperatorNamespace string
+	// OperatorImage is the operator's own image; empty means that of its Pod, whose name is empty where it does not run in one.
+	OperatorImage string
+	Pod           types.NamespacedName
+	// Settings has the operator's settings, also for the webhooks. It is started elsewhere.
+	Settings *gather.SettingsStore
+	// APIs has the APIs of the cluster, also for the webhooks. It is started elsewhere.
+	APIs *gather.KnownEdgeAPIs
+	// ServerURL reports where the server of a CR is reached, for tests without nodes; nil means at its Service.
+	ServerURL func(*v1alpha2.LlamaStackDistribution, corev1.URIScheme) string
+	// Namespaces are those that the operator watches; empty means all.
+	Namespaces []string
+	// Selector selects the custom resources that the manager's cache holds; nil means that it holds all.
+	Selector labels.Selector
+	// LeaveSettings leaves it to another operator to report what is wrong with the settings.
+	LeaveSettings bool
+	// ForbidForeignConfigMaps refuses ConfigMaps in other namespaces than the resource's, which v1alpha1 can name.
+	ForbidForeignConfigMaps bool
+	// AllowForeignConfigMaps takes ConfigMaps of other namespaces without the consent of their owners, as release 0.9 does.
+	AllowForeignConfigMaps bool
+	// Metrics count what the controller does; nil means that nobody reads them.
+	Metrics *metrics.Metrics
+	// Build overrides the build of the operator; empty means the real one.
+	Build string
+}
+
+// newImageLabels returns what asks registries.
+func newImageLabels(ctx context.Context, mgr manager.Manager, o *Options, key secret.Value, tell func(types.NamespacedName)) *imagelabels.Reader {
+	return imagelabels.New(ctx, imagelabels.Options{
+		Connect:  imagelabels.Connect(objects.ManagedBy+"/"+version.Version(), o.Metrics.AskedRegistry),
+		LookedUp: o.Metrics.LookedUp, Key: key, Tell: tell,
+		Store: &imagelabels.Store{Live: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: o.OperatorNamespace},
+	})
+}
+
+// Setup adds the controller to the manager, which runs until the context ends. The hash key is read, or made, at once: the API server must be reachable.
+func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
+	if o.Metrics == nil {
+		o.Metrics = metrics.New()
+	}
+	key, err := apply.EnsureHashKey(ctx, mgr.GetAPIReader(), mgr.GetClient(), o.OperatorNamespace)
+	if err != nil {
+		return err
+	}
+	apis, err := o.APIs.Ask()
+	if err != nil {
+		return err
+	}
+	assignsUserIDs, err := clusterAssignsUserIDs(mgr.GetRESTMapper())
+	mirrorSets, noMirrors := gather.MirrorSets(ctx, mgr.GetRESTMapper(), mgr.GetAPIReader())
+	operatorImage, noImage := gather.OperatorImage(ctx, mgr.GetAPIReader(), o.OperatorImage, o.Pod)
+	uses, noUses := usesOfHosts(ctx, mgr, &o)
+	err = errors.Join(err, noMirrors, noImage, noUses, mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
+		return o.APIs.AwaitChange(ctx, apis) // the next manager has the caches and watches for what there is then
+	})))
+	if err != nil {
+		return err
+	}
+	if o.Build == "" {
+		o.Build = version.Build()
+	}
+	locate := objects.ServerURL
+	if o.ServerURL != nil {
+		locate = func(cr *v1alpha2.LlamaStackDistribution, _ *corev1.Service, scheme corev1.URIScheme) (string, string) {
+			return o.ServerURL(cr, scheme), ""
+		}
+	}
+	r := &Reconciler{}
+	*r = Reconciler{
+		client: mgr.GetClient(),
+		gatherer: &gather.Gatherer{
+			Live: mgr.GetAPIReader(), Cached: mgr.GetCache(), OperatorNamespace: o.OperatorNamespace,
+			HashKey: key, Build: o.Build, ClusterAssignsUserIDs: assignsUserIDs,
+			Namespaces: o.Namespaces, ForbidForeignConfigMaps: o.ForbidForeignConfigMaps, AllowForeignConfigMaps: o.AllowForeignConfigMaps,
+			EdgeAPIs: func() objects.EdgeAPIs { return apis },
+			Store:    o.Settings, Hosts: uses, Labels: newImageLabels(ctx, mgr, &o, key, r.enqueue),
+			MirrorSets: mirrorSets, OperatorImage: operatorImage,
+		},
+		applier:  &apply.Applier{Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader(), EdgeAPIs: apis},
+		live:     mgr.GetAPIReader(),
+		adopter:  &adopt.Adopter{Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader()},
+		prober:   prober.New(ctx, o.Metrics.Servers(probe.New()), r.enqueue),
+		locate:   locate,
+		recorder: mgr.GetEventRecorder(objects.ManagedBy),
+		large:    semaphore.NewWeighted(largeWorkers),
+		settings: o.Settings,
+		metrics:  o.Metrics,
+	}
+	return errors.Join(reportSettings(mgr, r, o), r.watch(mgr, uses, &o))
+}
+
+// enqueue reconciles a custom resource of whose server or image there is news.
+func (r *Reconciler) enqueue(key types.NamespacedName) {
+	r.queue.Add(reconcile.Request{NamespacedName: key})
+}
+
+// reportSettings adds what reports errors of the operator's settings.
+func reportSettings(mgr manager.Manager, r *Reconciler, o Options) error {
+	if o.LeaveSettings {
+		return nil
+	}
+	return (&settingsreport.Reporter{
+		Read: r.gatherer.Settings, Watch: o.Settings.Watch, Cached: mgr.GetCache(), Recorder: r.recorder,
+		Count: o.Metrics.SettingsErrors, OperatorNamespace: o.OperatorNamespace,
+	}).Setup(mgr)
+}
+
+// watchMirrors lets each custom resource follow a change of the cluster's mirrors.
+func watchMirrors(b *builder.Builder, r *Reconciler) *builder.Builder {
+	all := handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, _ client.Object) []reconcile.Request { return r.requests(ctx) })
+	for _, kind := range r.gatherer.MirrorSets {
+		set := &unstructured.Unstructured{}
+		set.SetGroupVersionKind(kind)
+		b = b.Watches(set, all, builder.WithPredicates(predicate.GenerationChangedPredicate{}))
+	}
+	return b
+}
+
+// clusterAssignsUserIDs reports whether the cluster gives pods their user id, as OpenShift does.
+func clusterAssignsUserIDs(mapper meta.RESTMapper) (bool, error) {
+	_, err := mapper.RESTMapping(schema.GroupKind{Group: "security.openshift.io", Kind: "SecurityContextConstraints"})
+	if err != nil && !meta.IsNoMatchError(err) {
+		return false, fmt.Errorf("asking the cluster for its APIs: %w", err)
+	}
+	return err == nil, nil
+}
+
+func (r *Reconciler) watch(mgr manager.Manager, uses cache.Cache, o *Options) error {
+	owner := settled(handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1alpha2.LlamaStackDistribution{}, handler.OnlyControllerOwner()))
+	b := ctrl.NewControllerManagedBy(mgr).
+		Named("llamastackdistribution").
+		For(gather.NewTree(), builder.WithPredicates(notUpdated())).
+		Watches(gather.NewTree(), editsFirst(), builder.WithPredicates(specChanged())).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: workers, ReconciliationTimeout: passTimeout,
+			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
+		}).
+		WatchesMetadata(apply.SecretMetadata(), handler.EnqueueRequestsFromMapFunc(r.referrersOf(objects.KindSecret))).
+		WatchesMetadata(apply.ConfigMapMetadata(), handler.EnqueueRequestsFromMapFunc(r.referrersOf(objects.KindConfigMap))).
+		WatchesRawSource(r.settingsChanges()).
+		WatchesRawSource(source.Kind[client.Object](uses, gather.NewTree(), sharedHosts(uses, r.settings.Domain), hostsChanged())).
+		Watches(&corev1.Pod{}, settled(handler.EnqueueRequestsFromMapFunc(serverOfPod)), builder.WithPredicates(podChanged())).
+		WatchesRawSource(source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+			r.queue = queue // the sources start before the workers, and only these ask servers and registries
+			return nil
+		}))
+	for _, kind := range append(apply.OwnedKinds(), apply.EdgeKinds(r.applier.EdgeAPIs)...) {
+		b = b.Watches(kind, owner, builder.WithPredicates(notCreated(), deploymentChanged()))
+	}
+	built, err := watchMirrors(b, r).Build(r)
+	if err != nil {
+		return err
+	}
+	r.watchEndpoint, err = r.endpointWatches(mgr, o, built)
+	return err
+}
+
+// notCreated lets through what happens to owned objects but for their creation: the operator creates them, and knows what came of it.
+func notCreated() predicate.Predicate {
+	return predicate.Funcs{CreateFunc: func(event.CreateEvent) bool { return false }}
+}
+
+// notUpdated leaves updates to editsFirst: two handlers of one event can start two reconciles.
+func notUpdated() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }}
+}
+
+// deploymentChanged drops updates of Deployments that change neither what the operator applies nor what the status reports.
+func deploymentChanged() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, isDeployment := e.ObjectOld.(*appsv1.Deployment)
+		after, isStill := e.ObjectNew.(*appsv1.Deployment)
+		return !isDeployment || !isStill || status.DeploymentDiffers(before, after)
+	}}
+}
+
+// serverOfPod maps a pod to the custom resource that it belongs to.
+func serverOfPod(_ context.Context, o client.Object) []reconcile.Request {
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: objects.ResourceOfPod(o.GetLabels())}}}
+}
+
+// podChanged lets through what the status reports of pods. A new pod has nothing to report, and the Deployment reports how many there are.
+func podChanged() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		DeleteFunc: func(event.DeleteEvent) bool { return true },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			before, isPod := e.ObjectOld.(*corev1.Pod)
+			after, isStill := e.ObjectNew.(*corev1.Pod)
+			return !isPod || !isStill || pods.Differ(before, after)
+		},
+	}
+}
+
+// specChanged lets through what changes the desired state: the spec, and what conversion keeps of v1alpha1's in an annotation.
+func specChanged() predicate.Predicate {
+	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		return e.ObjectOld.GetAnnotations()[v1alpha2.ConversionAnnotation] != e.ObjectNew.GetAnnotations()[v1alpha2.ConversionAnnotation]
+	}})
+}

@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
+)
+
+// maxMessage bounds a condition's message, in bytes: several problems can stand in it. The API allows 32 KiB.
+const maxMessage = 8 << 10
+
+func set(f *Facts, s *statusOf, kind string, status metav1.ConditionStatus, reason, message string) {
+	meta.SetStatusCondition(&s.Conditions, metav1.Condition{
+		Type: kind, Status: status, Reason: reason, Message: limits.Cut(message, maxMessage),
+		ObservedGeneration: f.CR.Generation, LastTransitionTime: metav1.NewTime(f.Now),
+	})
+}
+
+// setErrors reports the errors of a condition, and whether there were any. What could not be read is unknown, not false.
+func setErrors(f *Facts, s *statusOf, kind string) bool {
+	errs := f.Problems.For(kind)
+	if len(errs) == 0 {
+		return false
+	}
+	status := metav1.ConditionFalse
+	if !errs.Has(problem.Terminal) && !errs.Has(problem.WaitingForDependency) {
+		status = metav1.ConditionUnknown
+	}
+	set(f, s, kind, status, string(errs.Reason()), errs.Message())
+	return true
+}
+
+func setConfigGenerated(f *Facts, s *statusOf) {
+	const kind = v1alpha2.ConditionConfigGenerated
+	if setErrors(f, s, kind) || f.Desired == nil {
+		return
+	}
+	c := f.Desired.Config
+	if f.Desired.Override != nil {
+		how := "unchanged"
+		if f.Desired.OverrideEdited {
+			how = "with the number of workers of the spec"
+		}
+		set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonOverride, "The configuration is that of spec.overrideConfig, "+how+note(f)+warnings(f))
+		return
+	}
+	if c == nil {
+		set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonImageDefault,
+			"Nothing was generated: the spec names only a distribution, whose image runs its own default configuration"+note(f)+warnings(f))
+		return
+	}
+	set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonConfigGenerationSucceeded,
+		fmt.Sprintf("Generated config.yaml with %s for server release %s%s%s", generated(c), f.Distribution.Line.Name, note(f), warnings(f)))
+}
+
+// generated counts the entries of the spec: its providers and models, and its shields, vector stores and tools where it has some.
+func generated(c *serverconfig.Result) string {
+	parts := []string{count(c.ProviderCount, "provider", "providers"), count(c.ModelCount, "model", "models")}
+	if c.ShieldCount > 0 {
+		parts = append(parts, count(c.ShieldCount, "shield", "shields"))
+	}
+	if c.VectorStoreCount > 0 {
+		parts = append(parts, count(c.VectorStoreCount, "vector store", "vector stores"))
+	}
+	if c.ToolCount > 0 {
+		parts = append(parts, count(c.ToolCount, "tool", "tools"))
+	}
+	last := len(parts) - 1
+	return strings.Join(parts[:last], ", ") + " and " + parts[last]
+}
+
+// note is what follows a message where the release line is not the newest one: why.
+func note(f *Facts) string {
+	if f.Distribution == nil || f.Distribution.Note == "" {
+		return ""
+	}
+	return "; " + f.Distribution.Note
+}
+
+// warnings is what follows a message: each warning.
+func warnings(f *Facts) string {
+	const mark = "; warning: "
+	texts := f.Problems.Warnings().Texts()
+	if len(texts) == 0 {
+		return ""
+	}
+	return mark + strings.Join(texts, mark)
+}
+
+func setSecretsResolved(f *Facts, s *statusOf) {
+	const kind = v1alpha2.ConditionSecretsResolved
+	switch {
+	case setErrors(f, s, kind) || f.Desired == nil:
+	case f.SecretCount == 0 && f.Problems.For(v1alpha2.ConditionConfigGenerated).Has(problem.Terminal): // a reference may be among what could not be read
+	case f.SecretCount == 0:
+		set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonNoSecrets, "The spec refers to no Secret")
+	default:
+		set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonAllSecretsFound,
+			"Resolved "+count(int32(f.SecretCount), "secret reference", "secret references")) //nolint:gosec // a CR has far fewer
+	}
+}
+
+func setDeploymentUpdated(f *Facts, s *statusOf) {
+	const kind = v1alpha2.ConditionDeploymentUpdated
+	if setErrors(f, s, kind) {
+		return
+	}
+	if f.Problems.HasErrors() {
+		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonNotApplied, notApplied(f))
+		return
+	}
+	held := ""
+	if f.Desired != nil && f.Desired.HeldBuild != "" {
+		held = fmt.Sprintf("; made by operator build %s: the new pod template takes effect with the next edit", f.Desired.HeldBuild)
+	}
+	done, reason, message := rollout(f.Deployment, whyNotReady(f))
+	status := metav1.ConditionFalse
+	if done {
+		status = metav1.ConditionTrue
+	}
+	set(f, s, kind, status, reason, message+held)
+}
+
+// notApplied refers to the conditions that report what kept the spec from being applied.
+func notApplied(f *Facts) string {
+	return "Nothing was changed: see " + strings.Join(f.Problems.Conditions(), ", ")
+}
+
+// RolledOut reports whether all pods of the Deployment are those of its current template, and serve.
+func RolledOut(d *appsv1.Deployment) bool {
+	done, _, _ := rollout(d, "")
+	return done && d.Status.AvailableReplicas > 0
+}
+
+// rollout reports whether all pods are those of the current template, and if not, why. The reason is that of a pod which is not ready; empty where
+// none is known.
+func rollout(d *appsv1.Deployment, why string) (done bool, reason, message string) {
+	if d == nil {
+		return false, v1alpha2.ReasonRolloutInProgress, "The Deployment is being created"
+	}
+	wanted, got := ptr.Deref(d.Spec.Replicas, 1), d.Status
+	switch {
+	case got.ObservedGeneration < d.Generation:
+		return false, v1alpha2.ReasonRolloutInProgress, "The Deployment is being updated"
+	case isStuck(d):
+		return false, v1alpha2.ReasonRolloutStuck, because(limits.Message(deploymentCondition(d, appsv1.DeploymentProgressing).Message), why)
+	case release09.IsHeld(d):
+		return false, v1alpha2.ReasonRolloutInProgress, "Pods of release 0.9 serve until all new pods are ready"
+	case got.Replicas > got.UpdatedReplicas:
+		return false, v1alpha2.ReasonRolloutInProgress, replacing(d, why)
+	case got.UpdatedReplicas < wanted:
+		return false, v1alpha2.ReasonRolloutInProgress, because(fmt.Sprintf("%d of %d pods are up to date", got.UpdatedReplicas, wanted), why)
+	case got.AvailableReplicas < got.UpdatedReplicas && why != "":
+		return false, v1alpha2.ReasonRolloutInProgress, because(fmt.Sprintf(
+			"%d of %d up-to-date pods are available", got.AvailableReplicas, got.UpdatedReplicas), why)
+	case got.AvailableReplicas < got.UpdatedReplicas:
+		// While a volume is made, the pod has no condition: what fails is said in events of the PVC.
+		return false, v1alpha2.ReasonRolloutInProgress, fmt.Sprintf(
+			"%d of %d up-to-date pods are available; where that takes long: kubectl -n %s describe pods,pvc -l %s",
+			got.AvailableReplicas, got.UpdatedReplicas, d.Namespace, metav1.FormatLabelSelector(d.Spec.Selector))
+	}
+	return true, v1alpha2.ReasonDeploymentUpdated, "All pods are up to date"
+}
+
+// DeploymentDiffers reports whether two states of a Deployment differ in more than the progress of a rollout that Compute does not read.
+func DeploymentDiffers(a, b *appsv1.Deployment) bool {
+	return !equality.Semantic.DeepEqual(reported(a), reported(b))
+}
+
+// reported returns a Deployment without its spec, which the generation stands for, and without what Compute does not read of its status.
+func reported(d *appsv1.Deployment) *appsv1.Deployment {
+	r := &appsv1.Deployment{ObjectMeta: *d.ObjectMeta.DeepCopy(), Status: appsv1.DeploymentStatus{
+		ObservedGeneration: d.Status.ObservedGeneration, Replicas: d.Status.Replicas, UpdatedReplicas: d.Status.UpdatedReplicas,
+		AvailableReplicas: d.Status.AvailableReplicas,
+	}}
+	r.ResourceVersion, r.ManagedFields = "", nil
+	for _, c := range d.Status.Conditions {
+		kept := appsv1.DeploymentCondition{Type: c.Type, Status: c.Status, Reason: c.Reason}
+		if isStuck(d) || c.Type == appsv1.DeploymentReplicaFailure {
+			kept.Message = c.Message
+		}
+		r.Status.Conditions = append(r.Status.Conditions, kept)
+	}
+	return r
+}
+
+// replacing reports how far the new pods are in the place of the old ones. The Deployment replaces no old pod before a new one is available, so
+// that a pod that is not available is a new one.
+func replacing(d *appsv1.Deployment, why string) string {
+	got := d.Status
+	notReady := min(got.Replicas-got.AvailableReplicas, got.UpdatedReplicas)
+	serving := min(got.Replicas-got.UpdatedReplicas, got.AvailableReplicas)
+	text := because(fmt.Sprintf("%d of %d pods are up to date", got.UpdatedReplicas, ptr.Deref(d.Spec.Replicas, 1)), why)
+	if notReady > 0 {
+		text = because(count(notReady, "new pod is", "new pods are")+" not ready", why)
+	}
+	if serving > 0 {
+		text += "; " + count(serving, "old pod still serves", "old pods still serve")
+	}
+	return text
+}
+
+// whyNotReady is why there is no new pod that serves, as the newest one reports, or as the API server does that refuses to create one: quotas,
+// policies and missing ServiceAccounts show only there. It is empty where no reason is known.
+func whyNotReady(f *Facts) string {
+	if f.Pods.NotReady != "" || f.Deployment == nil {
+		return f.Pods.NotReady
+	}
+	failure := deploymentCondition(f.Deployment, appsv1.DeploymentReplicaFailure)
+	if failure.Status != corev1.ConditionTrue {
+		return ""
+	}
+	return "no pod can be created: " + limits.Message(refusedPod.ReplaceAllString(failure.Message, ""))
+}
+
+// refusedPod is the beginning of the API server's text, with a name that is another one for each attempt.
+var refusedPod = regexp.MustCompile(`^pods "[^"]*" is (forbidden|invalid): `)
+
+// because adds a pod's reason, where one is known.
+func because(text, why string) string {
+	if why == "" {
+		return text
+	}
+	return strings.TrimSuffix(text, ".") + ": " + why
+}
+
+func deploymentCondition(d *appsv1.Deployment, kind appsv1.DeploymentConditionType) appsv1.DeploymentCondition {
+	for _, c := range d.Status.Conditions {
+		if c.Type == kind {
+			return c
+		}
+	}
+	return appsv1.DeploymentCondition{}
+}
+
+func isStuck(d *appsv1.Deployment) bool {
+	return d != nil && deploymentCondition(d, appsv1.DeploymentProgressing).Reason == "ProgressDeadlineExceeded"
+}
+
+func isAvailable(f *Facts) bool {
+	d := f.Deployment
+	return d != nil && d.Status.AvailableReplicas > 0 &&
+		deploymentCondition(d, appsv1.DeploymentAvailable).Status == corev1.ConditionTrue
+}
+
+// isPaused reports whether someone scaled the Deployment to zero although the spec has an autoscaler: that is how Kubernetes pauses one, and
+// the spec cannot ask for it.
+func isPaused(f *Facts) bool {
+	return f.inForce() && f.Deployment != nil && ptr.Deref(f.Deployment.Spec.Replicas, 1) == 0 && objects.Autoscaling(&f.CR.Spec) != nil
+}
+
+// setAvailable reports what serves, even if the last edit was rejected.
+func setAvailable(f *Facts, s *statusOf) {
+	const kind = v1alpha2.ConditionAvailable
+	d := f.Deployment
+	switch {
+	case f.DeploymentUnknown:
+		set(f, s, kind, metav1.ConditionUnknown, string(problem.LookupFailed), "The Deployment could not be read; trying again")
+	case d == nil:
+		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonNotDeployed, "There is no Deployment yet")
+	case isPaused(f):
+		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonAutoscalingPaused, fmt.Sprintf(
+			"The Deployment is scaled to zero, which pauses the HorizontalPodAutoscaler %s; to continue: kubectl -n %s scale deployment %s --replicas=1",
+			objects.AutoscalerName(f.CR.Name), f.CR.Namespace, objects.DeploymentName(f.CR.Name)))
+	case ptr.Deref(d.Spec.Replicas, 1) == 0:
+		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonScaledToZero, "The server is scaled to zero")
+	case isAvailable(f):
+		set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonServerAvailable, available(d)+serverRemarks(f))
+	default:
+		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonServerUnavailable, because(available(d), whyNotReady(f)))
+	}
+}
+
+func available(d *appsv1.Deployment) string {
+	return fmt.Sprintf("%d of %d pods are available", d.Status.AvailableReplicas, ptr.Deref(d.Spec.Replicas, 1))
+}
+
+// serverRemarks are differences between what the server reports about itself and what it was configured to be.
+func serverRemarks(f *Facts) string {
+	var remarks []string
+	switch {
+	case f.ServerSilent != "":
+		remarks = append(remarks, "the server could not be asked for its version and providers: "+f.ServerSilent)
+	case f.Server == nil || !f.inForce():
+	default:
+		if !isAsTaken(f.Server.Version, f.Distribution) {
+			remarks = append(remarks, fmt.Sprintf("the server reports version %s, it was taken for release %s (%s): "+
+				"set spec.distribution.version, or register the distribution with its serverVersion in the ConfigMap %s",
+				f.Server.Version, f.Distribution.Line.Name, f.Distribution.LineSource, settings.ConfigMapName))
+		}
+		remarks = append(remarks, listRemarks(f)...)
+	}
+	if len(remarks) == 0 {
+		return ""
+	}
+	return "; " + strings.Join(remarks, "; ")
+}
+
+// listRemarks are differences between what the server lists and what it was configured to have.
+func listRemarks(f *Facts) (remarks []string) {
+	missing, resources := missingProviders(f), compare(f)
+	if hidden := hiddenLists(f, resources.hidden); hidden != "" {
+		remarks = append(remarks, hidden)
+	}
+	if f.Server.LeftOut > 0 && !f.Server.ProvidersHidden { // the missing ones may be among them
+		missing = nil
+		remarks = append(remarks, count(int32(f.Server.LeftOut), "entry", "entries")+ //nolint:gosec // an answer has at most 100,000 values
+			" of the server's list of providers left out: listed twice, without a name, or over the limits of the operator")
+	}
+	if missing = append(missing, resources.missing...); len(missing) > 0 {
+		remarks = append(remarks, "the server does not list: "+limits.Names(missing))
+	}
+	return append(remarks, resources.remarks...)
+}
+
+// isAsTaken reports whether the version that the server reports is what the configuration was made for.
+func isAsTaken(version string, taken *settings.Distribution) bool {
+	if taken.Line == nil {
+		return true
+	}
+	line, standing := catalog.ForVersion(version)
+	return line != nil && line.Name == taken.Line.Name && (standing == catalog.OfLine || taken.Standing == catalog.Newer)
+}
+
+// missingProviders names the configured providers that the server does not list, those of the base included.
+func missingProviders(f *Facts) []string {
+	if f.Desired.Config == nil || f.Server.ProvidersHidden {
+		return nil
+	}
+	listed := make(map[serverconfig.ProviderName]bool, len(f.Server.Providers))
+	for _, p := range f.Server.Providers {
+		listed[serverconfig.ProviderName{API: p.API, ID: p.ID}] = true
+	}
+	var missing []string
+	for _, name := range f.Desired.Config.Expected {
+		if !listed[name] {
+			missing = append(missing, name.API+"/"+name.ID)
+		}
+	}
+	slices.Sort(missing)
+	return slices.Compact(missing)
+}
+
+// setReady sums up: the first condition that is not True gives reason and message, before one that is not known yet. A server scaled to zero
+// is as desired.
+func setReady(f *Facts, s *statusOf) {
+	unknown := ""
+	for _, kind := range []string{
+		v1alpha2.ConditionConfigGenerated, v1alpha2.ConditionSecretsResolved,
+		v1alpha2.ConditionDeploymentUpdated, v1alpha2.ConditionAvailable,
+	} {
+		c := meta.FindStatusCondition(s.Conditions, kind)
+		switch {
+		case c == nil:
+			unknown = cmp.Or(unknown, kind)
+		case c.Status == metav1.ConditionTrue || c.Reason == v1alpha2.ReasonScaledToZero:
+		default:
+			set(f, s, v1alpha2.ConditionReady, c.Status, c.Reason, c.Message)
+			return
+		}
+	}
+	if unknown != "" {
+		set(f, s, v1alpha2.ConditionReady, metav1.ConditionUnknown, string(problem.LookupFailed), unknown+" is not known yet")
+		return
+	}
+	message := "The spec is applied"
+	if f.Exposure.Pending != "" {
+		message += "; the server is not exposed yet: " + f.Exposure.Pending
+	}
+	if meta.IsStatusConditionFalse(s.Conditions, v1alpha2.ConditionAccessControlled) {
+		message += "; warning: callers need no credentials: see " + v1alpha2.ConditionAccessControlled
+	}
+	if isPlainGateway(f) {
+		message += "; warning: the tokens of callers reach the Gateway without encryption: let the HTTPRoute attach to a listener with HTTPS"
+	}
+	set(f, s, v1alpha2.ConditionReady, metav1.ConditionTrue, v1alpha2.ReasonReady, message)
+}
+
+// isPlainGateway reports whether callers send their tokens to a listener without TLS. Of other edges this is known before anything is applied.
+func isPlainGateway(f *Facts) bool {
+	return f.inForce() && f.Desired.Edge.Kind == settings.EdgeHTTPRoute && f.Desired.Auth().Type != "" && strings.HasPrefix(f.Exposure.URL, "http://")
+}
+
+// setStalled reports to kstatus that waiting does not help.
+func setStalled(f *Facts, s *statusOf) {
+	if errs := f.Problems.Of(problem.Terminal); len(errs) > 0 && !f.Problems.Has(problem.Transient) {
+		set(f, s, v1alpha2.ConditionStalled, metav1.ConditionTrue, string(errs.Reason()), errs.Message())
+		return
+	}
+	meta.RemoveStatusCondition(&s.Conditions, v1alpha2.ConditionStalled)
+}
+
+func count(n int32, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+)
+
+type statusOf = v1alpha2.LlamaStackDistributionStatus
+
+// Who reports the digest of the image.
+const (
+	digestOfNode     = "node"
+	digestOfRegistry = "registry"
+)
+
+// setResolvedDistribution reports what runs: a failing edit leaves it as it was.
+func setResolvedDistribution(f *Facts, s *statusOf) {
+	if !f.inForce() {
+		return
+	}
+	d := f.Distribution
+	if last := s.ResolvedDistribution; f.Desired.HeldBuild != "" && last != nil && last.Image != d.Image {
+		kept := *last // another build has another patch release, which the next edit brings
+		kept.NewerServerLine = d.Newer
+		s.ResolvedDistribution = &kept
+		return
+	}
+	r := &v1alpha2.ResolvedDistributionStatus{
+		Name: d.Name, NameSource: d.NameSource, Image: d.Image, ImageSource: d.ImageSource, ConfigSource: v1alpha2.ConfigSourceImage,
+		NewerServerLine: d.Newer,
+	}
+	r.ServerLine, r.ServerLineSource = serverLine(f, s.ResolvedDistribution)
+	switch {
+	case f.Desired.Override != nil:
+		sum := sha256.Sum256(f.Desired.OverrideContent)
+		r.ConfigSource, r.ConfigHash = v1alpha2.ConfigSourceOverride, "sha256:"+hex.EncodeToString(sum[:])
+	case f.Desired.Config != nil:
+		r.ConfigSource, r.ConfigHash = d.Source, d.Base.Hash()
+	}
+	// Of the same image, the digest stays known while no pod is ready.
+	if last := s.ResolvedDistribution; last != nil && last.Image == r.Image && last.ImageDigestSource != digestOfRegistry {
+		r.ImageDigest, r.ImageDigestSource = last.ImageDigest, last.ImageDigestSource
+	}
+	if r.ImageDigest == "" && d.Digest != "" {
+		r.ImageDigest, r.ImageDigestSource = d.Digest, digestOfRegistry
+	}
+	if f.Pods.ImageDigest != "" && RolledOut(f.Deployment) {
+		r.ImageDigest, r.ImageDigestSource = f.Pods.ImageDigest, digestOfNode
+	}
+	s.ResolvedDistribution = r
+}
+
+// serverLine returns the release line of what runs, and its source. If only the running server names it, what it reported last about the same image
+// counts while it is silent.
+func serverLine(f *Facts, last *v1alpha2.ResolvedDistributionStatus) (line, source string) {
+	d := f.Distribution
+	if d.Line != nil {
+		line, source = d.Line.Name, d.LineSource
+	}
+	known := &v1alpha2.ResolvedDistributionStatus{ServerLine: line, ServerLineSource: source}
+	if line != "" && !settings.IsReported(known) {
+		return line, source
+	}
+	if f.Server != nil {
+		if reported, by := settings.ReportedLine(f.Server.Version); reported != "" {
+			return reported, by
+		}
+	}
+	if line == "" && settings.IsReported(last) && last.Image == d.Image {
+		return last.ServerLine, last.ServerLineSource
+	}
+	return line, source
+}
+
+// setConfigGeneration reports what runs: a failing edit leaves it as it was.
+func setConfigGeneration(f *Facts, s *statusOf) {
+	if !f.inForce() || f.Desired.HeldBuild != "" {
+		return
+	}
+	g := &v1alpha2.ConfigGenerationStatus{ConfigMapName: f.Desired.ConfigMapName, GeneratedAt: new(metav1.NewTime(f.Now))}
+	switch c := f.Desired.Config; {
+	case f.Desired.Override != nil:
+		g.ConfigVersion = f.Desired.Override.Version
+	case c == nil:
+		s.ConfigGeneration = nil
+		return
+	default:
+		g.ProviderCount, g.ResourceCount, g.ConfigVersion = c.ProviderCount, c.ResourceCount, c.Version
+	}
+	if last := s.ConfigGeneration; last != nil && last.ConfigMapName == g.ConfigMapName {
+		g.GeneratedAt = last.GeneratedAt
+	}
+	s.ConfigGeneration = g
+}
+
+func setDistributionConfig(f *Facts, s *statusOf) {
+	d := ptr.Deref(s.DistributionConfig, v1alpha2.DistributionConfig{})
+	if f.inForce() {
+		d.ActiveDistribution = f.Distribution.Name
+		if d.ActiveDistribution == "" {
+			d.ActiveDistribution = f.Distribution.Image
+		}
+	}
+	if f.Images != nil {
+		d.AvailableDistributions = someDistributions(f.Images)
+	}
+	held := f.Desired != nil && f.Desired.HeldBuild != "" // what runs is not what this build would generate
+	if f.Server != nil && (!held || len(d.Providers) == 0) {
+		d.Providers = providers(f)
+	}
+	setRegistered(f, &d)
+	s.DistributionConfig = &d
+}
+
+// providers lists what the server lists, those of the spec first and in its order. The config is the operator's own, for the entries that it generated: the
+// server's answer shows some secrets.
+func providers(f *Facts) []v1alpha2.ProviderInfo {
+	type key struct{ api, id string }
+	own, rank, configMap := map[key][]byte{}, map[key]int{}, ""
+	if f.Desired != nil && f.Desired.Config != nil {
+		configMap = f.Desired.ConfigMapName
+		for i, p := range f.Desired.Config.Providers {
+			own[key{p.API, p.ID}], rank[key{p.API, p.ID}] = p.Config, i-len(f.Desired.Config.Providers)
+		}
+	}
+	var list []v1alpha2.ProviderInfo
+	for _, p := range f.Server.Providers {
+		info := v1alpha2.ProviderInfo{API: p.API, ProviderID: p.ID, ProviderType: p.Type}
+		switch config, generated := own[key{p.API, p.ID}]; {
+		case !generated:
+		case len(config) > maxProviderConfig:
+			info.Config = leftOut(len(config), configMap)
+		default:
+			info.Config = &apiextensionsv1.JSON{Raw: slices.Clone(config)}
+		}
+		list = append(list, info)
+	}
+	slices.SortStableFunc(list, func(a, b v1alpha2.ProviderInfo) int {
+		return cmp.Compare(rank[key{a.API, a.ProviderID}], rank[key{b.API, b.ProviderID}])
+	})
+	return list
+}
+
+func setVersion(f *Facts, s *statusOf) {
+	v := v1alpha2.VersionInfo{OperatorVersion: f.OperatorVersion, LastUpdated: new(metav1.NewTime(f.Now))}
+	last := ptr.Deref(s.Version, v1alpha2.VersionInfo{})
+	v.LlamaStackServerVersion = last.LlamaStackServerVersion
+	if f.Server != nil {
+		v.LlamaStackServerVersion = f.Server.Version
+	}
+	if last.OperatorVersion == v.OperatorVersion && last.LlamaStackServerVersion == v.LlamaStackServerVersion {
+		v.LastUpdated = last.LastUpdated
+	}
+	s.Version = &v
+}
+
+func setReplicas(f *Facts, s *statusOf) {
+	s.Selector = metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: objects.Selector(f.CR.Name)})
+	if f.DeploymentUnknown {
+		return
+	}
+	s.Replicas, s.AvailableReplicas = 0, 0
+	if f.Deployment != nil {
+		s.Replicas, s.AvailableReplicas = f.Deployment.Status.Replicas, f.Deployment.Status.AvailableReplicas
+	}
+}
+
+// setServiceURL reports what runs: a failing edit leaves it as it was.
+func setServiceURL(f *Facts, s *statusOf) {
+	if f.inForce() {
+		s.ServiceURL = objects.ServiceURL(f.Desired.Scheme(), f.CR.Name, f.CR.Namespace, objects.Port(&f.CR.Spec))
+	}
+}
+
+// setRouteURL reports what runs: absent where the server is not exposed, empty while the edge has not admitted it.
+func setRouteURL(f *Facts, s *statusOf) {
+	if !f.inForce() {
+		return
+	}
+	s.RouteURL = nil
+	if f.Desired.Expose.Enabled {
+		s.RouteURL = &f.Exposure.URL
+	}
+}
+
+// setPhase follows what serves: a failing edit changes conditions, not the phase.
+func setPhase(f *Facts, s *statusOf) {
+	available, wanted := isAvailable(f), f.Deployment != nil && ptr.Deref(f.Deployment.Spec.Replicas, 1) > 0
+	switch {
+	case f.DeploymentUnknown && s.Phase != "":
+	case isPaused(f):
+		s.Phase = v1alpha2.PhasePending
+	case available || (f.Deployment != nil && !wanted && !f.Problems.Has(problem.Terminal)):
+		s.Phase = v1alpha2.PhaseReady
+	case f.Problems.Has(problem.Terminal) || isStuck(f.Deployment):
+		s.Phase = v1alpha2.PhaseFailed
+	case f.Deployment != nil && wanted:
+		s.Phase = v1alpha2.PhaseInitializing
+	default:
+		s.Phase = v1alpha2.PhasePending
+	}
+}
+
+// setObservedGeneration says that the spec was dealt with: not so while a question is open.
+func setObservedGeneration(f *Facts, s *statusOf) {
+	if !f.Problems.Has(problem.Transient) {
+		s.ObservedGeneration = f.CR.Generation
+	}
+}
