@@ -30,7 +30,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/imagelabels"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/prober"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/adopt"
@@ -40,6 +39,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/pods"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/status"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/registry/imagelabels"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settingsreport"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/registry/oci"
 )
 
 // Proves: FR-027f (an image is read where the first location has it, and the others are not asked; its layers are read there too).

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/registry/oci"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 

@@ -27,7 +27,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/registry/oci"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/externalprovider"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"

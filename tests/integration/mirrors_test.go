@@ -20,7 +20,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/registry/oci"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 

@@ -20,7 +20,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/registry/oci"
 )
 
 const (

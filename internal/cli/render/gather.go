@@ -15,9 +15,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/imagelabels"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/registry/imagelabels"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/registry/oci"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 

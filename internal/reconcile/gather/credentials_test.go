@@ -13,9 +13,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/imagelabels"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/registry/imagelabels"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 )
 

@@ -21,13 +21,13 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/imagelabels"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/registry/imagelabels"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/registry/oci"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )

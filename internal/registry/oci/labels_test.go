@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/registry/oci"
 )
 
 const content = "version: 2\n"

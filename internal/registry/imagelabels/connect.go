@@ -5,8 +5,8 @@ package imagelabels
 import (
 	"crypto/x509"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cloudkeys"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/registry/credentials"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
@@ -16,7 +16,7 @@ func Connect(userAgent string, asked func(question string, err error)) func(*set
 	limits := registry.NewLimits()
 	return func(r *settings.Registries) Registry {
 		options := ClientOptions(r, userAgent)
-		options.Own, options.Trusted, options.Limits, options.Asked = cloudkeys.New(), cloudkeys.Knows, limits, asked
+		options.Own, options.Trusted, options.Limits, options.Asked = credentials.New(), credentials.Knows, limits, asked
 		return registry.New(options)
 	}
 }

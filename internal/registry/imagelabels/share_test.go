@@ -11,8 +11,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/imagelabels"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/registry/imagelabels"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/registry/oci"
 )
 
 const providers = 20 // of one custom resource

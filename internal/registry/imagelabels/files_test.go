@@ -10,9 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/imagelabels"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/registry/imagelabels"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/registry/oci"
 )
 
 const (

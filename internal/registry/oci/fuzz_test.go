@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/oci"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/registry/oci"
 )
 
 // FuzzDecode reads whatever a file or a registry has as labels, and what they say.

@@ -6,4 +6,4 @@
 // Contract: only the host of a registry decides which cloud is asked, and credentials go to no other host. A host of no cloud costs nothing.
 // A Keychain serves one question to a registry, and asks each cloud once: that a cloud gives nothing, or no answer in a limited time, means
 // no credentials, not an error. It starts no other program, and writes neither files nor logs.
-package cloudkeys
+package credentials
