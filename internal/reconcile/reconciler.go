@@ -26,8 +26,6 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/prober"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/adopt"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/apply"
@@ -39,6 +37,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/pods"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/status"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe/prober"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
 )
 
@@ -254,17 +254,17 @@ func (r *Reconciler) observe(ctx context.Context, s *scope) {
 		s.serverSilent = why
 		return
 	}
-	at := probe.Server{URL: url, Trust: trust(s.desired.Certificate), Lists: status.Lists(s.desired, s.distribution())}
+	at := serverprobe.Server{URL: url, Trust: trust(s.desired.Certificate), Lists: status.Lists(s.desired, s.distribution())}
 	s.server, s.serverSilent = r.prober.Observe(s.cr, s.deployment, s.pods.Existing, at) //nolint:contextcheck // asking outlives the reconcile
 	s.serverPending = s.server == nil && s.serverSilent == ""
 }
 
 // trust is what verifies the server's certificate; nil where it is not known.
-func trust(c *build.ServerCertificate) *probe.Trust {
+func trust(c *build.ServerCertificate) *serverprobe.Trust {
 	if c == nil {
 		return nil
 	}
-	return &probe.Trust{Host: c.Host, Leaf: c.Leaf, CA: c.CA}
+	return &serverprobe.Trust{Host: c.Host, Leaf: c.Leaf, CA: c.CA}
 }
 
 // observeServer reads from the cache what the status reports in addition to the Deployment. What applies an object reports that it cannot be read.

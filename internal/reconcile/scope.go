@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/apply"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
@@ -21,6 +20,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/pods"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/status"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
@@ -46,7 +46,7 @@ type scope struct {
 	// Set by observe.
 	deployment   *appsv1.Deployment
 	pods         pods.Observation
-	server       *probe.Observation
+	server       *serverprobe.Observation
 	serverSilent string
 	// serverPending reports that the server is being asked and has not answered, nor failed to, since this operator started.
 	serverPending bool

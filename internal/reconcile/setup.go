@@ -30,8 +30,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/prober"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/adopt"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/apply"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
@@ -41,6 +39,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/status"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry/imagelabels"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe/prober"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settingsreport"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
 )
@@ -141,7 +141,7 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 		applier:  &apply.Applier{Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader(), EdgeAPIs: apis},
 		live:     mgr.GetAPIReader(),
 		adopter:  &adopt.Adopter{Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader()},
-		prober:   prober.New(ctx, o.Metrics.Servers(probe.New()), r.enqueue),
+		prober:   prober.New(ctx, o.Metrics.Servers(serverprobe.New()), r.enqueue),
 		locate:   locate,
 		recorder: mgr.GetEventRecorder(objects.ManagedBy),
 		large:    semaphore.NewWeighted(largeWorkers),

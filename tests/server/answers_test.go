@@ -14,8 +14,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
@@ -183,12 +183,12 @@ func toolFaults(t *testing.T, b *booting, s *server) (faults []string) {
 // listFaults asks as the operator does: it must find each resource of the spec under the name that it expects.
 func listFaults(t *testing.T, b *booting, s *server) (faults []string) {
 	t.Helper()
-	seen, err := probe.New().Ask(t.Context(), probe.Server{URL: s.url, Lists: b.lists})
+	seen, err := serverprobe.New().Ask(t.Context(), serverprobe.Server{URL: s.url, Lists: b.lists})
 	if err != nil {
 		return []string{err.Error()}
 	}
 	if seen.Lists == nil {
-		seen.Lists = map[string]probe.List{}
+		seen.Lists = map[string]serverprobe.List{}
 	}
 	seen.Lists[serverconfig.ListModels] = seen.Models
 	for name := range b.lists {
@@ -201,7 +201,7 @@ func listFaults(t *testing.T, b *booting, s *server) (faults []string) {
 		if !asked && r.List == serverconfig.ListConnectors && slices.Contains(connectorsUnlisted, b.line) {
 			continue
 		}
-		if !asked || list.Unknown != "" || !slices.ContainsFunc(list.Entries, func(e probe.Entry) bool { return e.Name == r.Name }) {
+		if !asked || list.Unknown != "" || !slices.ContainsFunc(list.Entries, func(e serverprobe.Entry) bool { return e.Name == r.Name }) {
 			faults = append(faults, fmt.Sprintf("the operator does not find %s among the %s: %+v", r.Name, r.List, list))
 		}
 	}

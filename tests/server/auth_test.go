@@ -24,10 +24,10 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -142,7 +142,7 @@ func (s *authServer) wantProbes(t *testing.T, r release) {
 			t.Errorf("%s without credentials: status %d", path, got)
 		}
 	}
-	seen, err := probe.New().Ask(t.Context(), probe.Server{URL: s.url})
+	seen, err := serverprobe.New().Ask(t.Context(), serverprobe.Server{URL: s.url})
 	if err != nil || !seen.ProvidersHidden || !seen.Models.Hidden || seen.Version != r.version {
 		t.Errorf("the operator sees %+v, %v; want version %s with hidden providers and models", seen, err, r.version)
 	}

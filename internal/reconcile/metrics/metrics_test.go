@@ -15,9 +15,9 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe"
 )
 
 var errSilent = errors.New("silent")
@@ -25,7 +25,9 @@ var errSilent = errors.New("silent")
 // silent is a server that does not answer.
 type silent struct{}
 
-func (silent) Ask(context.Context, probe.Server) (*probe.Observation, error) { return nil, errSilent }
+func (silent) Ask(context.Context, serverprobe.Server) (*serverprobe.Observation, error) {
+	return nil, errSilent
+}
 
 // used returns metrics of which each has counted something.
 func used(t *testing.T) *Metrics {
@@ -41,7 +43,7 @@ func used(t *testing.T) *Metrics {
 	m.Rollout()
 	m.Migrated(3)
 	m.ServeExpiry(func() time.Time { return time.Unix(1234, 5) })
-	if _, err := m.Servers(silent{}).Ask(t.Context(), probe.Server{}); !errors.Is(err, errSilent) {
+	if _, err := m.Servers(silent{}).Ask(t.Context(), serverprobe.Server{}); !errors.Is(err, errSilent) {
 		t.Fatal(err)
 	}
 	m.LookedUp(true)

@@ -7,8 +7,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/prober"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe/prober"
 )
 
 // LookedUp notes a lookup in the answers of registries.
@@ -24,7 +24,7 @@ type askerOf struct {
 	counted *prometheus.CounterVec
 }
 
-func (a askerOf) Ask(ctx context.Context, server probe.Server) (*probe.Observation, error) {
+func (a askerOf) Ask(ctx context.Context, server serverprobe.Server) (*serverprobe.Observation, error) {
 	answer, err := a.Asker.Ask(ctx, server)
 	a.counted.WithLabelValues(result(err)).Inc()
 	return answer, err

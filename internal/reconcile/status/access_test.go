@@ -10,18 +10,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/status"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe"
 )
 
 // Proves: R83 (a server that answers without credentials although its configuration asks for them is named, and one that refuses is too; Ready stays
 // what it is, with a warning).
 func TestAccessControlledReportsWhatTheServerDoes(t *testing.T) {
-	hidden := probe.List{Hidden: true, Unknown: "GET /v1/x: the server asks for credentials"}
+	hidden := serverprobe.List{Hidden: true, Unknown: "GET /v1/x: the server asks for credentials"}
 	refuses := func(f *status.Facts) {
 		f.Server.ProvidersHidden, f.Server.Providers, f.Server.Models = true, nil, hidden
-		f.Server.Lists = map[string]probe.List{serverconfig.ListConnectors: hidden}
+		f.Server.Lists = map[string]serverprobe.List{serverconfig.ListConnectors: hidden}
 	}
 	for name, c := range map[string]struct {
 		edit   func(*status.Facts)
@@ -31,8 +31,8 @@ func TestAccessControlledReportsWhatTheServerDoes(t *testing.T) {
 	}{
 		"it refuses":      {refuses, metav1.ConditionTrue, v1alpha2.ReasonCredentialsRequired, "authentication custom"},
 		"it answers":      {func(*status.Facts) {}, metav1.ConditionFalse, v1alpha2.ReasonAnswersAnyone, "lists its providers and models to callers without credentials"},
-		"with one list":   {func(f *status.Facts) { refuses(f); f.Server.Lists[serverconfig.ListConnectors] = probe.List{} }, metav1.ConditionFalse, v1alpha2.ReasonAnswersAnyone, "lists its connectors to"},
-		"its models":      {func(f *status.Facts) { refuses(f); f.Server.Models = probe.List{} }, metav1.ConditionFalse, v1alpha2.ReasonAnswersAnyone, "lists its models to"},
+		"with one list":   {func(f *status.Facts) { refuses(f); f.Server.Lists[serverconfig.ListConnectors] = serverprobe.List{} }, metav1.ConditionFalse, v1alpha2.ReasonAnswersAnyone, "lists its connectors to"},
+		"its models":      {func(f *status.Facts) { refuses(f); f.Server.Models = serverprobe.List{} }, metav1.ConditionFalse, v1alpha2.ReasonAnswersAnyone, "lists its models to"},
 		"silent":          {func(f *status.Facts) { f.Server, f.ServerSilent = nil, "GET /v1/version: no answer in time" }, metav1.ConditionUnknown, v1alpha2.ReasonAccessUnknown, "no answer in time"},
 		"not asked yet":   {func(f *status.Facts) { f.Server = nil }, metav1.ConditionTrue, "Before", "as it was"},
 		"not available":   {func(f *status.Facts) { f.Deployment = deployment(0, 1) }, "", "", ""},

@@ -10,14 +10,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/status"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe"
 )
 
 // Proves: R82, R35 (what the server lists of its model servers is reported with the names to call the models by, and never spoils Ready; that a registered
 // model is listed says nothing).
 func TestBackendsReachableReportsWhatTheServerLists(t *testing.T) {
-	model := func(provider, name string) probe.Entry { return probe.Entry{Provider: provider, Name: name} }
+	model := func(provider, name string) serverprobe.Entry {
+		return serverprobe.Entry{Provider: provider, Name: name}
+	}
 	for name, c := range map[string]struct {
 		edit   func(*status.Facts)
 		status metav1.ConditionStatus // empty: absent
@@ -26,18 +28,18 @@ func TestBackendsReachableReportsWhatTheServerLists(t *testing.T) {
 	}{
 		"no models": {func(f *status.Facts) { f.Server.Models.Entries = nil }, metav1.ConditionFalse, v1alpha2.ReasonNoModelsListed, "lists no models of the providers vllm"},
 		"models of others only": {
-			func(f *status.Facts) { f.Server.Models.Entries = []probe.Entry{model("openai", "openai/x")} }, metav1.ConditionFalse, v1alpha2.ReasonNoModelsListed, "vllm",
+			func(f *status.Facts) { f.Server.Models.Entries = []serverprobe.Entry{model("openai", "openai/x")} }, metav1.ConditionFalse, v1alpha2.ReasonNoModelsListed, "vllm",
 		},
 		"no more than are registered": {
 			func(f *status.Facts) {
-				f.Server.Models.Entries = []probe.Entry{model("vllm", "vllm/a")}
+				f.Server.Models.Entries = []serverprobe.Entry{model("vllm", "vllm/a")}
 				f.Desired.Config.ModelCount = 1
 			},
 			metav1.ConditionUnknown, v1alpha2.ReasonOnlyRegisteredModels, "lists 1 model of the providers vllm: vllm/a; it lists registered models whether",
 		},
 		"more": {
 			func(f *status.Facts) {
-				f.Server.Models.Entries, f.Desired.Config.ModelCount = []probe.Entry{model("vllm", "vllm/a"), model("vllm", "vllm/b")}, 1
+				f.Server.Models.Entries, f.Desired.Config.ModelCount = []serverprobe.Entry{model("vllm", "vllm/a"), model("vllm", "vllm/b")}, 1
 			}, metav1.ConditionTrue, v1alpha2.ReasonModelsListed, "lists 2 models of the providers vllm: vllm/a, vllm/b",
 		},
 		"not asked": {

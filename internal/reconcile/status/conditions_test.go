@@ -13,11 +13,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/pods"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/status"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe"
 )
 
 // Proves: R18, R51, STAT (from the first pass to a server that serves, and what can go wrong on the way).
@@ -461,7 +461,7 @@ func TestServerRemarks(t *testing.T) {
 		"no version":    {func(f *status.Facts) { f.Server.Version = "" }, "for release 0.7"},
 		"not listed":    {func(f *status.Facts) { f.Server.Providers = f.Server.Providers[1:] }, "; the server does not list: inference/vllm"},
 		"not listed, of the base": {func(f *status.Facts) {
-			f.Server.Providers = slices.DeleteFunc(f.Server.Providers, func(p probe.Provider) bool { return p.API == "scoring" && p.ID == "basic" })
+			f.Server.Providers = slices.DeleteFunc(f.Server.Providers, func(p serverprobe.Provider) bool { return p.API == "scoring" && p.ID == "basic" })
 		}, "; the server does not list: scoring/basic"},
 		"too many": {func(f *status.Facts) {
 			f.Server.Providers, f.Server.LeftOut = nil, 2

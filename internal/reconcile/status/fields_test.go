@@ -12,10 +12,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/pods"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/status"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe"
 )
 
 func equal(t *testing.T, what string, want, got any) {
@@ -199,7 +199,7 @@ func TestProvidersOfTheSpecComeFirst(t *testing.T) {
 	cr.Spec.Providers.Inference = open(`[{"id":"zeta","provider":"vllm","endpoint":"http://a"},{"id":"alpha","provider":"vllm","endpoint":"http://b"}]`)
 	cr.Spec.Resources = nil
 	f := serving(t, cr)
-	f.Server.Providers = []probe.Provider{
+	f.Server.Providers = []serverprobe.Provider{
 		{API: "agents", ID: "meta-reference", Type: "inline::meta-reference"}, {API: "inference", ID: "alpha", Type: "remote::vllm"},
 		{API: "inference", ID: "openai", Type: "remote::openai"}, {API: "inference", ID: "zeta", Type: "remote::vllm"},
 	}
@@ -216,13 +216,13 @@ func TestProvidersOfTheSpecComeFirst(t *testing.T) {
 func TestModelsThatTheServerListsAreReported(t *testing.T) {
 	cr := resource()
 	f := serving(t, cr)
-	f.Server.Models.Entries = []probe.Entry{{Provider: "openai", Name: "openai/gpt"}, {Provider: "vllm", Name: "vllm/a"}, {Provider: "vllm", Name: "vllm/b"}}
+	f.Server.Models.Entries = []serverprobe.Entry{{Provider: "openai", Name: "openai/gpt"}, {Provider: "vllm", Name: "vllm/a"}, {Provider: "vllm", Name: "vllm/b"}}
 	want := []v1alpha2.ModelInfo{{Name: "vllm/a", ProviderID: "vllm"}, {Name: "vllm/b", ProviderID: "vllm"}, {Name: "openai/gpt", ProviderID: "openai"}}
 	cr.Status = compute(t, f)
 	equal(t, "models", want, cr.Status.DistributionConfig.Models)
 
 	f = serving(t, cr)
-	f.Server.Models = probe.List{Unknown: "GET /v1/models: the server asks for credentials", Hidden: true}
+	f.Server.Models = serverprobe.List{Unknown: "GET /v1/models: the server asks for credentials", Hidden: true}
 	cr.Status = compute(t, f)
 	equal(t, "models while the server does not tell", want, cr.Status.DistributionConfig.Models)
 	f = serving(t, cr)
@@ -316,6 +316,6 @@ func TestStatusSharesNothing(t *testing.T) {
 	if f.Images["starter"] == "changed" || f.Desired.Config.Providers[0].Config[0] == 'x' {
 		t.Error("the facts changed")
 	}
-	f.Server = &probe.Observation{Version: "0.7.1"}
+	f.Server = &serverprobe.Observation{Version: "0.7.1"}
 	compute(t, f)
 }

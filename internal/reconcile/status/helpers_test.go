@@ -16,12 +16,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/status"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
@@ -89,16 +89,16 @@ func serving(t *testing.T, cr *v1alpha2.LlamaStackDistribution) *status.Facts {
 	t.Helper()
 	f := built(t, cr)
 	f.Deployment = deployment(1, 1)
-	f.Server = &probe.Observation{Version: "0.7.1", Providers: []probe.Provider{
+	f.Server = &serverprobe.Observation{Version: "0.7.1", Providers: []serverprobe.Provider{
 		{API: "inference", ID: "vllm", Type: "remote::vllm"}, {API: "safety", ID: "llama-guard", Type: "inline::llama-guard"},
 	}}
-	f.Server.Models.Entries = []probe.Entry{{Provider: "vllm", Name: "vllm/llama3"}, {Provider: "vllm", Name: "vllm/other"}}
+	f.Server.Models.Entries = []serverprobe.Entry{{Provider: "vllm", Name: "vllm/llama3"}, {Provider: "vllm", Name: "vllm/other"}}
 	if f.Desired.Config == nil {
 		return f
 	}
 	for _, name := range f.Desired.Config.Expected {
-		if !slices.ContainsFunc(f.Server.Providers, func(p probe.Provider) bool { return p.API == name.API && p.ID == name.ID }) {
-			f.Server.Providers = append(f.Server.Providers, probe.Provider{API: name.API, ID: name.ID, Type: "inline::of-the-base"})
+		if !slices.ContainsFunc(f.Server.Providers, func(p serverprobe.Provider) bool { return p.API == name.API && p.ID == name.ID }) {
+			f.Server.Providers = append(f.Server.Providers, serverprobe.Provider{API: name.API, ID: name.ID, Type: "inline::of-the-base"})
 		}
 	}
 	return f

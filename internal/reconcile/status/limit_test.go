@@ -10,9 +10,9 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/status"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -28,7 +28,7 @@ func many(f *status.Facts, count, bytes int) {
 	f.Server.Providers, f.Desired.Config.Providers = nil, nil
 	for i := range count {
 		id := fmt.Sprintf("provider-%04d", i)
-		f.Server.Providers = append(f.Server.Providers, probe.Provider{API: "inference", ID: id, Type: "remote::vllm"})
+		f.Server.Providers = append(f.Server.Providers, serverprobe.Provider{API: "inference", ID: id, Type: "remote::vllm"})
 		f.Desired.Config.Providers = append(f.Desired.Config.Providers, serverconfig.ProviderEntry{
 			API: "inference", ID: id, Config: fmt.Appendf(nil, `{"x":%q}`, strings.Repeat("x", bytes)),
 		})
@@ -68,7 +68,7 @@ func TestStatusFitsWhateverThereIs(t *testing.T) {
 		}},
 		"models": {func(f *status.Facts) {
 			for i := range 1_000 {
-				f.Server.Models.Entries = append(f.Server.Models.Entries, probe.Entry{Provider: "vllm", Name: fmt.Sprintf("vllm/%04d", i)})
+				f.Server.Models.Entries = append(f.Server.Models.Entries, serverprobe.Entry{Provider: "vllm", Name: fmt.Sprintf("vllm/%04d", i)})
 			}
 		}, []string{`{"name":"vllm/0000","provider_id":"vllm"}`, `{"name":"…","provider_id":"`, ` more are left out"}`, "${env.LLSD_VLLM_API_KEY}"[1:]}},
 		"providers": {func(f *status.Facts) {

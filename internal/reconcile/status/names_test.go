@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -21,22 +21,22 @@ func TestStatusHidesValuesOfSecretsInWhatTheServerLists(t *testing.T) {
 	var canaries fixture.Canaries
 	canary := canaries.New()
 	half, encoded := canary[:len(canary)/2], base64.StdEncoding.EncodeToString([]byte(canary))
-	for name, answer := range map[string]func(*probe.Observation){
-		"version":           func(o *probe.Observation) { o.Version = canary },
-		"a model":           func(o *probe.Observation) { o.Models.Entries[0].Name = "vllm/" + canary },
-		"a model in base64": func(o *probe.Observation) { o.Models.Entries[0].Name = encoded },
-		"half of it":        func(o *probe.Observation) { o.Models.Entries[0].Name = half },
-		"a model's provider": func(o *probe.Observation) {
-			o.Models.Entries = append(o.Models.Entries, probe.Entry{Provider: canary, Name: "x"})
+	for name, answer := range map[string]func(*serverprobe.Observation){
+		"version":           func(o *serverprobe.Observation) { o.Version = canary },
+		"a model":           func(o *serverprobe.Observation) { o.Models.Entries[0].Name = "vllm/" + canary },
+		"a model in base64": func(o *serverprobe.Observation) { o.Models.Entries[0].Name = encoded },
+		"half of it":        func(o *serverprobe.Observation) { o.Models.Entries[0].Name = half },
+		"a model's provider": func(o *serverprobe.Observation) {
+			o.Models.Entries = append(o.Models.Entries, serverprobe.Entry{Provider: canary, Name: "x"})
 		},
-		"a provider's id":   func(o *probe.Observation) { o.Providers[0].ID = canary },
-		"a provider's type": func(o *probe.Observation) { o.Providers[0].Type = "remote::" + canary },
-		"a provider's API":  func(o *probe.Observation) { o.Providers[0].API = canary },
-		"a tool group": func(o *probe.Observation) {
-			o.Lists = map[string]probe.List{serverconfig.ListToolGroups: {Entries: []probe.Entry{{Name: canary, Provider: canary}}}}
+		"a provider's id":   func(o *serverprobe.Observation) { o.Providers[0].ID = canary },
+		"a provider's type": func(o *serverprobe.Observation) { o.Providers[0].Type = "remote::" + canary },
+		"a provider's API":  func(o *serverprobe.Observation) { o.Providers[0].API = canary },
+		"a tool group": func(o *serverprobe.Observation) {
+			o.Lists = map[string]serverprobe.List{serverconfig.ListToolGroups: {Entries: []serverprobe.Entry{{Name: canary, Provider: canary}}}}
 		},
-		"a connector": func(o *probe.Observation) {
-			o.Lists = map[string]probe.List{serverconfig.ListConnectors: {Entries: []probe.Entry{{Name: canary}}}}
+		"a connector": func(o *serverprobe.Observation) {
+			o.Lists = map[string]serverprobe.List{serverconfig.ListConnectors: {Entries: []serverprobe.Entry{{Name: canary}}}}
 		},
 	} {
 		f := serving(t, resource())

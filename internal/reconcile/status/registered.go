@@ -10,10 +10,10 @@ import (
 	"strings"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
@@ -71,7 +71,7 @@ func setRegistered(f *Facts, d *v1alpha2.DistributionConfig) {
 			*to = nil
 		case listed.Unknown != "":
 		case list == serverconfig.ListVectorStores: // how clients call theirs is their own affair
-			*to = resources(slices.DeleteFunc(slices.Clone(listed.Entries), func(e probe.Entry) bool { return !slices.Contains(names[list], e.Name) }))
+			*to = resources(slices.DeleteFunc(slices.Clone(listed.Entries), func(e serverprobe.Entry) bool { return !slices.Contains(names[list], e.Name) }))
 		default:
 			*to = resources(listed.Entries)
 		}
@@ -81,7 +81,7 @@ func setRegistered(f *Facts, d *v1alpha2.DistributionConfig) {
 	}
 }
 
-func resources(entries []probe.Entry) []v1alpha2.ResourceInfo {
+func resources(entries []serverprobe.Entry) []v1alpha2.ResourceInfo {
 	var list []v1alpha2.ResourceInfo
 	for _, e := range entries {
 		list = append(list, v1alpha2.ResourceInfo{Name: e.Name, ProviderID: e.Provider})

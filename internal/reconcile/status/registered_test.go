@@ -12,9 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/status"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
@@ -32,10 +32,10 @@ func registering(t *testing.T) *status.Facts {
 	}
 	// Release line 0.7 registers no vector stores, and has connectors.
 	f.Desired.Config.Registered = append(f.Desired.Config.Registered, serverconfig.Registered{List: serverconfig.ListVectorStores, Name: "docs"})
-	f.Server.Models.Entries = []probe.Entry{{Provider: "vllm", Name: "vllm/e5"}, {Provider: "vllm", Name: "vllm/llama3"}}
-	f.Server.Lists = map[string]probe.List{
-		serverconfig.ListConnectors:   {Entries: []probe.Entry{{Name: "github"}, {Name: "of-the-base"}}},
-		serverconfig.ListVectorStores: {Entries: []probe.Entry{{Name: "docs"}, {Name: "vs_0"}}},
+	f.Server.Models.Entries = []serverprobe.Entry{{Provider: "vllm", Name: "vllm/e5"}, {Provider: "vllm", Name: "vllm/llama3"}}
+	f.Server.Lists = map[string]serverprobe.List{
+		serverconfig.ListConnectors:   {Entries: []serverprobe.Entry{{Name: "github"}, {Name: "of-the-base"}}},
+		serverconfig.ListVectorStores: {Entries: []serverprobe.Entry{{Name: "docs"}, {Name: "vs_0"}}},
 	}
 	return f
 }
@@ -43,7 +43,7 @@ func registering(t *testing.T) *status.Facts {
 // Proves: R29, R84, R82 (what the server has registered is in the status; what of the spec it does not list is there by name, and in a message; what
 // it hides, cannot tell or cuts is not missing; Ready depends on none of it).
 func TestStatusNamesWhatTheServerHasRegistered(t *testing.T) {
-	set := func(list string, l probe.List) func(*status.Facts) {
+	set := func(list string, l serverprobe.List) func(*status.Facts) {
 		return func(f *status.Facts) { f.Server.Lists[list] = l }
 	}
 	for name, c := range map[string]struct {
@@ -54,29 +54,29 @@ func TestStatusNamesWhatTheServerHasRegistered(t *testing.T) {
 		"all of it": {func(*status.Facts) {}, nil, "are available"},
 		"a model":   {func(f *status.Facts) { f.Server.Models.Entries = f.Server.Models.Entries[:1] }, []string{"models/vllm/llama3"}, "; the server does not list: models/vllm/llama3"},
 		"no vector store": {
-			set(serverconfig.ListVectorStores, probe.List{Entries: []probe.Entry{{Name: "vs_0"}}}), []string{"vectorStores/docs"}, "; the server does not list: vectorStores/docs",
+			set(serverconfig.ListVectorStores, serverprobe.List{Entries: []serverprobe.Entry{{Name: "vs_0"}}}), []string{"vectorStores/docs"}, "; the server does not list: vectorStores/docs",
 		},
-		"no MCP server": {set(serverconfig.ListConnectors, probe.List{}), []string{"tools/mcp::github"}, "; the server does not list: tools/mcp::github"},
+		"no MCP server": {set(serverconfig.ListConnectors, serverprobe.List{}), []string{"tools/mcp::github"}, "; the server does not list: tools/mcp::github"},
 		"a provider too": {func(f *status.Facts) {
 			f.Server.Providers, f.Server.Models.Entries = f.Server.Providers[1:], f.Server.Models.Entries[1:]
 		}, []string{"models/vllm/e5"}, "; the server does not list: inference/vllm, models/vllm/e5"},
 		"hidden": {func(f *status.Facts) {
-			hidden := probe.List{Hidden: true, Unknown: "GET /v1/x: the server asks for credentials"}
+			hidden := serverprobe.List{Hidden: true, Unknown: "GET /v1/x: the server asks for credentials"}
 			f.Server.ProvidersHidden, f.Server.Providers, f.Server.Models = true, nil, hidden
 			f.Server.Lists[serverconfig.ListConnectors], f.Server.Lists[serverconfig.ListVectorStores] = hidden, hidden
 		}, nil, "; the server lists its providers, models, vector stores and connectors to authenticated callers only, so they are not compared with the configuration"},
 		"one list hidden": {
-			set(serverconfig.ListConnectors, probe.List{Hidden: true, Unknown: "x"}), nil, "; the server lists its connectors to authenticated callers only, so they are not compared with the configuration",
+			set(serverconfig.ListConnectors, serverprobe.List{Hidden: true, Unknown: "x"}), nil, "; the server lists its connectors to authenticated callers only, so they are not compared with the configuration",
 		},
 		"an error": {
-			set(serverconfig.ListVectorStores, probe.List{Unknown: "GET /v1/vector_stores: the server answers 500 Internal Server Error"}), nil,
+			set(serverconfig.ListVectorStores, serverprobe.List{Unknown: "GET /v1/vector_stores: the server answers 500 Internal Server Error"}), nil,
 			"; the server could not be asked for its vector stores: GET /v1/vector_stores: the server answers 500 Internal Server Error",
 		},
 		"more than is read": {
-			set(serverconfig.ListVectorStores, probe.List{Entries: []probe.Entry{{Name: "vs_0"}}, Cut: true}), nil,
+			set(serverconfig.ListVectorStores, serverprobe.List{Entries: []serverprobe.Entry{{Name: "vs_0"}}, Cut: true}), nil,
 			"; the server lists more vector stores than the operator reads, so it is not known whether it has all of the spec",
 		},
-		"more than is read, with all": {set(serverconfig.ListVectorStores, probe.List{Entries: []probe.Entry{{Name: "docs"}}, Cut: true}), nil, "are available"},
+		"more than is read, with all": {set(serverconfig.ListVectorStores, serverprobe.List{Entries: []serverprobe.Entry{{Name: "docs"}}, Cut: true}), nil, "are available"},
 		"a list that was not asked":   {func(f *status.Facts) { f.Server.Lists = nil }, nil, "are available"},
 		"an image's own":              {func(f *status.Facts) { f.Desired.Config = nil }, nil, "are available"},
 	} {
@@ -106,9 +106,9 @@ func TestListsOfTheServerAreReported(t *testing.T) {
 	equal(t, "vector stores", docs, cr.Status.DistributionConfig.VectorStores)
 	equal(t, "connectors", connectors, cr.Status.DistributionConfig.Connectors)
 
-	f.Server.Lists = map[string]probe.List{
+	f.Server.Lists = map[string]serverprobe.List{
 		serverconfig.ListVectorStores: {Unknown: "x"}, serverconfig.ListConnectors: {Unknown: "x", Hidden: true},
-		serverconfig.ListToolGroups: {Entries: []probe.Entry{{Provider: "tavily", Name: "builtin::websearch"}}},
+		serverconfig.ListToolGroups: {Entries: []serverprobe.Entry{{Provider: "tavily", Name: "builtin::websearch"}}},
 	}
 	cr.Status = compute(t, f)
 	equal(t, "vector stores while the server does not tell", docs, cr.Status.DistributionConfig.VectorStores)
@@ -136,15 +136,15 @@ func TestListsThatAServerIsAskedFor(t *testing.T) {
 // Proves: R63 (the lists of a server and the missing resources are cut, and say so).
 func TestListsOfTheServerAreBounded(t *testing.T) {
 	f := registering(t)
-	var entries []probe.Entry
+	var entries []serverprobe.Entry
 	for i := range 1_000 {
 		name := fmt.Sprintf("%04d%s", i, strings.Repeat("x", 200))
-		entries = append(entries, probe.Entry{Name: name, Provider: "p"})
+		entries = append(entries, serverprobe.Entry{Name: name, Provider: "p"})
 		f.Desired.Config.Registered = append(f.Desired.Config.Registered,
 			serverconfig.Registered{List: serverconfig.ListVectorStores, Name: name}, serverconfig.Registered{List: serverconfig.ListModels, Name: name})
 	}
 	for _, list := range []string{serverconfig.ListVectorStores, serverconfig.ListConnectors, serverconfig.ListToolGroups} {
-		f.Server.Lists[list] = probe.List{Entries: entries}
+		f.Server.Lists[list] = serverprobe.List{Entries: entries}
 	}
 	s := compute(t, f)
 	if got := size(t, s); got > 128<<10 {

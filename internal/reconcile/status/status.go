@@ -9,11 +9,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/pods"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
@@ -48,7 +48,7 @@ type Facts struct {
 	// Exposure is what is known of the way in from outside of the cluster; empty where there is none.
 	Exposure objects.Exposure
 	// Server is what the running server says about itself; nil where that is not known.
-	Server *probe.Observation
+	Server *serverprobe.Observation
 	// ServerSilent reports why the server could not be asked; empty where it could, or was not asked yet.
 	ServerSilent string
 }

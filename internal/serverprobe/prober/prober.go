@@ -17,7 +17,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe"
 )
 
 const (
@@ -34,7 +34,7 @@ const (
 
 // Asker asks a server about itself.
 type Asker interface {
-	Ask(ctx context.Context, server probe.Server) (*probe.Observation, error)
+	Ask(ctx context.Context, server serverprobe.Server) (*serverprobe.Observation, error)
 }
 
 // Prober asks running servers about themselves.
@@ -53,7 +53,7 @@ type Prober struct {
 type server struct {
 	// rollout identifies the template of the pods and the address, pods the pods.
 	rollout, pods string
-	observation   *probe.Observation
+	observation   *serverprobe.Observation
 	silent        string
 	asked         time.Time
 	stop          context.CancelFunc
@@ -70,8 +70,8 @@ func New(ctx context.Context, a Asker, tell func(types.NamespacedName)) *Prober 
 // Observe returns what the server of this rollout has reported, or why it is silent; neither is known at first. It starts
 // questions for a new rollout or address, and when the pods changed.
 func (p *Prober) Observe(
-	cr *v1alpha2.LlamaStackDistribution, d *appsv1.Deployment, pods string, at probe.Server,
-) (*probe.Observation, string) {
+	cr *v1alpha2.LlamaStackDistribution, d *appsv1.Deployment, pods string, at serverprobe.Server,
+) (*serverprobe.Observation, string) {
 	key := types.NamespacedName{Namespace: cr.Namespace, Name: cr.Name}
 	next := &server{rollout: fmt.Sprintf("%s/%s/%d %s", cr.UID, d.UID, d.Generation, at.URL), pods: pods}
 	p.mu.Lock()
@@ -95,7 +95,7 @@ func (p *Prober) Observe(
 }
 
 // ask asks a server until it has answered a few times, or was silent too often.
-func (p *Prober) ask(ctx context.Context, s *server, delay time.Duration, key types.NamespacedName, at probe.Server) {
+func (p *Prober) ask(ctx context.Context, s *server, delay time.Duration, key types.NamespacedName, at serverprobe.Server) {
 	next, answers := firstProbeDelay, 0
 	for attempt := 1; attempt <= maxProbeAttempts && answers < maxAnswers; attempt++ {
 		select {
@@ -125,8 +125,8 @@ func (p *Prober) ask(ctx context.Context, s *server, delay time.Duration, key ty
 
 // askOnce asks a server when there is a place, unless the context has ended.
 func (p *Prober) askOnce(
-	ctx context.Context, s *server, key types.NamespacedName, at probe.Server,
-) (_ *probe.Observation, err error) {
+	ctx context.Context, s *server, key types.NamespacedName, at serverprobe.Server,
+) (_ *serverprobe.Observation, err error) {
 	places := p.first
 	if at.Slow {
 		places = p.repeated
@@ -152,7 +152,7 @@ func (p *Prober) askOnce(
 }
 
 // note keeps an answer, and reports whether it is new.
-func (p *Prober) note(s *server, observation *probe.Observation, err error) bool {
+func (p *Prober) note(s *server, observation *serverprobe.Observation, err error) bool {
 	silent := ""
 	if err != nil {
 		silent = err.Error()

@@ -9,13 +9,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe"
 )
 
 const silentURL = "http://silent"
 
 // mixed are servers of which those at silentURL hang as long as package probe lets them, and the others answer.
-func mixed(ctx context.Context, url string) (*probe.Observation, error) {
+func mixed(ctx context.Context, url string) (*serverprobe.Observation, error) {
 	if url == serverURL {
 		return answers(ctx, url)
 	}
@@ -29,7 +29,7 @@ func observeSilent(p *Prober, namespace string, count int) {
 	for i := range count {
 		cr := stack(fmt.Sprintf("silent-%d", i))
 		cr.Namespace = namespace
-		p.Observe(cr, rollout(1), "pod", probe.Server{URL: silentURL})
+		p.Observe(cr, rollout(1), "pod", serverprobe.Server{URL: silentURL})
 	}
 }
 
@@ -43,7 +43,7 @@ func nothingLeft(t *testing.T, p *Prober) {
 
 // heard reports whether the server has an answer.
 func heard(p *Prober, name string, generation int64) bool {
-	o, _ := p.Observe(stack(name), rollout(generation), "pod", probe.Server{URL: serverURL})
+	o, _ := p.Observe(stack(name), rollout(generation), "pod", serverprobe.Server{URL: serverURL})
 	return o != nil
 }
 
@@ -95,7 +95,7 @@ func TestSilentServersAreGivenUp(t *testing.T) {
 		if most := 50 * maxProbeAttempts; servers.count() != most {
 			t.Errorf("asked %d times, want %d", servers.count(), most)
 		}
-		if _, silent := p.Observe(stack("silent-7"), rollout(1), "pod", probe.Server{URL: silentURL}); silent == "" {
+		if _, silent := p.Observe(stack("silent-7"), rollout(1), "pod", serverprobe.Server{URL: silentURL}); silent == "" {
 			t.Error("the silence is not reported")
 		}
 		nothingLeft(t, p)
@@ -105,7 +105,7 @@ func TestSilentServersAreGivenUp(t *testing.T) {
 // Proves: R63, R82 (a server whose answer takes longer than a first question is heard, and no failure of it is reported).
 func TestSlowServerIsHeard(t *testing.T) {
 	const takes = 4 * time.Second
-	slow := func(ctx context.Context, url string) (*probe.Observation, error) {
+	slow := func(ctx context.Context, url string) (*serverprobe.Observation, error) {
 		select {
 		case <-time.After(takes):
 			return answers(ctx, url)

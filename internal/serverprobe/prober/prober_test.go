@@ -20,19 +20,19 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/probe"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe"
 )
 
 // fakeServers answers by a function and keeps count.
 type fakeServers struct {
-	answer func(ctx context.Context, url string) (*probe.Observation, error)
+	answer func(ctx context.Context, url string) (*serverprobe.Observation, error)
 
 	mu          sync.Mutex
 	asked, told []string
 	now, atOnce int
 }
 
-func (f *fakeServers) Ask(ctx context.Context, at probe.Server) (*probe.Observation, error) {
+func (f *fakeServers) Ask(ctx context.Context, at serverprobe.Server) (*serverprobe.Observation, error) {
 	f.mu.Lock()
 	f.asked = append(f.asked, at.URL)
 	f.now++
@@ -66,14 +66,14 @@ const serverURL = "https://a-service.ai.svc:8321"
 
 var errRefused = errors.New("connection refused")
 
-func answers(context.Context, string) (*probe.Observation, error) {
-	return &probe.Observation{Version: "0.7.1"}, nil
+func answers(context.Context, string) (*serverprobe.Observation, error) {
+	return &serverprobe.Observation{Version: "0.7.1"}, nil
 }
 
-func refuses(context.Context, string) (*probe.Observation, error) { return nil, errRefused }
+func refuses(context.Context, string) (*serverprobe.Observation, error) { return nil, errRefused }
 
 // hangs answers when it is told to stop, and not before.
-func hangs(ctx context.Context, _ string) (*probe.Observation, error) {
+func hangs(ctx context.Context, _ string) (*serverprobe.Observation, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
@@ -88,7 +88,7 @@ func rollout(generation int64) *appsv1.Deployment {
 
 // inBubble runs a test with a clock of its own; all that a prober has started must end with the manager's context.
 func inBubble(
-	t *testing.T, answer func(context.Context, string) (*probe.Observation, error),
+	t *testing.T, answer func(context.Context, string) (*serverprobe.Observation, error),
 	test func(*testing.T, *Prober, *fakeServers, context.CancelFunc),
 ) {
 	t.Helper()
@@ -121,7 +121,7 @@ func TestProberAsksPerRollout(t *testing.T) {
 		port := int32(9000)
 		cr := stack("a")
 		cr.Spec.Networking = &v1alpha2.NetworkingSpec{Port: &port}
-		if o, silent := p.Observe(cr, rollout(1), "pod", probe.Server{URL: serverURL}); o != nil || silent != "" {
+		if o, silent := p.Observe(cr, rollout(1), "pod", serverprobe.Server{URL: serverURL}); o != nil || silent != "" {
 			t.Errorf("known before it was asked: %v %q", o, silent)
 		}
 		synctest.Wait()
@@ -129,7 +129,7 @@ func TestProberAsksPerRollout(t *testing.T) {
 			t.Errorf("announced %s", got)
 		}
 		for range 5 {
-			if o, silent := p.Observe(cr, rollout(1), "pod", probe.Server{URL: serverURL}); o == nil || o.Version != "0.7.1" || silent != "" {
+			if o, silent := p.Observe(cr, rollout(1), "pod", serverprobe.Server{URL: serverURL}); o == nil || o.Version != "0.7.1" || silent != "" {
 				t.Errorf("observed %v %q", o, silent)
 			}
 		}
@@ -140,7 +140,7 @@ func TestProberAsksPerRollout(t *testing.T) {
 		if got := announced(p); len(got) != 0 {
 			t.Errorf("announced %v though nothing is new", got)
 		}
-		if o, _ := p.Observe(cr, rollout(2), "pod", probe.Server{URL: serverURL}); o != nil {
+		if o, _ := p.Observe(cr, rollout(2), "pod", serverprobe.Server{URL: serverURL}); o != nil {
 			t.Error("the answer of the former rollout is told as that of the new one")
 		}
 		synctest.Wait()
@@ -149,7 +149,7 @@ func TestProberAsksPerRollout(t *testing.T) {
 		}
 		again := stack("a")
 		again.UID = "another"
-		if o, _ := p.Observe(again, rollout(2), "pod", probe.Server{URL: serverURL}); o != nil {
+		if o, _ := p.Observe(again, rollout(2), "pod", serverprobe.Server{URL: serverURL}); o != nil {
 			t.Error("the answer of an earlier resource of this name is told")
 		}
 		synctest.Wait()
@@ -160,7 +160,7 @@ func TestProberAsksPerRollout(t *testing.T) {
 func TestProberGivesUp(t *testing.T) {
 	inBubble(t, refuses, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
 		cr := stack("a")
-		p.Observe(cr, rollout(1), "pod", probe.Server{URL: serverURL})
+		p.Observe(cr, rollout(1), "pod", serverprobe.Server{URL: serverURL})
 		synctest.Wait()
 		if got := announced(p); len(got) != 0 {
 			t.Errorf("announced %v: one silent moment is no news", got)
@@ -173,7 +173,7 @@ func TestProberGivesUp(t *testing.T) {
 		if got := announced(p); len(got) == 0 || len(got) > maxProbeAttempts {
 			t.Errorf("%d announcements", len(got))
 		}
-		if o, silent := p.Observe(cr, rollout(1), "pod", probe.Server{URL: serverURL}); o != nil || silent != errRefused.Error() {
+		if o, silent := p.Observe(cr, rollout(1), "pod", serverprobe.Server{URL: serverURL}); o != nil || silent != errRefused.Error() {
 			t.Errorf("observed %v %q", o, silent)
 		}
 		<-time.After(24 * time.Hour)
@@ -181,9 +181,9 @@ func TestProberGivesUp(t *testing.T) {
 			t.Error("a silent server is polled")
 		}
 		servers.answer = answers
-		p.Observe(cr, rollout(2), "pod", probe.Server{URL: serverURL})
+		p.Observe(cr, rollout(2), "pod", serverprobe.Server{URL: serverURL})
 		synctest.Wait()
-		if o, silent := p.Observe(cr, rollout(2), "pod", probe.Server{URL: serverURL}); o == nil || silent != "" {
+		if o, silent := p.Observe(cr, rollout(2), "pod", serverprobe.Server{URL: serverURL}); o == nil || silent != "" {
 			t.Errorf("observed %v %q after the next rollout", o, silent)
 		}
 	})
@@ -192,17 +192,17 @@ func TestProberGivesUp(t *testing.T) {
 // Right after a rollout the answer can be that of a pod which is on its way out; the new server has the last word.
 func TestProberOutlastsTheFormerServer(t *testing.T) {
 	tries := 0
-	former := func(ctx context.Context, url string) (*probe.Observation, error) {
+	former := func(ctx context.Context, url string) (*serverprobe.Observation, error) {
 		tries++
 		if tries == 1 {
-			return &probe.Observation{Version: "0.7.0"}, nil
+			return &serverprobe.Observation{Version: "0.7.0"}, nil
 		}
 		return answers(ctx, url)
 	}
 	inBubble(t, former, func(t *testing.T, p *Prober, _ *fakeServers, _ context.CancelFunc) {
-		p.Observe(stack("a"), rollout(1), "pod", probe.Server{URL: serverURL})
+		p.Observe(stack("a"), rollout(1), "pod", serverprobe.Server{URL: serverURL})
 		<-time.After(time.Hour)
-		if o, silent := p.Observe(stack("a"), rollout(1), "pod", probe.Server{URL: serverURL}); o == nil || o.Version != "0.7.1" || silent != "" {
+		if o, silent := p.Observe(stack("a"), rollout(1), "pod", serverprobe.Server{URL: serverURL}); o == nil || o.Version != "0.7.1" || silent != "" {
 			t.Errorf("observed %v %q", o, silent)
 		}
 		if got := announced(p); len(got) != 2 {
@@ -216,21 +216,21 @@ func TestProberOutlastsTheFormerServer(t *testing.T) {
 func TestProberAsksAgainWhenThePodsChange(t *testing.T) {
 	var version atomic.Value
 	version.Store("0.7.0")
-	current := func(context.Context, string) (*probe.Observation, error) {
-		return &probe.Observation{Version: version.Load().(string)}, nil
+	current := func(context.Context, string) (*serverprobe.Observation, error) {
+		return &serverprobe.Observation{Version: version.Load().(string)}, nil
 	}
 	inBubble(t, current, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
-		p.Observe(stack("a"), rollout(1), "new old", probe.Server{URL: serverURL})
+		p.Observe(stack("a"), rollout(1), "new old", serverprobe.Server{URL: serverURL})
 		<-time.After(time.Hour)
 		version.Store("0.7.1")
-		if o, _ := p.Observe(stack("a"), rollout(1), "new old", probe.Server{URL: serverURL}); o == nil || o.Version != "0.7.0" {
+		if o, _ := p.Observe(stack("a"), rollout(1), "new old", serverprobe.Server{URL: serverURL}); o == nil || o.Version != "0.7.0" {
 			t.Errorf("observed %v", o)
 		}
-		if o, _ := p.Observe(stack("a"), rollout(1), "new", probe.Server{URL: serverURL}); o == nil || o.Version != "0.7.0" {
+		if o, _ := p.Observe(stack("a"), rollout(1), "new", serverprobe.Server{URL: serverURL}); o == nil || o.Version != "0.7.0" {
 			t.Errorf("the former answer is forgotten before there is another: %v", o)
 		}
 		<-time.After(time.Hour)
-		if o, silent := p.Observe(stack("a"), rollout(1), "new", probe.Server{URL: serverURL}); o == nil || o.Version != "0.7.1" || silent != "" {
+		if o, silent := p.Observe(stack("a"), rollout(1), "new", serverprobe.Server{URL: serverURL}); o == nil || o.Version != "0.7.1" || silent != "" {
 			t.Errorf("observed %v %q after the old pod is gone", o, silent)
 		}
 		if got := announced(p); len(got) != 2 || servers.count() != 2*maxAnswers {
@@ -240,7 +240,7 @@ func TestProberAsksAgainWhenThePodsChange(t *testing.T) {
 	// Pods that come and go all the time make no more than one question for each interval.
 	inBubble(t, answers, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
 		for i := range 100 {
-			p.Observe(stack("a"), rollout(1), fmt.Sprint(i), probe.Server{URL: serverURL})
+			p.Observe(stack("a"), rollout(1), fmt.Sprint(i), serverprobe.Server{URL: serverURL})
 			<-time.After(firstProbeDelay / 10)
 		}
 		if most := 100/10 + 1; servers.count() > most || servers.count() < 1 {
@@ -252,7 +252,7 @@ func TestProberAsksAgainWhenThePodsChange(t *testing.T) {
 // A server that is silent at first is noticed when it answers.
 func TestProberHearsALateServer(t *testing.T) {
 	tries := 0
-	late := func(ctx context.Context, url string) (*probe.Observation, error) {
+	late := func(ctx context.Context, url string) (*serverprobe.Observation, error) {
 		tries++
 		if tries < 4 {
 			return refuses(ctx, url)
@@ -260,9 +260,9 @@ func TestProberHearsALateServer(t *testing.T) {
 		return answers(ctx, url)
 	}
 	inBubble(t, late, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
-		p.Observe(stack("a"), rollout(1), "pod", probe.Server{URL: serverURL})
+		p.Observe(stack("a"), rollout(1), "pod", serverprobe.Server{URL: serverURL})
 		<-time.After(time.Hour)
-		if o, silent := p.Observe(stack("a"), rollout(1), "pod", probe.Server{URL: serverURL}); o == nil || silent != "" || servers.count() != 3+maxAnswers {
+		if o, silent := p.Observe(stack("a"), rollout(1), "pod", serverprobe.Server{URL: serverURL}); o == nil || silent != "" || servers.count() != 3+maxAnswers {
 			t.Errorf("observed %v %q after %d questions", o, silent, servers.count())
 		}
 	})
@@ -273,7 +273,7 @@ func TestProberNeverBlocks(t *testing.T) {
 	inBubble(t, hangs, func(t *testing.T, p *Prober, servers *fakeServers, cancel context.CancelFunc) {
 		begun := time.Now()
 		for i := range 10 * maxFirst {
-			p.Observe(stack(fmt.Sprintf("s%d", i)), rollout(1), "pod", probe.Server{URL: serverURL})
+			p.Observe(stack(fmt.Sprintf("s%d", i)), rollout(1), "pod", serverprobe.Server{URL: serverURL})
 		}
 		if passed := time.Since(begun); passed != 0 {
 			t.Errorf("observe waited for %s", passed)
@@ -298,14 +298,14 @@ func TestProberNeverBlocks(t *testing.T) {
 func TestProberKeepsItsIntervalOverRollouts(t *testing.T) {
 	inBubble(t, answers, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
 		for generation := range int64(100) {
-			p.Observe(stack("a"), rollout(generation), "pod", probe.Server{URL: serverURL})
+			p.Observe(stack("a"), rollout(generation), "pod", serverprobe.Server{URL: serverURL})
 			<-time.After(firstProbeDelay / 10)
 		}
 		if most := 100/10 + 1; servers.count() > most || servers.count() < 1 {
 			t.Errorf("asked %d times in %s, want at most %d", servers.count(), 10*firstProbeDelay, most)
 		}
 		<-time.After(time.Hour)
-		if o, _ := p.Observe(stack("a"), rollout(99), "pod", probe.Server{URL: serverURL}); o == nil {
+		if o, _ := p.Observe(stack("a"), rollout(99), "pod", serverprobe.Server{URL: serverURL}); o == nil {
 			t.Error("the last rollout was not asked")
 		}
 	})
@@ -315,7 +315,7 @@ func TestProberKeepsItsIntervalOverRollouts(t *testing.T) {
 func TestProberAsksAgainAtAnotherAddress(t *testing.T) {
 	inBubble(t, answers, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
 		for _, url := range []string{"http://10.0.0.1:8321", "http://10.0.0.2:8321"} {
-			p.Observe(stack("a"), rollout(1), "pod", probe.Server{URL: url})
+			p.Observe(stack("a"), rollout(1), "pod", serverprobe.Server{URL: url})
 			<-time.After(time.Hour)
 			if last := servers.urls()[servers.count()-1]; last != url {
 				t.Errorf("asked %s, want %s", last, url)
@@ -329,9 +329,9 @@ func TestProberForgets(t *testing.T) {
 	inBubble(t, hangs, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
 		key := types.NamespacedName{Namespace: "ai", Name: "a"}
 		p.Forget(key) // of nothing
-		p.Observe(stack("a"), rollout(1), "pod", probe.Server{URL: serverURL})
+		p.Observe(stack("a"), rollout(1), "pod", serverprobe.Server{URL: serverURL})
 		synctest.Wait()
-		p.Observe(stack("a"), rollout(2), "pod", probe.Server{URL: serverURL})
+		p.Observe(stack("a"), rollout(2), "pod", serverprobe.Server{URL: serverURL})
 		<-time.After(firstProbeDelay)
 		synctest.Wait()
 		if now, _ := servers.underWay(); servers.count() != 2 || now != 1 {
@@ -350,7 +350,7 @@ func TestProberURL(t *testing.T) {
 		servers := &fakeServers{answer: answers}
 		ctx, cancel := context.WithCancel(context.Background())
 		p := New(ctx, servers, servers.tell)
-		p.Observe(stack("a"), rollout(1), "pod", probe.Server{URL: serverURL})
+		p.Observe(stack("a"), rollout(1), "pod", serverprobe.Server{URL: serverURL})
 		synctest.Wait()
 		if got := fmt.Sprint(servers.urls()); got != "["+serverURL+"]" {
 			t.Errorf("asked %s", got)
@@ -362,25 +362,25 @@ func TestProberURL(t *testing.T) {
 // Proves: R63 (a panic off the reconcile worker ends the question alone: it is reported, shows no value, and is tried again slowly).
 func TestProberSurvivesAPanic(t *testing.T) {
 	const canary = "sk-canary"
-	panicking := func(_ context.Context, url string) (*probe.Observation, error) {
+	panicking := func(_ context.Context, url string) (*serverprobe.Observation, error) {
 		if url == serverURL {
-			return &probe.Observation{Version: "0.7.1"}, nil
+			return &serverprobe.Observation{Version: "0.7.1"}, nil
 		}
 		panic(canary)
 	}
 	inBubble(t, panicking, func(t *testing.T, p *Prober, servers *fakeServers, cancel context.CancelFunc) {
-		p.Observe(stack("bad"), rollout(1), "pod", probe.Server{URL: "http://bad"})
-		p.Observe(stack("a"), rollout(1), "pod", probe.Server{URL: serverURL})
+		p.Observe(stack("bad"), rollout(1), "pod", serverprobe.Server{URL: "http://bad"})
+		p.Observe(stack("a"), rollout(1), "pod", serverprobe.Server{URL: serverURL})
 		synctest.Wait()
 		if got := servers.count(); got != 2 {
 			t.Errorf("%d questions at first, want 2", got)
 		}
-		o, silent := p.Observe(stack("bad"), rollout(1), "pod", probe.Server{URL: "http://bad"})
+		o, silent := p.Observe(stack("bad"), rollout(1), "pod", serverprobe.Server{URL: "http://bad"})
 		if o != nil || silent != panics.ErrInternal.Error() || strings.Contains(silent, canary) {
 			t.Errorf("%+v %q", o, silent)
 		}
 		<-time.After(panics.Delay - time.Second)
-		if o, _ := p.Observe(stack("a"), rollout(1), "pod", probe.Server{URL: serverURL}); o == nil {
+		if o, _ := p.Observe(stack("a"), rollout(1), "pod", serverprobe.Server{URL: serverURL}); o == nil {
 			t.Error("the other server was not heard")
 		}
 		if got := servers.count(); got != 1+maxAnswers {

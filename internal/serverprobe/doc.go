@@ -10,4 +10,4 @@
 // Errors are made of texts of this package and of the operating system: nothing that a server sent stands in them or in a log. What
 // an Observation keeps of an answer has the form of a version, or is short and printable. What the server says about a provider's
 // config and health is not kept: the config shows some resolved secrets, and no release reports real health there.
-package probe
+package serverprobe
