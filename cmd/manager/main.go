@@ -25,7 +25,6 @@ import (
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/certificate"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/logging"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/endpoint"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
@@ -34,6 +33,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/shard"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook/certificates"
 )
 
 // off is the address that turns an endpoint off.
@@ -87,7 +87,7 @@ func parse() *flags {
 	flag.StringVar(&f.validationClientCA, "validation-client-ca-file", "",
 		"file with CA certificates: only clients with a certificate of one may ask for validation; API servers show none for conversion")
 	flag.BoolVar(&f.manageCertificates, "manage-certificates", true,
-		"make the webhooks' certificates; false where cert-manager or OpenShift writes the Secret "+certificate.SecretName)
+		"make the webhooks' certificates; false where cert-manager or OpenShift writes the Secret "+certificates.SecretName)
 	flag.BoolVar(&f.migrateStorage, "migrate-storage", true,
 		"rewrite resources that are stored in v1alpha1; where --watch-namespaces is given that is never done")
 	flag.BoolVar(&f.leaderElection, "leader-elect", false, "let one replica at a time reconcile")
@@ -214,7 +214,7 @@ func listen(
 	}
 	webhooks, err := webhook.Listen(ctx, restConfig, webhook.Options{
 		Address: f.webhookAddress, Namespace: f.operatorNamespace, Managed: f.manageCertificates, ClientCAFile: f.validationClientCA,
-		Lifetimes: certificate.DefaultLifetimes(), Drain: webhook.DefaultDrain,
+		Lifetimes: certificates.DefaultLifetimes(), Drain: webhook.DefaultDrain,
 	})
 	if err != nil {
 		return nil, err

@@ -5,7 +5,7 @@
 //
 // Contract: it holds no rules of its own. Conversion takes the review apart, and decodes, converts and encodes one object after the
 // other by api/v1alpha1: nothing passes through Go types, so nothing that a schema admits can make it fail.
-// Validation decodes the review, has the facts gathered, and passes on what internal/admission says; what it cannot read or
+// Validation decodes the review, has the facts gathered, and passes on what internal/webhook/admission says; what it cannot read or
 // ask it admits.
 //
 // Anyone may reach the port. An Intake bounds the memory of all reviews: of bodies, as their bytes arrive, and of decoded
@@ -15,7 +15,7 @@
 // NetworkPolicy is for that.
 //
 // A Server serves in every replica, not only in the leader, and before any cache is filled: the kind's own cache cannot be filled
-// without conversion. Its certificate comes from internal/certificate. Handle is the place for further webhooks.
+// without conversion. Its certificate comes from internal/webhook/certificates. Handle is the place for further webhooks.
 //
 // Ready reports whether the CustomResourceDefinition trusts the certificate that is served. Nothing else decides: a validating webhook
 // that is not trusted may not take conversion away.

@@ -18,7 +18,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/certificate"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook/certificates"
 )
 
 const (
@@ -52,15 +52,15 @@ type Options struct {
 	// show a certificate; empty means that everyone may.
 	ClientCAFile string
 	// Lifetimes and Drain differ from the defaults in tests alone.
-	Lifetimes certificate.Lifetimes
+	Lifetimes certificates.Lifetimes
 	Drain     time.Duration
 }
 
 // Server serves the webhooks of one replica.
 type Server struct {
 	watch  manager.Manager
-	served *certificate.Served
-	keeper *certificate.Keeper
+	served *certificates.Served
+	keeper *certificates.Keeper
 	mux    *http.ServeMux
 	intake *Intake
 	// clients is nil where everyone may send reviews.
@@ -74,11 +74,11 @@ type Server struct {
 
 // Listen makes a Server and takes its port. Run must follow.
 func Listen(ctx context.Context, config *rest.Config, o Options) (*Server, error) {
-	served := &certificate.Served{}
-	keeper := &certificate.Keeper{Namespace: o.Namespace, Managed: o.Managed, Lifetimes: o.Lifetimes, Served: served}
+	served := &certificates.Served{}
+	keeper := &certificates.Keeper{Namespace: o.Namespace, Managed: o.Managed, Lifetimes: o.Lifetimes, Served: served}
 	s := &Server{mux: http.NewServeMux(), intake: NewIntake(), drain: o.Drain, served: served, keeper: keeper}
 	var err error
-	if s.watch, err = certificate.NewWatch(config, keeper); err != nil {
+	if s.watch, err = certificates.NewWatch(config, keeper); err != nil {
 		return nil, err
 	}
 	ask := tls.NoClientCert

@@ -22,7 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/certificate"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook/certificates"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -158,8 +158,8 @@ func disrupt(t *testing.T, _ *world) func() error {
 	foreign := fixture.NewCA(t).PEM
 	crd, hooks := &apiextensionsv1.CustomResourceDefinition{}, &admissionv1.ValidatingWebhookConfiguration{}
 	read := func() error {
-		return errors.Join(admin.Get(t.Context(), client.ObjectKey{Name: certificate.CRDName}, crd),
-			admin.Get(t.Context(), client.ObjectKey{Name: certificate.ValidationName}, hooks))
+		return errors.Join(admin.Get(t.Context(), client.ObjectKey{Name: certificates.CRDName}, crd),
+			admin.Get(t.Context(), client.ObjectKey{Name: certificates.ValidationName}, hooks))
 	}
 	fixture.Eventually(t, patience, "the CA bundles are replaced", func() error {
 		if err := read(); err != nil {

@@ -75,8 +75,8 @@ func foreignInputs() []input {
 			s.Annotations = map[string]string{"a": strings.Repeat("a", 250_000)}
 			return s
 		}),
-		bundle("CA bundle with private keys", accepted, certificates(2)),
-		bundle("CA bundle of 600 certificates with keys", accepted, certificates(600)),
+		bundle("CA bundle with private keys", accepted, certificatesValue(2)),
+		bundle("CA bundle of 600 certificates with keys", accepted, certificatesValue(600)),
 		bundle("CA bundle of garbage", refused, strings.Repeat("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", 10_000)),
 		bundle("CA bundle that never ends a block", refused, strings.Repeat("-----BEGIN CERTIFICATE-----\n", 30_000)),
 		bundle("CA bundle of 1 MB of base64", refused, "-----BEGIN CERTIFICATE-----\n"+strings.Repeat("QUFB\n", 180_000)+"-----END CERTIFICATE-----\n"),
@@ -84,7 +84,7 @@ func foreignInputs() []input {
 }
 
 // certificates are PEM blocks, each with its private key.
-func certificates(n int) string {
+func certificatesValue(n int) string {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		panic(err)

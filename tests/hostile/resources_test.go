@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/certificate"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook/certificates"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -78,7 +78,7 @@ var openFields = []struct {
 // verdict of the operator that finds them.
 func (w *world) storeWithoutWebhooks(t *testing.T) []input {
 	t.Helper()
-	w.kubectl(t, "delete", "validatingwebhookconfiguration", certificate.ValidationName)
+	w.kubectl(t, "delete", "validatingwebhookconfiguration", certificates.ValidationName)
 	defer w.kubectl(t, "apply", "-f", filepath.Join(fixture.Root(), "dist", "install.yaml"))
 	var stored []input
 	put := func(name, text, want string) {

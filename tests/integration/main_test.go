@@ -25,10 +25,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/certificate"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/logging"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/endpoint"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook/certificates"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -127,7 +127,7 @@ func connect() error {
 		return err
 	}
 	// Nobody serves webhooks in this cluster, and the second one rejects what it cannot ask about.
-	if out, err := cluster.KubectlRun(ctx, "patch", "validatingwebhookconfiguration", certificate.ValidationName, "--type=json",
+	if out, err := cluster.KubectlRun(ctx, "patch", "validatingwebhookconfiguration", certificates.ValidationName, "--type=json",
 		"-p", `[{"op":"remove","path":"/webhooks/1"}]`); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
 	}

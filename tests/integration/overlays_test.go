@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/certificate"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook/certificates"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -29,11 +29,11 @@ func TestOverlays(t *testing.T) {
 		"cert-manager": {"CustomResourceDefinition": "cert-manager.io/inject-ca-from=" + operatorNamespace + "/llama-stack-k8s-operator-webhook"},
 		"openshift": {
 			"CustomResourceDefinition": "service.beta.openshift.io/inject-cabundle=true",
-			"Service":                  "service.beta.openshift.io/serving-cert-secret-name=" + certificate.SecretName,
+			"Service":                  "service.beta.openshift.io/serving-cert-secret-name=" + certificates.SecretName,
 		},
 		"openshift-ai": {
 			"CustomResourceDefinition": "service.beta.openshift.io/inject-cabundle=true",
-			"Service":                  "service.beta.openshift.io/serving-cert-secret-name=" + certificate.SecretName,
+			"Service":                  "service.beta.openshift.io/serving-cert-secret-name=" + certificates.SecretName,
 		},
 	} {
 		text, err := cluster.KubectlRun(t.Context(), "kustomize", filepath.Join(fixture.Root(), "config", "overlays", overlay))
@@ -46,7 +46,7 @@ func TestOverlays(t *testing.T) {
 			if strings.HasPrefix(u.GetAPIVersion(), "cert-manager.io/") {
 				secretName, _, _ := unstructured.NestedString(u.Object, "spec", "secretName")
 				names, _, _ := unstructured.NestedStringSlice(u.Object, "spec", "dnsNames")
-				serving = serving || secretName == certificate.SecretName && slices.Equal(names, []string{serviceName}) &&
+				serving = serving || secretName == certificates.SecretName && slices.Equal(names, []string{serviceName}) &&
 					strings.HasSuffix(want["CustomResourceDefinition"], "="+u.GetNamespace()+"/"+u.GetName())
 				continue
 			}

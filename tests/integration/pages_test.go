@@ -18,7 +18,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/certificate"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook/certificates"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -100,7 +100,7 @@ func (f *follower) replacesCertificate() (after func()) {
 	return func() {
 		fixture.Eventually(f.t, time.Minute, "another certificate is served", func() error {
 			made := &corev1.Secret{}
-			if err := f.admin.Get(f.t.Context(), client.ObjectKey{Namespace: operatorNamespace, Name: certificate.SecretName}, made); err != nil {
+			if err := f.admin.Get(f.t.Context(), client.ObjectKey{Namespace: operatorNamespace, Name: certificates.SecretName}, made); err != nil {
 				return err
 			}
 			if bytes.Equal(old, made.Data[corev1.TLSCertKey]) {

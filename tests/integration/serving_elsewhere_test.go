@@ -19,7 +19,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/certificate"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook/certificates"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -49,7 +49,7 @@ func caElsewhere(t *testing.T) map[string][]byte {
 func (s *serving) putSecret(data map[string][]byte) {
 	s.t.Helper()
 	secret := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: certificate.SecretName}, Type: corev1.SecretTypeTLS, Data: data,
+		ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: certificates.SecretName}, Type: corev1.SecretTypeTLS, Data: data,
 	}
 	err := s.admin.Create(s.t.Context(), secret)
 	if apierrors.IsAlreadyExists(err) {
@@ -69,6 +69,6 @@ func (s *serving) inject(caBundle []byte) {
 func (s *serving) injectValidation(caBundle []byte) {
 	s.t.Helper()
 	encoded := base64.StdEncoding.EncodeToString(caBundle)
-	s.kubectl("patch", "validatingwebhookconfiguration", certificate.ValidationName, "--type=json", "-p",
+	s.kubectl("patch", "validatingwebhookconfiguration", certificates.ValidationName, "--type=json", "-p",
 		fmt.Sprintf(`[{"op":"add","path":"/webhooks/0/clientConfig/caBundle","value":%[1]q},{"op":"add","path":"/webhooks/1/clientConfig/caBundle","value":%[1]q}]`, encoded))
 }

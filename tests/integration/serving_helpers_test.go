@@ -24,10 +24,10 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/certificate"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/storageversion"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook/certificates"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -156,7 +156,7 @@ func (s *serving) redirect() {
 	s.kubectl("-n", operatorNamespace, "create", "service", "externalname", webhookService, "--external-name", "localhost")
 	s.kubectl("patch", crdName, "--type=json", "-p",
 		fmt.Sprintf(`[{"op":"replace","path":"/spec/conversion/webhook/clientConfig/service/port","value":%d}]`, s.service.Port()))
-	s.kubectl("patch", "validatingwebhookconfiguration", certificate.ValidationName, "--type=json", "-p",
+	s.kubectl("patch", "validatingwebhookconfiguration", certificates.ValidationName, "--type=json", "-p",
 		fmt.Sprintf(`[{"op":"replace","path":"/webhooks/0/clientConfig/service/port","value":%[1]d},{"op":"replace","path":"/webhooks/1/clientConfig/service/port","value":%[1]d}]`,
 			s.service.Port()))
 }
@@ -193,7 +193,7 @@ func (s *serving) mustGet(version, name string) *unstructured.Unstructured {
 func (s *serving) secret() *corev1.Secret {
 	s.t.Helper()
 	secret := &corev1.Secret{}
-	if err := s.admin.Get(s.t.Context(), client.ObjectKey{Namespace: operatorNamespace, Name: certificate.SecretName}, secret); err != nil {
+	if err := s.admin.Get(s.t.Context(), client.ObjectKey{Namespace: operatorNamespace, Name: certificates.SecretName}, secret); err != nil {
 		s.t.Fatal(err)
 	}
 	return secret
@@ -203,7 +203,7 @@ func (s *serving) secret() *corev1.Secret {
 func (s *serving) injected() []byte {
 	s.t.Helper()
 	crd := &apiextensionsv1.CustomResourceDefinition{}
-	fixture.NoError(s.t, s.admin.Get(s.t.Context(), client.ObjectKey{Name: certificate.CRDName}, crd))
+	fixture.NoError(s.t, s.admin.Get(s.t.Context(), client.ObjectKey{Name: certificates.CRDName}, crd))
 	return crd.Spec.Conversion.Webhook.ClientConfig.CABundle
 }
 
@@ -217,15 +217,15 @@ type replica struct {
 
 type replicaOptions struct {
 	elsewhere bool // certificates are made elsewhere
-	lifetimes certificate.Lifetimes
+	lifetimes certificates.Lifetimes
 	drain     time.Duration
 }
 
 // start starts a replica with the operator's own permissions.
 func (s *serving) start(o replicaOptions) *replica {
 	s.t.Helper()
-	if o.lifetimes == (certificate.Lifetimes{}) {
-		o.lifetimes = certificate.DefaultLifetimes()
+	if o.lifetimes == (certificates.Lifetimes{}) {
+		o.lifetimes = certificates.DefaultLifetimes()
 	}
 	config, err := s.cluster.ServiceAccountConfig(operatorNamespace, operatorServiceAccount)
 	fixture.NoError(s.t, err)

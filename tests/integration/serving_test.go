@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/certificate"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook/certificates"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -209,7 +209,7 @@ func TestCertificatesFromElsewhere(t *testing.T) {
 	})
 	took := time.Since(began)
 	t.Logf("the API server used the new CA bundle after %s", took.Round(time.Millisecond))
-	if overlap := certificate.DefaultLifetimes().Overlap; overlap < 100*took {
+	if overlap := certificates.DefaultLifetimes().Overlap; overlap < 100*took {
 		t.Errorf("old and new CA overlap for %s, want far more than %s", overlap, took)
 	}
 	fixture.Eventually(t, time.Minute, "the replica is ready again", r.ready)

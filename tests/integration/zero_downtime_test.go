@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/certificate"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook/certificates"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -21,7 +21,7 @@ func TestRotationUnderLoad(t *testing.T) {
 	t.Parallel()
 	s := newServing(t)
 	s.install()
-	l := certificate.Lifetimes{
+	l := certificates.Lifetimes{
 		// A busy machine needs many seconds for a step that an idle one makes at once: only what is never renewed may expire.
 		CA: 210 * time.Second, CARenewal: 120 * time.Second, // a new one after 90 seconds, and the next after 180
 		Serving: 109 * time.Second, ServingRenewal: 97 * time.Second, // a new one every 12 seconds: while one is always due, the CA has to wait

@@ -21,4 +21,4 @@
 // are touched. Where cert-manager or OpenShift manages the certificates, the Keeper writes nothing and only reads.
 //
 // It does not serve webhooks, and never logs or returns a key.
-package certificate
+package certificates
