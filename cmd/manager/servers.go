@@ -25,7 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/permission"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/manager/permission"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook"
 )
 

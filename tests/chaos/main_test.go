@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/logging"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/manager/logging"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 

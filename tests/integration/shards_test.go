@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/shard"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/manager/shard"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 

@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/logging"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/manager/logging"
 )
 
 const canary = "canary-7f3a"
