@@ -17,11 +17,11 @@ import (
 	"os"
 	"strings"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/wheels"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/providerinstaller"
 )
 
 func main() {
-	if err := run(os.Args[1:], wheels.Source, os.Stdout); err != nil {
+	if err := run(os.Args[1:], providerinstaller.Source, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -37,7 +37,7 @@ func run(args []string, source string, out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		return wheels.Layout(args[1]).Prepare(program)
+		return providerinstaller.Layout(args[1]).Prepare(program)
 	case len(args) > 0 && args[0] == "install":
 		return install(args[1:], source, out)
 	}
@@ -45,7 +45,7 @@ func run(args []string, source string, out io.Writer) error {
 }
 
 func install(args []string, source string, out io.Writer) error {
-	p := wheels.Provider{Source: source}
+	p := providerinstaller.Provider{Source: source}
 	flags := flag.NewFlagSet("install", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	flags.StringVar(&p.ID, "provider", "", "id of the provider")
@@ -57,7 +57,7 @@ func install(args []string, source string, out io.Writer) error {
 	if err := flags.Parse(args); err != nil || flags.NArg() != 1 || p.ID == "" {
 		return errUsage
 	}
-	m, err := wheels.Layout(flags.Arg(0)).Install(&p)
+	m, err := providerinstaller.Layout(flags.Arg(0)).Install(&p)
 	if err != nil {
 		return fmt.Errorf("cannot install provider %s: %w", p.ID, err)
 	}

@@ -14,9 +14,9 @@ import (
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/providerinstaller"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/wheels"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -44,9 +44,9 @@ func packagesOf(t *testing.T, list map[string]map[string]string) string {
 	}
 	program, err := os.Executable()
 	fixture.NoError(t, err)
-	layout := wheels.Layout(dir)
+	layout := providerinstaller.Layout(dir)
 	fixture.NoError(t, layout.Prepare(program))
-	if _, err := layout.Install(&wheels.Provider{ID: "mine", Source: source, Module: "mine"}); err != nil {
+	if _, err := layout.Install(&providerinstaller.Provider{ID: "mine", Source: source, Module: "mine"}); err != nil {
 		t.Fatal(err)
 	}
 	return dir

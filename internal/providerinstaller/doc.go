@@ -10,4 +10,4 @@
 // and files are bounded. An install that was interrupted can be repeated.
 //
 // It resolves no dependencies, downloads nothing, and does not know what the server's image has: that is the check's part, in internal/reconcile/objects.
-package wheels
+package providerinstaller

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package wheels_test
+package providerinstaller_test
 
 import (
 	"io/fs"
@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/wheels"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/providerinstaller"
 )
 
 // FuzzInstall installs whatever the image of a provider has as a wheel.
@@ -34,7 +34,7 @@ func FuzzInstall(f *testing.F) {
 			t.Fatal(err)
 		}
 		layout := prepared(t)
-		m, err := layout.Install(&wheels.Provider{ID: "mine", Source: dir})
+		m, err := layout.Install(&providerinstaller.Provider{ID: "mine", Source: dir})
 		found, beside := 0, 0
 		if err := filepath.WalkDir(string(layout), func(name string, e fs.DirEntry, err error) error {
 			switch at, inside := strings.CutPrefix(name, layout.Packages()+string(filepath.Separator)); {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package wheels_test
+package providerinstaller_test
 
 import (
 	"archive/zip"
@@ -16,7 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/wheels"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/providerinstaller"
 )
 
 // files are those of a wheel, or of a directory, by path.
@@ -65,9 +65,9 @@ func source(t testing.TB, list ...files) string {
 }
 
 // prepared is the directory of a pod after the first init container.
-func prepared(t testing.TB) wheels.Layout {
+func prepared(t testing.TB) providerinstaller.Layout {
 	t.Helper()
-	layout := wheels.Layout(t.TempDir())
+	layout := providerinstaller.Layout(t.TempDir())
 	program := filepath.Join(t.TempDir(), "program")
 	if err := os.WriteFile(program, []byte("program"), 0o600); err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func prepared(t testing.TB) wheels.Layout {
 }
 
 // installed are the files of all packages.
-func installed(t *testing.T, layout wheels.Layout) files {
+func installed(t *testing.T, layout providerinstaller.Layout) files {
 	t.Helper()
 	found := files{}
 	root := os.DirFS(layout.Packages())
@@ -114,7 +114,7 @@ func TestInstallUnpacksTheWheelsOfAllProviders(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(layout.Packages(), "pure.py"), []byte("a longer text of an interrupted run"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		m, err := layout.Install(&wheels.Provider{ID: "a-one", Source: one, Module: "one"})
+		m, err := layout.Install(&providerinstaller.Provider{ID: "a-one", Source: one, Module: "one"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +125,7 @@ func TestInstallUnpacksTheWheelsOfAllProviders(t *testing.T) {
 		if diff := cmp.Diff([]string{"one 1.0", "My.Client 2.0"}, names); diff != "" {
 			t.Error(diff)
 		}
-		if m, err := layout.Install(&wheels.Provider{ID: "b-two", Source: two, Wheels: []string{filepath.Join(two, "0.whl")}}); err != nil || len(m.Distributions) != 1 {
+		if m, err := layout.Install(&providerinstaller.Provider{ID: "b-two", Source: two, Wheels: []string{filepath.Join(two, "0.whl")}}); err != nil || len(m.Distributions) != 1 {
 			t.Fatalf("run %d: %+v, %v; want the distribution that is not there yet", run, m, err)
 		}
 		if diff := cmp.Diff(want, installed(t, layout)); diff != "" {
@@ -175,10 +175,10 @@ func TestInstallNamesWhatItRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			layout := prepared(t)
-			if _, err := layout.Install(&wheels.Provider{ID: "first", Source: source(t, wheel("old", "1.0", files{"old.py": "old"}))}); err != nil {
+			if _, err := layout.Install(&providerinstaller.Provider{ID: "first", Source: source(t, wheel("old", "1.0", files{"old.py": "old"}))}); err != nil {
 				t.Fatal(err)
 			}
-			_, err := layout.Install(&wheels.Provider{ID: "second", Source: c.from, Wheels: c.named})
+			_, err := layout.Install(&providerinstaller.Provider{ID: "second", Source: c.from, Wheels: c.named})
 			if err == nil || !strings.Contains(err.Error(), c.says) || len(err.Error()) > 500 {
 				t.Errorf("%v, want %q", err, c.says)
 			}
@@ -193,7 +193,7 @@ func TestInstallNamesWhatItRefuses(t *testing.T) {
 func TestInstallLooksForTheModuleOfTheServer(t *testing.T) {
 	from := source(t, wheel("one", "1.0", files{"one/provider.py": "", "two/provider/__init__.py": "", "three/four/provider.cpython-312.so": "", "five/providers.txt": ""}))
 	for module, want := range map[string]bool{"one": true, "two": true, "three.four": true, "three": false, "five": false, "": true} {
-		_, err := prepared(t).Install(&wheels.Provider{ID: "x", Source: from, Module: module})
+		_, err := prepared(t).Install(&providerinstaller.Provider{ID: "x", Source: from, Module: module})
 		if (err == nil) != want || err != nil && !strings.Contains(err.Error(), "no module "+module+".provider") {
 			t.Errorf("module %q: %v", module, err)
 		}
@@ -202,7 +202,7 @@ func TestInstallLooksForTheModuleOfTheServer(t *testing.T) {
 
 func TestPrepareStartsAnew(t *testing.T) {
 	layout := prepared(t)
-	if _, err := layout.Install(&wheels.Provider{ID: "first", Source: source(t, wheel("old", "1.0", files{"old.py": "old"}))}); err != nil {
+	if _, err := layout.Install(&providerinstaller.Provider{ID: "first", Source: source(t, wheel("old", "1.0", files{"old.py": "old"}))}); err != nil {
 		t.Fatal(err)
 	}
 	if err := layout.Prepare(layout.Program()); err == nil {
@@ -218,7 +218,7 @@ func TestPrepareStartsAnew(t *testing.T) {
 	if got, err := os.ReadFile(layout.Program()); err != nil || string(got) != "newer" {
 		t.Errorf("%q, %v", got, err)
 	}
-	if _, err := layout.Install(&wheels.Provider{ID: "second", Source: source(t, wheel("old", "2.0", files{"new.py": "new"}))}); err != nil {
+	if _, err := layout.Install(&providerinstaller.Provider{ID: "second", Source: source(t, wheel("old", "2.0", files{"new.py": "new"}))}); err != nil {
 		t.Error(err)
 	}
 	if diff := cmp.Diff(files{"new.py": "new"}, installed(t, layout)); diff != "" {
