@@ -18,7 +18,7 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 )
 
-// TestRulesCompileOnOldKubernetes compiles the CEL rules of the CRD as Kubernetes 1.30 does. (internal/cli/admission compiles the
+// TestRulesCompileOnOldKubernetes compiles the CEL rules of the CRD as Kubernetes 1.30 does. (internal/offline/admission compiles the
 // policy so, whenever it is used.)
 //
 // Proves: R57

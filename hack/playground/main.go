@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/playground"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/playground"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 

@@ -24,7 +24,7 @@ func manifest(name, spec string) string {
 	return "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata:\n  name: " + name + "\nspec:\n" + indented + "\n"
 }
 
-// Proves: FR-002, FR-013, FR-070, API-VAL, R30 to R33, FR-075 (what the API server prints). Package internal/cli/admission has each message.
+// Proves: FR-002, FR-013, FR-070, API-VAL, R30 to R33, FR-075 (what the API server prints). Package internal/offline/admission has each message.
 func TestAdmissionRejects(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)

@@ -16,7 +16,7 @@ import (
 	"runtime/debug"
 	"unsafe"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/playground"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/playground"
 )
 
 // growth is how much the memory grows, in percent of what is used, before the collector runs: memory is cheaper than the reader's time.

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/manifest"
 )
 
 // Document returns the custom resource that the cluster has under the name of a document, as if it was read from a file; nil where the cluster has none.

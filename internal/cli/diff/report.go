@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/difference"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/difference"
 )
 
 // valueBytes is how much of a value is shown.

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/fields"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/fields"
 )
 
 const long = `Explain a field of the custom resource, a provider type, a condition or its reason, or an alert, without a cluster.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/fields"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/fields"
 )
 
 // Whatever the completion offers can be explained.

@@ -5,7 +5,7 @@ package explain
 import (
 	"strings"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/describe"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/describe"
 )
 
 type reason = describe.Reason

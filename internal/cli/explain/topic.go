@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/fields"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/describe"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/describe"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/fields"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 

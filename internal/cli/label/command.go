@@ -15,7 +15,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/cluster"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/manifest"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )

@@ -16,8 +16,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/files"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/manifest"
 )
 
 const long = `Rewrite custom resources that configure providers by environment variables (VLLM_URL, INFERENCE_MODEL, ...), or that are written in

@@ -13,7 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline"
 )
 
 // What --output takes.

@@ -23,7 +23,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/cluster"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/redact"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/redact"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"

@@ -16,8 +16,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offered"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/describe"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/describe"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/offered"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 

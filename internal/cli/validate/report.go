@@ -7,8 +7,8 @@ import (
 	"errors"
 	"io/fs"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/manifest"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 

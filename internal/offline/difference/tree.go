@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/redact"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/redact"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/fields"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/fields"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 

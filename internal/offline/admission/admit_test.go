@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/config/crd"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/admission"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/admission"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 

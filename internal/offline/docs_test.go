@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/manifest"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
@@ -27,8 +27,8 @@ import (
 )
 
 const (
-	migrationPage = "../../../docs/migration-v1alpha1-to-v1alpha2.md"
-	externalPage  = "../../../docs/external-providers.md"
+	migrationPage = "../../docs/migration-v1alpha1-to-v1alpha2.md"
+	externalPage  = "../../docs/external-providers.md"
 )
 
 // newCluster is a cluster with the operator's settings as they are by themselves.
@@ -47,7 +47,7 @@ func TestConfigurationPages(t *testing.T) {
 		"configuration.md": 7, "configuration-providers.md": 6, "configuration-resources.md": 6, "configuration-storage.md": 2,
 	} {
 		t.Run(page, func(t *testing.T) {
-			if got := executePage(t, "../../../docs/"+page); got != want {
+			if got := executePage(t, "../../docs/"+page); got != want {
 				t.Errorf("%d resources found, want %d", got, want)
 			}
 		})
@@ -107,7 +107,7 @@ func TestBlocksOfPagesCanBeUsed(t *testing.T) {
 	} {
 		got := want
 		got.resources, got.settings = 0, 0
-		for _, b := range fixture.Blocks(t, "../../../docs/"+page) {
+		for _, b := range fixture.Blocks(t, "../../docs/"+page) {
 			if b.Info != "yaml" {
 				continue
 			}
@@ -158,7 +158,7 @@ var releaseLines = regexp.MustCompile(`^Release lines?: (?:\d[\d., to]*[ ,])?(\d
 //
 // Proves: FR-005, NFR-004.
 func TestExamplesOfProvidersPage(t *testing.T) {
-	const page = "../../../docs/providers.md"
+	const page = "../../docs/providers.md"
 	text := fixture.ReadFile(t, page)
 	lines := strings.Split(string(text), "\n")
 	cluster := newCluster(t)

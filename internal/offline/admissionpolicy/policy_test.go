@@ -21,7 +21,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/config/policy"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/admissionpolicy"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/admissionpolicy"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 )

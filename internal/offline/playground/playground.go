@@ -8,11 +8,11 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/difference"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/fields"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/manifest"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/offline"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/difference"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/fields"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/manifest"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )

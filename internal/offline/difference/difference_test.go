@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/difference"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/difference"
 )
 
 // Order in lists of named items, and how a value is written, do not count; what an item says does.

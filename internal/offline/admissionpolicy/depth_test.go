@@ -13,7 +13,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/admissionpolicy"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/admissionpolicy"
 )
 
 // Proves: R63 (which specs the API server does not store without an answer of the operator: those that nest deeper than any real one, or

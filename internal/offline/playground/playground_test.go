@@ -15,7 +15,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/playground"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/playground"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
@@ -52,7 +52,7 @@ func render(t *testing.T, line, format string, files ...string) (string, bool) {
 // The page shows the bytes that render prints, of every sample with every release line, and rejects what render rejects.
 func TestAnswersAreWhatRenderPrints(t *testing.T) {
 	e := engine(t)
-	samples, err := filepath.Glob("../../config/samples/v1alpha2-*.yaml")
+	samples, err := filepath.Glob("../../../config/samples/v1alpha2-*.yaml")
 	if err != nil || len(samples) < 20 {
 		t.Fatal(samples, err)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/redact"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/redact"
 )
 
 // Proves: NFR-003 (what looks like a secret is hidden in running text, and what does not stays).
