@@ -319,7 +319,7 @@ build: ## Build the operator and the kubectl plugin into bin/.
 # The page is embedded in the plugin that is built next. It needs Python 3.12, which brings Node; both stay in the cache.
 .PHONY: playground
 playground: ## Make the page of the playground for the plugin (docs/playground.md).
-	LDFLAGS='$(LDFLAGS)' hack/playground/build.sh internal/cli/playground/page
+	LDFLAGS='$(LDFLAGS)' hack/playground/build.sh internal/plugin/playground/page
 
 # A visitor loads the page again and again: it is compressed as in a release.
 .PHONY: site
@@ -352,7 +352,7 @@ IMAGE_ARCHITECTURES ?= amd64 arm64
 .PHONY: release
 release: ## Make the files of a release in bin/release: images, plugin, chart, SBOMs, checksums (docs/maintainers/releasing.md).
 	rm -rf $(RELEASE) $(BIN)/build
-	QUALITY=11 LDFLAGS='$(LDFLAGS)' hack/playground/build.sh internal/cli/playground/page
+	QUALITY=11 LDFLAGS='$(LDFLAGS)' hack/playground/build.sh internal/plugin/playground/page
 	@for p in $(PLUGIN_PLATFORMS); do echo "kubectl-llamastack for $$p"; \
 	  GOOS=$${p%/*} GOARCH=$${p#*/} $(GO_BUILD) -buildvcs=false -o $(BIN)/build/plugin/$${p/\//-}/ ./cmd/kubectl-llamastack || exit 1; done
 	@for arch in $(IMAGE_ARCHITECTURES); do echo "operator for linux/$$arch"; mkdir -p $(BIN)/build/image/$$arch; \
@@ -395,4 +395,4 @@ demo-here-down: ## Remove the demo from the cluster of the current kubeconfig.
 .PHONY: clean
 clean: ## Remove what was built in the checkout. The cache stays.
 	rm -rf $(BIN) coverage coverage.out
-	find internal/cli/playground/page -type f ! -name .gitignore -delete
+	find internal/plugin/playground/page -type f ! -name .gitignore -delete

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/klog/v2"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 )
 
 // A forwarded port reports by the libraries' own log what the other side says.
@@ -19,7 +19,7 @@ import (
 // Proves: NFR-003.
 func TestLogsOfLibrariesReachNoTerminalAsTheyAre(t *testing.T) {
 	var errs bytes.Buffer
-	logTo(command.Safe(command.Streams{Err: &errs}).Err)
+	logTo(cli.Safe(cli.Streams{Err: &errs}).Err)
 	t.Cleanup(klog.ClearLogger)
 	const evil = "evil\x1b[2J\n::error::x"
 	klog.Warning(evil)

@@ -15,8 +15,8 @@ import (
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cli"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 )
 
 // gcPercent lets the heap grow to some 20 MB before it is collected: a process that lives for 50 ms would spend a third of
@@ -26,9 +26,9 @@ const gcPercent = 400
 func main() {
 	debug.SetGCPercent(gcPercent)
 	log.SetLogger(logr.Discard()) // the plugin prints what it has to say; a command that takes long would print a stack trace without a logger
-	streams := command.Safe(command.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
+	streams := cli.Safe(cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
 	logTo(streams.Err)
-	os.Exit(cli.Run(context.Background(), os.Args[1:], streams))
+	os.Exit(plugin.Run(context.Background(), os.Args[1:], streams))
 }
 
 // logTo lets Kubernetes' libraries report to a stream. They would write what a server says to standard error as it is.

@@ -15,7 +15,7 @@ import (
 	crane "github.com/google/go-containerregistry/cmd/crane/cmd"
 	"sigs.k8s.io/yaml"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/files"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/files"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 }
 
 // plugin returns a directory that has the command, and crane.
-func plugin(t *testing.T) string {
+func pluginRun(t *testing.T) string {
 	t.Helper()
 	program, err := os.Executable()
 	fixture.NoError(t, err)
@@ -77,11 +77,11 @@ func (r reader) copy(t *testing.T, from, to string) {
 	fixture.WriteFile(t, to, content)
 }
 
-const testdata = "internal/cli/testdata/"
+const testdata = "internal/plugin/testdata/"
 
 func newReader(t *testing.T) reader {
 	t.Helper()
-	r := reader{plugin(t), t.TempDir()}
+	r := reader{pluginRun(t), t.TempDir()}
 	for _, sample := range []string{"v1alpha2-simple.yaml", "v1alpha2-two-providers.yaml", "v1alpha2-distribution-only.yaml"} {
 		r.copy(t, "config/samples/"+sample, "config/samples/"+sample)
 	}
@@ -173,7 +173,7 @@ func TestDocumentation(t *testing.T) {
 // Proves: NFR-004.
 func TestComparison(t *testing.T) {
 	text := fixture.ReadFile(t, filepath.Join(root, "docs", "maintainers", "comparison.md"))
-	r := reader{plugin: plugin(t), dir: root}
+	r := reader{plugin: pluginRun(t), dir: root}
 	ran := 0
 	for row := range strings.Lines(string(text)) {
 		if !strings.HasPrefix(row, "| ") || strings.HasPrefix(row, "| |") {

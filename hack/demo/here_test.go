@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cli"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 )
 
 // answers is a kubectl that knows a cluster, and prints what it is called to change.
@@ -106,7 +106,7 @@ func TestDemoTellsAStopFromAFailure(t *testing.T) {
 // The server that the demo's last words offer is valid.
 func TestOwnStackIsValid(t *testing.T) {
 	var out, problems bytes.Buffer
-	if code := cli.Run(t.Context(), []string{"validate", "-f", "own-stack.yaml"}, command.Streams{Out: &out, Err: &problems}); code != command.OK {
+	if code := plugin.Run(t.Context(), []string{"validate", "-f", "own-stack.yaml"}, cli.Streams{Out: &out, Err: &problems}); code != cli.OK {
 		t.Errorf("exit code %d:\n%s%s", code, &out, &problems)
 	}
 }

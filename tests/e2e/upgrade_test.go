@@ -18,8 +18,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cli"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
@@ -171,8 +171,8 @@ func (s stack) thereAndBack(t *testing.T, plain stack) {
 		asked = append(asked, startTraffic(t, serviceURL(t, one.namespace, one.name+"-service")))
 	}
 	var out, problems bytes.Buffer
-	streams := command.Streams{In: strings.NewReader(""), Out: &out, Err: &problems}
-	if code := cli.Run(t.Context(), []string{"downgrade-prepare", "--kubeconfig", cluster.Kubeconfig}, streams); code != command.OK {
+	streams := cli.Streams{In: strings.NewReader(""), Out: &out, Err: &problems}
+	if code := plugin.Run(t.Context(), []string{"downgrade-prepare", "--kubeconfig", cluster.Kubeconfig}, streams); code != cli.OK {
 		t.Fatalf("%s%s", out.String(), problems.String())
 	}
 	if stored := s.storedVersions(t); !slices.Equal(stored, []string{"v1alpha1"}) {

@@ -19,8 +19,8 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cli"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
@@ -54,7 +54,7 @@ func TestBrokenRegistrationHarmsNobodyElse(t *testing.T) {
 	e.waitReady("other")
 	mine, other := e.deployment("mine"), e.versions("other")
 	code, out, errs := e.plugin(manifest("x", "distribution: {name: "+name+"}\n"+vllmProvider), "render", "-f", "-", "--from-cluster", "--operator-namespace", operatorNamespace)
-	if code != command.OK || !strings.Contains(out, "# Base configuration: "+name) || errs != "" {
+	if code != cli.OK || !strings.Contains(out, "# Base configuration: "+name) || errs != "" {
 		t.Errorf("render: exit code %d:\n%s%s", code, out, errs)
 	}
 
@@ -74,9 +74,9 @@ func TestBrokenRegistrationHarmsNobodyElse(t *testing.T) {
 		t.Errorf("the metric reports %v", got)
 	}
 	var checked, notes bytes.Buffer
-	code = cli.Run(t.Context(), []string{"validate", "--from-cluster", "--operator-namespace", operatorNamespace, "--kubeconfig", cluster.Kubeconfig},
-		command.Streams{In: strings.NewReader(""), Out: &checked, Err: &notes})
-	if code != command.Wrong || !strings.Contains(checked.String(), "error: ConfigMap "+name+": config.yaml: ") {
+	code = plugin.Run(t.Context(), []string{"validate", "--from-cluster", "--operator-namespace", operatorNamespace, "--kubeconfig", cluster.Kubeconfig},
+		cli.Streams{In: strings.NewReader(""), Out: &checked, Err: &notes})
+	if code != cli.Wrong || !strings.Contains(checked.String(), "error: ConfigMap "+name+": config.yaml: ") {
 		t.Errorf("validate: exit code %d:\n%s%s", code, checked.String(), notes.String())
 	}
 	if diff := cmp.Diff(other, e.versions("other")); diff != "" {
@@ -131,6 +131,6 @@ func (e *env) plugin(stdin string, args ...string) (code int, out, errs string) 
 	e.t.Helper()
 	var stdout, stderr bytes.Buffer
 	args = append(args, "--kubeconfig", cluster.Kubeconfig, "-n", e.namespace)
-	code = cli.Run(e.t.Context(), args, command.Streams{In: strings.NewReader(stdin), Out: &stdout, Err: &stderr})
+	code = plugin.Run(e.t.Context(), args, cli.Streams{In: strings.NewReader(stdin), Out: &stdout, Err: &stderr})
 	return code, stdout.String(), stderr.String()
 }

@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cli"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -128,14 +128,14 @@ func TestReplayGoesBackAndForth(t *testing.T) {
 func (r *replayed) downgrade() {
 	r.t.Helper()
 	var out, problems bytes.Buffer
-	streams := command.Streams{In: strings.NewReader(""), Out: &out, Err: &problems}
+	streams := cli.Streams{In: strings.NewReader(""), Out: &out, Err: &problems}
 	page, err := os.ReadFile(filepath.Join(fixture.Root(), "docs", "downgrade.md"))
 	shown := regexp.MustCompile(`(?m)^ *kubectl llamastack (downgrade-.*)$`).FindSubmatch(page)
 	if err != nil || shown == nil {
 		r.t.Fatalf("the page has no command: %v", err)
 	}
 	args := append(strings.Fields(string(shown[1])), "--kubeconfig", r.cluster.Kubeconfig)
-	if code := cli.Run(r.t.Context(), args, streams); code != command.OK {
+	if code := plugin.Run(r.t.Context(), args, streams); code != cli.OK {
 		r.t.Fatalf("%s%s", out.String(), problems.String())
 	}
 	r.t.Log(out.String())

@@ -13,9 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cli"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/cli/command"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/playground"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
@@ -45,8 +45,8 @@ func render(t *testing.T, line, format string, files ...string) (string, bool) {
 	for _, file := range files {
 		args = append(args, "-f", file)
 	}
-	code := cli.Run(t.Context(), args, command.Streams{In: strings.NewReader(""), Out: &out, Err: &notes})
-	return out.String(), code == command.OK
+	code := plugin.Run(t.Context(), args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &notes})
+	return out.String(), code == cli.OK
 }
 
 // The page shows the bytes that render prints, of every sample with every release line, and rejects what render rejects.
@@ -176,7 +176,7 @@ func TestImportsStayFew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, heavy := range []string{"k8s.io/client-go/", "go-containerregistry/pkg/v1", "k8s.io/apiserver/pkg/admission", "internal/cli/command", "sigs.k8s.io/controller-runtime"} {
+	for _, heavy := range []string{"k8s.io/client-go/", "go-containerregistry/pkg/v1", "k8s.io/apiserver/pkg/admission", "internal/plugin/cli", "sigs.k8s.io/controller-runtime"} {
 		for path := range strings.Lines(string(out)) {
 			if strings.Contains(path, heavy) {
 				t.Errorf("the engine imports %s", path)

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package chat
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cluster"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+)
+
+const long = `Ask a server one question, and print the answer. The command reaches a ready pod as port-forward does, and asks the first model that the
+server lists and that can chat, or the one that --model names, as clients write it: see kubectl llamastack status. With --output, it prints
+the whole answer of the server.`
+
+const examples = `  kubectl llamastack chat my-stack "Why is the sky blue?"
+
+  # Another model
+  kubectl llamastack chat my-stack --model vllm/llama3.2-8b "Hello"`
+
+// options are the flags.
+type options struct {
+	cluster.Flags
+	output  cli.Output
+	model   string
+	timeout time.Duration
+}
+
+// New returns the command.
+func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
+	o := &options{}
+	cmd := &cobra.Command{
+		Use:               `chat NAME "MESSAGE"`,
+		Short:             "Ask a server one question",
+		Long:              long,
+		Example:           examples,
+		Args:              cobra.ExactArgs(2),
+		ValidArgsFunction: cluster.Names(&o.Flags, connect),
+		RunE: cluster.Run(&o.Flags, connect, func(ctx context.Context, c *cluster.Connection, args []string) error {
+			return o.run(ctx, c, args[0], args[1], streams.Out)
+		}),
+	}
+	o.AddTo(cmd)
+	o.output.AddTo(cmd)
+	cmd.Flags().StringVarP(&o.model, "model", "m", "", "model to ask, as clients write it (default the first one that can chat)")
+	cmd.Flags().DurationVar(&o.timeout, "timeout", 5*time.Minute, "how long to wait for the answer")
+	return cmd
+}
+
+// errAnswered ends the forwarding when the answer is there.
+var errAnswered = errors.New("answered")
+
+// run is the verb: find the pod, ask, print.
+func (o *options) run(ctx context.Context, c *cluster.Connection, name, message string, out io.Writer) error {
+	if err := o.output.Check(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, o.timeout)
+	defer cancel()
+	cr, pod, err := c.ReadyPod(ctx, name)
+	if err != nil {
+		return err
+	}
+	err = c.Forward(ctx, pod, 0, objects.Port(&cr.Spec), func(local int32) error {
+		s := newServer(fmt.Sprintf("%s://127.0.0.1:%d", cluster.Scheme(cr), local))
+		model := o.model
+		if model == "" {
+			var err error
+			if model, err = s.firstModel(ctx); err != nil {
+				return err
+			}
+		}
+		answer, text, err := s.ask(ctx, model, message)
+		if err != nil {
+			return fmt.Errorf("model %s: %w", model, err)
+		}
+		err = o.output.Print(out, answer, func(w io.Writer) error {
+			_, err := fmt.Fprintln(w, text)
+			return err
+		})
+		return cmp.Or(err, errAnswered)
+	})
+	if errors.Is(err, errAnswered) {
+		return nil
+	}
+	return err
+}
+
+// server is the server, as this machine reaches it.
+type server struct {
+	url    string
+	client *http.Client
+}
+
+func newServer(url string) *server {
+	return &server{url: url, client: &http.Client{Transport: cluster.RefuseRedirects(&http.Transport{
+		// The API server makes the connection to the pod, and no certificate is for the loopback address.
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // see above
+	})}}
+}
+
+var errNoModel = errors.New("the server lists no model that can chat: register one under spec.resources.models, or name one with --model")
+
+// firstModel returns the first model that the server lists and that can chat.
+func (s *server) firstModel(ctx context.Context) (string, error) {
+	var list struct {
+		Data []struct {
+			ID         string `json:"id"`
+			Identifier string `json:"identifier"`
+			ModelType  string `json:"model_type"`
+			Metadata   struct {
+				ModelType string `json:"model_type"`
+			} `json:"custom_metadata"`
+		} `json:"data"`
+	}
+	if err := s.exchange(ctx, http.MethodGet, "/v1/models", nil, &list); err != nil {
+		return "", err
+	}
+	for _, m := range list.Data {
+		if kind := cmp.Or(m.ModelType, m.Metadata.ModelType, "llm"); kind == "llm" {
+			return cmp.Or(m.ID, m.Identifier), nil
+		}
+	}
+	return "", errNoModel
+}
+
+// ask returns the answer of a model: all of it, and its text.
+func (s *server) ask(ctx context.Context, model, message string) (whole json.RawMessage, text string, err error) {
+	var answer struct {
+		Choices []struct {
+			Message struct {
+				Content string `json:"content"`
+			} `json:"message"`
+		} `json:"choices"`
+	}
+	request := map[string]any{"model": model, "messages": []map[string]string{{"role": "user", "content": message}}}
+	if err := s.exchange(ctx, http.MethodPost, "/v1/chat/completions", request, &whole); err != nil {
+		return nil, "", err
+	}
+	if err := json.Unmarshal(whole, &answer); err != nil {
+		return nil, "", err
+	}
+	if len(answer.Choices) == 0 {
+		return nil, "", errors.New("the server's answer has no choices")
+	}
+	return whole, answer.Choices[0].Message.Content, nil
+}
+
+// maxAnswer bounds what is read of an answer, in bytes.
+const maxAnswer = 16 << 20
+
+// exchange sends a request and reads the answer.
+func (s *server) exchange(ctx context.Context, method, path string, body, into any) error {
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	request, err := http.NewRequestWithContext(ctx, method, s.url+path, bytes.NewReader(raw))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := s.client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	if err != nil {
+		return err
+	}
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s %s: the server answers %s: %s", method, path, response.Status, limits.Message(string(text)))
+	}
+	return json.Unmarshal(text, into)
+}

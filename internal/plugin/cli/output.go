@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+)
+
+// Output is the flag --output of a verb that prints for eyes by default.
+type Output struct{ format string }
+
+const (
+	formatJSON = "json"
+	formatYAML = "yaml"
+)
+
+func outputFormats() []string { return []string{formatJSON, formatYAML} }
+
+// AddTo adds the flag to a command.
+func (o *Output) AddTo(cmd *cobra.Command) {
+	cmd.Flags().StringVarP(&o.format, "output", "o", "", "print for programs: "+strings.Join(outputFormats(), ", "))
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputFormats(), cobra.ShellCompDirectiveNoFileComp))
+}
+
+// Check reports what is wrong with the flag.
+func (o *Output) Check() error {
+	if o.format != "" && !slices.Contains(outputFormats(), o.format) {
+		return fmt.Errorf("--output %q: choose one of %s", o.format, strings.Join(outputFormats(), ", "))
+	}
+	return nil
+}
+
+// ForPrograms reports whether the result is printed for programs.
+func (o *Output) ForPrograms() bool { return o.format != "" }
+
+// SetYAML selects YAML, as the flag does.
+func (o *Output) SetYAML() { o.format = formatYAML }
+
+// Print prints a value in the format of the flag, otherwise by the function that prints for eyes.
+func (o *Output) Print(w io.Writer, value any, forEyes func(io.Writer) error) error {
+	switch o.format {
+	case formatJSON:
+		return PrintJSON(w, value)
+	case formatYAML:
+		return PrintYAML(w, value)
+	}
+	return forEyes(w)
+}
+
+// PrintJSON prints a value for programs, in several lines.
+func PrintJSON(w io.Writer, value any) error {
+	encoder := json.NewEncoder(ForPrograms(w))
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(value)
+}
+
+// PrintYAML prints a value for programs and eyes.
+func PrintYAML(w io.Writer, value any) error {
+	text, err := YAML(value)
+	if err == nil {
+		_, err = ForPrograms(w).Write(text)
+	}
+	return err
+}
+
+// YAML returns a value as YAML. The library makes it of JSON, where it accepts control characters as escapes only.
+func YAML(value any) ([]byte, error) {
+	var text bytes.Buffer
+	if err := json.NewEncoder(&safeWriter{to: &text, forPrograms: true}).Encode(value); err != nil {
+		return nil, err
+	}
+	return yaml.JSONToYAML(text.Bytes())
+}

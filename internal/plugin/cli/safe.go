@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+)
+
+// Safe returns streams that show characters a terminal acts on as escapes, such as \x1b. A text may come from a server, an Event or a file, and must not
+// move the cursor, change the clipboard or start a command of a GitHub workflow. Streams that are safe already stay as they are.
+func Safe(s Streams) Streams {
+	// A runner of GitHub reads both streams for commands. Standard error never has what a program reads, so that it can always be changed.
+	s.Out = safe(s.Out, os.Getenv("GITHUB_ACTIONS") == "true")
+	s.Err = safe(s.Err, true)
+	return s
+}
+
+// Flush writes what the safe streams hold back of a text that ended within a character.
+func Flush(s Streams) error {
+	var errs []error
+	for _, w := range []io.Writer{s.Out, s.Err} {
+		if w, ok := w.(*safeWriter); ok {
+			errs = append(errs, w.flush())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// ForPrograms returns the writer for JSON, YAML and commands of a workflow: it escapes only characters that JSON and YAML do not allow, in a form that both
+// read back, and leaves everything else as it is.
+func ForPrograms(w io.Writer) io.Writer {
+	if s, ok := w.(*safeWriter); ok {
+		return &safeWriter{to: s.to, forPrograms: true}
+	}
+	return w
+}
+
+var errTerminal = errors.New("it is not written to a terminal: name a file, or send standard output to one")
+
+// Binary returns the writer for bytes that are not a text. It returns an error if the writer is a terminal.
+func Binary(w io.Writer) (io.Writer, error) {
+	if s, ok := w.(*safeWriter); ok {
+		w = s.to
+	}
+	if isTerminal(w) {
+		return nil, errTerminal
+	}
+	return w, nil
+}
+
+// Text returns the safe form of a text. What would be a command of a workflow stays: only the caller knows where a line begins.
+func Text(text string) string {
+	return string((&safeWriter{}).whole([]byte(text)))
+}
+
+func isTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}
+
+// safeWriter is a writer of Safe.
+type safeWriter struct {
+	to          io.Writer
+	forPrograms bool
+	// inWorkflow prevents commands of GitHub workflows.
+	inWorkflow bool
+	// mark follows the escape character of the plugin's own sequences, and is random so that no text can have it. It is empty without colors.
+	mark string
+
+	mu sync.Mutex
+	// held is the begin of a character, a sequence or a command whose end was not written yet.
+	held []byte
+	// inLine reports that the line has more than blanks already: a command of a workflow begins a line.
+	inLine bool
+}
+
+func safe(w io.Writer, inWorkflow bool) io.Writer {
+	if _, ok := w.(*safeWriter); ok || w == nil {
+		return w
+	}
+	s := &safeWriter{to: w, inWorkflow: inWorkflow}
+	if isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" {
+		s.mark = rand.Text()
+	}
+	return s
+}
+
+// Write writes a text in its safe form.
+func (w *safeWriter) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var out bytes.Buffer
+	text := slices.Concat(w.held, p)
+	for len(text) > 0 && !w.isOpen(text) {
+		text = text[w.next(&out, text):]
+	}
+	w.held = bytes.Clone(text)
+	if _, err := w.to.Write(out.Bytes()); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+func (w *safeWriter) flush() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	text := w.held
+	w.held = nil
+	_, err := w.to.Write(w.whole(text))
+	return err
+}
+
+// whole returns the safe form of a text that nothing follows.
+func (w *safeWriter) whole(text []byte) []byte {
+	var out bytes.Buffer
+	for len(text) > 0 {
+		text = text[w.next(&out, text):]
+	}
+	return out.Bytes()
+}
+
+// next writes the safe form of the first character or own sequence of a text, and returns its length.
+func (w *safeWriter) next(out *bytes.Buffer, text []byte) int {
+	if n := w.ownSequence(text); n > 0 {
+		out.WriteByte(escapeCharacter)
+		out.Write(text[len(w.ownPrefix()):n])
+		return n
+	}
+	r, size := utf8.DecodeRune(text)
+	switch {
+	case r == utf8.RuneError && size == 1:
+		fmt.Fprintf(out, `\x%02x`, text[0])
+	case r == '\r' && len(text) > 1 && text[1] == '\n':
+		out.WriteByte('\r')
+	case w.acts(r), w.beginsCommand(text):
+		w.writeEscape(out, r)
+	default:
+		out.Write(text[:size])
+	}
+	w.inLine = r != '\n' && (w.inLine || !unicode.IsSpace(r))
+	return size
+}
+
+const (
+	escapeCharacter = 0x1b
+	// maxOpen is longer than all that is held: an own sequence is the longest.
+	maxOpen = 40
+)
+
+// acts reports whether a terminal acts on a character: control characters but for the tab and the end of a line, and characters that reorder others.
+func (w *safeWriter) acts(r rune) bool {
+	switch {
+	case r == '\t', r == '\n':
+		return false
+	case unicode.IsControl(r):
+		return true
+	}
+	return !w.forPrograms && (r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069')
+}
+
+func (w *safeWriter) writeEscape(out *bytes.Buffer, r rune) {
+	if r < utf8.RuneSelf && !w.forPrograms { // JSON does not know the short form
+		fmt.Fprintf(out, `\x%02x`, r)
+		return
+	}
+	fmt.Fprintf(out, `\u%04x`, r)
+}
+
+// The two forms of a command: one begins a line, the other may be anywhere in it.
+var (
+	commandLine   = []byte("::")
+	commandInLine = []byte("##[")
+)
+
+// beginsCommand reports whether a command of a workflow begins here.
+func (w *safeWriter) beginsCommand(text []byte) bool {
+	return w.inWorkflow && (!w.inLine && bytes.HasPrefix(text, commandLine) || bytes.HasPrefix(text, commandInLine))
+}
+
+// ownSequence returns the length of the plugin's own sequence at the begin of a text; 0 if there is none. A letter ends it.
+func (w *safeWriter) ownSequence(text []byte) int {
+	if w.mark == "" || text[0] != escapeCharacter || !bytes.HasPrefix(text, w.ownPrefix()) {
+		return 0
+	}
+	begin := len(w.ownPrefix())
+	end := bytes.IndexFunc(text[begin:], unicode.IsLetter)
+	if end < 0 {
+		return 0
+	}
+	return begin + end + 1
+}
+
+// isOpen reports whether what follows decides what the begin of a text is.
+func (w *safeWriter) isOpen(text []byte) bool {
+	if len(text) >= maxOpen {
+		return false
+	}
+	isBegin := func(of []byte) bool { return len(text) < len(of) && bytes.HasPrefix(of, text) }
+	return !utf8.FullRune(text) || len(text) == 1 && text[0] == '\r' ||
+		w.mark != "" && text[0] == escapeCharacter && (isBegin(w.ownPrefix()) || bytes.HasPrefix(text, w.ownPrefix()) && w.ownSequence(text) == 0) ||
+		w.inWorkflow && (!w.inLine && isBegin(commandLine) || isBegin(commandInLine))
+}
+
+// ownPrefix begins the plugin's own sequences.
+func (w *safeWriter) ownPrefix() []byte { return []byte(string(rune(escapeCharacter)) + w.mark) }

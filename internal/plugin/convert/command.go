@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package convert
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/manifest"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/files"
+)
+
+// options are the flags.
+type options struct {
+	files    files.Resources
+	to       string
+	output   string
+	settings files.Settings
+}
+
+// What --output takes.
+const (
+	formatYAML = "yaml"
+	formatJSON = "json"
+)
+
+func formats() []string { return []string{formatYAML, formatJSON} }
+
+// targets are the values of --to: versions, and apiVersions of kinds.
+func targets() []string { return append(offline.Versions(), offline.Kinds()...) }
+
+// betweenKinds reports whether --to names a kind.
+func (o *options) betweenKinds() bool { return slices.Contains(offline.Kinds(), o.to) }
+
+const long = `Convert LlamaStackDistributions to the other version of the API, or to the kind OGXServer and back, without a cluster.
+
+The command uses the operator's own code. Between v1alpha1 and v1alpha2 nothing is lost: the annotation llamastack.io/conversion keeps
+values without a field in the other version. Warnings report what to check afterwards. Documents of other kinds are printed unchanged. If there is an error,
+nothing is printed.
+
+OGXServer is the kind of the operator of OGX, which llama-stack has become. It cannot say everything that a LlamaStackDistribution says, nor
+the other way around: a warning names each field that is lost, and -o json lists them under notConverted, beside the items.
+The command does not check an OGXServer: what it cannot convert, an unknown field or a wrong type too, is a warning. Validate the result.`
+
+const examples = `  # A v1alpha1 manifest in v1alpha2
+  kubectl llamastack convert -f my-stack.yaml --to v1alpha2
+
+  # In the other direction
+  kubectl llamastack convert -f my-stack.yaml --to v1alpha1
+
+  # To the kind of OGX' operator, and back
+  kubectl llamastack convert -f my-stack.yaml --to ogx.io/v1beta1
+  kubectl llamastack convert -f my-server.yaml --to llamastack.io/v1alpha2
+
+  # Everything in a directory
+  kubectl llamastack convert -f deploy/ --to v1alpha2 > converted.yaml`
+
+// New returns the command.
+func New(streams cli.Streams) *cobra.Command {
+	o := &options{}
+	cmd := &cobra.Command{
+		Use:     "convert -f FILE --to VERSION",
+		Short:   "Convert resources to the other version of the API, or to OGXServer and back",
+		Long:    long,
+		Example: examples,
+		Args:    files.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.check(); err != nil {
+				return err
+			}
+			return o.run(cmd.Context(), streams)
+		},
+	}
+	flags := cmd.Flags()
+	o.files.AddTo(cmd)
+	flags.StringVar(&o.to, "to", "", "the version or kind to convert to: "+strings.Join(targets(), ", "))
+	flags.StringVarP(&o.output, "output", "o", formatYAML, "how to print: "+strings.Join(formats(), ", "))
+	o.settings.AddTo(cmd)
+	_ = cmd.MarkFlagRequired("to")
+	_ = cmd.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(targets(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats(), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// check reports what is wrong with the command line.
+func (o *options) check() error {
+	switch {
+	case !slices.Contains(targets(), o.to):
+		return fmt.Errorf("--to %q: choose one of %s", o.to, strings.Join(targets(), ", "))
+	case !slices.Contains(formats(), o.output):
+		return fmt.Errorf("--output %q: choose one of %s", o.output, strings.Join(formats(), ", "))
+	}
+	return o.settings.CheckStdin(o.files.Names...)
+}
+
+// run is the verb: gather, convert, print.
+func (o *options) run(ctx context.Context, streams cli.Streams) error {
+	cluster, err := o.settings.Cluster(streams.In)
+	if err != nil {
+		return cli.Fail(err)
+	}
+	documents, err := o.files.Read(streams.In)
+	if err != nil {
+		return cli.Fail(err)
+	}
+	var list []map[string]any
+	lost := []loss{}
+	count, failed := 0, false
+	for _, d := range documents {
+		if !offline.Recognizes(d) && (!o.betweenKinds() || !offline.IsOGXServer(d)) {
+			list = append(list, d.Object)
+			continue
+		}
+		count++
+		converted := o.convert(ctx, cluster, d)
+		converted.Print(streams.Err)
+		failed = failed || converted.Failed()
+		list, lost = append(list, converted.Object), append(lost, losses(converted)...)
+	}
+	switch {
+	case failed:
+		return &cli.InputError{}
+	case count == 0:
+		return cli.Fail(files.ErrNothing)
+	}
+	text, err := o.encode(list, lost)
+	if err != nil {
+		return cli.Fail(err)
+	}
+	_, err = cli.ForPrograms(streams.Out).Write(text)
+	return cli.Fail(err)
+}
+
+func (o *options) convert(ctx context.Context, cluster *offline.Cluster, d *manifest.Document) *offline.Converted {
+	if o.betweenKinds() {
+		return cluster.ConvertKind(ctx, d, o.to)
+	}
+	return cluster.Convert(ctx, d, o.to)
+}
+
+// loss is a field that the other kind cannot say, in JSON.
+type loss struct {
+	File     string `json:"file"`
+	Line     int    `json:"line"`
+	Resource string `json:"resource"`
+	Path     string `json:"path"`
+	Message  string `json:"message"`
+}
+
+func losses(c *offline.Converted) []loss {
+	var list []loss
+	for _, p := range c.Lost {
+		list = append(list, loss{c.Document.File, c.Line(p), c.Name(), p.Path, p.Body()})
+	}
+	return list
+}
+
+func (o *options) encode(list []map[string]any, lost []loss) ([]byte, error) {
+	switch {
+	case o.output == formatYAML:
+		return encodeYAML(list)
+	case o.betweenKinds():
+		return encodeJSON(map[string]any{"items": list, "notConverted": lost})
+	case len(list) == 1:
+		return encodeJSON(list[0])
+	}
+	return encodeJSON(map[string]any{"apiVersion": "v1", "kind": "List", "items": list})
+}
+
+// encodeYAML writes the objects as kubectl does: documents with sorted keys.
+func encodeYAML(list []map[string]any) ([]byte, error) {
+	var out bytes.Buffer
+	for i, object := range list {
+		text, err := cli.YAML(object)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			out.WriteString("---\n")
+		}
+		out.Write(text)
+	}
+	return out.Bytes(), nil
+}
+
+func encodeJSON(content any) ([]byte, error) {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "    ")
+	err := encoder.Encode(content)
+	return out.Bytes(), err
+}

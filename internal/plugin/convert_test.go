@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
+)
+
+// Proves: MIG-EX, MIG-ANN, R22, R53 (a file is converted as a whole and nothing is lost; the warnings name what needs attention, with
+// the line number).
+func TestConvert(t *testing.T) {
+	const dir = "testdata/convert/"
+	for from, to := range map[string]string{"v1alpha1": "v1alpha2", "v1alpha2": "v1alpha1"} {
+		t.Run(from, func(t *testing.T) {
+			r := run(t, "", "convert", "-f", dir+from+".yaml", "--to", to)
+			if r.code != cli.OK {
+				t.Errorf("exit code %d", r.code)
+			}
+			golden.Text(t, *update, dir+from+".to-"+to, r.out)
+			golden.Text(t, *update, dir+from+".warnings", r.err)
+
+			back := run(t, r.out, "convert", "-f", "-", "--to", from)
+			if from == "v1alpha1" {
+				if diff := cmp.Diff(trees(t, read(t, dir+from+".yaml")), trees(t, back.out)); diff != "" {
+					t.Errorf("after the way there and back (-before +after):\n%s", diff)
+				}
+			}
+			same := run(t, "", "convert", "-f", dir+from+".yaml", "--to", from)
+			if diff := cmp.Diff(trees(t, read(t, dir+from+".yaml")), trees(t, same.out)); diff != "" || same.err != "" {
+				t.Errorf("converted to its own version, with %q (-before +after):\n%s", same.err, diff)
+			}
+		})
+	}
+}
+
+// Proves: MIG-EX (what conversion prints for the examples of the migration guide is what the webhook makes of them).
+func TestConvertExamplesOfTheMigrationGuide(t *testing.T) {
+	for _, file := range glob(t, "../../api/v1alpha1/testdata/conversion/*/before.yaml") {
+		r := run(t, "", "convert", "-f", file, "--to", "v1alpha2")
+		want := read(t, strings.TrimSuffix(file, "before.yaml")+"converted.yaml")
+		if diff := cmp.Diff(want, r.out); diff != "" || r.code != cli.OK {
+			t.Errorf("%s: exit code %d, %s (-want +got):\n%s", file, r.code, r.err, diff)
+		}
+	}
+}
+
+// Proves: FR-083, US-7.1 (a resource of v1alpha1 is validated as it is, and rendered as the one that it converts to).
+func TestV1alpha1IsRendered(t *testing.T) {
+	const file = "testdata/good/v1alpha1.yaml"
+	if r := run(t, "", "validate", file); r.code != cli.OK || strings.Count(r.out, "\n") != 1 || !strings.Contains(r.out, "each pod has state of its own") {
+		t.Errorf("exit code %d:\n%s", r.code, r.out)
+	}
+	converted := run(t, "", "convert", "-f", file, "--to", "v1alpha2").out
+	for _, format := range []string{"yaml", "config", "env"} {
+		got := run(t, "", "render", "-f", file, "-o", format)
+		want := run(t, converted, "render", "-f", "-", "-o", format)
+		if diff := cmp.Diff(want.out, got.out); diff != "" || got.code != cli.OK {
+			t.Errorf("%s: exit code %d, %s (-of the converted +got):\n%s", format, got.code, got.err, diff)
+		}
+	}
+}
+
+// Proves: MIG-EX, FR-075 (what the API server would refuse is not converted, and nothing is printed).
+func TestConvertRefuses(t *testing.T) {
+	for _, file := range []string{"v1alpha1-schema", "unknown-field", "v9", "no-version"} {
+		file := "testdata/bad/" + file + ".yaml"
+		checked := run(t, "", "validate", file)
+		for _, to := range []string{"v1alpha1", "v1alpha2"} {
+			r := run(t, "", "convert", "-f", file, "-f", samplesDir+"/v1alpha2-simple.yaml", "--to", to)
+			if r.code != cli.Wrong || r.out != "" || !strings.HasPrefix(r.err, checked.out) {
+				t.Errorf("%s: exit code %d, output %q, errors (-validate +convert):\n%s", file, r.code, r.out, cmp.Diff(checked.out, r.err))
+			}
+		}
+	}
+	for _, args := range [][]string{{}, {"-f", "x"}, {"-f", "x", "--to", "v2"}, {"-f", "x", "--to", "v1alpha1", "-o", "xml"}, {"-f", "-", "-f", "-", "--to", "v1alpha1"}} {
+		if r := run(t, "", append([]string{"convert"}, args...)...); r.code != cli.WrongUsage {
+			t.Errorf("convert %v: exit code %d: %s", args, r.code, r.err)
+		}
+	}
+	if r := run(t, "kind: ConfigMap\n", "convert", "-f", "-", "--to", "v1alpha1"); r.code != cli.Wrong || r.out != "" {
+		t.Errorf("nothing to convert: exit code %d, %q", r.code, r.out)
+	}
+}
+
+// Proves: MIG-EX, MIG-ANN, R22, R53 (a value that is not admitted keeps nothing from being converted, there and back; a warning reports it).
+func TestConvertLosesNothingOfWhatIsRefused(t *testing.T) {
+	const file = "testdata/convert/refused.yaml"
+	warnings := ""
+	for _, document := range strings.SplitAfter(read(t, file), "---\n") {
+		own, other := "v1alpha1", "v1alpha2"
+		if strings.Contains(document, own+"\nkind") == false {
+			own, other = other, own
+		}
+		there := run(t, document, "convert", "-f", "-", "--to", other)
+		back := run(t, there.out, "convert", "-f", "-", "--to", own)
+		if diff := cmp.Diff(trees(t, strings.TrimSuffix(document, "---\n")), trees(t, back.out)); diff != "" || there.code != cli.OK || back.code != cli.OK {
+			t.Errorf("exit codes %d and %d, %s%s after the way there and back (-before +after):\n%s", there.code, back.code, there.err, back.err, diff)
+		}
+		warnings += there.err + back.err
+	}
+	golden.Text(t, *update, strings.TrimSuffix(file, "yaml")+"warnings", warnings)
+}
+
+// Proves: R41, US-7.2 (a warning reports what has no effect as long as the annotation is there).
+func TestConvertWarnsOfNetworkPolicies(t *testing.T) {
+	const old = "apiVersion: llamastack.io/v1alpha1\nkind: LlamaStackDistribution\nmetadata: {name: a}\n" +
+		"spec: {server: {distribution: {name: starter}}, network: {allowedFrom: {namespaces: [b]}}}\n"
+	file := write(t, old)
+	for _, c := range []struct {
+		args []string
+		want bool
+	}{{nil, true}, {[]string{"--settings", write(t, "featureFlags: 'enableNetworkPolicy: {enabled: true}'\n")}, false}} {
+		r := run(t, "", append([]string{"convert", "-f", file, "--to", "v1alpha2"}, c.args...)...)
+		got := strings.Contains(r.err, "spec.network.allowedFrom: has no effect: ") &&
+			strings.Contains(r.err, "remove the annotation llamastack.io/conversion from it (in v1alpha2: spec.networking.allowedFrom)")
+		if got != c.want || r.code != cli.OK || (r.err == "") == c.want {
+			t.Errorf("%v: exit code %d:\n%s", c.args, r.code, r.err)
+		}
+	}
+}
+
+// Proves: MIG-EX (JSON for programs: an object of one document, a List of several).
+func TestConvertAsJSON(t *testing.T) {
+	one := run(t, "", "convert", "-f", "testdata/convert/v1alpha2.yaml", "--to", "v1alpha1", "-o", "json")
+	if diff := cmp.Diff(trees(t, read(t, "testdata/convert/v1alpha2.to-v1alpha1")), trees(t, one.out)); diff != "" || !strings.HasPrefix(one.out, "{") {
+		t.Errorf("one document (-yaml +json):\n%s", diff)
+	}
+	several := run(t, "", "convert", "-f", "testdata/convert/v1alpha1.yaml", "--to", "v1alpha2", "-o", "json")
+	if list := trees(t, several.out); list[0]["kind"] != "List" || len(list[0]["items"].([]any)) != 3 {
+		t.Errorf("several documents:\n%s", several.out)
+	}
+}
+
+func trees(t *testing.T, text string) []map[string]any {
+	t.Helper()
+	var list []map[string]any
+	for part := range strings.SplitSeq(text, "---\n") {
+		var tree map[string]any
+		fixture.NoError(t, yaml.Unmarshal([]byte(part), &tree))
+		list = append(list, tree)
+	}
+	return list
+}
+
+// Proves: R22, FR-075 (there and back as a user does it; what is lost is named with its line, and listed in JSON).
+func TestConvertToOGXServerAndBack(t *testing.T) {
+	const ogx, own = "ogx.io/v1beta1", "llamastack.io/v1alpha2"
+	const sample = samplesDir + "/v1alpha2-two-providers.yaml"
+	there := run(t, "", "convert", "-f", sample, "--to", ogx)
+	back := run(t, there.out, "convert", "-f", "-", "--to", own)
+	if there.code != cli.OK || back.code != cli.OK || back.err != "" || !strings.Contains(there.err, ": spec.resources: OGXServer registers nothing: ") {
+		t.Errorf("exit codes %d and %d\n%s%s", there.code, back.code, there.err, back.err)
+	}
+	if checked := run(t, back.out, "validate", "-f", "-"); checked.code != cli.OK {
+		t.Errorf("after the way there and back:\n%s", checked.out)
+	}
+	file := write(t, "apiVersion: llamastack.io/v1alpha1\nkind: LlamaStackDistribution\nmetadata: {name: a}\nspec:\n  server:\n    distribution: {name: starter}\n"+
+		"    containerSpec: {port: 9000}\n    tlsConfig: {caBundle: {configMapName: ca}}\n"+
+		"    userConfig: {configMapName: cm, configMapNamespace: other}\n---\nkind: ConfigMap\napiVersion: v1\nmetadata: {name: ca}\n")
+	r := run(t, "", "convert", "-f", file, "--to", ogx, "-o", "json")
+	if r.code != cli.OK || !strings.Contains(r.err, file+":8: warning: a: spec.server.tlsConfig.caBundle: OGXServer wants each certificate") {
+		t.Errorf("exit code %d: %s", r.code, r.err)
+	}
+	made := trees(t, r.out)[0]
+	items, lost := made["items"].([]any), made["notConverted"].([]any)
+	if len(items) != 2 || items[0].(map[string]any)["kind"] != "OGXServer" || items[1].(map[string]any)["kind"] != "ConfigMap" {
+		t.Errorf("items %v", items)
+	}
+	var paths []string
+	for _, l := range lost {
+		paths = append(paths, fmt.Sprint(l.(map[string]any)["path"], " ", l.(map[string]any)["line"]))
+	}
+	// The namespace, which only v1alpha1 can say and the annotation between the versions would carry, is lost with the annotation.
+	if want := []string{"spec.server.userConfig 9", "spec.server.tlsConfig.caBundle 8"}; !slices.Equal(paths, want) || strings.Contains(r.err+r.out, "annotation") {
+		t.Errorf("lost: %v, want %v:\n%s%s", paths, want, r.err, r.out)
+	}
+}

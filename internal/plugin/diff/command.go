@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package diff
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/difference"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/manifest"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cluster"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/files"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+)
+
+const long = `Show what applying a file would change: the server's config.yaml by its meaning, the objects, whether pods restart, and whether state
+moves. Nothing is changed.
+
+The command makes both sides with the operator's own code: those of the cluster's custom resource, and those of the file, whose spec counts as a
+whole. It reads no Secret: a Secret with a new value does not count as a difference. The exit code is 0 if nothing differs, 1 if something does, and
+greater than 1 for an error.`
+
+const examples = `  # What would this edit do?
+  kubectl llamastack diff -f my-stack.yaml
+
+  # In CI: fail if the cluster differs from the repository
+  kubectl llamastack diff -f deploy/`
+
+// options are the flags.
+type options struct {
+	cluster.Flags
+	output            cli.Output
+	files             files.Resources
+	operatorNamespace string
+}
+
+// New returns the command.
+func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
+	o := &options{}
+	cmd := &cobra.Command{
+		Use:     "diff -f FILE",
+		Short:   "Show what applying a file would change",
+		Long:    long,
+		Example: examples,
+		Args:    files.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := errors.Join(o.output.Check(), manifest.CheckStdin(o.files.Names)); err != nil {
+				return err
+			}
+			connection, err := connect(&o.Flags)
+			if err != nil {
+				return cli.FailWith(cli.WrongUsage, err)
+			}
+			return o.run(cmd.Context(), connection, streams)
+		},
+	}
+	o.AddTo(cmd)
+	o.output.AddTo(cmd)
+	o.files.AddTo(cmd)
+	cmd.Flags().StringVar(&o.operatorNamespace, "operator-namespace", settings.DefaultNamespace, "namespace of the operator, whose settings are read")
+	return cmd
+}
+
+// result is what differs, and its form for programs.
+type result struct {
+	Items []item `json:"items"`
+}
+
+// item is what differs for one custom resource.
+type item struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	// New reports that the cluster does not have the custom resource. Rejected reports that the operator rejects what the cluster has, so
+	// that an older spec runs: the file is then shown as if it was new.
+	New      bool `json:"new,omitempty"`
+	Rejected bool `json:"rejected,omitempty"`
+	difference.Report
+}
+
+// errDiffers is the exit code of a difference, which has been printed.
+var errDiffers = &cli.InputError{}
+
+// run is the verb: gather, compare, print.
+func (o *options) run(ctx context.Context, c *cluster.Connection, streams cli.Streams) error {
+	found, err := o.compare(ctx, c, streams)
+	if err != nil {
+		return cli.FailWith(cli.WrongUsage, err)
+	}
+	style := cli.StyleFor(streams.Out)
+	if err := o.output.Print(streams.Out, found, func(w io.Writer) error { return found.print(w, style) }); err != nil {
+		return cli.FailWith(cli.WrongUsage, err)
+	}
+	for i := range found.Items {
+		if !found.Items[i].Empty() {
+			return errDiffers
+		}
+	}
+	return nil
+}
+
+// errInvalid says that the problems of a file have been printed.
+var errInvalid = errors.New("the file has errors: nothing would be changed")
+
+// compare compares each custom resource of the files with that of the cluster.
+func (o *options) compare(ctx context.Context, c *cluster.Connection, streams cli.Streams) (*result, error) {
+	documents, err := o.files.Read(streams.In)
+	if err != nil {
+		return nil, err
+	}
+	known, _, err := c.Settings(ctx, o.operatorNamespace)
+	if err != nil {
+		return nil, err
+	}
+	made := offline.NewCluster(known)
+	found, failed := &result{Items: []item{}}, false
+	for _, d := range documents {
+		if !offline.Recognizes(d) {
+			continue
+		}
+		one, resource, err := compareOne(ctx, c, made, documents, d)
+		if err != nil {
+			return nil, err
+		}
+		resource.Print(streams.Err)
+		if failed = failed || resource.Failed(); one != nil {
+			found.Items = append(found.Items, *one)
+		}
+	}
+	switch {
+	case failed:
+		return nil, errInvalid
+	case len(found.Items) == 0:
+		return nil, files.ErrNothing
+	}
+	return found, nil
+}
+
+// compareOne compares a document with the cluster. The item is nil where the document has errors.
+func compareOne(
+	ctx context.Context, c *cluster.Connection, made *offline.Cluster, all []*manifest.Document, d *manifest.Document,
+) (*item, *offline.Resource, error) {
+	namespace := d.Namespace()
+	if namespace == "" {
+		namespace = c.Namespace
+	}
+	made.Namespace = namespace
+	live, configMaps, err := c.Document(ctx, namespace, d)
+	if err != nil {
+		return nil, nil, err
+	}
+	made.Replacement.Running = cluster.ServerLine(live)
+	made.Fill(append(configMaps, all...)) // what the files say replaces what the cluster has
+	after := made.DryRun(ctx, d)
+	if after.Failed() {
+		return nil, after, nil
+	}
+	one := &item{Namespace: namespace, Name: after.Name(), New: live == nil}
+	before := &offline.Resource{}
+	if live != nil {
+		made.Fill(configMaps)
+		before = made.DryRun(ctx, live)
+		one.Rejected = before.Failed()
+	}
+	report, err := difference.Between(before.Desired, after.Desired)
+	if err != nil {
+		return nil, nil, err
+	}
+	one.Report = *report
+	return one, after, nil
+}

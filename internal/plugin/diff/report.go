@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package diff
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/difference"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
+)
+
+// valueBytes is how much of a value is shown.
+const valueBytes = 120
+
+// printReport prints the report for eyes. Leaves of config.yaml are shown only where something runs already: of something new they say nothing.
+func printReport(w io.Writer, style cli.Style, r *difference.Report) {
+	if !r.Fresh {
+		section(w, style, "config.yaml", rowsOf(style, r.Config))
+	}
+	var rows [][]string
+	for _, o := range r.Objects {
+		mark := style.Bold("~")
+		switch o.Action {
+		case difference.Create:
+			mark = style.Good("+")
+		case difference.Delete:
+			mark = style.Bad("-")
+		}
+		title := mark + " " + o.Kind + "/" + o.Name
+		if o.Action == difference.Keep {
+			title += " stays, and is no longer used"
+		}
+		rows = append(rows, []string{title})
+		for _, row := range rowsOf(style, o.Changes) {
+			row[0] = "    " + row[0]
+			rows = append(rows, row)
+		}
+	}
+	section(w, style, "Objects", rows)
+	if r.Fresh {
+		return
+	}
+	_, _ = fmt.Fprintf(w, "\n%s %s\n", style.Bold("Pods restart:"), yesOrNo(strings.Join(r.Restart, ", ")))
+	_, _ = fmt.Fprintf(w, "%s %s\n", style.Bold("State moves:"), yesOrNo(strings.Join(r.State, "; ")))
+}
+
+func yesOrNo(why string) string {
+	if why == "" {
+		return "no"
+	}
+	return "yes: " + why
+}
+
+func section(w io.Writer, style cli.Style, title string, rows [][]string) {
+	if len(rows) == 0 {
+		return
+	}
+	_, _ = fmt.Fprintf(w, "\n%s\n", style.Bold(title))
+	_ = cli.Table(w, 2, rows) // what cannot be written is reported by the next write
+}
+
+// rowsOf are the rows of changes: a mark with the path, and the values.
+func rowsOf(style cli.Style, changes []difference.Change) [][]string {
+	var rows [][]string
+	for _, c := range changes {
+		switch {
+		case c.Before == "":
+			rows = append(rows, []string{style.Good("+ " + c.Path), cut(c.After)})
+		case c.After == "":
+			rows = append(rows, []string{style.Bad("- " + c.Path), cut(c.Before)})
+		default:
+			rows = append(rows, []string{style.Bold("~ " + c.Path), cut(c.Before) + " → " + cut(c.After)})
+		}
+	}
+	return rows
+}
+
+func cut(text string) string { return limits.Cut(strings.Join(strings.Fields(text), " "), valueBytes) }

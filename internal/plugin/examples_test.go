@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin_test
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/llamastack/llama-stack-k8s-operator/distributions"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+)
+
+// Why the manifests of an example cannot have everything in common.
+const (
+	whyDeclared = "what the variable said, config.yaml says"
+	whyUnread   = "the distribution reads no such variable: it has never done anything"
+	whySuffix   = "the server takes the variable as it is, an endpoint is completed by the path that the provider's API is at"
+	whyModel    = "a variable that nobody reads registers no model; spec.resources does"
+	whyLegacy   = "release 0.9 gives every server these variables, for a command or an image of the user's own; the images of llama-stack read none of them"
+	whyKey      = "the distribution reads VLLM_API_TOKEN: the key of the guide's VLLM_API_KEY reaches the model server in v1alpha2 only"
+)
+
+// difference is a leaf that differs, what it is in v1alpha1 and in v1alpha2 (empty where it is not there), and why.
+type difference struct{ before, after, why string }
+
+// differencesOf is a list of differences by path.
+type differencesOf map[string]difference
+
+func (d differencesOf) and(more differencesOf) differencesOf {
+	sum := maps.Clone(d)
+	maps.Copy(sum, more)
+	return sum
+}
+
+// networkPolicies are the settings without which, as in release 0.9, no NetworkPolicy is made for a resource of v1alpha1.
+const networkPolicies = "testdata/migration/settings.yaml"
+
+const (
+	pod       = "Deployment/my-llsd/spec/template/"
+	container = pod + "spec/containers[llama-stack]/"
+	inference = "config.yaml/providers/inference"
+	models    = "config.yaml/registered_resources/models"
+)
+
+// variablesOf09 are what only a custom resource of v1alpha1 has, whatever it says.
+func variablesOf09(port, workers string) differencesOf {
+	return differencesOf{
+		container + "env[LLS_PORT]/value":           {port, "", whyLegacy},
+		container + "env[LLS_WORKERS]/value":        {workers, "", whyLegacy},
+		container + "env[LLAMA_STACK_CONFIG]/value": {"/etc/llama-stack/config.yaml", "", whyLegacy},
+	}
+}
+
+func model(id, provider string) differencesOf {
+	return differencesOf{
+		models + "[" + id + "]/provider_id": {"", provider, whyModel},
+		models + "[" + id + "]/model_type":  {"", "llm", whyModel},
+	}
+}
+
+func ollamaAt(url string) differencesOf {
+	return model("llama3.2:1b", "ollama").and(differencesOf{
+		container + "env[OLLAMA_INFERENCE_MODEL]/value": {"llama3.2:1b", "", whyUnread},
+		container + "env[OLLAMA_URL]/value":             {url, "", whyDeclared},
+		inference + "[ollama]/config/base_url":          {url, url + "/v1", whySuffix},
+	})
+}
+
+// Proves: MIG-EX, US-7.1 (what the operator applies for an example of the migration guide is the same for both manifests, down to each
+// leaf of each object and of the configuration as the server reads it; what differs is listed with the reason).
+func TestExamplesOfTheMigrationGuideBehaveTheSame(t *testing.T) {
+	const vllm, keyOf = "http://vllm-service.vllm-ns.svc:8000/v1", "/valueFrom/secretKeyRef/"
+	for name, test := range map[string]struct {
+		settings string
+		// port and workers are those of the example; empty for the defaults.
+		port, workers string
+		// has are leaves that both must have: what the example is about.
+		has map[string]string
+		// differ are all those that do.
+		differ differencesOf
+	}{
+		"ollama": {differ: ollamaAt("http://ollama-server-service.ollama-dist.svc.cluster.local:11434")},
+		"vllm-with-api-key": {
+			has: map[string]string{inference + "[vllm]/config/base_url": vllm},
+			differ: model("meta-llama/Llama-3.2-1B", "vllm").and(differencesOf{
+				container + "env[INFERENCE_MODEL]/value":              {"meta-llama/Llama-3.2-1B", "", whyUnread},
+				container + "env[VLLM_URL]/value":                     {vllm, "", whyDeclared},
+				container + "env[VLLM_API_KEY]" + keyOf + "name":      {"vllm-secret", "", whyUnread},
+				container + "env[VLLM_API_KEY]" + keyOf + "key":       {"api-key", "", whyUnread},
+				container + "env[LLSD_VLLM_API_KEY]" + keyOf + "name": {"", "vllm-secret", whyKey},
+				container + "env[LLSD_VLLM_API_KEY]" + keyOf + "key":  {"", "api-key", whyKey},
+				inference + "[vllm]/config/api_token":                 {"fake", "Secret vllm-secret/api-key", whyKey},
+			}),
+		},
+		"override-config": {has: map[string]string{
+			inference + "[mine]/config/base_url": "http://vllm:8000/v1",
+			"config.yaml/server/port":            "8321",
+		}},
+		"network-policy-and-tls": {settings: networkPolicies, port: "9000", has: map[string]string{
+			"ConfigMap/my-llsd-ca-bundle-*/data/ca-bundle.crt": fixture.CACertificate,
+			container + "ports[http]/containerPort":            "9000",
+			"NetworkPolicy/my-llsd-network-policy/spec/ingress[0]/from[2]/namespaceSelector/matchLabels/kubernetes.io/metadata.name": "monitoring",
+		}},
+		"full-featured": {
+			workers: "4",
+			has: map[string]string{
+				"HorizontalPodAutoscaler/my-llsd-hpa/spec/maxReplicas":              "10",
+				"PodDisruptionBudget/my-llsd-pdb/spec/minAvailable":                 "1",
+				"PersistentVolumeClaim/my-llsd-pvc/spec/resources/requests/storage": "20Gi",
+				pod + "spec/serviceAccountName":                                     "custom-sa",
+			},
+			differ: ollamaAt("http://ollama.default.svc:11434"),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before, after := rendered(t, name, "before", test.settings), rendered(t, name, "after", test.settings)
+			want := map[string][2]string{}
+			for path, d := range variablesOf09(cmp.Or(test.port, "8321"), cmp.Or(test.workers, "1")).and(test.differ) {
+				want[path] = [2]string{d.before, d.after}
+				if variable := variableIn.FindStringSubmatch(path); d.why == whyUnread && strings.Contains(before.config, "{env."+variable[1]) {
+					t.Errorf("the distribution does read %s", variable[1])
+				}
+			}
+			if diff := gocmp.Diff(want, different(before, after)); diff != "" {
+				t.Errorf("v1alpha1 and v1alpha2 differ, each leaf [v1alpha1 v1alpha2] (-listed +found):\n%s", diff)
+			}
+			for path, value := range test.has {
+				if got := [2]string{before.leaves[path], after.leaves[path]}; got != [2]string{value, value} {
+					t.Errorf("%s is %q, want %s in both", path, got, value)
+				}
+			}
+		})
+	}
+}
+
+// Proves: MIG-EX, R41 (without the feature flag, as in release 0.9, a resource of v1alpha1 has no NetworkPolicy, and a warning says so; nothing else
+// differs).
+func TestNetworkPolicyOfTheMigrationGuide(t *testing.T) {
+	const name = "network-policy-and-tls"
+	before, after := rendered(t, name, "before", ""), rendered(t, name, "after", "")
+	differences := different(before, after)
+	for path := range differences {
+		if _, listed := variablesOf09("", "")[path]; !listed && !strings.HasPrefix(path, "NetworkPolicy/") {
+			t.Errorf("%s differs: %q", path, differences[path])
+		}
+	}
+	if len(differences) == 0 || !strings.Contains(before.warnings, "spec.network.allowedFrom: has no effect: the feature flag") {
+		t.Errorf("%d differences, v1alpha1 is told %s", len(differences), before.warnings)
+	}
+}
+
+// different are the leaves that differ, each as it is in v1alpha1 and in v1alpha2.
+func different(before, after *tree) map[string][2]string {
+	all := maps.Clone(before.leaves)
+	maps.Copy(all, after.leaves)
+	found := map[string][2]string{}
+	for path := range all {
+		if pair := [2]string{before.leaves[path], after.leaves[path]}; pair[0] != pair[1] {
+			found[path] = pair
+		}
+	}
+	return found
+}
+
+// variableIn finds the environment variable in the path of a leaf.
+var variableIn = regexp.MustCompile(`env\[(.*?)\]`)
+
+// tree is everything that a manifest leads to.
+type tree struct {
+	// leaves are by path.
+	leaves map[string]string
+	// config is the configuration as it is written, and warnings what is said.
+	config, warnings string
+}
+
+// rendered is what the operator makes of one part of an example: its objects, and the configuration as the server reads it.
+func rendered(t *testing.T, example, part, settings string) *tree {
+	t.Helper()
+	args := []string{
+		"render", "-o", "json", "--settings", settings, "-f", "testdata/migration/config-maps.yaml",
+		"-f", "../../api/v1alpha1/testdata/conversion/" + example + "/" + part + ".yaml",
+	}
+	r := run(t, "", args...)
+	if r.code != cli.OK {
+		t.Fatalf("exit code %d:\n%s", r.code, r.err)
+	}
+	made := &tree{leaves: map[string]string{}, warnings: r.err}
+	for _, item := range list(t, r.out) {
+		o := item.(map[string]any)
+		kind, name := o["kind"].(string), o["metadata"].(map[string]any)["name"].(string)
+		if text, ok := configIn(o); ok {
+			if made.config != "" {
+				t.Fatal("two ConfigMaps with a configuration")
+			}
+			made.config = text
+			continue
+		}
+		made.add(kind+"/"+contentHash.ReplaceAllString(name, "${1}*"), o)
+	}
+	if len(made.leaves) < 50 {
+		t.Fatalf("only %d leaves in:\n%s", len(made.leaves), r.out)
+	}
+	made.addConfig(t)
+	return made
+}
+
+// configIn returns the configuration that an object holds.
+func configIn(o map[string]any) (text string, ok bool) {
+	data, _ := o["data"].(map[string]any)
+	text, ok = data[objects.ConfigKey].(string)
+	return text, ok
+}
+
+// contentHash ends the name of an object that is named by its content.
+var contentHash = regexp.MustCompile(`^(my-llsd-(?:config|ca-bundle)-)[0-9a-f]{10}$|^[0-9a-f]{64}$`)
+
+// add adds the leaves of a value. What the server leaves out, because its id came out empty, is left out.
+func (t *tree) add(path string, value any) {
+	switch value := value.(type) {
+	case map[string]any:
+		for key, each := range value {
+			t.add(path+"/"+key, each)
+		}
+		if len(value) == 0 {
+			t.leaves[path] = "{}"
+		}
+	case []any:
+		for i, each := range value {
+			if key, rest := keyed(i, each); key != "" {
+				t.add(path+"["+key+"]", rest)
+			}
+		}
+		if len(value) == 0 {
+			t.leaves[path] = "[]"
+		}
+	default:
+		t.leaves[path] = contentHash.ReplaceAllString(fmt.Sprint(value), "${1}*")
+	}
+}
+
+// keyed returns what an item of a list is known by, and the rest of it.
+func keyed(i int, item any) (key string, rest any) {
+	fields, ok := item.(map[string]any)
+	if !ok {
+		return strconv.Itoa(i), item
+	}
+	for _, field := range []string{"model_id", "shield_id", "provider_id", "name"} {
+		if id, ok := fields[field]; ok {
+			text, _ := id.(string)
+			without := maps.Clone(fields)
+			delete(without, field)
+			return text, without
+		}
+	}
+	return strconv.Itoa(i), item
+}
+
+// addConfig adds the configuration as the server reads it, with the environment of the container; where none was generated, the one that
+// the image runs, which the embedded one is.
+func (t *tree) addConfig(tt *testing.T) {
+	tt.Helper()
+	if t.config == "" {
+		t.config = imagesOwn(tt, t.leaves[container+"image"])
+	}
+	var parsed any
+	if err := yaml.Unmarshal([]byte(placeholder.ReplaceAllStringFunc(t.config, t.resolve)), &parsed); err != nil {
+		tt.Fatal(err)
+	}
+	t.add("config.yaml", parsed)
+}
+
+// imagesOwn is the configuration that an image runs where it is given none; tests/server proves that it is the packaged one.
+func imagesOwn(t *testing.T, image string) string {
+	t.Helper()
+	for _, d := range distributions.All() {
+		for _, r := range d.Releases {
+			if content, ok := distributions.Base(d.Base, r.Line); ok && d.Image(r.Version) == image && d.ImageHasConfig {
+				return string(content)
+			}
+		}
+	}
+	t.Fatalf("nobody knows what %s runs", image)
+	return ""
+}
+
+var placeholder = regexp.MustCompile(`\$\{env\.([A-Z0-9_]+)(?::([=+])([^}]*))?\}`)
+
+// resolve is what the server makes of a placeholder.
+func (t *tree) resolve(text string) string {
+	m := placeholder.FindStringSubmatch(text)
+	v := container + "env[" + m[1] + "]/"
+	value := t.leaves[v+"value"]
+	if from := v + "valueFrom/secretKeyRef/"; t.leaves[from+"key"] != "" {
+		value = "Secret " + t.leaves[from+"name"] + "/" + t.leaves[from+"key"]
+	}
+	switch {
+	case m[2] == "=" && value == "":
+		return m[3]
+	case m[2] == "+" && value != "":
+		return m[3]
+	case m[2] == "+":
+		return ""
+	}
+	return value
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/manifest"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cluster"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+)
+
+// ErrNothing is the error of a verb that has nothing to work on.
+var ErrNothing = errors.New("no LlamaStackDistribution in what --filename names")
+
+// Resources are the files that a verb reads.
+type Resources struct {
+	// Names are files and directories; "-" is standard input.
+	Names []string
+}
+
+// AddTo adds the flag, which must be given.
+func (r *Resources) AddTo(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVarP(&r.Names, "filename", "f", nil, `file or directory with the resources; "-" is standard input. Can be given several times`)
+	_ = cmd.MarkFlagRequired("filename")
+}
+
+// NoArguments refuses arguments: the shell makes them of a pattern after -f, which takes one name.
+func NoArguments(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("unexpected argument %q: give each file or directory a -f of its own", args[0])
+	}
+	return nil
+}
+
+// Read returns the documents of all files, or all errors.
+func (r *Resources) Read(stdin io.Reader) ([]*manifest.Document, error) {
+	documents, errs := manifest.Read(r.Names, false, stdin)
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	return documents, nil
+}
+
+// Settings is the file of the operator's settings.
+type Settings struct {
+	// Name is the file; empty stands for an operator without settings.
+	Name string
+}
+
+// AddTo adds the flag.
+func (s *Settings) AddTo(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&s.Name, "settings", "", "the operator's ConfigMap, as a manifest or only its data")
+}
+
+// CheckStdin reports a command line by which more than one flag would read standard input.
+func (s *Settings) CheckStdin(others ...string) error {
+	return manifest.CheckStdin(append([]string{s.Name}, others...))
+}
+
+// SettingsOfCluster are the operator's settings, from a file or from a cluster.
+type SettingsOfCluster struct {
+	Settings
+	flags             cluster.Flags
+	connect           cluster.Connect
+	fromCluster       bool
+	operatorNamespace string
+}
+
+// AddTo adds the flags.
+func (s *SettingsOfCluster) AddTo(cmd *cobra.Command, connect cluster.Connect) {
+	s.Settings.AddTo(cmd)
+	s.connect = connect
+	s.flags.AddClusterTo(cmd)
+	cmd.Flags().BoolVar(&s.fromCluster, "from-cluster", false, "read the operator's settings and the registered distributions from the cluster")
+	cmd.Flags().StringVar(&s.operatorNamespace, "operator-namespace", settings.DefaultNamespace, "namespace of the operator, for --from-cluster")
+	cmd.MarkFlagsMutuallyExclusive("settings", "from-cluster")
+}
+
+// Given reports whether the settings are known.
+func (s *SettingsOfCluster) Given() bool { return s.fromCluster || s.Name != "" }
+
+// From says where the settings are from, for messages.
+func (s *SettingsOfCluster) From() string {
+	if s.fromCluster {
+		return "namespace " + s.operatorNamespace
+	}
+	return s.Name
+}
+
+// unreadNote says what is assumed where the user may not read the settings.
+const unreadNote = "note: you may not read all of the operator's settings in namespace %s: built-in distributions are assumed\n"
+
+// Cluster returns a cluster whose operator has the settings. It notes on errs where they may not be read.
+func (s *SettingsOfCluster) Cluster(ctx context.Context, stdin io.Reader, errs io.Writer) (*offline.Cluster, error) {
+	if !s.fromCluster {
+		return s.Settings.Cluster(stdin)
+	}
+	connection, err := s.connect(&s.flags)
+	if err != nil {
+		return nil, err
+	}
+	known, complete, err := connection.Settings(ctx, s.operatorNamespace)
+	if err != nil {
+		return nil, err
+	}
+	if !complete {
+		_, _ = fmt.Fprintf(errs, unreadNote, s.operatorNamespace)
+	}
+	return offline.NewCluster(known), nil
+}
+
+// AssumedNote says that the operator's settings were not asked.
+const AssumedNote = "note: built-in base configurations are assumed; --from-cluster or --settings reads what your operator has registered\n"
+
+// NoteAssumed notes on errs that what was made of the resources rests on a built-in base configuration, and the settings of no operator were asked.
+func (s *SettingsOfCluster) NoteAssumed(resources []*offline.Resource, errs io.Writer) {
+	if s.Given() {
+		return
+	}
+	for _, r := range resources {
+		if r.Desired != nil && r.Desired.Distribution != nil && r.Desired.Distribution.Source == v1alpha2.ConfigSourceEmbedded {
+			_, _ = io.WriteString(errs, AssumedNote)
+			return
+		}
+	}
+}
+
+// Cluster returns a cluster whose operator has the settings.
+func (s *Settings) Cluster(stdin io.Reader) (*offline.Cluster, error) {
+	known, err := manifest.ReadSettings(s.Name, stdin)
+	if err != nil {
+		return nil, err
+	}
+	return offline.NewCluster(known), nil
+}

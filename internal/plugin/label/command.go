@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package label
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/spf13/cobra"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/manifest"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cluster"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+)
+
+// options are the flags.
+type options struct {
+	config        string
+	serverVersion string
+	push          bool
+	output        string
+	plainHTTP     bool
+}
+
+const long = `Put a base configuration into the labels of an image, so that the operator finds it there. No container engine is needed.
+
+IMAGE is the reference of an image in a registry, or oci-archive:FILE for an archive of an image in the OCI layout. The image keeps its layers.
+A configuration of 50 KB or more becomes a layer of its own, which the labels name. Of an image for several platforms, the image for each
+platform gets the labels. The image gets a new digest.
+
+The release of the server becomes a label, too. Without --server-version it is what a label of the image says already, otherwise its tag, otherwise
+the server's Python package in its layers, which are read for this.
+
+Registries are asked with your own credentials, those of "docker login" or "podman login".`
+
+const examples = `  # Label an image in its registry
+  kubectl llamastack label registry.example.com/ai/server:1.5.0 --config config.yaml --push
+
+  # Say which release of the server is in the image
+  kubectl llamastack label registry.example.com/ai/server:nightly --config config.yaml --server-version 1.5.0 --push
+
+  # From archive to archive, for a registry that this machine cannot reach
+  kubectl llamastack label oci-archive:server.tar --config config.yaml -o labeled.tar`
+
+var (
+	errNowhere = errors.New("give --push, or --output with the file of an archive")
+	errDigest  = errors.New("a digest names the image as it is, and with labels it is another one: name a tag")
+	errArchive = errors.New("--push needs the reference of an image in a registry, not an archive")
+)
+
+// New returns the command.
+func New(streams cli.Streams) *cobra.Command {
+	o := &options{}
+	cmd := &cobra.Command{
+		Use:     "label IMAGE --config FILE",
+		Short:   "Put a base configuration and the server's release into the labels of an image",
+		Long:    long,
+		Example: examples,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ref, err := o.check(args[0])
+			if err != nil {
+				return err
+			}
+			return cli.Fail(o.run(cmd.Context(), args[0], ref, streams))
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.config, "config", "", `the base configuration, a config.yaml; "-" is standard input`)
+	flags.StringVar(&o.serverVersion, "server-version", "", "release of the server in the image, such as 1.5.0; without it, the image is asked")
+	flags.BoolVar(&o.push, "push", false, "push the image to its registry, under the same tag")
+	flags.StringVarP(&o.output, "output", "o", "", "write the image as an archive in the OCI layout")
+	flags.BoolVar(&o.plainHTTP, "plain-http", false, "ask the registry without TLS")
+	_ = cmd.MarkFlagRequired("config")
+	_ = cmd.RegisterFlagCompletionFunc("server-version", cobra.FixedCompletions(catalog.Lines(), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// check reports what is wrong with the command line, and returns the reference of an image in a registry; of an archive, nil.
+func (o *options) check(image string) (name.Reference, error) {
+	_, archived := archiveOf(image)
+	switch _, standing := catalog.ForVersion(o.serverVersion); {
+	case !o.push && o.output == "":
+		return nil, errNowhere
+	case o.serverVersion != "" && standing == catalog.NoVersion:
+		return nil, fmt.Errorf("--server-version: %q is not a release such as 1.5.0", o.serverVersion)
+	case o.push && archived:
+		return nil, errArchive
+	case archived:
+		return nil, nil
+	}
+	var options []name.Option
+	if o.plainHTTP {
+		options = append(options, name.Insecure)
+	}
+	ref, err := name.ParseReference(image, options...)
+	if err != nil {
+		return nil, fmt.Errorf("IMAGE: %w", err)
+	}
+	if _, isDigest := ref.(name.Digest); isDigest && o.push {
+		return nil, errDigest
+	}
+	return ref, nil
+}
+
+func (o *options) run(ctx context.Context, image string, ref name.Reference, streams cli.Streams) error {
+	content, err := manifest.ReadBytes(o.config, streams.In)
+	if err != nil {
+		return fmt.Errorf("--config: %w", err)
+	}
+	if _, err := serverconfig.ParseBase(image, content); err != nil {
+		return fmt.Errorf("--config: %w", err)
+	}
+	what, done, err := open(ctx, image, ref)
+	if err != nil {
+		return err
+	}
+	defer done()
+	version := o.serverVersion
+	if version == "" {
+		if version, err = release(what, ref); err != nil {
+			_, _ = fmt.Fprintf(streams.Err, "note: %v; give the release with --server-version\n", err)
+		}
+	}
+	labeled, err := with(what, content, version)
+	if err != nil {
+		return err
+	}
+	if o.output != "" {
+		if err := save(labeled, image, o.output); err != nil {
+			return err
+		}
+	}
+	if o.push {
+		if err := push(ctx, ref, labeled); err != nil {
+			return err
+		}
+	}
+	digest, err := labeled.Digest()
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(streams.Out, digest)
+	return err
+}
+
+// open reads the image, by its reference or from an archive. What it returns reads layers when they are needed, until done is called.
+func open(ctx context.Context, image string, ref name.Reference) (_ content, done func(), _ error) {
+	if file, ok := archiveOf(image); ok {
+		return load(file)
+	}
+	descriptor, err := remote.Get(ref, remoteOptions(ctx)...)
+	if err != nil {
+		return nil, nil, err
+	}
+	nothing := func() {}
+	if descriptor.MediaType.IsIndex() {
+		index, err := descriptor.ImageIndex()
+		return index, nothing, err
+	}
+	found, err := descriptor.Image()
+	return found, nothing, err
+}
+
+func remoteOptions(ctx context.Context) []remote.Option {
+	return []remote.Option{
+		remote.WithContext(ctx), remote.WithTransport(transport{}), remote.WithAuthFromKeychain(authn.DefaultKeychain),
+		remote.WithUserAgent("kubectl-llamastack"),
+	}
+}
+
+// transport refuses redirects of what writes. Registries send clients that read to their storage, and the library refuses private addresses there.
+type transport struct{}
+
+// RoundTrip makes one request.
+func (transport) RoundTrip(request *http.Request) (*http.Response, error) {
+	if request.Method == http.MethodGet || request.Method == http.MethodHead {
+		return remote.DefaultTransport.RoundTrip(request)
+	}
+	return cluster.RefuseRedirects(remote.DefaultTransport).RoundTrip(request)
+}

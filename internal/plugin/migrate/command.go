@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/manifest"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/files"
+)
+
+const long = `Rewrite custom resources that configure providers by environment variables (VLLM_URL, INFERENCE_MODEL, ...), or that are written in
+v1alpha1, as v1alpha2 with spec.providers and spec.resources. No cluster is needed.
+
+The command makes the configuration of both with the operator's own code and compares what the server reads. If anything differs that is
+not meant to, it prints the differences and no result. Standard error lists what moved, what stays, and what is better than before.
+Documents of other kinds are printed unchanged.`
+
+const examples = `  # A manifest in the style of release 0.9
+  kubectl llamastack migrate -f my-stack.yaml > my-stack-v1alpha2.yaml
+
+  # What the cluster has
+  kubectl get llsd my-stack -o yaml | kubectl llamastack migrate -f -`
+
+// options are the flags.
+type options struct {
+	files    files.Resources
+	settings files.Settings
+	output   cli.Output
+}
+
+// New returns the command.
+func New(streams cli.Streams) *cobra.Command {
+	o := &options{}
+	cmd := &cobra.Command{
+		Use:     "migrate -f FILE",
+		Short:   "Rewrite environment variables as providers, in v1alpha2",
+		Long:    long,
+		Example: examples,
+		Args:    files.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := errors.Join(o.output.Check(), o.settings.CheckStdin(o.files.Names...)); err != nil {
+				return err
+			}
+			return cli.Fail(o.run(cmd.Context(), streams))
+		},
+	}
+	o.files.AddTo(cmd)
+	o.settings.AddTo(cmd)
+	o.output.AddTo(cmd)
+	return cmd
+}
+
+var errFailed = errors.New("nothing is printed, because of these errors")
+
+// run is the verb: gather, rewrite, prove, print.
+func (o *options) run(ctx context.Context, streams cli.Streams) error {
+	cluster, err := o.settings.Cluster(streams.In)
+	if err != nil {
+		return err
+	}
+	documents, err := o.files.Read(streams.In)
+	if err != nil {
+		return err
+	}
+	cluster.Fill(documents)
+	var list []any
+	count, failed := 0, false
+	for _, d := range documents {
+		if !offline.Recognizes(d) {
+			list = append(list, d.Object)
+			continue
+		}
+		count++
+		object, ok, err := migrate(ctx, cluster, d, streams.Err)
+		if err != nil {
+			return fmt.Errorf("%s: %w", d.Place(), err)
+		}
+		failed = failed || !ok
+		list = append(list, object)
+	}
+	switch {
+	case failed:
+		return errFailed
+	case count == 0:
+		return files.ErrNothing
+	}
+	return o.print(streams.Out, list)
+}
+
+func (o *options) print(w io.Writer, list []any) error {
+	yamls := &cli.Output{}
+	yamls.SetYAML()
+	if o.output.ForPrograms() && len(list) > 1 {
+		return o.output.Print(w, map[string]any{"apiVersion": "v1", "kind": "List", "items": list}, nil)
+	}
+	for i, object := range list {
+		if i > 0 {
+			if _, err := io.WriteString(w, "---\n"); err != nil {
+				return err
+			}
+		}
+		if err := o.output.Print(w, object, func(w io.Writer) error { return yamls.Print(w, object, nil) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// migrate returns the rewritten document; false where that failed, which has been reported.
+func migrate(ctx context.Context, cluster *offline.Cluster, d *manifest.Document, notes io.Writer) (map[string]any, bool, error) {
+	before := cluster.DryRun(ctx, d)
+	converted := cluster.Convert(ctx, d, v1alpha2.GroupVersion.Version)
+	if before.Failed() || converted.Failed() {
+		before.Print(notes)
+		return nil, false, nil
+	}
+	object := runtime.DeepCopyJSON(converted.Object)
+	delete(object, "status")
+	distribution, err := cluster.Distribution(object)
+	if err != nil {
+		return nil, false, err
+	}
+	r := rewrite(object, distribution)
+	after := cluster.DryRun(ctx, &manifest.Document{File: d.File, Line: d.Line, Object: object})
+	if after.Failed() {
+		after.Print(notes)
+		return nil, false, nil
+	}
+	p, err := prove(before, after, modelNames(object))
+	if err != nil {
+		return nil, false, err
+	}
+	report(notes, before.Name(), r, p)
+	return object, len(p.different) == 0, nil
+}
+
+// modelNames are the models that the spec registers.
+func modelNames(object map[string]any) []string {
+	models, _, _ := unstructured.NestedSlice(object, "spec", "resources", "models")
+	var names []string
+	for _, item := range models {
+		model, _ := item.(map[string]any)
+		if name, ok := model["name"].(string); ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// report prints what became of the resource.
+func report(w io.Writer, name string, r *rewriting, p *proof) {
+	var b strings.Builder
+	list := func(title string, texts []string) {
+		for i, text := range texts {
+			if i == 0 {
+				b.WriteString("  " + title + ":\n")
+			}
+			b.WriteString("    " + text + "\n")
+		}
+	}
+	b.WriteString(name + ":\n")
+	list("moved", r.moved)
+	var stays []string
+	for _, s := range r.stays {
+		stays = append(stays, s.text)
+	}
+	list("stays as it is", stays)
+	list("better than before", p.improved)
+	list("ERROR: the server would read something else", p.different)
+	switch {
+	case len(p.different) > 0:
+	case len(p.improved) > 0:
+		b.WriteString("  proof: but for what is better, the server reads the same configuration\n")
+	default:
+		b.WriteString("  proof: the server reads the same configuration\n")
+	}
+	if p.restarts {
+		b.WriteString("  applying the result restarts the pods once\n")
+	}
+	_, _ = io.WriteString(w, b.String())
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin_test
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
+)
+
+// withVariables is a v1alpha1 resource with variables, each a line of YAML.
+func withVariables(variables ...string) string {
+	return "apiVersion: llamastack.io/v1alpha1\nkind: LlamaStackDistribution\nmetadata: {name: my-llsd}\nspec:\n  server:\n" +
+		"    distribution: {name: starter}\n    containerSpec:\n      env:\n      - " + strings.Join(variables, "\n      - ") + "\n"
+}
+
+// The golden of a case is standard error, then the result.
+//
+// Proves: US-7.1, MIG-EX (providers instead of variables, and a proof that the server reads the same).
+func TestMigrate(t *testing.T) {
+	cases := map[string]string{
+		"key-from-a-secret": withVariables(
+			"{name: VLLM_URL, value: 'http://vllm:8000/v1'}", "{name: VLLM_API_TOKEN, valueFrom: {secretKeyRef: {name: creds, key: token}}}",
+			"{name: VLLM_MAX_TOKENS, value: '8192'}", "{name: INFERENCE_MODEL, value: 'llama3.2-8b'}",
+		),
+		"key-in-the-spec": withVariables("{name: VLLM_URL, value: 'http://vllm:8000/v1'}", "{name: VLLM_API_TOKEN, value: canary-4711}"),
+		"two-providers": withVariables(
+			"{name: VLLM_URL, value: 'http://vllm:8000/v1'}", "{name: OLLAMA_URL, value: 'http://ollama:11434/v1'}", "{name: INFERENCE_MODEL, value: x}",
+			"{name: OLLAMA_INFERENCE_MODEL, value: 'llama3.2:1b'}",
+		),
+		// A field that reads a part of a variable keeps the provider, and with it all that the provider reads.
+		"part-of-a-field": withVariables(
+			"{name: VLLM_URL, value: 'http://vllm:8000/v1'}", "{name: VLLM_TLS_VERIFY, value: 'false'}", "{name: VLLM_MAX_TOKENS, value: '8192'}",
+			"{name: VLLM_API_TOKEN, valueFrom: {secretKeyRef: {name: creds, key: token}}}", "{name: INFERENCE_MODEL, value: m}",
+		),
+		"condition-from-elsewhere": withVariables(
+			"{name: VLLM_URL, valueFrom: {configMapKeyRef: {name: addresses, key: vllm}}}",
+			"{name: OPENAI_API_KEY, valueFrom: {secretKeyRef: {name: creds, key: openai}}}", "{name: UNKNOWN, value: x}", "{name: GEMINI_API_KEY, value: canary-4711}",
+		),
+		"written-twice": withVariables(
+			"{name: VLLM_URL, value: 'http://first:8000/v1'}", "{name: INFERENCE_MODEL, value: m1}",
+			"{name: VLLM_URL, value: 'http://last:8000/v1'}", "{name: INFERENCE_MODEL, value: m2}",
+		),
+		"referred-to": withVariables("{name: OLLAMA_URL, value: 'http://ollama:11434/v1'}", "{name: MINE, value: '$(OLLAMA_URL)/x'}"),
+	}
+	for _, example := range []string{"ollama", "vllm-with-api-key", "override-config", "network-policy-and-tls", "full-featured"} {
+		cases["guide-"+example] = read(t, "../../api/v1alpha1/testdata/conversion/"+example+"/before.yaml")
+	}
+	for name, text := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := run(t, text, "migrate", "-f", "-", "--settings", networkPolicies)
+			if r.code != cli.OK || !strings.Contains(r.err, "  proof: ") || strings.Contains(r.err, "canary") {
+				t.Errorf("exit code %d:\n%s", r.code, r.err)
+			}
+			golden.Text(t, *update, filepath.Join("testdata", "migrate", name+".txt"), r.err+"---\n"+r.out)
+			again := run(t, r.out, "migrate", "-f", "-", "--settings", networkPolicies)
+			if again.out != r.out || !strings.Contains(again.err, "  proof: the server reads the same configuration\n") {
+				t.Errorf("of what is migrated already, another one is made:\n%s%s", again.err, again.out)
+			}
+		})
+	}
+}
+
+// The result can replace the file: what it has beside LlamaStackDistributions is printed too, in its order.
+func TestMigrateKeepsDocumentsOfOtherKinds(t *testing.T) {
+	const before, after = "apiVersion: v1\nkind: Secret\nmetadata: {name: creds}\n---\n", "\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: last}\n"
+	text := before + withVariables("{name: VLLM_URL, value: 'http://vllm:8000/v1'}") + after
+	r := run(t, text, "migrate", "-f", "-", "--settings", networkPolicies)
+	var kinds []string
+	for line := range strings.SplitSeq(r.out, "\n") {
+		if kind, ok := strings.CutPrefix(line, "kind: "); ok {
+			kinds = append(kinds, kind)
+		}
+	}
+	if want := []string{"Secret", v1alpha2.Kind, "ConfigMap"}; r.code != cli.OK || !slices.Equal(kinds, want) {
+		t.Errorf("exit code %d, kinds %v, want %v:\n%s", r.code, kinds, want, r.err)
+	}
+	var list struct{ Items []map[string]any }
+	if err := json.Unmarshal([]byte(run(t, text, "migrate", "-f", "-", "-o", "json", "--settings", networkPolicies).out), &list); err != nil || len(list.Items) != 3 {
+		t.Errorf("JSON has %d items: %v", len(list.Items), err)
+	}
+}
+
+// A resource that the operator rejects is not migrated: what it means is not known.
+func TestMigrateOfAWrongResourceIsAnError(t *testing.T) {
+	text := strings.Replace(withVariables("{name: A, value: b}"), "starter", "strater", 1)
+	if r := run(t, text, "migrate", "-f", "-"); r.code != cli.Wrong || r.out != "" || !strings.Contains(r.err, `did you mean "starter"?`) {
+		t.Errorf("exit code %d:\n%s%s", r.code, r.err, r.out)
+	}
+	if r := run(t, "kind: ConfigMap\napiVersion: v1\n", "migrate", "-f", "-"); r.code != cli.Wrong || !strings.Contains(r.err, "no LlamaStackDistribution") {
+		t.Errorf("exit code %d:\n%s", r.code, r.err)
+	}
+}

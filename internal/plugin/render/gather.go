@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/manifest"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/registry/imagelabels"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/registry/oci"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+)
+
+// inputs are everything that decides what is shown.
+type inputs struct {
+	cluster   *offline.Cluster
+	documents []*manifest.Document
+}
+
+// gather reads all files. What is of another kind is left out with a note.
+func gather(ctx context.Context, o *options, streams cli.Streams) (*inputs, error) {
+	cluster, err := o.settings.Cluster(ctx, streams.In, streams.Err)
+	if err != nil {
+		return nil, err
+	}
+	cluster.Namespace = o.namespace
+	if cluster.Replacement, err = replacement(ctx, o, cluster.Settings, streams); err != nil {
+		return nil, err
+	}
+	documents, err := o.files.Read(streams.In)
+	if err != nil {
+		return nil, err
+	}
+	cluster.Fill(documents)
+	in := &inputs{cluster: cluster}
+	for _, d := range documents {
+		if offline.Recognizes(d) {
+			in.documents = append(in.documents, d)
+			continue
+		}
+		_, _ = fmt.Fprintf(streams.Err, "%s: note: skipped %s: not a LlamaStackDistribution\n", d.Place(), what(d))
+	}
+	return in, nil
+}
+
+func what(d *manifest.Document) string {
+	if d.Kind() == "" {
+		return "a document without a kind"
+	}
+	return strings.TrimSpace(d.Kind() + " " + d.Name())
+}
+
+func replacement(ctx context.Context, o *options, known *settings.Settings, streams cli.Streams) (offline.Replacement, error) {
+	s := offline.Replacement{Version: o.serverVersion}
+	if o.base != "" {
+		content, err := manifest.ReadBytes(o.base, streams.In)
+		if err != nil {
+			return s, fmt.Errorf("--base: %w", err)
+		}
+		s.Base = content
+	}
+	if o.imageLabels != "" {
+		labels, err := readLabels(o.imageLabels, streams)
+		if err != nil {
+			return s, fmt.Errorf("--image-labels: %w", err)
+		}
+		if labels.Layer != nil && s.Base == nil {
+			return s, fmt.Errorf("--image-labels: %s: the configuration is the file %s in the layer %s of the image: get it from there, and give it with --base",
+				o.imageLabels, labels.Layer.Path, labels.Layer.Digest)
+		}
+		s.Labels = labels
+	}
+	if o.image != "" {
+		if err := askRegistry(ctx, o, known, &s); err != nil {
+			return s, fmt.Errorf("--image: %w", err)
+		}
+	}
+	return s, nil
+}
+
+// askRegistry reads the labels of --image with the credentials of the user, and the server's Python package where nothing else names its release.
+func askRegistry(ctx context.Context, o *options, known *settings.Settings, s *offline.Replacement) error {
+	ref, err := name.ParseReference(o.image)
+	if err != nil {
+		return err
+	}
+	named := []string{ref.Context().RegistryStr()}
+	options := registry.Options{Local: named, UserAgent: "kubectl-llamastack"}
+	if o.plainHTTP {
+		options.PlainHTTP = named
+	}
+	client := registry.New(options)
+	if _, s.Labels, err = imagelabels.Read(ctx, client, o.image, authn.DefaultKeychain); err != nil {
+		return err
+	}
+	hints := settings.Hints{Version: o.serverVersion, Labels: s.Labels}
+	if d, p := known.ResolveWithHints(&v1alpha2.DistributionSpec{Image: &o.image}, hints); p != nil || !d.PackageCounts() {
+		return nil // what is wrong is reported for each custom resource
+	}
+	_, metadata, err := imagelabels.ReadFile(ctx, client, o.image, oci.ServerPackage, authn.DefaultKeychain)
+	if _, silent := errors.AsType[*imagelabels.ContentError](err); err != nil && !silent {
+		return err
+	}
+	s.Package, _ = oci.ReadPackage(metadata) // an error names no release
+	return nil
+}
+
+func readLabels(file string, streams cli.Streams) (*oci.Labels, error) {
+	content, err := manifest.ReadBytes(file, streams.In)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := oci.Decode(content)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	labels, err := oci.Read(raw)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return labels, nil
+}
+
+// dryRun reports what would become of each document.
+func (in *inputs) dryRun(ctx context.Context) []*offline.Resource {
+	resources := make([]*offline.Resource, len(in.documents))
+	for i, d := range in.documents {
+		resources[i] = in.cluster.DryRun(ctx, d)
+	}
+	return resources
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cluster"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+)
+
+const long = `Pack an archive for a bug report: the custom resource, its objects, configuration, conditions, Events, pods and their logs, and the operator's
+version, settings and log.
+
+No Secret is packed. The command reads the Secrets that the custom resource, its objects and pods refer to, if you may, only to hide their
+values wherever they appear. It also hides what looks like a secret. Read the files before you send them. report.txt names what could not be
+read. With --output, the command prints the names of the files.`
+
+// options are the flags.
+type options struct {
+	cluster.Flags
+	output            cli.Output
+	file              string
+	operatorNamespace string
+	now               func() time.Time
+}
+
+// New returns the command.
+func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
+	o := &options{now: time.Now}
+	cmd := &cobra.Command{
+		Use:               "report NAME",
+		Short:             "Pack an archive for a bug report, without secrets",
+		Long:              long,
+		Example:           "  kubectl llamastack report my-stack",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: cluster.Names(&o.Flags, connect),
+		RunE: cluster.Run(&o.Flags, connect, func(ctx context.Context, c *cluster.Connection, args []string) error {
+			return o.run(ctx, c, args[0], streams)
+		}),
+	}
+	o.AddTo(cmd)
+	o.output.AddTo(cmd)
+	cmd.Flags().StringVarP(&o.file, "filename", "f", "", `file to write, which must not exist; "-" is standard output (default "NAME-report.tar.gz")`)
+	cmd.Flags().StringVar(&o.operatorNamespace, "operator-namespace", settings.DefaultNamespace, "namespace of the operator")
+	return cmd
+}
+
+// run is the verb: gather, pack.
+func (o *options) run(ctx context.Context, c *cluster.Connection, name string, streams cli.Streams) (err error) {
+	if err := o.check(); err != nil {
+		return err
+	}
+	found, err := collect(ctx, c, name, o.operatorNamespace)
+	if err != nil {
+		return err
+	}
+	dir := name + "-report"
+	if o.file == "-" {
+		out, err := cli.Binary(streams.Out)
+		if err != nil {
+			return err
+		}
+		return pack(out, dir, found.files, o.now())
+	}
+	target := o.file
+	if target == "" {
+		target = dir + ".tar.gz"
+	}
+	out, err := os.OpenFile(target, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, out.Close()) }()
+	if err := pack(out, dir, found.files, o.now()); err != nil {
+		return err
+	}
+	packed := written{Archive: target, Files: []string{}, NotRead: found.unread}
+	for _, f := range found.files {
+		packed.Files = append(packed.Files, f.name)
+	}
+	return o.output.Print(streams.Out, packed, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "%s: %d files. Read them before you send them.\n", target, len(found.files))
+		for _, text := range found.unread {
+			_, _ = fmt.Fprintln(streams.Err, "not read: "+text)
+		}
+		return err
+	})
+}
+
+// written is what was packed, for programs.
+type written struct {
+	Archive string   `json:"archive"`
+	Files   []string `json:"files"`
+	// NotRead says what could not be read, and why.
+	NotRead []string `json:"notRead,omitempty"`
+}
+
+// check reports what is wrong with the flags.
+func (o *options) check() error {
+	if o.file == "-" && o.output.ForPrograms() {
+		return errors.New("--output and -f -: standard output is one or the other")
+	}
+	return o.output.Check()
+}
+
+// pack writes the files as an archive.
+func pack(w io.Writer, dir string, files []file, now time.Time) error {
+	compressed := gzip.NewWriter(w)
+	archive := tar.NewWriter(compressed)
+	for _, f := range files {
+		header := &tar.Header{Name: path.Join(dir, f.name), Mode: 0o644, Size: int64(len(f.text)), ModTime: now}
+		if err := archive.WriteHeader(header); err != nil {
+			return err
+		}
+		if _, err := archive.Write(f.text); err != nil {
+			return err
+		}
+	}
+	return errors.Join(archive.Close(), compressed.Close())
+}

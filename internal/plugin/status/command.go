@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cluster"
+)
+
+const long = `Show what LlamaStackDistributions are doing: a table of all, or one screen for the one that you name.
+
+The screen begins with the verdict, the cause and what to do. Then it shows the URL, the release, the providers (of the spec, of the base,
+and which are off because a variable is not set), the names of the models as clients write them, what else the server has registered, what
+of the spec it does not list, the objects and pods with what keeps them from being ready, and the last warnings. No Secret and no log is read.`
+
+const examples = `  # All in the namespace
+  kubectl llamastack status
+
+  # One screen
+  kubectl llamastack status my-stack
+
+  # The same, until you stop it
+  kubectl llamastack status my-stack --watch`
+
+// options are the flags.
+type options struct {
+	cluster.Flags
+	output        cli.Output
+	allNamespaces bool
+	watch         bool
+	interval      time.Duration
+}
+
+// interval is how often --watch looks. A look takes some ten small requests.
+const interval = 2 * time.Second
+
+// New returns the command.
+func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
+	o := &options{interval: interval}
+	return o.command(streams, connect)
+}
+
+func (o *options) command(streams cli.Streams, connect cluster.Connect) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:               "status [NAME]",
+		Short:             "Show what resources are doing, and why they are not ready",
+		Long:              long,
+		Example:           examples,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: cluster.Names(&o.Flags, connect),
+		PreRunE:           func(_ *cobra.Command, args []string) error { return o.check(args) },
+		RunE: cluster.Run(&o.Flags, connect, func(ctx context.Context, c *cluster.Connection, args []string) error {
+			return o.run(ctx, c, args, streams.Out)
+		}),
+	}
+	o.AddTo(cmd)
+	o.output.AddTo(cmd)
+	cmd.Flags().BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "show the resources of all namespaces")
+	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "show it again whenever it changes, until you stop the command")
+	return cmd
+}
+
+var (
+	errNamedEverywhere = errors.New("--all-namespaces does not go with a name")
+	errWatchPrograms   = errors.New("--watch does not go with --output: use kubectl get llsd --watch")
+)
+
+// check reports what is wrong with the command line.
+func (o *options) check(args []string) error {
+	switch {
+	case o.allNamespaces && len(args) > 0:
+		return errNamedEverywhere
+	case o.watch && o.output.ForPrograms():
+		return errWatchPrograms
+	}
+	return o.output.Check()
+}
+
+// run is the verb: gather, make, print.
+func (o *options) run(ctx context.Context, c *cluster.Connection, args []string, out io.Writer) error {
+	style := cli.StyleFor(out)
+	if !o.watch {
+		return o.show(ctx, c, args, out, style)
+	}
+	ticker := time.NewTicker(o.interval)
+	defer ticker.Stop()
+	var last []byte
+	for {
+		var text bytes.Buffer
+		if err := o.show(ctx, c, args, &text, style); err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
+		}
+		if !bytes.Equal(last, text.Bytes()) {
+			if err := again(out, text.Bytes(), style, last == nil); err != nil {
+				return err
+			}
+			last = text.Bytes()
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// again shows a new state: in the place of the last one on a terminal, below it elsewhere.
+func again(out io.Writer, text []byte, style cli.Style, first bool) error {
+	switch {
+	case style.OnTerminal():
+		text = append([]byte(style.ClearScreen()), text...)
+	case !first:
+		text = append([]byte("\n"), text...)
+	}
+	_, err := out.Write(text)
+	return err
+}
+
+// show shows the state once.
+func (o *options) show(ctx context.Context, c *cluster.Connection, args []string, out io.Writer, style cli.Style) error {
+	if len(args) == 1 {
+		f, err := gather(ctx, c, args[0])
+		if err != nil {
+			return err
+		}
+		s := newScreen(f)
+		return o.output.Print(out, s, func(w io.Writer) error { return s.print(w, style) })
+	}
+	list := &v1alpha2.LlamaStackDistributionList{}
+	var in []client.ListOption
+	if !o.allNamespaces {
+		in = append(in, client.InNamespace(c.Namespace))
+	}
+	if err := c.Client.List(ctx, list, in...); err != nil {
+		return fmt.Errorf("read LlamaStackDistributions: %w", err)
+	}
+	table := newOverview(list.Items, !o.allNamespaces)
+	return o.output.Print(out, table, func(w io.Writer) error { return table.print(w, style) })
+}

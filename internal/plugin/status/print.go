@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/offered"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+)
+
+// print prints the screen for eyes.
+func (s *screen) print(w io.Writer, style cli.Style) error {
+	p := &printer{style: style}
+	p.verdict(s)
+	var facts [][]string
+	for _, fact := range [][2]string{
+		{"Phase", s.Phase}, {"Pods", s.Pods}, {"URL", s.URL}, {"From outside", s.ExternalURL}, {"Release", release(s)}, {"Image", s.Image},
+		{"Config", s.Config}, {"Operator", s.Operator},
+	} {
+		if fact[1] != "" {
+			facts = append(facts, []string{fact[0], fact[1]})
+		}
+	}
+	p.section("", facts)
+	if s.NewerLine != "" {
+		fmt.Fprintf(&p.text, "\nA newer release line is there: %s (this server keeps %s): kubectl llamastack upgrade-check %s -n %s --to %s\n",
+			s.NewerLine, s.ReleaseLine, s.Name, s.Namespace, s.NewerLine)
+	}
+	p.section("Providers", p.providers(s.Providers))
+	var models [][]string
+	for _, m := range s.Models {
+		models = append(models, []string{m.Name, m.Type})
+	}
+	p.section("Models, as clients write them", models)
+	var listed [][]string
+	for _, r := range s.Registered {
+		listed = append(listed, []string{r.Kind, r.Name, r.Provider})
+	}
+	p.section("Also registered in the server", listed)
+	var missing [][]string
+	for _, name := range s.Missing {
+		missing = append(missing, []string{p.style.Bad(name)})
+	}
+	p.section("In the spec, and not listed by the server", missing)
+	var try [][]string
+	for _, line := range s.Try {
+		try = append(try, []string{line})
+	}
+	p.section("Try it", try)
+	var owned [][]string
+	for _, o := range s.Objects {
+		owned = append(owned, []string{o.Kind + "/" + o.Name, o.State, p.style.Bad(o.Why)})
+	}
+	p.section("Objects and pods", owned)
+	var events [][]string
+	for _, e := range s.Events {
+		times := ""
+		if e.Count > 1 {
+			times = fmt.Sprintf(" (%d times)", e.Count)
+		}
+		events = append(events, []string{e.Last.Format("2006-01-02 15:04:05Z"), e.Object, e.Reason + ": " + e.Message + times})
+	}
+	p.section("Last warnings", events)
+	var unread [][]string
+	for _, text := range s.Unread {
+		unread = append(unread, []string{text})
+	}
+	p.section("Not read", unread)
+	_, err := io.WriteString(w, p.text.String())
+	return err
+}
+
+// printer collects the sections of a screen.
+type printer struct {
+	style cli.Style
+	text  strings.Builder
+}
+
+// verdict writes how it is, why, and what to do.
+func (p *printer) verdict(s *screen) {
+	colored := p.style.Bad
+	if s.Good {
+		colored = p.style.Good
+	}
+	fmt.Fprintf(&p.text, "%s: %s\n", p.style.Bold(s.Namespace+"/"+s.Name), colored(s.Verdict))
+	for _, c := range s.Causes {
+		fmt.Fprintf(&p.text, "\n  %s %s\n  %s\n", c.Condition, p.style.Bold(c.Reason), c.Message)
+		if c.Remedy != "" {
+			fmt.Fprintf(&p.text, "  What to do: %s\n", c.Remedy)
+		}
+	}
+}
+
+// section writes a title and a table; nothing where the table is empty.
+func (p *printer) section(title string, rows [][]string) {
+	if len(rows) == 0 {
+		return
+	}
+	p.text.WriteByte('\n')
+	indent := 0
+	if title != "" {
+		p.text.WriteString(p.style.Bold(title) + "\n")
+		indent = 2
+	}
+	_ = cli.Table(&p.text, indent, rows) // into memory
+}
+
+func (p *printer) providers(list []offered.Provider) [][]string {
+	var rows [][]string
+	off := 0
+	for _, each := range list {
+		state := p.style.Good(each.State)
+		switch {
+		case each.State == offered.Off && each.Variable == "":
+			off++
+			continue
+		case each.State == offered.Off:
+			state = p.style.Dim("off: " + each.Variable + " is not set")
+		case each.State == offered.Unknown:
+			state = p.style.Dim("depends on " + each.Variable)
+		}
+		id := each.ID
+		if document.IsReference(id) {
+			id = "?"
+		}
+		rows = append(rows, []string{each.API, id, each.Type, each.From, state})
+	}
+	if off > 0 {
+		rows = append(rows, []string{p.style.Dim(fmt.Sprintf("and %d that the configuration disables", off))})
+	}
+	return rows
+}
+
+func release(s *screen) string {
+	switch {
+	case s.ReleaseLine == "" && s.Server == "":
+		return ""
+	case s.Server == "":
+		return s.ReleaseLine
+	case s.ReleaseLine == "":
+		return "the server reports " + s.Server
+	}
+	return s.ReleaseLine + " (the server reports " + s.Server + ")"
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package validate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/llamastack/llama-stack-k8s-operator/config/policy"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/admissionpolicy"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/manifest"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cluster"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/files"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+)
+
+// options are the flags.
+type options struct {
+	files     []string
+	recursive bool
+	output    string
+	settings  files.SettingsOfCluster
+}
+
+const long = `Check LlamaStackDistributions. Only --from-cluster asks a cluster, for the operator's settings.
+
+The command makes the checks of the API server (unknown fields, schema, rules, admission policy) with its messages, and the checks of
+the operator (providers, models, endpoints, references, features of the server release). It does not check whether Secrets exist, and
+ignores documents of other kinds. With --settings or --from-cluster and no file, it checks the operator's settings and registered
+distributions. The exit code is 1 if there is an error; warnings do not count.`
+
+const examples = `  # One file
+  kubectl llamastack validate -f my-stack.yaml
+
+  # A directory and its subdirectories, as annotations of a GitHub workflow
+  kubectl llamastack validate -R -f deploy/ --output github
+
+  # With the distributions that the operator of a cluster knows, or those of a file
+  kubectl llamastack validate -f my-stack.yaml --from-cluster
+  kubectl llamastack validate -f my-stack.yaml --settings settings.yaml
+
+  # The operator's settings alone
+  kubectl llamastack validate --settings settings.yaml
+
+  # The output of a template
+  helm template my-chart | kubectl llamastack validate -f -`
+
+// New returns the command.
+func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
+	o := &options{}
+	cmd := &cobra.Command{
+		Use:     "validate -f FILE|DIR...",
+		Short:   "Check resources without a cluster",
+		Long:    long,
+		Example: examples,
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.files = append(o.files, args...)
+			if err := o.check(); err != nil {
+				return err
+			}
+			return o.run(cmd.Context(), streams)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVarP(&o.files, "filename", "f", nil,
+		`file or directory; "-" is standard input. Can be given several times, and the flag's name can be left out`)
+	flags.BoolVarP(&o.recursive, "recursive", "R", false, "include subdirectories")
+	flags.StringVarP(&o.output, "output", "o", formatText, "how to report: "+strings.Join(formats(), ", "))
+	o.settings.AddTo(cmd, connect)
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats(), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+var errNoFiles = errors.New("no files: name them with --filename, or the operator's settings with --settings")
+
+// check reports what is wrong with the command line.
+func (o *options) check() error {
+	switch {
+	case len(o.files) == 0 && !o.settings.Given():
+		return errNoFiles
+	case !slices.Contains(formats(), o.output):
+		return fmt.Errorf("--output %q: choose one of %s", o.output, strings.Join(formats(), ", "))
+	}
+	return o.settings.CheckStdin(o.files...)
+}
+
+// reportSettings reports the entries of the settings that are wrong, where nothing else is to be checked.
+func (o *options) reportSettings(known *settings.Settings, streams cli.Streams) error {
+	errs := 0
+	for _, p := range known.Problems() {
+		severity := "warning"
+		if !p.Warning {
+			severity = "error"
+			errs++
+		}
+		_, _ = fmt.Fprintf(streams.Out, "%s: %s: %v\n", o.settings.From(), severity, p.Err)
+	}
+	_, _ = fmt.Fprintf(streams.Err, "settings checked, %d errors\n", errs)
+	if errs > 0 {
+		return &cli.InputError{}
+	}
+	return nil
+}
+
+// run is the verb: gather, validate, print.
+func (o *options) run(ctx context.Context, streams cli.Streams) error {
+	made, err := o.settings.Cluster(ctx, streams.In, streams.Err)
+	if err != nil {
+		return cli.Fail(err)
+	}
+	if made.Policy, err = admissionpolicy.New(policy.Spec()); err != nil {
+		return cli.Fail(err)
+	}
+	if len(o.files) == 0 {
+		return o.reportSettings(made.Settings, streams)
+	}
+	documents, unreadable := manifest.Read(o.files, o.recursive, streams.In)
+	report := check(ctx, made, documents, unreadable)
+	if err := report.print(o.output, streams); err != nil {
+		return cli.Fail(err)
+	}
+	o.settings.NoteAssumed(report.resources, streams.Err)
+	if file := report.goodFile(); file != "" && o.output == formatText {
+		_, _ = fmt.Fprintln(streams.Err, file+": ok")
+	}
+	if !report.Valid {
+		return &cli.InputError{}
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package validate
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
+)
+
+// What --output takes.
+const (
+	formatText   = "text"
+	formatJSON   = "json"
+	formatYAML   = "yaml"
+	formatGitHub = "github"
+)
+
+// formats are the values of --output, the default first.
+func formats() []string { return []string{formatText, formatJSON, formatYAML, formatGitHub} }
+
+func (r *report) print(format string, streams cli.Streams) error {
+	for _, resource := range r.resources {
+		resource.PrintNotes(streams.Err)
+	}
+	switch format {
+	case formatJSON:
+		return cli.PrintJSON(streams.Out, r)
+	case formatYAML:
+		return cli.PrintYAML(streams.Out, r)
+	case formatGitHub:
+		for _, f := range r.Findings {
+			printAnnotation(cli.ForPrograms(streams.Out), f)
+		}
+	default:
+		for _, f := range r.Findings {
+			printLine(streams.Out, f)
+		}
+	}
+	unreadable := ""
+	if r.unreadable > 0 {
+		unreadable = fmt.Sprintf(", %d unreadable", r.unreadable)
+	}
+	_, err := fmt.Fprintf(streams.Err, "%d checked, %d with errors or warnings, %d of other kinds skipped%s\n",
+		r.Checked, r.concerned(), r.Skipped, unreadable)
+	return err
+}
+
+// goodFile is the file of all resources, where nothing is found in it, and empty where they are from several: a list of good files would hide the rest.
+func (r *report) goodFile() (file string) {
+	if len(r.Findings) > 0 {
+		return ""
+	}
+	for _, resource := range r.resources {
+		if file != "" && file != resource.Document.File {
+			return ""
+		}
+		file = resource.Document.File
+	}
+	return file
+}
+
+// concerned counts the resources that have findings.
+func (r *report) concerned() int {
+	seen := map[string]bool{}
+	for _, f := range r.Findings {
+		if f.Resource != "" {
+			seen[f.File+" "+f.Resource] = true
+		}
+	}
+	return len(seen)
+}
+
+// printLine writes what editors understand as a place: file:line: severity: resource: message, without the line where the file cannot be read.
+func printLine(w io.Writer, f finding) {
+	var b strings.Builder
+	if f.File != "" {
+		b.WriteString(f.File + ":")
+		if f.Line > 0 {
+			fmt.Fprintf(&b, "%d:", f.Line)
+		}
+		b.WriteByte(' ')
+	}
+	b.WriteString(f.Severity + ": ")
+	if f.Resource != "" {
+		b.WriteString(f.Resource + ": ")
+	}
+	_, _ = fmt.Fprintln(w, b.String()+f.Message)
+}
+
+// printAnnotation writes a command of a GitHub workflow, which shows the message at the line of the file.
+func printAnnotation(w io.Writer, f finding) {
+	var properties []string
+	for _, p := range []struct {
+		name, value string
+		wanted      bool
+	}{
+		{"file", f.File, f.File != ""},
+		{"line", strconv.Itoa(f.Line), f.Line > 0},
+		{"title", f.Resource, f.Resource != ""},
+	} {
+		if p.wanted {
+			properties = append(properties, p.name+"="+escapeProperty(cli.Text(p.value)))
+		}
+	}
+	_, _ = fmt.Fprintf(w, "::%s %s::%s\n", f.Severity, strings.Join(properties, ","), escapeMessage(cli.Text(f.Message)))
+}
+
+// escapeMessage and escapeProperty keep text from ending the command it stands in.
+func escapeMessage(s string) string {
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
+}
+
+func escapeProperty(s string) string {
+	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(escapeMessage(s))
+}

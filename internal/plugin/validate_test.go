@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
+)
+
+// Proves: FR-075, NFR-004, US-2.2, US-2.3, FR-070, R14 (every message with file, line number, resource and field; render and validate say
+// the same).
+func TestBadInput(t *testing.T) {
+	for _, file := range glob(t, "testdata/bad/*.yaml") {
+		t.Run(stem(file), func(t *testing.T) {
+			checked := run(t, "", "validate", file)
+			golden.Text(t, *update, strings.TrimSuffix(file, ".yaml")+".want", checked.out)
+			rendered := run(t, "", "render", "-f", file)
+			if checked.code != cli.Wrong || rendered.code != cli.Wrong || rendered.out != "" {
+				t.Errorf("exit codes %d and %d, and render prints %q", checked.code, rendered.code, rendered.out)
+			}
+			if !strings.Contains(file, "yaml.yaml") && !strings.Contains(file, "twice") && rendered.err != checked.out {
+				t.Errorf("render says something else (-validate +render):\n%s", cmp.Diff(checked.out, rendered.err))
+			}
+		})
+	}
+}
+
+// Proves: FR-075 (the samples are right), FR-013.
+func TestSamplesAreValid(t *testing.T) {
+	r := run(t, "", "validate", "-f", samplesDir)
+	want := fmt.Sprintf("%d checked, 2 with errors or warnings, 2 of other kinds skipped\n", len(glob(t, samplesDir+"/v1alpha2-*.yaml"))+1)
+	// Notes about the sample whose addresses only a cluster knows, and about the one with safety.
+	notes := strings.Split(r.err, "\n")[:3]
+	for i, what := range []string{
+		"endpoint-from: spec.providers.inference.endpointFrom: only the cluster knows the address of ",
+		"endpoint-from: spec.resources.tools[0].endpointFrom: only the cluster knows the address of ",
+		"safety: spec.distribution.name: release line 0.7 is used and not " + catalog.Newest() + ", because of spec.providers.safety (in release lines 0.3 to 0.8), ",
+	} {
+		if !strings.Contains(notes[i], " note: "+what) {
+			t.Errorf("note %d: %s", i, notes[i])
+		}
+	}
+	if r.code != cli.OK || !strings.HasSuffix(r.err, want) || strings.Count(r.err, "\n") != len(notes)+1 {
+		t.Errorf("exit code %d:\n%s%s", r.code, r.out, r.err)
+	}
+	// Two samples explain what they are warned of.
+	warned := strings.Split(strings.TrimSuffix(r.out, "\n"), "\n")
+	for i, what := range []string{
+		"my-stack: spec.networking.expose: everyone who reaches", "my-stack: spec.workload.autoscaling.maxReplicas: each pod has state of its own",
+		"safety: spec.distribution: image docker.io/ogxai/distribution-starter:0.7.1 may not be published",
+	} {
+		if len(warned) != 3 || !strings.Contains(warned[i], "v1alpha2-"+[]string{"autoscaling", "autoscaling", "safety"}[i]+".yaml:") ||
+			!strings.Contains(warned[i], " warning: "+what) {
+			t.Errorf("%s:\n%s", what, r.out)
+		}
+	}
+	for _, file := range []string{"testdata/good/several.yaml", "testdata/good/values-unknown.yaml"} {
+		if r := run(t, "", "validate", file); r.code != cli.OK || r.out != "" {
+			t.Errorf("%s: exit code %d:\n%s", file, r.code, r.out)
+		}
+	}
+}
+
+// The output about one good file ends with its name and ok. That about a file with a warning, or about several files, does not.
+func TestValidateEndsWithOK(t *testing.T) {
+	sample := samplesDir + "/v1alpha2-simple.yaml"
+	for _, c := range []struct {
+		ok    bool
+		files []string
+	}{{true, []string{sample}}, {false, []string{"testdata/good/warning.yaml"}}, {false, []string{sample, samplesDir + "/v1alpha2-two-providers.yaml"}}} {
+		r := run(t, "", append([]string{"validate"}, c.files...)...)
+		if r.code != cli.OK || strings.HasSuffix(r.err, "\n"+sample+": ok\n") != c.ok || strings.Contains(r.err, ": ok") != c.ok {
+			t.Errorf("%v: exit code %d, and it ends with\n%s", c.files, r.code, r.err)
+		}
+	}
+	if r := run(t, "", "validate", "-o", "yaml", sample); r.code != cli.OK || !strings.HasPrefix(r.out, "checked: 1\nfindings: []\n") {
+		t.Errorf("exit code %d:\n%s", r.code, r.out)
+	}
+}
+
+// Proves: R61, FR-075 (what Kubernetes would refuse is found without a cluster, with the field of the custom resource).
+func TestValidateFindsWhatKubernetesRefuses(t *testing.T) {
+	wrong := slices.Concat(fixture.RefusedValues(), fixture.WrongNames())
+	var documents strings.Builder
+	for i, c := range wrong {
+		fmt.Fprintf(&documents, "---\napiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: s%d}\nspec:\n  distribution: {name: starter}\n  %s\n",
+			i, c.Spec)
+	}
+	var got struct {
+		Checked  int
+		Findings []struct{ Resource, Severity, Path, Message string }
+	}
+	r := run(t, documents.String(), "validate", "-f", "-", "-o", "json")
+	if err := json.Unmarshal([]byte(r.out), &got); err != nil || r.code != cli.Wrong || got.Checked != len(wrong) {
+		t.Fatalf("exit code %d, %d checked, %v: %s", r.code, got.Checked, err, r.err)
+	}
+	messages := map[string][]string{}
+	for _, f := range got.Findings {
+		if f.Severity == "error" {
+			messages[f.Resource] = append(messages[f.Resource], f.Message)
+		}
+	}
+	for i, c := range wrong {
+		list := messages[fmt.Sprintf("s%d", i)]
+		if !slices.ContainsFunc(list, func(m string) bool { return strings.HasPrefix(m, c.Problem) }) {
+			t.Errorf("%s: want %q in %q", c.Spec, c.Problem, list)
+		}
+	}
+}
+
+// Proves: R47 (names that only the operator's settings know are right with them, and the message without them says so).
+func TestValidateWithSettings(t *testing.T) {
+	const file = "testdata/good/in-house.yaml"
+	if r := run(t, "", "validate", file, "--settings", "testdata/settings.yaml"); r.code != cli.OK || r.out != "" {
+		t.Errorf("exit code %d:\n%s", r.code, r.out)
+	}
+	if r := run(t, "", "validate", file); r.code != cli.Wrong || !strings.Contains(r.out, "give that ConfigMap with --settings") {
+		t.Errorf("exit code %d:\n%s", r.code, r.out)
+	}
+}
+
+// Proves: NFR-004 (a workflow shows the finding at its line; no text of a file can add a command).
+func TestValidateForGitHub(t *testing.T) {
+	file := write(t, "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata:\n  name: \"a,b:c%\\n::error::x\"\n"+
+		"spec:\n  distribution:\n    name: starter\n  disabled: eval\n")
+	r := run(t, "", "validate", "-f", file, "--output", "github")
+	if r.code != cli.Wrong || r.out == "" {
+		t.Errorf("exit code %d:\n%s", r.code, r.out)
+	}
+	for line := range strings.Lines(r.out) {
+		failure, warning := "::error file="+file+",line=", "::warning file="+file+",line=5," // the warning says that rules were not checked
+		if !strings.HasPrefix(line, failure) && !strings.HasPrefix(line, warning) || !strings.Contains(line, ",title=a%2Cb%3Ac%25%0A%3A%3Aerror%3A%3Ax::") {
+			t.Errorf("not an annotation of its own: %q", line)
+		}
+	}
+	if !strings.Contains(r.out, ",line=8,") {
+		t.Errorf("nothing at the line of spec.disabled:\n%s", r.out)
+	}
+	warned := run(t, "", "validate", "-f", "testdata/good/warning.yaml", "--output", "github")
+	if warned.code != cli.OK || !strings.HasPrefix(warned.out, "::warning file=testdata/good/warning.yaml,line=") {
+		t.Errorf("exit code %d:\n%s", warned.code, warned.out)
+	}
+}
+
+// Proves: NFR-004 (findings for programs).
+func TestValidateAsJSON(t *testing.T) {
+	const clean = samplesDir + "/override-config.yaml" // with a ConfigMap, which is skipped
+	r := run(t, read(t, "testdata/bad/unknown-field.yaml"), "validate", "-f", "-", "-f", "testdata/bad/no-yaml.yaml", "-o", "json", clean)
+	var got struct {
+		Valid            bool
+		Checked, Skipped int
+		Findings         []map[string]any
+	}
+	if err := json.Unmarshal([]byte(r.out), &got); err != nil {
+		t.Fatalf("%v:\n%s", err, r.out)
+	}
+	if r.code != cli.Wrong || r.err != "" || got.Valid || got.Checked != 2 || got.Skipped != 1 || len(got.Findings) != 2 {
+		t.Fatalf("exit code %d, standard error %q, result %+v", r.code, r.err, got)
+	}
+	if f := got.Findings[0]; f["file"] != "testdata/bad/no-yaml.yaml" || f["line"] != 3.0 || f["severity"] != "error" || f["code"] != "InvalidField" || f["path"] != "document" {
+		t.Errorf("the unreadable file: %v", f)
+	}
+	want := map[string]any{
+		"file": "stdin", "line": 8.0, "resource": "unknown-field", "severity": "error", "code": "UnknownField", "path": "spec.workloads",
+		"message": `spec.workloads: unknown field: did you mean "workload"?`,
+	}
+	if diff := cmp.Diff(want, got.Findings[1]); diff != "" {
+		t.Errorf("the unknown field (-want +got):\n%s", diff)
+	}
+	if r := run(t, "", "validate", "-o", "json", clean); !strings.Contains(r.out, `"findings": []`) {
+		t.Errorf("no findings are not an empty list:\n%s", r.out)
+	}
+}
+
+// Proves: NFR-004 (directories, with and without what is below them).
+func TestValidateDirectories(t *testing.T) {
+	dir := t.TempDir()
+	fixture.NoError(t, os.MkdirAll(filepath.Join(dir, "team", "a"), 0o750))
+	for name, content := range map[string]string{
+		"right.yaml":     read(t, samplesDir+"/v1alpha2-simple.yaml"),
+		"team/a/bad.yml": read(t, "testdata/bad/unknown-field.yaml"),
+		"notes.txt":      "not: [read",
+	} {
+		fixture.WriteFile(t, filepath.Join(dir, name), content)
+	}
+	if r := run(t, "", "validate", "-f", dir); r.code != cli.OK || !strings.HasPrefix(r.err, "1 checked") {
+		t.Errorf("without -R: exit code %d:\n%s%s", r.code, r.out, r.err)
+	}
+	if r := run(t, "", "validate", "-R", "-f", dir); r.code != cli.Wrong || !strings.HasPrefix(r.err, "2 checked, 1 with") {
+		t.Errorf("with -R: exit code %d:\n%s%s", r.code, r.out, r.err)
+	}
+	if r := run(t, "", "validate", "-f", filepath.Join(dir, "team")); r.code != cli.Wrong || !strings.Contains(r.out, "no files with the ending") {
+		t.Errorf("a directory without manifests: exit code %d:\n%s", r.code, r.out)
+	}
+}
+
+// Everything that the plugin says is for a program, too: a finding has a code that docs/status.md explains, a line number, and the path of a field,
+// which is "document" where the document cannot be read.
+//
+// Proves: NFR-004, FR-075, R74.
+func TestEachFindingHasItsPlace(t *testing.T) {
+	known := map[problem.Reason]bool{}
+	for _, row := range problem.Rows() {
+		known[row.Reason] = true
+	}
+	seen, files := map[problem.Reason]bool{}, slices.Concat(glob(t, "testdata/bad/*.yaml"), glob(t, "testdata/good/*.yaml"), glob(t, "testdata/examples.yaml"))
+	if !testing.Short() {
+		files = append(files, glob(t, "../../internal/serverconfig/testdata/*/cr.yaml")...)
+	}
+	for _, text := range odd() {
+		files = append(files, write(t, text))
+	}
+	var got struct {
+		Findings []struct {
+			File, Severity, Path, Message string
+			Code                          problem.Reason
+			Line                          int
+		}
+	}
+	if err := json.Unmarshal([]byte(run(t, "", append([]string{"validate", "-o", "json"}, files...)...).out), &got); err != nil {
+		t.Fatal(err)
+	}
+	messages := map[string]bool{}
+	for i, f := range got.Findings {
+		seen[f.Code] = true
+		messages[f.Severity+" "+strings.TrimSuffix(f.Message, withSettings)] = true
+		if !slices.Contains(files, f.File) || f.Line < 1 || !known[f.Code] || f.Path == "" || !strings.HasPrefix(f.Message, f.Path) {
+			t.Errorf("%+v", f)
+		}
+		if i > 0 && f.File == got.Findings[i-1].File && f.Line < got.Findings[i-1].Line {
+			t.Errorf("%s: line %d after line %d", f.File, f.Line, got.Findings[i-1].Line)
+		}
+	}
+	for _, row := range problem.Rows() {
+		_, exempt := withoutAFile[row.Reason]
+		if !testing.Short() && !row.Elsewhere && seen[row.Reason] == exempt {
+			t.Errorf("reason %s: it is in withoutAFile: %v, and a file has it: %v", row.Reason, exempt, seen[row.Reason])
+		}
+		example := problem.New(row.Example)
+		reported := messages[strings.ToLower(string(example.Severity))+" "+example.String()]
+		if _, elsewhere := exampleFrom[row.Reason]; reported == elsewhere {
+			t.Errorf("reason %s: it is in exampleFrom: %v, and a file has the example: %v\n%s", row.Reason, elsewhere, reported, example)
+		}
+	}
+}
+
+// withSettings is what the plugin adds where the operator's settings could make a difference.
+const withSettings = " (if your cluster has such an entry, give that ConfigMap with --settings)"
+
+// exampleFrom are the reasons whose example in docs/status.md no file shows, and what it comes from. The tests TestExamplesAre… of the packages that
+// are named prove it; where none is, it is the text of the code.
+var exampleFrom = func() map[problem.Reason]string {
+	from := map[problem.Reason]string{}
+	for origin, reasons := range map[string][]problem.Reason{
+		"internal/reconcile/build": {
+			problem.SecretNotFound, problem.InvalidSecret, problem.ConfigMapNotFound, problem.InvalidConfigMap, problem.ForbiddenBySettings, problem.DependencyNotReady,
+			problem.UnsupportedRelease, problem.MissingConfigLabels, problem.UnknownServerLine, problem.InvalidBaseConfig,
+		},
+		"internal/reconcile/gather": {
+			problem.RegistryUnavailable, problem.ImageNotAccessible, problem.InvalidImage, problem.LookupFailed, problem.UnsupportedByOperator,
+		},
+		"internal/reconcile/apply":                 {problem.Conflict, problem.WaitingForRemoval, problem.ApplyFailed},
+		"answers of the API server":                {problem.ObjectRejected},
+		"internal/reconcile/gather, while it asks": {problem.ReadingImageLabels},
+		"internal/reconcile/gather, from settings": {problem.InvalidOperatorSettings},
+		"internal/panics":                          {problem.InternalError},
+	} {
+		for _, reason := range reasons {
+			from[reason] = origin
+		}
+	}
+	return from
+}()
+
+// withoutAFile are the reasons that an edit of the custom resource fixes, and that no file alone can show.
+var withoutAFile = map[problem.Reason]string{
+	problem.ForbiddenBySettings: "the operator's settings forbid it",
+	problem.Conflict:            "another object of the cluster has the name",
+	problem.ObjectRejected:      "the API server rejects what is made of it",
+}
+
+// odd are custom resources with problems that no other test data has.
+func odd() []string {
+	const v1alpha2 = "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: s, namespace: n}\nspec:\n  distribution: {name: starter}\n"
+	return []string{
+		v1alpha2 + "  networking: {expose: true}\n",
+		v1alpha2 + "  workload: {replicas: 2, storage: {}}\n",
+		v1alpha2 + "  resources: {models: [" + strings.Repeat("m,", limits.Models) + " m]}\n",
+		strings.Replace(v1alpha2, "namespace: n", "namespace: n, annotations: {llamastack.io/conversion: 'no JSON'}", 1),
+	}
+}
+
+// Schema, operator and policy are asked in one run: no layer hides another.
+//
+// Proves: NFR-004, FR-075, R74.
+func TestValidateReportsAllLayersAtOnce(t *testing.T) {
+	file := write(t, `apiVersion: llamastack.io/v1alpha2
+kind: LlamaStackDistribution
+metadata: {name: s}
+spec:
+  distribution: {name: starter}
+  workloads: {replicas: 1}
+  networking:
+    port: 70000
+  providers:
+    inference:
+      provider: vllm
+      apikey: {name: a, key: b}
+  resources:
+    models:
+    - {name: m, provider: vlm}
+`)
+	r := run(t, "", "validate", "-f", file)
+	for _, want := range []string{
+		":6: error: s: spec.workloads: unknown field: did you mean \"workload\"?",
+		":8: error: s: spec.networking.port: ",
+		":12: error: s: spec.providers.inference.apikey: ",
+		":15: error: s: spec.resources.models[0].provider: ",
+	} {
+		if !strings.Contains(r.out, want) {
+			t.Errorf("%q is not in\n%s", want, r.out)
+		}
+	}
+}
+
+// Of a custom resource whose distribution nobody knows, what is wrong beside that is reported, and nothing that would be right with the
+// distribution.
+//
+// Proves: R74.
+func TestAnUnknownDistributionHidesNothing(t *testing.T) {
+	const known, unknown = "distribution: {name: starter}", "distribution: {name: nobody}"
+	with, without := t.TempDir(), t.TempDir()
+	tried := 0
+	for _, file := range slices.Concat(glob(t, "../../internal/serverconfig/testdata/*/cr.yaml"), glob(t, "../../config/samples/v1alpha2-*.yaml")) {
+		text := read(t, file)
+		if !strings.Contains(text, known) {
+			continue
+		}
+		tried++
+		name := strings.ReplaceAll(file, "/", "_")
+		for dir, text := range map[string]string{with: text, without: strings.Replace(text, known, unknown, 1)} {
+			fixture.WriteFile(t, filepath.Join(dir, name), text)
+		}
+	}
+	all, shared := problemsBeside(t, with), problemsBeside(t, without)
+	for message := range shared {
+		if !all[message] {
+			t.Errorf("only with an unknown distribution: %s", message)
+		}
+	}
+	if tried < 50 || len(shared) < 20 {
+		t.Errorf("%d files were tried, with %d problems in both", tried, len(shared))
+	}
+}
+
+// problemsBeside returns the problems of the files in a directory that do not concern the distribution, with the name of the file.
+func problemsBeside(t *testing.T, dir string) map[string]bool {
+	t.Helper()
+	var got struct {
+		Findings []struct{ File, Path, Message string }
+	}
+	fixture.NoError(t, json.Unmarshal([]byte(run(t, "", "validate", "-o", "json", dir).out), &got))
+	found := map[string]bool{}
+	for _, f := range got.Findings {
+		if !strings.HasPrefix(f.Path, "spec.distribution") {
+			found[filepath.Base(f.File)+": "+f.Message] = true
+		}
+	}
+	return found
+}
+
+// Proves: R81 (a settings file is checked by itself, and each wrong entry is named).
+func TestValidateChecksSettingsAlone(t *testing.T) {
+	if r := run(t, "", "validate", "--settings", "testdata/settings.yaml"); r.code != cli.OK || r.out != "" {
+		t.Errorf("exit code %d, %s%s", r.code, r.out, r.err)
+	}
+	const broken = "distributions: |\n  a: {imag: x}\n  b: [\n  c: {image: 'registry.example/c:0.7.1'}\nedge: 'kind: Ingres'\n"
+	r := run(t, broken, "validate", "--settings", "-")
+	if r.code != cli.Wrong || strings.Count(r.out, "-: error: ") != 3 || strings.Contains(r.out, "distributions[c]") {
+		t.Errorf("exit code %d, %s%s", r.code, r.out, r.err)
+	}
+	for _, want := range []string{"distributions[a]: ", "distributions[b]: ", `kind: Unsupported value: "Ingres"`} {
+		if !strings.Contains(r.out, want) {
+			t.Errorf("%s; want %s", r.out, want)
+		}
+	}
+	if r := run(t, "", "validate"); r.code != cli.WrongUsage || !strings.Contains(r.err, "--settings") {
+		t.Errorf("exit code %d, %s", r.code, r.err)
+	}
+}
+
+// Proves: R81, R47 (a settings file is checked by itself: its ConfigMap, and those that register distributions, in either order).
+func TestValidateChecksRegistrationsAlone(t *testing.T) {
+	sample := "../../config/samples/settings/"
+	both := read(t, sample+"registered-distribution.yaml") + "---\n" + read(t, sample+"mirrors.yaml")
+	for name, c := range map[string]struct {
+		text, out string
+		code      int
+	}{
+		"right": {both, "", cli.OK},
+		"broken registration": {
+			strings.Replace(both, "    - inference\n", "    - [\n", 1),
+			": error: ConfigMap distribution-rh-dev: config.yaml: base configuration rh-dev: not YAML: line ", cli.Wrong,
+		},
+		"unknown key":    {strings.Replace(both, "  image: ", "  imag: ", 1), `data[imag]: Unsupported value: did you mean "image"?`, cli.Wrong},
+		"unreadable key": {both + "  distributions: '- ['\n", "error: ConfigMap llama-stack-operator-config, key distributions: not a YAML map", cli.Wrong},
+		"no effect": {
+			both + "  distributions: 'rh-dev: {image: x}'\n",
+			": warning: llama-stack-operator-config/distributions[rh-dev]: has no effect, because ConfigMap distribution-rh-dev registers the name", cli.OK,
+		},
+	} {
+		r := run(t, "", "validate", "--settings", write(t, c.text))
+		if r.code != c.code || !strings.Contains(r.out, c.out) || c.out == "" && r.out != "" || !strings.HasPrefix(r.err, "settings checked, ") {
+			t.Errorf("%s: exit code %d, %q, %q", name, r.code, r.out, r.err)
+		}
+	}
+}
+
+// A file that cannot be read has no line, and is counted.
+func TestValidateCountsWhatItCannotRead(t *testing.T) {
+	r := run(t, "", "validate", "absent.yaml")
+	if want := "absent.yaml: error: document: cannot be read: no such file or directory\n"; r.code != cli.Wrong || r.out != want {
+		t.Errorf("exit code %d, %swant %s", r.code, r.out, want)
+	}
+	if want := "0 checked, 0 with errors or warnings, 0 of other kinds skipped, 1 unreadable\n"; r.err != want {
+		t.Errorf("standard error is %swant %s", r.err, want)
+	}
+}

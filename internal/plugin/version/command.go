@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package version
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
+)
+
+// build is what is known of the plugin, for programs.
+type build struct {
+	Version      string   `json:"version"`
+	ReleaseLines []string `json:"releaseLines"`
+}
+
+// New returns the command.
+func New(streams cli.Streams) *cobra.Command {
+	output := &cli.Output{}
+	cmd := &cobra.Command{
+		Use:     "version",
+		Short:   "Print the build of the plugin and the server releases that it knows",
+		Long:    "Print the build of the plugin, and the server release lines that it supports.",
+		Example: "  kubectl llamastack version",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if err := output.Check(); err != nil {
+				return err
+			}
+			b := build{version.Build(), catalog.Lines()}
+			return cli.Fail(output.Print(streams.Out, b, func(w io.Writer) error {
+				_, err := fmt.Fprintf(w, "kubectl-llamastack %s\nserver release lines: %s\n", b.Version, strings.Join(b.ReleaseLines, ", "))
+				return err
+			}))
+		},
+	}
+	output.AddTo(cmd)
+	return cmd
+}
