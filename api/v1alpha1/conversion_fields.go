@@ -138,7 +138,7 @@ func exposeOf(value any) (any, bool) { return value, value == true }
 
 func exposeRouteOf(value any) (any, bool) { return true, isExposed(value) }
 
-// isExposed reports whether a value of spec.networking.expose means exposed, as package parse does; shapes that it
+// isExposed reports whether a value of spec.networking.expose means exposed, as package spec does; shapes that it
 // refuses do not.
 func isExposed(value any) bool {
 	switch value := value.(type) {

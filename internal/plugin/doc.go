@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cli is the kubectl plugin "kubectl llamastack": it puts the verbs together. Each verb has a package of its own, which
+// Package plugin is the kubectl plugin "kubectl llamastack": it puts the verbs together. Each verb has a package of its own, which
 // gathers, makes and prints; package offline is what they share with each other, and with the operator.
 //
 // Contract: commands are built by functions from streams, and keep nothing in package variables, except that package offline compiles

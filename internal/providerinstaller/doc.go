@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package wheels installs the Python packages of a provider's image into a directory that the server of the same pod reads.
+// Package providerinstaller installs the Python packages of a provider's image into a directory that the server of the same pod reads.
 //
 // Contract: it runs in the init containers of a pod, as the user of the pod, with nothing but its own program: images need no shell and no Python.
 // Prepare empties the directory and puts the program there, for the containers of the providers' images. Install unpacks the wheels of one provider:

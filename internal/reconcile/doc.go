@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package controller connects the packages: gather, build, apply, observe, report, in this order, once for each event.
+// Package reconcile connects the packages: gather, build, apply, observe, report, in this order, once for each event.
 //
 // Contract: it decides nothing and builds nothing. Everything is driven by events: a resource that is applied and does not change costs no
 // request. Only what cannot be watched is looked at again from time to time, such as an object of someone else that is in the way. Secrets and

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package config is the config engine: it makes the server's config.yaml from a base configuration, the spec of a
+// Package serverconfig is the config engine: it makes the server's config.yaml from a base configuration, the spec of a
 // LlamaStackDistribution and the release line of the server.
 //
 // Generate is a list of steps. Each is a package below this one, takes what it needs, and reports problems; each knows only those below

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package probe asks a running server about itself: its version, its providers, and what it has registered.
+// Package serverprobe asks a running server about itself: its version, its providers, and what it has registered.
 //
 // Contract: whatever answers is not trusted. Requests go only to the address that is given, by no proxy, follow no redirect and send
 // no credentials. The certificate of a server that speaks HTTPS is verified where the caller knows it; where nobody does, because it is in files of

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package passthrough checks values that a custom resource passes through to Kubernetes' own objects: names,
+// Package validation checks values that a custom resource passes through to Kubernetes' own objects: names,
 // duplicates, quantities, and what the API server takes in a Deployment and refuses in its pods. Defaults in the
 // operator's settings are checked alike.
 //

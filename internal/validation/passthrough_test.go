@@ -40,7 +40,7 @@ func TestCheckReportsEachValue(t *testing.T) {
 			`spec.workload.resources.claims[0].name: Not found: "b": the pod has no such ResourceClaim`),
 	) {
 		if strings.Contains(c.Spec, "storage: {size") || strings.Contains(c.Spec, "expose") || strings.Contains(c.Spec, "allowedFrom") {
-			continue // what the operator itself makes of a value is checked in package desired
+			continue // what the operator itself makes of a value is checked in package build
 		}
 		problems := validation.Check(spec(t, c.Spec), []string{"tmp"})
 		found := false

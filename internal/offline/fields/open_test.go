@@ -15,7 +15,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 )
 
-// The sentences are about the fields that package parse reads: all of them, and no others.
+// The sentences are about the fields that package spec reads: all of them, and no others.
 func TestOpenFieldsAreThoseThatAreParsed(t *testing.T) {
 	parsed := map[string]reflect.Type{
 		"models": reflect.TypeFor[spec.Model](), "tools": reflect.TypeFor[spec.Tool](), "shields": reflect.TypeFor[spec.Shield](),
@@ -70,13 +70,13 @@ func TestInnerFieldsAreThoseThatAreParsed(t *testing.T) {
 	}
 }
 
-// isUnknown reports whether package parse refuses the name of a field in an object at a path.
+// isUnknown reports whether package spec refuses the name of a field in an object at a path.
 func isUnknown(t *testing.T, path []string, name string) bool {
 	t.Helper()
 	return refusal(t, path, name) != ""
 }
 
-// refusal is how package parse refuses the name of a field in an object at a path, or in an object within that one; empty where it does not.
+// refusal is how package spec refuses the name of a field in an object at a path, or in an object within that one; empty where it does not.
 func refusal(t *testing.T, path []string, name string, within ...string) string {
 	t.Helper()
 	var value any = map[string]any{name: map[string]any{}}

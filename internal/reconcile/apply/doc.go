@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package apply is the one place that writes what package desired makes: it creates what the caches do not have, changes the rest by
+// Package apply is the one place that writes what package build makes: it creates what the caches do not have, changes the rest by
 // server-side apply under one field manager, and removes what the resource owns and no longer wants.
 //
 // Contract: objects of the right name that someone else controls or made are never touched. What the operator made, and nobody owns any more, gets

@@ -46,7 +46,7 @@ func setBackends(f *Facts, s *statusOf) {
 		return
 	}
 	message := fmt.Sprintf("The server lists %s of the providers %s: %s",
-		count(int32(len(names)), "model", "models"), limits.Names(providers), limits.Names(names)) //nolint:gosec // package probe bounds the list
+		count(int32(len(names)), "model", "models"), limits.Names(providers), limits.Names(names)) //nolint:gosec // package serverprobe bounds the list
 	if slices.ContainsFunc(providers, func(id string) bool { return listed[id] <= f.Desired.Config.ModelCount }) {
 		set(f, s, kind, metav1.ConditionUnknown, v1alpha2.ReasonOnlyRegisteredModels,
 			message+"; it lists registered models whether their model servers answer or not")

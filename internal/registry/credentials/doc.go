@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cloudkeys has the credentials for registries of clouds that a cloud gives to its nodes or to the operator's ServiceAccount: Amazon ECR, Google
+// Package credentials has the credentials for registries of clouds that a cloud gives to its nodes or to the operator's ServiceAccount: Amazon ECR, Google
 // Artifact Registry and Azure Container Registry, as a kubelet has them.
 //
 // Contract: only the host of a registry decides which cloud is asked, and credentials go to no other host. A host of no cloud costs nothing.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package parse reads the fields of a LlamaStackDistribution whose schema is open: one object or a list, a string or an object, a
+// Package spec reads the fields of a LlamaStackDistribution whose schema is open: one object or a list, a string or an object, a
 // boolean or an object.
 //
 // Contract: pure. Input that is over the bounds is refused before it is decoded. The spelling in the spec is not changed, and each

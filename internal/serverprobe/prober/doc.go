@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package prober decides when running servers are asked about themselves; package probe does the asking.
+// Package prober decides when running servers are asked about themselves; package serverprobe does the asking.
 //
 // Contract: a server is asked a few times after each rollout and each change of its pods, off the reconcile worker, and
 // then no more. News are told by their custom resource. The last answer or failure counts, except a first failure

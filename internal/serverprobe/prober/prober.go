@@ -23,7 +23,7 @@ import (
 const (
 	// maxFirst bounds the first questions under way, maxRepeated the repeated ones. One costs at most some 100 KiB.
 	maxFirst, maxRepeated = 64, 32
-	// firstTimeout bounds a first question; package probe bounds the repeated ones.
+	// firstTimeout bounds a first question; package serverprobe bounds the repeated ones.
 	firstTimeout = time.Second
 	// maxProbeAttempts bounds the questions to a silent server, and maxAnswers those to one that answers: for some seconds
 	// after a rollout, the Service can lead to former pods.

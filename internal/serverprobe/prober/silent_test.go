@@ -14,7 +14,7 @@ import (
 
 const silentURL = "http://silent"
 
-// mixed are servers of which those at silentURL hang as long as package probe lets them, and the others answer.
+// mixed are servers of which those at silentURL hang as long as package serverprobe lets them, and the others answer.
 func mixed(ctx context.Context, url string) (*serverprobe.Observation, error) {
 	if url == serverURL {
 		return answers(ctx, url)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package migration rewrites the resources that are stored in v1alpha1 in the version that is stored now, and then informs the
+// Package storageversion rewrites the resources that are stored in v1alpha1 in the version that is stored now, and then informs the
 // CustomResourceDefinition that no other version is stored any more.
 //
 // Contract: it changes no resource: the API server writes what it reads, in another form. It can be stopped anywhere and begun

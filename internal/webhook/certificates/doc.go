@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package certificate keeps the certificate that the operator's webhooks serve, and injects the CA bundle.
+// Package certificates keeps the certificate that the operator's webhooks serve, and injects the CA bundle.
 //
 // One Secret in the operator's namespace holds it all: the serving certificate with its key (tls.crt, tls.key), the
 // CA certificates to trust (ca.crt) and, where the operator manages them itself, the key of the signing one (ca.key). The
