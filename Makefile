@@ -287,7 +287,7 @@ fuzz: ## Run every fuzz target for FUZZTIME (10m), one after the other.
 # Every mutant builds and runs the unit tests of its package: minutes to an hour for a package. Not in CI.
 # PACKAGE+OTHER counts the unit tests of OTHER too.
 MUTATE ?= internal/serverconfig $(addprefix internal/serverconfig/,address catalog disabled document environment integrity provider release resource server storage) \
-  internal/serverconfig/auth+internal/serverconfig internal/serverconfig/spec internal/problem \
+  internal/serverconfig/auth+internal/serverconfig internal/serverconfig/parse internal/problem \
   $(addprefix internal/,admission bounds cli/offered cli/redact describe desired dsn events hosts objects oci panics passthrough pods release09 secret settings status suggest) api/v1alpha1 api/v1alpha2 distributions
 .PHONY: mutate
 mutate: $(GREMLINS) ## Change the code of pure packages (MUTATE) in small ways, and see that their unit tests notice.

@@ -98,7 +98,8 @@ func Get(name string) (Distribution, bool) {
 	return read().Distributions[at], true
 }
 
-// Removed returns the organizations of registries that were removed, such as "docker.io/llamastack": nothing can be pulled from there any more.
+// Removed returns the organizations of registries that were removed, such as "docker.io/llamastack": nothing can be
+// pulled from there any more.
 func Removed() []string { return slices.Clone(read().Removed) }
 
 // Base returns the base configuration of that name for a release line such as "0.7".

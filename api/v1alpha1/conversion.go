@@ -35,7 +35,8 @@ func Convert(object map[string]any, apiVersion string) (map[string]any, error) {
 	case [2]any{v1, v1}, [2]any{v2, v2}:
 		return object, nil
 	default:
-		return nil, fmt.Errorf("cannot convert apiVersion %v to %s: the versions of this API are %s and %s", object["apiVersion"], apiVersion, v1, v2)
+		return nil, fmt.Errorf("cannot convert apiVersion %v to %s: the versions of this API are %s and %s",
+			object["apiVersion"], apiVersion, v1, v2)
 	}
 }
 

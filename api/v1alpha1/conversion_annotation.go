@@ -105,8 +105,8 @@ func sizeOf(text string) int {
 	return len(v1alpha2.ConversionAnnotation) + len(text)
 }
 
-// fit encodes a record in the space that there is; empty where there is nothing to keep, or no space at all. As long as it
-// is too long it loses the largest of its values and names them instead, and at last the names.
+// fit encodes a record in the space that there is; empty where there is nothing to keep, or no space at all. As long as
+// it is too long it loses the largest of its values and names them instead, and at last the names.
 func fit(record *v1alpha2.ConversionRecord, free int) string {
 	r := *record
 	r.Kept, r.Lost = maps.Clone(r.Kept), slices.Clone(r.Lost)

@@ -6,8 +6,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// fieldMapping says what becomes of one field in the other version. A path is made of JSON names; an empty one says that
-// the version has no such field, so that the annotation carries it.
+// fieldMapping says what becomes of one field in the other version. A path is made of JSON names; an empty one says
+// that the version has no such field, so that the annotation carries it.
 type fieldMapping struct {
 	spoke, hub string
 
@@ -138,7 +138,7 @@ func exposeOf(value any) (any, bool) { return value, value == true }
 
 func exposeRouteOf(value any) (any, bool) { return true, isExposed(value) }
 
-// isExposed reports whether a value of spec.networking.expose means exposed, as package spec does; shapes that it
+// isExposed reports whether a value of spec.networking.expose means exposed, as package parse does; shapes that it
 // refuses do not.
 func isExposed(value any) bool {
 	switch value := value.(type) {

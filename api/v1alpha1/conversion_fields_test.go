@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
 // leaves lists the fields below a type that are not structs of the API itself, with their types.
@@ -110,7 +110,7 @@ func TestExposedIsWhatTheParserSays(t *testing.T) {
 		if seed%2 == 0 {
 			value = newGenerator(seed).openJSON(0)
 		}
-		parsed, errs := spec.ExposeField(&apiextensionsv1.JSON{Raw: encode(value)})
+		parsed, errs := parse.ExposeField(&apiextensionsv1.JSON{Raw: encode(value)})
 		if len(errs) == 0 && parsed.Enabled != isExposed(value) {
 			t.Errorf("%s: exposed %t, ParseExpose says %t", encode(value), isExposed(value), parsed.Enabled)
 		}

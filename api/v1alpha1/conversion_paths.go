@@ -12,8 +12,8 @@ import (
 )
 
 // PathOf returns the path in v1alpha1 of a field of v1alpha2, such as spec.server.containerSpec.env[0].name for
-// spec.workload.overrides.env[0].name, so that messages about a converted object name what its author wrote. It is empty
-// where v1alpha1 has no such field.
+// spec.workload.overrides.env[0].name, so that messages about a converted object name what its author wrote. It is
+// empty where v1alpha1 has no such field.
 func PathOf(hubPath string) string {
 	for i := range fieldMappings {
 		m := &fieldMappings[i]
@@ -23,16 +23,17 @@ func PathOf(hubPath string) string {
 		if rest, ok := strings.CutPrefix(hubPath, m.hub); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
 			return m.spoke + rest
 		}
-		if m.spokeUnit != "" && hubPath != "" && strings.HasPrefix(m.hub, hubPath+".") && strings.Count(hubPath, ".") == strings.Count(m.hub, ".")-1 {
+		if m.spokeUnit != "" && hubPath != "" && strings.HasPrefix(m.hub, hubPath+".") &&
+			strings.Count(hubPath, ".") == strings.Count(m.hub, ".")-1 {
 			return m.spokeUnit
 		}
 	}
 	return ""
 }
 
-// CarriedPaths returns, for a converted object, the paths of the other version's fields that apply only because its annotation
-// carries them: this version has no field for them, or none that says it all. They are sorted. What the annotation merely keeps is
-// left out: another spelling, a default that was spelled out, and what has no effect.
+// CarriedPaths returns, for a converted object, the paths of the other version's fields that apply only because its
+// annotation carries them: this version has no field for them, or none that says it all. They are sorted. What the
+// annotation merely keeps is left out: another spelling, a default that was spelled out, and what has no effect.
 func CarriedPaths(object map[string]any) []string {
 	value, _ := lookup(object, annotationPath)
 	text, _ := value.(string)
@@ -43,9 +44,10 @@ func CarriedPaths(object map[string]any) []string {
 	paths := slices.Sorted(maps.Keys(record.Kept))
 	return slices.DeleteFunc(paths, func(path string) bool {
 		kept := record.Kept[path]
-		return !hasEffect(path, kept.Was) || len(kept.If) == 0 && slices.ContainsFunc(fieldMappings, func(m fieldMapping) bool {
-			return m.spoke != "" && m.hub != "" && m.spokeUnit == "" && (m.spoke == path || m.hub == path)
-		})
+		return !hasEffect(path, kept.Was) || len(kept.If) == 0 &&
+			slices.ContainsFunc(fieldMappings, func(m fieldMapping) bool {
+				return m.spoke != "" && m.hub != "" && m.spokeUnit == "" && (m.spoke == path || m.hub == path)
+			})
 	})
 }
 
@@ -60,7 +62,8 @@ func hasEffect(path string, was json.RawMessage) bool {
 	case "spec.networking.expose": // whether the server is exposed v1alpha1 can say
 		return isExposed(value) && !isEmpty(object["hostname"])
 	case "spec.server.userConfig", "spec.server.tlsConfig.caBundle":
-		return !isEmpty(object["configMapName"]) && (!isEmpty(object["configMapNamespace"]) || !isEmpty(object["configMapKeys"]))
+		return !isEmpty(object["configMapName"]) && (!isEmpty(object["configMapNamespace"]) ||
+			!isEmpty(object["configMapKeys"]))
 	default:
 		return !isEmpty(value)
 	}

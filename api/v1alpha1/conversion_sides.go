@@ -17,21 +17,27 @@ import (
 
 // The two versions, as fieldMappings makes them.
 var (
-	spoke = newSide("v1alpha1", reflect.TypeFor[LlamaStackDistribution](), func(m fieldMapping) (path, unit string, dflt any) {
-		return m.spoke, m.spokeUnit, m.spokeDefault
+	spoke = newSide("v1alpha1", reflect.TypeFor[LlamaStackDistribution](),
+		func(m fieldMapping) (path, unit string, dflt any) {
+			return m.spoke, m.spokeUnit, m.spokeDefault
+		})
+	hub = newSide("v1alpha2", reflect.TypeFor[v1alpha2.LlamaStackDistribution](),
+		func(m fieldMapping) (path, unit string, dflt any) {
+			return m.hub, "", m.hubDefault
+		})
+	toHub = newMoves(func(m fieldMapping) (from, to string, turn func(any) (any, bool)) {
+		return m.spoke, m.hub, m.toHub
 	})
-	hub = newSide("v1alpha2", reflect.TypeFor[v1alpha2.LlamaStackDistribution](), func(m fieldMapping) (path, unit string, dflt any) {
-		return m.hub, "", m.hubDefault
+	toSpoke = newMoves(func(m fieldMapping) (from, to string, turn func(any) (any, bool)) {
+		return m.hub, m.spoke, m.toSpoke
 	})
-	toHub   = newMoves(func(m fieldMapping) (from, to string, turn func(any) (any, bool)) { return m.spoke, m.hub, m.toHub })
-	toSpoke = newMoves(func(m fieldMapping) (from, to string, turn func(any) (any, bool)) { return m.hub, m.spoke, m.toSpoke })
 )
 
 // side is one version: the fields that conversion deals with, and the objects around them.
 type side struct {
 	version string
-	// units are compared and restored as a whole. What has the same path in both versions needs no restoring, and is not a unit:
-	// an annotation can restore nothing of the status.
+	// units are compared and restored as a whole. What has the same path in both versions needs no restoring, and is not a
+	// unit: an annotation can restore nothing of the status.
 	units []unit
 	// sections are the objects around units, outer ones first. They can be there without having a member.
 	sections []node
@@ -63,7 +69,9 @@ func newSide(version string, root reflect.Type, of func(fieldMapping) (path, uni
 		if around != "" {
 			name = around
 		}
-		if name == "" || mapping.spoke == mapping.hub || slices.ContainsFunc(s.units, func(u unit) bool { return u.name == name }) {
+		if name == "" || mapping.spoke == mapping.hub || slices.ContainsFunc(s.units, func(u unit) bool {
+			return u.name == name
+		}) {
 			continue
 		}
 		u := unit{node: newNode(root, name), dflt: dflt}
@@ -120,7 +128,8 @@ func newMoves(of func(fieldMapping) (from, to string, turn func(any) (any, bool)
 // decode reads a kept value and reports whether the API would take it there: what an annotation says must not get into
 // an object in a shape that its readers cannot decode.
 func (n node) decode(raw json.RawMessage) (any, bool) {
-	if _, excess := limits.Scan(raw, limits.Limits{Bytes: len(raw), Levels: answerLevels, Nodes: len(raw)}); excess != nil {
+	if _, excess := limits.Scan(raw, limits.Limits{Bytes: len(raw), Levels: answerLevels,
+		Nodes: len(raw)}); excess != nil {
 		return nil, false
 	}
 	strict, err := kjson.UnmarshalStrict(raw, reflect.New(n.goType).Interface())

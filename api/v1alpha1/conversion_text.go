@@ -18,29 +18,32 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
-// answerLevels is how deep a converted object may nest: the API server decodes it within a review, and decodes no more than
-// bounds.StoredLevels.
+// answerLevels is how deep a converted object may nest: the API server decodes it within a review, and decodes no more
+// than bounds.StoredLevels.
 const answerLevels = limits.StoredLevels - 100
 
 // openPaths are the fields of v1alpha2 that can be as large as the schema leaves them open.
 var openPaths = [][]string{
-	{"spec", "providers"}, {"spec", "resources"}, {"spec", "externalProviders"}, {"spec", "auth"}, {"spec", "networking", "expose"},
+	{"spec", "providers"}, {"spec", "resources"}, {"spec", "externalProviders"}, {"spec", "auth"},
+	{"spec", "networking", "expose"},
 }
 
 // ErrNotAnObject says that a text is not the JSON of an object.
 var ErrNotAnObject = errors.New("not the JSON of an object")
 
-// ConvertText converts an object as Convert does, as the JSON that the API server sends. It takes every object that an API server can
-// store, also one of a time before its bounds: an open field that is too large is carried as the text that it is, and what could not be
-// decoded within an answer stays in the annotation. The error is ErrNotAnObject, or says that one of the versions is not of this API, or is
-// that of the context: once it is done, the object is not decoded, converted or written any more.
+// ConvertText converts an object as Convert does, as the JSON that the API server sends. It takes every object that an
+// API server can store, also one of a time before its bounds: an open field that is too large is carried as the text
+// that it is, and what could not be decoded within an answer stays in the annotation. The error is ErrNotAnObject, or
+// says that one of the versions is not of this API, or is that of the context: once it is done, the object is not
+// decoded, converted or written any more.
 func ConvertText(ctx context.Context, text []byte, apiVersion string) ([]byte, error) {
 	small, large := cutLarge(text)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	var object map[string]any
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(small, &object); err != nil { // integers stay integers, however large
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(small,
+		&object); err != nil { // integers stay integers, however large
 		return nil, fmt.Errorf("%w: %w", ErrNotAnObject, err)
 	}
 	if object == nil {
@@ -63,7 +66,8 @@ func ConvertText(ctx context.Context, text []byte, apiVersion string) ([]byte, e
 	if err != nil {
 		return nil, err
 	}
-	if _, excess := limits.Scan(answer, limits.Limits{Bytes: len(answer), Levels: answerLevels, Nodes: len(answer)}); excess != nil {
+	if _, excess := limits.Scan(answer, limits.Limits{Bytes: len(answer), Levels: answerLevels,
+		Nodes: len(answer)}); excess != nil {
 		// The API server keeps these of the object that it has.
 		remove(converted, []string{"metadata", "managedFields"})
 		return write(converted)
@@ -84,7 +88,8 @@ type largeField struct {
 	begin, end int
 }
 
-// cutLarge puts null in the place of open fields that are too large, and returns these apart. Only objects of v1alpha2 have any.
+// cutLarge puts null in the place of open fields that are too large, and returns these apart. Only objects of v1alpha2
+// have any.
 func cutLarge(text []byte) ([]byte, []largeField) {
 	begin, end, found := limits.Member(text, "apiVersion")
 	if !found || strings.Trim(string(text[begin:end]), `"`) != v1alpha2.GroupVersion.String() {

@@ -10,14 +10,15 @@
 // # Conversion
 //
 // ToV1alpha2 and FromV1alpha2 convert objects between this version and v1alpha2, which is the one that is stored. They
-// work on JSON trees, because the Go types would respell quantities, drop empty lists and refuse values that the schemas
-// admit. They are
+// work on JSON trees, because the Go types would respell quantities, drop empty lists and refuse values that the
+// schemas admit. They are
 //
 //   - pure: no I/O, no clock, the argument stays as it is and shares nothing with the result;
 //   - total: no error and no panic, whatever tree they are given;
-//   - lossless for every object that the schema of its version admits, up to defaults: converted there and back it is what
-//     it was with its schema's defaults filled in. What the other version has no field for travels in the annotation
-//     v1alpha2.ConversionAnnotation, and steps back where the field was edited through the other version since.
+//   - lossless for every object that the schema of its version admits, up to defaults: converted there and back it is
+//     what it was with its schema's defaults filled in. What the other version has no field for travels in the
+//     annotation v1alpha2.ConversionAnnotation, and steps back where the field was edited through the other version
+//     since.
 //
 // fieldMappings is the table of all fields; docs/migration-v1alpha1-to-v1alpha2.md shows it to users. Fields that
 // the version does not have are left out, as the API server prunes them.

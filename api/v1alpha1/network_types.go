@@ -16,7 +16,8 @@ type NetworkSpec struct {
 	AllowedFrom *AllowedFromSpec `json:"allowedFrom,omitempty"`
 }
 
-// AllowedFromSpec selects the namespaces that a NetworkPolicy lets in: those listed by name and those with one of the labels.
+// AllowedFromSpec selects the namespaces that a NetworkPolicy lets in: those listed by name and those with one of the
+// labels.
 type AllowedFromSpec struct {
 	// Namespaces are names of namespaces; "*" stands for all namespaces.
 	// +optional

@@ -104,9 +104,9 @@ type DistributionConfig struct {
 	// +listType=atomic
 	Providers []ProviderInfo `json:"providers,omitempty"`
 
-	// Models are the models that the running server listed when it was asked last, after a rollout or a change of its pods, those of the
-	// providers of the spec first. Where they are too many for the status, the last entry says how many are left out. A server that lists
-	// them to authenticated callers only leaves them as they were.
+	// Models are the models that the running server listed when it was asked last, after a rollout or a change of its
+	// pods, those of the providers of the spec first. Where they are too many for the status, the last entry says how many
+	// are left out. A server that lists them to authenticated callers only leaves them as they were.
 	// +optional
 	// +listType=atomic
 	Models []ModelInfo `json:"models,omitempty"`
@@ -121,7 +121,8 @@ type DistributionConfig struct {
 	// +listType=atomic
 	ToolGroups []ResourceInfo `json:"toolGroups,omitempty"`
 
-	// Connectors are the MCP servers that the running server lists. Servers of the release lines 0.7, 0.8, and from 1.3 on list them.
+	// Connectors are the MCP servers that the running server lists. Servers of the release lines 0.7, 0.8, and from 1.3 on
+	// list them.
 	// +optional
 	// +listType=atomic
 	Connectors []ResourceInfo `json:"connectors,omitempty"`
@@ -150,7 +151,8 @@ type ModelInfo struct {
 
 // ResourceInfo is one vector store, tool group or connector of the running server.
 type ResourceInfo struct {
-	// Name is its name in the list of the server. A list that is too long for the status ends with an entry that says how many are left out.
+	// Name is its name in the list of the server. A list that is too long for the status ends with an entry that says how
+	// many are left out.
 	// +optional
 	Name string `json:"name"`
 
@@ -173,13 +175,13 @@ type ProviderInfo struct {
 	// +optional
 	ProviderType string `json:"provider_type"`
 
-	// Config is the configuration that the operator generated for the provider, with placeholders for secrets. Where it is left out because
-	// it is too long for the status, a string says so.
+	// Config is the configuration that the operator generated for the provider, with placeholders for secrets. Where it is
+	// left out because it is too long for the status, a string says so.
 	// +optional
 	Config *apiextensionsv1.JSON `json:"config,omitempty"`
 
-	// Health is not set: no release line of the server reports the health of its providers. The field is kept for clients of
-	// release 0.9.
+	// Health is not set: no release line of the server reports the health of its providers. The field is kept for clients
+	// of release 0.9.
 	// +optional
 	Health *ProviderHealthStatus `json:"health,omitempty"`
 }

@@ -6,8 +6,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// AuthSpec says who may call the server, and what they may do. Each part that is set takes the place of the same part of
-// the base configuration; absent parts stay as the base has them.
+// AuthSpec says who may call the server, and what they may do. Each part that is set takes the place of the same part
+// of the base configuration; absent parts stay as the base has them.
 type AuthSpec struct {
 	// Provider is the type of authentication: oauth2, kubernetes, github, custom, upstream-header or api-key, or the
 	// server's own name of it. The release line of the server must have it.

@@ -14,8 +14,8 @@ const (
 	ConditionDeploymentUpdated = "DeploymentUpdated"
 	// ConditionAvailable reports whether the server serves, whatever the other conditions say.
 	ConditionAvailable = "Available"
-	// ConditionBackendsReachable reports what the server itself says about the model servers behind it, for information: Ready does not depend on it. It is
-	// absent where the spec configures no remote inference provider.
+	// ConditionBackendsReachable reports what the server itself says about the model servers behind it, for information:
+	// Ready does not depend on it. It is absent where the spec configures no remote inference provider.
 	ConditionBackendsReachable = "BackendsReachable"
 	// ConditionAccessControlled reports whether the server refuses callers without credentials. It is absent where its
 	// configuration has no authentication.
@@ -104,7 +104,8 @@ const (
 	ReasonModelsListed = "ModelsListed"
 	// ReasonNoModelsListed: the server lists no models of a model server.
 	ReasonNoModelsListed = "NoModelsListed"
-	// ReasonOnlyRegisteredModels: the server may list no more models than the spec registers, which says nothing about the model servers.
+	// ReasonOnlyRegisteredModels: the server may list no more models than the spec registers, which says nothing about the
+	// model servers.
 	ReasonOnlyRegisteredModels = "OnlyRegisteredModels"
 	// ReasonModelsUnknown: the server could not be asked for its models.
 	ReasonModelsUnknown = "ModelsUnknown"

@@ -15,8 +15,8 @@ const (
 	// for. It is written by conversion alone. Removing it removes what only it says.
 	ConversionAnnotation = "llamastack.io/conversion"
 
-	// AllowFromAnnotation stands on a ConfigMap, and names the namespaces, separated by commas, whose LlamaStackDistributions may refer to
-	// it from there, as v1alpha1 can; "*" means all.
+	// AllowFromAnnotation stands on a ConfigMap, and names the namespaces, separated by commas, whose
+	// LlamaStackDistributions may refer to it from there, as v1alpha1 can; "*" means all.
 	AllowFromAnnotation = "llamastack.io/allow-from"
 
 	// UnreadableConversionAnnotation takes a value of ConversionAnnotation that conversion could not use, or not
@@ -48,8 +48,8 @@ type ConversionRecord struct {
 	Lost []string `json:"lost,omitempty"`
 }
 
-// KeptValue is the value that a field has in the other version, where plain conversion would give it another one. It is an
-// alias, because the generated documentation of the API lists every named type that another one refers to.
+// KeptValue is the value that a field has in the other version, where plain conversion would give it another one. It is
+// an alias, because the generated documentation of the API lists every named type that another one refers to.
 type KeptValue = struct {
 	// Was is the value to restore; empty where the field was absent.
 	Was json.RawMessage `json:"was,omitempty"`

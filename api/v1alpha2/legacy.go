@@ -77,8 +77,8 @@ type legacyConfigMap struct {
 	ConfigMapKeys      []string `json:"configMapKeys"`
 }
 
-// keptValue reads a kept value, and reports whether there is one of the right type. Otherwise it is zero as a whole: a wrong
-// value leaves no half behind.
+// keptValue reads a kept value, and reports whether there is one of the right type. Otherwise it is zero as a whole: a
+// wrong value leaves no half behind.
 func keptValue[T any](record *ConversionRecord, path string) (value T, ok bool) {
 	raw := record.Kept[path].Was
 	if len(raw) == 0 {
@@ -93,7 +93,8 @@ func keptValue[T any](record *ConversionRecord, path string) (value T, ok bool) 
 
 // usesV1alpha2Only reports whether the spec says something that v1alpha1 has no field for.
 func (s *LlamaStackDistributionSpec) usesV1alpha2Only() bool {
-	if s.Providers != nil || s.Resources != nil || s.Storage != nil || len(s.Disabled) > 0 || s.ExternalProviders != nil || s.Auth != nil ||
+	if s.Providers != nil || s.Resources != nil || s.Storage != nil || len(s.Disabled) > 0 ||
+		s.ExternalProviders != nil || s.Auth != nil ||
 		s.Monitoring != nil || s.Workload.usesV1alpha2Only() {
 		return true
 	}
@@ -107,7 +108,8 @@ func (s *LlamaStackDistributionSpec) usesV1alpha2Only() bool {
 }
 
 func (w *WorkloadSpec) usesV1alpha2Only() bool {
-	return w != nil && (w.Scheduling != nil || len(w.ImagePullSecrets) > 0 || w.PodMetadata != nil || len(w.ResourceClaims) > 0 ||
+	return w != nil && (w.Scheduling != nil || len(w.ImagePullSecrets) > 0 || w.PodMetadata != nil ||
+		len(w.ResourceClaims) > 0 ||
 		w.Overrides != nil && len(w.Overrides.EnvFrom) > 0)
 }
 
@@ -116,7 +118,8 @@ func (n *NetworkingSpec) hasHostname() bool {
 	var expose struct {
 		Hostname string `json:"hostname"`
 	}
-	return n.Expose != nil && kjson.UnmarshalCaseSensitivePreserveInts(n.Expose.Raw, &expose) == nil && expose.Hostname != ""
+	return n.Expose != nil && kjson.UnmarshalCaseSensitivePreserveInts(n.Expose.Raw, &expose) == nil &&
+		expose.Hostname != ""
 }
 
 func (s *LlamaStackDistributionSpec) tls() *TLSSpec {

@@ -22,8 +22,8 @@ type WorkloadSpec struct {
 	// +kubebuilder:validation:Minimum=1
 	Workers *int32 `json:"workers,omitempty"`
 
-	// Resources are the requests and limits of the server container. CPU and memory that they do not request default to one CPU for each
-	// worker and 1Gi. Limits are set only where they are given here.
+	// Resources are the requests and limits of the server container. CPU and memory that they do not request default to
+	// one CPU for each worker and 1Gi. Limits are set only where they are given here.
 	// +optional
 	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
 
@@ -168,7 +168,8 @@ type WorkloadOverrides struct {
 	// +kubebuilder:validation:MaxItems=200
 	Env []corev1.EnvVar `json:"env,omitempty"`
 
-	// EnvFrom are Secrets and ConfigMaps of which each key becomes an environment variable. A variable of env or of the operator wins.
+	// EnvFrom are Secrets and ConfigMaps of which each key becomes an environment variable. A variable of env or of the
+	// operator wins.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=20

@@ -19,13 +19,14 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 )
 
-// gcPercent lets the heap grow to some 20 MB before it is collected: a process that lives for 50 ms would spend a third of
-// them on collecting what it is about to leave behind.
+// gcPercent lets the heap grow to some 20 MB before it is collected: a process that lives for 50 ms would spend a third
+// of them on collecting what it is about to leave behind.
 const gcPercent = 400
 
 func main() {
 	debug.SetGCPercent(gcPercent)
-	log.SetLogger(logr.Discard()) // the plugin prints what it has to say; a command that takes long would print a stack trace without a logger
+	// Without a logger, a command that takes long would print a stack trace.
+	log.SetLogger(logr.Discard())
 	streams := cli.Safe(cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
 	logTo(streams.Err)
 	os.Exit(plugin.Run(context.Background(), os.Args[1:], streams))

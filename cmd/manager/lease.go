@@ -16,8 +16,8 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// leaseTimes are the times of leader election. With the defaults, a leader that dies is replaced within ten seconds, and an API server
-// that takes two seconds for a request costs nobody the lease.
+// leaseTimes are the times of leader election. With the defaults, a leader that dies is replaced within ten seconds,
+// and an API server that takes two seconds for a request costs nobody the lease.
 type leaseTimes struct {
 	duration, renewDeadline, retryPeriod time.Duration
 }
@@ -25,11 +25,14 @@ type leaseTimes struct {
 func (l *leaseTimes) bindFlags(flags *flag.FlagSet) {
 	flags.DurationVar(&l.duration, "leader-elect-lease-duration", 6*time.Second,
 		"how long a standby waits after the last renewal that it saw before it takes the lease")
-	flags.DurationVar(&l.renewDeadline, "leader-elect-renew-deadline", 4*time.Second, "how long the leader tries to renew the lease before it stops leading")
-	flags.DurationVar(&l.retryPeriod, "leader-elect-retry-period", time.Second, "how often replicas try to take or to renew the lease")
+	flags.DurationVar(&l.renewDeadline, "leader-elect-renew-deadline", 4*time.Second, "how long the leader tries to "+
+		"renew the lease before it stops leading")
+	flags.DurationVar(&l.retryPeriod, "leader-elect-retry-period", time.Second, "how often replicas try to take or to "+
+		"renew the lease")
 }
 
-// identity returns the holder of the lease for all managers of this process: a manager that follows another one takes the lease over at once.
+// identity returns the holder of the lease for all managers of this process: a manager that follows another one takes
+// the lease over at once.
 func identity(pod string) (string, error) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -39,7 +42,8 @@ func identity(pod string) (string, error) {
 }
 
 // newLock returns the lock on a Lease. A request may take as long as a renewal may.
-func newLock(config *rest.Config, namespace, name, identity string, renewDeadline time.Duration) (*resourcelock.LeaseLock, error) {
+func newLock(config *rest.Config, namespace, name, identity string,
+	renewDeadline time.Duration) (*resourcelock.LeaseLock, error) {
 	config = rest.AddUserAgent(rest.CopyConfig(config), "leader-election") // it changes its argument
 	config.Timeout = renewDeadline
 	leases, err := coordinationv1client.NewForConfig(config)

@@ -83,9 +83,11 @@ func parse() *flags {
 		"directory with tls.crt and tls.key for the metrics endpoint; without them, its certificate is self-signed")
 	flag.StringVar(&f.healthAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz")
 	flag.StringVar(&f.webhookAddress, "webhook-bind-address", ":9443",
-		`address where the API server asks for conversion and validation; "0" disables the webhooks, for clusters without conversion`)
+		"address where the API server asks for conversion and validation; \"0\" disables the webhooks, "+
+			"for clusters without conversion")
 	flag.StringVar(&f.validationClientCA, "validation-client-ca-file", "",
-		"file with CA certificates: only clients with a certificate of one may ask for validation; API servers show none for conversion")
+		"file with CA certificates: only clients with a certificate of one may ask for validation; API servers show none "+
+			"for conversion")
 	flag.BoolVar(&f.manageCertificates, "manage-certificates", true,
 		"make the webhooks' certificates; false where cert-manager or OpenShift writes the Secret "+certificates.SecretName)
 	flag.BoolVar(&f.migrateStorage, "migrate-storage", true,
@@ -98,12 +100,13 @@ func parse() *flags {
 	flag.StringVar(&f.operatorNamespace, "operator-namespace", os.Getenv("POD_NAMESPACE"),
 		"namespace of the operator's own ConfigMap, Secret and Lease; defaults to $POD_NAMESPACE")
 	flag.StringVar(&f.operatorImage, "operator-image", "",
-		"the operator's own image, which pods with external providers run to install them; empty means that of the pod $POD_NAME")
+		"the operator's own image, which pods with external providers run to install them; empty means that of the pod "+
+			"$POD_NAME")
 	flag.BoolVar(&f.forbidForeignConfigMaps, "forbid-foreign-configmaps", false,
 		"refuse ConfigMaps in another namespace than the resource's, which v1alpha1's userConfig and caBundle can name")
 	flag.BoolVar(&f.allowForeignConfigMaps, "allow-foreign-configmaps", false,
-		"take ConfigMaps of other namespaces without their annotation "+v1alpha2.AllowFromAnnotation+", as release 0.9 does: "+
-			"who may create LlamaStackDistributions can then read the ConfigMaps of all watched namespaces")
+		"take ConfigMaps of other namespaces without their annotation "+v1alpha2.AllowFromAnnotation+", as release 0.9 "+
+			"does: who may create LlamaStackDistributions can then read the ConfigMaps of all watched namespaces")
 	f.pod = types.NamespacedName{Namespace: os.Getenv("POD_NAMESPACE"), Name: os.Getenv("POD_NAME")}
 	f.log.BindFlags(flag.CommandLine)
 	flag.Parse()
@@ -122,7 +125,8 @@ func run(ctx context.Context, f *flags) error {
 		return err
 	}
 	scheme := runtime.NewScheme()
-	err = errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha2.AddToScheme(scheme), objects.AddToScheme(scheme), endpoint.AddToScheme(scheme))
+	err = errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha2.AddToScheme(scheme), objects.AddToScheme(scheme),
+		endpoint.AddToScheme(scheme))
 	if err != nil {
 		return err
 	}
@@ -173,10 +177,11 @@ func run(ctx context.Context, f *flags) error {
 	return together(ctx, append(run, healthServer(f.healthAddress, ready))...)
 }
 
-// loadConfig returns the way to the API server. A connection over which nothing comes is given up after eight seconds: what Kubernetes' clients take
-// by themselves, 45, is longer than a user waits.
+// loadConfig returns the way to the API server. A connection over which nothing comes is given up after eight seconds:
+// what Kubernetes' clients take by themselves, 45, is longer than a user waits.
 func loadConfig() (*rest.Config, error) {
-	for variable, value := range map[string]string{"HTTP2_READ_IDLE_TIMEOUT_SECONDS": "5", "HTTP2_PING_TIMEOUT_SECONDS": "3"} {
+	for variable, value := range map[string]string{"HTTP2_READ_IDLE_TIMEOUT_SECONDS": "5",
+		"HTTP2_PING_TIMEOUT_SECONDS": "3"} {
 		if os.Getenv(variable) != "" {
 			continue
 		}
@@ -204,17 +209,20 @@ func edgeAPIs(restConfig *rest.Config) (*gather.KnownEdgeAPIs, error) {
 	return gather.NewKnownEdgeAPIs(mapper), nil
 }
 
-// listen makes the webhooks, which read the operator's settings from the store, and takes their port. It asks the API server nothing.
+// listen makes the webhooks, which read the operator's settings from the store, and takes their port. It asks the API
+// server nothing.
 func listen(
-	ctx context.Context, restConfig *rest.Config, scheme *runtime.Scheme, known *gather.SettingsStore, apis *gather.KnownEdgeAPIs, f *flags,
+	ctx context.Context, restConfig *rest.Config, scheme *runtime.Scheme, known *gather.SettingsStore,
+	apis *gather.KnownEdgeAPIs, f *flags,
 ) (*webhook.Server, error) {
 	live, err := client.New(restConfig, client.Options{Scheme: scheme})
 	if err != nil {
 		return nil, err
 	}
 	webhooks, err := webhook.Listen(ctx, restConfig, webhook.Options{
-		Address: f.webhookAddress, Namespace: f.operatorNamespace, Managed: f.manageCertificates, ClientCAFile: f.validationClientCA,
-		Lifetimes: certificates.DefaultLifetimes(), Drain: webhook.DefaultDrain,
+		Address: f.webhookAddress, Namespace: f.operatorNamespace, Managed: f.manageCertificates,
+		ClientCAFile: f.validationClientCA,
+		Lifetimes:    certificates.DefaultLifetimes(), Drain: webhook.DefaultDrain,
 	})
 	if err != nil {
 		return nil, err
@@ -224,13 +232,14 @@ func listen(
 		Namespaces: namespaces(f.watchNamespaces), ForbidForeignConfigMaps: f.forbidForeignConfigMaps,
 		EdgeAPIs: apis.Get,
 	}
-	webhooks.Handle((&webhook.Validation{Gather: facts.GatherForAdmission, GatherLive: facts.GatherForAdmissionLive}).Kind())
+	webhooks.Handle((&webhook.Validation{Gather: facts.GatherForAdmission,
+		GatherLive: facts.GatherForAdmissionLive}).Kind())
 	return webhooks, nil
 }
 
-// together runs all until the context or one of them ends, and then ends the others. It does not wait forever for them: the process ends
-// with it, within the grace period of the pod. The webhooks are not part of the manager:
-// its caches may need them to get filled, they serve while it waits for the API server or has lost its lease, and they go on for a
+// together runs all until the context or one of them ends, and then ends the others. It does not wait forever for them:
+// the process ends with it, within the grace period of the pod. The webhooks are not part of the manager: its caches
+// may need them to get filled, they serve while it waits for the API server or has lost its lease, and they go on for a
 // while after it has stopped and handed over the lease.
 func together(ctx context.Context, all ...func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)

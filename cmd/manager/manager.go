@@ -24,8 +24,8 @@ import (
 )
 
 const (
-	// endTimeout bounds the end of the process, below the grace period of its pods, and stopTimeout within it that of the manager, which
-	// hands over its lease afterwards.
+	// endTimeout bounds the end of the process, below the grace period of its pods, and stopTimeout within it that of the
+	// manager, which hands over its lease afterwards.
 	endTimeout  = 27 * time.Second
 	stopTimeout = 10 * time.Second
 )
@@ -65,7 +65,8 @@ func runManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Sc
 	}
 }
 
-func newManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Scheme, known shared, f *flags) (manager.Manager, error) {
+func newManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Scheme, known shared,
+	f *flags) (manager.Manager, error) {
 	if f.selector != nil && f.leaderElection {
 		live, err := client.New(restConfig, client.Options{Scheme: scheme})
 		if err != nil {
@@ -104,14 +105,16 @@ func newManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Sc
 	if err != nil {
 		return nil, err
 	}
-	lock.LockConfig.EventRecorder = mgr.GetEventRecorderFor(known.identity) //nolint:staticcheck // the type that locks take
+	lock.LockConfig.EventRecorder = mgr.GetEventRecorderFor(known.identity) //nolint:staticcheck // locks take it
 	if err := mgr.Add(&apiServerWatch{known.isReady}); err != nil {
 		return nil, err
 	}
 	if err := reconcile.Setup(ctx, mgr, reconcile.Options{
-		OperatorNamespace: f.operatorNamespace, OperatorImage: f.operatorImage, Pod: f.pod, Namespaces: watched, ForbidForeignConfigMaps: f.forbidForeignConfigMaps,
-		Selector: f.selector, LeaveSettings: f.leavesCluster(), AllowForeignConfigMaps: f.allowForeignConfigMaps,
-		Settings: known.settings, APIs: known.apis, Metrics: known.counts,
+		OperatorNamespace: f.operatorNamespace, OperatorImage: f.operatorImage, Pod: f.pod, Namespaces: watched,
+		ForbidForeignConfigMaps: f.forbidForeignConfigMaps,
+		Selector:                f.selector, LeaveSettings: f.leavesCluster(),
+		AllowForeignConfigMaps: f.allowForeignConfigMaps,
+		Settings:               known.settings, APIs: known.apis, Metrics: known.counts,
 	}); err != nil {
 		return nil, err
 	}
@@ -124,6 +127,7 @@ func newManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Sc
 		}
 	}
 	return mgr, mgr.Add(&leftovers.Leftovers{
-		Live: mgr.GetAPIReader(), Client: mgr.GetClient(), Namespace: f.operatorNamespace, Recorder: mgr.GetEventRecorder("llama-stack-operator"),
+		Live: mgr.GetAPIReader(), Client: mgr.GetClient(), Namespace: f.operatorNamespace,
+		Recorder: mgr.GetEventRecorder("llama-stack-operator"),
 	})
 }

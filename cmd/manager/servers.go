@@ -29,11 +29,11 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook"
 )
 
-// What a client of the metrics and of the probes can take. Both ports are open to others than those that they are for, wherever no
-// NetworkPolicy is enforced.
+// What a client of the metrics and of the probes can take. Both ports are open to others than those that they are for,
+// wherever no NetworkPolicy is enforced.
 const (
-	// requestTimeout bounds a handshake, then how long a request takes to arrive, and the answer to a probe. answerTimeout bounds the answer of
-	// metrics, from the end of the header on.
+	// requestTimeout bounds a handshake, then how long a request takes to arrive, and the answer to a probe. answerTimeout
+	// bounds the answer of metrics, from the end of the header on.
 	requestTimeout = 5 * time.Second
 	answerTimeout  = 30 * time.Second
 	idleTimeout    = time.Minute
@@ -43,15 +43,19 @@ const (
 	maxConnections = 64
 )
 
-// serve serves a handler at an address until the context ends. TLS is nil for plain HTTP. An answer may take as long as is given.
-func serve(ctx context.Context, name, address string, secure *tls.Config, answer time.Duration, handler http.Handler) error {
+// serve serves a handler at an address until the context ends. TLS is nil for plain HTTP. An answer may take as long as
+// is given.
+func serve(ctx context.Context, name, address string, secure *tls.Config, answer time.Duration,
+	handler http.Handler) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
 		return fmt.Errorf("listen for %s: %w", name, err)
 	}
 	server := &http.Server{
-		Handler: handler, MaxHeaderBytes: maxHeader, ReadTimeout: requestTimeout, WriteTimeout: answer, IdleTimeout: idleTimeout,
-		ErrorLog: slog.NewLogLogger(logr.ToSlogHandler(ctrl.Log.WithName(name)), slog.LevelDebug), // failed handshakes, mostly
+		Handler: handler, MaxHeaderBytes: maxHeader, ReadTimeout: requestTimeout, WriteTimeout: answer,
+		IdleTimeout: idleTimeout,
+		ErrorLog:    slog.NewLogLogger(logr.ToSlogHandler(ctrl.Log.WithName(name)), slog.LevelDebug),
+		// failed handshakes, mostly
 	}
 	listener, _ = webhook.LimitConnections(server, listener, maxConnections)
 	if secure != nil {
@@ -75,8 +79,8 @@ func healthServer(address string, ready map[string]healthz.Checker) func(context
 	return func(ctx context.Context) error { return serve(ctx, "health probes", address, nil, requestTimeout, mux) }
 }
 
-// metricsServer serves /metrics by HTTPS, to those whom the API server knows and lets "get" it. It is not controller-runtime's, which
-// bounds no connections, takes headers of 1 MiB and speaks HTTP/2.
+// metricsServer serves /metrics by HTTPS, to those whom the API server knows and lets "get" it. It is not
+// controller-runtime's, which bounds no connections, takes headers of 1 MiB and speaks HTTP/2.
 func metricsServer(config *rest.Config, f *flags) (func(context.Context) error, error) {
 	if f.metricsAddress == off {
 		return untilTheEnd, nil
@@ -103,11 +107,13 @@ func metricsServer(config *rest.Config, f *flags) (func(context.Context) error, 
 	}, nil
 }
 
-// metricsTLS serves the certificate in the directory, which the second result watches, or a self-signed one where there is none.
+// metricsTLS serves the certificate in the directory, which the second result watches, or a self-signed one without
+// a directory.
 func metricsTLS(directory string) (*tls.Config, func(context.Context) error, error) {
 	secure := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
 	if directory != "" {
-		given, err := certwatcher.New(filepath.Join(directory, corev1.TLSCertKey), filepath.Join(directory, corev1.TLSPrivateKeyKey))
+		given, err := certwatcher.New(filepath.Join(directory, corev1.TLSCertKey),
+			filepath.Join(directory, corev1.TLSPrivateKeyKey))
 		if err == nil {
 			secure.GetCertificate = given.GetCertificate
 			return secure, func(ctx context.Context) error {

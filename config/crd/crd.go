@@ -9,5 +9,6 @@ import (
 //go:embed bases/llamastack.io_llamastackdistributions.yaml
 var llamaStackDistributions []byte
 
-// LlamaStackDistributions returns the CustomResourceDefinition of LlamaStackDistribution as YAML. It must not be changed.
+// LlamaStackDistributions returns the CustomResourceDefinition of LlamaStackDistribution as YAML. It must not be
+// changed.
 func LlamaStackDistributions() []byte { return llamaStackDistributions }

@@ -9,5 +9,6 @@ import (
 //go:embed policy.yaml
 var spec []byte
 
-// Spec returns the ValidatingAdmissionPolicy that validates the spec of v1alpha2 objects, as YAML. It must not be changed.
+// Spec returns the ValidatingAdmissionPolicy that validates the spec of v1alpha2 objects, as YAML. It must not be
+// changed.
 func Spec() []byte { return spec }

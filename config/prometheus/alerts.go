@@ -17,7 +17,8 @@ var rules []byte
 type Alert struct {
 	// Name is the name of the alert.
 	Name string `json:"alert"`
-	// Expression is when it is pending, in PromQL, and For how long it must be so until it fires, as Prometheus writes durations.
+	// Expression is when it is pending, in PromQL, and For how long it must be so until it fires, as Prometheus writes
+	// durations.
 	Expression string `json:"expr"`
 	For        string `json:"for"`
 	Labels     struct {
@@ -57,7 +58,8 @@ func Alerts() ([]Alert, error) {
 }
 
 // placeholders are what Prometheus replaces in annotations.
-var placeholders = strings.NewReplacer("{{ $value }}", "N", "{{ $labels.release_line }}", "R", "{{ $labels.reason }}", "REASON")
+var placeholders = strings.NewReplacer("{{ $value }}", "N", "{{ $labels.release_line }}", "R", "{{ $labels.reason }}",
+	"REASON")
 
 // InWords returns an annotation with words in place of what Prometheus replaces.
 func InWords(annotation string) string { return placeholders.Replace(annotation) }

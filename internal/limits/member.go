@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Member finds the value at a path of names in the text of an object: text[begin:end] is the value. The first member of a name counts,
-// and names are compared as they are written. It is found in one pass, without decoding.
+// Member finds the value at a path of names in the text of an object: text[begin:end] is the value. The first member of
+// a name counts, and names are compared as they are written. It is found in one pass, without decoding.
 func Member(text []byte, path ...string) (begin, end int, found bool) {
 	begin, end = 0, len(text)
 	for _, name := range path {
@@ -21,8 +21,9 @@ func Member(text []byte, path ...string) (begin, end int, found bool) {
 	return begin, end, true
 }
 
-// Spellings counts the members of an object that a decoder of Go can take for a field: of its name, in any case, with escapes or without.
-// Where there is more than one, it takes each, one over the other. Nothing is decoded but names with escapes.
+// Spellings counts the members of an object that a decoder of Go can take for a field: of its name, in any case, with
+// escapes or without. Where there is more than one, it takes each, one over the other. Nothing is decoded but names
+// with escapes.
 func Spellings(text []byte, field string) (count int) {
 	members(text, func(quoted []byte, _, _ int) bool {
 		name := string(quoted[1:max(1, len(quoted)-1)])
@@ -48,7 +49,8 @@ func member(text []byte, want string) (begin, end int, found bool) {
 	return begin, end, found
 }
 
-// members calls a function for each member of an object, until it returns false: with the name in its quotes, and where the value is.
+// members calls a function for each member of an object, until it returns false: with the name in its quotes, and where
+// the value is.
 func members(text []byte, each func(quoted []byte, begin, end int) bool) {
 	at := space(text, 0)
 	if at >= len(text) || text[at] != '{' {

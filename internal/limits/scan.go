@@ -36,8 +36,8 @@ const (
 type ExcessError struct {
 	Unit  Unit
 	Limit int
-	// Path is where the limit was passed, seen from the root of the text, such as `.settings.a[3]`; empty for the root. It is
-	// cut where it is long.
+	// Path is where the limit was passed, seen from the root of the text, such as `.settings.a[3]`; empty for the root. It
+	// is cut where it is long.
 	Path string
 }
 
@@ -50,8 +50,8 @@ func (e *ExcessError) Error() string {
 	return message
 }
 
-// Scan counts the levels and values of a JSON text, and stops at the first excess. Of a text that a decoder takes, the size is
-// exactly what the decoder makes of it; members of the same name count each.
+// Scan counts the levels and values of a JSON text, and stops at the first excess. Of a text that a decoder takes, the
+// size is exactly what the decoder makes of it; members of the same name count each.
 func Scan(text []byte, limits Limits) (Size, *ExcessError) {
 	s := scanner{text: text, limits: limits}
 	if len(text) > limits.Bytes {

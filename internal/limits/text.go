@@ -45,11 +45,12 @@ func List(names []string, separator string) string {
 	return strings.Join(shown, separator)
 }
 
-// pathBytes is how long a path gets: keys of open fields can be as long as the whole resource, and every value below has a path.
+// pathBytes is how long a path gets: keys of open fields can be as long as the whole resource, and every value below
+// has a path.
 const pathBytes = 256
 
-// Join puts a path and the name of a member or the index of an item together, such as ".settings" or "[3]". A path that is long already
-// stays as it is.
+// Join puts a path and the name of a member or the index of an item together, such as ".settings" or "[3]". A path that
+// is long already stays as it is.
 func Join(path, step string) string {
 	if len(path)+len(step) <= pathBytes {
 		return path + step

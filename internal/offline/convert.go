@@ -36,9 +36,9 @@ type Converted struct {
 	Lost problem.List
 }
 
-// Convert converts the document, which Recognizes accepts, as the operator's webhook does. It refuses what is not of the document's own version, an
-// unknown field or a wrong type: that could get lost. It warns of what the author should look at afterwards, and of values that the API
-// server would refuse in the one version or the other.
+// Convert converts the document, which Recognizes accepts, as the operator's webhook does. It refuses what is not of
+// the document's own version, an unknown field or a wrong type: that could get lost. It warns of what the author should
+// look at afterwards, and of values that the API server would refuse in the one version or the other.
 func (c *Cluster) Convert(ctx context.Context, d *manifest.Document, version string) *Converted {
 	r := c.convert(ctx, d, version)
 	defer r.sort()
@@ -72,7 +72,8 @@ func (c *Cluster) convert(ctx context.Context, d *manifest.Document, version str
 	target := v1alpha2.GroupVersion.Group + "/" + version
 	object, err := v1alpha1.Convert(d.Object, target)
 	if err != nil {
-		r.add(problem.Problem{Reason: problem.InvalidField, Path: "apiVersion", Type: field.ErrorTypeInvalid, Detail: err.Error(), Err: err})
+		r.add(problem.Problem{Reason: problem.InvalidField, Path: "apiVersion", Type: field.ErrorTypeInvalid,
+			Detail: err.Error(), Err: err})
 		return r
 	}
 	r.Object = object
@@ -83,7 +84,8 @@ func (c *Cluster) convert(ctx context.Context, d *manifest.Document, version str
 func inSomeNamespace(object map[string]any) map[string]any {
 	object = runtime.DeepCopyJSON(object)
 	if namespace, _, err := unstructured.NestedString(object, "metadata", "namespace"); namespace == "" && err == nil {
-		_ = unstructured.SetNestedField(object, DefaultNamespace, "metadata", "namespace") // metadata that is not an object is rejected
+		_ = unstructured.SetNestedField(object, DefaultNamespace, "metadata",
+			"namespace") // metadata that is not an object is rejected
 	}
 	return object
 }
@@ -148,7 +150,8 @@ func (c *Cluster) Distribution(object map[string]any) (*settings.Distribution, e
 	return distribution, nil
 }
 
-// allowedFrom returns, in the operator's words, that no NetworkPolicy is made for a resource that asks for one, because of the annotation.
+// allowedFrom returns, in the operator's words, that no NetworkPolicy is made for a resource that asks for one, because
+// of the annotation.
 func (r *Converted) allowedFrom(ctx context.Context, c *Cluster) problem.List {
 	cr, err := typed(r.Object)
 	if err != nil || r.Object["apiVersion"] != v1alpha2.GroupVersion.String() {
@@ -162,8 +165,8 @@ func (r *Converted) allowedFrom(ctx context.Context, c *Cluster) problem.List {
 	return slices.DeleteFunc(problems.Warnings(), func(p problem.Problem) bool { return p.Path != build.PathAllowedFrom })
 }
 
-// refused reports what keeps the converted resource from being created as it is: an object of one version can be admitted and
-// its form in the other not.
+// refused reports what keeps the converted resource from being created as it is: an object of one version can be
+// admitted and its form in the other not.
 func (r *Converted) refused(ctx context.Context, c *Cluster) {
 	for _, refusal := range c.refusals(ctx, r.Object) {
 		if refusal.Kind != admission.Unchecked {
@@ -173,11 +176,12 @@ func (r *Converted) refused(ctx context.Context, c *Cluster) {
 }
 
 func (r *Converted) remind(path, detail, fix string) {
-	r.add(problem.Problem{Reason: problem.ReviewConversion, Severity: problem.Warning, Path: path, Detail: detail, Fix: fix})
+	r.add(problem.Problem{Reason: problem.ReviewConversion, Severity: problem.Warning, Path: path, Detail: detail,
+		Fix: fix})
 }
 
-// refusals are why the API server would not create the object, which has a known version: by the schema and its rules, and by the
-// operator's own validation.
+// refusals are why the API server would not create the object, which has a known version: by the schema and its rules,
+// and by the operator's own validation.
 func (c *Cluster) refusals(ctx context.Context, object map[string]any) []admission.Refusal {
 	stored, refusals := schemas[fmt.Sprint(object["apiVersion"])]().Admit(ctx, inSomeNamespace(object))
 	if object["apiVersion"] != v1alpha2.GroupVersion.String() {

@@ -21,7 +21,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
@@ -190,7 +190,7 @@ func TestExamplesOfProvidersPage(t *testing.T) {
 // Proves: FR-090, R46.
 func TestExternalProvidersPage(t *testing.T) {
 	var resources []map[string]any
-	var file *spec.ProviderPackage
+	var file *parse.ProviderPackage
 	for _, b := range fixture.Blocks(t, externalPage) {
 		if b.Info != "yaml" {
 			continue
@@ -199,7 +199,7 @@ func TestExternalProvidersPage(t *testing.T) {
 		if err := yaml.Unmarshal([]byte(b.Text), &tree); err != nil {
 			t.Fatalf("line %d: %v", b.Line, err)
 		}
-		if tree["kind"] != spec.PackageKind {
+		if tree["kind"] != parse.PackageKind {
 			resources = append(resources, tree)
 			continue
 		}

@@ -26,7 +26,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
 )
@@ -69,8 +69,8 @@ type Cluster struct {
 	Namespace string
 	// Replacement replaces, where it is set, what the settings say about the distribution.
 	Replacement Replacement
-	// Policy is the ValidatingAdmissionPolicy of the API server. It may be nil: the operator's own checks find the same and more, and compiling a
-	// policy takes longer than all the rest.
+	// Policy is the ValidatingAdmissionPolicy of the API server. It may be nil: the operator's own checks find the same
+	// and more, and compiling a policy takes longer than all the rest.
 	Policy Policy
 
 	configMaps map[types.NamespacedName]configMap
@@ -79,11 +79,13 @@ type Cluster struct {
 // NewCluster returns a cluster with the CustomResourceDefinition and the settings.
 func NewCluster(s *settings.Settings) *Cluster { return &Cluster{Settings: s} }
 
-// schemas are the versions of the CustomResourceDefinition, which is a part of the program, by apiVersion. Each is compiled when the first document needs it,
-// and never again: that takes longer than all that is done with a document. They are immutable, and the same for every Cluster: so this is the one state that
-// packages of the plugin keep in a variable.
+// schemas are the versions of the CustomResourceDefinition, which is a part of the program, by apiVersion. Each is
+// compiled when the first document needs it, and never again: that takes longer than all that is done with a document.
+// They are immutable, and the same for every Cluster: so this is the one state that packages of the plugin keep in a
+// variable.
 var schemas = map[string]func() *admission.Schema{
-	v1alpha1.GroupVersion.String(): compiled(v1alpha1.GroupVersion.Version), v1alpha2.GroupVersion.String(): compiled(v1alpha2.GroupVersion.Version),
+	v1alpha1.GroupVersion.String(): compiled(v1alpha1.GroupVersion.Version),
+	v1alpha2.GroupVersion.String(): compiled(v1alpha2.GroupVersion.Version),
 }
 
 func compiled(of string) func() *admission.Schema {
@@ -96,15 +98,16 @@ func compiled(of string) func() *admission.Schema {
 	})
 }
 
-// Recognizes reports whether the document is one that this package is about: all of this API's group, in whatever version, those included
-// whose kind is not spelled right, and those of the kind whose apiVersion is absent or of another group, such as documents have shown it.
+// Recognizes reports whether the document is one that this package is about: all of this API's group, in whatever
+// version, those included whose kind is not spelled right, and those of the kind whose apiVersion is absent or of
+// another group, such as documents have shown it.
 func Recognizes(d *manifest.Document) bool {
 	group, _, _ := strings.Cut(d.APIVersion(), "/")
 	return group == v1alpha2.GroupVersion.Group || strings.EqualFold(d.Kind(), v1alpha2.Kind)
 }
 
-// DryRun reports what would become of the document, which Recognizes accepts: by the schema, by the operator and by the policy, all in one run wherever the
-// document can be decoded.
+// DryRun reports what would become of the document, which Recognizes accepts: by the schema, by the operator and by the
+// policy, all in one run wherever the document can be decoded.
 func (c *Cluster) DryRun(ctx context.Context, d *manifest.Document) *Resource {
 	r := &Resource{Document: d}
 	if own := schemaOf(r); own != nil {
@@ -132,12 +135,14 @@ func (c *Cluster) check(ctx context.Context, r *Resource, own *admission.Schema)
 	cr, err := typed(stored)
 	if err != nil {
 		if !r.Failed() {
-			r.add(problem.Problem{Reason: problem.InvalidField, Path: "spec", Type: field.ErrorTypeTypeInvalid, Detail: err.Error(), Err: err})
+			r.add(problem.Problem{Reason: problem.InvalidField, Path: "spec", Type: field.ErrorTypeTypeInvalid,
+				Detail: err.Error(), Err: err})
 		}
 		return
 	}
 	// The API server drops the status of a new object; of a resource of a cluster, it says which release line runs.
-	if line, _, _ := unstructured.NestedString(r.Document.Object, "status", "resolvedDistribution", "serverLine"); line != "" {
+	if line, _, _ := unstructured.NestedString(r.Document.Object, "status", "resolvedDistribution",
+		"serverLine"); line != "" {
 		cr.Status.ResolvedDistribution = &v1alpha2.ResolvedDistributionStatus{ServerLine: line}
 	}
 	c.build(ctx, r, cr)
@@ -168,11 +173,13 @@ func (c *Cluster) build(ctx context.Context, r *Resource, cr *v1alpha2.LlamaStac
 		r.Notes = append(r.Notes, Note{"spec.distribution.name", in.Distribution.Note})
 	}
 	if c.Replacement.Labels != nil && !c.Replacement.labelsCount(c.Settings, cr) {
-		r.Notes = append(r.Notes, Note{"spec.distribution", "the operator asks no registry for the labels of this image: those that you gave are not used"})
+		r.Notes = append(r.Notes, Note{"spec.distribution", "the operator asks no registry for the labels of this image: " +
+			"those that you gave are not used"})
 	}
 	for i := range in.Endpoints {
 		if f := &in.Endpoints[i]; f.State == build.Unknown {
-			r.Notes = append(r.Notes, Note{f.Ref.Path, fmt.Sprintf("only the cluster knows the address of %s %s (namespace %s): %s is assumed",
+			r.Notes = append(r.Notes, Note{f.Ref.Path, fmt.Sprintf("only the cluster knows the address of %s %s (namespace "+
+				"%s): %s is assumed",
 				f.Ref.Kind, f.Ref.Name, f.Namespace, f.URL())})
 		}
 	}
@@ -193,7 +200,8 @@ func (r *Resource) add(p problem.Problem) { r.Problems = append(r.Problems, *pro
 // settingsHint is added where the operator's settings can help.
 const settingsHint = " (if your cluster has such an entry, give that ConfigMap with --settings)"
 
-// addBuilt adds what the operator says. It uses the fields of v1alpha2: the author of another version gets the field that they wrote.
+// addBuilt adds what the operator says. It uses the fields of v1alpha2: the author of another version gets the field
+// that they wrote.
 func (r *Resource) addBuilt(p problem.Problem) {
 	if p.FixedBySettings() {
 		p.Fix += settingsHint
@@ -205,7 +213,8 @@ func (r *Resource) addBuilt(p problem.Problem) {
 	r.add(p)
 }
 
-// schemaOf is the schema of the document's version; nil where kind or version are not of this API, which is added as an error.
+// schemaOf is the schema of the document's version; nil where kind or version are not of this API, which is added as an
+// error.
 func schemaOf(r *Resource) *admission.Schema {
 	kind, apiVersion := r.Document.Kind(), r.Document.APIVersion()
 	own, known := schemas[apiVersion]
@@ -214,7 +223,8 @@ func schemaOf(r *Resource) *admission.Schema {
 		r.add(notThis("kind", kind, "write kind: "+v1alpha2.Kind))
 		return nil
 	case !known:
-		r.add(notThis("apiVersion", apiVersion, fmt.Sprintf("write the resource as %s or %s", v1alpha2.GroupVersion, v1alpha1.GroupVersion)))
+		r.add(notThis("apiVersion", apiVersion, fmt.Sprintf("write the resource as %s or %s", v1alpha2.GroupVersion,
+			v1alpha1.GroupVersion)))
 		return nil
 	}
 	return own()
@@ -275,7 +285,8 @@ func (c *Cluster) inputs(cr *v1alpha2.LlamaStackDistribution) (*build.Inputs, *p
 	in.LeaveUnread()
 	in.LeaveEndpointsUnread(&c.Settings.EndpointFrom)
 	in.Distribution, in.CABundle, in.Override, in.Build = distribution, c.caBundle(in), c.override(in), secret.OnCluster
-	in.NetworkPolicyFlag, in.Forbidden, in.OperatorNamespace = c.Settings.NetworkPolicy, c.Settings.Forbidden, settings.DefaultNamespace
+	in.NetworkPolicyFlag, in.Forbidden, in.OperatorNamespace = c.Settings.NetworkPolicy, c.Settings.Forbidden,
+		settings.DefaultNamespace
 	in.Edge, in.Mirrors, in.OperatorImage = c.Settings.Edge, c.Settings.Registries.Mirrors, version.Image()
 	// The cluster has what its administrator names.
 	in.EdgeAPIs = objects.EdgeAPIs{Route: in.Edge.Kind == settings.EdgeRoute, HTTPRoute: in.Edge.Gateway != nil}
@@ -285,8 +296,9 @@ func (c *Cluster) inputs(cr *v1alpha2.LlamaStackDistribution) (*build.Inputs, *p
 	return in, unresolved
 }
 
-// packages reports of each image with the package of an external provider that nobody has read it, unless its entry describes the package.
-func packages(spec *spec.Spec) map[string]serverconfig.PackageFound {
+// packages reports of each image with the package of an external provider that nobody has read it, unless its entry
+// describes the package.
+func packages(spec *parse.Spec) map[string]serverconfig.PackageFound {
 	unread := map[string]serverconfig.PackageFound{}
 	for i := range spec.External {
 		if e := &spec.External[i]; e.Package == nil {
@@ -322,8 +334,8 @@ func (c *Cluster) override(in *build.Inputs) *build.OverrideFact {
 	return found
 }
 
-// caBundle is what the cluster would hold at spec.networking.tls.caBundle: what the given documents say, else something unknown. Where the spec
-// names none, only a bundle of the platform that is among the documents counts.
+// caBundle is what the cluster would hold at spec.networking.tls.caBundle: what the given documents say, else something
+// unknown. Where the spec names none, only a bundle of the platform that is among the documents counts.
 func (c *Cluster) caBundle(in *build.Inputs) *build.CABundleFact {
 	cr, found := in.CR, in.NamedCABundle()
 	if found == nil {

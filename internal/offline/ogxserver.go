@@ -22,8 +22,8 @@ func IsOGXServer(d *manifest.Document) bool {
 	return d.APIVersion() == ogx.APIVersion && d.Kind() == ogx.Kind
 }
 
-// ConvertKind converts a document, which Recognizes accepts or which is an OGXServer, to one of Kinds. It warns of each field that the other kind
-// cannot say, and lists them.
+// ConvertKind converts a document, which Recognizes accepts or which is an OGXServer, to one of Kinds. It warns of each
+// field that the other kind cannot say, and lists them.
 func (c *Cluster) ConvertKind(ctx context.Context, d *manifest.Document, to string) *Converted {
 	if IsOGXServer(d) {
 		r := &Converted{Resource: Resource{Document: d}, Object: d.Object}
@@ -46,12 +46,13 @@ func (c *Cluster) ConvertKind(ctx context.Context, d *manifest.Document, to stri
 		r.variables(c)
 		r.refused(ctx, c)
 	}
-	for _, path := range v1alpha1.CarriedPaths(r.Object) { // which the annotation of the version between them carries, and no OGXServer
+	for _, path := range v1alpha1.CarriedPaths(r.Object) { // an annotation carries them, and no OGXServer
 		losses = append(losses, ogx.Loss{Path: path})
 	}
 	r.lose(losses, ogx.Kind)
 	if len(r.allowedFrom(ctx, c)) > 0 {
-		r.remind(build.PathAllowedFrom, "has no effect today, as in release 0.9; the operator of OGXServer enforces it", "look whether it names all clients")
+		r.remind(build.PathAllowedFrom, "has no effect today, as in release 0.9; the operator of OGXServer enforces it",
+			"look whether it names all clients")
 	}
 	r.Object, losses = ogx.From(r.Object)
 	r.lose(losses, ogx.Kind)
@@ -64,7 +65,8 @@ func (r *Converted) lose(losses []ogx.Loss, kind string) {
 	for _, l := range losses {
 		before := len(r.Problems)
 		r.addBuilt(problem.Problem{
-			Reason: problem.ReviewConversion, Severity: problem.Warning, Path: l.Path, Detail: cmp.Or(l.Detail, kind+" cannot say this"), Fix: l.Fix,
+			Reason: problem.ReviewConversion, Severity: problem.Warning, Path: l.Path, Detail: cmp.Or(l.Detail, kind+" cannot "+
+				"say this"), Fix: l.Fix,
 		})
 		r.Lost = append(r.Lost, r.Problems[before])
 	}

@@ -14,7 +14,8 @@ import (
 // OwnConfiguration says why there is no configuration to show.
 const OwnConfiguration = "no configuration is generated: the image runs its own"
 
-// Configuration is the config.yaml that the server of the resource gets, which has not failed; nil where the image runs its own.
+// Configuration is the config.yaml that the server of the resource gets, which has not failed; nil where the image runs
+// its own.
 func (r *Resource) Configuration() []byte {
 	if r.Desired.Config != nil {
 		return r.Desired.Config.YAML

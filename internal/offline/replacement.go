@@ -17,8 +17,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// Replacement stands in for the registration of a distribution in the operator's settings, and for its registry. The zero Replacement
-// changes nothing.
+// Replacement stands in for the registration of a distribution in the operator's settings, and for its registry. The
+// zero Replacement changes nothing.
 type Replacement struct {
 	// Version is the release of the server; empty leaves it as the settings and the image have it.
 	Version string
@@ -32,7 +32,8 @@ type Replacement struct {
 	Running string
 }
 
-// labelsCount reports whether the operator would ask a registry for the labels of the image, which is the only case in which they count.
+// labelsCount reports whether the operator would ask a registry for the labels of the image, which is the only case in
+// which they count.
 func (s Replacement) labelsCount(known *settings.Settings, cr *v1alpha2.LlamaStackDistribution) bool {
 	d, f := known.ResolveWithHints(&cr.Spec.Distribution, s.hints(cr))
 	return known.Registries.Reads() && (f != nil || d.LabelsCount())
@@ -44,7 +45,8 @@ func (s Replacement) hints(cr *v1alpha2.LlamaStackDistribution) settings.Hints {
 }
 
 // resolve is what the distribution of a resource resolves to with the replacement.
-func (s Replacement) resolve(known *settings.Settings, cr *v1alpha2.LlamaStackDistribution) (*settings.Distribution, *problem.Problem) {
+func (s Replacement) resolve(known *settings.Settings, cr *v1alpha2.LlamaStackDistribution) (*settings.Distribution,
+	*problem.Problem) {
 	spec, hints := &cr.Spec.Distribution, s.hints(cr)
 	if s.Labels != nil && s.labelsCount(known, cr) {
 		hints.Labels = s.Labels
@@ -62,8 +64,9 @@ func (s Replacement) resolve(known *settings.Settings, cr *v1alpha2.LlamaStackDi
 		base, err := serverconfig.ParseBase(name, s.Base)
 		if err != nil {
 			return nil, problem.New(problem.Problem{
-				Reason: problem.InvalidBaseConfig, Path: "spec.distribution", Type: field.ErrorTypeInvalid, Detail: "--base: " + err.Error(),
-				Fix: "correct the file", Err: err,
+				Reason: problem.InvalidBaseConfig, Path: "spec.distribution", Type: field.ErrorTypeInvalid,
+				Detail: "--base: " + err.Error(),
+				Fix:    "correct the file", Err: err,
 			})
 		}
 		hints.Base = base

@@ -10,7 +10,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
-// Line returns the line of a problem in the file of its resource: where the field is not there, that of the nearest one above it.
+// Line returns the line of a problem in the file of its resource: where the field is not there, that of the nearest one
+// above it.
 func (r *Resource) Line(p problem.Problem) int { return r.Document.LineOf(p.Path) }
 
 // Word is how a severity is called in output.
@@ -31,7 +32,8 @@ func (r *Resource) Print(w io.Writer) {
 // PrintNotes writes the notes, one in a line.
 func (r *Resource) PrintNotes(w io.Writer) {
 	for _, n := range r.Notes {
-		_, _ = fmt.Fprintf(w, "%s:%d: note: %s: %s: %s\n", r.Document.File, r.Document.LineOf(n.Path), r.Name(), n.Path, n.Text)
+		_, _ = fmt.Fprintf(w, "%s:%d: note: %s: %s: %s\n", r.Document.File, r.Document.LineOf(n.Path), r.Name(), n.Path,
+			n.Text)
 	}
 }
 

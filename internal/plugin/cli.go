@@ -61,7 +61,8 @@ func newRoot(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 	root.SetOut(cli.ForPrograms(streams.Out)) // help, and what shells read for completion
 	root.SetErr(streams.Err)
 	root.AddCommand(
-		render.New(streams, connect), validate.New(streams, connect), convert.New(streams), migrate.New(streams), explain.New(streams),
+		render.New(streams, connect), validate.New(streams, connect), convert.New(streams), migrate.New(streams),
+		explain.New(streams),
 		status.New(streams, connect), diff.New(streams, connect), upgrade.New(streams, connect),
 		report.New(streams, connect), logs.New(streams, connect), port.New(streams, connect), chat.New(streams, connect),
 		label.New(streams), playground.New(streams), downgrade.New(streams), version.New(streams),

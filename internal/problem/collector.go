@@ -8,9 +8,11 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
-// Collector collects problems: bounds.Problems of each severity, and of the others only how many there are. Its zero value is ready for use.
+// Collector collects problems: bounds.Problems of each severity, and of the others only how many there are. Its zero
+// value is ready for use.
 type Collector struct {
-	// Skip reports of a problem that it is neither shown nor counted, such as one that only follows from another; nil skips none.
+	// Skip reports of a problem that it is neither shown nor counted, such as one that only follows from another; nil
+	// skips none.
 	Skip func(Problem) bool
 
 	list    List
@@ -49,8 +51,8 @@ func (c *Collector) AddAll(l List) {
 	}
 }
 
-// Full reports whether no more problems of the severity are shown, and then counts one more. Ask before an expensive message, and do not Add
-// where it is true. With Skip it is false, because only Add can know.
+// Full reports whether no more problems of the severity are shown, and then counts one more. Ask before an expensive
+// message, and do not Add where it is true. With Skip it is false, because only Add can know.
 func (c *Collector) Full(s Severity) bool { return c.Skip == nil && c.full(s) }
 
 func (c *Collector) full(s Severity) bool {
@@ -71,7 +73,8 @@ func (c *Collector) omit(s Severity, n int) {
 // HasErrors reports whether an error was added.
 func (c *Collector) HasErrors() bool { return c.shown[Error] > 0 }
 
-// List returns the problems: errors first, otherwise in the order in which they were added. Where some are left out, one more says how many.
+// List returns the problems: errors first, otherwise in the order in which they were added. Where some are left out,
+// one more says how many.
 func (c *Collector) List() List {
 	return append(c.of(Error, c.list.Errors()), c.of(Warning, c.list.Warnings())...)
 }

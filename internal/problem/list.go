@@ -55,8 +55,8 @@ func (l List) Polled() bool {
 	return slices.ContainsFunc(l, func(p Problem) bool { return p.Severity != Warning && rowOf(p.Reason).Polled })
 }
 
-// Covers reports whether an error of the list is about a path, or about a field that it is part of, or that is part of it. The whole spec
-// does not count.
+// Covers reports whether an error of the list is about a path, or about a field that it is part of, or that is part of
+// it. The whole spec does not count.
 func (l List) Covers(path string) bool {
 	return slices.ContainsFunc(l, func(p Problem) bool {
 		return p.Severity != Warning && p.Path != "spec" && (within(p.Path, path) || within(path, p.Path))

@@ -18,7 +18,8 @@ type Class string
 const (
 	// Terminal: only an edit helps.
 	Terminal Class = "Terminal"
-	// WaitingForDependency: an object that is referred to does not exist yet, or has not what is needed; the operator watches it.
+	// WaitingForDependency: an object that is referred to does not exist yet, or has not what is needed; the operator
+	// watches it.
 	WaitingForDependency Class = "WaitingForDependency"
 	// Transient: a request failed; it is retried with back-off.
 	Transient Class = "Transient"
@@ -38,8 +39,8 @@ const (
 // Reason names one kind of problem in CamelCase. Each has a row in the table of this package.
 type Reason string
 
-// Problem is one thing that is wrong. Reason is required; Collector.Add and New fill in Path, Class, Severity and Condition where they are
-// empty.
+// Problem is one thing that is wrong. Reason is required; Collector.Add and New fill in Path, Class, Severity and
+// Condition where they are empty.
 type Problem struct {
 	// Class decides how the operator continues. Empty: that of the reason's row.
 	Class Class
@@ -49,8 +50,8 @@ type Problem struct {
 	Reason Reason
 	// Condition is the type of the condition that reports it. Empty: the first of the reason's row.
 	Condition string
-	// Path is the field of the custom resource, such as "spec.providers.inference[0].endpoint". A place in the server's configuration begins with
-	// "config.yaml: ", a key of the operator's settings with "operator settings: ".
+	// Path is the field of the custom resource, such as "spec.providers.inference[0].endpoint". A place in the server's
+	// configuration begins with "config.yaml: ", a key of the operator's settings with "operator settings: ".
 	Path string
 	// Type is Kubernetes' kind of a field error. It is empty for a warning about a valid value.
 	Type field.ErrorType
@@ -67,7 +68,8 @@ type Problem struct {
 // wholeSpec is the path of a problem that has none of its own, such as an error of a parser about a whole document.
 const wholeSpec = "spec"
 
-// New returns the problem with the properties of its reason where they are empty. A problem without a Path is one of the whole spec.
+// New returns the problem with the properties of its reason where they are empty. A problem without a Path is one of
+// the whole spec.
 func New(p Problem) *Problem {
 	row := rowOf(p.Reason)
 	if p.Path == "" {
@@ -97,14 +99,15 @@ func FromFieldError(err *field.Error) Problem {
 		p.Reason = ConflictingFields
 	case field.ErrorTypeTooMany, field.ErrorTypeTooLong:
 		p.Reason = TooLarge
-	case field.ErrorTypeInvalid, field.ErrorTypeTypeInvalid, field.ErrorTypeForbidden, field.ErrorTypeNotFound, field.ErrorTypeTooFew,
+	case field.ErrorTypeInvalid, field.ErrorTypeTypeInvalid, field.ErrorTypeForbidden, field.ErrorTypeNotFound,
+		field.ErrorTypeTooFew,
 		field.ErrorTypeTooShort, field.ErrorTypeInternal:
 	}
 	return p
 }
 
-// FixedBySpec reports whether an edit of the spec fixes the problem, and not only someone else: the operator's administrator, or the owner of
-// another object.
+// FixedBySpec reports whether an edit of the spec fixes the problem, and not only someone else: the operator's
+// administrator, or the owner of another object.
 func (p Problem) FixedBySpec() bool { return !rowOf(p.Reason).Elsewhere }
 
 // FixedBySettings reports whether an entry in the operator's settings can fix the problem.

@@ -12,8 +12,9 @@ const (
 
 // Reasons about a field of the spec.
 const (
-	// InvalidField: the value of a field, or the name of the custom resource, has the wrong type, form or range, or the value is
-	// not one of those that the field takes. For the kubectl plugin: a document that cannot be read as an object of this API.
+	// InvalidField: the value of a field, or the name of the custom resource, has the wrong type, form or range, or the
+	// value is not one of those that the field takes. For the kubectl plugin: a document that cannot be read as an object
+	// of this API.
 	InvalidField Reason = "InvalidField"
 	// MissingField: a required field is absent. A warning where only some uses need it.
 	MissingField Reason = "MissingField"
@@ -23,7 +24,8 @@ const (
 	ConflictingFields Reason = "ConflictingFields"
 	// NoEffect: a field is set and does nothing. A warning.
 	NoEffect Reason = "NoEffect"
-	// HostnameNotUnique: what exposes the server has no host name, or an older custom resource uses the same one. A warning.
+	// HostnameNotUnique: what exposes the server has no host name, or an older custom resource uses the same one. A
+	// warning.
 	HostnameNotUnique Reason = "HostnameNotUnique"
 	// Unprotected: anyone who reaches the server may call it, or perhaps may, or can read what its callers send. A
 	// warning.
@@ -32,13 +34,15 @@ const (
 	TooLarge Reason = "TooLarge"
 	// MoreProblems: there may be more problems than are shown.
 	MoreProblems Reason = "MoreProblems"
-	// ForbiddenBySettings: the operator's settings or flags forbid what the spec asks for: a field, a registry or another namespace.
+	// ForbiddenBySettings: the operator's settings or flags forbid what the spec asks for: a field, a registry or another
+	// namespace.
 	ForbiddenBySettings Reason = "ForbiddenBySettings"
 	// UnsupportedByOperator: this operator cannot do what the spec asks for.
 	UnsupportedByOperator Reason = "UnsupportedByOperator"
 	// UnsupportedByRelease: the release line of the server cannot do what the spec asks for.
 	UnsupportedByRelease Reason = "UnsupportedByRelease"
-	// ReviewConversion: what to look at in a custom resource of v1alpha1: fields that were lost, or that v1alpha2 says in another way. A warning.
+	// ReviewConversion: what to look at in a custom resource of v1alpha1: fields that were lost, or that v1alpha2 says in
+	// another way. A warning.
 	ReviewConversion Reason = "ReviewConversion"
 )
 
@@ -72,7 +76,8 @@ const (
 const (
 	// UnknownDistribution: no distribution has this name.
 	UnknownDistribution Reason = "UnknownDistribution"
-	// UnknownServerLine: nothing says which release line the server has. A warning where it is newer than all that the operator knows.
+	// UnknownServerLine: nothing says which release line the server has. A warning where it is newer than all that the
+	// operator knows.
 	UnknownServerLine Reason = "UnknownServerLine"
 	// UnsupportedRelease: the server is older than every supported release line.
 	UnsupportedRelease Reason = "UnsupportedRelease"
@@ -102,7 +107,8 @@ const (
 	SecretNotFound Reason = "SecretNotFound"
 	// InvalidSecret: a value or a certificate in a Secret cannot be used.
 	InvalidSecret Reason = "InvalidSecret"
-	// DependencyNotReady: the cluster lacks the API by which servers shall be exposed, or what endpointFrom refers to has no address.
+	// DependencyNotReady: the cluster lacks the API by which servers shall be exposed, or what endpointFrom refers to has
+	// no address.
 	DependencyNotReady Reason = "DependencyNotReady"
 	// LookupFailed: something could not be read, or the work ended before it was complete.
 	LookupFailed Reason = "LookupFailed"

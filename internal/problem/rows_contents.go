@@ -11,8 +11,9 @@ var contentRows = []Row{
 		Meaning: "Two providers have one id.",
 		Example: Problem{
 			Path: "spec.providers.inference[1].id", Type: field.ErrorTypeDuplicate, Value: "vllm",
-			Detail: "ids are unique over all APIs, and this one is used by spec.providers.inference[0] and spec.providers.inference[1]",
-			Fix:    "give each its own id",
+			Detail: "ids are unique over all APIs, and this one is used by spec.providers.inference[0] and " +
+				"spec.providers.inference[1]",
+			Fix: "give each its own id",
 		},
 		Remedy: "Give each provider an id of its own.",
 	},
@@ -32,8 +33,8 @@ var contentRows = []Row{
 		Example: Problem{
 			Severity: Warning, Path: "spec.providers.vectorIo[0].provider",
 			Detail: "release line 0.7 still has inline::sqlite_vec, and announces its removal",
-			Fix: "change to another provider in time: this release line has chromadb, elasticsearch, faiss, infinispan, milvus, oci, " +
-				"pgvector, qdrant, sqlite-vec, weaviate",
+			Fix: "change to another provider in time: this release line has chromadb, elasticsearch, faiss, infinispan, " +
+				"milvus, oci, pgvector, qdrant, sqlite-vec, weaviate",
 		},
 		Remedy: "Change to another provider.",
 	},
@@ -62,25 +63,28 @@ var contentRows = []Row{
 		Meaning: "State is lost or differs between pods.",
 		Example: Problem{
 			Severity: Warning, Path: "spec.workload.storage",
-			Detail: "the PVC can be mounted by one node at a time: pods on other nodes do not start, and an edit stops all pods before it " +
-				"starts new ones",
+			Detail: "the PVC can be mounted by one node at a time: pods on other nodes do not start, and an edit stops all " +
+				"pods before it starts new ones",
 			Fix: "use one replica, or keep the state in spec.storage and remove it",
 		},
 		Remedy: "Use one replica, or keep the state in a database.",
 	},
 	{
 		Reason: UnknownProvider, Class: Terminal, Conditions: inConfigGenerated,
-		Meaning: "A model, tool, shield or vector store names a provider that neither the spec nor the base configuration has.",
+		Meaning: "A model, tool, shield or vector store names a provider that neither the spec nor the base configuration " +
+			"has.",
 		Example: Problem{
 			Path: "spec.resources.shields[0].provider", Type: field.ErrorTypeNotFound, Value: "guard",
 			Detail: "there is no safety provider with this id",
-			Fix:    "did you mean \"llama-guard\"? configure it under spec.providers.safety, or name one of code-scanner, llama-guard",
+			Fix: "did you mean \"llama-guard\"? configure it under spec.providers.safety, or name one of code-scanner, " +
+				"llama-guard",
 		},
 		Remedy: "Name one of the providers of the message, or configure the provider.",
 	},
 	{
 		Reason: ProviderNotEnabled, Class: Terminal, Conditions: inConfigGenerated,
-		Meaning: "A provider that is used is enabled only by an environment variable. A warning where the server starts all the same.",
+		Meaning: "A provider that is used is enabled only by an environment variable. A warning where the server starts " +
+			"all the same.",
 		Example: Problem{
 			Severity: Warning, Path: "spec.resources.models[0].provider",
 			Detail: "is enabled only if the environment variable VLLM_URL is set; without it the server leaves the model out",
@@ -90,7 +94,8 @@ var contentRows = []Row{
 	},
 	{
 		Reason: DisabledAPI, Class: Terminal, Conditions: inConfigGenerated,
-		Meaning: "The spec uses an API that it disables, or disables what others need. A warning where the server starts all the same.",
+		Meaning: "The spec uses an API that it disables, or disables what others need. A warning where the server starts " +
+			"all the same.",
 		Example: Problem{
 			Severity: Warning, Path: "spec.resources.shields",
 			Detail: "is ignored, because spec.disabled names safety",
@@ -103,15 +108,16 @@ var contentRows = []Row{
 		Meaning: "The configuration refers to an environment variable that nothing in the spec sets.",
 		Example: Problem{
 			Severity: Warning, Path: "spec.providers.inference[0].endpoint",
-			Detail: "refers to the environment variable HOST, which nothing in the spec sets: unless the image does, the server does not " +
-				"start",
+			Detail: "refers to the environment variable HOST, which nothing in the spec sets: unless the image does, the " +
+				"server does not start",
 			Fix: "set it in spec.workload.overrides.env, or give it a default: ${env.HOST:=…}",
 		},
 		Remedy: "Set the variable in `spec.workload.overrides.env`, or give it a default.",
 	},
 	{
 		Reason: BrokenReference, Class: Terminal, Conditions: inConfigGenerated,
-		Meaning: "The spec or the configuration refers to a provider, model, API or storage backend that the configuration does not have.",
+		Meaning: "The spec or the configuration refers to a provider, model, API or storage backend that the configuration " +
+			"does not have.",
 		Example: Problem{
 			Path: "spec.resources.shields[0].model", Type: field.ErrorTypeNotFound, Value: "gone",
 			Detail: "is not a registered model",

@@ -5,8 +5,9 @@ package problem
 import "k8s.io/apimachinery/pkg/util/validation/field"
 
 // waysOut are what a user can do where labels cannot be read.
-const waysOut = "what runs stays; the operator tries again. To go on without the registry, register the image with its base configuration in the " +
-	"ConfigMap llama-stack-operator-config, set readLabels: false under registries there, or use overrideConfig"
+const waysOut = "what runs stays; the operator tries again. To go on without the registry, register the image with " +
+	"its base configuration in the ConfigMap llama-stack-operator-config, set readLabels: false under registries there, " +
+	"or use overrideConfig"
 
 // distributionRows are the reasons about the distribution and its base configuration.
 var distributionRows = []Row{
@@ -15,33 +16,35 @@ var distributionRows = []Row{
 		Meaning: "No distribution has this name.",
 		Example: Problem{
 			Path: "spec.distribution.name", Type: field.ErrorTypeNotSupported, Value: "startr",
-			Fix: "did you mean \"starter\"? known distributions: meta-reference-gpu, postgres-demo, remote-vllm, starter; an administrator registers " +
-				"further ones by a ConfigMap, as config/samples/settings/registered-distribution.yaml shows",
+			Fix: "did you mean \"starter\"? known distributions: meta-reference-gpu, postgres-demo, remote-vllm, starter; an " +
+				"administrator registers further ones by a ConfigMap, as config/samples/settings/registered-distribution.yaml " +
+				"shows",
 		},
 		Remedy: "Use a known name, or [register](operator-settings.md#register-your-own-distributions) the distribution.",
 	},
 	{
 		Reason: UnknownServerLine, Class: Terminal, Conditions: inConfigGenerated, Elsewhere: true, BySettings: true,
-		Meaning: "Nothing says which release line the server in the image has. A warning where the server is newer than every release line that the " +
-			"operator knows: it is treated like the newest one.",
+		Meaning: "Nothing says which release line the server in the image has. A warning where the server is newer than " +
+			"every release line that the operator knows: it is treated like the newest one.",
 		Example: Problem{
 			Path: "spec.distribution", Type: field.ErrorTypeInvalid,
-			Detail: "the server release in image registry.example.com/team/server:nightly is not known, so no configuration can be " +
-				"generated for it",
-			Fix: "set spec.distribution.version, or register the distribution with its serverVersion in the ConfigMap llama-stack-operator-config",
+			Detail: "the server release in image registry.example.com/team/server:nightly is not known, so no configuration " +
+				"can be generated for it",
+			Fix: "set spec.distribution.version, or register the distribution with its serverVersion in the ConfigMap " +
+				"llama-stack-operator-config",
 		},
-		Remedy: "Set `distribution.version`, use an image with a version tag or label, or register the distribution with its `serverVersion`. For a newer " +
-			"server, upgrade the operator.",
+		Remedy: "Set `distribution.version`, use an image with a version tag or label, or register the distribution with " +
+			"its `serverVersion`. For a newer server, upgrade the operator.",
 	},
 	{
 		Reason: UnsupportedRelease, Class: Terminal, Conditions: inConfigGenerated, Elsewhere: true,
 		Meaning: "The server is older than every supported release line.",
 		Example: Problem{
 			Path: "spec.distribution", Type: field.ErrorTypeForbidden,
-			Detail: "the server in image registry.example.com/team/server:0.1.0 is release 0.1.0 (tag of the image), and 0.3 is the oldest " +
-				"supported release line; what runs is left alone",
-			Fix: "use a newer image, or where the server is newer than that set spec.distribution.version, or register the distribution with its serverVersion in the " +
-				"ConfigMap llama-stack-operator-config",
+			Detail: "the server in image registry.example.com/team/server:0.1.0 is release 0.1.0 (tag of the image), and 0.3 " +
+				"is the oldest supported release line; what runs is left alone",
+			Fix: "use a newer image, or where the server is newer than that set spec.distribution.version, or register the " +
+				"distribution with its serverVersion in the ConfigMap llama-stack-operator-config",
 		},
 		Remedy: "Use a newer image.",
 	},
@@ -50,12 +53,13 @@ var distributionRows = []Row{
 		Meaning: "No base configuration is known for the image, and the spec needs one.",
 		Example: Problem{
 			Path: "spec.distribution", Type: field.ErrorTypeInvalid,
-			Detail: "Distribution image registry.example.com/team/server:nightly missing config labels. Add labels using `crane mutate` or " +
-				"use `overrideConfig` to provide configuration manually. See docs/configuration.md for details.",
-			Fix: "You can also register the image with its base configuration in the operator's ConfigMap llama-stack-operator-config",
+			Detail: "Distribution image registry.example.com/team/server:nightly missing config labels. Add labels using " +
+				"`crane mutate` or use `overrideConfig` to provide configuration manually. See docs/configuration.md for details.",
+			Fix: "You can also register the image with its base configuration in the operator's ConfigMap " +
+				"llama-stack-operator-config",
 		},
-		Remedy: "Add labels with `kubectl llamastack label`, use `spec.overrideConfig`, or register the image with its base configuration in the operator's " +
-			"settings.",
+		Remedy: "Add labels with `kubectl llamastack label`, use `spec.overrideConfig`, or register the image with its " +
+			"base configuration in the operator's settings.",
 	},
 	{
 		Reason: ReadingImageLabels, Class: WaitingForDependency, Conditions: inConfigGenerated, Elsewhere: true,
@@ -68,45 +72,55 @@ var distributionRows = []Row{
 		Remedy: "Usually nothing: the registry answers, or the operator gives up after a minute and reports why.",
 	},
 	{
-		Reason: RegistryUnavailable, Class: WaitingForDependency, Conditions: inConfigGenerated, Elsewhere: true, BySettings: true,
-		Meaning: "The labels of the image could not be read, because the registry does not answer or asks for fewer requests. The operator tries again.",
+		Reason: RegistryUnavailable, Class: WaitingForDependency, Conditions: inConfigGenerated, Elsewhere: true,
+		BySettings: true,
+		Meaning: "The labels of the image could not be read, because the registry does not answer or asks for fewer " +
+			"requests. The operator tries again.",
 		Example: Problem{
 			Path: "spec.distribution",
-			Detail: "the labels of image registry.example.com/team/server:nightly could not be read: the registry answers 503 Service " +
-				"Unavailable",
+			Detail: "the labels of image registry.example.com/team/server:nightly could not be read: the registry answers 503 " +
+				"Service Unavailable",
 			Fix: waysOut,
 		},
-		Remedy: "Usually nothing: what runs keeps running, and the operator asks again within minutes. If the operator cannot reach the registry, register the " +
-			"image with its base configuration, or set `readLabels: false` in the operator's settings.",
+		Remedy: "Usually nothing: what runs keeps running, and the operator asks again within minutes. If the operator " +
+			"cannot reach the registry, register the image with its base configuration, or set `readLabels: false` in the " +
+			"operator's settings.",
 	},
 	{
-		Reason: ImageNotAccessible, Class: WaitingForDependency, Conditions: inConfigGenerated, Elsewhere: true, BySettings: true,
-		Meaning: "The registry has no such image, tag or digest, or does not let the operator read it with the pod's credentials. Many registries answer " +
-			"the same to both. A warning if the image is of an organization that was removed from its registry, and runs only where a node has it, and " +
-			"before the Deployment gets an image of a built-in distribution that is not known to be published.",
+		Reason: ImageNotAccessible, Class: WaitingForDependency, Conditions: inConfigGenerated, Elsewhere: true,
+		BySettings: true,
+		Meaning: "The registry has no such image, tag or digest, or does not let the operator read it with the pod's " +
+			"credentials. Many registries answer the same to both. A warning if the image is of an organization that was " +
+			"removed from its registry, and runs only where a node has it, and before the Deployment gets an image of a " +
+			"built-in distribution that is not known to be published.",
 		Example: Problem{
 			Path: "spec.distribution", Type: field.ErrorTypeForbidden,
-			Detail: "the labels of image registry.example.com/team/server:nightly could not be read: the registry answers 401 Unauthorized",
-			Fix: "name a Secret with credentials for the registry in spec.workload.imagePullSecrets, or check the name of the image; " +
+			Detail: "the labels of image registry.example.com/team/server:nightly could not be read: the registry answers 401 " +
+				"Unauthorized",
+			Fix: "name a Secret with credentials for the registry in spec.workload.imagePullSecrets, or check the name of the " +
+				"image; " +
 				"" + waysOut,
 		},
-		Remedy: "Check the name of the image, and the Secrets in `spec.workload.imagePullSecrets` or of the pod's ServiceAccount. Push the image if it is " +
-			"missing. The operator looks again within an hour, and at once when you edit the resource.",
+		Remedy: "Check the name of the image, and the Secrets in `spec.workload.imagePullSecrets` or of the pod's " +
+			"ServiceAccount. Push the image if it is missing. The operator looks again within an hour, and at once when you " +
+			"edit the resource.",
 	},
 	{
 		Reason: InvalidImage, Class: Terminal, Conditions: inConfigGenerated, Elsewhere: true,
-		Meaning: "What the registry has under this name is not an image that can run here, or its labels hold a configuration that cannot be used.",
+		Meaning: "What the registry has under this name is not an image that can run here, or its labels hold a " +
+			"configuration that cannot be used.",
 		Example: Problem{
 			Path: "spec.distribution", Type: field.ErrorTypeInvalid, Value: "registry.example.com/team/server:nightly",
-			Detail: "the labels of image registry.example.com/team/server:nightly could not be read: it has no image for linux/amd64, only " +
-				"for: linux/arm64",
+			Detail: "the labels of image registry.example.com/team/server:nightly could not be read: it has no image for " +
+				"linux/amd64, only for: linux/arm64",
 			Fix: "use another image, or overrideConfig",
 		},
 		Remedy: "Use an image for the platform of the nodes and with correct labels, or `spec.overrideConfig`.",
 	},
 	{
 		Reason: InvalidBaseConfig, Class: Terminal, Conditions: inConfigGenerated, Elsewhere: true,
-		Meaning: "The base configuration of the distribution cannot be used: it is broken, or has a schema version that this operator does not know.",
+		Meaning: "The base configuration of the distribution cannot be used: it is broken, or has a schema version that " +
+			"this operator does not know.",
 		Example: Problem{
 			Path: "config.yaml: version", Type: field.ErrorTypeNotSupported, Value: "9",
 			Detail: "Unsupported config.yaml version 9. Supported versions: 1, 2",
@@ -120,8 +134,8 @@ var distributionRows = []Row{
 		Example: Problem{
 			Path: "operator settings", Type: field.ErrorTypeInvalid,
 			Detail: "ConfigMap llama-stack-operator-config, key forbid[0]: Unsupported value: \"commandAndArg\": did you mean " +
-				"\"commandAndArgs\"? known names: hostPathVolumes, foreignServiceAccounts, ingressWithoutHostname, commandAndArgs, " +
-				"externalProviders, codeVariables, mountsOverImage",
+				"\"commandAndArgs\"? known names: hostPathVolumes, foreignServiceAccounts, ingressWithoutHostname, " +
+				"commandAndArgs, externalProviders, codeVariables, mountsOverImage",
 			Fix: "correct the ConfigMap llama-stack-k8s-operator-system/llama-stack-operator-config",
 		},
 		Remedy: "The operator's administrator corrects the ConfigMap.",

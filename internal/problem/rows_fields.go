@@ -8,14 +8,16 @@ import "k8s.io/apimachinery/pkg/util/validation/field"
 var fieldRows = []Row{
 	{
 		Reason: InvalidField, Class: Terminal, Conditions: inConfigGenerated,
-		Meaning: "The value of a field, or the name of the custom resource, has the wrong type, form or range, or the value is not one of those " +
-			"that the field takes. The kubectl plugin also reports a document that it cannot read as an object of this API.",
+		Meaning: "The value of a field, or the name of the custom resource, has the wrong type, form or range, or the " +
+			"value is not one of those that the field takes. The kubectl plugin also reports a document that it cannot read " +
+			"as an object of this API.",
 		Example: Problem{
 			Path: "spec.networking.port", Type: field.ErrorTypeInvalid, Value: 80,
 			Detail: "the server refuses ports outside of 1024 to 65535",
 			Fix:    "choose a port in this range, or remove the field for 8321",
 		},
-		Remedy: "Correct the field that the message names. A custom resource with a wrong name must be created under another one.",
+		Remedy: "Correct the field that the message names. A custom resource with a wrong name must be created under " +
+			"another one.",
 	},
 	{
 		Reason: MissingField, Class: Terminal, Conditions: inConfigGenerated,
@@ -30,8 +32,9 @@ var fieldRows = []Row{
 	{
 		Reason: UnknownField, Class: Terminal, Conditions: inConfigGenerated,
 		Meaning: "There is no such field at this place.",
-		Example: Problem{Path: "spec.providers.inference[0].apikey", Type: field.ErrorTypeInvalid, Detail: "unknown field", Fix: `did you mean "apiKey"?`},
-		Remedy:  "Use the name that the message suggests. Fields of the provider itself go under `settings`.",
+		Example: Problem{Path: "spec.providers.inference[0].apikey", Type: field.ErrorTypeInvalid, Detail: "unknown field",
+			Fix: `did you mean "apiKey"?`},
+		Remedy: "Use the name that the message suggests. Fields of the provider itself go under `settings`.",
 	},
 	{
 		Reason: ConflictingFields, Class: Terminal, Conditions: inConfigGenerated,
@@ -54,25 +57,27 @@ var fieldRows = []Row{
 	},
 	{
 		Reason: HostnameNotUnique, Class: Terminal, Conditions: inConfigGenerated,
-		Meaning: "The server is exposed without a host name, or an older LlamaStackDistribution is exposed under the same one, or has none either. The " +
-			"older one gets no warning.",
+		Meaning: "The server is exposed without a host name, or an older LlamaStackDistribution is exposed under the same " +
+			"one, or has none either. The older one gets no warning.",
 		Example: Problem{
-			Severity: Warning, Path: "spec.networking.expose", Detail: "the Ingress has no host name: it receives the requests for every name that no other one has",
+			Severity: Warning, Path: "spec.networking.expose", Detail: "the Ingress has no host name: it receives the " +
+				"requests for every name that no other one has",
 			Fix: "set spec.networking.expose.hostname, or domain in the key edge of the ConfigMap llama-stack-operator-config",
 		},
 		Remedy: "Set a host name that no other server has.",
 	},
 	{
 		Reason: Unprotected, Class: Terminal, Conditions: inConfigGenerated,
-		Meaning: "The server is exposed, and everyone may call it, or the tokens of its callers are sent without encryption. Or it has authentication, and " +
-			"something in the spec can take that away: an override that can give the server another configuration or other code, or proxies that anyone is.",
+		Meaning: "The server is exposed, and everyone may call it, or the tokens of its callers are sent without " +
+			"encryption. Or it has authentication, and something in the spec can take that away: an override that can give " +
+			"the server another configuration or other code, or proxies that anyone is.",
 		Example: Problem{
 			Severity: Warning, Path: "spec.networking.expose",
 			Detail: "everyone who reaches the host may call the server: nothing asks who they are",
 			Fix:    "set spec.auth, or ignore this where a proxy in front of the server asks",
 		},
-		Remedy: "Set `spec.auth`, and let the edge or the server encrypt. If something in front of the server does both, ignore the warning. Of an override, " +
-			"the condition AccessControlled reports what came of it.",
+		Remedy: "Set `spec.auth`, and let the edge or the server encrypt. If something in front of the server does both, " +
+			"ignore the warning. Of an override, the condition AccessControlled reports what came of it.",
 	},
 	{
 		Reason: TooLarge, Class: Terminal, Conditions: inConfigGenerated,
@@ -95,7 +100,8 @@ var fieldRows = []Row{
 	},
 	{
 		Reason: ForbiddenBySettings, Class: Terminal, Conditions: inConfigGenerated,
-		Meaning: "The operator's settings or flags forbid what the spec asks for: a field, a registry, or a ConfigMap in another namespace.",
+		Meaning: "The operator's settings or flags forbid what the spec asks for: a field, a registry, or a ConfigMap in " +
+			"another namespace.",
 		Example: Problem{
 			Path: "spec.workload.overrides.command", Type: field.ErrorTypeForbidden,
 			Detail: "the operator's administrator forbids command and args (commandAndArgs in the key forbid of the ConfigMap " +
@@ -110,7 +116,8 @@ var fieldRows = []Row{
 		Example: Problem{
 			Path: "spec.externalProviders", Type: field.ErrorTypeForbidden,
 			Detail: "the operator does not know its own image, which installs the packages of external providers",
-			Fix:    "ask the administrator to start the operator with --operator-image, or to set POD_NAME and POD_NAMESPACE in its pod",
+			Fix: "ask the administrator to start the operator with --operator-image, or to set POD_NAME and POD_NAMESPACE " +
+				"in its pod",
 		},
 		Remedy: "Remove the field, or use an operator that supports it.",
 	},
@@ -126,12 +133,13 @@ var fieldRows = []Row{
 	},
 	{
 		Reason: ReviewConversion, Class: Terminal, Conditions: inConfigGenerated,
-		Meaning: "The custom resource was written in v1alpha1, and its author should look at something: a field that was lost, or that v1alpha2 says " +
-			"in another way.",
+		Meaning: "The custom resource was written in v1alpha1, and its author should look at something: a field that was " +
+			"lost, or that v1alpha2 says in another way.",
 		Example: Problem{
 			Severity: Warning, Path: "metadata.annotations[llamastack.io/conversion]",
-			Detail: "these fields of v1alpha1 were lost in conversion, because the annotations had no room for them: spec.providers",
-			Fix:    "remove large annotations, and set the fields again in v1alpha1",
+			Detail: "these fields of v1alpha1 were lost in conversion, because the annotations had no room for them: " +
+				"spec.providers",
+			Fix: "remove large annotations, and set the fields again in v1alpha1",
 		},
 		Remedy: "Read the message, and decide. Set lost fields again in v1alpha2, and remove the annotation.",
 	},

@@ -17,7 +17,8 @@ var writeRows = []Row{
 		Remedy: "Create the custom resource under another name, or give the other object another name.",
 	},
 	{
-		Reason: WaitingForRemoval, Class: WaitingForDependency, Conditions: inDeploymentUpdated, Elsewhere: true, Polled: true,
+		Reason: WaitingForRemoval, Class: WaitingForDependency, Conditions: inDeploymentUpdated, Elsewhere: true,
+		Polled:  true,
 		Meaning: "An object of an earlier custom resource with this name is being removed.",
 		Example: Problem{
 			Path:   "Deployment my-server",
@@ -37,24 +38,25 @@ var writeRows = []Row{
 	},
 	{
 		Reason: ObjectRejected, Class: Terminal, Conditions: inDeploymentUpdated,
-		Meaning: "The API server calls an object invalid or too large, does not allow its change, such as another size of a PersistentVolumeClaim, or " +
-			"does not take a field, because its Kubernetes does not have it or the field's feature gate is off.",
+		Meaning: "The API server calls an object invalid or too large, does not allow its change, such as another size of " +
+			"a PersistentVolumeClaim, or does not take a field, because its Kubernetes does not have it or the field's " +
+			"feature gate is off.",
 		Example: Problem{
 			Path: "spec.workload.overrides.env",
 			Detail: "Deployment my-server could not be applied: Deployment.apps \"my-server\" is invalid: " +
-				"spec.template.spec.containers[0].env[3].name: Invalid value: \"a=b\": a valid environment variable name must consist " +
-				"only of printable ASCII characters other than '='",
+				"spec.template.spec.containers[0].env[3].name: Invalid value: \"a=b\": a valid environment variable name must " +
+				"consist only of printable ASCII characters other than '='",
 		},
-		Remedy: "Correct the field of the spec that the object's field is made of, mostly under `spec.workload`. If a PersistentVolumeClaim cannot get the " +
-			"size, set it to what it was, or move the data to a new custom resource.",
+		Remedy: "Correct the field of the spec that the object's field is made of, mostly under `spec.workload`. If a " +
+			"PersistentVolumeClaim cannot get the size, set it to what it was, or move the data to a new custom resource.",
 	},
 	{
 		Reason: InternalError, Class: Terminal, Conditions: inConfigGenerated, Elsewhere: true,
 		Meaning: "The operator has a bug.",
 		Example: Problem{
 			Path: "spec", Type: field.ErrorTypeInternal,
-			Detail: "an error in the operator ended the reconcile of this custom resource; what runs stays as it is. Trying again in " +
-				"10m0s, or when the custom resource changes",
+			Detail: "an error in the operator ended the reconcile of this custom resource; what runs stays as it is. Trying " +
+				"again in 10m0s, or when the custom resource changes",
 			Fix: "the operator's log has details, please report it",
 		},
 		Remedy: "Report it with the operator's log.",

@@ -12,7 +12,8 @@ type Row struct {
 	Class Class
 	// Conditions are the types of the conditions that report it, the usual one first.
 	Conditions []string
-	// Elsewhere is true where an edit of the spec is not what fixes it: the settings of the operator, another object or time do.
+	// Elsewhere is true where an edit of the spec is not what fixes it: the settings of the operator, another object or
+	// time do.
 	Elsewhere bool
 	// BySettings is true where an entry in the operator's settings can fix it.
 	BySettings bool

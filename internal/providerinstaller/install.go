@@ -16,7 +16,8 @@ import (
 )
 
 const (
-	// maxFiles bounds the files of all providers of a pod, and maxBytes their bytes. The volume that they lie on is a little larger.
+	// maxFiles bounds the files of all providers of a pod, and maxBytes their bytes. The volume that they lie on is a
+	// little larger.
 	maxFiles = 200_000
 	maxBytes = 1_900 << 20
 )
@@ -25,7 +26,8 @@ const (
 type Provider struct {
 	// ID is the provider's id.
 	ID string
-	// Source is the directory with the wheels, all of which are installed, and Wheels are those that must be there, and may be elsewhere.
+	// Source is the directory with the wheels, all of which are installed, and Wheels are those that must be there, and
+	// may be elsewhere.
 	Source string
 	Wheels []string
 	// Module is the Python package of which the server loads the module "provider"; empty where that is not known.
@@ -69,7 +71,8 @@ func (l Layout) Install(p *Provider) (*Manifest, error) {
 		}
 	}
 	if !i.has(p.Module) {
-		return nil, fmt.Errorf("its packages have no module %s.provider, which the server loads: correct packageName in the spec of the package", p.Module)
+		return nil, fmt.Errorf("its packages have no module %s.provider, which the server loads: correct packageName in "+
+			"the spec of the package", p.Module)
 	}
 	return m, l.record(m)
 }
@@ -102,7 +105,8 @@ func (i *install) has(module string) bool {
 	}
 	base := strings.ReplaceAll(module, ".", "/") + "/provider"
 	for file := range i.files {
-		if rest, found := strings.CutPrefix(file, base); found && (rest == "/__init__.py" || strings.HasSuffix(rest, ".py") || strings.HasSuffix(rest, ".so")) {
+		if rest, found := strings.CutPrefix(file, base); found &&
+			(rest == "/__init__.py" || strings.HasSuffix(rest, ".py") || strings.HasSuffix(rest, ".so")) {
 			return true
 		}
 	}
@@ -144,7 +148,8 @@ func (i *install) wheel(file string) (*Distribution, error) {
 	if former, found := i.distributions[normalize(d.Name)]; found {
 		switch {
 		case former.Version != d.Version:
-			return nil, fmt.Errorf("dependency conflict: it is %s %s, and there is %s: a server has one version of a distribution", d.Name, d.Version, former)
+			return nil, fmt.Errorf("dependency conflict: it is %s %s, and there is %s: a server has one version of a "+
+				"distribution", d.Name, d.Version, former)
 		case !maps.Equal(former.Files, d.Files):
 			return nil, fmt.Errorf("dependency conflict: it is another build of %s", former)
 		}

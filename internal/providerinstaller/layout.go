@@ -70,7 +70,9 @@ func (l Layout) Prepare(program string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, from.Close()) }()
-	to, err := os.OpenFile(l.Program(), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755) //nolint:gosec // other users of the pod run it
+	//nolint:gosec // other users of the pod run it
+	to, err := os.OpenFile(l.Program(), os.O_CREATE|os.O_EXCL|os.O_WRONLY,
+		0o755)
 	if err != nil {
 		return err
 	}
@@ -110,7 +112,9 @@ func (l Layout) record(m *Manifest) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(string(l), manifestsDir, m.Provider+manifestSuffix), raw, 0o644) //nolint:gosec // other users of the pod read it
+	//nolint:gosec // other users of the pod read it
+	return os.WriteFile(filepath.Join(string(l), manifestsDir, m.Provider+manifestSuffix), raw,
+		0o644)
 }
 
 // find returns the wheels in a directory and those that are named beside it, each once, in the order of their names.

@@ -23,7 +23,8 @@ const (
 	wheelSuffix = ".whl"
 	// metadataBytes bounds the file that names a distribution. Some have their whole manual in it.
 	metadataBytes = 4 << 20
-	// tableBytes bounds the table of a wheel's files, all of which is in memory, and pathBytes the path of each, below what Linux takes.
+	// tableBytes bounds the table of a wheel's files, all of which is in memory, and pathBytes the path of each, below
+	// what Linux takes.
 	tableBytes = 32 << 20
 	pathBytes  = 1 << 10
 )
@@ -129,7 +130,8 @@ func infoDirectory(archive *zip.Reader) (string, error) {
 			continue
 		}
 		if info != "" {
-			return "", fmt.Errorf("%w: it has two directories of metadata, %s and %s", errNotWheel, limits.Cut(info, 100), limits.Cut(dir, 100))
+			return "", fmt.Errorf("%w: it has two directories of metadata, %s and %s", errNotWheel, limits.Cut(info, 100),
+				limits.Cut(dir, 100))
 		}
 		info = dir
 	}
@@ -190,7 +192,8 @@ func (w *wheel) place(data string) error {
 		case !f.Mode().IsRegular():
 			return fmt.Errorf("%s is not a regular file: links and the like are not installed", f.Name)
 		case runsByItself(at):
-			return fmt.Errorf("%s would run at each start of Python: a provider's code runs when the server loads the provider", f.Name)
+			return fmt.Errorf("%s would run at each start of Python: a provider's code runs when the server loads the "+
+				"provider", f.Name)
 		}
 		sum := sumOf(f)
 		if former, found := w.distribution.Files[at]; found && former != sum {

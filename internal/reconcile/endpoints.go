@@ -21,15 +21,17 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/caching"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/endpoint"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
 // absentDelay is how often a custom resource is reconciled that refers to a kind which the cluster does not have.
 const absentDelay = 15 * time.Second
 
-// endpointWatches returns for each kind of endpoint a function that starts a watch when it is called for the first time. A cache beside the
-// manager's has only the identity of each object, of objects that belong to others. Objects that exist become events, too.
-func (r *Reconciler) endpointWatches(mgr manager.Manager, o *Options, by controller.Controller) (map[spec.EndpointKind]func(), error) {
+// endpointWatches returns for each kind of endpoint a function that starts a watch when it is called for the first
+// time. A cache beside the manager's has only the identity of each object, of objects that belong to others. Objects
+// that exist become events, too.
+func (r *Reconciler) endpointWatches(mgr manager.Manager, o *Options,
+	by controller.Controller) (map[parse.EndpointKind]func(), error) {
 	c, err := cache.New(mgr.GetConfig(), cacheOptions(mgr, o, onlyIdentity))
 	if err == nil {
 		err = mgr.Add(c)
@@ -37,8 +39,9 @@ func (r *Reconciler) endpointWatches(mgr manager.Manager, o *Options, by control
 	if err != nil {
 		return nil, fmt.Errorf("watch the objects of endpoints: %w", err)
 	}
-	watches := map[spec.EndpointKind]func(){}
-	for _, kind := range []spec.EndpointKind{spec.KindService, spec.KindInferenceService, spec.KindLLMInferenceService} {
+	watches := map[parse.EndpointKind]func(){}
+	for _, kind := range []parse.EndpointKind{parse.KindService, parse.KindInferenceService,
+		parse.KindLLMInferenceService} {
 		watches[kind] = sync.OnceFunc(func() {
 			handle := handler.EnqueueRequestsFromMapFunc(r.referrersOfEndpoint)
 			// It fails only without a type, cache or handler: what cannot be listed is tried again.
@@ -48,8 +51,8 @@ func (r *Reconciler) endpointWatches(mgr manager.Manager, o *Options, by control
 	return watches, nil
 }
 
-// watchEndpoints watches the kinds of the objects that the custom resource takes endpoints from. While the cluster lacks one, the custom resource is
-// reconciled again and again.
+// watchEndpoints watches the kinds of the objects that the custom resource takes endpoints from. While the cluster
+// lacks one, the custom resource is reconciled again and again.
 func (r *Reconciler) watchEndpoints(s *scope) {
 	for i := range s.gathered.Inputs.Endpoints {
 		f := &s.gathered.Inputs.Endpoints[i]
@@ -64,8 +67,9 @@ func (r *Reconciler) watchEndpoints(s *scope) {
 
 // referrersOfEndpoint maps an object to the custom resources that take an endpoint from it.
 func (r *Reconciler) referrersOfEndpoint(ctx context.Context, o client.Object) []reconcile.Request {
-	kind := spec.EndpointKind(o.GetObjectKind().GroupVersionKind().Kind)
-	return r.requests(ctx, client.MatchingFields{caching.ReferenceIndex: caching.EndpointValue(kind, o.GetNamespace(), o.GetName())})
+	kind := parse.EndpointKind(o.GetObjectKind().GroupVersionKind().Kind)
+	return r.requests(ctx, client.MatchingFields{caching.ReferenceIndex: caching.EndpointValue(kind, o.GetNamespace(),
+		o.GetName())})
 }
 
 // onlyIdentity keeps the identity and the version of an object.

@@ -41,8 +41,8 @@ func hostsChanged() predicate.Predicate {
 	}
 }
 
-// usesOfHosts returns a cache of all custom resources with gather.HostIndex: the manager's, or, with a selector, one that has the other
-// operators' custom resources too, and of each only its identity and how it is exposed.
+// usesOfHosts returns a cache of all custom resources with gather.HostIndex: the manager's, or, with a selector, one
+// that has the other operators' custom resources too, and of each only its identity and how it is exposed.
 func usesOfHosts(ctx context.Context, mgr manager.Manager, o *Options) (cache.Cache, error) {
 	if o.Selector == nil {
 		return mgr.GetCache(), nil // package caching adds the index
@@ -85,7 +85,8 @@ func onlyUse(in any) (any, error) {
 	small.SetGeneration(u.GetGeneration())
 	small.SetResourceVersion(u.GetResourceVersion())
 	small.SetCreationTimestamp(u.GetCreationTimestamp())
-	if expose, found, err := unstructured.NestedFieldNoCopy(u.Object, "spec", "networking", "expose"); found && err == nil {
+	if expose, found, err := unstructured.NestedFieldNoCopy(u.Object, "spec", "networking", "expose"); found &&
+		err == nil {
 		small.Object["spec"] = map[string]any{"networking": map[string]any{"expose": expose}}
 	}
 	return small, nil

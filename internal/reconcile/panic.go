@@ -14,11 +14,11 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
-// reportPanic reports in the status of the resource that its reconcile panicked, and tries again much later. Neither log nor status shows what the panic
-// says unless it is one of Go's own, because it can hold a value of a Secret.
+// reportPanic reports in the status of the resource that its reconcile panicked, and tries again much later. Neither
+// log nor status shows what the panic says unless it is one of Go's own, because it can hold a value of a Secret.
 func (r *Reconciler) reportPanic(ctx context.Context, s *scope, value any) (ctrl.Result, error) {
 	what, wrong := panics.Record(value)
 	log := logf.FromContext(ctx)
@@ -29,7 +29,8 @@ func (r *Reconciler) reportPanic(ctx context.Context, s *scope, value any) (ctrl
 	}
 	failed := &scope{key: s.key, cr: s.cr, gathered: s.gathered}
 	if failed.gathered == nil {
-		failed.gathered = &gather.Gathered{Inputs: &build.Inputs{CR: s.cr, Spec: &spec.Spec{Source: &s.cr.Spec}}, DeploymentUnknown: true}
+		failed.gathered = &gather.Gathered{Inputs: &build.Inputs{CR: s.cr, Spec: &parse.Spec{Source: &s.cr.Spec}},
+			DeploymentUnknown: true}
 	}
 	failed.deployment = failed.gathered.Inputs.Live
 	failed.fail(wrong)

@@ -14,13 +14,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// editPriority is that of custom resources that were edited. New ones, and what happens to objects of others, have 0, and those that an operator
-// finds when it starts less.
+// editPriority is that of custom resources that were edited. New ones, and what happens to objects of others, have 0,
+// and those that an operator finds when it starts less.
 const editPriority = 100
 
 // editsFirst puts a custom resource that somebody edited, and waits for, before all others that wait for a worker.
 func editsFirst() handler.EventHandler {
-	return handler.Funcs{UpdateFunc: func(_ context.Context, e event.UpdateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	return handler.Funcs{UpdateFunc: func(_ context.Context, e event.UpdateEvent,
+		q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 		request := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(e.ObjectNew)}
 		if ordered, ok := q.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
 			ordered.AddWithOpts(priorityqueue.AddOpts{Priority: new(editPriority)}, request)
@@ -28,19 +29,24 @@ func editsFirst() handler.EventHandler {
 	}}
 }
 
-// settleDelay is how long an event of an owned object waits for further ones. In a rollout, several objects change within a moment.
+// settleDelay is how long an event of an owned object waits for further ones. In a rollout, several objects change
+// within a moment.
 const settleDelay = 300 * time.Millisecond
 
-// settled lets a handler enqueue after settleDelay, so that one reconcile reports all changes of that time, and finds its own writes in the cache.
+// settled lets a handler enqueue after settleDelay, so that one reconcile reports all changes of that time, and finds
+// its own writes in the cache.
 func settled(inner handler.EventHandler) handler.EventHandler {
 	return handler.Funcs{
-		CreateFunc: func(ctx context.Context, e event.CreateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+		CreateFunc: func(ctx context.Context, e event.CreateEvent,
+			q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 			inner.Create(ctx, e, delayed{q})
 		},
-		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent,
+			q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 			inner.Update(ctx, e, delayed{q})
 		},
-		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent,
+			q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 			inner.Delete(ctx, e, delayed{q})
 		},
 	}

@@ -36,7 +36,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/pods"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/status"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe/prober"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
@@ -50,7 +50,8 @@ const (
 	foreignDelay = 30 * time.Second
 	// largeDelay is how long a large custom resource waits while others are built.
 	largeDelay = 500 * time.Millisecond
-	// labelsGrace is how long a registry may take to answer before the status reports that it is being asked. Most answer at once.
+	// labelsGrace is how long a registry may take to answer before the status reports that it is being asked. Most answer
+	// at once.
 	labelsGrace = 3 * time.Second
 )
 
@@ -68,7 +69,7 @@ type Reconciler struct {
 	large    *semaphore.Weighted
 	settings *gather.SettingsStore
 	// watchEndpoint starts the watch of a kind of objects that custom resources take endpoints from.
-	watchEndpoint map[spec.EndpointKind]func()
+	watchEndpoint map[parse.EndpointKind]func()
 	metrics       *metrics.Metrics
 	// queue is the controller's.
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
@@ -173,7 +174,8 @@ func (r *Reconciler) gather(ctx context.Context, s *scope) {
 	}
 }
 
-// build computes the desired objects. While other workers build large custom resources, a further large one is postponed.
+// build computes the desired objects. While other workers build large custom resources, a further large one is
+// postponed.
 func (r *Reconciler) build(ctx context.Context, s *scope) {
 	if !s.canBuild() {
 		return
@@ -219,7 +221,8 @@ func (r *Reconciler) apply(ctx context.Context, s *scope) {
 	s.fail(p)
 }
 
-// own keeps what release 0.9 runs without an owner from running on when the custom resource is deleted before it can be adopted.
+// own keeps what release 0.9 runs without an owner from running on when the custom resource is deleted before it can be
+// adopted.
 func (r *Reconciler) own(ctx context.Context, s *scope) {
 	if !s.problems.HasErrors() || s.gathered == nil {
 		return
@@ -246,7 +249,8 @@ func (r *Reconciler) observe(ctx context.Context, s *scope) {
 		s.deployment = s.applied.Deployment
 	}
 	r.observePods(ctx, s)
-	if s.desired == nil || s.problems.HasErrors() || s.service == nil || !status.RolledOut(s.deployment) || s.pods.OtherSecrets {
+	if s.desired == nil || s.problems.HasErrors() || s.service == nil || !status.RolledOut(s.deployment) ||
+		s.pods.OtherSecrets {
 		return // where a pod is ending whose answer cannot be shown, the event of its end follows
 	}
 	url, why := r.locate(s.cr, s.service, s.desired.Scheme())
@@ -254,8 +258,11 @@ func (r *Reconciler) observe(ctx context.Context, s *scope) {
 		s.serverSilent = why
 		return
 	}
-	at := serverprobe.Server{URL: url, Trust: trust(s.desired.Certificate), Lists: status.Lists(s.desired, s.distribution())}
-	s.server, s.serverSilent = r.prober.Observe(s.cr, s.deployment, s.pods.Existing, at) //nolint:contextcheck // asking outlives the reconcile
+	at := serverprobe.Server{URL: url, Trust: trust(s.desired.Certificate),
+		Lists: status.Lists(s.desired, s.distribution())}
+	//nolint:contextcheck // asking outlives the reconcile
+	s.server, s.serverSilent = r.prober.Observe(s.cr, s.deployment, s.pods.Existing,
+		at)
 	s.serverPending = s.server == nil && s.serverSilent == ""
 }
 
@@ -267,7 +274,8 @@ func trust(c *build.ServerCertificate) *serverprobe.Trust {
 	return &serverprobe.Trust{Host: c.Host, Leaf: c.Leaf, CA: c.CA}
 }
 
-// observeServer reads from the cache what the status reports in addition to the Deployment. What applies an object reports that it cannot be read.
+// observeServer reads from the cache what the status reports in addition to the Deployment. What applies an object
+// reports that it cannot be read.
 func (r *Reconciler) observeServer(ctx context.Context, s *scope) {
 	key := func(name string) client.ObjectKey { return client.ObjectKey{Namespace: s.cr.Namespace, Name: name} }
 	if s.applied != nil { // the cache need not have it yet
@@ -285,7 +293,8 @@ func (r *Reconciler) observeServer(ctx context.Context, s *scope) {
 	r.observeEdge(ctx, s)
 }
 
-// observePods reads from the cache what the pods report. Where they cannot be read, the status says what the Deployment reports.
+// observePods reads from the cache what the pods report. Where they cannot be read, the status says what the Deployment
+// reports.
 func (r *Reconciler) observePods(ctx context.Context, s *scope) {
 	if s.deployment == nil {
 		return
@@ -331,7 +340,8 @@ func (r *Reconciler) report(ctx context.Context, s *scope) (ctrl.Result, error) 
 			r.recorder.Eventf(s.cr, nil, e.Type, e.Reason, e.Action, "%s", e.Note)
 		}
 		ready := ptr.Deref(meta.FindStatusCondition(s.cr.Status.Conditions, v1alpha2.ConditionReady), metav1.Condition{})
-		log.Info("status changed", "generation", s.cr.Generation, "phase", s.cr.Status.Phase, "available", s.cr.Status.AvailableReplicas,
+		log.Info("status changed", "generation", s.cr.Generation, "phase", s.cr.Status.Phase, "available",
+			s.cr.Status.AvailableReplicas,
 			"ready", ready.Status, "reason", ready.Reason, "message", limits.Message(ready.Message))
 	}
 	if s.applied != nil && s.applied.Written > 0 {
@@ -346,11 +356,14 @@ func (r *Reconciler) report(ctx context.Context, s *scope) (ctrl.Result, error) 
 	return ctrl.Result{RequeueAfter: s.next(time.Now())}, nil
 }
 
-// writeStatus patches the status. Of the answer only the metadata are read: the resource may be one that Go's types cannot read. The patch is made
-// without the spec, which both sides have in common: of a large one, that took more memory than all the rest of the reconcile.
-func (r *Reconciler) writeStatus(ctx context.Context, before *v1alpha2.LlamaStackDistributionStatus, cr *v1alpha2.LlamaStackDistribution) error {
+// writeStatus patches the status. Of the answer only the metadata are read: the resource may be one that Go's types
+// cannot read. The patch is made without the spec, which both sides have in common: of a large one, that took more
+// memory than all the rest of the reconcile.
+func (r *Reconciler) writeStatus(ctx context.Context, before *v1alpha2.LlamaStackDistributionStatus,
+	cr *v1alpha2.LlamaStackDistribution) error {
 	identity := metav1.ObjectMeta{Namespace: cr.Namespace, Name: cr.Name, ResourceVersion: cr.ResourceVersion}
-	patch := client.MergeFromWithOptions(&v1alpha2.LlamaStackDistribution{ObjectMeta: identity, Status: *before}, client.MergeFromWithOptimisticLock{})
+	patch := client.MergeFromWithOptions(&v1alpha2.LlamaStackDistribution{ObjectMeta: identity, Status: *before},
+		client.MergeFromWithOptimisticLock{})
 	data, err := patch.Data(&v1alpha2.LlamaStackDistribution{ObjectMeta: identity, Status: cr.Status})
 	if err != nil {
 		return err

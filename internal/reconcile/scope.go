@@ -38,8 +38,8 @@ type scope struct {
 	desired *build.Desired
 	// Set by apply, where build found no errors.
 	applied *apply.Result
-	// lookUp makes gather ask the API server for what the caches do not have, also for a new custom resource. Apply sets startOver
-	// when an object exists that was to be created for one: the steps begin anew, with lookUp.
+	// lookUp makes gather ask the API server for what the caches do not have, also for a new custom resource. Apply sets
+	// startOver when an object exists that was to be created for one: the steps begin anew, with lookUp.
 	lookUp, startOver bool
 	// again is when the next step of a switchover is due; zero where none is.
 	again time.Duration
@@ -48,7 +48,8 @@ type scope struct {
 	pods         pods.Observation
 	server       *serverprobe.Observation
 	serverSilent string
-	// serverPending reports that the server is being asked and has not answered, nor failed to, since this operator started.
+	// serverPending reports that the server is being asked and has not answered, nor failed to, since this operator
+	// started.
 	serverPending bool
 	claim         *corev1.PersistentVolumeClaim
 	service       *corev1.Service
@@ -85,10 +86,12 @@ func (s *scope) desiredObjects() []objects.Object {
 	return append(append([]objects.Object{}, s.desired.Objects...), s.desired.Held...)
 }
 
-// canBuild reports whether the rest of the resource can be built: nothing is wrong so far, or only that its distribution is not known.
+// canBuild reports whether the rest of the resource can be built: nothing is wrong so far, or only that its
+// distribution is not known.
 func (s *scope) canBuild() bool {
 	errs := s.problems.Errors()
-	return len(errs) == 0 || s.gathered.Inputs.Unresolved && len(errs) == 1 && strings.HasPrefix(errs[0].Path, "spec.distribution")
+	return len(errs) == 0 || s.gathered.Inputs.Unresolved && len(errs) == 1 &&
+		strings.HasPrefix(errs[0].Path, "spec.distribution")
 }
 
 // distribution is what spec.distribution resolves to; nil where it could not be resolved.
@@ -102,8 +105,9 @@ func (s *scope) distribution() *settings.Distribution {
 func (s *scope) facts(operatorVersion string) *status.Facts {
 	f := &status.Facts{
 		CR: s.cr, Now: time.Now().Truncate(time.Second), OperatorVersion: operatorVersion,
-		Desired: s.desired, Problems: s.problems, Deployment: s.deployment, Pods: s.pods, Server: s.server, ServerSilent: s.serverSilent,
-		Claim: s.claim, ServiceThere: s.service != nil, Exposure: s.exposure,
+		Desired: s.desired, Problems: s.problems, Deployment: s.deployment, Pods: s.pods, Server: s.server,
+		ServerSilent: s.serverSilent,
+		Claim:        s.claim, ServiceThere: s.service != nil, Exposure: s.exposure,
 	}
 	if s.gathered == nil {
 		return f

@@ -52,8 +52,9 @@ const (
 	firstRetry, lastRetry = 5 * time.Millisecond, 15 * time.Second
 	// passTimeout bounds one pass: an API server that hangs must not hold a worker.
 	passTimeout = time.Minute
-	// workers is the number of resources that are looked at once. A new one is some seven requests, one after the other: with fewer workers, many new ones wait
-	// for the API server's answers, and with more, an edit among them waits for theirs.
+	// workers is the number of resources that are looked at once. A new one is some seven requests, one after the other:
+	// with fewer workers, many new ones wait for the API server's answers, and with more, an edit among them waits for
+	// theirs.
 	workers = 6
 )
 
@@ -61,7 +62,8 @@ const (
 type Options struct {
 	// OperatorNamespace is where the operator's ConfigMap and hash key are.
 	OperatorNamespace string
-	// OperatorImage is the operator's own image; empty means that of its Pod, whose name is empty where it does not run in one.
+	// OperatorImage is the operator's own image; empty means that of its Pod, whose name is empty where it does not run in
+	// one.
 	OperatorImage string
 	Pod           types.NamespacedName
 	// Settings has the operator's settings, also for the webhooks. It is started elsewhere.
@@ -78,7 +80,8 @@ type Options struct {
 	LeaveSettings bool
 	// ForbidForeignConfigMaps refuses ConfigMaps in other namespaces than the resource's, which v1alpha1 can name.
 	ForbidForeignConfigMaps bool
-	// AllowForeignConfigMaps takes ConfigMaps of other namespaces without the consent of their owners, as release 0.9 does.
+	// AllowForeignConfigMaps takes ConfigMaps of other namespaces without the consent of their owners, as release 0.9
+	// does.
 	AllowForeignConfigMaps bool
 	// Metrics count what the controller does; nil means that nobody reads them.
 	Metrics *metrics.Metrics
@@ -87,7 +90,8 @@ type Options struct {
 }
 
 // newImageLabels returns what asks registries.
-func newImageLabels(ctx context.Context, mgr manager.Manager, o *Options, key secret.Value, tell func(types.NamespacedName)) *imagelabels.Reader {
+func newImageLabels(ctx context.Context, mgr manager.Manager, o *Options, key secret.Value,
+	tell func(types.NamespacedName)) *imagelabels.Reader {
 	return imagelabels.New(ctx, imagelabels.Options{
 		Connect:  imagelabels.Connect(objects.ManagedBy+"/"+version.Version(), o.Metrics.AskedRegistry),
 		LookedUp: o.Metrics.LookedUp, Key: key, Tell: tell,
@@ -95,7 +99,8 @@ func newImageLabels(ctx context.Context, mgr manager.Manager, o *Options, key se
 	})
 }
 
-// Setup adds the controller to the manager, which runs until the context ends. The hash key is read, or made, at once: the API server must be reachable.
+// Setup adds the controller to the manager, which runs until the context ends. The hash key is read, or made, at once:
+// the API server must be reachable.
 func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 	if o.Metrics == nil {
 		o.Metrics = metrics.New()
@@ -133,9 +138,10 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 		gatherer: &gather.Gatherer{
 			Live: mgr.GetAPIReader(), Cached: mgr.GetCache(), OperatorNamespace: o.OperatorNamespace,
 			HashKey: key, Build: o.Build, ClusterAssignsUserIDs: assignsUserIDs,
-			Namespaces: o.Namespaces, ForbidForeignConfigMaps: o.ForbidForeignConfigMaps, AllowForeignConfigMaps: o.AllowForeignConfigMaps,
-			EdgeAPIs: func() objects.EdgeAPIs { return apis },
-			Store:    o.Settings, Hosts: uses, Labels: newImageLabels(ctx, mgr, &o, key, r.enqueue),
+			Namespaces: o.Namespaces, ForbidForeignConfigMaps: o.ForbidForeignConfigMaps,
+			AllowForeignConfigMaps: o.AllowForeignConfigMaps,
+			EdgeAPIs:               func() objects.EdgeAPIs { return apis },
+			Store:                  o.Settings, Hosts: uses, Labels: newImageLabels(ctx, mgr, &o, key, r.enqueue),
 			MirrorSets: mirrorSets, OperatorImage: operatorImage,
 		},
 		applier:  &apply.Applier{Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader(), EdgeAPIs: apis},
@@ -169,7 +175,9 @@ func reportSettings(mgr manager.Manager, r *Reconciler, o Options) error {
 
 // watchMirrors lets each custom resource follow a change of the cluster's mirrors.
 func watchMirrors(b *builder.Builder, r *Reconciler) *builder.Builder {
-	all := handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, _ client.Object) []reconcile.Request { return r.requests(ctx) })
+	all := handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, _ client.Object) []reconcile.Request {
+		return r.requests(ctx)
+	})
 	for _, kind := range r.gatherer.MirrorSets {
 		set := &unstructured.Unstructured{}
 		set.SetGroupVersionKind(kind)
@@ -188,7 +196,8 @@ func clusterAssignsUserIDs(mapper meta.RESTMapper) (bool, error) {
 }
 
 func (r *Reconciler) watch(mgr manager.Manager, uses cache.Cache, o *Options) error {
-	owner := settled(handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1alpha2.LlamaStackDistribution{}, handler.OnlyControllerOwner()))
+	owner := settled(handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(),
+		&v1alpha2.LlamaStackDistribution{}, handler.OnlyControllerOwner()))
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("llamastackdistribution").
 		For(gather.NewTree(), builder.WithPredicates(notUpdated())).
@@ -200,9 +209,12 @@ func (r *Reconciler) watch(mgr manager.Manager, uses cache.Cache, o *Options) er
 		WatchesMetadata(apply.SecretMetadata(), handler.EnqueueRequestsFromMapFunc(r.referrersOf(objects.KindSecret))).
 		WatchesMetadata(apply.ConfigMapMetadata(), handler.EnqueueRequestsFromMapFunc(r.referrersOf(objects.KindConfigMap))).
 		WatchesRawSource(r.settingsChanges()).
-		WatchesRawSource(source.Kind[client.Object](uses, gather.NewTree(), sharedHosts(uses, r.settings.Domain), hostsChanged())).
-		Watches(&corev1.Pod{}, settled(handler.EnqueueRequestsFromMapFunc(serverOfPod)), builder.WithPredicates(podChanged())).
-		WatchesRawSource(source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		WatchesRawSource(source.Kind[client.Object](uses, gather.NewTree(), sharedHosts(uses, r.settings.Domain),
+			hostsChanged())).
+		Watches(&corev1.Pod{}, settled(handler.EnqueueRequestsFromMapFunc(serverOfPod)),
+			builder.WithPredicates(podChanged())).
+		WatchesRawSource(source.Func(func(_ context.Context,
+			queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 			r.queue = queue // the sources start before the workers, and only these ask servers and registries
 			return nil
 		}))
@@ -217,7 +229,8 @@ func (r *Reconciler) watch(mgr manager.Manager, uses cache.Cache, o *Options) er
 	return err
 }
 
-// notCreated lets through what happens to owned objects but for their creation: the operator creates them, and knows what came of it.
+// notCreated lets through what happens to owned objects but for their creation: the operator creates them, and knows
+// what came of it.
 func notCreated() predicate.Predicate {
 	return predicate.Funcs{CreateFunc: func(event.CreateEvent) bool { return false }}
 }
@@ -227,7 +240,8 @@ func notUpdated() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }}
 }
 
-// deploymentChanged drops updates of Deployments that change neither what the operator applies nor what the status reports.
+// deploymentChanged drops updates of Deployments that change neither what the operator applies nor what the status
+// reports.
 func deploymentChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, isDeployment := e.ObjectOld.(*appsv1.Deployment)
@@ -238,10 +252,12 @@ func deploymentChanged() predicate.Predicate {
 
 // serverOfPod maps a pod to the custom resource that it belongs to.
 func serverOfPod(_ context.Context, o client.Object) []reconcile.Request {
-	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: objects.ResourceOfPod(o.GetLabels())}}}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(),
+		Name: objects.ResourceOfPod(o.GetLabels())}}}
 }
 
-// podChanged lets through what the status reports of pods. A new pod has nothing to report, and the Deployment reports how many there are.
+// podChanged lets through what the status reports of pods. A new pod has nothing to report, and the Deployment reports
+// how many there are.
 func podChanged() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },
@@ -254,9 +270,12 @@ func podChanged() predicate.Predicate {
 	}
 }
 
-// specChanged lets through what changes the desired state: the spec, and what conversion keeps of v1alpha1's in an annotation.
+// specChanged lets through what changes the desired state: the spec, and what conversion keeps of v1alpha1's in an
+// annotation.
 func specChanged() predicate.Predicate {
-	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		return e.ObjectOld.GetAnnotations()[v1alpha2.ConversionAnnotation] != e.ObjectNew.GetAnnotations()[v1alpha2.ConversionAnnotation]
-	}})
+	return predicate.Or(predicate.GenerationChangedPredicate{},
+		predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+			before, after := e.ObjectOld.GetAnnotations(), e.ObjectNew.GetAnnotations()
+			return before[v1alpha2.ConversionAnnotation] != after[v1alpha2.ConversionAnnotation]
+		}})
 }

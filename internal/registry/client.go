@@ -31,12 +31,14 @@ type Options struct {
 	PlainHTTP []string
 	// Allowed are the registries, as host or host:port, that may be asked; empty allows all.
 	Allowed []string
-	// Local are the registries that may have a loopback or link-local address, and that may lead to hosts with private addresses. Those of PlainHTTP may,
-	// too.
+	// Local are the registries that may have a loopback or link-local address, and that may lead to hosts with private
+	// addresses. Those of PlainHTTP may, too.
 	Local []string
-	// Trusted reports whether a registry, which others run than those who name it, may lead to hosts with private addresses; nil trusts none.
+	// Trusted reports whether a registry, which others run than those who name it, may lead to hosts with private
+	// addresses; nil trusts none.
 	Trusted func(registry string) bool
-	// Platform is the platform whose image counts where a reference names several; the zero value stands for that of this program on Linux.
+	// Platform is the platform whose image counts where a reference names several; the zero value stands for that of this
+	// program on Linux.
 	Platform v1.Platform
 	// UserAgent is what the client calls itself.
 	UserAgent string
@@ -81,7 +83,8 @@ func New(options Options) *Client {
 	}
 	return &Client{
 		Limits: options.Limits, options: options, searchTime: searchTime, anywhere: newTransport(options.CACertificates, nil),
-		outside: newTransport(options.CACertificates, refuseMachine), public: newTransport(options.CACertificates, refuseInside),
+		outside: newTransport(options.CACertificates, refuseMachine),
+		public:  newTransport(options.CACertificates, refuseInside),
 	}
 }
 
@@ -94,7 +97,8 @@ func (c *Client) Close() {
 
 // Image is what a registry reports about an image.
 type Image struct {
-	// Digest is the digest of what the reference names: of an index, where it names several platforms. This is what a node pulls.
+	// Digest is the digest of what the reference names: of an index, where it names several platforms. This is what a node
+	// pulls.
 	Digest string
 	// Labels are the labels of the image for the platform; nil where it has none.
 	Labels map[string]string
@@ -110,7 +114,8 @@ type Blob struct {
 	Size int64
 }
 
-// Digest returns the digest that a tag stands for now, by one request without a body. A reference with a digest is answered without any.
+// Digest returns the digest that a tag stands for now, by one request without a body. A reference with a digest is
+// answered without any.
 func (c *Client) Digest(ctx context.Context, reference string, keys authn.Keychain) (string, error) {
 	return locate(ctx, c, QuestionDigest, reference, func(ref name.Reference, trip *roundTripper) (string, error) {
 		if digest, ok := ref.(name.Digest); ok {
@@ -124,14 +129,16 @@ func (c *Client) Digest(ctx context.Context, reference string, keys authn.Keycha
 	})
 }
 
-// Image reads the labels of an image: one manifest and one configuration; two manifests where the reference names an index.
+// Image reads the labels of an image: one manifest and one configuration; two manifests where the reference names an
+// index.
 func (c *Client) Image(ctx context.Context, reference string, keys authn.Keychain) (*Image, error) {
 	return locate(ctx, c, QuestionImage, reference, func(ref name.Reference, trip *roundTripper) (*Image, error) {
 		return c.image(ctx, ref, trip, keys)
 	})
 }
 
-func (c *Client) image(ctx context.Context, ref name.Reference, trip *roundTripper, keys authn.Keychain) (*Image, error) {
+func (c *Client) image(ctx context.Context, ref name.Reference, trip *roundTripper, keys authn.Keychain) (*Image,
+	error) {
 	puller, err := remote.NewPuller(c.remoteOptions(ctx, trip, keys)...)
 	if err != nil {
 		return nil, err
@@ -187,8 +194,8 @@ func notAnImage(mediaType string) error {
 	return fmt.Errorf("it is not an image but of type %q", mediaType)
 }
 
-// choose returns the digest of the image for the platform, of those in an index, and names the platforms that there are where it is not among
-// them.
+// choose returns the digest of the image for the platform, of those in an index, and names the platforms that there are
+// where it is not among them.
 func (c *Client) choose(descriptor *remote.Descriptor, ref name.Reference) (v1.Hash, error) {
 	index, err := descriptor.ImageIndex()
 	if err != nil {
@@ -200,7 +207,8 @@ func (c *Client) choose(descriptor *remote.Descriptor, ref name.Reference) (v1.H
 	}
 	var platforms []string
 	for i := range manifest.Manifests {
-		p := cmp.Or(manifest.Manifests[i].Platform, &v1.Platform{OS: "linux", Architecture: "amd64"}) // which one without a platform is for
+		p := cmp.Or(manifest.Manifests[i].Platform, &v1.Platform{OS: "linux",
+			Architecture: "amd64"}) // which one without a platform is for
 		if p.Satisfies(c.options.Platform) {
 			return manifest.Manifests[i].Digest, nil
 		}
@@ -229,9 +237,11 @@ func (c *Client) target(reference string) (name.Reference, *roundTripper, error)
 	}
 	if len(c.options.Allowed) > 0 && !slices.Contains(c.options.Allowed, canonical(registry)) {
 		return nil, nil, &Error{Kind: Refused, Reference: ref.Name(),
-			Err: fmt.Errorf("registry %s is not among those that the operator's settings allow: %s", canonical(registry), strings.Join(c.options.Allowed, ", "))}
+			Err: fmt.Errorf("registry %s is not among those that the operator's settings allow: %s", canonical(registry),
+				strings.Join(c.options.Allowed, ", "))}
 	}
-	trip := &roundTripper{registry: registry, plainHTTP: plain, own: c.outside, foreign: c.public, trusted: c.outside, decoding: c.decoding}
+	trip := &roundTripper{registry: registry, plainHTTP: plain, own: c.outside, foreign: c.public, trusted: c.outside,
+		decoding: c.decoding}
 	if c.named(registry) {
 		trip.own = c.anywhere
 	}

@@ -12,11 +12,13 @@ import (
 )
 
 const (
-	// documentBytes bounds all manifests, configurations of images and tokens of one question together. Manifests of images are a few
-	// kilobytes; a label with a configuration of the largest size in base64 has 1.34 MB, and some builders write each label twice.
+	// documentBytes bounds all manifests, configurations of images and tokens of one question together. Manifests of
+	// images are a few kilobytes; a label with a configuration of the largest size in base64 has 1.34 MB, and some
+	// builders write each label twice.
 	documentBytes = 2816 << 10
-	// documentNodes is how many values each of them may have, and documentLevels how deep it may nest: a value of a list becomes up to 400
-	// bytes. An image of 127 layers, the most that a node mounts, has some 600 values in its manifest and some 2,000 in its configuration.
+	// documentNodes is how many values each of them may have, and documentLevels how deep it may nest: a value of a list
+	// becomes up to 400 bytes. An image of 127 layers, the most that a node mounts, has some 600 values in its manifest
+	// and some 2,000 in its configuration.
 	documentNodes  = 10_000
 	documentLevels = 32
 	// failureBytes is how much is read of an answer that reports a failure: the library reads no more.
@@ -44,8 +46,8 @@ func failure(body io.ReadCloser) io.ReadCloser {
 	return io.NopCloser(bytes.NewReader(content))
 }
 
-// document reads a whole document, measures it, and waits until it may be decoded. What is wrong is the error of the body that it returns: so
-// it is an error about content as any other.
+// document reads a whole document, measures it, and waits until it may be decoded. What is wrong is the error of the
+// body that it returns: so it is an error about content as any other.
 func (t *roundTripper) document(ctx context.Context, body *limitedBody) io.ReadCloser {
 	defer func() { _ = body.Close() }()
 	content, err := io.ReadAll(body)
@@ -76,8 +78,8 @@ func (t *roundTripper) spend(n int) {
 	t.documents += int64(n)
 }
 
-// beginDecoding waits for a place among those who decode. The library decodes between two requests: so the next request, or the end of the
-// question, gives the place back, and nobody has one who waits for a registry.
+// beginDecoding waits for a place among those who decode. The library decodes between two requests: so the next
+// request, or the end of the question, gives the place back, and nobody has one who waits for a registry.
 func (t *roundTripper) beginDecoding(ctx context.Context) error {
 	select {
 	case t.decoding <- struct{}{}:

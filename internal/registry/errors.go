@@ -26,9 +26,11 @@ type Kind string
 const (
 	// Unreachable: no answer, or one that says to come back later. It passes.
 	Unreachable Kind = "Unreachable"
-	// RateLimited: the registry asks for fewer requests. It passes, after Error.RetryAfter where the registry gives a time.
+	// RateLimited: the registry asks for fewer requests. It passes, after Error.RetryAfter where the registry gives a
+	// time.
 	RateLimited Kind = "RateLimited"
-	// Unauthorized: the registry refuses the credentials, or wants some. Registries answer so for images that do not exist, too.
+	// Unauthorized: the registry refuses the credentials, or wants some. Registries answer so for images that do not
+	// exist, too.
 	Unauthorized Kind = "Unauthorized"
 	// NotFound: the registry has no such image, tag, digest or layer.
 	NotFound Kind = "NotFound"
@@ -36,7 +38,8 @@ const (
 	NotAnImage Kind = "NotAnImage"
 	// TooLarge: an answer is larger than what is read.
 	TooLarge Kind = "TooLarge"
-	// Corrupt: what the registry sent is damaged: it does not have the digest that was asked for, ends early, or cannot be decoded. It may pass.
+	// Corrupt: what the registry sent is damaged: it does not have the digest that was asked for, ends early, or cannot be
+	// decoded. It may pass.
 	Corrupt Kind = "Corrupt"
 	// NoFile: the layer has no such file.
 	NoFile Kind = "NoFile"
@@ -54,7 +57,8 @@ func KindOf(err error) Kind {
 	return ""
 }
 
-// Passes reports whether the same question can have another answer later without anybody changing the custom resource or the image.
+// Passes reports whether the same question can have another answer later without anybody changing the custom resource
+// or the image.
 func (k Kind) Passes() bool { return k == Unreachable || k == RateLimited || k == Corrupt }
 
 // Error is why an image could not be read.
@@ -78,7 +82,8 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 var (
-	errDamaged  = errors.New("the answer is not that of a registry, or is damaged: it ends early, cannot be decoded, or has another digest")
+	errDamaged = errors.New("the answer is not that of a registry, or is damaged: it ends early, cannot be decoded, or " +
+		"has another digest")
 	errTooLarge = errors.New("the answer is too large")
 	errRefused  = errors.New("the registry may not be asked")
 )
@@ -97,8 +102,9 @@ func (e *ownError) Error() string { return e.kind.Error() + ": " + e.text }
 
 func (e *ownError) Unwrap() error { return e.kind }
 
-// shown is what may be said of an error of the library: its errors quote what servers write, and addresses to which these lead. With a name that only
-// the operator reaches, that would be what the author of a custom resource cannot ask for.
+// shown is what may be said of an error of the library: its errors quote what servers write, and addresses to which
+// these lead. With a name that only the operator reaches, that would be what the author of a custom resource cannot ask
+// for.
 func shown(err error) error {
 	var known *ownError
 	var certificate *tls.CertificateVerificationError
@@ -152,7 +158,8 @@ func wrap(reference string, err error, trip *roundTripper) error {
 	if known := (*Error)(nil); errors.As(err, &known) {
 		return err
 	}
-	// The library's errors about content have no types. So an error that is neither an answer nor a failed request is about content.
+	// The library's errors about content have no types. So an error that is neither an answer nor a failed request is
+	// about content.
 	wrapped := &Error{Kind: Corrupt, Reference: reference, Err: shown(err)}
 	var answer *transport.Error
 	var request *url.Error
@@ -161,7 +168,8 @@ func wrap(reference string, err error, trip *roundTripper) error {
 	switch {
 	case errors.Is(err, errTooLarge):
 		wrapped.Kind = TooLarge
-	case errors.Is(err, errRefused) && !errors.As(err, &untrusted): // of a local registry that is slow, the library also tries plain HTTP
+	// The library also tries plain HTTP with a local registry that is slow.
+	case errors.Is(err, errRefused) && !errors.As(err, &untrusted):
 		wrapped.Kind = Refused
 	case errors.As(err, &answer):
 		wrapped.Kind = kindOf(answer)

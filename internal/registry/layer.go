@@ -24,14 +24,16 @@ const (
 	layerBytes = 64 << 20
 	// layersBytes is the most that is read of all layers of an image, compressed, in search of a file.
 	layersBytes = 4 * layerBytes
-	// unpackedBytes is the most that the layers that are read for one file may unpack to, and layerEntries how many files they may have.
+	// unpackedBytes is the most that the layers that are read for one file may unpack to, and layerEntries how many files
+	// they may have.
 	unpackedBytes = 256 << 20
 	layerEntries  = 50_000
 	// maxLayers is how many layers an image can have in which a file is looked for: nodes mount no more.
 	maxLayers = 127
 )
 
-// budget is what may still be read in search of one file: bytes of layers as they are sent, whatever the manifest says of them, and what they unpack to.
+// budget is what may still be read in search of one file: bytes of layers as they are sent, whatever the manifest says
+// of them, and what they unpack to.
 type budget struct {
 	packed, unpacked int64
 	entries          int
@@ -41,9 +43,10 @@ func newBudget() *budget {
 	return &budget{packed: layersBytes, unpacked: unpackedBytes, entries: layerEntries}
 }
 
-// File reads one file of one layer of an image: of several with its path the last, as a runtime would. The layer must be one of the
-// image's. The content is at most bounds.ConfigBytes long.
-func (c *Client) File(ctx context.Context, reference string, image *Image, layer, file string, keys authn.Keychain) ([]byte, error) {
+// File reads one file of one layer of an image: of several with its path the last, as a runtime would. The layer must
+// be one of the image's. The content is at most bounds.ConfigBytes long.
+func (c *Client) File(ctx context.Context, reference string, image *Image, layer, file string,
+	keys authn.Keychain) ([]byte, error) {
 	return locate(ctx, c, QuestionFile, reference, func(ref name.Reference, trip *roundTripper) ([]byte, error) {
 		return c.fileAt(ctx, ref, trip, image, layer, file, keys)
 	})
@@ -67,9 +70,10 @@ func (c *Client) fileAt(
 	return found.content, nil
 }
 
-// FindFile reads one file of an image as a container sees it: the layers are read from the highest one down, until one has the file or hides
-// those below. The content is at most bounds.ConfigBytes long.
-func (c *Client) FindFile(ctx context.Context, reference string, image *Image, file string, keys authn.Keychain) ([]byte, error) {
+// FindFile reads one file of an image as a container sees it: the layers are read from the highest one down, until one
+// has the file or hides those below. The content is at most bounds.ConfigBytes long.
+func (c *Client) FindFile(ctx context.Context, reference string, image *Image, file string,
+	keys authn.Keychain) ([]byte, error) {
 	return locate(ctx, c, QuestionFile, reference, func(ref name.Reference, trip *roundTripper) ([]byte, error) {
 		return c.findFileAt(ctx, ref, trip, image, file, keys)
 	})
@@ -89,7 +93,8 @@ func (c *Client) findFileAt(
 			return nil, refusal(ref, NotAnImage, "layer %s has the size %d", layer.Digest, layer.Size)
 		}
 		if layer.Size > left.packed {
-			return nil, refusal(ref, TooLarge, "the layers above the one with %s have more than %d bytes: put the file into the highest layer", file, layersBytes)
+			return nil, refusal(ref, TooLarge, "the layers above the one with %s have more than %d bytes: put the file into "+
+				"the highest layer", file, layersBytes)
 		}
 		found, err := c.look(ctx, ref, trip, layer, file, keys, left)
 		switch {
@@ -106,10 +111,12 @@ func (c *Client) findFileAt(
 
 // look reads a layer for a file, and takes what it reads from the budget.
 func (c *Client) look(
-	ctx context.Context, ref name.Reference, trip *roundTripper, layer *Blob, file string, keys authn.Keychain, left *budget,
+	ctx context.Context, ref name.Reference, trip *roundTripper, layer *Blob, file string, keys authn.Keychain,
+	left *budget,
 ) (*finding, error) {
 	if layer.Size > layerBytes {
-		return nil, refusal(ref, TooLarge, "layer %s has %d bytes, and at most %d are read: put the file into a layer of its own", layer.Digest, layer.Size,
+		return nil, refusal(ref, TooLarge, "layer %s has %d bytes, and at most %d are read: put the file into a layer of "+
+			"its own", layer.Digest, layer.Size,
 			layerBytes)
 	}
 	var found *finding
@@ -120,10 +127,11 @@ func (c *Client) look(
 	return found, err
 }
 
-// read calls a function with the unpacked text of a layer, and takes what the registry sends from left. The digest is verified, also where the
-// function does not read to the end.
+// read calls a function with the unpacked text of a layer, and takes what the registry sends from left. The digest is
+// verified, also where the function does not read to the end.
 func (c *Client) read(
-	ctx context.Context, ref name.Reference, trip *roundTripper, layer *Blob, keys authn.Keychain, left *int64, read func(unpacked io.Reader) error,
+	ctx context.Context, ref name.Reference, trip *roundTripper, layer *Blob, keys authn.Keychain, left *int64,
+	read func(unpacked io.Reader) error,
 ) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -215,8 +223,8 @@ const (
 	opaqueWhiteout = ".wh..wh..opq"
 )
 
-// hides reports whether an entry of a layer takes away what the layers below have at a path: a whiteout of the path or of a directory above it, or
-// anything but a directory in the place of one.
+// hides reports whether an entry of a layer takes away what the layers below have at a path: a whiteout of the path or
+// of a directory above it, or anything but a directory in the place of one.
 func hides(entry string, kind byte, wanted string) bool {
 	dir, base := path.Split(entry)
 	switch {

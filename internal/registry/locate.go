@@ -17,9 +17,11 @@ const (
 	QuestionFile   = "file"
 )
 
-// locate asks a question about an image at each of its locations, until one has an answer. What has the same digest has the same content at each.
+// locate asks a question about an image at each of its locations, until one has an answer. What has the same digest has
+// the same content at each.
 func locate[T any](
-	ctx context.Context, c *Client, question, reference string, ask func(ref name.Reference, trip *roundTripper) (T, error),
+	ctx context.Context, c *Client, question, reference string,
+	ask func(ref name.Reference, trip *roundTripper) (T, error),
 ) (answer T, err error) {
 	if c.options.Asked != nil {
 		defer func() { c.options.Asked(question, err) }()
@@ -42,7 +44,8 @@ func locate[T any](
 	return none, nowhere(reference, failed)
 }
 
-func askAt[T any](c *Client, at string, ask func(ref name.Reference, trip *roundTripper) (T, error)) (answer T, err error) {
+func askAt[T any](c *Client, at string, ask func(ref name.Reference, trip *roundTripper) (T, error)) (answer T,
+	err error) {
 	ref, trip, err := c.target(at)
 	if err != nil {
 		return answer, err
@@ -58,8 +61,8 @@ func isAboutContent(err error) bool {
 	return kind == NoFile || kind == TooLarge || kind == NotAnImage
 }
 
-// nowhere is the error of an image that no location has. It passes if one of theirs does; otherwise its kind is that of the last location, which is
-// the registry that the image names.
+// nowhere is the error of an image that no location has. It passes if one of theirs does; otherwise its kind is that of
+// the last location, which is the registry that the image names.
 func nowhere(reference string, failed []error) error {
 	wrapped := &Error{Reference: reference, Err: &everywhere{failed}}
 	for _, err := range failed {

@@ -18,13 +18,14 @@ import (
 )
 
 const (
-	// searchBytes is the most that is read of all layers of an image, compressed, in search of a file whose path is not known: the layers with the
-	// Python packages of a server have some hundred megabytes. Nothing of it is kept.
+	// searchBytes is the most that is read of all layers of an image, compressed, in search of a file whose path is not
+	// known: the layers with the Python packages of a server have some hundred megabytes. Nothing of it is kept.
 	searchBytes = 2 << 30
 	// searchUnpackedBytes is the most that they may unpack to, and searchEntries how many files they may have.
 	searchUnpackedBytes = 8 << 30
 	searchEntries       = 500_000
-	// searchTime bounds the search. It ends before the caller's minute does: so an image that takes too long is not asked for again and again.
+	// searchTime bounds the search. It ends before the caller's minute does: so an image that takes too long is not asked
+	// for again and again.
 	searchTime = 45 * time.Second
 	// headBytes is how much is read of the file that is found.
 	headBytes = 4 << 10
@@ -32,8 +33,8 @@ const (
 	whiteoutBytes = 256 << 10
 )
 
-// Search looks for the first file of an image whose path matches, among the files that a container sees. It is shown the layers from the highest one
-// down.
+// Search looks for the first file of an image whose path matches, among the files that a container sees. It is shown
+// the layers from the highest one down.
 type Search struct {
 	// Path is the path of the file, and Head its first 4 KiB; nil until it is found.
 	Path string
@@ -90,8 +91,9 @@ func isHidden(file string, whiteouts []string) bool {
 	return slices.ContainsFunc(whiteouts, func(entry string) bool { return hides(entry, tar.TypeReg, file) })
 }
 
-// FindMatch reads the first 4 KiB of the first file of an image whose path matches, among the files that a container sees: the layers are read from the
-// highest one down, until one has such a file. It takes at most 45 seconds; what names the file in errors.
+// FindMatch reads the first 4 KiB of the first file of an image whose path matches, among the files that a container
+// sees: the layers are read from the highest one down, until one has such a file. It takes at most 45 seconds; what
+// names the file in errors.
 func (c *Client) FindMatch(
 	ctx context.Context, reference string, image *Image, what string, matches func(file string) bool, keys authn.Keychain,
 ) ([]byte, error) {
@@ -101,7 +103,8 @@ func (c *Client) FindMatch(
 }
 
 func (c *Client) findMatchAt(
-	ctx context.Context, ref name.Reference, trip *roundTripper, image *Image, what string, matches func(file string) bool, keys authn.Keychain,
+	ctx context.Context, ref name.Reference, trip *roundTripper, image *Image, what string,
+	matches func(file string) bool, keys authn.Keychain,
 ) ([]byte, error) {
 	trip.allowLayer(searchBytes)
 	if len(image.Layers) > maxLayers {
@@ -113,7 +116,8 @@ func (c *Client) findMatchAt(
 	for i := range slices.Backward(image.Layers) {
 		layer := &image.Layers[i]
 		if layer.Size < 0 || layer.Size > left {
-			return nil, refusal(ref, TooLarge, "layer %s has %d bytes, and with those above it no more than %d are read", layer.Digest, layer.Size, int64(searchBytes))
+			return nil, refusal(ref, TooLarge, "layer %s has %d bytes, and with those above it no more than %d are read",
+				layer.Digest, layer.Size, int64(searchBytes))
 		}
 		err := c.read(limited, ref, trip, layer, keys, &left, search.Layer)
 		switch {

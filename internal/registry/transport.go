@@ -23,7 +23,8 @@ const (
 	dialTimeout   = 10 * time.Second
 	headerTimeout = 15 * time.Second
 	idleTimeout   = 30 * time.Second
-	// idleConnections bounds the connections to all registries that are kept open: anyone can name any number of registries.
+	// idleConnections bounds the connections to all registries that are kept open: anyone can name any number of
+	// registries.
 	idleConnections = 64
 	// headerBytes bounds the headers of an answer.
 	headerBytes = 64 << 10
@@ -31,8 +32,10 @@ const (
 	retryLimit = 6 * time.Hour
 )
 
-// newTransport makes a transport that trusts the CA certificates; nil stands for the system's. The check may refuse each connection.
-func newTransport(certificates *x509.CertPool, check func(network, address string, c syscall.RawConn) error) *http.Transport {
+// newTransport makes a transport that trusts the CA certificates; nil stands for the system's. The check may refuse
+// each connection.
+func newTransport(certificates *x509.CertPool, check func(network, address string,
+	c syscall.RawConn) error) *http.Transport {
 	dialer := &net.Dialer{Timeout: dialTimeout, Control: check}
 	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
@@ -48,7 +51,8 @@ func newTransport(certificates *x509.CertPool, check func(network, address strin
 	}
 }
 
-// refuseMachine refuses a connection to what only this machine and its cloud have: loopback, link-local and unspecified addresses.
+// refuseMachine refuses a connection to what only this machine and its cloud have: loopback, link-local and unspecified
+// addresses.
 func refuseMachine(_, address string, _ syscall.RawConn) error { return checkAddress(address, true) }
 
 // refuseInside also refuses one to private addresses.
@@ -57,31 +61,35 @@ func refuseInside(_, address string, _ syscall.RawConn) error { return checkAddr
 // sharedAddresses are those of carriers, which clusters and clouds use inside, too.
 var sharedAddresses = netip.MustParsePrefix("100.64.0.0/10")
 
-// checkAddress refuses loopback, link-local and unspecified addresses, and private ones unless they are allowed. It does not say which address a name has.
+// checkAddress refuses loopback, link-local and unspecified addresses, and private ones unless they are allowed. It
+// does not say which address a name has.
 func checkAddress(address string, private bool) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		host = address
 	}
-	ip, _ := netip.ParseAddr(strings.Trim(host, "[]")) // not valid for a name: what it resolves to is checked when the connection is made
+	// Not valid for a name: what it resolves to is checked when the connection is made.
+	ip, _ := netip.ParseAddr(strings.Trim(host, "[]"))
 	ip = ip.Unmap().WithZone("")
 	switch {
 	case ip.IsLoopback() || ip.IsLinkLocalUnicast() || ip.IsLinkLocalMulticast() || ip.IsUnspecified() || ip.IsMulticast():
 		return own(errRefused, "it leads to an address of this machine")
 	case !private && (ip.IsPrivate() || sharedAddresses.Contains(ip)):
-		return own(errRefused, "it leads to another host with a private address, as only registries that the settings name may do")
+		return own(errRefused, "it leads to another host with a private address, as only registries that the settings name "+
+			"may do")
 	}
 	return nil
 }
 
-// roundTripper is the way of one question to one registry. It bounds every answer, and remembers which pace the registry asks for.
+// roundTripper is the way of one question to one registry. It bounds every answer, and remembers which pace the
+// registry asks for.
 type roundTripper struct {
 	// registry is the host and port of the registry that is asked.
 	registry string
 	// plainHTTP allows http:// to it.
 	plainHTTP bool
-	// own leads to the registry, foreign to wherever it sends the client: to its token service and its storage. trusted leads there, too, where it may
-	// have a private address, or where a proxy has it.
+	// own leads to the registry, foreign to wherever it sends the client: to its token service and its storage. trusted
+	// leads there, too, where it may have a private address, or where a proxy has it.
 	own, foreign, trusted http.RoundTripper
 	// private reports whether the registry may lead to a host with a private address.
 	private func(host string) bool
@@ -93,7 +101,8 @@ type roundTripper struct {
 	status     int
 	retryAfter time.Duration
 	layerBytes int64
-	// documents is how many bytes of documents were read, decodes reports a place in decoding, and ended that the question is over.
+	// documents is how many bytes of documents were read, decodes reports a place in decoding, and ended that the question
+	// is over.
 	documents      int64
 	decodes, ended bool
 }
@@ -161,8 +170,8 @@ func (t *roundTripper) limit() (limit int64, layer bool) {
 	return max(0, documentBytes-t.documents), false
 }
 
-// allowLayer raises the limit for what follows. Registries send clients elsewhere for layers, under paths of any form, so that no path
-// shows whether it is a layer.
+// allowLayer raises the limit for what follows. Registries send clients elsewhere for layers, under paths of any form,
+// so that no path shows whether it is a layer.
 func (t *roundTripper) allowLayer(limit int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -197,7 +206,8 @@ func (t *roundTripper) failed() error {
 	return t.failure
 }
 
-// last returns the status of the last answer, zero where there was none, and how long the registry wants to be left alone.
+// last returns the status of the last answer, zero where there was none, and how long the registry wants to be left
+// alone.
 func (t *roundTripper) last() (status int, retryAfter time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -20,8 +20,8 @@ type Hash struct {
 	keyless bool
 }
 
-// NewHash returns an empty hash under the key. An empty key is that of a tool without a cluster: an unkeyed hash of a short
-// secret would give the secret away, so there is no hash then.
+// NewHash returns an empty hash under the key. An empty key is that of a tool without a cluster: an unkeyed hash of a
+// short secret would give the secret away, so there is no hash then.
 func NewHash(key Value) *Hash {
 	return &Hash{mac: hmac.New(sha256.New, key.bytes), keyless: key.Empty()}
 }

@@ -33,8 +33,8 @@ var suspicious = []*regexp.Regexp{
 // longWord is what can be a key: words and names are shorter, or have no digits.
 var longWord = regexp.MustCompile(`[\w+=-]{20,}`)
 
-// Redact returns a text without any part of the values, in the forms that programs print values in, and without what looks like a secret. It may
-// take away more than that.
+// Redact returns a text without any part of the values, in the forms that programs print values in, and without what
+// looks like a secret. It may take away more than that.
 func Redact(line string, values []Value) string {
 	h := &hider{line: line, hidden: make([]bool, len(line)), grams: map[int]map[string][]int{}}
 	for _, v := range values {

@@ -51,15 +51,16 @@ func (v Value) LogValue() slog.Value { return slog.StringValue(Redacted) }
 // digits, surrounding space and any Unicode digit.
 var pythonNumber = regexp.MustCompile(`^\s*[+-]?(\p{Nd}+(_\p{Nd}+)*\.?(\p{Nd}+(_\p{Nd}+)*)?|\.\p{Nd}+(_\p{Nd}+)*)([eE][+-]?\p{Nd}+(_\p{Nd}+)*)?\s*$`)
 
-// What follows validates a value without quoting it. The rules are those of the server's substitution of ${env.X}, the same in every
-// release line.
+// What follows validates a value without quoting it. The rules are those of the server's substitution of ${env.X}, the
+// same in every release line.
 
 // Unfit reports why the value is nothing that anyone means to give to a server; nil where all is well.
 func (v Value) Unfit() []string {
 	s := string(v.bytes)
 	var problems []string
 	if strings.ContainsRune(s, 0) || !utf8.ValidString(s) {
-		problems = append(problems, "is not text (it has zero bytes, or is not UTF-8), which an environment variable cannot hold: encode it, or correct it")
+		problems = append(problems, "is not text (it has zero bytes, or is not UTF-8), which an environment variable "+
+			"cannot hold: encode it, or correct it")
 	}
 	if strings.HasSuffix(s, "\n") {
 		problems = append(problems, "ends with a line break: write it without one (for example with printf or echo -n)")
@@ -75,13 +76,14 @@ func (v Value) Substituted() []string {
 		problems = append(problems, "begins with '~', which the server replaces by a home directory: use another value")
 	}
 	if strings.Contains(s, "${env.") {
-		problems = append(problems, "contains '${env.', which looks like a placeholder that nothing resolves: use another value")
+		problems = append(problems, "contains '${env.', which looks like a placeholder that nothing resolves: use another "+
+			"value")
 	}
 	return problems
 }
 
-// Converted reports that the server would turn the value into another type, a field of type text would then refuse it; empty
-// where it stays text.
+// Converted reports that the server would turn the value into another type, a field of type text would then refuse it;
+// empty where it stays text.
 func (v Value) Converted() string {
 	if kind := convertedTo(string(v.bytes)); kind != "" {
 		return "looks like " + kind + ", which the server turns into one and then refuses as text: use another value"
@@ -92,8 +94,8 @@ func (v Value) Converted() string {
 // bearerToken is the form of a bearer token (RFC 6750, section 2.1).
 var bearerToken = regexp.MustCompile(`^[A-Za-z0-9._~+/-]+=*$`)
 
-// BearerProblem reports why the value cannot be sent as a bearer token; empty where it can. Other characters would be decoded, or
-// end the header, where headers come from an environment variable.
+// BearerProblem reports why the value cannot be sent as a bearer token; empty where it can. Other characters would be
+// decoded, or end the header, where headers come from an environment variable.
 func (v Value) BearerProblem() string {
 	if bearerToken.Match(v.bytes) {
 		return ""

@@ -12,7 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -41,8 +41,8 @@ storage:
 
 // BenchmarkGenerateTypical makes the configuration of a typical resource over the starter base of the newest release line.
 func BenchmarkGenerateTypical(b *testing.B) {
-	crSpec := &v1alpha2.LlamaStackDistributionSpec{}
-	if err := yaml.UnmarshalStrict([]byte(typical), crSpec); err != nil {
+	spec := &v1alpha2.LlamaStackDistributionSpec{}
+	if err := yaml.UnmarshalStrict([]byte(typical), spec); err != nil {
 		b.Fatal(err)
 	}
 	line, _ := catalog.Get(catalog.Newest())
@@ -52,7 +52,7 @@ func BenchmarkGenerateTypical(b *testing.B) {
 	b.ReportAllocs()
 	report := fixture.ReportCPU(b)
 	for b.Loop() {
-		if _, findings := serverconfig.Generate(b.Context(), serverconfig.Input{Name: "my-stack", Namespace: "default", Spec: spec.Parse(crSpec), Base: base, Line: line}); findings.HasErrors() {
+		if _, findings := serverconfig.Generate(b.Context(), serverconfig.Input{Name: "my-stack", Namespace: "default", Spec: parse.Parse(spec), Base: base, Line: line}); findings.HasErrors() {
 			b.Fatal(findings)
 		}
 	}

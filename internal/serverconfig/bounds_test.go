@@ -22,12 +22,12 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
 // over is an input over the starter base of a release line.
-func over(tb testing.TB, line string, crSpec *v1alpha2.LlamaStackDistributionSpec) serverconfig.Input {
+func over(tb testing.TB, line string, spec *v1alpha2.LlamaStackDistributionSpec) serverconfig.Input {
 	tb.Helper()
 	l, ok := catalog.Get(line)
 	data, found := distributions.Base("starter", line)
@@ -36,7 +36,7 @@ func over(tb testing.TB, line string, crSpec *v1alpha2.LlamaStackDistributionSpe
 	}
 	base, err := document.ParseBase("starter", data)
 	fixture.NoError(tb, err)
-	return serverconfig.Input{Name: "s", Namespace: "ns", Spec: spec.Parse(crSpec), Base: base, Line: l}
+	return serverconfig.Input{Name: "s", Namespace: "ns", Spec: parse.Parse(spec), Base: base, Line: l}
 }
 
 func open(tb testing.TB, value any) *apiextensionsv1.JSON {
@@ -229,8 +229,8 @@ func TestGenerateReportsFewAndShortProblems(t *testing.T) {
 
 // Proves: R63 (one more than may be is refused before it is worked on).
 func TestGenerateRefusesWhatIsOverTheBounds(t *testing.T) {
-	crSpec := shapes["models"].spec(t, limits.Models+1)
-	result, findings := serverconfig.Generate(t.Context(), over(t, "0.7", crSpec))
+	spec := shapes["models"].spec(t, limits.Models+1)
+	result, findings := serverconfig.Generate(t.Context(), over(t, "0.7", spec))
 	if want := "spec.resources.models: Too many: 1001: must have at most 1000 items"; result != nil || len(findings) != 1 || !strings.HasPrefix(findings[0].String(), want) {
 		t.Errorf("%v", findings)
 	}
@@ -241,17 +241,17 @@ func TestGenerateRefusesWhatIsOverTheBounds(t *testing.T) {
 	many := &v1alpha2.LlamaStackDistributionSpec{Providers: &v1alpha2.ProvidersSpec{
 		Inference: open(t, object{"provider": "remote::our-own", "secretRefs": byProvider}),
 	}}
-	if uses, findings := serverconfig.SecretUses(spec.Parse(many)); len(uses) != limits.References || len(findings) > 0 {
+	if uses, findings := serverconfig.SecretUses(parse.Parse(many)); len(uses) != limits.References || len(findings) > 0 {
 		t.Errorf("%d uses, %v", len(uses), findings)
 	}
 	byProvider["one_more"] = object{"name": "one-more", "key": "k"}
 	many.Providers.Inference = open(t, object{"provider": "remote::our-own", "secretRefs": byProvider})
-	if uses, findings := serverconfig.SecretUses(spec.Parse(many)); uses != nil || !strings.Contains(findings.Message(), "refers to 201 Secrets, and may refer to at most 200") {
+	if uses, findings := serverconfig.SecretUses(parse.Parse(many)); uses != nil || !strings.Contains(findings.Message(), "refers to 201 Secrets, and may refer to at most 200") {
 		t.Errorf("%v %v", uses, findings)
 	}
-	crSpec.Resources.Models[7] = apiextensionsv1.JSON{Raw: []byte(strings.Repeat("[", 100) + strings.Repeat("]", 100))}
-	crSpec.Resources.Models = crSpec.Resources.Models[:10]
-	if uses, findings := serverconfig.SecretUses(spec.Parse(crSpec)); uses != nil || len(findings) != 1 || !strings.Contains(findings.Message(), "spec.resources.models[7]") {
+	spec.Resources.Models[7] = apiextensionsv1.JSON{Raw: []byte(strings.Repeat("[", 100) + strings.Repeat("]", 100))}
+	spec.Resources.Models = spec.Resources.Models[:10]
+	if uses, findings := serverconfig.SecretUses(parse.Parse(spec)); uses != nil || len(findings) != 1 || !strings.Contains(findings.Message(), "spec.resources.models[7]") {
 		t.Errorf("%v %v", uses, findings)
 	}
 }

@@ -20,11 +20,11 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/external"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/integrity"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/provider"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/resource"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/server"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/storage"
 )
 
@@ -34,8 +34,8 @@ type Base = document.Base
 // ProviderName distinguishes providers of a server.
 type ProviderName = document.ProviderName
 
-// ParseBase reads a base configuration. The name stands in the header of what is generated from it. The error reports what is wrong,
-// where possible with the line number.
+// ParseBase reads a base configuration. The name stands in the header of what is generated from it. The error reports
+// what is wrong, where possible with the line number.
 func ParseBase(name string, data []byte) (*Base, error) { return document.ParseBase(name, data) }
 
 // Input is everything that a configuration is made from. Spec, Base and Line are required.
@@ -43,17 +43,19 @@ type Input struct {
 	// Name and Namespace are those of the resource; they stand in the header comment and nowhere else.
 	Name, Namespace string
 	// Spec is the spec of the resource, as parse.Parse returns it. It is not changed.
-	Spec *spec.Spec
+	Spec *parse.Spec
 	// Base is the configuration that the spec is laid over.
 	Base *document.Base
 	// Line is the release line of the server.
 	Line *catalog.Line
-	// Release is the server's release; empty where it is not known. What the release line refuses of a base is a warning where the release is newer.
+	// Release is the server's release; empty where it is not known. What the release line refuses of a base is a warning
+	// where the release is newer.
 	Release string
-	// Packages is what is known of the packages of external providers, by image as the spec names it. One that is missing is being read.
+	// Packages is what is known of the packages of external providers, by image as the spec names it. One that is missing
+	// is being read.
 	Packages map[string]PackageFound
-	// Variables are the names of environment variables that the container has beside those of the Result and of the spec: what the caller sets by
-	// itself. A reference to any other variable brings a warning.
+	// Variables are the names of environment variables that the container has beside those of the Result and of the spec:
+	// what the caller sets by itself. A reference to any other variable brings a warning.
 	Variables []string
 	// SecretVariables are the names of those that the envFrom of the spec takes from Secrets, where that is known.
 	SecretVariables []string
@@ -63,15 +65,15 @@ type Input struct {
 type Result struct {
 	// YAML is the complete config.yaml, with a comment header that names the resource, the release line and the base.
 	YAML []byte
-	// Env are the environment variables that the server needs beside the YAML: first those from Secrets, then the plain ones, for
-	// their values may refer to the former; each sorted by name. The order must be kept.
+	// Env are the environment variables that the server needs beside the YAML: first those from Secrets, then the plain
+	// ones, for their values may refer to the former; each sorted by name. The order must be kept.
 	Env []EnvVar
 	// Providers are the providers of the resource as generated, in its order; the exporter of telemetry does not count.
 	Providers []ProviderEntry
 	// External are the external providers, in the order of the resource: what has to be in the pod.
 	External []ExternalProvider
-	// Expected are all providers that the server must list: those of the resource and those of the base that no environment variable turns
-	// off, in the order of the file.
+	// Expected are all providers that the server must list: those of the resource and those of the base that no
+	// environment variable turns off, in the order of the file.
 	Expected []document.ProviderName
 	// Registered are the resources of the spec that the server lists, by the names under which it lists them.
 	Registered []Registered
@@ -92,7 +94,8 @@ type Result struct {
 // Auth is what a configuration says about who may call the server.
 type Auth = auth.Auth
 
-// ClusterCADir is where the CA certificates of the cluster's API server are in the container, where Auth.ClusterCA says so.
+// ClusterCADir is where the CA certificates of the cluster's API server are in the container, where Auth.ClusterCA says
+// so.
 const ClusterCADir = auth.ClusterCADir
 
 // AuthOf returns what a base says about who may call the server, for an image that runs it unchanged.
@@ -143,15 +146,17 @@ type PackageFound = external.Found
 // ExternalProvider is one external provider of a configuration: what has to be in the pod.
 type ExternalProvider = external.Installed
 
-// ReadPackage reads the file that describes the package in the image of an external provider. The error reports what is wrong with it.
-func ReadPackage(data []byte) (*spec.ProviderPackage, error) { return external.ReadPackage(data) }
+// ReadPackage reads the file that describes the package in the image of an external provider. The error reports what is
+// wrong with it.
+func ReadPackage(data []byte) (*parse.ProviderPackage, error) { return external.ReadPackage(data) }
 
-// Generate makes the configuration. The result is nil exactly when the problems have errors; warnings may come with
-// a result. The work grows linearly with the spec. When the context ends, the work ends too, and the only problem has the
+// Generate makes the configuration. The result is nil exactly when the problems have errors; warnings may come with a
+// result. The work grows linearly with the spec. When the context ends, the work ends too, and the only problem has the
 // reason LookupFailed.
 //
-// The steps stand in the order in which they run. Each takes what it needs and adds its problems to one collector, and knows only packages below it.
-// They run also where some of the spec cannot be read, so that the user hears of everything at once; what only follows from that is left out.
+// The steps stand in the order in which they run. Each takes what it needs and adds its problems to one collector, and
+// knows only packages below it. They run also where some of the spec cannot be read, so that the user hears of
+// everything at once; what only follows from that is left out.
 func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 	problems := &problem.Collector{}
 	spec := readSpec(&in, problems)
@@ -174,18 +179,22 @@ func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 	if in.Spec.Auth != nil && auth.Read(doc.Root()).Separates {
 		storage.KeepVectorStores(doc, in.Line)
 	}
-	server.ApplyTelemetry(&server.Telemetry{Document: doc, Line: in.Line, Environment: env, Name: in.Name, Exporters: telemetry}, problems)
+	server.ApplyTelemetry(&server.Telemetry{Document: doc, Line: in.Line, Environment: env, Name: in.Name,
+		Exporters: telemetry}, problems)
 	providers := provider.Apply(ctx, doc, in.Line, spec.Providers, env, problems)
-	externals := &external.Input{Document: doc, Line: in.Line, Environment: env, Providers: spec.External, Packages: in.Packages}
+	externals := &external.Input{Document: doc, Line: in.Line, Environment: env, Providers: spec.External,
+		Packages: in.Packages}
 	added, installed := external.Apply(ctx, externals, problems)
 	all := external.Groups(spec.Providers, spec.External, in.Packages)
 	uses, registered := resource.Apply(ctx, &resource.Input{
 		Document: doc, Line: in.Line, Environment: env, Providers: all, Models: spec.Models, Shields: spec.Shields,
 		VectorStores: spec.VectorStores, Tools: spec.Tools,
 	}, problems)
-	disabled.Apply(&disabled.Input{Document: doc, Line: in.Line, APIs: spec.disabled, Providers: all, Uses: uses}, problems)
+	disabled.Apply(&disabled.Input{Document: doc, Line: in.Line, APIs: spec.disabled, Providers: all, Uses: uses},
+		problems)
 	made := &integrity.Input{
-		Document: doc, Line: in.Line, Release: in.Release, Spec: in.Spec.Source, Providers: all, Backends: backends, Environment: env, OfContainer: in.Variables,
+		Document: doc, Line: in.Line, Release: in.Release, Spec: in.Spec.Source, Providers: all, Backends: backends,
+		Environment: env, OfContainer: in.Variables,
 	}
 	checkIntegrity(ctx, made, problems)
 
@@ -199,19 +208,22 @@ func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 	env.Sort()
 	providers = append(providers, added...)
 	return &Result{
-		YAML:             written,
-		Env:              env.Needed(),
-		Providers:        providers,
-		External:         installed,
-		Expected:         doc.EnabledProviders(env.Given()),
-		Registered:       registered,
-		LocalState:       localState(doc, env.Given()),
-		ProviderCount:    int32(len(providers) + len(telemetry)),                                                 //nolint:gosec // a spec of 1.5 MB has fewer
-		ResourceCount:    int32(len(spec.Models) + len(spec.Shields) + len(spec.VectorStores) + len(spec.Tools)), //nolint:gosec // as above
-		ModelCount:       int32(len(spec.Models)),                                                                //nolint:gosec // as above
-		ShieldCount:      int32(len(spec.Shields)),                                                               //nolint:gosec // as above
-		VectorStoreCount: int32(len(spec.VectorStores)),                                                          //nolint:gosec // as above
-		ToolCount:        int32(len(spec.Tools)),                                                                 //nolint:gosec // as above
+		YAML:       written,
+		Env:        env.Needed(),
+		Providers:  providers,
+		External:   installed,
+		Expected:   doc.EnabledProviders(env.Given()),
+		Registered: registered,
+		LocalState: localState(doc, env.Given()),
+		//nolint:gosec // a spec of 1.5 MB has fewer
+		ProviderCount: int32(len(providers) + len(telemetry)),
+		//nolint:gosec // as above
+		ResourceCount: int32(len(spec.Models) + len(spec.Shields) + len(spec.VectorStores) + len(spec.Tools)),
+
+		ModelCount:       int32(len(spec.Models)),       //nolint:gosec // as above
+		ShieldCount:      int32(len(spec.Shields)),      //nolint:gosec // as above
+		VectorStoreCount: int32(len(spec.VectorStores)), //nolint:gosec // as above
+		ToolCount:        int32(len(spec.Tools)),        //nolint:gosec // as above
 		Version:          version,
 		TLS:              server.ReadTLS(doc.Root()),
 		Auth:             auth.Read(doc.Root()),
@@ -232,9 +244,9 @@ type parsedSpec struct {
 }
 
 // exporters returns the providers of telemetry.
-func (s *parsedSpec) exporters() []spec.Provider {
+func (s *parsedSpec) exporters() []parse.Provider {
 	for _, group := range s.Providers {
-		if group.API == spec.APITelemetry {
+		if group.API == parse.APITelemetry {
 			return group.Providers
 		}
 	}
@@ -262,7 +274,7 @@ func readSpec(in *Input, problems *problem.Collector) *parsedSpec {
 }
 
 // CheckSpec returns what is wrong with a spec whatever base and release line it meets: part of what Generate reports.
-func CheckSpec(spec *spec.Spec) problem.List {
+func CheckSpec(spec *parse.Spec) problem.List {
 	problems := &problem.Collector{}
 	readSpec(&Input{Spec: spec}, problems)
 	return problems.List()
@@ -304,12 +316,14 @@ func Incomplete(ctx context.Context) *problem.Problem {
 		return nil
 	}
 	return problem.New(problem.Problem{
-		Reason: problem.LookupFailed, Path: "spec", Detail: "the configuration is not complete: " + cause.Error(), Fix: "trying again", Err: cause,
+		Reason: problem.LookupFailed, Path: "spec", Detail: "the configuration is not complete: " + cause.Error(),
+		Fix: "trying again", Err: cause,
 	})
 }
 
 // header is the comment above the configuration. It says nothing that changes without the content.
 func (in *Input) header() string {
-	return fmt.Sprintf("# Generated for the %s %s/%s: edit that resource, not this file.\n# Server release line: %s\n# Base configuration: %s\n",
+	return fmt.Sprintf("# Generated for the %s %s/%s: edit that resource, not this file.\n# Server release line: %s\n# "+
+		"Base configuration: %s\n",
 		v1alpha2.Kind, in.Namespace, in.Name, in.Line.Name, in.Base.Name())
 }

@@ -9,14 +9,15 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
-// misreading is what could not be read of the spec. Problems that may only follow from it are left out: nobody can act on them before it is fixed.
+// misreading is what could not be read of the spec. Problems that may only follow from it are left out: nobody can act
+// on them before it is fixed.
 type misreading struct {
 	// fields are the fields that could not be read.
 	fields map[string]bool
 	// unknownKeysOf are the entries that have a key which nobody knows: it may be meant as one that is missing.
 	unknownKeysOf map[string]bool
-	// nameless are the entries whose name is not known, and the lists that have such entries; typeless are the entries whose provider type is
-	// not known.
+	// nameless are the entries whose name is not known, and the lists that have such entries; typeless are the entries
+	// whose provider type is not known.
 	nameless, typeless map[string]bool
 }
 
@@ -76,11 +77,13 @@ func (m *misreading) causes(p problem.Problem) bool {
 var referredBy = map[string][]string{
 	"spec.resources.models": {"spec.providers.inference", "spec.externalProviders.inference"},
 	"spec.resources.shields": {
-		"spec.providers.safety", "spec.externalProviders.safety", "spec.providers.inference", "spec.externalProviders.inference", "spec.resources.models",
+		"spec.providers.safety", "spec.externalProviders.safety", "spec.providers.inference",
+		"spec.externalProviders.inference", "spec.resources.models",
 	},
 	"spec.resources.tools": {"spec.providers.toolRuntime", "spec.externalProviders.toolRuntime"},
 	"spec.resources.vectorStores": {
-		"spec.providers.vectorIo", "spec.externalProviders.vectorIo", "spec.providers.inference", "spec.externalProviders.inference", "spec.resources.models",
+		"spec.providers.vectorIo", "spec.externalProviders.vectorIo", "spec.providers.inference",
+		"spec.externalProviders.inference", "spec.resources.models",
 	},
 }
 
@@ -94,7 +97,8 @@ func (m *misreading) within(path string) bool {
 	return false
 }
 
-// splitEntry splits the path of a field of an entry: spec.providers.inference[0].settings.url is settings of spec.providers.inference[0].
+// splitEntry splits the path of a field of an entry: spec.providers.inference[0].settings.url is settings of
+// spec.providers.inference[0].
 func splitEntry(path string) (entry, key string) {
 	const levels = 3 // spec, its section, and the list or the single entry in it
 	parts := strings.SplitN(path, ".", levels+1)

@@ -11,7 +11,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/step"
 )
@@ -121,16 +121,16 @@ func entryOf(spec any, api string, i int) map[string]any {
 	return entry
 }
 
-func problemsOf(t *testing.T, crSpec any) problem.List {
+func problemsOf(t *testing.T, spec any) problem.List {
 	t.Helper()
-	text, err := json.Marshal(crSpec)
+	text, err := json.Marshal(spec)
 	fixture.NoError(t, err)
 	base, ok := distributions.Base("starter", wholeLine)
 	if !ok {
 		t.Fatal("there is no base")
 	}
 	_, problems := serverconfig.Generate(t.Context(), serverconfig.Input{
-		Name: "s", Namespace: "n", Spec: spec.Parse(step.Spec(t, string(text))), Base: parseBase(t, "starter", base), Line: step.Line(t, wholeLine),
+		Name: "s", Namespace: "n", Spec: parse.Parse(step.Spec(t, string(text))), Base: parseBase(t, "starter", base), Line: step.Line(t, wholeLine),
 	})
 	return problems
 }

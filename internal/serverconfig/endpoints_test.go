@@ -13,7 +13,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -38,10 +38,10 @@ resources: {tools: [{name: "mcp::t", endpointFrom: {kind: Service, name: t}}]}
 		replaced + "disabled: [inference]":       {"db", "t"},
 		"resources:\n  tools:\n" + many.String(): nil,
 	} {
-		crSpec := &v1alpha2.LlamaStackDistributionSpec{}
-		fixture.NoError(t, yaml.UnmarshalStrict([]byte(text), crSpec))
+		spec := &v1alpha2.LlamaStackDistributionSpec{}
+		fixture.NoError(t, yaml.UnmarshalStrict([]byte(text), spec))
 		var got []string
-		for _, ref := range serverconfig.EndpointUses(spec.Parse(crSpec)) {
+		for _, ref := range serverconfig.EndpointUses(parse.Parse(spec)) {
 			got = append(got, ref.Name)
 		}
 		if !slices.Equal(got, want) {

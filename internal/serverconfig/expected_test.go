@@ -12,7 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -41,12 +41,12 @@ storage: {backends: {}, stores: {}}
 	if !ok {
 		t.Fatal("no release line 0.7")
 	}
-	crSpec := &v1alpha2.LlamaStackDistributionSpec{
+	spec := &v1alpha2.LlamaStackDistributionSpec{
 		Providers: &v1alpha2.ProvidersSpec{Inference: open(t, object{"id": "mine", "provider": "vllm", "endpoint": "http://vllm:8000"})},
 		Disabled:  []string{"files"},
 		Workload:  &v1alpha2.WorkloadSpec{Overrides: &v1alpha2.WorkloadOverrides{Env: []corev1.EnvVar{{Name: "GIVEN", Value: "x"}}}},
 	}
-	result, findings := serverconfig.Generate(t.Context(), serverconfig.Input{Name: "a", Namespace: "b", Spec: spec.Parse(crSpec), Base: base, Line: line})
+	result, findings := serverconfig.Generate(t.Context(), serverconfig.Input{Name: "a", Namespace: "b", Spec: parse.Parse(spec), Base: base, Line: line})
 	if findings.HasErrors() {
 		t.Fatal(findings)
 	}

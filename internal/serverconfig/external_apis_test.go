@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
 // Each API of each release line can have external providers, under one name. Telemetry has no providers.
@@ -15,7 +15,7 @@ import (
 // Proves: FR-014.
 func TestExternalProvidersHaveAFieldForEachAPI(t *testing.T) {
 	var names []string
-	for _, api := range spec.ExternalAPIs() {
+	for _, api := range parse.ExternalAPIs() {
 		names = append(names, api.Name)
 	}
 	slices.Sort(names)

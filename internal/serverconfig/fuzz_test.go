@@ -20,8 +20,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -72,7 +72,7 @@ func FuzzGenerate(f *testing.F) {
 			return
 		}
 		_ = release.Lines(base) // whatever a base says, asking for its lines is safe
-		crSpec := &v1alpha2.LlamaStackDistributionSpec{
+		spec := &v1alpha2.LlamaStackDistributionSpec{
 			Providers: &v1alpha2.ProvidersSpec{
 				Inference: openJSON(inference), Safety: openJSON(safety), VectorIo: openJSON(vectorIo),
 				ToolRuntime: openJSON(toolRuntime), Telemetry: openJSON(telemetry),
@@ -80,9 +80,9 @@ func FuzzGenerate(f *testing.F) {
 			Resources: &v1alpha2.ResourcesSpec{Models: openList(models), Tools: openList(tools), Shields: openList(shields)},
 		}
 		if disabled != "" {
-			crSpec.Disabled = strings.Split(disabled, ",")
+			spec.Disabled = strings.Split(disabled, ",")
 		}
-		checkGeneration(t, serverconfig.Input{Name: "n", Namespace: "ns", Base: base, Line: serverconfig.KnownLine(line), Spec: spec.Parse(crSpec)})
+		checkGeneration(t, serverconfig.Input{Name: "n", Namespace: "ns", Base: base, Line: serverconfig.KnownLine(line), Spec: parse.Parse(spec)})
 	})
 }
 

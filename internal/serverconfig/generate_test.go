@@ -25,7 +25,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -83,12 +83,12 @@ func TestDeterministic(t *testing.T) {
 	want := generate(t, in)
 	original := in.Spec.Source
 	for range 1000 {
-		crSpec := original.DeepCopy()
-		for _, raw := range openFields(crSpec) {
+		spec := original.DeepCopy()
+		for _, raw := range openFields(spec) {
 			raw.Raw = []byte(shuffled(decodeYAML(t, raw.Raw), random))
 		}
-		random.Shuffle(len(crSpec.Disabled), func(i, j int) { crSpec.Disabled[i], crSpec.Disabled[j] = crSpec.Disabled[j], crSpec.Disabled[i] })
-		in.Spec = spec.Parse(crSpec)
+		random.Shuffle(len(spec.Disabled), func(i, j int) { spec.Disabled[i], spec.Disabled[j] = spec.Disabled[j], spec.Disabled[i] })
+		in.Spec = parse.Parse(spec)
 		got := generate(t, in)
 		if !bytes.Equal(got.YAML, want.YAML) || !slices.Equal(got.Env, want.Env) || !reflect.DeepEqual(got.Providers, want.Providers) {
 			t.Fatalf("another order gives another result:\n%s", cmp.Diff(want, got))
@@ -131,7 +131,7 @@ func TestBaseIsNotChanged(t *testing.T) {
 	for _, dir := range cases(t) {
 		in := input(t, dir, "0.7")
 		in.Base = base
-		spec := spec.Parse(in.Spec.Source.DeepCopy())
+		spec := parse.Parse(in.Spec.Source.DeepCopy())
 		group.Go(func() {
 			serverconfig.Generate(t.Context(), in)
 			if diff := cmp.Diff(spec, in.Spec); diff != "" {
@@ -335,10 +335,10 @@ func TestSecretUses(t *testing.T) {
 	in := input(t, "testdata/cloud-fields", "0.7")
 	uses, findings := serverconfig.SecretUses(in.Spec)
 	want := []serverconfig.SecretUse{
-		{EnvName: "LLSD_AWS_API_KEY", Ref: spec.SecretReference{Name: "aws", Key: "bearer"}, Path: "spec.providers.inference[0].apiKey"},
-		{EnvName: "LLSD_GOOGLE_PROJECT", Ref: spec.SecretReference{Name: "gcp", Key: "project"}, Path: "spec.providers.inference[1].secretRefs[project]"},
-		{EnvName: "LLSD_IBM_PROJECT_ID", Ref: spec.SecretReference{Name: "ibm", Key: "project"}, Path: "spec.providers.inference[2].projectId"},
-		{EnvName: "LLSD_IBM_TIMEOUT", Ref: spec.SecretReference{Name: "ibm", Key: "timeout"}, Path: "spec.providers.inference[2].secretRefs[timeout]"},
+		{EnvName: "LLSD_AWS_API_KEY", Ref: parse.SecretReference{Name: "aws", Key: "bearer"}, Path: "spec.providers.inference[0].apiKey"},
+		{EnvName: "LLSD_GOOGLE_PROJECT", Ref: parse.SecretReference{Name: "gcp", Key: "project"}, Path: "spec.providers.inference[1].secretRefs[project]"},
+		{EnvName: "LLSD_IBM_PROJECT_ID", Ref: parse.SecretReference{Name: "ibm", Key: "project"}, Path: "spec.providers.inference[2].projectId"},
+		{EnvName: "LLSD_IBM_TIMEOUT", Ref: parse.SecretReference{Name: "ibm", Key: "timeout"}, Path: "spec.providers.inference[2].secretRefs[timeout]"},
 	}
 	if diff := cmp.Diff(want, uses); diff != "" || len(findings) > 0 {
 		t.Errorf("%s\nfindings %v", diff, findings)
@@ -354,11 +354,11 @@ func TestSecretUses(t *testing.T) {
 		t.Errorf("uses %v, findings %v", uses, findings)
 	}
 	// A disabled API needs no Secret.
-	crSpec := input(t, "testdata/disabled-wins", "0.7").Spec
-	if uses, findings = serverconfig.SecretUses(crSpec); len(uses) != 0 || len(findings) != 0 {
+	spec := input(t, "testdata/disabled-wins", "0.7").Spec
+	if uses, findings = serverconfig.SecretUses(spec); len(uses) != 0 || len(findings) != 0 {
 		t.Errorf("disabled: uses %v, findings %v", uses, findings)
 	}
-	if uses, findings = serverconfig.SecretUses(spec.Parse(&v1alpha2.LlamaStackDistributionSpec{})); len(uses) != 0 || len(findings) != 0 {
+	if uses, findings = serverconfig.SecretUses(parse.Parse(&v1alpha2.LlamaStackDistributionSpec{})); len(uses) != 0 || len(findings) != 0 {
 		t.Errorf("an empty spec: uses %v, findings %v", uses, findings)
 	}
 }
@@ -382,7 +382,7 @@ func TestStatusConfigHoldsNoLiteralSecret(t *testing.T) {
 	// Of a type that the release line does not know, names decide.
 	in.Spec.Source.Providers.Inference.Raw = []byte(`{"provider": "homegrown", "settings": {"api_key": "hunter2", "max_tokens": 5,
 		"auth": [{"Password": "hunter2", "token": "${env.MY_TOKEN}"}], "keyspace": "shown"}}`)
-	in.Spec = spec.Parse(in.Spec.Source)
+	in.Spec = parse.Parse(in.Spec.Source)
 	result, findings = serverconfig.Generate(t.Context(), in)
 	if result == nil {
 		t.Fatalf("findings %v", findings)

@@ -18,7 +18,7 @@ import (
 // floors are the packages of the engine from the bottom up. A package may import those of lower floors alone, so each can be read,
 // tested and changed knowing only what is below it.
 var floors = [][]string{
-	{"catalog", "document", "spec"},
+	{"catalog", "document", "parse"},
 	{"address", "environment", "release"},
 	{"storage"},
 	{"provider"},

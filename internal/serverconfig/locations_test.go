@@ -17,7 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -102,7 +102,7 @@ func TestProvidersShareNoStorageLocation(t *testing.T) {
 			row := &line.Rows["vector_io"][i]
 			for _, base := range []*document.Base{parseBase(t, "starter", data), nested(t, data, row)} {
 				result, findings := serverconfig.Generate(t.Context(), serverconfig.Input{
-					Name: "n", Namespace: "ns", Base: base, Line: line, Spec: spec.Parse(&v1alpha2.LlamaStackDistributionSpec{Providers: manyOf(t, row)}),
+					Name: "n", Namespace: "ns", Base: base, Line: line, Spec: parse.Parse(&v1alpha2.LlamaStackDistributionSpec{Providers: manyOf(t, row)}),
 				})
 				if result == nil {
 					t.Fatalf("line %s, %s: %s", name, row.Type, findings)
@@ -150,7 +150,7 @@ func checkKept(t *testing.T, line *catalog.Line, data []byte, row *catalog.Provi
 	base := decodeYAML(t, data).(map[string]any)
 	result, _ := serverconfig.Generate(t.Context(), serverconfig.Input{
 		Name: "n", Namespace: "ns", Base: parseBase(t, "starter", data), Line: line,
-		Spec: spec.Parse(&v1alpha2.LlamaStackDistributionSpec{Providers: manyOf(t, row)}),
+		Spec: parse.Parse(&v1alpha2.LlamaStackDistributionSpec{Providers: manyOf(t, row)}),
 	})
 	generated := places(decodeYAML(t, result.YAML).(map[string]any), line)
 	id := row.Type[strings.LastIndex(row.Type, ":")+1:]

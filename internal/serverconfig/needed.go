@@ -15,8 +15,8 @@ import (
 )
 
 // Needed reports whether a configuration must be generated: not when only a distribution is given, because then the
-// image's own configuration runs unchanged. A server that does not start without server.insecure always needs one; the release line may
-// be nil where it is not known.
+// image's own configuration runs unchanged. A server that does not start without server.insecure always needs one; the
+// release line may be nil where it is not known.
 func Needed(spec *v1alpha2.LlamaStackDistributionSpec, line *catalog.Line) bool {
 	if spec.OverrideConfig != nil && spec.OverrideConfig.ConfigMapName != "" {
 		return false // the user gives it
@@ -24,13 +24,16 @@ func Needed(spec *v1alpha2.LlamaStackDistributionSpec, line *catalog.Line) bool 
 	if line != nil && line.NeedsInsecure {
 		return true
 	}
-	return hasProviders(spec.Providers) || jsonFilled(spec.ExternalProviders) || hasResources(spec.Resources) || hasStorage(spec.Storage) ||
-		len(spec.Disabled) > 0 || server.TLSEnabled(spec) || hasAuth(spec.Auth) || (spec.Workload != nil && spec.Workload.Workers != nil)
+	return hasProviders(spec.Providers) || jsonFilled(spec.ExternalProviders) || hasResources(spec.Resources) ||
+		hasStorage(spec.Storage) ||
+		len(spec.Disabled) > 0 || server.TLSEnabled(spec) || hasAuth(spec.Auth) ||
+		(spec.Workload != nil && spec.Workload.Workers != nil)
 }
 
 // hasAuth reports whether anything is said about authentication.
 func hasAuth(a *v1alpha2.AuthSpec) bool {
-	return a != nil && (ptr.Deref(a.Provider, "") != "" || jsonFilled(a.Settings) || jsonFilled(a.SecretRefs) || jsonFilled(a.Tenancy) ||
+	return a != nil && (ptr.Deref(a.Provider, "") != "" || jsonFilled(a.Settings) || jsonFilled(a.SecretRefs) ||
+		jsonFilled(a.Tenancy) ||
 		len(a.AccessPolicy) > 0 || len(a.RoutePolicy) > 0)
 }
 
@@ -42,10 +45,11 @@ func hasResources(r *v1alpha2.ResourcesSpec) bool {
 // hasStorage reports whether it is said where the server keeps its state.
 func hasStorage(s *v1alpha2.StateStorageSpec) bool { return s != nil && (s.KV != nil || s.SQL != nil) }
 
-// hasProviders reports whether any provider is configured. Telemetry counts, although most release lines write nothing of it into the
-// configuration: what is asked for is checked and turned into environment variables there.
+// hasProviders reports whether any provider is configured. Telemetry counts, although most release lines write nothing
+// of it into the configuration: what is asked for is checked and turned into environment variables there.
 func hasProviders(p *v1alpha2.ProvidersSpec) bool {
-	return p != nil && (jsonPresent(p.Inference) || jsonPresent(p.Safety) || jsonPresent(p.VectorIo) || jsonPresent(p.ToolRuntime) ||
+	return p != nil && (jsonPresent(p.Inference) || jsonPresent(p.Safety) || jsonPresent(p.VectorIo) ||
+		jsonPresent(p.ToolRuntime) ||
 		jsonPresent(p.Telemetry))
 }
 

@@ -9,11 +9,12 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/disabled"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/resource"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 )
 
-// Need is something that a spec names and that not every release line has: an API, a provider type or a kind of resource.
+// Need is something that a spec names and that not every release line has: an API, a provider type or a kind of
+// resource.
 type Need struct {
 	// Path is the field that names it.
 	Path string
@@ -21,8 +22,9 @@ type Need struct {
 	Has func(line *catalog.Line) bool
 }
 
-// Needs returns what a spec needs of the release line of its server, in the order of the spec. What it disables it does not need.
-func Needs(spec *spec.Spec) []Need {
+// Needs returns what a spec needs of the release line of its server, in the order of the spec. What it disables it does
+// not need.
+func Needs(spec *parse.Spec) []Need {
 	n := &needs{disabled: disabled.APIs(spec.Source.Disabled)}
 	for _, group := range spec.Providers {
 		n.providers(group)
@@ -59,9 +61,9 @@ func (n *needs) api(name, path string) bool {
 	return true
 }
 
-func (n *needs) providers(group spec.ProviderGroup) {
+func (n *needs) providers(group parse.ProviderGroup) {
 	api := group.API.Name
-	if group.API == spec.APITelemetry || !n.api(api, "spec.providers."+group.API.Field) {
+	if group.API == parse.APITelemetry || !n.api(api, "spec.providers."+group.API.Field) {
 		return
 	}
 	for i := range group.Providers {
@@ -73,22 +75,22 @@ func (n *needs) providers(group spec.ProviderGroup) {
 	}
 }
 
-func (n *needs) resources(crSpec *spec.Spec) {
-	if len(crSpec.Models) > 0 && n.api(spec.APIInference.Name, "spec.resources.models") {
-		for i := range crSpec.Models {
-			m := &crSpec.Models[i]
+func (n *needs) resources(spec *parse.Spec) {
+	if len(spec.Models) > 0 && n.api(parse.APIInference.Name, "spec.resources.models") {
+		for i := range spec.Models {
+			m := &spec.Models[i]
 			n.add(m.Path+".modelType", func(line *catalog.Line) bool { return resource.HasModelType(line, m.ModelType) })
 		}
 	}
-	if len(crSpec.Shields) > 0 {
-		n.api(spec.APISafety.Name, "spec.resources.shields")
+	if len(spec.Shields) > 0 {
+		n.api(parse.APISafety.Name, "spec.resources.shields")
 	}
-	if len(crSpec.VectorStores) > 0 && n.api(spec.APIVectorIO.Name, "spec.resources.vectorStores") {
+	if len(spec.VectorStores) > 0 && n.api(parse.APIVectorIO.Name, "spec.resources.vectorStores") {
 		n.add("spec.resources.vectorStores", func(line *catalog.Line) bool { return line.RegistersVectorStores })
 	}
-	if len(crSpec.Tools) > 0 && n.api(spec.APIToolRuntime.Name, "spec.resources.tools") {
-		for i := range crSpec.Tools {
-			t := &crSpec.Tools[i]
+	if len(spec.Tools) > 0 && n.api(parse.APIToolRuntime.Name, "spec.resources.tools") {
+		for i := range spec.Tools {
+			t := &spec.Tools[i]
 			n.add(t.Path, func(line *catalog.Line) bool { return resource.HasTool(line, t) })
 		}
 	}

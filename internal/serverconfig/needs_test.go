@@ -12,7 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -45,10 +45,10 @@ func TestNeeds(t *testing.T) {
 		"metrics that are off": {`{"monitoring": {"enabled": false}}`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			crSpec := &v1alpha2.LlamaStackDistributionSpec{}
-			fixture.NoError(t, json.Unmarshal([]byte(c.spec), crSpec))
+			spec := &v1alpha2.LlamaStackDistributionSpec{}
+			fixture.NoError(t, json.Unmarshal([]byte(c.spec), spec))
 			var got map[string][2]string
-			for _, n := range serverconfig.Needs(spec.Parse(crSpec)) {
+			for _, n := range serverconfig.Needs(parse.Parse(spec)) {
 				lines := catalog.LinesWhere(n.Has)
 				if slices.Equal(lines, catalog.Lines()) {
 					continue

@@ -14,8 +14,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/server"
 )
 
-// Override is what the operator has to know of a config.yaml that the user gives whole. The file itself is never changed, and a copy only by
-// WithWorkers.
+// Override is what the operator has to know of a config.yaml that the user gives whole. The file itself is never
+// changed, and a copy only by WithWorkers.
 type Override struct {
 	// Version is the schema version that the file names; 0 where it names none that is a number.
 	Version int32
@@ -52,8 +52,9 @@ func ReadOverride(data []byte) (*Override, error) {
 	return o, nil
 }
 
-// WithWorkers returns a config.yaml of the user's own with another number of processes, below a header, which is a comment. Of the rest, only the
-// notation changes. The line is that of the server; nil where it is not known. The error reports why the server could not read it.
+// WithWorkers returns a config.yaml of the user's own with another number of processes, below a header, which is a
+// comment. Of the rest, only the notation changes. The line is that of the server; nil where it is not known. The error
+// reports why the server could not read it.
 func WithWorkers(ctx context.Context, data []byte, line *catalog.Line, workers int32, header string) ([]byte, error) {
 	base, err := document.ParseBase("", data)
 	if err != nil {
@@ -64,7 +65,8 @@ func WithWorkers(ctx context.Context, data []byte, line *catalog.Line, workers i
 	return doc.Write(ctx, header)
 }
 
-// Excluded returns the paths of the fields that the spec sets although spec.overrideConfig, which it sets too, excludes them.
+// Excluded returns the paths of the fields that the spec sets although spec.overrideConfig, which it sets too, excludes
+// them.
 func Excluded(s *v1alpha2.LlamaStackDistributionSpec) []string {
 	if s.OverrideConfig == nil {
 		return nil

@@ -14,15 +14,15 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/auth"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/disabled"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/external"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/provider"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/storage"
 )
 
-// SecretUses reports which keys of Secrets the spec reads, sorted by environment variable and each variable once; those of disabled
-// APIs are not read. It needs neither base nor release line, so that Secrets can be read before Generate. Two references that need
-// the same variable are an error that names both.
-func SecretUses(spec *spec.Spec) ([]SecretUse, problem.List) {
+// SecretUses reports which keys of Secrets the spec reads, sorted by environment variable and each variable once; those
+// of disabled APIs are not read. It needs neither base nor release line, so that Secrets can be read before Generate.
+// Two references that need the same variable are an error that names both.
+func SecretUses(spec *parse.Spec) ([]SecretUse, problem.List) {
 	problems := &problem.Collector{}
 	problems.AddAll(spec.Problems)
 	if spec.TooLarge {
@@ -33,15 +33,21 @@ func SecretUses(spec *spec.Spec) ([]SecretUse, problem.List) {
 	return uses, problems.List()
 }
 
-// effective returns the providers of the spec that count: those of APIs that are not disabled, and no own ones that external ones replace.
-func effective(crSpec *spec.Spec) ([]spec.ProviderGroup, []spec.ExternalProvider) {
-	off := disabled.APIs(crSpec.Source.Disabled)
-	groups := slices.DeleteFunc(slices.Clone(crSpec.Providers), func(group spec.ProviderGroup) bool { return slices.Contains(off, group.API.Name) })
-	externals := slices.DeleteFunc(slices.Clone(crSpec.External), func(e spec.ExternalProvider) bool { return slices.Contains(off, e.API.Name) })
+// effective returns the providers of the spec that count: those of APIs that are not disabled, and no own ones that
+// external ones replace.
+func effective(spec *parse.Spec) ([]parse.ProviderGroup, []parse.ExternalProvider) {
+	off := disabled.APIs(spec.Source.Disabled)
+	groups := slices.DeleteFunc(slices.Clone(spec.Providers), func(group parse.ProviderGroup) bool {
+		return slices.Contains(off, group.API.Name)
+	})
+	externals := slices.DeleteFunc(slices.Clone(spec.External), func(e parse.ExternalProvider) bool {
+		return slices.Contains(off, e.API.Name)
+	})
 	return external.Replace(groups, externals, nil), externals
 }
 
-func secretUses(spec *spec.Spec, groups []spec.ProviderGroup, externals []spec.ExternalProvider, problems *problem.Collector) []SecretUse {
+func secretUses(spec *parse.Spec, groups []parse.ProviderGroup, externals []parse.ExternalProvider,
+	problems *problem.Collector) []SecretUse {
 	var uses []SecretUse
 	for _, group := range groups {
 		for i := range group.Providers {
@@ -60,7 +66,8 @@ func secretUses(spec *spec.Spec, groups []spec.ProviderGroup, externals []spec.E
 	if len(secrets) > limits.References {
 		problems.Add(problem.Problem{
 			Reason: problem.TooLarge, Path: "spec.providers", Type: field.ErrorTypeTooMany,
-			Detail: fmt.Sprintf("refers to %d Secrets, and may refer to at most %d", len(secrets), limits.References), Fix: "put several keys into one Secret",
+			Detail: fmt.Sprintf("refers to %d Secrets, and may refer to at most %d", len(secrets), limits.References),
+			Fix:    "put several keys into one Secret",
 		})
 		return nil
 	}

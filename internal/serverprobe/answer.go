@@ -16,8 +16,8 @@ import (
 const (
 	// maxProviders bounds each list that is kept; R63 allows a hundred providers for each API.
 	maxProviders = 1000
-	// maxKept bounds all texts of the list of providers, and of that of models, that are kept together, in bytes; maxKeptOfList those of each
-	// further list.
+	// maxKept bounds all texts of the list of providers, and of that of models, that are kept together, in bytes;
+	// maxKeptOfList those of each further list.
 	maxKept       = 32 << 10
 	maxKeptOfList = 16 << 10
 	// maxName bounds each of them, in bytes.
@@ -59,13 +59,16 @@ func readProviders(body []byte) ([]Provider, int, error) {
 	for _, p := range answer.Data {
 		size := len(p.API) + len(p.ID) + len(p.Type)
 		at := key{p.API, p.ID}
-		if !isName(p.API) || !isName(p.ID) || !isName(p.Type) || known[at] || len(list) == maxProviders || kept+size > maxKept {
+		if !isName(p.API) || !isName(p.ID) || !isName(p.Type) || known[at] || len(list) == maxProviders ||
+			kept+size > maxKept {
 			continue
 		}
 		known[at], kept = true, kept+size
 		list = append(list, Provider{API: p.API, ID: p.ID, Type: p.Type})
 	}
-	slices.SortFunc(list, func(a, b Provider) int { return cmp.Or(strings.Compare(a.API, b.API), strings.Compare(a.ID, b.ID)) })
+	slices.SortFunc(list, func(a, b Provider) int {
+		return cmp.Or(strings.Compare(a.API, b.API), strings.Compare(a.ID, b.ID))
+	})
 	return list, len(answer.Data) - len(list), nil
 }
 
@@ -137,7 +140,9 @@ func shortened(entries []Entry, most int, wantsProvider bool) (l List) {
 
 // isName reports whether a text may stand in a status.
 func isName(text string) bool {
-	return text != "" && len(text) <= maxName && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
+	return text != "" && len(text) <= maxName && !strings.ContainsFunc(text, func(r rune) bool {
+		return !unicode.IsPrint(r)
+	})
 }
 
 // decode reads JSON of a server. What is over the limits is not decoded at all.

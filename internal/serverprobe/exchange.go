@@ -25,8 +25,8 @@ import (
 const (
 	// maxHeader bounds the status line and the headers of an answer, in bytes.
 	maxHeader = 16 << 10
-	// maxBody bounds the body of an answer, in bytes. Release lines list the settings of all providers, which may be as large as
-	// config.yaml.
+	// maxBody bounds the body of an answer, in bytes. Release lines list the settings of all providers, which may be as
+	// large as config.yaml.
 	maxBody = 1 << 20
 	// smallBody is up to where a body is read without waiting for a place among the large ones.
 	smallBody = 64 << 10
@@ -47,11 +47,11 @@ var (
 
 // get sends one request and hands over the body of the answer.
 //
-// It reads the answer itself: http.Transport prints to the log what a server sends before it is asked, quotes answers in its errors,
-// and goes on reading behind the caller's back.
+// It reads the answer itself: http.Transport prints to the log what a server sends before it is asked, quotes answers
+// in its errors, and goes on reading behind the caller's back.
 //
-// What is sent needs no protection. But what answers in place of the server could make the status of a custom resource say anything: so the
-// certificate is verified wherever it is known.
+// What is sent needs no protection. But what answers in place of the server could make the status of a custom resource
+// say anything: so the certificate is verified wherever it is known.
 func (c *Client) get(ctx context.Context, at *target, path string, read func([]byte) error) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -106,7 +106,9 @@ type stream struct {
 // receive reads an answer and hands over its body.
 func (c *Client) receive(ctx context.Context, from *stream, request *http.Request, read func([]byte) error) error {
 	limited := &io.LimitedReader{R: from, N: maxHeader}
-	response, err := http.ReadResponse(bufio.NewReader(limited), request) //nolint:bodyclose // closing it would read the rest; the connection is closed
+	//nolint:bodyclose // closing it would read the rest; the connection is closed
+	response, err := http.ReadResponse(bufio.NewReader(limited),
+		request)
 	switch {
 	case err != nil && limited.N == 0:
 		return errHeader

@@ -21,8 +21,8 @@ const (
 	totalTimeout = 10 * time.Second
 	// requestTimeout bounds one request and its answer. /v1/providers asks model servers in its turn, for up to 3 s.
 	requestTimeout = 6 * time.Second
-	// maxLargeAnswers bounds how many answers over smallBody are held in memory at once, of slow servers and of others each.
-	// largeTimeout bounds how long one is read: a server that sends slowly would keep others from a place.
+	// maxLargeAnswers bounds how many answers over smallBody are held in memory at once, of slow servers and of others
+	// each. largeTimeout bounds how long one is read: a server that sends slowly would keep others from a place.
 	maxLargeAnswers = 4
 	largeTimeout    = 2 * time.Second
 )
@@ -45,8 +45,8 @@ type Observation struct {
 	Version string
 	// Providers are the providers it lists, each API and id once, sorted by both; meaningless while ProvidersHidden.
 	Providers []Provider
-	// LeftOut is how many entries of its list are not among Providers: too many, too long, unprintable, without a name, or a second
-	// time the same.
+	// LeftOut is how many entries of its list are not among Providers: too many, too long, unprintable, without a name, or
+	// a second time the same.
 	LeftOut int
 	// ProvidersHidden is true where the server lists its providers only for authenticated users.
 	ProvidersHidden bool

@@ -18,8 +18,9 @@ type target struct {
 	places *semaphore.Weighted
 }
 
-// Trust says which certificate a server may show: the leaf itself, or one that the CA certificates verify for the host. The latter are needed
-// while a new certificate is rolled out, when pods with the former one answer too. A leaf verifies a server without knowing its CA.
+// Trust says which certificate a server may show: the leaf itself, or one that the CA certificates verify for the host.
+// The latter are needed while a new certificate is rolled out, when pods with the former one answer too. A leaf
+// verifies a server without knowing its CA.
 type Trust struct {
 	// Host is the DNS name of the server.
 	Host string
@@ -29,8 +30,8 @@ type Trust struct {
 	CA []byte
 }
 
-// config is the configuration of a client. Go's own verification is off: it knows roots, and no single certificate that is trusted without
-// them. A connection to a server whose certificate is known is verified all the same.
+// config is the configuration of a client. Go's own verification is off: it knows roots, and no single certificate that
+// is trusted without them. A connection to a server whose certificate is known is verified all the same.
 func (t *Trust) config() *tls.Config {
 	c := &tls.Config{InsecureSkipVerify: true} //nolint:gosec // see above
 	if t != nil {

@@ -26,7 +26,8 @@ type choice struct {
 	version string
 	// source reports what the release was derived from.
 	source string
-	// note reports why it is not of the newest release line that the name can stand for; empty where it is, and where the spec says so.
+	// note reports why it is not of the newest release line that the name can stand for; empty where it is, and where the
+	// spec says so.
 	note string
 	// newer is the newest release line that the name can stand for, where a server keeps an older one; otherwise empty.
 	newer string
@@ -42,8 +43,8 @@ type asked struct {
 	needs []serverconfig.Need
 }
 
-// choose returns the release that a built-in name stands for: the one that the spec says, else that of the release line that runs, else the newest one that
-// has everything that the spec needs.
+// choose returns the release that a built-in name stands for: the one that the spec says, else that of the release line
+// that runs, else the newest one that has everything that the spec needs.
 func choose(d *distributions.Distribution, a asked) (choice, *problem.Problem) {
 	if a.version != "" {
 		return chooseVersion(d, a.version)
@@ -60,19 +61,22 @@ func choose(d *distributions.Distribution, a asked) (choice, *problem.Problem) {
 	c := choice{version: version, source: "release line of the server that runs"}
 	if newest := d.Newest().Line; catalog.Compare(line.Name, newest) < 0 {
 		c.newer = newest
-		const newer = "the server keeps its release line %s; %s is there: look at `kubectl llamastack upgrade-check`, then set %s"
+		const newer = "the server keeps its release line %s; %s is there: look at `kubectl llamastack upgrade-check`, then " +
+			"set %s"
 		c.note = fmt.Sprintf(newer, line.Name, newest, pathVersion)
 	}
 	return c, nil
 }
 
-// chooseVersion returns the release that a version means: itself, or for a release line the one that the distribution has of it.
+// chooseVersion returns the release that a version means: itself, or for a release line the one that the distribution
+// has of it.
 func chooseVersion(d *distributions.Distribution, version string) (choice, *problem.Problem) {
 	named, ok := releaseOf(d, version)
 	line, _ := catalog.ForVersion(named)
 	if !ok || EmbeddedBase(d.Base, line) == nil {
 		return choice{}, problem.New(problem.Problem{
-			Reason: problem.UnsupportedRelease, Path: pathVersion, Type: field.ErrorTypeNotSupported, Value: limits.Message(version),
+			Reason: problem.UnsupportedRelease, Path: pathVersion, Type: field.ErrorTypeNotSupported,
+			Value:  limits.Message(version),
 			Detail: fmt.Sprintf("distribution %s has no such release", d.Name),
 			Fix:    "it has the release lines " + strings.Join(EmbeddedLines(d.Base), ", "),
 		})
@@ -80,7 +84,8 @@ func chooseVersion(d *distributions.Distribution, version string) (choice, *prob
 	return choice{version: named, source: pathVersion}, nil
 }
 
-// releaseOf returns the release that a version means; false where it names none, and for a release line of which the distribution has none.
+// releaseOf returns the release that a version means; false where it names none, and for a release line of which the
+// distribution has none.
 func releaseOf(d *distributions.Distribution, version string) (string, bool) {
 	version = strings.TrimPrefix(version, "v")
 	if _, standing := catalog.ForVersion(version); standing == catalog.NoVersion {
@@ -93,8 +98,8 @@ func releaseOf(d *distributions.Distribution, version string) (string, bool) {
 	return newest.Version, ok
 }
 
-// chooseNewest returns the newest release whose release line has everything that the spec needs. A need that no release line meets does not count: it is
-// reported where it is used.
+// chooseNewest returns the newest release whose release line has everything that the spec needs. A need that no release
+// line meets does not count: it is reported where it is used.
 func chooseNewest(d *distributions.Distribution, needs []serverconfig.Need) (choice, *problem.Problem) {
 	newest := d.Newest()
 	lacking := knownSomewhere(lackedBy(newest, needs))
@@ -111,12 +116,16 @@ func chooseNewest(d *distributions.Distribution, needs []serverconfig.Need) (cho
 		}
 	}
 	inAll := func(n serverconfig.Need) bool {
-		return !slices.ContainsFunc(d.Releases, func(r distributions.Release) bool { return len(lackedBy(r, []serverconfig.Need{n})) > 0 })
+		return !slices.ContainsFunc(d.Releases, func(r distributions.Release) bool {
+			return len(lackedBy(r,
+				[]serverconfig.Need{n})) > 0
+		})
 	}
 	return choice{}, problem.New(problem.Problem{
 		Reason: problem.UnsupportedByRelease, Path: pathDistribution + ".name", Type: field.ErrorTypeInvalid, Value: d.Name,
-		Detail: "no release line of the distribution has everything that the spec names: " + whereFound(slices.DeleteFunc(needs, inAll)),
-		Fix:    "remove one of them, or use two LlamaStackDistributions",
+		Detail: "no release line of the distribution has everything that the spec names: " +
+			whereFound(slices.DeleteFunc(needs, inAll)),
+		Fix: "remove one of them, or use two LlamaStackDistributions",
 	})
 }
 
@@ -146,7 +155,8 @@ func whereFound(needs []serverconfig.Need) string {
 	return limits.List(texts, ", ")
 }
 
-// chooseRelease gives a built-in name the image of its release. What a caller says of the release needs not be in the list.
+// chooseRelease gives a built-in name the image of its release. What a caller says of the release needs not be in the
+// list.
 func (e *entry) chooseRelease(version string, hints *Hints) *problem.Problem {
 	d, _ := distributions.Get(e.name)
 	c, f := choose(&d, asked{version: cmp.Or(hints.Version, version), running: hints.Running, needs: hints.Needs})
@@ -158,8 +168,8 @@ func (e *entry) chooseRelease(version string, hints *Hints) *problem.Problem {
 	return f
 }
 
-// conflict returns the problem of a version that differs from what settings and tag say of the image; nil if they agree. It is a warning for an image that
-// the spec names without a name of a distribution: the user may know better.
+// conflict returns the problem of a version that differs from what settings and tag say of the image; nil if they
+// agree. It is a warning for an image that the spec names without a name of a distribution: the user may know better.
 func (e *entry) conflict(name, version string) *problem.Problem {
 	known, of := e.serverVersion, e.lineSource
 	if known == "" {
@@ -167,13 +177,15 @@ func (e *entry) conflict(name, version string) *problem.Problem {
 	}
 	line, standing := catalog.ForVersion(version)
 	other, otherStanding := catalog.ForVersion(known)
-	if standing == catalog.NoVersion || otherStanding == catalog.NoVersion || lineName(line) == lineName(other) && standing == otherStanding {
+	if standing == catalog.NoVersion || otherStanding == catalog.NoVersion || lineName(line) == lineName(other) &&
+		standing == otherStanding {
 		return nil
 	}
 	p := problem.Problem{
 		Reason: problem.ConflictingFields, Path: pathVersion, Type: field.ErrorTypeInvalid, Value: version,
 		Detail: fmt.Sprintf("the image contains release %s (%s)", known, of),
-		Fix:    "remove it, or choose another distribution: it does not change the image that the operator's settings give this name",
+		Fix: "remove it, or choose another distribution: it does not change the image that the operator's settings give " +
+			"this name",
 	}
 	if name == "" {
 		p.Severity, p.Type, p.Value = problem.Warning, "", nil
@@ -192,5 +204,7 @@ func lineName(line *catalog.Line) string {
 
 // pinned reports whether an image is, by its tag, one that the list of distributions names.
 func pinned(d *distributions.Distribution, image string) bool {
-	return image == withoutDigest(image) && slices.ContainsFunc(d.Releases, func(r distributions.Release) bool { return r.Version == ImageTag(image) })
+	return image == withoutDigest(image) && slices.ContainsFunc(d.Releases, func(r distributions.Release) bool {
+		return r.Version == ImageTag(image)
+	})
 }

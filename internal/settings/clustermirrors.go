@@ -19,8 +19,8 @@ const (
 	maxTried    = 4
 )
 
-// ClusterMirrors are where the nodes of an OpenShift cluster look for images before they ask the registry that the image names. Nodes follow them by
-// themselves: the references in pods stay as they are.
+// ClusterMirrors are where the nodes of an OpenShift cluster look for images before they ask the registry that the
+// image names. Nodes follow them by themselves: the references in pods stay as they are.
 type ClusterMirrors []clusterMirror
 
 type clusterMirror struct {
@@ -31,15 +31,15 @@ type clusterMirror struct {
 	onlyThere bool // the source is never asked
 }
 
-// mirrorFields are the fields of a spec with mirrors: of ImageDigestMirrorSets, of ImageContentSourcePolicies, which they replace, and of
-// ImageTagMirrorSets.
+// mirrorFields are the fields of a spec with mirrors: of ImageDigestMirrorSets, of ImageContentSourcePolicies, which
+// they replace, and of ImageTagMirrorSets.
 var mirrorFields = []struct {
 	name   string
 	ofTags bool
 }{{"imageDigestMirrors", false}, {"repositoryDigestMirrors", false}, {"imageTagMirrors", true}}
 
-// ReadClusterMirrors reads ImageDigestMirrorSets, ImageTagMirrorSets and ImageContentSourcePolicies, in the order of their names. What is not as OpenShift
-// defines it is left out.
+// ReadClusterMirrors reads ImageDigestMirrorSets, ImageTagMirrorSets and ImageContentSourcePolicies, in the order of
+// their names. What is not as OpenShift defines it is left out.
 func ReadClusterMirrors(sets []unstructured.Unstructured) ClusterMirrors {
 	sets = slices.SortedFunc(slices.Values(sets), func(a, b unstructured.Unstructured) int {
 		return cmp.Or(strings.Compare(a.GetName(), b.GetName()), strings.Compare(a.GetKind(), b.GetKind()))
@@ -73,8 +73,8 @@ func readMirror(entry any) (m clusterMirror, ok bool) {
 	return m, m.source != "" && len(m.source) <= limits.ImageBytes
 }
 
-// Locations returns where an image is looked for, in this order: at the mirrors of the longest source that matches, and then where the image says, if
-// the mirrors permit it.
+// Locations returns where an image is looked for, in this order: at the mirrors of the longest source that matches, and
+// then where the image says, if the mirrors permit it.
 func (m ClusterMirrors) Locations(image string) []string {
 	ref, err := reference.ParseReference(image)
 	if err != nil {

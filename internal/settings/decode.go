@@ -17,8 +17,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
-// decode reads YAML into what to points at, and knows every key. The error names each unknown key and each value of a wrong type by its path, and has no value:
-// it could be a private key in the wrong place.
+// decode reads YAML into what to points at, and knows every key. The error names each unknown key and each value of a
+// wrong type by its path, and has no value: it could be a private key in the wrong place.
 func decode(yamlText []byte, to any) error {
 	err := yaml.UnmarshalStrict(yamlText, to)
 	if err == nil {
@@ -51,7 +51,8 @@ const (
 var (
 	scalars = map[string]bool{text: true, boolean: true, aNumber: true}
 	// wanted is what a Go type wants, unless it is a number.
-	wanted = map[reflect.Kind]string{reflect.Struct: aMap, reflect.Map: aMap, reflect.Slice: aList, reflect.String: text, reflect.Bool: boolean}
+	wanted = map[reflect.Kind]string{reflect.Struct: aMap, reflect.Map: aMap, reflect.Slice: aList, reflect.String: text,
+		reflect.Bool: boolean}
 )
 
 // kindOf is what a value of a decoded tree is.

@@ -21,8 +21,8 @@ type EdgeKind string
 
 // The kinds.
 const (
-	// EdgeAuto: a Route where the cluster has that API; otherwise an HTTPRoute where the settings name a Gateway and the cluster has that API;
-	// otherwise an Ingress.
+	// EdgeAuto: a Route where the cluster has that API; otherwise an HTTPRoute where the settings name a Gateway and the
+	// cluster has that API; otherwise an Ingress.
 	EdgeAuto EdgeKind = "Auto"
 	// EdgeRoute: a Route of OpenShift.
 	EdgeRoute EdgeKind = "Route"
@@ -46,14 +46,15 @@ const NamePlaceholder = "{name}"
 type Edge struct {
 	// Kind is the kind of object; empty means EdgeAuto.
 	Kind EdgeKind `json:"kind,omitempty"`
-	// Domain is the domain of the host names <name>-<namespace>.<domain> of custom resources that name no host; empty where there is none.
+	// Domain is the domain of the host names <name>-<namespace>.<domain> of custom resources that name no host; empty
+	// where there is none.
 	Domain string `json:"domain,omitempty"`
 	// Gateway is what an HTTPRoute attaches to; nil where there is none.
 	Gateway *Gateway `json:"gateway,omitempty"`
 	// IngressClassName is the class of an Ingress; empty means the default class of the cluster.
 	IngressClassName string `json:"ingressClassName,omitempty"`
-	// TLSSecretName is the Secret, in the namespace of the custom resource, with which the ingress controller serves HTTPS. NamePlaceholder stands
-	// for the name of the custom resource. Empty means HTTP.
+	// TLSSecretName is the Secret, in the namespace of the custom resource, with which the ingress controller serves
+	// HTTPS. NamePlaceholder stands for the name of the custom resource. Empty means HTTP.
 	TLSSecretName string `json:"tlsSecretName,omitempty"`
 	// Annotations are those of the Route, HTTPRoute or Ingress.
 	Annotations map[string]string `json:"annotations,omitempty"`
@@ -99,7 +100,8 @@ func (e *Edge) validate() field.ErrorList {
 	case "", EdgeAuto, EdgeRoute, EdgeIngress, EdgeNone:
 	case EdgeHTTPRoute:
 		if e.Gateway == nil {
-			errs = append(errs, field.Required(field.NewPath("gateway"), "an HTTPRoute attaches to a Gateway: set name and namespace"))
+			errs = append(errs, field.Required(field.NewPath("gateway"), "an HTTPRoute attaches to a Gateway: set name and "+
+				"namespace"))
 		}
 	default:
 		errs = append(errs, field.NotSupported(field.NewPath("kind"), e.Kind, EdgeKinds()))
@@ -136,9 +138,11 @@ func (e *Edge) SecretName(resource string) string {
 	return strings.ReplaceAll(e.TLSSecretName, NamePlaceholder, resource)
 }
 
-const hostForm = "must be a DNS name, such as llama.example.com: lower-case letters, digits, '-' and '.', at most 253 characters, and 63 between two dots"
+const hostForm = "must be a DNS name, such as llama.example.com: lower-case letters, digits, '-' and '.', at most " +
+	"253 characters, and 63 between two dots"
 
-// ValidateHost returns what is wrong with a host name: Routes, HTTPRoutes and Ingresses take DNS names, neither addresses nor wildcards.
+// ValidateHost returns what is wrong with a host name: Routes, HTTPRoutes and Ingresses take DNS names, neither
+// addresses nor wildcards.
 func ValidateHost(host string) []string {
 	problems := validation.IsDNS1123Subdomain(host)
 	numeric := true

@@ -18,7 +18,8 @@ const KeyEndpointFrom = "endpointFrom"
 // allNamespaces stands for every namespace.
 const allNamespaces = "*"
 
-// EndpointFrom says where the objects may be that endpointFrom refers to, beside the namespace of the custom resource. The zero value allows no other.
+// EndpointFrom says where the objects may be that endpointFrom refers to, beside the namespace of the custom resource.
+// The zero value allows no other.
 type EndpointFrom struct {
 	// Namespaces are those that custom resources of every namespace may refer to; "*" means all.
 	Namespaces []string `json:"namespaces,omitempty"`
@@ -36,7 +37,8 @@ func parseEndpointFrom(text string) (EndpointFrom, error) {
 	var errs field.ErrorList
 	for i, namespace := range e.Namespaces {
 		if namespace != allNamespaces && len(validation.IsDNS1123Label(namespace)) > 0 {
-			errs = append(errs, field.Invalid(field.NewPath("namespaces").Index(i), limits.Message(namespace), "want the name of a namespace, or *"))
+			errs = append(errs, field.Invalid(field.NewPath("namespaces").Index(i), limits.Message(namespace), "want the name "+
+				"of a namespace, or *"))
 		}
 	}
 	if err == nil {

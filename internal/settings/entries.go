@@ -13,8 +13,9 @@ import (
 
 var errTwice = errors.New("the name stands twice")
 
-// readEntries reads a YAML map with names as keys. A text that is not YAML as a whole is read entry by entry, so that a broken one harms only its own
-// name: broken has what is wrong with those. The error is for a text in which no entries can be told apart.
+// readEntries reads a YAML map with names as keys. A text that is not YAML as a whole is read entry by entry, so that a
+// broken one harms only its own name: broken has what is wrong with those. The error is for a text in which no entries
+// can be told apart.
 func readEntries(text string) (entries map[string]yamlMessage, broken map[string]error, _ error) {
 	err := yaml.UnmarshalStrict([]byte(text), &entries)
 	if err == nil {
@@ -53,7 +54,8 @@ type piece struct {
 	line       int
 }
 
-// split cuts the text of a map before each line that is not indented: everything that belongs to an entry is. It does not know maps in braces.
+// split cuts the text of a map before each line that is not indented: everything that belongs to an entry is. It does
+// not know maps in braces.
 func split(text string) (pieces []piece, _ bool) {
 	for number, line := range slices.Collect(strings.SplitAfterSeq(text, "\n")) {
 		blank := strings.TrimSpace(line) == "" || strings.HasPrefix(line, "#")

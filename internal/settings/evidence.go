@@ -17,8 +17,9 @@ import (
 // clue is a version of the server, and where it stands.
 type clue struct{ version, source string }
 
-// PackageCounts reports whether the server's Python package in the image can change what is generated: not where the settings, the labels, the tag or
-// the caller name the release, nor where no release line has a base configuration for the image.
+// PackageCounts reports whether the server's Python package in the image can change what is generated: not where the
+// settings, the labels, the tag or the caller name the release, nor where no release line has a base configuration for
+// the image.
 func (d *Distribution) PackageCounts() bool {
 	return d.assumed && (d.Base != nil || len(EmbeddedLines(d.Embedded)) > 0)
 }
@@ -33,8 +34,8 @@ func packageClue(p *oci.Package) clue {
 // reportedByServer is the source of a release line that the running server reports.
 const reportedByServer = "version that the running server reports"
 
-// ReportedLine returns the release line of the version that a running server reports, and the source of it for the status; empty where the version
-// is of no known release line, nor of a newer one.
+// ReportedLine returns the release line of the version that a running server reports, and the source of it for the
+// status; empty where the version is of no known release line, nor of a newer one.
 func ReportedLine(version string) (line, source string) {
 	known, _ := catalog.ForVersion(version)
 	if known == nil {
@@ -56,9 +57,10 @@ func statusClue(s *v1alpha2.LlamaStackDistributionStatus, image string) clue {
 	return clue{ptr.Deref(s.Version, v1alpha2.VersionInfo{}).LlamaStackServerVersion, reportedByServer}
 }
 
-// setLine finds the release line: by the caller's hints, by what the settings say, by the spec, by the labels, the tag and the Python packages of the
-// image, by what the running server reported, and by the config schema of its own base configuration. What names no version is passed over; the first
-// that names one decides, even where no release line knows it.
+// setLine finds the release line: by the caller's hints, by what the settings say, by the spec, by the labels, the tag
+// and the Python packages of the image, by what the running server reported, and by the config schema of its own base
+// configuration. What names no version is passed over; the first that names one decides, even where no release line
+// knows it.
 func (d *Distribution) setLine(e *entry, version string, hints Hints, labels *oci.Labels) {
 	clues := []clue{
 		{hints.Version, hints.VersionSource},
@@ -92,8 +94,8 @@ func (d *Distribution) setLine(e *entry, version string, hints Hints, labels *oc
 	}
 }
 
-// tagOf is the tag of the image. Products tag their images with versions of their own: under a name that the settings do not know, a tag of an
-// unknown release says nothing.
+// tagOf is the tag of the image. Products tag their images with versions of their own: under a name that the settings
+// do not know, a tag of an unknown release says nothing.
 func tagOf(e *entry, hints Hints) string {
 	tag := ImageTag(e.image)
 	if _, standing := catalog.ForVersion(tag); hints.Image != "" && standing == catalog.Newer {

@@ -21,7 +21,8 @@ type Mirror struct {
 // Mirrors are mirrors in any order: the longest prefix counts.
 type Mirrors []Mirror
 
-// Rewrite returns where an image is found, and the mirror; nil where none has it, and where the image is not a reference. Tag and digest stay.
+// Rewrite returns where an image is found, and the mirror; nil where none has it, and where the image is not a
+// reference. Tag and digest stay.
 func (m Mirrors) Rewrite(image string) (string, *Mirror) {
 	return m.move(image, func(mirror *Mirror) (string, string) { return mirror.Prefix, mirror.Location })
 }

@@ -34,28 +34,32 @@ type OverrideDefaults struct {
 
 // HasEnvFromFor reports whether a workload gets its envFrom from the defaults.
 func (d *PodDefaults) HasEnvFromFor(w *v1alpha2.WorkloadSpec) bool {
-	return d != nil && d.Overrides != nil && len(d.Overrides.EnvFrom) > 0 && (w == nil || w.Overrides == nil || len(w.Overrides.EnvFrom) == 0)
+	return d != nil && d.Overrides != nil && len(d.Overrides.EnvFrom) > 0 &&
+		(w == nil || w.Overrides == nil || len(w.Overrides.EnvFrom) == 0)
 }
 
-// parsePodDefaults reads KeyPodDefaults; nil where it has nothing. What Kubernetes would refuse in a pod is an error: it would harm each server at its next
-// rollout.
+// parsePodDefaults reads KeyPodDefaults; nil where it has nothing. What Kubernetes would refuse in a pod is an error:
+// it would harm each server at its next rollout.
 func parsePodDefaults(text string) (*PodDefaults, error) {
 	var d *PodDefaults
 	if err := decode([]byte(text), &d); err != nil {
-		return nil, fmt.Errorf("ConfigMap %s, key %s: not a YAML map with fields of spec.workload about scheduling, metadata, registries and envFrom: %w",
+		return nil, fmt.Errorf("ConfigMap %s, key %s: not a YAML map with fields of spec.workload about scheduling, "+
+			"metadata, registries and envFrom: %w",
 			ConfigMapName, KeyPodDefaults, err)
 	}
 	if d == nil {
 		return nil, nil
 	}
-	if problems := validation.CheckPodDefaults(d.over(&v1alpha2.WorkloadSpec{}), field.NewPath(KeyPodDefaults)); len(problems) > 0 {
+	if problems := validation.CheckPodDefaults(d.over(&v1alpha2.WorkloadSpec{}),
+		field.NewPath(KeyPodDefaults)); len(problems) > 0 {
 		return nil, fmt.Errorf("ConfigMap %s: %w", ConfigMapName, errors.New(problems.Message()))
 	}
 	return d, nil
 }
 
-// Complete returns a workload with the defaults in the place of each field that it does not set. It is the same one where there are none. Lists and maps
-// without items count as not set, as everywhere; an empty name or affinity counts as set.
+// Complete returns a workload with the defaults in the place of each field that it does not set. It is the same one
+// where there are none. Lists and maps without items count as not set, as everywhere; an empty name or affinity counts
+// as set.
 func (d *PodDefaults) Complete(w *v1alpha2.WorkloadSpec) *v1alpha2.WorkloadSpec {
 	if d == nil {
 		return w
@@ -89,7 +93,8 @@ func (d *PodDefaults) over(w *v1alpha2.WorkloadSpec) *v1alpha2.WorkloadSpec {
 		if w.PodMetadata != nil {
 			own = *w.PodMetadata
 		}
-		done.PodMetadata = &v1alpha2.PodMetadataSpec{Labels: pairs(own.Labels, m.Labels), Annotations: pairs(own.Annotations, m.Annotations)}
+		done.PodMetadata = &v1alpha2.PodMetadataSpec{Labels: pairs(own.Labels, m.Labels),
+			Annotations: pairs(own.Annotations, m.Annotations)}
 	}
 	if d.HasEnvFromFor(w) {
 		own := v1alpha2.WorkloadOverrides{}

@@ -21,7 +21,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
-// LabelDistribution is the label of a ConfigMap in the operator's namespace that registers one distribution. Its value is the name.
+// LabelDistribution is the label of a ConfigMap in the operator's namespace that registers one distribution. Its value
+// is the name.
 const LabelDistribution = "llamastack.io/distribution"
 
 // The keys of a ConfigMap with LabelDistribution.
@@ -31,7 +32,8 @@ const (
 	keyConfig        = "config.yaml"
 )
 
-// Registration is an entry of KeyDistributions, or a ConfigMap with LabelDistribution: a distribution of the platform team's own.
+// Registration is an entry of KeyDistributions, or a ConfigMap with LabelDistribution: a distribution of the platform
+// team's own.
 type Registration struct {
 	// Image is the container image.
 	Image string `json:"image"`
@@ -49,7 +51,8 @@ type Registered struct {
 	size int
 }
 
-// ParseRegistration reads a ConfigMap with LabelDistribution. What is wrong with it harms only the resources that use its name.
+// ParseRegistration reads a ConfigMap with LabelDistribution. What is wrong with it harms only the resources that use
+// its name.
 func ParseRegistration(cm *corev1.ConfigMap) *Registered {
 	e := ownEntry(cm.Name, cm.Labels[LabelDistribution])
 	known := []string{keyImage, keyServerVersion, keyConfig}
@@ -59,7 +62,8 @@ func ParseRegistration(cm *corev1.ConfigMap) *Registered {
 		_, binary := cm.BinaryData[key]
 		switch {
 		case !slices.Contains(known, key):
-			e.err = fmt.Errorf("data[%s]: Unsupported value: %skeys: %s", limits.Message(key), suggest.Sentence(key, known), strings.Join(known, ", "))
+			e.err = fmt.Errorf("data[%s]: Unsupported value: %skeys: %s", limits.Message(key), suggest.Sentence(key, known),
+				strings.Join(known, ", "))
 		case binary:
 			e.err = fmt.Errorf("binaryData[%s]: the value is not text in UTF-8: put text into data", key)
 		}
@@ -68,7 +72,8 @@ func ParseRegistration(cm *corev1.ConfigMap) *Registered {
 		}
 	}
 	e.lineSource = keyServerVersion + " in " + e.imageSource
-	e.set(Registration{Image: cm.Data[keyImage], ServerVersion: cm.Data[keyServerVersion], Config: cm.Data[keyConfig]}, keyConfig)
+	e.set(Registration{Image: cm.Data[keyImage], ServerVersion: cm.Data[keyServerVersion], Config: cm.Data[keyConfig]},
+		keyConfig)
 	if e.base == nil {
 		return &Registered{entry: e}
 	}
@@ -78,8 +83,9 @@ func ParseRegistration(cm *corev1.ConfigMap) *Registered {
 // Size is about how many bytes of memory the configuration takes.
 func (r *Registered) Size() int { return r.size }
 
-// RegistrationFits reports whether the configuration of a ConfigMap with LabelDistribution takes at most budget bytes of memory, as far as can be seen without
-// parsing it. One that is too large in itself fits, too: parsing it costs nothing and says why.
+// RegistrationFits reports whether the configuration of a ConfigMap with LabelDistribution takes at most budget bytes
+// of memory, as far as can be seen without parsing it. One that is too large in itself fits, too: parsing it costs
+// nothing and says why.
 func RegistrationFits(cm *corev1.ConfigMap, budget int) bool {
 	text := []byte(cm.Data[keyConfig])
 	larger := func(values int) bool {
@@ -88,28 +94,32 @@ func RegistrationFits(cm *corev1.ConfigMap, budget int) bool {
 	return !larger((budget-len(text))/limits.ValueBytes) || larger(limits.DocumentNodes)
 }
 
-// RefuseLargeRegistration returns what stands for a ConfigMap with LabelDistribution that is not used because all together take more than
-// bounds.RegisteredBytes.
+// RefuseLargeRegistration returns what stands for a ConfigMap with LabelDistribution that is not used because all
+// together take more than bounds.RegisteredBytes.
 func RefuseLargeRegistration(configMap, name string) *Registered {
 	e := ownEntry(configMap, name)
-	const detail = "the configurations of the ConfigMaps with the label %s take more than %d MB of memory together, and this one is not used"
+	const detail = "the configurations of the ConfigMaps with the label %s take more than %d MB of memory together, and " +
+		"this one is not used"
 	e.err = fmt.Errorf(detail+": make them smaller", LabelDistribution, limits.RegisteredBytes/1_000_000)
 	return &Registered{entry: e}
 }
 
-// RefuseRegistration returns what stands for a ConfigMap with LabelDistribution that is not read because there are more than bounds.Registrations.
+// RefuseRegistration returns what stands for a ConfigMap with LabelDistribution that is not read because there are more
+// than bounds.Registrations.
 func RefuseRegistration(configMap, name string) *Registered {
 	e := ownEntry(configMap, name)
-	e.err = fmt.Errorf("there are more than %d ConfigMaps with the label %s, and this one is not read: delete some", limits.Registrations, LabelDistribution)
+	e.err = fmt.Errorf("there are more than %d ConfigMaps with the label %s, and this one is not read: delete some",
+		limits.Registrations, LabelDistribution)
 	return &Registered{entry: e}
 }
 
 func ownEntry(configMap, name string) entry {
-	return entry{name: name, configMap: configMap, origin: registered, embedded: name, imageSource: "ConfigMap " + configMap}
+	return entry{name: name, configMap: configMap, origin: registered, embedded: name,
+		imageSource: "ConfigMap " + configMap}
 }
 
-// addRegistered adds what ConfigMaps of their own register. They come before entries of the same name in KeyDistributions. Two for one name are broken: nobody
-// knows which one counts.
+// addRegistered adds what ConfigMaps of their own register. They come before entries of the same name in
+// KeyDistributions. Two for one name are broken: nobody knows which one counts.
 func (s *Settings) addRegistered(own []*Registered) {
 	byName := map[string][]*Registered{}
 	for _, r := range own {
@@ -125,7 +135,8 @@ func (s *Settings) addRegistered(own []*Registered) {
 			}
 			e.err = fmt.Errorf("several ConfigMaps register the name %q: %s: delete all but one", name, limits.Names(configMaps))
 			for _, r := range of[1:] {
-				s.problems = append(s.problems, Problem{ConfigMap: r.entry.configMap, Err: fmt.Errorf("ConfigMap %s: %w", r.entry.configMap, e.err)})
+				s.problems = append(s.problems, Problem{ConfigMap: r.entry.configMap,
+					Err: fmt.Errorf("ConfigMap %s: %w", r.entry.configMap, e.err)})
 			}
 		}
 		e.checkName()
@@ -134,7 +145,8 @@ func (s *Settings) addRegistered(own []*Registered) {
 		}
 		if old := s.entries[name]; old.origin == registered && old.name != "" {
 			s.problems = append(s.problems, Problem{ConfigMap: ConfigMapName, Warning: true, Err: fmt.Errorf(
-				"%s/%s[%s]: has no effect, because ConfigMap %s registers the name: remove this entry", ConfigMapName, KeyDistributions, name, e.configMap)})
+				"%s/%s[%s]: has no effect, because ConfigMap %s registers the name: remove this entry", ConfigMapName,
+				KeyDistributions, name, e.configMap)})
 		}
 		s.entries[name] = e
 	}

@@ -20,7 +20,8 @@ import (
 // KeyRegistries is the key of a YAML Registries.
 const KeyRegistries = "registries"
 
-// Registries says where images are, and how the operator reads their labels. The zero value is what holds without the setting.
+// Registries says where images are, and how the operator reads their labels. The zero value is what holds without the
+// setting.
 type Registries struct {
 	// ReadLabels reports whether the operator asks registries for the labels of images; nil means that it does.
 	ReadLabels *bool `json:"readLabels,omitempty"`
@@ -57,7 +58,8 @@ func (r *Registries) Named() []string {
 	return named
 }
 
-// Pool returns the certificates that registries are verified by: those of the system, which is given, and CACertificates.
+// Pool returns the certificates that registries are verified by: those of the system, which is given, and
+// CACertificates.
 func (r *Registries) Pool(system *x509.CertPool) *x509.CertPool {
 	if r.CACertificates == "" {
 		return system
@@ -92,7 +94,8 @@ func (r *Registries) validate() field.ErrorList {
 			if strings.Contains(host, "*") {
 				errs = append(errs, field.Invalid(field.NewPath(key).Index(i), limits.Message(host),
 					"wildcards are not supported: want the name of each registry, such as registry.example.com"))
-			} else if parsed, err := reference.NewRegistry(host, reference.StrictValidation); err != nil || parsed.RegistryStr() != host && host != dockerHub {
+			} else if parsed, err := reference.NewRegistry(host, reference.StrictValidation); err != nil ||
+				parsed.RegistryStr() != host && host != dockerHub {
 				errs = append(errs, field.Invalid(field.NewPath(key).Index(i), limits.Message(host),
 					"want a registry, such as registry.example.com or registry.example.com:5000"))
 			}

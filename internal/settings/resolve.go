@@ -31,7 +31,8 @@ const Sample = "config/samples/settings/registered-distribution.yaml"
 
 // Distribution is what spec.distribution resolves to.
 type Distribution struct {
-	// Name is the name of the distribution; empty for an image that no known distribution uses. NameSource reports what it was derived from.
+	// Name is the name of the distribution; empty for an image that no known distribution uses. NameSource reports what it
+	// was derived from.
 	Name, NameSource string
 	// Image is the image to run: as written, or where a mirror has it. ImageSource reports where it comes from.
 	Image, ImageSource string
@@ -49,27 +50,31 @@ type Distribution struct {
 	Candidates []string
 	// Base is the base configuration; nil where none is known.
 	Base *serverconfig.Base
-	// Embedded is the name under which the operator embeds base configurations of the distribution, of this release line or others; empty
-	// where it embeds none.
+	// Embedded is the name under which the operator embeds base configurations of the distribution, of this release line
+	// or others; empty where it embeds none.
 	Embedded string
 	// Source is where the base configuration comes from; empty where none is known.
 	Source v1alpha2.ConfigSource
-	// ForeignImage reports that the image's own configuration is that of another distribution: the base must be generated even for a
-	// resource that names nothing but the distribution.
+	// ForeignImage reports that the image's own configuration is that of another distribution: the base must be generated
+	// even for a resource that names nothing but the distribution.
 	ForeignImage bool
 
-	// Listed reports that the image is the one that the list of distributions has for the release line. A later operator may have another patch release.
+	// Listed reports that the image is the one that the list of distributions has for the release line. A later operator
+	// may have another patch release.
 	Listed bool
-	// Note reports why the release line is not the newest one; empty where it is, and where the spec or the settings say so.
+	// Note reports why the release line is not the newest one; empty where it is, and where the spec or the settings say
+	// so.
 	Note string
-	// Newer is the newest release line that the name can stand for, where the server that runs keeps an older one; otherwise empty.
+	// Newer is the newest release line that the name can stand for, where the server that runs keeps an older one;
+	// otherwise empty.
 	Newer string
 	// Unproven is what is known of an image that may not be published; empty where nothing speaks against it.
 	Unproven string
 	// Warnings are what is wrong with the distribution and keeps nothing from running.
 	Warnings problem.List
 
-	// Adopted reports that the image is the one that release 0.9 left running, and not one that the settings or the spec name.
+	// Adopted reports that the image is the one that release 0.9 left running, and not one that the settings or the spec
+	// name.
 	Adopted bool
 
 	labelsCount bool
@@ -83,24 +88,26 @@ type Hints struct {
 	Version, VersionSource string
 	// Base is the base configuration. It wins over everything else.
 	Base *serverconfig.Base
-	// Labels are those of the image; nil where they are not known. They do not count for the exact image of a built-in distribution:
-	// what its labels say is known since the operator was built.
+	// Labels are those of the image; nil where they are not known. They do not count for the exact image of a built-in
+	// distribution: what its labels say is known since the operator was built.
 	Labels *oci.Labels
 	// Package is the server's Python package in the image; nil where it is not known.
 	Package *oci.Package
 	// Status is the status of the custom resource, with what its running server reported; nil where it does not count.
 	Status *v1alpha2.LlamaStackDistributionStatus
-	// Image is the image of a name that the settings do not know, ImageSource says where it is from; empty where such a name is an error.
+	// Image is the image of a name that the settings do not know, ImageSource says where it is from; empty where such a
+	// name is an error.
 	Image, ImageSource string
 	// Needs are what the spec needs of the release line: they choose that of a built-in name without a version.
 	Needs []serverconfig.Need
-	// Running is the release, or the release line, of the server that runs: a built-in name without a version keeps it. Empty for a new custom resource.
+	// Running is the release, or the release line, of the server that runs: a built-in name without a version keeps it.
+	// Empty for a new custom resource.
 	Running string
 }
 
-// Resolve finds the distribution that the spec names, by name or by an image that a known distribution uses.
-// An unknown name, neither name nor image (which v1alpha1 admits), and a registered entry that is wrong are errors; an unknown image
-// is not: it can run as it is.
+// Resolve finds the distribution that the spec names, by name or by an image that a known distribution uses. An unknown
+// name, neither name nor image (which v1alpha1 admits), and a registered entry that is wrong are errors; an unknown
+// image is not: it can run as it is.
 func (s *Settings) Resolve(spec *v1alpha2.DistributionSpec) (*Distribution, *problem.Problem) {
 	return s.ResolveWithHints(spec, Hints{})
 }
@@ -110,13 +117,15 @@ func (s *Settings) ResolveWithHints(spec *v1alpha2.DistributionSpec, hints Hints
 	name, image := ptr.Deref(spec.Name, ""), ptr.Deref(spec.Image, "")
 	if name == "" && image == "" {
 		return nil, problem.New(problem.Problem{
-			Reason: problem.MissingField, Path: pathDistribution, Type: field.ErrorTypeRequired, Detail: "give a name or an image", Fix: "for example name: starter",
+			Reason: problem.MissingField, Path: pathDistribution, Type: field.ErrorTypeRequired, Detail: "give a name or an " +
+				"image", Fix: "for example name: starter",
 		})
 	}
 	if len(image) > limits.ImageBytes {
 		return nil, problem.New(problem.Problem{
 			Reason: problem.TooLarge, Path: pathDistribution + ".image", Type: field.ErrorTypeTooLong,
-			Detail: fmt.Sprintf("may not be more than %d bytes", limits.ImageBytes), Fix: "give an image as registry/repository:tag or registry/repository@digest",
+			Detail: fmt.Sprintf("may not be more than %d bytes", limits.ImageBytes), Fix: "give an image as " +
+				"registry/repository:tag or registry/repository@digest",
 		})
 	}
 	e, f := s.find(name, image, &hints)
@@ -134,7 +143,8 @@ func (s *Settings) ResolveWithHints(spec *v1alpha2.DistributionSpec, hints Hints
 	if conflict != nil && conflict.Severity == problem.Error && hints.Version == "" {
 		return nil, conflict
 	}
-	d := &Distribution{Name: e.name, Embedded: e.embedded, ForeignImage: e.foreignImage, Listed: listed, Note: e.note, Newer: e.newer}
+	d := &Distribution{Name: e.name, Embedded: e.embedded, ForeignImage: e.foreignImage, Listed: listed, Note: e.note,
+		Newer: e.newer}
 	d.setSources(&e, name, s.Registries.Mirrors)
 	labels := hints.Labels
 	if labels == nil || e.labelsKnown {
@@ -157,7 +167,8 @@ func (s *Settings) ResolveWithHints(spec *v1alpha2.DistributionSpec, hints Hints
 	return d, nil
 }
 
-// find returns the entry of a name or an image. It is an error where the settings have it wrong, and where nothing knows the name.
+// find returns the entry of a name or an image. It is an error where the settings have it wrong, and where nothing
+// knows the name.
 func (s *Settings) find(name, image string, hints *Hints) (entry, *problem.Problem) {
 	e, known := s.lookup(name, image)
 	if err := s.errorFor(&e, name, image); err != nil && e.err == nil && hints.Image == "" {
@@ -166,12 +177,14 @@ func (s *Settings) find(name, image string, hints *Hints) (entry, *problem.Probl
 	switch {
 	case e.err != nil:
 		return e, problem.New(problem.Problem{
-			Reason: problem.InvalidOperatorSettings, Path: pathDistribution, Type: field.ErrorTypeInvalid, Detail: "operator settings: " + e.err.Error(),
+			Reason: problem.InvalidOperatorSettings, Path: pathDistribution, Type: field.ErrorTypeInvalid, Detail: "operator " +
+				"settings: " + e.err.Error(),
 			Fix: "correct the ConfigMap " + e.source(), Err: e.err,
 		})
 	case name != "" && !known && hints.Image == "":
 		return e, problem.New(problem.Problem{
-			Reason: problem.UnknownDistribution, Path: pathDistribution + ".name", Type: field.ErrorTypeNotSupported, Value: name,
+			Reason: problem.UnknownDistribution, Path: pathDistribution + ".name", Type: field.ErrorTypeNotSupported,
+			Value: name,
 			Fix: fmt.Sprintf("%sknown distributions: %s; an administrator registers further ones by a ConfigMap, as %s shows",
 				suggest.Sentence(name, s.Names()), limits.Names(s.Names()), Sample),
 		})
@@ -183,9 +196,9 @@ func (s *Settings) find(name, image string, hints *Hints) (entry, *problem.Probl
 	return e, nil
 }
 
-// LabelsCount reports whether the labels of the image can change what the distribution resolves to. They cannot where the settings have the base
-// configuration, and where the image is exactly that of a built-in distribution, or a copy of it: these need no registry. A registered base
-// without a release leaves open which one it is for.
+// LabelsCount reports whether the labels of the image can change what the distribution resolves to. They cannot where
+// the settings have the base configuration, and where the image is exactly that of a built-in distribution, or a copy
+// of it: these need no registry. A registered base without a release leaves open which one it is for.
 func (d *Distribution) LabelsCount() bool {
 	return d.labelsCount || d.Source == v1alpha2.ConfigSourceRegistered && d.Line == nil && d.Standing == catalog.NoVersion
 }
@@ -217,10 +230,12 @@ const ReleaseOf09 = "0.7.1"
 // and the base configuration of that release line.
 func (d *Distribution) Adopt(image string) *Distribution {
 	adopted := *d
-	adopted.Image, adopted.ForeignImage, adopted.Listed = image, false, false // it has run with the configuration that it has
+	adopted.Image, adopted.ForeignImage, adopted.Listed = image, false,
+		false // it has run with the configuration that it has
 	adopted.ImageSource, adopted.Adopted, adopted.Unproven = SourceRelease09, true, ""
 	version, source := ImageTag(image), "tag of the image"
-	if _, standing := catalog.ForVersion(version); standing == catalog.NoVersion && d.Source == v1alpha2.ConfigSourceEmbedded {
+	if _, standing := catalog.ForVersion(version); standing == catalog.NoVersion &&
+		d.Source == v1alpha2.ConfigSourceEmbedded {
 		version, source = ReleaseOf09, "the release that operator release 0.9 runs"
 	}
 	if line, standing := catalog.ForVersion(version); standing != catalog.NoVersion {
@@ -247,7 +262,8 @@ func (d *Distribution) setOwnBase(e *entry, hints *serverconfig.Base, labels *oc
 		if err != nil {
 			return problem.New(problem.Problem{
 				Reason: problem.InvalidImage, Path: pathDistribution, Type: field.ErrorTypeInvalid, Value: e.image,
-				Detail: fmt.Sprintf("label %s: %v", labels.ConfigLabel, err), Fix: "use another image, or spec.overrideConfig", Err: err,
+				Detail: fmt.Sprintf("label %s: %v", labels.ConfigLabel, err), Fix: "use another image, or spec.overrideConfig",
+				Err: err,
 			})
 		}
 		d.Base, d.Source = base, v1alpha2.ConfigSourceOCILabel
@@ -256,7 +272,8 @@ func (d *Distribution) setOwnBase(e *entry, hints *serverconfig.Base, labels *oc
 	return nil
 }
 
-// setSchemaVersion gives a base configuration without a schema version the one of its label, and warns where the two differ.
+// setSchemaVersion gives a base configuration without a schema version the one of its label, and warns where the two
+// differ.
 func (d *Distribution) setSchemaVersion(label string) {
 	own, given := d.Base.Version()
 	if label == "" || label == own {
@@ -266,9 +283,11 @@ func (d *Distribution) setSchemaVersion(label string) {
 	number, err := strconv.ParseInt(label, 10, 32)
 	switch {
 	case err != nil || number < 1:
-		detail = fmt.Sprintf("label %s of the image is %q, which is not a schema version", oci.LabelConfigVersion, limits.Message(label))
+		detail = fmt.Sprintf("label %s of the image is %q, which is not a schema version", oci.LabelConfigVersion,
+			limits.Message(label))
 	case given:
-		detail = fmt.Sprintf("label %s of the image says %d, and its configuration has version: %s, which counts", oci.LabelConfigVersion, number, own)
+		detail = fmt.Sprintf("label %s of the image says %d, and its configuration has version: %s, which counts",
+			oci.LabelConfigVersion, number, own)
 	default:
 		d.Base = d.Base.WithVersion(int32(number))
 		return
@@ -295,8 +314,8 @@ func (s *Settings) lookup(name, image string) (entry, bool) {
 	return e, ok
 }
 
-// lookupImage finds an entry with exactly this image, else one whose image is of the same repository. What the platform team registers comes first.
-// An override is for its name alone: it does not change what an image stands for.
+// lookupImage finds an entry with exactly this image, else one whose image is of the same repository. What the platform
+// team registers comes first. An override is for its name alone: it does not change what an image stands for.
 func (s *Settings) lookupImage(image string) (entry, bool) {
 	i := slices.IndexFunc(s.images, func(e entry) bool { return e.origin == registered && e.image == image })
 	if i >= 0 {
@@ -321,7 +340,8 @@ func (s *Settings) lookupImage(image string) (entry, bool) {
 	return e, true
 }
 
-// isRemoved reports whether the organization of a repository was removed: no registry can be asked for its images, and nothing there changes any more.
+// isRemoved reports whether the organization of a repository was removed: no registry can be asked for its images, and
+// nothing there changes any more.
 func isRemoved(repo string) bool {
 	return slices.ContainsFunc(distributions.Removed(), func(organization string) bool {
 		return strings.HasPrefix(repo, strings.TrimSuffix(repository(organization+"/x"), "x"))
@@ -346,8 +366,8 @@ var embedded sync.Map // of embeddedKey to *config.Base: each embedded file is p
 
 type embeddedKey struct{ name, line, release string }
 
-// EmbeddedBase returns the base configuration that the operator embeds under the name for the release line, as its patch release can read it; nil where
-// there is none.
+// EmbeddedBase returns the base configuration that the operator embeds under the name for the release line, as its
+// patch release can read it; nil where there is none.
 func EmbeddedBase(name string, line *catalog.Line) *serverconfig.Base {
 	if line == nil {
 		return nil
@@ -366,13 +386,15 @@ func EmbeddedBase(name string, line *catalog.Line) *serverconfig.Base {
 		base, err = serverconfig.ParseBase(name, data)
 	}
 	if err != nil {
-		panic(fmt.Sprintf("the embedded base configuration %s/%s: %v", name, line.Name, err)) // proven by a test over all files
+		panic(fmt.Sprintf("the embedded base configuration %s/%s: %v", name, line.Name,
+			err)) // proven by a test over all files
 	}
 	embedded.Store(key, base)
 	return base
 }
 
-// EmbeddedLines returns the release lines for which the operator embeds a base configuration under the name, oldest first.
+// EmbeddedLines returns the release lines for which the operator embeds a base configuration under the name, oldest
+// first.
 func EmbeddedLines(name string) []string {
 	return slices.DeleteFunc(catalog.Lines(), func(line string) bool {
 		_, ok := distributions.Base(name, line)

@@ -39,16 +39,19 @@ const (
 // Restrictions returns all restrictions that KeyForbid can have.
 func Restrictions() []Restriction {
 	return []Restriction{
-		ForbidHostPathVolumes, ForbidForeignServiceAccounts, ForbidIngressWithoutHostname, ForbidCommandAndArgs, ForbidExternalProviders,
+		ForbidHostPathVolumes, ForbidForeignServiceAccounts, ForbidIngressWithoutHostname, ForbidCommandAndArgs,
+		ForbidExternalProviders,
 		ForbidCodeVariables, ForbidMountsOverImage,
 	}
 }
 
-// parseForbid reads KeyForbid. An unknown name is an error: to ignore a misspelled restriction would allow what it forbids.
+// parseForbid reads KeyForbid. An unknown name is an error: to ignore a misspelled restriction would allow what it
+// forbids.
 func parseForbid(text string) ([]Restriction, error) {
 	var names []string
 	if err := decode([]byte(text), &names); err != nil {
-		return nil, fmt.Errorf("ConfigMap %s, key %s: not a YAML list of names such as %s: %w", ConfigMapName, KeyForbid, ForbidHostPathVolumes, err)
+		return nil, fmt.Errorf("ConfigMap %s, key %s: not a YAML list of names such as %s: %w", ConfigMapName, KeyForbid,
+			ForbidHostPathVolumes, err)
 	}
 	var known []string
 	for _, r := range Restrictions() {

@@ -26,13 +26,15 @@ const (
 	KeyImageOverrides = "image-overrides"
 	// KeyDistributions is the key of a YAML map from distribution name to Registration.
 	KeyDistributions = "distributions"
-	// KeyFeatureFlags is the key of a YAML map from the name of a flag to {enabled: true or false}, as release 0.9 writes it.
+	// KeyFeatureFlags is the key of a YAML map from the name of a flag to {enabled: true or false}, as release 0.9 writes
+	// it.
 	KeyFeatureFlags = "featureFlags"
 )
 
 // Keys returns the keys of the operator's ConfigMap that Parse reads.
 func Keys() []string {
-	return []string{KeyDistributions, KeyImageOverrides, KeyFeatureFlags, KeyForbid, KeyEdge, KeyRegistries, KeyPodDefaults, KeyEndpointFrom}
+	return []string{KeyDistributions, KeyImageOverrides, KeyFeatureFlags, KeyForbid, KeyEdge, KeyRegistries,
+		KeyPodDefaults, KeyEndpointFrom}
 }
 
 // entry is a distribution as known to the operator, from either source.
@@ -79,7 +81,7 @@ type Settings struct {
 	EndpointFrom EndpointFrom
 
 	entries    map[string]entry // by name
-	images     []entry          // what images stand for, the first that fits: what is registered, by name, then what is built in
+	images     []entry          // what images stand for, the first that fits: registered ones by name, then built-in ones
 	unreadable []unreadable
 	problems   []Problem // those of no entry
 }
@@ -94,9 +96,10 @@ type Problem struct {
 	Warning bool
 }
 
-// Parse reads the data of the operator's ConfigMap, nil for an absent one, and adds the distributions that ConfigMaps of their own register, which come first.
-// The error names the key. An entry that is wrong in itself is not an error: it is a fault of the resources that use it. Neither is a key with entries that
-// cannot be told apart: it is a fault of the names that the key may be about.
+// Parse reads the data of the operator's ConfigMap, nil for an absent one, and adds the distributions that ConfigMaps
+// of their own register, which come first. The error names the key. An entry that is wrong in itself is not an error:
+// it is a fault of the resources that use it. Neither is a key with entries that cannot be told apart: it is a fault of
+// the names that the key may be about.
 func Parse(data map[string]string, own ...*Registered) (*Settings, error) {
 	s := &Settings{entries: map[string]entry{}}
 	s.addBuiltIn()
@@ -112,8 +115,9 @@ func Parse(data map[string]string, own ...*Registered) (*Settings, error) {
 func (s *Settings) addBuiltIn() {
 	for _, d := range distributions.All() {
 		e := entry{
-			name: d.Name, image: d.Image(d.Newest().Version), embedded: d.Base, foreignImage: !d.ImageHasConfig, labelsKnown: true,
-			origin: builtIn, lineSource: listOfDistributions, imageSource: listOfDistributions,
+			name: d.Name, image: d.Image(d.Newest().Version), embedded: d.Base, foreignImage: !d.ImageHasConfig,
+			labelsKnown: true,
+			origin:      builtIn, lineSource: listOfDistributions, imageSource: listOfDistributions,
 		}
 		for _, images := range d.Images {
 			e.repositories = append(e.repositories, repository(images))
@@ -153,13 +157,15 @@ func (s *Settings) addKeys(data map[string]string) {
 			s.entries[name] = e
 		}
 		for name, err := range broken {
-			s.entries[name] = entry{name: name, origin: key.origin, err: fmt.Errorf("%s/%s[%s]: %w", ConfigMapName, key.name, name, err)}
+			s.entries[name] = entry{name: name, origin: key.origin,
+				err: fmt.Errorf("%s/%s[%s]: %w", ConfigMapName, key.name, name, err)}
 		}
 	}
 }
 
 func checkSize(text string) error {
-	if excess := limits.ScanYAML([]byte(text), limits.Limits{Bytes: len(text), Nodes: limits.DocumentNodes}); excess != nil {
+	if excess := limits.ScanYAML([]byte(text), limits.Limits{Bytes: len(text),
+		Nodes: limits.DocumentNodes}); excess != nil {
 		return excess
 	}
 	return nil
@@ -178,7 +184,8 @@ func (s *Settings) parseForAll(data map[string]string) error {
 		} `json:"enableNetworkPolicy"`
 	}
 	if err := yaml.Unmarshal([]byte(data[KeyFeatureFlags]), &flags); err != nil {
-		return fmt.Errorf("ConfigMap %s, key %s: not a YAML map such as enableNetworkPolicy: {enabled: true}: %w", ConfigMapName, KeyFeatureFlags, err)
+		return fmt.Errorf("ConfigMap %s, key %s: not a YAML map such as enableNetworkPolicy: {enabled: true}: %w",
+			ConfigMapName, KeyFeatureFlags, err)
 	}
 	s.NetworkPolicy = flags.EnableNetworkPolicy.Enabled
 	var err error
@@ -196,8 +203,8 @@ func (s *Settings) parseForAll(data map[string]string) error {
 	return err
 }
 
-// addImages puts the images of registered entries, by name, before those of what is built in. An entry that is wrong keeps its image: a resource that names
-// it must not go on with another configuration.
+// addImages puts the images of registered entries, by name, before those of what is built in. An entry that is wrong
+// keeps its image: a resource that names it must not go on with another configuration.
 func (s *Settings) addImages() {
 	var right, wrong, others []entry
 	for _, name := range s.Names() {
@@ -223,7 +230,8 @@ func (s *Settings) addImages() {
 // defaultRegistries are other names of the default registry, from which images can be pulled too.
 var defaultRegistries = []string{"registry-1.docker.io", "registry.hub.docker.com"}
 
-// repository is the repository of an image reference in its full form, without tag and digest; empty where it is not a reference.
+// repository is the repository of an image reference in its full form, without tag and digest; empty where it is not a
+// reference.
 func repository(image string) string {
 	ref, err := reference.ParseReference(image)
 	if err != nil {

@@ -35,7 +35,8 @@ func Nearest(word string, known []string) (string, bool) {
 	return best, best != ""
 }
 
-// oneWithTheWords returns the name that has all words of a name, or whose words it has; empty where there are several, or none.
+// oneWithTheWords returns the name that has all words of a name, or whose words it has; empty where there are several,
+// or none.
 func oneWithTheWords(name string, known []string) string {
 	found := ""
 	for _, candidate := range known {

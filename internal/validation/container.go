@@ -50,7 +50,8 @@ func (c *check) environmentFrom(list []corev1.EnvFromSource, at *field.Path) {
 	for i := range list {
 		from, at := &list[i], at.Index(i)
 		if from.Prefix != "" && len(validation.IsRelaxedEnvVarName(from.Prefix)) > 0 {
-			c.invalid(at.Child("prefix"), from.Prefix, "no environment variable can begin with it", "use letters, digits and '_'")
+			c.invalid(at.Child("prefix"), from.Prefix, "no environment variable can begin with it", "use letters, digits and "+
+				"'_'")
 		}
 		if from.SecretRef != nil {
 			c.requiredName(at.Child("secretRef", "name"), from.SecretRef.Name, "Secret")
@@ -80,7 +81,8 @@ func (c *check) sources(list []corev1.Volume, at *field.Path) {
 		case v.Name == "":
 			c.missing(at.Child("name"), "give the volume a name")
 		case len(validation.IsDNS1123Label(v.Name)) > 0:
-			c.invalid(at.Child("name"), v.Name, "no volume can have this name", "use at most 63 lower-case letters, digits and '-'")
+			c.invalid(at.Child("name"), v.Name, "no volume can have this name", "use at most 63 lower-case letters, digits "+
+				"and '-'")
 		case seen[v.Name]:
 			c.add(at.Child("name"), field.ErrorTypeDuplicate, v.Name, "", "give each volume a name of its own")
 		}

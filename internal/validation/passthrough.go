@@ -13,7 +13,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
-// Check reports what Kubernetes would refuse of the spec. volumes are the names of the volumes that the operator makes, which the user may mount, too.
+// Check reports what Kubernetes would refuse of the spec. volumes are the names of the volumes that the operator makes,
+// which the user may mount, too.
 func Check(spec *v1alpha2.LlamaStackDistributionSpec, volumes []string) problem.List {
 	c := &check{volumesOfOperator: volumes}
 	root := field.NewPath("spec")
@@ -85,11 +86,13 @@ func (r *report) invalid(at *field.Path, value any, detail, fix string) {
 }
 
 func (r *report) missing(at *field.Path, fix string) {
-	r.problems.Add(problem.Problem{Reason: problem.MissingField, Path: at.String(), Type: field.ErrorTypeRequired, Fix: fix})
+	r.problems.Add(problem.Problem{Reason: problem.MissingField, Path: at.String(), Type: field.ErrorTypeRequired,
+		Fix: fix})
 }
 
 func (r *report) add(at *field.Path, kind field.ErrorType, value any, detail, fix string) {
-	r.problems.Add(problem.Problem{Reason: problem.InvalidField, Path: at.String(), Type: kind, Value: value, Detail: detail, Fix: fix})
+	r.problems.Add(problem.Problem{Reason: problem.InvalidField, Path: at.String(), Type: kind, Value: value,
+		Detail: detail, Fix: fix})
 }
 
 // name checks the name of an object.

@@ -59,7 +59,8 @@ func (c *check) usedClaims(w *v1alpha2.WorkloadSpec, at *field.Path) {
 func (c *check) podAffinity(a corev1.PodAffinity, at *field.Path) {
 	for i := range a.RequiredDuringSchedulingIgnoredDuringExecution {
 		t := &a.RequiredDuringSchedulingIgnoredDuringExecution[i]
-		c.matchLabelKeys(t.MatchLabelKeys, t.LabelSelector, at.Child("requiredDuringSchedulingIgnoredDuringExecution").Index(i))
+		c.matchLabelKeys(t.MatchLabelKeys, t.LabelSelector,
+			at.Child("requiredDuringSchedulingIgnoredDuringExecution").Index(i))
 	}
 	for i := range a.PreferredDuringSchedulingIgnoredDuringExecution {
 		t := &a.PreferredDuringSchedulingIgnoredDuringExecution[i].PodAffinityTerm
@@ -68,8 +69,8 @@ func (c *check) podAffinity(a corev1.PodAffinity, at *field.Path) {
 	}
 }
 
-// matchLabelKeys checks the labels that a selector takes from the pod. Kubernetes adds them to the selector when it makes
-// a pod: it takes a Deployment whose selector names them too, and refuses each of its pods.
+// matchLabelKeys checks the labels that a selector takes from the pod. Kubernetes adds them to the selector when it
+// makes a pod: it takes a Deployment whose selector names them too, and refuses each of its pods.
 func (c *check) matchLabelKeys(keys []string, selector *metav1.LabelSelector, at *field.Path) {
 	at, labelSelector := at.Child("matchLabelKeys"), at.Child("labelSelector")
 	if len(keys) > 0 && selector == nil {
@@ -88,7 +89,8 @@ func (c *check) matchLabelKeys(keys []string, selector *metav1.LabelSelector, at
 // ReservedPodLabels are the labels of pods that the operator itself sets.
 func ReservedPodLabels() []string {
 	return []string{
-		"app", "app.kubernetes.io/instance", "app.kubernetes.io/managed-by", "app.kubernetes.io/name", "app.kubernetes.io/part-of",
+		"app", "app.kubernetes.io/instance", "app.kubernetes.io/managed-by", "app.kubernetes.io/name",
+		"app.kubernetes.io/part-of",
 	}
 }
 

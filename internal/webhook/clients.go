@@ -9,7 +9,8 @@ import (
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 )
 
-// clients lets nobody but the holder of a certificate send reviews. The file with the CA certificates is read again when it changes.
+// clients lets nobody but the holder of a certificate send reviews. The file with the CA certificates is read again
+// when it changes.
 type clients struct {
 	certificates *dynamiccertificates.DynamicFileCAContent
 }

@@ -19,12 +19,13 @@ import (
 const ConversionPath = "/convert"
 
 const (
-	// maxConversionReview is the largest review of conversion that is read, in bytes. API servers ask for one object at a time, also
-	// for lists, and take none above 3 MiB; a review may hold several all the same.
+	// maxConversionReview is the largest review of conversion that is read, in bytes. API servers ask for one object at a
+	// time, also for lists, and take none above 3 MiB; a review may hold several all the same.
 	maxConversionReview = 16 << 20
 	// conversionWait is how long a conversion waits for its turn. The API server has no limit of its own.
 	conversionWait = 10 * time.Second
-	// maxConverted is how many objects a review may hold. A body of nothing but commas would cost more in the list than in the body.
+	// maxConverted is how many objects a review may hold. A body of nothing but commas would cost more in the list than in
+	// the body.
 	maxConverted = 10_000
 )
 
@@ -120,7 +121,8 @@ func (in *conversion) Refuse(reason string) ([]byte, error) {
 
 func (in *conversion) begin(answer *bytes.Buffer) error {
 	uid, err := json.Marshal(in.uid)
-	fmt.Fprintf(answer, `{"apiVersion":%q,"kind":"ConversionReview","response":{"uid":%s,"convertedObjects":[`, apiextensionsv1.SchemeGroupVersion, uid)
+	fmt.Fprintf(answer, `{"apiVersion":%q,"kind":"ConversionReview","response":{"uid":%s,"convertedObjects":[`,
+		apiextensionsv1.SchemeGroupVersion, uid)
 	return err
 }
 

@@ -121,7 +121,8 @@ func (i *Intake) read(r *http.Request, limit int64) (body []byte, release func()
 	case size < 0: // in chunks, which no API server sends
 		return nil, release, &refusal{http.StatusLengthRequired, "the request does not say how long the review is"}
 	case size > limit:
-		return nil, release, &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("the review is larger than %d bytes", limit)}
+		return nil, release, &refusal{http.StatusRequestEntityTooLarge,
+			fmt.Sprintf("the review is larger than %d bytes", limit)}
 	}
 	body = make([]byte, 0, min(size, smallReview))
 	for {

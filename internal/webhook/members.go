@@ -10,8 +10,8 @@ import (
 	"io"
 )
 
-// What decoded JSON and its copies take at most, in bytes: for each object, each member of one, each item of a list, and each byte of the text. The
-// numbers were measured; docs/maintainers/performance.md has the results.
+// What decoded JSON and its copies take at most, in bytes: for each object, each member of one, each item of a list,
+// and each byte of the text. The numbers were measured; docs/maintainers/performance.md has the results.
 const (
 	objectMemory, memberMemory, treeItemMemory, typedItemMemory, textMemory = 100, 300, 64, 900, 4
 )

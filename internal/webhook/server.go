@@ -48,8 +48,8 @@ type Options struct {
 	Namespace string
 	// Managed says that the operator makes the certificates itself.
 	Managed bool
-	// ClientCAFile is a file with the CA certificates of clients that may send those kinds of review with which an API server can
-	// show a certificate; empty means that everyone may.
+	// ClientCAFile is a file with the CA certificates of clients that may send those kinds of review with which an API
+	// server can show a certificate; empty means that everyone may.
 	ClientCAFile string
 	// Lifetimes and Drain differ from the defaults in tests alone.
 	Lifetimes certificates.Lifetimes
@@ -169,7 +169,8 @@ func (s *Server) newHTTP() *http.Server {
 		// The shorter of these two bounds the handshake. The handler sets the deadlines of a request.
 		ReadHeaderTimeout: idleTimeout, WriteTimeout: handshakeTimeout,
 		IdleTimeout: idleTimeout,
-		ErrorLog:    slog.NewLogLogger(logr.ToSlogHandler(ctrl.Log.WithName("webhook")), slog.LevelDebug), // failed handshakes, mostly
+		ErrorLog:    slog.NewLogLogger(logr.ToSlogHandler(ctrl.Log.WithName("webhook")), slog.LevelDebug),
+		// failed handshakes, mostly
 	}
 }
 

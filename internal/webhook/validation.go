@@ -26,11 +26,11 @@ import (
 const ValidationPath = "/validate"
 
 const (
-	// maxAdmissionReview is the largest review of admission that is read, in bytes. It holds the new and the old object, of which the
-	// API server stores none above 1.5 MiB.
+	// maxAdmissionReview is the largest review of admission that is read, in bytes. It holds the new and the old object,
+	// of which the API server stores none above 1.5 MiB.
 	maxAdmissionReview = 4 << 20
-	// admissionWait is how long a request waits for its turn, and askTimeout how long validation takes, with the wait for the operator's
-	// settings after a start. Together they are below the timeoutSeconds of the configuration.
+	// admissionWait is how long a request waits for its turn, and askTimeout how long validation takes, with the wait for
+	// the operator's settings after a start. Together they are below the timeoutSeconds of the configuration.
 	admissionWait = time.Second
 	askTimeout    = 1500 * time.Millisecond
 )
@@ -39,7 +39,8 @@ const (
 type Validation struct {
 	// Gather reads what the resource is validated by. It sends no request but for registrations that are new.
 	Gather Gather
-	// GatherLive asks the API server for it, before a resource is refused: it may use what was registered a moment ago. Nil asks nobody.
+	// GatherLive asks the API server for it, before a resource is refused: it may use what was registered a moment ago.
+	// Nil asks nobody.
 	GatherLive Gather
 }
 
@@ -60,17 +61,22 @@ func (v *Validation) result(ctx context.Context, request *admission.Request) adm
 	return admission.Validate(ctx, request, live, problems)
 }
 
-// sameSettings reports whether the operator's settings mean the same for a resource. Why they have no distribution for it can differ: it is
-// unknown, its registration is broken, or the API server did not answer.
+// sameSettings reports whether the operator's settings mean the same for a resource. Why they have no distribution for
+// it can differ: it is unknown, its registration is broken, or the API server did not answer.
 func sameSettings(a, b *build.Inputs) bool {
-	return a.Distribution != nil && reflect.DeepEqual(a.NetworkPolicyFlag, b.NetworkPolicyFlag) && reflect.DeepEqual(a.Forbidden, b.Forbidden) &&
-		slices.EqualFunc(a.Endpoints, b.Endpoints, func(a, b build.EndpointFact) bool { return a.Ref.Path == b.Ref.Path && a.State == b.State }) &&
-		reflect.DeepEqual(a.Distribution, b.Distribution) //nolint:govet // both were resolved by this process: equal texts have equal errors
+	return a.Distribution != nil && reflect.DeepEqual(a.NetworkPolicyFlag, b.NetworkPolicyFlag) &&
+		reflect.DeepEqual(a.Forbidden, b.Forbidden) &&
+		slices.EqualFunc(a.Endpoints, b.Endpoints, func(a, b build.EndpointFact) bool {
+			return a.Ref.Path == b.Ref.Path &&
+				a.State == b.State
+		}) &&
+		reflect.DeepEqual(a.Distribution, b.Distribution) //nolint:govet // equal texts have equal errors
 }
 
 // Kind is the kind of review that the Validation answers.
 func (v *Validation) Kind() Kind {
-	return Kind{Path: ValidationPath, MaxBytes: maxAdmissionReview, Wait: admissionWait, ClientCertificates: true, Read: v.read}
+	return Kind{Path: ValidationPath, MaxBytes: maxAdmissionReview, Wait: admissionWait, ClientCertificates: true,
+		Read: v.read}
 }
 
 // admissionReview holds the fields of an AdmissionReview that validation needs. The objects are not decoded.
@@ -89,7 +95,8 @@ func (v *Validation) read(body []byte) (Review, error) {
 		"uid": &in.request.UID, "kind": &in.request.Kind, "requestKind": &in.request.RequestKind,
 		"namespace": &in.request.Namespace, "name": &in.request.Name, "object": &in.object, "oldObject": &in.old,
 	})
-	if err != nil || in.apiVersion != admissionv1.SchemeGroupVersion.String() || in.kind != "AdmissionReview" || !in.requested {
+	if err != nil || in.apiVersion != admissionv1.SchemeGroupVersion.String() || in.kind != "AdmissionReview" ||
+		!in.requested {
 		return nil, fmt.Errorf("want an AdmissionReview of %s with a request", admissionv1.SchemeGroupVersion)
 	}
 	if err := in.cutTooLarge(); err != nil {
@@ -127,8 +134,8 @@ func (in *admissionReview) respond(response *admissionv1.AdmissionResponse) ([]b
 	})
 }
 
-// validate answers the request. What cannot be read as the type is admitted: the schema has admitted it, and the controller will
-// know the result.
+// validate answers the request. What cannot be read as the type is admitted: the schema has admitted it, and the
+// controller will know the result.
 func (in *admissionReview) validate(ctx context.Context) *admissionv1.AdmissionResponse {
 	admitted := &admissionv1.AdmissionResponse{Allowed: true}
 	validated := &admission.Request{Version: requestVersion(&in.request)}

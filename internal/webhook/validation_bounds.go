@@ -19,8 +19,8 @@ import (
 // errSpelling says that no API server sends such an object: it sends each field once, by its name.
 var errSpelling = errors.New("the spec of an object stands there twice, or by another name")
 
-// cutTooLarge takes specs that are too deep or too wide out of a review before anything decodes them. That of the new object, where it differs from the
-// old one, is the excess that refuses the request.
+// cutTooLarge takes specs that are too deep or too wide out of a review before anything decodes them. That of the new
+// object, where it differs from the old one, is the excess that refuses the request.
 func (in *admissionReview) cutTooLarge() error {
 	object, err := newSpec(in.object)
 	if err != nil {
@@ -54,7 +54,8 @@ func newSpec(object []byte) (s measuredSpec, err error) {
 		return s, errSpelling
 	case found:
 		s = measuredSpec{text: object[begin:end], begin: begin, end: end}
-		_, s.excess = limits.Scan(s.text, limits.Limits{Bytes: len(s.text), Levels: limits.ObjectLevels, Nodes: limits.SpecNodes})
+		_, s.excess = limits.Scan(s.text, limits.Limits{Bytes: len(s.text), Levels: limits.ObjectLevels,
+			Nodes: limits.SpecNodes})
 	}
 	return s, nil
 }
@@ -67,12 +68,14 @@ func (s measuredSpec) cut(object []byte) []byte {
 	return bytes.Join([][]byte{object[:s.begin], []byte("{}"), object[s.end:]}, nil)
 }
 
-// refuseTooLarge refuses a request whose spec is too large to be decoded. v1alpha1 is never refused what release 0.9 took.
+// refuseTooLarge refuses a request whose spec is too large to be decoded. v1alpha1 is never refused what release 0.9
+// took.
 func refuseTooLarge(request *admissionv1.AdmissionRequest, excess *limits.ExcessError) *admissionv1.AdmissionResponse {
 	path := "spec" + excess.Path
 	detail := fmt.Sprintf("must nest at most %d levels: make it flatter", limits.OpenFieldLevels)
 	if excess.Unit != limits.Levels {
-		path, detail = "spec", fmt.Sprintf("may hold at most %d values, and its open fields %d: remove some", limits.SpecNodes, limits.OpenFieldNodes)
+		path, detail = "spec", fmt.Sprintf("may hold at most %d values, and its open fields %d: remove some",
+			limits.SpecNodes, limits.OpenFieldNodes)
 	}
 	err := &field.Error{Type: field.ErrorTypeInvalid, Field: path, BadValue: field.OmitValueType{}, Detail: detail}
 	if requestVersion(request) == v1alpha2.OriginV1alpha1 {
@@ -80,6 +83,7 @@ func refuseTooLarge(request *admissionv1.AdmissionRequest, excess *limits.Excess
 			"in terms of " + v1alpha2.GroupVersion.Version + ": " + limits.Message(err.Error()),
 		}}
 	}
-	status := apierrors.NewInvalid(schema.GroupKind{Group: request.Kind.Group, Kind: request.Kind.Kind}, request.Name, field.ErrorList{err}).Status()
+	status := apierrors.NewInvalid(schema.GroupKind{Group: request.Kind.Group, Kind: request.Kind.Kind}, request.Name,
+		field.ErrorList{err}).Status()
 	return &admissionv1.AdmissionResponse{Result: &status}
 }

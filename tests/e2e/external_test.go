@@ -28,7 +28,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry/oci"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/externalprovider"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
@@ -119,8 +119,8 @@ func brokenImage(t *testing.T, tag, text string) string {
 	fixture.NoError(t, w.Close())
 	own := strings.Replace(externalprovider.WheelName("1.0.0"), "tiny_provider-1.0.0", dist, 1)
 	kind := externalprovider.Kind{API: "inference", Module: "broken", Type: "remote::tiny", Fields: "{endpoint: base_url}"}
-	crSpec := strings.Replace(string(externalprovider.Spec(kind, "1.0.0")), externalprovider.WheelName("1.0.0"), own, 1)
-	return pushPrivate(t, "tiny:"+tag, scratchImage(t, map[string][]byte{spec.PackageFile: []byte(crSpec), spec.WheelsDir + "/" + own: wheel.Bytes()}))
+	spec := strings.Replace(string(externalprovider.Spec(kind, "1.0.0")), externalprovider.WheelName("1.0.0"), own, 1)
+	return pushPrivate(t, "tiny:"+tag, scratchImage(t, map[string][]byte{parse.PackageFile: []byte(spec), parse.WheelsDir + "/" + own: wheel.Bytes()}))
 }
 
 // labeledImage pushes the image of a release with the release's base configuration in a label.
@@ -198,7 +198,7 @@ func (s stack) brokenPackagesAreNamed(t *testing.T, distribution, tools string) 
 	t.Helper()
 	pod := s.pod(t).Name
 	inline := `package: {packageName: tiny_provider.inference, providerType: "remote::tiny", fields: {endpoint: base_url}}, `
-	wheel := spec.WheelsDir + "/" + externalprovider.WheelName("1.0.0")
+	wheel := parse.WheelsDir + "/" + externalprovider.WheelName("1.0.0")
 	absent := externalprovider.Kind{API: "inference", Module: "tiny_provider.absent", Type: "remote::tiny", Fields: "{endpoint: base_url}"}
 	type broken struct{ name, inference, says string }
 	module, ends := "llama_stack_api", "RuntimeError: no license" // the server's own words

@@ -13,7 +13,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
 //go:embed all:python
@@ -60,7 +60,7 @@ spec:
   providerType: %s
   api: %s
   wheelPath: %s/%s%s
-`, spec.PackageAPIVersion, spec.PackageKind, version, k.Module, k.Type, k.API, spec.WheelsDir, WheelName(version), fields)
+`, parse.PackageAPIVersion, parse.PackageKind, version, k.Module, k.Type, k.API, parse.WheelsDir, WheelName(version), fields)
 }
 
 // WheelName is the file name of the wheel of a version.
@@ -101,7 +101,7 @@ func Files(k Kind, version string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return map[string][]byte{spec.PackageFile: Spec(k, version), spec.WheelsDir + "/" + WheelName(version): wheel}, nil
+	return map[string][]byte{parse.PackageFile: Spec(k, version), parse.WheelsDir + "/" + WheelName(version): wheel}, nil
 }
 
 // zipped packs files in this order.

@@ -18,8 +18,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 )
 
 // Case is a case of internal/serverconfig/testdata on one release line, or on one release.
@@ -99,6 +99,6 @@ func Read(dir, server string) (*Case, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
-	c.Input = serverconfig.Input{Name: cr.Name, Namespace: cr.Namespace, Spec: spec.Parse(&cr.Spec), Base: base, Line: line}
+	c.Input = serverconfig.Input{Name: cr.Name, Namespace: cr.Namespace, Spec: parse.Parse(&cr.Spec), Base: base, Line: line}
 	return c, nil
 }

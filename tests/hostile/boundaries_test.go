@@ -22,7 +22,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
@@ -74,7 +74,7 @@ func endpointInputs() []input {
 			if err != nil || code != http.StatusCreated {
 				return denial(code, answer), err
 			}
-			return w.send(t, "v1alpha2", namespace, id, resource("v1alpha2", id, fmt.Sprintf(endpointFrom, spec.KindInferenceService, id)), c.want)
+			return w.send(t, "v1alpha2", namespace, id, resource("v1alpha2", id, fmt.Sprintf(endpointFrom, parse.KindInferenceService, id)), c.want)
 		}})
 	}
 	return append(all, input{name: "200 Services of 250 KB beside that of an endpoint", want: []string{accepted}, send: func(t *testing.T, w *world) (string, error) {
@@ -90,7 +90,7 @@ func endpointInputs() []input {
 			return "", err
 		}
 		const id = "h-large-services"
-		return w.send(t, "v1alpha2", namespace, id, resource("v1alpha2", id, fmt.Sprintf(endpointFrom, spec.KindService, "large-0")))
+		return w.send(t, "v1alpha2", namespace, id, resource("v1alpha2", id, fmt.Sprintf(endpointFrom, parse.KindService, "large-0")))
 	}})
 }
 
@@ -139,14 +139,14 @@ func packageInputs() (all []input) {
 	}{
 		{"no archive", "is not a tar archive", []byte(strings.Repeat("garbage", 1000))},
 		{"no file", "Missing /lls-provider/lls-provider-spec.yaml", layerWith("etc/passwd", "a", 1)},
-		{"file of 10 MB", "too large", layerWith(spec.PackageFile, strings.Repeat("a", 1000), 10_000)},
-		{"file of 100 KB", "is larger than 65536 bytes", layerWith(spec.PackageFile, "a", 100_000)},
+		{"file of 10 MB", "too large", layerWith(parse.PackageFile, strings.Repeat("a", 1000), 10_000)},
+		{"file of 100 KB", "is larger than 65536 bytes", layerWith(parse.PackageFile, "a", 100_000)},
 		{"layer of 1 GiB of zeros", "too large", layerWith("zeros", strings.Repeat("\x00", 1<<20), 1<<10)},
-		{"aliases", "too large", layerWith(spec.PackageFile, bomb, 1)},
-		{"deep file", "", layerWith(spec.PackageFile, nest(5_000, "0"), 1)},
-		{"wheel outside of its directory", "is not a wheel below", layerWith(spec.PackageFile, strings.Replace(begin, "a.whl", "/etc/a.whl", 1)+"}", 1)},
-		{"5000 wheels", "at most 500 wheels", layerWith(spec.PackageFile, begin+", dependencyWheels: ["+strings.Repeat("a.whl,", 5_000)+"]}", 1)},
-		{"module that is code", "is not the name of a Python package", layerWith(spec.PackageFile, strings.Replace(begin, "packageName: a", `packageName: "a;import os"`, 1)+"}", 1)},
+		{"aliases", "too large", layerWith(parse.PackageFile, bomb, 1)},
+		{"deep file", "", layerWith(parse.PackageFile, nest(5_000, "0"), 1)},
+		{"wheel outside of its directory", "is not a wheel below", layerWith(parse.PackageFile, strings.Replace(begin, "a.whl", "/etc/a.whl", 1)+"}", 1)},
+		{"5000 wheels", "at most 500 wheels", layerWith(parse.PackageFile, begin+", dependencyWheels: ["+strings.Repeat("a.whl,", 5_000)+"]}", 1)},
+		{"module that is code", "is not the name of a Python package", layerWith(parse.PackageFile, strings.Replace(begin, "packageName: a", `packageName: "a;import os"`, 1)+"}", 1)},
 	} {
 		all = append(all, input{name: "package: " + c.name, want: []string{"InvalidImage", c.want}, send: func(t *testing.T, w *world) (string, error) {
 			registry := httptest.NewServer(packageRegistry(c.layer))

@@ -18,10 +18,10 @@ const keyed = `,"providers":{"inference":{"id":"vllm","provider":"vllm","endpoin
 func nameInputs() []input {
 	const refused = "has a value from a Secret"
 	named := func(name, resources string) input {
-		return crSpec("v1alpha2", name, starter+keyed+`,"resources":{`+resources+`}`, refused)
+		return spec("v1alpha2", name, starter+keyed+`,"resources":{`+resources+`}`, refused)
 	}
 	overridden := func(name, resources, overrides string) input {
-		return crSpec("v1alpha2", name, starter+keyed+`,"resources":{`+resources+`},"workload":{"overrides":{`+overrides+`}}`, refused)
+		return spec("v1alpha2", name, starter+keyed+`,"resources":{`+resources+`},"workload":{"overrides":{`+overrides+`}}`, refused)
 	}
 	const model = `"models":["${env.X}"]`
 	return []input{

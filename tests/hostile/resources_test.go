@@ -20,7 +20,7 @@ import (
 )
 
 // spec is an input that is a resource.
-func crSpec(version, name, text string, want ...string) input {
+func spec(version, name, text string, want ...string) input {
 	return input{name: name, want: want, send: func(t *testing.T, w *world) (string, error) {
 		id := identifier(name)
 		return w.send(t, version, namespace, id, resource(version, id, text))
@@ -149,9 +149,9 @@ func nestingInputs() (all []input) {
 	for _, field := range openFields {
 		put := func(json string) string { return starter + "," + strings.Replace(field.text, "#", json, 1) }
 		all = append(all,
-			crSpec("v1alpha2", field.name+" 1000 levels by 30000 leaves", put(nest(1000, list(30000, "0"))), field.by.deep),
-			crSpec("v1alpha2", field.name+" 100 levels", put(nest(100, "0")), field.by.deep),
-			crSpec("v1alpha2", field.name+" 25000 members", put(object(25000, `"k#":0`)), field.by.wide),
+			spec("v1alpha2", field.name+" 1000 levels by 30000 leaves", put(nest(1000, list(30000, "0"))), field.by.deep),
+			spec("v1alpha2", field.name+" 100 levels", put(nest(100, "0")), field.by.deep),
+			spec("v1alpha2", field.name+" 25000 members", put(object(25000, `"k#":0`)), field.by.wide),
 		)
 	}
 	return all
@@ -203,26 +203,26 @@ const (
 func countInputs() []input {
 	inference := func(n int, provider string) string { return `"providers":{"inference":` + list(n, provider) + `}` }
 	return []input{
-		crSpec("v1alpha2", "9000 models", starter+`,"resources":{"models":`+list(9000, `"a-model-with-a-rather-long-name-#"`)+`}`, "at most 1000 items"),
-		crSpec("v1alpha2", "2000 model objects", starter+`,"resources":{"models":`+list(2000, `{"name":"m#","provider":"nobody#"}`)+`}`, "at most 1000 items"),
-		crSpec("v1alpha2", "5000 times the same model", starter+`,"resources":{"models":`+list(5000, `"m"`)+`}`, "at most 1000 items"),
-		crSpec("v1alpha2", "5000 tools", starter+`,"resources":{"tools":`+list(5000, `"mcp::#"`)+`}`, "at most 1000 items"),
-		crSpec("v1alpha2", "5000 shields", starter+`,"resources":{"shields":`+list(5000, `"s#"`)+`}`, "at most 1000 items"),
-		crSpec("v1alpha2", "5000 providers", starter+`,`+inference(5000, `{"id":"p#","provider":"vllm","endpoint":"http://a"}`), byPolicyOrSlow),
-		crSpec("v1alpha2", "5000 providers of one id", starter+`,`+inference(5000, `{"id":"p","provider":"vllm","endpoint":"http://a"}`), byPolicyOrSlow),
-		crSpec("v1alpha2", "5000 unknown providers", starter+`,`+inference(5000, `{"id":"p#","provider":"nobody#"}`), byPolicyOrSlow),
-		crSpec("v1alpha2", "79 KB of disabled", starter+`,"disabled":`+list(6000, `"inferense#"`), "at most 50 items"),
-		crSpec("v1alpha2", "10000 environment variables", starter+`,"workload":{"overrides":{"env":`+list(10000, `{"name":"N#","value":"v"}`)+`}}`, "at most 200 items"),
-		crSpec("v1alpha2", "10000 times the same variable", starter+`,"workload":{"overrides":{"env":`+list(10000, `{"name":"N","value":"v"}`)+`}}`, "at most 200 items"),
-		crSpec("v1alpha2", "5000 secretRefs", starter+`,"providers":{"inference":{"provider":"vllm","endpoint":"http://a","secretRefs":`+
+		spec("v1alpha2", "9000 models", starter+`,"resources":{"models":`+list(9000, `"a-model-with-a-rather-long-name-#"`)+`}`, "at most 1000 items"),
+		spec("v1alpha2", "2000 model objects", starter+`,"resources":{"models":`+list(2000, `{"name":"m#","provider":"nobody#"}`)+`}`, "at most 1000 items"),
+		spec("v1alpha2", "5000 times the same model", starter+`,"resources":{"models":`+list(5000, `"m"`)+`}`, "at most 1000 items"),
+		spec("v1alpha2", "5000 tools", starter+`,"resources":{"tools":`+list(5000, `"mcp::#"`)+`}`, "at most 1000 items"),
+		spec("v1alpha2", "5000 shields", starter+`,"resources":{"shields":`+list(5000, `"s#"`)+`}`, "at most 1000 items"),
+		spec("v1alpha2", "5000 providers", starter+`,`+inference(5000, `{"id":"p#","provider":"vllm","endpoint":"http://a"}`), byPolicyOrSlow),
+		spec("v1alpha2", "5000 providers of one id", starter+`,`+inference(5000, `{"id":"p","provider":"vllm","endpoint":"http://a"}`), byPolicyOrSlow),
+		spec("v1alpha2", "5000 unknown providers", starter+`,`+inference(5000, `{"id":"p#","provider":"nobody#"}`), byPolicyOrSlow),
+		spec("v1alpha2", "79 KB of disabled", starter+`,"disabled":`+list(6000, `"inferense#"`), "at most 50 items"),
+		spec("v1alpha2", "10000 environment variables", starter+`,"workload":{"overrides":{"env":`+list(10000, `{"name":"N#","value":"v"}`)+`}}`, "at most 200 items"),
+		spec("v1alpha2", "10000 times the same variable", starter+`,"workload":{"overrides":{"env":`+list(10000, `{"name":"N","value":"v"}`)+`}}`, "at most 200 items"),
+		spec("v1alpha2", "5000 secretRefs", starter+`,"providers":{"inference":{"provider":"vllm","endpoint":"http://a","secretRefs":`+
 			object(5000, `"f#":{"name":"s#","key":"k"}`)+`}}`, byPolicyOrSlow),
-		crSpec("v1alpha2", "5000 unknown fields of a provider", starter+`,"providers":{"inference":{"provider":"vllm","endpoint":"http://a",`+items(5000, `"f#":0`)+`}}`, byPolicyOrSlow),
-		crSpec("v1alpha2", "5000 volumes", starter+`,"workload":{"overrides":{"volumes":`+list(5000, volume)+`}}`, tooManyItems),
-		crSpec("v1alpha2", "40000 volumes", starter+`,"workload":{"overrides":{"volumes":`+list(40000, volume)+`}}`, tooManyItems),
-		crSpec("v1alpha2", "90000 volumes", starter+`,"workload":{"overrides":{"volumes":`+list(90000, volume)+`}}`, tooManyItems),
-		crSpec("v1alpha2", "100000 volumes", starter+`,"workload":{"overrides":{"volumes":`+list(100000, volume)+`}}`, "Request entity too large"),
-		crSpec("v1alpha2", "40000 volume mounts", starter+`,"workload":{"overrides":{"volumes":[`+volume+`],"volumeMounts":`+list(40000, `{"name":"v#","mountPath":"/#"}`)+`}}`, tooManyItems),
-		crSpec("v1alpha2", "5000 namespaces allowed", starter+`,"networking":{"allowedFrom":{"namespaces":`+list(5000, `"n#"`)+`}}`, tooManyItems),
+		spec("v1alpha2", "5000 unknown fields of a provider", starter+`,"providers":{"inference":{"provider":"vllm","endpoint":"http://a",`+items(5000, `"f#":0`)+`}}`, byPolicyOrSlow),
+		spec("v1alpha2", "5000 volumes", starter+`,"workload":{"overrides":{"volumes":`+list(5000, volume)+`}}`, tooManyItems),
+		spec("v1alpha2", "40000 volumes", starter+`,"workload":{"overrides":{"volumes":`+list(40000, volume)+`}}`, tooManyItems),
+		spec("v1alpha2", "90000 volumes", starter+`,"workload":{"overrides":{"volumes":`+list(90000, volume)+`}}`, tooManyItems),
+		spec("v1alpha2", "100000 volumes", starter+`,"workload":{"overrides":{"volumes":`+list(100000, volume)+`}}`, "Request entity too large"),
+		spec("v1alpha2", "40000 volume mounts", starter+`,"workload":{"overrides":{"volumes":[`+volume+`],"volumeMounts":`+list(40000, `{"name":"v#","mountPath":"/#"}`)+`}}`, tooManyItems),
+		spec("v1alpha2", "5000 namespaces allowed", starter+`,"networking":{"allowedFrom":{"namespaces":`+list(5000, `"n#"`)+`}}`, tooManyItems),
 	}
 }
 
@@ -230,26 +230,26 @@ func textInputs() []input {
 	long := strings.Repeat("a", 1_000_000)
 	setting := func(json string) string { return starter + `,"providers":{"inference":` + vllm(`{"x":`+json+`}`) + `}` }
 	return []input{
-		crSpec("v1alpha2", "1 MB of text in a setting", setting(`"`+long+`"`), "larger than 1000000 bytes"),
-		crSpec("v1alpha2", "key of 1 MB", setting(`{"`+long+`":0}`), "larger than 1000000 bytes"),
-		crSpec("v1alpha2", "provider id of 1 MB", starter+`,"providers":{"inference":[{"id":"`+long+`","provider":"vllm","endpoint":"http://a"}]}`, "spec.providers.inference[0].id"),
-		crSpec("v1alpha2", "provider type of 1 MB", starter+`,"providers":{"inference":{"provider":"`+long+`"}}`, "spec.providers.inference.id"),
-		crSpec("v1alpha2", "endpoint of 1 MB", starter+`,"providers":{"inference":{"provider":"vllm","endpoint":"http://`+long+`"}}`, "larger than 1000000 bytes"),
-		crSpec("v1alpha2", "distribution name of 1 MB", `"distribution":{"name":"`+long+`"}`, "spec.distribution.name: Unsupported value"),
-		crSpec("v1alpha2", "image of 1 MB", `"distribution":{"image":"`+long+`"}`, "spec.distribution.image: Too long"),
-		crSpec("v1alpha2", "model name of 1 MB", starter+`,"resources":{"models":["`+long+`"]}`, "spec.resources.models[0]"),
-		crSpec("v1alpha2", "value of a variable of 1 MB", starter+`,"workload":{"overrides":{"env":[{"name":"A","value":"`+long+`"}]}}`, acceptedOrSlow),
-		crSpec("v1alpha2", "invalid UTF-8", setting("\"\xff\xfe\xc0\x80\""), accepted),
-		crSpec("v1alpha2", "lone surrogate", setting(`"\ud83d"`), accepted),
-		crSpec("v1alpha2", "NUL and control characters", setting(`"\u0000\u0001\u001b[2J\u007f\u0085"`), accepted),
-		crSpec("v1alpha2", "text that runs backwards", starter+`,"resources":{"models":["\u202egnp.exe\u2066\u200b\ufeff"]}`, "spec.resources.models[0]"),
-		crSpec("v1alpha2", "provider id with line breaks", starter+`,"providers":{"inference":[{"id":"a\nb\u2028c","provider":"vllm","endpoint":"http://a"}]}`, "spec.providers.inference"),
-		crSpec("v1alpha2", "integer of 10000 digits", setting(strings.Repeat("9", 10_000)), "cannot unmarshal number"),
-		crSpec("v1alpha2", "number beyond a float", setting("1e400"), "cannot unmarshal number"),
-		crSpec("v1alpha2", "200000 references to the environment", setting(`"`+strings.Repeat("${env.A}", 120_000)+`"`), accepted),
-		crSpec("v1alpha2", "nested references to the environment", setting(`"`+strings.Repeat("${env.A:=", 100_000)+`"`), accepted),
-		crSpec("v1alpha2", "duplicate keys", setting(`{"a":0,"a":{"b":1},"a":[2]}`), accepted),
-		crSpec("v1alpha2", "YAML in text", setting(`"!!python/object/apply:os.system [x]\n&a [*a]\n---\n..."`), accepted),
+		spec("v1alpha2", "1 MB of text in a setting", setting(`"`+long+`"`), "larger than 1000000 bytes"),
+		spec("v1alpha2", "key of 1 MB", setting(`{"`+long+`":0}`), "larger than 1000000 bytes"),
+		spec("v1alpha2", "provider id of 1 MB", starter+`,"providers":{"inference":[{"id":"`+long+`","provider":"vllm","endpoint":"http://a"}]}`, "spec.providers.inference[0].id"),
+		spec("v1alpha2", "provider type of 1 MB", starter+`,"providers":{"inference":{"provider":"`+long+`"}}`, "spec.providers.inference.id"),
+		spec("v1alpha2", "endpoint of 1 MB", starter+`,"providers":{"inference":{"provider":"vllm","endpoint":"http://`+long+`"}}`, "larger than 1000000 bytes"),
+		spec("v1alpha2", "distribution name of 1 MB", `"distribution":{"name":"`+long+`"}`, "spec.distribution.name: Unsupported value"),
+		spec("v1alpha2", "image of 1 MB", `"distribution":{"image":"`+long+`"}`, "spec.distribution.image: Too long"),
+		spec("v1alpha2", "model name of 1 MB", starter+`,"resources":{"models":["`+long+`"]}`, "spec.resources.models[0]"),
+		spec("v1alpha2", "value of a variable of 1 MB", starter+`,"workload":{"overrides":{"env":[{"name":"A","value":"`+long+`"}]}}`, acceptedOrSlow),
+		spec("v1alpha2", "invalid UTF-8", setting("\"\xff\xfe\xc0\x80\""), accepted),
+		spec("v1alpha2", "lone surrogate", setting(`"\ud83d"`), accepted),
+		spec("v1alpha2", "NUL and control characters", setting(`"\u0000\u0001\u001b[2J\u007f\u0085"`), accepted),
+		spec("v1alpha2", "text that runs backwards", starter+`,"resources":{"models":["\u202egnp.exe\u2066\u200b\ufeff"]}`, "spec.resources.models[0]"),
+		spec("v1alpha2", "provider id with line breaks", starter+`,"providers":{"inference":[{"id":"a\nb\u2028c","provider":"vllm","endpoint":"http://a"}]}`, "spec.providers.inference"),
+		spec("v1alpha2", "integer of 10000 digits", setting(strings.Repeat("9", 10_000)), "cannot unmarshal number"),
+		spec("v1alpha2", "number beyond a float", setting("1e400"), "cannot unmarshal number"),
+		spec("v1alpha2", "200000 references to the environment", setting(`"`+strings.Repeat("${env.A}", 120_000)+`"`), accepted),
+		spec("v1alpha2", "nested references to the environment", setting(`"`+strings.Repeat("${env.A:=", 100_000)+`"`), accepted),
+		spec("v1alpha2", "duplicate keys", setting(`{"a":0,"a":{"b":1},"a":[2]}`), accepted),
+		spec("v1alpha2", "YAML in text", setting(`"!!python/object/apply:os.system [x]\n&a [*a]\n---\n..."`), accepted),
 	}
 }
 
@@ -266,10 +266,10 @@ func spokeInputs() []input {
 		}}
 	}
 	return []input{
-		crSpec("v1alpha1", "10000 variables", server(`"containerSpec":{"env":`+list(10000, `{"name":"N#","value":"v"}`)+`}`), acceptedOrSlow),
-		crSpec("v1alpha1", "distribution of 1 MB", `"replicas":1,"server":{"distribution":{"name":"`+strings.Repeat("a", 1_000_000)+`"}}`, "spec.distribution.name: Unsupported value"),
-		crSpec("v1alpha1", "5000 volumes", server(`"podOverrides":{"volumes":`+list(5000, volume)+`}`), tooManyItems),
-		crSpec("v1alpha1", "40000 volumes", server(`"podOverrides":{"volumes":`+list(40000, volume)+`}`), tooManyOrSlow),
+		spec("v1alpha1", "10000 variables", server(`"containerSpec":{"env":`+list(10000, `{"name":"N#","value":"v"}`)+`}`), acceptedOrSlow),
+		spec("v1alpha1", "distribution of 1 MB", `"replicas":1,"server":{"distribution":{"name":"`+strings.Repeat("a", 1_000_000)+`"}}`, "spec.distribution.name: Unsupported value"),
+		spec("v1alpha1", "5000 volumes", server(`"podOverrides":{"volumes":`+list(5000, volume)+`}`), tooManyItems),
+		spec("v1alpha1", "40000 volumes", server(`"podOverrides":{"volumes":`+list(40000, volume)+`}`), tooManyOrSlow),
 		annotated("annotation of 9000 levels", nest(9000, "0")),
 		annotated("annotation of 60000 members", object(20000, `"k#":0`)),
 		annotated("annotation that is no JSON", strings.Repeat("[", 250_000)),

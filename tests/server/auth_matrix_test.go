@@ -14,7 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -49,10 +49,10 @@ func authCase(t *testing.T, line *catalog.Line, row *catalog.AuthType, choice st
 	auth := map[string]any{"provider": row.Names()[0], "settings": values.settings, "secretRefs": values.secretRefs}
 	encoded, err := json.Marshal(map[string]any{"distribution": map[string]any{"name": "starter"}, "auth": auth})
 	fixture.NoError(t, err)
-	crSpec := &v1alpha2.LlamaStackDistributionSpec{}
-	fixture.NoError(t, yaml.UnmarshalStrict(encoded, crSpec))
+	spec := &v1alpha2.LlamaStackDistributionSpec{}
+	fixture.NoError(t, yaml.UnmarshalStrict(encoded, spec))
 	result, findings := serverconfig.Generate(t.Context(), serverconfig.Input{
-		Name: "matrix", Namespace: "matrix", Spec: spec.Parse(crSpec), Base: matrixBase(t, line, "inference", "", "starter"), Line: line,
+		Name: "matrix", Namespace: "matrix", Spec: parse.Parse(spec), Base: matrixBase(t, line, "inference", "", "starter"), Line: line,
 	})
 	if findings.HasErrors() {
 		t.Fatalf("line %s, %s: %s", line.Name, name, findings.Message())

@@ -26,7 +26,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
@@ -60,8 +60,8 @@ func bootAuthWith(t *testing.T, r release, more []string, auth string, values ..
 func generateAuth(t *testing.T, r release, text, dir, auth string, values ...string) (file string, env []string) {
 	t.Helper()
 	line := lineOf(t, r)
-	crSpec := &v1alpha2.LlamaStackDistributionSpec{}
-	fixture.NoError(t, yaml.UnmarshalStrict([]byte("distribution: {name: starter}\nauth:\n"+auth), crSpec))
+	spec := &v1alpha2.LlamaStackDistributionSpec{}
+	fixture.NoError(t, yaml.UnmarshalStrict([]byte("distribution: {name: starter}\nauth:\n"+auth), spec))
 	for _, store := range []string{"prompts", "connectors"} { // they moved to tables with release line 1.0
 		if line.Stores[store].Kind == catalog.SQL {
 			text = strings.Replace(text, "{backend: kv_default, namespace: "+store+"}", "{backend: sql_default, table_name: "+store+"}", 1)
@@ -69,7 +69,7 @@ func generateAuth(t *testing.T, r release, text, dir, auth string, values ...str
 	}
 	base, err := serverconfig.ParseBase("auth", []byte(text))
 	fixture.NoError(t, err)
-	result, problems := serverconfig.Generate(t.Context(), serverconfig.Input{Name: "s", Namespace: "ns", Spec: spec.Parse(crSpec), Base: base, Line: line})
+	result, problems := serverconfig.Generate(t.Context(), serverconfig.Input{Name: "s", Namespace: "ns", Spec: parse.Parse(spec), Base: base, Line: line})
 	if problems.HasErrors() {
 		t.Fatal(problems.Message())
 	}

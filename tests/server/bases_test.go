@@ -17,7 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
@@ -145,10 +145,10 @@ func judge(t *testing.T, r release, dir, name string, base []byte, env map[strin
 	folder := filepath.Join(dir, strings.ReplaceAll(name, " ", "-"))
 	j := judged{name: name, base: filepath.Join(folder, "base.yaml")}
 	var variables strings.Builder
-	crSpec := &v1alpha2.LlamaStackDistributionSpec{Workload: &v1alpha2.WorkloadSpec{Overrides: &v1alpha2.WorkloadOverrides{}}}
+	spec := &v1alpha2.LlamaStackDistributionSpec{Workload: &v1alpha2.WorkloadSpec{Overrides: &v1alpha2.WorkloadOverrides{}}}
 	for _, key := range slices.Sorted(maps.Keys(env)) {
 		fmt.Fprintf(&variables, "%s=%s\n", key, env[key])
-		crSpec.Workload.Overrides.Env = append(crSpec.Workload.Overrides.Env, corev1.EnvVar{Name: key, Value: env[key]})
+		spec.Workload.Overrides.Env = append(spec.Workload.Overrides.Env, corev1.EnvVar{Name: key, Value: env[key]})
 	}
 	write := func(file string, content []byte) {
 		t.Helper()
@@ -168,7 +168,7 @@ func judge(t *testing.T, r release, dir, name string, base []byte, env map[strin
 	}
 	line, _ := catalog.Get(r.line)
 	result, problems := serverconfig.Generate(t.Context(), serverconfig.Input{
-		Name: "x", Namespace: "x", Spec: spec.Parse(crSpec), Base: distribution.Base, Line: line,
+		Name: "x", Namespace: "x", Spec: parse.Parse(spec), Base: distribution.Base, Line: line,
 	})
 	if result == nil {
 		j.refused = problems.Message()

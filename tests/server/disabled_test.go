@@ -13,7 +13,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -79,7 +79,7 @@ func generateDisabled(t *testing.T, r release, disabled []string) []byte {
 	base, err := serverconfig.ParseBase("starter", data)
 	fixture.NoError(t, err)
 	result, findings := serverconfig.Generate(t.Context(), serverconfig.Input{
-		Name: "n", Namespace: "ns", Base: base, Line: lineOf(t, r), Spec: spec.Parse(&v1alpha2.LlamaStackDistributionSpec{Disabled: disabled}),
+		Name: "n", Namespace: "ns", Base: base, Line: lineOf(t, r), Spec: parse.Parse(&v1alpha2.LlamaStackDistributionSpec{Disabled: disabled}),
 	})
 	if result == nil {
 		t.Fatalf("line %s, disabled %v: %v", r.line, disabled, findings)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/externalprovider"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/step"
@@ -91,7 +91,7 @@ func writeTiny(t *testing.T, r release) string {
 	pkg, err := serverconfig.ReadPackage(externalprovider.Spec(externalprovider.Inference, "1.0.0"))
 	fixture.NoError(t, err)
 	result, problems := serverconfig.Generate(t.Context(), serverconfig.Input{
-		Name: "x", Namespace: "y", Spec: spec.Parse(step.Spec(t, tinySpec)), Base: base, Line: line,
+		Name: "x", Namespace: "y", Spec: parse.Parse(step.Spec(t, tinySpec)), Base: base, Line: line,
 		Packages: map[string]serverconfig.PackageFound{tinyImage: {Package: pkg}},
 	})
 	if result == nil {

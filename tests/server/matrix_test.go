@@ -19,7 +19,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -41,7 +41,7 @@ const (
 )
 
 // matrixAPIs are the APIs whose providers a resource configures.
-var matrixAPIs = []spec.ProviderAPI{spec.APIInference, spec.APISafety, spec.APIToolRuntime, spec.APIVectorIO}
+var matrixAPIs = []parse.ProviderAPI{parse.APIInference, parse.APISafety, parse.APIToolRuntime, parse.APIVectorIO}
 
 // Every provider type that a resource can configure, on every release line, goes through the engine with endpoint, key and one setting, once as
 // a copy of the starter's own entry and once over a base that has none; the real server loads it and finds in it what was said. So does every type of
@@ -127,7 +127,7 @@ func sameValue(got, want any) bool {
 
 // engineCase lets the engine make the config from a resource over the starter base of the release line; unless from is starter, without
 // the starter's own entries of the type.
-func engineCase(t *testing.T, line *catalog.Line, api spec.ProviderAPI, row *catalog.Provider, from string) matrixCase {
+func engineCase(t *testing.T, line *catalog.Line, api parse.ProviderAPI, row *catalog.Provider, from string) matrixCase {
 	t.Helper()
 	c := matrixCase{
 		api: api.Name, providerType: row.Type, from: from, part: api.Name + "/" + matrixID, want: map[string]any{}, env: map[string]string{},
@@ -172,13 +172,13 @@ func engineCase(t *testing.T, line *catalog.Line, api spec.ProviderAPI, row *cat
 	return c
 }
 
-func specWith(t *testing.T, api spec.ProviderAPI, entry map[string]any) *spec.Spec {
+func specWith(t *testing.T, api parse.ProviderAPI, entry map[string]any) *parse.Spec {
 	t.Helper()
 	encoded, err := json.Marshal(map[string]any{api.Field: entry})
 	fixture.NoError(t, err)
-	crSpec := &v1alpha2.LlamaStackDistributionSpec{Providers: &v1alpha2.ProvidersSpec{}}
-	fixture.NoError(t, json.Unmarshal(encoded, crSpec.Providers))
-	return spec.Parse(crSpec)
+	spec := &v1alpha2.LlamaStackDistributionSpec{Providers: &v1alpha2.ProvidersSpec{}}
+	fixture.NoError(t, json.Unmarshal(encoded, spec.Providers))
+	return parse.Parse(spec)
 }
 
 func matrixBase(t *testing.T, line *catalog.Line, api, providerType, from string) *serverconfig.Base {

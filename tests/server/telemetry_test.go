@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -41,7 +41,7 @@ func TestTelemetryReachesTheExporter(t *testing.T) {
 		line := lineOf(t, r)
 		result, findings := serverconfig.Generate(t.Context(), serverconfig.Input{
 			Name: "mine", Namespace: "mine", Line: line, Base: matrixBase(t, line, "", "", "starter"),
-			Spec: specWith(t, spec.APITelemetry, map[string]any{
+			Spec: specWith(t, parse.APITelemetry, map[string]any{
 				"provider": "otel", "endpoint": "http://collector.example:4318/tenant/", "apiKey": map[string]any{"name": "otlp", "key": "token"},
 			}),
 		})

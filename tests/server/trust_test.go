@@ -24,7 +24,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
@@ -187,11 +187,11 @@ func bootWithTLS(t *testing.T, r release, ca *fixture.CA, by *http.Client, provi
 	fixture.NoError(t, err)
 	inference, err := json.Marshal(providers)
 	fixture.NoError(t, err)
-	crSpec := &v1alpha2.LlamaStackDistributionSpec{
+	spec := &v1alpha2.LlamaStackDistributionSpec{
 		Providers:  &v1alpha2.ProvidersSpec{Inference: &apiextensionsv1.JSON{Raw: inference}},
 		Networking: &v1alpha2.NetworkingSpec{TLS: &v1alpha2.TLSSpec{Enabled: new(true), SecretName: new("s")}},
 	}
-	result, problems := serverconfig.Generate(t.Context(), serverconfig.Input{Name: "s", Namespace: "ai", Spec: spec.Parse(crSpec), Base: base, Line: lineOf(t, r)})
+	result, problems := serverconfig.Generate(t.Context(), serverconfig.Input{Name: "s", Namespace: "ai", Spec: parse.Parse(spec), Base: base, Line: lineOf(t, r)})
 	if problems.HasErrors() {
 		t.Fatal(problems.Message())
 	}

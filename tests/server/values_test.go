@@ -18,7 +18,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -69,7 +69,7 @@ func TestValuesAsTheServerTakesThem(t *testing.T) {
 
 // triedField is a config field of a provider type, or of a map within its config.
 type triedField struct {
-	api   spec.ProviderAPI
+	api   parse.ProviderAPI
 	row   *catalog.Provider
 	path  []string
 	field catalog.Field

@@ -13,7 +13,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
 // Document returns a configuration to edit. It has the given sections, and the version that every configuration needs.
@@ -74,9 +74,9 @@ func Spec(t testing.TB, text string) *v1alpha2.LlamaStackDistributionSpec {
 }
 
 // Parsed reads the spec of a custom resource, and its open fields.
-func Parsed(t testing.TB, text string) *spec.Spec {
+func Parsed(t testing.TB, text string) *parse.Spec {
 	t.Helper()
-	parsed := spec.Parse(Spec(t, text))
+	parsed := parse.Parse(Spec(t, text))
 	if len(parsed.Problems) > 0 {
 		t.Fatalf("%s in\n%s", parsed.Problems.Message(), text)
 	}

@@ -130,14 +130,14 @@ func applied(t *testing.T, cr *v1alpha2.LlamaStackDistribution) *operator.Facts 
 	t.Helper()
 	s, err := settings.Parse(nil)
 	fixture.NoError(t, err)
-	d, p := s.ResolveWithHints(&cr.Spec.Distribution, desired.Hints(desired.NewInputs(cr), ""))
+	d, p := s.ResolveWithHints(&cr.Spec.Distribution, build.Hints(build.NewInputs(cr), ""))
 	if p != nil {
 		t.Fatal(p)
 	}
-	in := desired.NewInputs(cr)
+	in := build.NewInputs(cr)
 	in.Distribution, in.HashKey, in.Build = d, secret.New(make([]byte, 32)), "1.0.0"
-	uses, _ := config.SecretUses(in.Spec)
-	want, problems := desired.Build(t.Context(), in)
+	uses, _ := serverconfig.SecretUses(in.Spec)
+	want, problems := build.Build(t.Context(), in)
 	return &operator.Facts{
 		CR: cr, Now: now, OperatorVersion: "1.0.0", Images: s.Images(), Distribution: d, Desired: want,
 		SecretCount: len(uses), Problems: problems, Deployment: deployment(1, 1),

@@ -11,7 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 )
 
-// MaxVerbosity is the highest verbosity of the logger. From 8 on client-go logs the bodies of requests, those of Secrets too.
+// MaxVerbosity is the highest verbosity of the logger. From 8 on client-go logs the bodies of requests, those of
+// Secrets too.
 const MaxVerbosity = 7
 
 // FlagLevel is the name of the flag with the log level.

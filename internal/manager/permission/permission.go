@@ -54,7 +54,8 @@ func New(config *rest.Config, httpClient *http.Client) (*Reviewer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the client for SubjectAccessReviews: %w", err)
 	}
-	return &Reviewer{authentication.TokenReviews(), authorization.SubjectAccessReviews(), cache.NewLRUExpireCache(maxDecisions)}, nil
+	return &Reviewer{authentication.TokenReviews(), authorization.SubjectAccessReviews(),
+		cache.NewLRUExpireCache(maxDecisions)}, nil
 }
 
 // Only serves the handler to those who may: the verb is the method in small letters, and the path is that of the URL.
@@ -99,7 +100,8 @@ func (r *Reviewer) decide(request *http.Request) (int, error) {
 }
 
 func (r *Reviewer) review(ctx context.Context, token string, q question) (int, error) {
-	known, err := r.tokens.Create(ctx, &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}, metav1.CreateOptions{})
+	review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}
+	known, err := r.tokens.Create(ctx, review, metav1.CreateOptions{})
 	if err != nil {
 		return 0, fmt.Errorf("TokenReview: %w", err)
 	}
@@ -111,10 +113,11 @@ func (r *Reviewer) review(ctx context.Context, token string, q question) (int, e
 	for key, value := range user.Extra {
 		extra[key] = authorizationv1.ExtraValue(value)
 	}
-	access, err := r.accesses.Create(ctx, &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+	asked := authorizationv1.SubjectAccessReviewSpec{
 		User: user.Username, UID: user.UID, Groups: user.Groups, Extra: extra,
 		NonResourceAttributes: &authorizationv1.NonResourceAttributes{Path: q.path, Verb: q.verb},
-	}}, metav1.CreateOptions{})
+	}
+	access, err := r.accesses.Create(ctx, &authorizationv1.SubjectAccessReview{Spec: asked}, metav1.CreateOptions{})
 	if err != nil {
 		return 0, fmt.Errorf("SubjectAccessReview: %w", err)
 	}

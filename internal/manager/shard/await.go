@@ -22,9 +22,9 @@ const (
 	defaultDuration = 15 * time.Second
 )
 
-// AwaitWhole waits until no operator without a selector leads in the namespace: neither one that is about to be replaced by shards, nor
-// release 0.9. Its Lease is held as long as somebody renews it, by this process' clock. An error is that the Lease cannot be read, or
-// that the context ended.
+// AwaitWhole waits until no operator without a selector leads in the namespace: neither one that is about to be
+// replaced by shards, nor release 0.9. Its Lease is held as long as somebody renews it, by this process' clock. An
+// error is that the Lease cannot be read, or that the context ended.
 func AwaitWhole(ctx context.Context, live client.Reader, namespace string) error {
 	key := types.NamespacedName{Namespace: namespace, Name: Lease(nil)}
 	var renewed string
@@ -44,7 +44,8 @@ func AwaitWhole(ctx context.Context, live client.Reader, namespace string) error
 		}
 		if now := holder + " " + lease.ResourceVersion; now != renewed {
 			if since.IsZero() {
-				logf.FromContext(ctx).Info("waiting for an operator without --"+Flag+" to end", "lease", key.String(), "holder", holder)
+				logf.FromContext(ctx).Info("waiting for an operator without --"+Flag+" to end", "lease", key.String(), "holder",
+					holder)
 			}
 			renewed, since = now, time.Now()
 		}

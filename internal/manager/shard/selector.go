@@ -19,7 +19,8 @@ const (
 	// maxSelector bounds a selector, in bytes: it is a part of the address of requests.
 	maxSelector = 2 << 10
 
-	// leasePrefix and leaseSuffix make the name that release 0.9 uses, so that it and this operator never work at the same time.
+	// leasePrefix and leaseSuffix make the name that release 0.9 uses, so that it and this operator never work at the same
+	// time.
 	leasePrefix, leaseSuffix = "54e06e98", ".llamastack.io"
 	// hashBytes is how much of the hash of a selector is in the name of its Lease.
 	hashBytes = 8
@@ -31,7 +32,8 @@ func Parse(text string) (labels.Selector, error) {
 	if text == "" {
 		return nil, nil //nolint:nilnil // no selector is not an error
 	}
-	const fix = `write a label selector as kubectl takes it, such as "llamastack.io/shard=a" or "llamastack.io/shard notin (a,b)"`
+	const fix = `write a label selector as kubectl takes it, such as "llamastack.io/shard=a" ` +
+		`or "llamastack.io/shard notin (a,b)"`
 	invalid := func(value, why string) error { return field.Invalid(field.NewPath("--"+Flag), value, why+": "+fix) }
 	if len(text) > maxSelector {
 		return nil, invalid(text[:64]+"…", fmt.Sprintf("has %d bytes, more than %d", len(text), maxSelector))
@@ -60,7 +62,8 @@ var aliases = map[selection.Operator]selection.Operator{
 	selection.Equals: selection.In, selection.DoubleEquals: selection.In, selection.NotEquals: selection.NotIn,
 }
 
-// canonical is the same for selectors that differ only in the order of requirements and values, and in how a requirement of one value is written.
+// canonical is the same for selectors that differ only in the order of requirements and values, and in how a
+// requirement of one value is written.
 func canonical(selector labels.Selector) string {
 	requirements, _ := selector.Requirements()
 	var texts []string

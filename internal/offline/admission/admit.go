@@ -39,15 +39,16 @@ type Kind int
 const (
 	// Shape: the object is not one of this version: an unknown field, a wrong type.
 	Shape Kind = iota
-	// Value: a value of the right type is not admitted, or is missing. An object that exists can be so: the API server does not
-	// ask again about what an update leaves alone.
+	// Value: a value of the right type is not admitted, or is missing. An object that exists can be so: the API server
+	// does not ask again about what an update leaves alone.
 	Value
 	// Unchecked: nothing is wrong by itself, but because of the others the rules were not checked.
 	Unchecked
 )
 
-// Admit returns the object as the API server would store it, with defaults, and why it would refuse it. The object that is
-// given is not changed; it needs a namespace, which kubectl gives. A name that the API server would make of generateName ends in "xxxxx" here.
+// Admit returns the object as the API server would store it, with defaults, and why it would refuse it. The object that
+// is given is not changed; it needs a namespace, which kubectl gives. A name that the API server would make of
+// generateName ends in "xxxxx" here.
 func (s *Schema) Admit(ctx context.Context, object map[string]any) (map[string]any, []Refusal) {
 	object = runtime.DeepCopyJSON(object)
 	refusals := s.decode(object)
@@ -77,8 +78,8 @@ func (s *Schema) Admit(ctx context.Context, object map[string]any) (map[string]a
 	return object, refusals
 }
 
-// generateName makes a name of metadata.generateName where the object has none, as the API server does: its first 58 characters, and five that are random there
-// and always the same here.
+// generateName makes a name of metadata.generateName where the object has none, as the API server does: its first 58
+// characters, and five that are random there and always the same here.
 func generateName(object map[string]any) {
 	const random, longest = "xxxxx", 63
 	meta, _ := object["metadata"].(map[string]any)
@@ -92,8 +93,8 @@ func refusal(kind Kind, p problem.Problem) Refusal {
 	return Refusal{Problem: *problem.New(p), Kind: kind}
 }
 
-// Default returns the object with the defaults of the version, as the API server reads it from its store. The object that is
-// given is not changed.
+// Default returns the object with the defaults of the version, as the API server reads it from its store. The object
+// that is given is not changed.
 func (s *Schema) Default(object map[string]any) map[string]any {
 	object = runtime.DeepCopyJSON(object)
 	defaulting.Default(object, s.structural)
@@ -105,22 +106,26 @@ func compareRefusals(a, b Refusal) int {
 	return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Detail, b.Detail))
 }
 
-// decode drops what the schema does not know, as decoding a request does, and reports it, as the strict validation does that
-// kubectl asks for.
+// decode drops what the schema does not know, as decoding a request does, and reports it, as the strict validation does
+// that kubectl asks for.
 func (s *Schema) decode(object map[string]any) []Refusal {
 	var refusals []Refusal
 	add := func(p problem.Problem) { refusals = append(refusals, refusal(Shape, p)) }
-	meta, found, unknown, err := objectmeta.GetObjectMetaWithOptions(object, objectmeta.ObjectMetaOptions{ReturnUnknownFieldPaths: true})
+	meta, found, unknown, err := objectmeta.GetObjectMetaWithOptions(object,
+		objectmeta.ObjectMetaOptions{ReturnUnknownFieldPaths: true})
 	if err != nil {
-		add(problem.Problem{Reason: problem.InvalidField, Path: "metadata", Type: field.ErrorTypeInvalid, Detail: err.Error()})
+		add(problem.Problem{Reason: problem.InvalidField, Path: "metadata", Type: field.ErrorTypeInvalid,
+			Detail: err.Error()})
 	}
 	kind, apiVersion := object["kind"], object["apiVersion"]
-	unknown = append(unknown, pruning.PruneWithOptions(object, s.structural, true, schema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})...)
+	unknown = append(unknown, pruning.PruneWithOptions(object, s.structural, true,
+		schema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})...)
 	defaulting.PruneNonNullableNullsWithoutDefaults(object, s.structural)
 	object["kind"], object["apiVersion"] = kind, apiVersion
 	if err == nil && found {
 		if err := objectmeta.SetObjectMeta(object, meta); err != nil {
-			add(problem.Problem{Reason: problem.InvalidField, Path: "metadata", Type: field.ErrorTypeInvalid, Detail: err.Error()})
+			add(problem.Problem{Reason: problem.InvalidField, Path: "metadata", Type: field.ErrorTypeInvalid,
+				Detail: err.Error()})
 		}
 	}
 	for _, path := range unknown {
@@ -182,7 +187,8 @@ func (s *Schema) parentOf(path string) (*schema.Structural, string) {
 // validate checks the object; the order is that of the API server. It reports whether the rules could not be checked.
 func (s *Schema) validate(ctx context.Context, object map[string]any) (errs field.ErrorList, unchecked bool) {
 	if meta, _, err := objectmeta.GetObjectMeta(object, true); err == nil && meta != nil {
-		errs = append(errs, metadatavalidation.ValidateObjectMeta(meta, true, metadatavalidation.NameIsDNSSubdomain, field.NewPath("metadata"))...)
+		errs = append(errs, metadatavalidation.ValidateObjectMeta(meta, true, metadatavalidation.NameIsDNSSubdomain,
+			field.NewPath("metadata"))...)
 	}
 	errs = append(errs, validation.ValidateCustomResource(nil, object, s.openAPI)...)
 	errs = append(errs, objectmeta.Validate(ctx, nil, object, s.structural, false)...)
@@ -197,7 +203,8 @@ func (s *Schema) validate(ctx context.Context, object map[string]any) (errs fiel
 // blocksRules reports whether rules could not be evaluated over what the error is about.
 func blocksRules(err *field.Error) bool {
 	return slices.Contains([]field.ErrorType{
-		field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid,
+		field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany,
+		field.ErrorTypeTypeInvalid,
 	}, err.Type)
 }
 

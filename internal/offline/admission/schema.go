@@ -16,7 +16,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Schema is one version of a CustomResourceDefinition, ready to validate objects. It is immutable and safe for concurrent use.
+// Schema is one version of a CustomResourceDefinition, ready to validate objects. It is immutable and safe for
+// concurrent use.
 type Schema struct {
 	structural *schema.Structural
 	openAPI    validation.SchemaValidator
@@ -49,11 +50,13 @@ func readSchema(definition []byte, version string) (*apiextensions.JSONSchemaPro
 	if err := yaml.Unmarshal(definition, &crd); err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == version })
+	i := slices.IndexFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
+		return v.Name == version
+	})
 	if i < 0 || crd.Spec.Versions[i].Schema == nil {
 		return nil, errNoVersion
 	}
 	props := &apiextensions.JSONSchemaProps{}
-	err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(crd.Spec.Versions[i].Schema.OpenAPIV3Schema, props, nil)
-	return props, err
+	open := crd.Spec.Versions[i].Schema.OpenAPIV3Schema
+	return props, apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(open, props, nil)
 }

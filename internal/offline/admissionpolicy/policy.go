@@ -65,7 +65,8 @@ func New(definition []byte) (*Policy, error) {
 		messages = append(messages, expression{text: v.MessageExpression, returns: celtypes.StringType})
 	}
 	p := &Policy{
-		validations: policy.Spec.Validations, conditions: compile(conditions), checks: compile(checks), messages: compile(messages),
+		validations: policy.Spec.Validations, conditions: compile(conditions), checks: compile(checks),
+		messages: compile(messages),
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("ValidatingAdmissionPolicy %s: %w", policy.Name, err)
@@ -83,11 +84,12 @@ func (e expression) GetName() string               { return e.name }
 func (e expression) GetExpression() string         { return e.text }
 func (e expression) ReturnTypes() []*celtypes.Type { return []*celtypes.Type{e.returns} }
 
-// Validate returns the messages for which the API server would deny the object, old being nil where it is new. The error reports an
-// expression that could not be evaluated, which the API server treats by the failurePolicy.
+// Validate returns the messages for which the API server would deny the object, old being nil where it is new. The
+// error reports an expression that could not be evaluated, which the API server treats by the failurePolicy.
 func (p *Policy) Validate(ctx context.Context, object, old map[string]any) ([]string, error) {
 	attributes := attributesOf(object, old)
-	request := cel.CreateAdmissionRequest(attributes, metav1.GroupVersionResource(attributes.GetResource()), metav1.GroupVersionKind(attributes.VersionedKind))
+	request := cel.CreateAdmissionRequest(attributes, metav1.GroupVersionResource(attributes.GetResource()),
+		metav1.GroupVersionKind(attributes.VersionedKind))
 	evaluate := func(list cel.ConditionEvaluator, budget int64) ([]cel.EvaluationResult, int64, error) {
 		results, left, err := list.ForInput(ctx, attributes, request, cel.OptionalVariableBindings{}, nil, budget)
 		for _, r := range results {
@@ -121,8 +123,8 @@ func (p *Policy) Validate(ctx context.Context, object, old map[string]any) ([]st
 	return denied, nil
 }
 
-// Admit returns the message with which the API server would deny a new object, empty where it would not. What cannot be evaluated counts as
-// admitted, as the failurePolicy Ignore says.
+// Admit returns the message with which the API server would deny a new object, empty where it would not. What cannot be
+// evaluated counts as admitted, as the failurePolicy Ignore says.
 func (p *Policy) Admit(ctx context.Context, object map[string]any) string {
 	denials, err := p.Validate(ctx, object, nil)
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/config/policy"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/admissionpolicy"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
 // specPolicy compiles the policy for Kubernetes 1.30.
@@ -198,11 +198,11 @@ func parsed(t *testing.T, object map[string]any) problem.List {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var crSpec v1alpha2.LlamaStackDistributionSpec
-	if err := json.Unmarshal(raw, &crSpec); err != nil {
+	var spec v1alpha2.LlamaStackDistributionSpec
+	if err := json.Unmarshal(raw, &spec); err != nil {
 		t.Fatal(err)
 	}
-	read := spec.Parse(&crSpec)
+	read := parse.Parse(&spec)
 	return append(read.Problems, read.ExposeProblems...)
 }
 

@@ -20,17 +20,24 @@ type Condition struct {
 // Conditions returns all conditions in the order in which people read them.
 func Conditions() []Condition {
 	list := []Condition{
-		{Name: v1alpha2.ConditionReady, Meaning: "Sums up the others: it has the reason and the message of the first one that is not True."},
-		{Name: v1alpha2.ConditionConfigGenerated, Meaning: "Reports whether the spec can become a configuration and objects."},
-		{Name: v1alpha2.ConditionSecretsResolved, Meaning: "Reports whether the Secrets that the spec refers to can be used."},
-		{Name: v1alpha2.ConditionDeploymentUpdated, Meaning: "Reports whether the Deployment and its pods are those of the spec."},
-		{Name: v1alpha2.ConditionAvailable, Meaning: "Reports whether the server answers, even if the last edit was rejected."},
-		{Name: v1alpha2.ConditionBackendsReachable, Meaning: "Reports, for information, which models the server lists of the model servers in " +
-			"`spec.providers.inference`, as it answered within seconds after the last rollout or change of its pods. " +
-			"`Ready` does not depend on it: Ready does not mean that models answer."},
-		{Name: v1alpha2.ConditionAccessControlled, Meaning: "Reports whether the server refuses callers without credentials, as it did within seconds after the " +
-			"last rollout or change of its pods. It is absent if the configuration has no authentication. `Ready` does not depend on it."},
-		{Name: v1alpha2.ConditionStalled, Meaning: "Is True with the reason of the first terminal error, and absent otherwise."},
+		{Name: v1alpha2.ConditionReady, Meaning: "Sums up the others: it has the reason and the message of the first one " +
+			"that is not True."},
+		{Name: v1alpha2.ConditionConfigGenerated, Meaning: "Reports whether the spec can become a configuration and " +
+			"objects."},
+		{Name: v1alpha2.ConditionSecretsResolved, Meaning: "Reports whether the Secrets that the spec refers to can be " +
+			"used."},
+		{Name: v1alpha2.ConditionDeploymentUpdated, Meaning: "Reports whether the Deployment and its pods are those of the " +
+			"spec."},
+		{Name: v1alpha2.ConditionAvailable, Meaning: "Reports whether the server answers, even if the last edit was " +
+			"rejected."},
+		{Name: v1alpha2.ConditionBackendsReachable, Meaning: "Reports, for information, which models the server lists of " +
+			"the model servers in `spec.providers.inference`, as it answered within seconds after the last rollout or change " +
+			"of its pods. `Ready` does not depend on it: Ready does not mean that models answer."},
+		{Name: v1alpha2.ConditionAccessControlled, Meaning: "Reports whether the server refuses callers without " +
+			"credentials, as it did within seconds after the last rollout or change of its pods. It is absent if the " +
+			"configuration has no authentication. `Ready` does not depend on it."},
+		{Name: v1alpha2.ConditionStalled, Meaning: "Is True with the reason of the first terminal error, and absent " +
+			"otherwise."},
 		{Name: v1alpha2.ConditionDeploymentReady, Meaning: "A condition of release 0.9, for programs that read it."},
 		{Name: v1alpha2.ConditionHealthCheck, Meaning: "A condition of release 0.9, for programs that read it."},
 		{Name: v1alpha2.ConditionStorageReady, Meaning: "A condition of release 0.9, for programs that read it."},

@@ -14,7 +14,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-// Lines writes release lines: a run of neighbors among all of them as "0.3 to 0.7". Both lists are ordered, oldest first.
+// Lines writes release lines: a run of neighbors among all of them as "0.3 to 0.7". Both lists are ordered, oldest
+// first.
 func Lines(with, all []string) string {
 	var runs []string
 	for i := 0; i < len(with); {
@@ -43,7 +44,8 @@ func InLines(with, all []string) string {
 	return "release lines " + Lines(with, all)
 }
 
-// TypeFrom says, for the release lines whose first patch releases do not have a provider type, which one has it first: "in 1.3 from 1.3.1 on".
+// TypeFrom says, for the release lines whose first patch releases do not have a provider type, which one has it first:
+// "in 1.3 from 1.3.1 on".
 func TypeFrom(lines []*catalog.Line, api, providerType string) []string {
 	return from(lines, func(line *catalog.Line) bool { _, ok := line.Provider(api, providerType); return ok })
 }
@@ -121,7 +123,8 @@ func (n Note) String() string {
 	return n.Target + " (" + text + ")"
 }
 
-// Notes returns the remarks about a config field of a provider type: the fields of the custom resource that set it first, the rest sorted.
+// Notes returns the remarks about a config field of a provider type: the fields of the custom resource that set it
+// first, the rest sorted.
 func Notes(row *catalog.Provider, name string) []Note {
 	field := row.Fields[name]
 	var notes []Note
@@ -171,8 +174,8 @@ func (n Note) rank() string {
 	return n.Text
 }
 
-// Example returns a working entry of spec.providers for a provider type, as YAML that begins with "providers:". The API is the name of the field
-// under spec.providers.
+// Example returns a working entry of spec.providers for a provider type, as YAML that begins with "providers:". The API
+// is the name of the field under spec.providers.
 func Example(api, providerType string, row *catalog.Provider) (string, error) {
 	_, short, _ := strings.Cut(providerType, "::")
 	if strings.Contains(short, "::") || strings.HasPrefix(providerType, "inline::") {

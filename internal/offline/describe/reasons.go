@@ -29,18 +29,21 @@ func Reasons() []*Reason {
 			state = "warning"
 		}
 		all = append(all, &Reason{
-			Name: string(row.Reason), Conditions: row.Conditions, State: state, Meaning: row.Meaning, Example: problem.New(row.Example).String(), Remedy: row.Remedy,
+			Name: string(row.Reason), Conditions: row.Conditions, State: state, Meaning: row.Meaning,
+			Example: problem.New(row.Example).String(), Remedy: row.Remedy,
 		})
 	}
 	for _, r := range status.Reasons() {
 		all = append(all, &Reason{
-			Name: r.Reason, Conditions: []string{r.Condition}, State: "status " + string(r.Status), Meaning: r.Meaning, Example: r.Example, Remedy: r.Remedy,
+			Name: r.Reason, Conditions: []string{r.Condition}, State: "status " + string(r.Status), Meaning: r.Meaning,
+			Example: r.Example, Remedy: r.Remedy,
 		})
 	}
 	return all
 }
 
-// Remedy says what to do where a condition has a reason; empty where there is nothing to do, or nobody knows the reason.
+// Remedy says what to do where a condition has a reason; empty where there is nothing to do, or nobody knows the
+// reason.
 func Remedy(reason string) string {
 	for _, r := range Reasons() {
 		if r.Name == reason && r.Remedy != "" {

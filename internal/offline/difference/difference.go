@@ -86,7 +86,8 @@ func line(d *build.Desired) *catalog.Line {
 	return d.Distribution.Line
 }
 
-// readConfig returns the configuration that the server reads; that of the image where nothing is generated and it is known.
+// readConfig returns the configuration that the server reads; that of the image where nothing is generated and it is
+// known.
 func readConfig(d *build.Desired) (any, error) {
 	var text []byte
 	switch {
@@ -141,7 +142,9 @@ func (r *Report) objects(before, after *build.Desired) error {
 		}
 		r.note(&o)
 		// A hash repeats what else is shown.
-		shown := slices.DeleteFunc(slices.Clone(o.Changes), func(c Change) bool { return strings.HasSuffix(c.Path, "-hash]") })
+		shown := slices.DeleteFunc(slices.Clone(o.Changes), func(c Change) bool {
+			return strings.HasSuffix(c.Path, "-hash]")
+		})
 		if o.Action != Modify || len(shown) > 0 {
 			o.Changes = shown
 			r.Objects = append(r.Objects, o)
@@ -154,7 +157,8 @@ func (r *Report) objects(before, after *build.Desired) error {
 func (r *Report) note(o *Object) {
 	switch {
 	case o.Kind == "PersistentVolumeClaim" && o.Action == Create:
-		r.State = append(r.State, "the data volume becomes the PersistentVolumeClaim "+o.Name+": what the pods have on their disks is lost")
+		r.State = append(r.State, "the data volume becomes the PersistentVolumeClaim "+o.Name+": what the pods have on "+
+			"their disks is lost")
 	case o.Action == Keep:
 		r.State = append(r.State, "the server no longer uses the PersistentVolumeClaim "+o.Name+", which stays")
 	case o.Kind != "Deployment" || o.Action != Modify:

@@ -14,8 +14,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 )
 
-// Effective returns the configuration as the server reads it: with the environment of its container, and without the entries that this environment
-// disables. A value that comes from a Secret reads as a reference to it. What the image's own environment would add is not known.
+// Effective returns the configuration as the server reads it: with the environment of its container, and without the
+// entries that this environment disables. A value that comes from a Secret reads as a reference to it. What the image's
+// own environment would add is not known.
 func Effective(d *build.Desired) (any, error) {
 	config, err := readConfig(d)
 	if err != nil {

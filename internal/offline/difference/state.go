@@ -20,11 +20,12 @@ func ConfigOf(base *serverconfig.Base) (any, error) { return document.Plain(base
 // inProvider is the path of a field of a provider's config.
 var inProvider = regexp.MustCompile(`^providers\.(\w+)\[(.*)\]\.config\.(\w+)`)
 
-// refersToBackend is the end of the path of a field that says where in a storage backend something is, however deep it is.
+// refersToBackend is the end of the path of a field that says where in a storage backend something is, however deep it
+// is.
 var refersToBackend = regexp.MustCompile(`\.(backend|namespace|table_name)$`)
 
-// stateOf says which changes of a configuration move state: those of storage backends and stores, and those of the fields of providers that refer to
-// a backend or name a place on the disk.
+// stateOf says which changes of a configuration move state: those of storage backends and stores, and those of the
+// fields of providers that refer to a backend or name a place on the disk.
 func stateOf(changes []Change, lines ...*catalog.Line) []string {
 	stateful, readdressed, gone := statefulFields(lines), readdressed(changes), map[string]bool{}
 	for _, c := range changes {
@@ -35,7 +36,8 @@ func stateOf(changes []Change, lines ...*catalog.Line) []string {
 	var moved []string
 	for _, c := range changes {
 		m := inProvider.FindStringSubmatch(c.Path)
-		where := strings.HasPrefix(c.Path, "storage.") || len(m) > 3 && (stateful[m[1]+" "+m[3]] || refersToBackend.MatchString(c.Path))
+		where := strings.HasPrefix(c.Path, "storage.") || len(m) > 3 &&
+			(stateful[m[1]+" "+m[3]] || refersToBackend.MatchString(c.Path))
 		if !where || isCredential(c.Path) {
 			continue
 		}
@@ -79,7 +81,8 @@ func readdressed(changes []Change) map[string]string {
 	return found
 }
 
-// isAddress reports whether the field is one of those that name a database; release lines have either all of them in one, or each by itself.
+// isAddress reports whether the field is one of those that name a database; release lines have either all of them in
+// one, or each by itself.
 func isAddress(path string) bool {
 	return slices.Contains([]string{"connection_string", "host", "port", "db"}, path[strings.LastIndex(path, ".")+1:])
 }

@@ -22,7 +22,8 @@ type Change struct {
 }
 
 // keyFields are the fields that items of lists are known by.
-var keyFields = []string{"model_id", "shield_id", "toolgroup_id", "provider_id", "name", "mountPath", "containerPort", "port"}
+var keyFields = []string{"model_id", "shield_id", "toolgroup_id", "provider_id", "name", "mountPath", "containerPort",
+	"port"}
 
 // Trees compares two values as JSON data has them.
 func Trees(before, after any) []Change {
@@ -146,7 +147,8 @@ func keyed(i int, item any) (key string, rest any) {
 			continue
 		}
 		// ${env.X:+vllm} is vllm, under a condition: the condition is a leaf.
-		if ref, whole := document.WholeReference(fmt.Sprint(id)); whole && ref.Value != "" && ref.Value != document.DisabledID {
+		if ref, whole := document.WholeReference(fmt.Sprint(id)); whole && ref.Value != "" &&
+			ref.Value != document.DisabledID {
 			return ref.Value, item
 		}
 		rest := maps.Clone(fields)

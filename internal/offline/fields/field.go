@@ -61,7 +61,8 @@ func Read() (*Schema, error) {
 // index is that of an item of a list in a path.
 var index = regexp.MustCompile(`\[\w*\]`)
 
-// Find returns the field at a path from the root; nil where the name does not look like one, and an error where a part of it does not exist.
+// Find returns the field at a path from the root; nil where the name does not look like one, and an error where a part
+// of it does not exist.
 func (s *Schema) Find(path string) (*Field, error) {
 	parts := strings.Split(index.ReplaceAllString(path, ""), ".")
 	if _, known := s.root.Properties[parts[0]]; !known {
@@ -110,7 +111,8 @@ func contents(at *props) *props {
 }
 
 func describeField(path string, at *props, required bool) Field {
-	f := Field{Path: path, Type: typeOf(at), Required: required, Description: at.Description, Limits: limitsOf(at), Values: valuesOf(at)}
+	f := Field{Path: path, Type: typeOf(at), Required: required, Description: at.Description, Limits: limitsOf(at),
+		Values: valuesOf(at)}
 	if at.Default != nil {
 		_ = json.Unmarshal(at.Default.Raw, &f.Default) // what the API server takes is JSON
 	}

@@ -35,8 +35,8 @@ var (
 	}, keySentences...)
 )
 
-// openFields are the fields whose schema the CustomResourceDefinition leaves open, because they take one object or a list, or a text or an
-// object. Package parse reads them.
+// openFields are the fields whose schema the CustomResourceDefinition leaves open, because they take one object or a
+// list, or a text or an object. Package parse reads them.
 var openFields = []struct {
 	path   []string
 	kind   string
@@ -49,7 +49,8 @@ var openFields = []struct {
 	{[]string{"spec", "providers", "telemetry"}, "object or list of objects", providerSentences},
 	{[]string{"spec", "resources", "models"}, "string or object", []sentence{
 		{"name", "string", "Name is the model's name, the model_id in the server's configuration. Required."},
-		{"provider", "string", "Provider is the id of the inference provider that serves the model. Absent: the default provider."},
+		{"provider", "string", "Provider is the id of the inference provider that serves the model. Absent: the default " +
+			"provider."},
 		{"modelType", "string", "ModelType is llm, embedding or rerank. Absent: llm."},
 		{"contextLength", "integer", "ContextLength is the context window in tokens."},
 		{"quantization", "string", "Quantization names the quantization of the weights."},
@@ -59,9 +60,11 @@ var openFields = []struct {
 	}},
 	{[]string{"spec", "resources", "tools"}, "string or object", []sentence{
 		{"name", "string", "Name is the tool group, such as websearch, rag or mcp::github. Required."},
-		{"provider", "string", "Provider is the id of the toolRuntime provider that serves it. Absent: the default provider."},
+		{"provider", "string", "Provider is the id of the toolRuntime provider that serves it. Absent: the default " +
+			"provider."},
 		{"endpoint", "string", "Endpoint is the URL of an MCP server."},
-		{"endpointFrom", "object", "EndpointFrom takes the endpoint from a Service: kind, name, and optionally namespace, port and path."},
+		{"endpointFrom", "object", "EndpointFrom takes the endpoint from a Service: kind, name, and optionally namespace, " +
+			"port and path."},
 	}},
 	{[]string{"spec", "resources", "shields"}, "string or object", []sentence{
 		{"id", "string", "ID is the shield_id in the server's configuration. Required."},
@@ -70,23 +73,29 @@ var openFields = []struct {
 	}},
 	{[]string{"spec", "networking", "expose"}, "boolean or object", []sentence{
 		{"enabled", "boolean", "Enabled exposes the server. Absent: true."},
-		{"hostname", "string", "Hostname is the external host name. Absent: a generated one, where the operator's settings have a domain."},
+		{"hostname", "string", "Hostname is the external host name. Absent: a generated one, where the operator's settings " +
+			"have a domain."},
 	}},
 }
 
 var providerSentences = []sentence{
-	{"id", "string", "ID is the provider_id in the server's configuration. Required in a list of several. Absent: the name of the type."},
-	{"provider", "string", "Provider is the provider type, such as vllm or remote::vllm: see kubectl llamastack explain TYPE. Required."},
+	{"id", "string", "ID is the provider_id in the server's configuration. Required in a list of several. Absent: the " +
+		"name of the type."},
+	{"provider", "string", "Provider is the provider type, such as vllm or remote::vllm: see kubectl llamastack explain " +
+		"TYPE. Required."},
 	{"endpoint", "string", "Endpoint is the URL or the address of the provider's model server or database."},
 	{
-		"endpointFrom", "object", "EndpointFrom takes the endpoint from an object of the cluster: kind (Service, for inference also InferenceService or " +
-			"LLMInferenceService), name and optionally namespace; of a Service also port and path.",
+		"endpointFrom", "object", "EndpointFrom takes the endpoint from an object of the cluster: kind (Service, for " +
+			"inference also InferenceService or LLMInferenceService), name and optionally namespace; of a Service also port " +
+			"and path.",
 	},
 	{"apiKey", "object", "APIKey refers to the key that the endpoint demands: " + secretReference + "."},
-	{"settings", "object", "Settings are fields of the provider's config: they are merged into it unchanged. A value of a Secret belongs under secretRefs."},
+	{"settings", "object", "Settings are fields of the provider's config: they are merged into it unchanged. A value of " +
+		"a Secret belongs under secretRefs."},
 	{"region", "string", "Region is the cloud region, for provider types that have one."},
 	{"deploymentName", "string", "DeploymentName is the deployment, for provider types that have one."},
-	{"secretRefs", "map of object", "SecretRefs are config fields whose values come from Secrets: for the name of each field " + secretReference + "."},
+	{"secretRefs", "map of object", "SecretRefs are config fields whose values come from Secrets: for the name of each " +
+		"field " + secretReference + "."},
 }
 
 // fillOpenFields adds what is known of the open fields to the schema, for reading it.

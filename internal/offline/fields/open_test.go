@@ -12,18 +12,18 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
-// The sentences are about the fields that package spec reads: all of them, and no others.
+// The sentences are about the fields that package parse reads: all of them, and no others.
 func TestOpenFieldsAreThoseThatAreParsed(t *testing.T) {
 	parsed := map[string]reflect.Type{
-		"models": reflect.TypeFor[spec.Model](), "tools": reflect.TypeFor[spec.Tool](), "shields": reflect.TypeFor[spec.Shield](),
-		"expose": reflect.TypeFor[spec.Expose](),
+		"models": reflect.TypeFor[parse.Model](), "tools": reflect.TypeFor[parse.Tool](), "shields": reflect.TypeFor[parse.Shield](),
+		"expose": reflect.TypeFor[parse.Expose](),
 	}
 	for _, open := range openFields {
 		last := open.path[len(open.path)-1]
-		fields := len(spec.ProviderFields())
+		fields := len(parse.ProviderFields())
 		if of, known := parsed[last]; known {
 			fields = 0
 			for field := range of.Fields() {
@@ -70,13 +70,13 @@ func TestInnerFieldsAreThoseThatAreParsed(t *testing.T) {
 	}
 }
 
-// isUnknown reports whether package spec refuses the name of a field in an object at a path.
+// isUnknown reports whether package parse refuses the name of a field in an object at a path.
 func isUnknown(t *testing.T, path []string, name string) bool {
 	t.Helper()
 	return refusal(t, path, name) != ""
 }
 
-// refusal is how package spec refuses the name of a field in an object at a path, or in an object within that one; empty where it does not.
+// refusal is how package parse refuses the name of a field in an object at a path, or in an object within that one; empty where it does not.
 func refusal(t *testing.T, path []string, name string, within ...string) string {
 	t.Helper()
 	var value any = map[string]any{name: map[string]any{}}
@@ -93,11 +93,11 @@ func refusal(t *testing.T, path []string, name string, within ...string) string 
 	if err != nil {
 		t.Fatal(err)
 	}
-	crSpec := &v1alpha2.LlamaStackDistributionSpec{}
-	if err := json.Unmarshal(raw, crSpec); err != nil {
+	spec := &v1alpha2.LlamaStackDistributionSpec{}
+	if err := json.Unmarshal(raw, spec); err != nil {
 		t.Fatal(err)
 	}
-	result := spec.Parse(crSpec)
+	result := parse.Parse(spec)
 	for _, p := range append(result.Problems, result.ExposeProblems...) {
 		if p.Reason == problem.UnknownField && strings.HasSuffix(p.Path, "."+name) {
 			return p.String()

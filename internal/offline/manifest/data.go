@@ -18,11 +18,13 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
-var errNoData = errors.New("neither a manifest of that ConfigMap, nor of one with the label " + settings.LabelDistribution +
+var errNoData = errors.New("neither a manifest of that ConfigMap, nor of one with the label " +
+	settings.LabelDistribution +
 	", nor the data of the former as a map of texts")
 
-// ReadSettings reads the operator's settings from a file: the manifest of its ConfigMap and of those that register distributions, among others perhaps, or
-// only the data of the former. An empty name stands for an operator without settings.
+// ReadSettings reads the operator's settings from a file: the manifest of its ConfigMap and of those that register
+// distributions, among others perhaps, or only the data of the former. An empty name stands for an operator without
+// settings.
 func ReadSettings(file string, stdin io.Reader) (*settings.Settings, error) {
 	var data map[string]string
 	var own []*settings.Registered
@@ -86,7 +88,8 @@ func knownKeys[V any](d *Document, data map[string]V) error {
 	known := settings.Keys()
 	for _, key := range slices.Sorted(maps.Keys(data)) {
 		if !slices.Contains(known, key) {
-			return fmt.Errorf("%s: ConfigMap %s: unknown key %q: %sthe keys are %s", d.Place(), settings.ConfigMapName, limits.Message(key),
+			return fmt.Errorf("%s: ConfigMap %s: unknown key %q: %sthe keys are %s", d.Place(), settings.ConfigMapName,
+				limits.Message(key),
 				suggest.Sentence(key, known), strings.Join(known, ", "))
 		}
 	}

@@ -182,7 +182,8 @@ func isJSON(text []byte) bool {
 
 var surrogates = regexp.MustCompile(`(?i)(\\\\)|\\ud[89ab][0-9a-f]{2}(\\ud[c-f][0-9a-f]{2})?|\\ud[c-f][0-9a-f]{2}`)
 
-// withoutSurrogates puts a placeholder for characters that JSON writes as a pair of escapes and YAML cannot read. It serves to find lines.
+// withoutSurrogates puts a placeholder for characters that JSON writes as a pair of escapes and YAML cannot read. It
+// serves to find lines.
 func withoutSurrogates(text []byte) []byte {
 	return surrogates.ReplaceAllFunc(text, func(escape []byte) []byte {
 		if bytes.Equal(escape, []byte(`\\`)) {
@@ -213,8 +214,8 @@ func AsSyntaxError(err error) (*SyntaxError, bool) {
 
 var lineNumber = regexp.MustCompile(`\bline (\d+)`)
 
-// lineIn returns the line that a message of the YAML library names, else the given one. The library's errors are texts: it has no other place for
-// the line.
+// lineIn returns the line that a message of the YAML library names, else the given one. The library's errors are texts:
+// it has no other place for the line.
 func lineIn(err error, line int) int {
 	if m := lineNumber.FindStringSubmatch(err.Error()); m != nil {
 		line, _ = strconv.Atoi(m[1])

@@ -18,8 +18,8 @@ import (
 const (
 	// maxFile is the largest file, in bytes.
 	maxFile = 64 << 20
-	// maxDocument is the largest document, in bytes, and maxValues how many values it may hold, both with aliases expanded. A list of
-	// resources is one document: API servers store 1.5 MiB of each.
+	// maxDocument is the largest document, in bytes, and maxValues how many values it may hold, both with aliases
+	// expanded. A list of resources is one document: API servers store 1.5 MiB of each.
 	maxDocument = 16 << 20
 	maxValues   = 500_000
 	// maxLevels is how deep a document may nest: a list of resources is two levels deeper than its items.
@@ -41,8 +41,8 @@ func ReadBytes(name string, stdin io.Reader) ([]byte, error) {
 
 var errNotRegular = errors.New("not a regular file: send its content to standard input, and name it -")
 
-// Open opens a regular file. It fails for anything else that a name can stand for, because a FIFO can wait, and a device never end. Only what a shell
-// hands over to the command, as in -f <(helm template …), is read as it comes.
+// Open opens a regular file. It fails for anything else that a name can stand for, because a FIFO can wait, and a
+// device never end. Only what a shell hands over to the command, as in -f <(helm template …), is read as it comes.
 func Open(name string) (*os.File, error) {
 	// Without the flag, the call itself waits for the other side of a FIFO.
 	file, err := os.OpenFile(name, os.O_RDONLY|nonBlocking, 0)
@@ -50,7 +50,8 @@ func Open(name string) (*os.File, error) {
 		return nil, err
 	}
 	info, err := file.Stat()
-	if err == nil && !info.Mode().IsRegular() && !info.IsDir() && !isHandedOver(name) { // a read says what is wrong with a directory
+	if err == nil && !info.Mode().IsRegular() && !info.IsDir() &&
+		!isHandedOver(name) { // a read says what is wrong with a directory
 		err = &fs.PathError{Op: "open", Path: name, Err: errNotRegular}
 	}
 	if err != nil {

@@ -109,7 +109,8 @@ func split(content []byte) []part {
 	number := 0
 	for line := range bytes.Lines(content) {
 		number++
-		if rest, ok := bytes.CutPrefix(line, []byte("---")); ok && (len(rest) == 0 || strings.ContainsRune(" \t\r\n", rune(rest[0]))) {
+		if rest, ok := bytes.CutPrefix(line, []byte("---")); ok &&
+			(len(rest) == 0 || strings.ContainsRune(" \t\r\n", rune(rest[0]))) {
 			parts = append(parts, part{line: number})
 			line = append([]byte("   "), rest...)
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/resource"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 )
 
 // Provider is a provider of the configuration.
@@ -93,13 +93,14 @@ func Given(pod *corev1.PodSpec) document.Variables {
 	return given
 }
 
-// Providers are those of the configuration: those of the spec first, then those of the base that are on, then the others.
-func (c *Config) Providers(crSpec *v1alpha2.LlamaStackDistributionSpec) []Provider {
+// Providers are those of the configuration: those of the spec first, then those of the base that are on, then the
+// others.
+func (c *Config) Providers(spec *v1alpha2.LlamaStackDistributionSpec) []Provider {
 	if c.Base == nil {
 		return nil
 	}
 	own := map[document.ProviderName]bool{}
-	parsed := spec.Parse(crSpec)
+	parsed := parse.Parse(spec)
 	for i := range parsed.External {
 		own[document.ProviderName{API: parsed.External[i].API.Name, ID: parsed.External[i].ID}] = true
 	}

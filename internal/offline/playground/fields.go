@@ -39,7 +39,8 @@ type Field struct {
 
 // providerAPIs are the fields of spec.providers, and what the catalog calls them.
 var providerAPIs = map[string]string{
-	"spec.providers.inference.provider": "inference", "spec.providers.safety.provider": "safety", "spec.providers.vectorIo.provider": "vector_io",
+	"spec.providers.inference.provider": "inference", "spec.providers.safety.provider": "safety",
+	"spec.providers.vectorIo.provider":    "vector_io",
 	"spec.providers.toolRuntime.provider": "tool_runtime", "spec.providers.telemetry.provider": "telemetry",
 }
 
@@ -88,7 +89,8 @@ func (e *Engine) Choices(at Place) *Choices {
 	return c
 }
 
-// providerTypes are the names of the provider types of an API in a release line, without the prefix that the operator adds.
+// providerTypes are the names of the provider types of an API in a release line, without the prefix that the operator
+// adds.
 func providerTypes(api, release string) []string {
 	if release == "" {
 		release = catalog.Newest()

@@ -163,7 +163,8 @@ func (e *Engine) made(ctx context.Context, text, release string) *made {
 			m.problems = append(m.problems, Problem{r.Line(p), offline.Word(p.Severity), p.Reason, p.Path, p.String()})
 		}
 		for _, n := range r.Notes {
-			m.problems = append(m.problems, Problem{Line: d.LineOf(n.Path), Severity: "note", Path: n.Path, Message: n.Path + ": " + n.Text})
+			m.problems = append(m.problems, Problem{Line: d.LineOf(n.Path), Severity: "note", Path: n.Path,
+				Message: n.Path + ": " + n.Text})
 		}
 		if !r.Failed() && r.Configuration() == nil {
 			m.problems = append(m.problems, Problem{Line: d.Line, Severity: "note", Message: offline.OwnConfiguration})

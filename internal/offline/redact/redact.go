@@ -11,7 +11,8 @@ import (
 const Hidden = "<hidden>"
 
 var (
-	// secretName is the name of a field or an environment variable that holds a secret, in any spelling of its words. Words that merely count tokens do not.
+	// secretName is the name of a field or an environment variable that holds a secret, in any spelling of its words.
+	// Words that merely count tokens do not.
 	secretName = regexp.MustCompile(`(?i)(passw(or)?d|secret|token|api[-_]?key|access[-_]?key|private[-_]?key|credential|bearer|` +
 		`authorization|client[-_]?cert|dsn|conn(ection)?[-_]?str)`)
 	harmless = regexp.MustCompile(`(?i)(max[-_]?tokens|tokenizer|token[-_]?(limit|count|budget|per)|secret(key)?refs?$|secret[-_]?name$|` +
@@ -56,7 +57,8 @@ func replaceAssigned(text string) string {
 	})
 }
 
-// Value returns a value of a field as it may be shown. Objects and lists are hidden in their parts; the value is not changed.
+// Value returns a value of a field as it may be shown. Objects and lists are hidden in their parts; the value is not
+// changed.
 func Value(name string, value any) any {
 	switch v := value.(type) {
 	case map[string]any:

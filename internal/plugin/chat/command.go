@@ -55,7 +55,8 @@ func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 	}
 	o.AddTo(cmd)
 	o.output.AddTo(cmd)
-	cmd.Flags().StringVarP(&o.model, "model", "m", "", "model to ask, as clients write it (default the first one that can chat)")
+	cmd.Flags().StringVarP(&o.model, "model", "m", "", "model to ask, as clients write it (default the first one that "+
+		"can chat)")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 5*time.Minute, "how long to wait for the answer")
 	return cmd
 }
@@ -112,7 +113,8 @@ func newServer(url string) *server {
 	})}}
 }
 
-var errNoModel = errors.New("the server lists no model that can chat: register one under spec.resources.models, or name one with --model")
+var errNoModel = errors.New("the server lists no model that can chat: register one under spec.resources.models, or " +
+	"name one with --model")
 
 // firstModel returns the first model that the server lists and that can chat.
 func (s *server) firstModel(ctx context.Context) (string, error) {

@@ -27,7 +27,8 @@ func outputFormats() []string { return []string{formatJSON, formatYAML} }
 // AddTo adds the flag to a command.
 func (o *Output) AddTo(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&o.format, "output", "o", "", "print for programs: "+strings.Join(outputFormats(), ", "))
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputFormats(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputFormats(),
+		cobra.ShellCompDirectiveNoFileComp))
 }
 
 // Check reports what is wrong with the flag.

@@ -17,10 +17,12 @@ import (
 	"golang.org/x/term"
 )
 
-// Safe returns streams that show characters a terminal acts on as escapes, such as \x1b. A text may come from a server, an Event or a file, and must not
-// move the cursor, change the clipboard or start a command of a GitHub workflow. Streams that are safe already stay as they are.
+// Safe returns streams that show characters a terminal acts on as escapes, such as \x1b. A text may come from a server,
+// an Event or a file, and must not move the cursor, change the clipboard or start a command of a GitHub workflow.
+// Streams that are safe already stay as they are.
 func Safe(s Streams) Streams {
-	// A runner of GitHub reads both streams for commands. Standard error never has what a program reads, so that it can always be changed.
+	// A runner of GitHub reads both streams for commands. Standard error never has what a program reads, so that it can
+	// always be changed.
 	s.Out = safe(s.Out, os.Getenv("GITHUB_ACTIONS") == "true")
 	s.Err = safe(s.Err, true)
 	return s
@@ -37,8 +39,8 @@ func Flush(s Streams) error {
 	return errors.Join(errs...)
 }
 
-// ForPrograms returns the writer for JSON, YAML and commands of a workflow: it escapes only characters that JSON and YAML do not allow, in a form that both
-// read back, and leaves everything else as it is.
+// ForPrograms returns the writer for JSON, YAML and commands of a workflow: it escapes only characters that JSON and
+// YAML do not allow, in a form that both read back, and leaves everything else as it is.
 func ForPrograms(w io.Writer) io.Writer {
 	if s, ok := w.(*safeWriter); ok {
 		return &safeWriter{to: s.to, forPrograms: true}
@@ -59,7 +61,8 @@ func Binary(w io.Writer) (io.Writer, error) {
 	return w, nil
 }
 
-// Text returns the safe form of a text. What would be a command of a workflow stays: only the caller knows where a line begins.
+// Text returns the safe form of a text. What would be a command of a workflow stays: only the caller knows where a line
+// begins.
 func Text(text string) string {
 	return string((&safeWriter{}).whole([]byte(text)))
 }
@@ -75,7 +78,8 @@ type safeWriter struct {
 	forPrograms bool
 	// inWorkflow prevents commands of GitHub workflows.
 	inWorkflow bool
-	// mark follows the escape character of the plugin's own sequences, and is random so that no text can have it. It is empty without colors.
+	// mark follows the escape character of the plugin's own sequences, and is random so that no text can have it. It is
+	// empty without colors.
 	mark string
 
 	mu sync.Mutex
@@ -158,7 +162,8 @@ const (
 	maxOpen = 40
 )
 
-// acts reports whether a terminal acts on a character: control characters but for the tab and the end of a line, and characters that reorder others.
+// acts reports whether a terminal acts on a character: control characters but for the tab and the end of a line, and
+// characters that reorder others.
 func (w *safeWriter) acts(r rune) bool {
 	switch {
 	case r == '\t', r == '\n':
@@ -188,7 +193,8 @@ func (w *safeWriter) beginsCommand(text []byte) bool {
 	return w.inWorkflow && (!w.inLine && bytes.HasPrefix(text, commandLine) || bytes.HasPrefix(text, commandInLine))
 }
 
-// ownSequence returns the length of the plugin's own sequence at the begin of a text; 0 if there is none. A letter ends it.
+// ownSequence returns the length of the plugin's own sequence at the begin of a text; 0 if there is none. A letter ends
+// it.
 func (w *safeWriter) ownSequence(text []byte) int {
 	if w.mark == "" || text[0] != escapeCharacter || !bytes.HasPrefix(text, w.ownPrefix()) {
 		return 0
@@ -208,7 +214,8 @@ func (w *safeWriter) isOpen(text []byte) bool {
 	}
 	isBegin := func(of []byte) bool { return len(text) < len(of) && bytes.HasPrefix(of, text) }
 	return !utf8.FullRune(text) || len(text) == 1 && text[0] == '\r' ||
-		w.mark != "" && text[0] == escapeCharacter && (isBegin(w.ownPrefix()) || bytes.HasPrefix(text, w.ownPrefix()) && w.ownSequence(text) == 0) ||
+		w.mark != "" && text[0] == escapeCharacter && (isBegin(w.ownPrefix()) || bytes.HasPrefix(text, w.ownPrefix()) &&
+			w.ownSequence(text) == 0) ||
 		w.inWorkflow && (!w.inLine && isBegin(commandLine) || isBegin(commandInLine))
 }
 

@@ -7,7 +7,8 @@ import "io"
 // Style colors text. The zero value leaves it as it is.
 type Style struct{ mark string }
 
-// StyleFor returns the style for a stream of Safe: colors only for a terminal whose user wants them (NO_COLOR, TERM=dumb).
+// StyleFor returns the style for a stream of Safe: colors only for a terminal whose user wants them (NO_COLOR,
+// TERM=dumb).
 func StyleFor(w io.Writer) Style {
 	if s, ok := w.(*safeWriter); ok {
 		return Style{s.mark}

@@ -67,7 +67,8 @@ type Connection struct {
 // Connect is how a verb gets its connection.
 type Connect func(*Flags) (*Connection, error)
 
-// Run is the RunE of a verb that only works with a cluster: it connects and runs the verb. An error is not about the command line.
+// Run is the RunE of a verb that only works with a cluster: it connects and runs the verb. An error is not about the
+// command line.
 func Run(
 	f *Flags, connect Connect, verb func(ctx context.Context, c *Connection, args []string) error,
 ) func(cmd *cobra.Command, args []string) error {

@@ -15,8 +15,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/manifest"
 )
 
-// Document returns the custom resource that the cluster has under the name of a document, as if it was read from a file; nil where the cluster has none.
-// The ConfigMaps are those of the cluster that either of the two names: without them, offline knows no content.
+// Document returns the custom resource that the cluster has under the name of a document, as if it was read from a
+// file; nil where the cluster has none. The ConfigMaps are those of the cluster that either of the two names: without
+// them, offline knows no content.
 func (c *Connection) Document(
 	ctx context.Context, namespace string, d *manifest.Document,
 ) (live *manifest.Document, configMaps []*manifest.Document, err error) {
@@ -49,14 +50,15 @@ func (c *Connection) Document(
 			data[key] = text
 		}
 		configMaps = append(configMaps, &manifest.Document{File: "cluster", Line: 1, Object: map[string]any{
-			"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"namespace": namespace, "name": name}, "data": data,
+			"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"namespace": namespace, "name": name},
+			"data": data,
 		}})
 	}
 	return live, configMaps, nil
 }
 
-// AsDocument returns an object of the cluster as if it was read from a file: without what only the API server sets, and of its status only the release
-// line of the server, which decides what the operator makes of an edit.
+// AsDocument returns an object of the cluster as if it was read from a file: without what only the API server sets, and
+// of its status only the release line of the server, which decides what the operator makes of an edit.
 func AsDocument(object map[string]any) *manifest.Document {
 	line, _, _ := unstructured.NestedString(object, pathServerLine...)
 	delete(object, "status")
@@ -65,7 +67,8 @@ func AsDocument(object map[string]any) *manifest.Document {
 	}
 	metadata, _ := object["metadata"].(map[string]any)
 	for _, field := range []string{
-		"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "deletionTimestamp", "deletionGracePeriodSeconds",
+		"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "deletionTimestamp",
+		"deletionGracePeriodSeconds",
 	} {
 		delete(metadata, field)
 	}
@@ -83,7 +86,8 @@ func ServerLine(live *manifest.Document) string {
 	return line
 }
 
-// namedConfigMaps adds the names of the ConfigMaps whose content decides what is made of a custom resource, in either version.
+// namedConfigMaps adds the names of the ConfigMaps whose content decides what is made of a custom resource, in either
+// version.
 func namedConfigMaps(object map[string]any, names map[string]bool) map[string]bool {
 	if names == nil {
 		names = map[string]bool{}

@@ -21,8 +21,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/pods"
 )
 
-// Forward is how a verb reaches a port of a pod from this machine. It listens on the loopback address, on the local port or a free one for 0, calls
-// ready with the port that it listens on, and ends with the context or when the connection is lost.
+// Forward is how a verb reaches a port of a pod from this machine. It listens on the loopback address, on the local
+// port or a free one for 0, calls ready with the port that it listens on, and ends with the context or when the
+// connection is lost.
 type Forward func(ctx context.Context, pod *corev1.Pod, local, remote int32, ready func(local int32) error) error
 
 // forwardBy forwards as kubectl port-forward does.
@@ -32,12 +33,14 @@ func forwardBy(config *rest.Config, core corev1client.CoreV1Interface) Forward {
 		if err != nil {
 			return err
 		}
-		url := core.RESTClient().Post().Resource("pods").Namespace(pod.Namespace).Name(pod.Name).SubResource("portforward").URL()
+		url := core.RESTClient().Post().Resource("pods").Namespace(pod.Namespace).Name(pod.Name).
+			SubResource("portforward").URL()
 		dialer := spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost, url)
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		listens := make(chan struct{})
-		forwarder, err := portforward.NewOnAddressesWithContext(ctx, dialer, []string{"127.0.0.1"}, []string{fmt.Sprintf("%d:%d", local, remote)}, listens,
+		forwarder, err := portforward.NewOnAddressesWithContext(ctx, dialer, []string{"127.0.0.1"},
+			[]string{fmt.Sprintf("%d:%d", local, remote)}, listens,
 			io.Discard, io.Discard)
 		if err != nil {
 			return err
@@ -67,13 +70,15 @@ func (c *Connection) ReadyPod(ctx context.Context, name string) (*v1alpha2.Llama
 		return nil, nil, err
 	}
 	list := &corev1.PodList{}
-	if err := c.Client.List(ctx, list, client.InNamespace(cr.Namespace), client.MatchingLabels(objects.Selector(cr.Name))); err != nil {
+	if err := c.Client.List(ctx, list, client.InNamespace(cr.Namespace),
+		client.MatchingLabels(objects.Selector(cr.Name))); err != nil {
 		return nil, nil, fmt.Errorf("read Pods: %w", err)
 	}
 	var best *corev1.Pod
 	for i := range list.Items {
 		p := &list.Items[i]
-		if p.DeletionTimestamp == nil && pods.IsReady(p) && (best == nil || best.CreationTimestamp.Before(&p.CreationTimestamp)) {
+		if p.DeletionTimestamp == nil && pods.IsReady(p) && (best == nil ||
+			best.CreationTimestamp.Before(&p.CreationTimestamp)) {
 			best = p
 		}
 	}

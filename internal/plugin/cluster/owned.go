@@ -54,8 +54,10 @@ func (c *Connection) Find(ctx context.Context, name string) (*v1alpha2.LlamaStac
 		opts []client.ListOption
 	}{
 		{"Deployments", &deployments, own}, {"Services", &services, own}, {"PersistentVolumeClaims", &claims, own},
-		{"HorizontalPodAutoscalers", &autoscalers, own}, {"PodDisruptionBudgets", &budgets, own}, {"NetworkPolicies", &policies, own},
-		{"Ingresses", &ingresses, own}, {"Pods", &pods, own}, {"Events", &events, []client.ListOption{client.InNamespace(cr.Namespace)}},
+		{"HorizontalPodAutoscalers", &autoscalers, own}, {"PodDisruptionBudgets", &budgets, own},
+		{"NetworkPolicies", &policies, own},
+		{"Ingresses", &ingresses, own}, {"Pods", &pods, own},
+		{"Events", &events, []client.ListOption{client.InNamespace(cr.Namespace)}},
 	} {
 		err := c.Client.List(ctx, kind.list, kind.opts...)
 		switch {

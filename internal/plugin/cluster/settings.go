@@ -17,9 +17,10 @@ import (
 // registrationsPage is how many ConfigMaps that register distributions are read at once: each can have a megabyte.
 const registrationsPage = 10
 
-// Settings reads the operator's settings and the registered distributions. Where there are none, the settings are those of an operator without any, and so are
-// those that the user may not read: known is false then.
-func (c *Connection) Settings(ctx context.Context, operatorNamespace string) (s *settings.Settings, known bool, err error) {
+// Settings reads the operator's settings and the registered distributions. Where there are none, the settings are those
+// of an operator without any, and so are those that the user may not read: known is false then.
+func (c *Connection) Settings(ctx context.Context, operatorNamespace string) (s *settings.Settings, known bool,
+	err error) {
 	cm := &corev1.ConfigMap{}
 	err = c.Client.Get(ctx, client.ObjectKey{Namespace: operatorNamespace, Name: settings.ConfigMapName}, cm)
 	known = !apierrors.IsForbidden(err)
@@ -33,7 +34,8 @@ func (c *Connection) Settings(ctx context.Context, operatorNamespace string) (s 
 	known = known && err == nil
 	s, err = settings.Parse(cm.Data, registered...)
 	if err != nil {
-		return nil, false, fmt.Errorf("the operator's settings, ConfigMap %s/%s: %w", operatorNamespace, settings.ConfigMapName, err)
+		return nil, false, fmt.Errorf("the operator's settings, ConfigMap %s/%s: %w", operatorNamespace,
+			settings.ConfigMapName, err)
 	}
 	return s, known, nil
 }
@@ -42,7 +44,8 @@ func (c *Connection) registrations(ctx context.Context, operatorNamespace string
 	var found []*settings.Registered
 	for next := ""; ; {
 		list := &corev1.ConfigMapList{}
-		if err := c.Client.List(ctx, list, client.InNamespace(operatorNamespace), client.HasLabels{settings.LabelDistribution},
+		if err := c.Client.List(ctx, list, client.InNamespace(operatorNamespace),
+			client.HasLabels{settings.LabelDistribution},
 			client.Limit(registrationsPage), client.Continue(next)); err != nil {
 			return nil, err
 		}

@@ -62,7 +62,8 @@ func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 	o.AddTo(cmd)
 	o.output.AddTo(cmd)
 	o.files.AddTo(cmd)
-	cmd.Flags().StringVar(&o.operatorNamespace, "operator-namespace", settings.DefaultNamespace, "namespace of the operator, whose settings are read")
+	cmd.Flags().StringVar(&o.operatorNamespace, "operator-namespace", settings.DefaultNamespace, "namespace of the "+
+		"operator, whose settings are read")
 	return cmd
 }
 
@@ -75,8 +76,8 @@ type result struct {
 type item struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	// New reports that the cluster does not have the custom resource. Rejected reports that the operator rejects what the cluster has, so
-	// that an older spec runs: the file is then shown as if it was new.
+	// New reports that the cluster does not have the custom resource. Rejected reports that the operator rejects what the
+	// cluster has, so that an older spec runs: the file is then shown as if it was new.
 	New      bool `json:"new,omitempty"`
 	Rejected bool `json:"rejected,omitempty"`
 	difference.Report

@@ -15,7 +15,8 @@ import (
 // valueBytes is how much of a value is shown.
 const valueBytes = 120
 
-// printReport prints the report for eyes. Leaves of config.yaml are shown only where something runs already: of something new they say nothing.
+// printReport prints the report for eyes. Leaves of config.yaml are shown only where something runs already: of
+// something new they say nothing.
 func printReport(w io.Writer, style cli.Style, r *difference.Report) {
 	if !r.Fresh {
 		section(w, style, "config.yaml", rowsOf(style, r.Config))

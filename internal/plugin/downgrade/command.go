@@ -29,13 +29,15 @@ func New(streams cli.Streams) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			rules := clientcmd.NewDefaultClientConfigLoadingRules()
 			rules.ExplicitPath = kubeconfig
-			config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: kubeContext}).ClientConfig()
+			config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules,
+				&clientcmd.ConfigOverrides{CurrentContext: kubeContext}).ClientConfig()
 			if err != nil {
 				return cli.Fail(err)
 			}
 			config.QPS, config.Burst = 50, 100
 			config.Wrap(cluster.RefuseRedirects)
-			return cli.Fail(downgrade.Prepare(cmd.Context(), config, downgrade.Options{OperatorNamespace: namespace, Progress: streams.Out}))
+			return cli.Fail(downgrade.Prepare(cmd.Context(), config,
+				downgrade.Options{OperatorNamespace: namespace, Progress: streams.Out}))
 		},
 	}
 	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig file; default as kubectl")

@@ -27,8 +27,9 @@ func findAlert(name string) (*alert, error) {
 	for i := range alerts {
 		if a := &alerts[i]; strings.EqualFold(a.Name, name) {
 			return &alert{
-				Name: a.Name, Severity: a.Labels.Severity, Summary: prometheus.InWords(a.Annotations.Summary), Meaning: a.Annotations.Description,
-				Remedy: prometheus.InWords(a.Annotations.Action), Expression: a.Expression, For: a.For,
+				Name: a.Name, Severity: a.Labels.Severity, Summary: prometheus.InWords(a.Annotations.Summary),
+				Meaning: a.Annotations.Description,
+				Remedy:  prometheus.InWords(a.Annotations.Action), Expression: a.Expression, For: a.For,
 			}, nil
 		}
 	}

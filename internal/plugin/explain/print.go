@@ -185,7 +185,8 @@ func printCondition(out io.Writer, c *describe.Condition) {
 }
 
 func printReason(out io.Writer, r *reason) {
-	head(out, [2]string{"REASON", r.Name}, [2]string{"CONDITION", strings.Join(r.Conditions, ", ")}, [2]string{"STATE", r.State})
+	head(out, [2]string{"REASON", r.Name}, [2]string{"CONDITION", strings.Join(r.Conditions, ", ")},
+		[2]string{"STATE", r.State})
 	paragraph(out, "MEANING", r.Meaning)
 	paragraph(out, "EXAMPLE", r.Example)
 	paragraph(out, "WHAT TO DO", r.Remedy)

@@ -10,13 +10,14 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/describe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
 // providerType is what is known of a provider type of an API.
 type providerType struct {
 	Type string `json:"type"`
-	// API is the server's name of the API, and Field the field of spec.providers that configures it; empty where only a distribution can.
+	// API is the server's name of the API, and Field the field of spec.providers that configures it; empty where only a
+	// distribution can.
 	API   string `json:"api"`
 	Field string `json:"field,omitempty"`
 	// Lines are the release lines that have the type, oldest first.
@@ -40,7 +41,7 @@ type providerField struct {
 // specFields are the fields of spec.providers by the server's name of their API.
 func specFields() map[string]string {
 	fields := map[string]string{}
-	for _, api := range []spec.ProviderAPI{spec.APIInference, spec.APISafety, spec.APIVectorIO, spec.APIToolRuntime} {
+	for _, api := range []parse.ProviderAPI{parse.APIInference, parse.APISafety, parse.APIVectorIO, parse.APIToolRuntime} {
 		fields[api.Name] = api.Field
 	}
 	return fields
@@ -58,8 +59,8 @@ func rows(visit func(line, api string, row *catalog.Provider)) {
 	}
 }
 
-// findProviders returns the provider types with a name: with its prefix, or what follows it, or that of their tool groups. One name can be a
-// type of several APIs.
+// findProviders returns the provider types with a name: with its prefix, or what follows it, or that of their tool
+// groups. One name can be a type of several APIs.
 func findProviders(name string) ([]*providerType, error) {
 	type key struct{ api, providerType string }
 	variants := map[key][]*catalog.Provider{}

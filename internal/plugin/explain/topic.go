@@ -69,13 +69,15 @@ func lookup(tree *fields.Schema, name string) (*explanation, error) {
 		f, err := tree.Find(paths[0])
 		return &explanation{Items: []topic{{Field: f}}}, err
 	default:
-		return nil, fmt.Errorf("several fields are called %q: name the path of one of them:\n  %s", name, strings.Join(paths, "\n  "))
+		return nil, fmt.Errorf("several fields are called %q: name the path of one of them:\n  %s", name,
+			strings.Join(paths, "\n  "))
 	}
 }
 
 func unknown(name string, tree *fields.Schema) error {
-	return fmt.Errorf("there is no field, provider type, condition, reason or alert %q: %suse a path such as spec.workload.replicas, "+
-		"a type such as remote::vllm, a condition such as Ready, a reason such as SecretNotFound, or an alert such as LlamaStackDistributionFailed",
+	return fmt.Errorf("there is no field, provider type, condition, reason or alert %q: %suse a path such as "+
+		"spec.workload.replicas, a type such as remote::vllm, a condition such as Ready, a reason such as SecretNotFound, "+
+		"or an alert such as LlamaStackDistributionFailed",
 		name, suggest.Sentence(name, names(tree)))
 }
 

@@ -28,7 +28,8 @@ type Resources struct {
 
 // AddTo adds the flag, which must be given.
 func (r *Resources) AddTo(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVarP(&r.Names, "filename", "f", nil, `file or directory with the resources; "-" is standard input. Can be given several times`)
+	cmd.Flags().StringArrayVarP(&r.Names, "filename", "f", nil,
+		`file or directory with the resources; "-" is standard input. Can be given several times`)
 	_ = cmd.MarkFlagRequired("filename")
 }
 
@@ -79,8 +80,10 @@ func (s *SettingsOfCluster) AddTo(cmd *cobra.Command, connect cluster.Connect) {
 	s.Settings.AddTo(cmd)
 	s.connect = connect
 	s.flags.AddClusterTo(cmd)
-	cmd.Flags().BoolVar(&s.fromCluster, "from-cluster", false, "read the operator's settings and the registered distributions from the cluster")
-	cmd.Flags().StringVar(&s.operatorNamespace, "operator-namespace", settings.DefaultNamespace, "namespace of the operator, for --from-cluster")
+	cmd.Flags().BoolVar(&s.fromCluster, "from-cluster", false, "read the operator's settings and the registered "+
+		"distributions from the cluster")
+	cmd.Flags().StringVar(&s.operatorNamespace, "operator-namespace", settings.DefaultNamespace, "namespace of the "+
+		"operator, for --from-cluster")
 	cmd.MarkFlagsMutuallyExclusive("settings", "from-cluster")
 }
 
@@ -96,7 +99,8 @@ func (s *SettingsOfCluster) From() string {
 }
 
 // unreadNote says what is assumed where the user may not read the settings.
-const unreadNote = "note: you may not read all of the operator's settings in namespace %s: built-in distributions are assumed\n"
+const unreadNote = "note: you may not read all of the operator's settings in namespace %s: built-in distributions " +
+	"are assumed\n"
 
 // Cluster returns a cluster whose operator has the settings. It notes on errs where they may not be read.
 func (s *SettingsOfCluster) Cluster(ctx context.Context, stdin io.Reader, errs io.Writer) (*offline.Cluster, error) {
@@ -118,15 +122,18 @@ func (s *SettingsOfCluster) Cluster(ctx context.Context, stdin io.Reader, errs i
 }
 
 // AssumedNote says that the operator's settings were not asked.
-const AssumedNote = "note: built-in base configurations are assumed; --from-cluster or --settings reads what your operator has registered\n"
+const AssumedNote = "note: built-in base configurations are assumed; --from-cluster or --settings reads what your " +
+	"operator has registered\n"
 
-// NoteAssumed notes on errs that what was made of the resources rests on a built-in base configuration, and the settings of no operator were asked.
+// NoteAssumed notes on errs that what was made of the resources rests on a built-in base configuration, and the
+// settings of no operator were asked.
 func (s *SettingsOfCluster) NoteAssumed(resources []*offline.Resource, errs io.Writer) {
 	if s.Given() {
 		return
 	}
 	for _, r := range resources {
-		if r.Desired != nil && r.Desired.Distribution != nil && r.Desired.Distribution.Source == v1alpha2.ConfigSourceEmbedded {
+		if r.Desired != nil && r.Desired.Distribution != nil &&
+			r.Desired.Distribution.Source == v1alpha2.ConfigSourceEmbedded {
 			_, _ = io.WriteString(errs, AssumedNote)
 			return
 		}

@@ -74,16 +74,19 @@ func New(streams cli.Streams) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.config, "config", "", `the base configuration, a config.yaml; "-" is standard input`)
-	flags.StringVar(&o.serverVersion, "server-version", "", "release of the server in the image, such as 1.5.0; without it, the image is asked")
+	flags.StringVar(&o.serverVersion, "server-version", "", "release of the server in the image, such as 1.5.0; without "+
+		"it, the image is asked")
 	flags.BoolVar(&o.push, "push", false, "push the image to its registry, under the same tag")
 	flags.StringVarP(&o.output, "output", "o", "", "write the image as an archive in the OCI layout")
 	flags.BoolVar(&o.plainHTTP, "plain-http", false, "ask the registry without TLS")
 	_ = cmd.MarkFlagRequired("config")
-	_ = cmd.RegisterFlagCompletionFunc("server-version", cobra.FixedCompletions(catalog.Lines(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("server-version",
+		cobra.FixedCompletions(catalog.Lines(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
-// check reports what is wrong with the command line, and returns the reference of an image in a registry; of an archive, nil.
+// check reports what is wrong with the command line, and returns the reference of an image in a registry; of an
+// archive, nil.
 func (o *options) check(image string) (name.Reference, error) {
 	_, archived := archiveOf(image)
 	switch _, standing := catalog.ForVersion(o.serverVersion); {
@@ -151,7 +154,8 @@ func (o *options) run(ctx context.Context, image string, ref name.Reference, str
 	return err
 }
 
-// open reads the image, by its reference or from an archive. What it returns reads layers when they are needed, until done is called.
+// open reads the image, by its reference or from an archive. What it returns reads layers when they are needed, until
+// done is called.
 func open(ctx context.Context, image string, ref name.Reference) (_ content, done func(), _ error) {
 	if file, ok := archiveOf(image); ok {
 		return load(file)
@@ -176,7 +180,8 @@ func remoteOptions(ctx context.Context) []remote.Option {
 	}
 }
 
-// transport refuses redirects of what writes. Registries send clients that read to their storage, and the library refuses private addresses there.
+// transport refuses redirects of what writes. Registries send clients that read to their storage, and the library
+// refuses private addresses there.
 type transport struct{}
 
 // RoundTrip makes one request.

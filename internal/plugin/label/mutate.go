@@ -24,7 +24,8 @@ import (
 )
 
 const (
-	// inLabel is the size in bytes from which a configuration becomes a layer: registries and runtimes bound what is in labels.
+	// inLabel is the size in bytes from which a configuration becomes a layer: registries and runtimes bound what is in
+	// labels.
 	inLabel = 50_000
 	// layerPath is the file of the configuration in its layer.
 	layerPath = "llamastack/config.yaml"
@@ -64,7 +65,8 @@ func with(what content, configuration []byte, version string) (content, error) {
 	return nil, fmt.Errorf("neither an image nor an index: %T", what)
 }
 
-// labelIndex labels the image for each platform. What is for no platform, such as an attestation of how an image was built, stays.
+// labelIndex labels the image for each platform. What is for no platform, such as an attestation of how an image was
+// built, stays.
 func labelIndex(index v1.ImageIndex, labels map[string]string, layer v1.Layer) (v1.ImageIndex, error) {
 	manifest, err := index.IndexManifest()
 	if err != nil {
@@ -85,7 +87,8 @@ func labelIndex(index v1.ImageIndex, labels map[string]string, layer v1.Layer) (
 			return nil, err
 		}
 		labeled = mutate.RemoveManifests(labeled, match.Digests(d.Digest))
-		additions = append(additions, mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{Platform: d.Platform, Annotations: d.Annotations}})
+		additions = append(additions, mutate.IndexAddendum{Add: image,
+			Descriptor: v1.Descriptor{Platform: d.Platform, Annotations: d.Annotations}})
 		replaced++
 	}
 	if replaced == 0 {
@@ -118,7 +121,8 @@ func labelImage(image v1.Image, labels map[string]string, layer v1.Layer) (v1.Im
 	if kept == nil {
 		kept = map[string]string{}
 	}
-	for _, former := range []string{oci.LabelConfigBase64, oci.LabelConfigLayer, oci.LabelConfigPath, oci.LabelConfigVersion} {
+	for _, former := range []string{oci.LabelConfigBase64, oci.LabelConfigLayer, oci.LabelConfigPath,
+		oci.LabelConfigVersion} {
 		delete(kept, former)
 	}
 	maps.Copy(kept, labels)
@@ -130,7 +134,8 @@ func labelImage(image v1.Image, labels map[string]string, layer v1.Layer) (v1.Im
 func layerOf(configuration []byte) (v1.Layer, error) {
 	var archive bytes.Buffer
 	w := tar.NewWriter(&archive)
-	if err := w.WriteHeader(&tar.Header{Name: layerPath, Mode: 0o644, Size: int64(len(configuration)), Typeflag: tar.TypeReg}); err != nil {
+	if err := w.WriteHeader(&tar.Header{Name: layerPath, Mode: 0o644, Size: int64(len(configuration)),
+		Typeflag: tar.TypeReg}); err != nil {
 		return nil, err
 	}
 	if _, err := w.Write(configuration); err != nil {
@@ -140,7 +145,8 @@ func layerOf(configuration []byte) (v1.Layer, error) {
 		return nil, err
 	}
 	return tarball.LayerFromOpener(
-		func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(archive.Bytes())), nil }, tarball.WithMediaType(types.OCILayer),
+		func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(archive.Bytes())), nil },
+		tarball.WithMediaType(types.OCILayer),
 	)
 }
 

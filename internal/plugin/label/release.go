@@ -16,8 +16,8 @@ import (
 
 var errNoRelease = errors.New("no label, tag or Python package of the image names the release of its server")
 
-// release returns the release of the server in the image, in the operator's order: empty where a label has it already, otherwise by the tag, otherwise
-// by the server's Python package.
+// release returns the release of the server in the image, in the operator's order: empty where a label has it already,
+// otherwise by the tag, otherwise by the server's Python package.
 func release(what content, ref name.Reference) (string, error) {
 	image, err := anyPlatform(what)
 	if err != nil {
@@ -86,7 +86,8 @@ func anyPlatform(what content) (v1.Image, error) {
 	return nil, errNoPlatform
 }
 
-// isForPlatform reports whether an entry of an index is the image for a platform, and not an attestation of how one was built.
+// isForPlatform reports whether an entry of an index is the image for a platform, and not an attestation of how one was
+// built.
 func isForPlatform(d *v1.Descriptor) bool {
 	return d.MediaType.IsImage() && d.Platform != nil && d.Platform.OS != "unknown"
 }

@@ -36,7 +36,8 @@ const examples = `  # The log of the server
   # The last lines, for a program
   kubectl llamastack logs my-stack --tail 100 -o json`
 
-// maxForPrograms bounds a log that is printed as one object, in bytes: kubelet keeps 10 MiB of a container unless it is told otherwise.
+// maxForPrograms bounds a log that is printed as one object, in bytes: kubelet keeps 10 MiB of a container unless it is
+// told otherwise.
 const maxForPrograms = 64 << 20
 
 // options are the flags.
@@ -128,7 +129,8 @@ func (o *options) run(ctx context.Context, c *cluster.Connection, name string, s
 }
 
 // lines reads a log that ends.
-func lines(ctx context.Context, c *cluster.Connection, pod *corev1.Pod, options *corev1.PodLogOptions) ([]string, error) {
+func lines(ctx context.Context, c *cluster.Connection, pod *corev1.Pod, options *corev1.PodLogOptions) ([]string,
+	error) {
 	stream, err := c.Logs(ctx, pod.Namespace, pod.Name, options)
 	if err != nil {
 		return nil, err
@@ -146,8 +148,8 @@ func lines(ctx context.Context, c *cluster.Connection, pod *corev1.Pod, options 
 	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n"), nil
 }
 
-// Choose returns the newest pod that is not ready, otherwise the newest one; nil where there is none. A pod that ends or has ended does not count while there
-// are others.
+// Choose returns the newest pod that is not ready, otherwise the newest one; nil where there is none. A pod that ends
+// or has ended does not count while there are others.
 func Choose(list []corev1.Pod) *corev1.Pod {
 	rank := func(p *corev1.Pod) int {
 		switch {

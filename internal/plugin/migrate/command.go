@@ -119,7 +119,8 @@ func (o *options) print(w io.Writer, list []any) error {
 }
 
 // migrate returns the rewritten document; false where that failed, which has been reported.
-func migrate(ctx context.Context, cluster *offline.Cluster, d *manifest.Document, notes io.Writer) (map[string]any, bool, error) {
+func migrate(ctx context.Context, cluster *offline.Cluster, d *manifest.Document, notes io.Writer) (map[string]any,
+	bool, error) {
 	before := cluster.DryRun(ctx, d)
 	converted := cluster.Convert(ctx, d, v1alpha2.GroupVersion.Version)
 	if before.Failed() || converted.Failed() {

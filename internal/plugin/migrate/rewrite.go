@@ -13,7 +13,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/redact"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
@@ -52,12 +52,13 @@ func rewrite(object map[string]any, d *settings.Distribution) *rewriting {
 		return r // the ConfigMap has the configuration, and whatever variables it reads
 	}
 	if d == nil || d.Base == nil || d.Line == nil {
-		r.stays = append(r.stays, remaining{text: "all variables: the operator does not know the configuration of this distribution"})
+		r.stays = append(r.stays, remaining{text: "all variables: the operator does not know the configuration of this " +
+			"distribution"})
 		return r
 	}
 	r.line, r.base = d.Line, d.Base.Edit()
 	var ids []string
-	for _, api := range []spec.ProviderAPI{spec.APIInference, spec.APISafety, spec.APIVectorIO, spec.APIToolRuntime} {
+	for _, api := range []parse.ProviderAPI{parse.APIInference, parse.APISafety, parse.APIVectorIO, parse.APIToolRuntime} {
 		ids = append(ids, r.api(api)...)
 	}
 	r.models(ids)
@@ -66,7 +67,7 @@ func rewrite(object map[string]any, d *settings.Distribution) *rewriting {
 }
 
 // api rewrites the providers of an API that a variable of the spec turns on, and returns the ids of those of inference.
-func (r *rewriting) api(api spec.ProviderAPI) []string {
+func (r *rewriting) api(api parse.ProviderAPI) []string {
 	if _, there, _ := unstructured.NestedFieldNoCopy(r.object, "spec", "providers", api.Field); there {
 		return nil // the spec configures this API itself
 	}
@@ -75,12 +76,14 @@ func (r *rewriting) api(api spec.ProviderAPI) []string {
 	for entry := range r.base.Providers() {
 		id := entry.Identity()
 		ref, _ := document.WholeReference(id.Raw)
-		if entry.API != api.Name || id.Presence != document.Conditional || ref.Operator != document.IfSet || r.variable(ref.Name) == nil {
+		if entry.API != api.Name || id.Presence != document.Conditional || ref.Operator != document.IfSet ||
+			r.variable(ref.Name) == nil {
 			continue
 		}
 		if r.plain(ref.Name) == "" {
 			r.stays = append(r.stays, remaining{
-				[]string{ref.Name}, fmt.Sprintf("%s, for provider %s: its value is not in the spec, so whether the provider is on is not known", ref.Name, id.ID),
+				[]string{ref.Name}, fmt.Sprintf("%s, for provider %s: its value is not in the spec, so whether the provider is "+
+					"on is not known", ref.Name, id.ID),
 			})
 			continue
 		}
@@ -95,17 +98,19 @@ func (r *rewriting) api(api spec.ProviderAPI) []string {
 		for _, name := range used {
 			r.used[name] = true
 		}
-		r.moved = append(r.moved, fmt.Sprintf("%s became spec.providers.%s with id %s", strings.Join(appendOnce(used, ref.Name), ", "), api.Field, id.ID))
+		r.moved = append(r.moved, fmt.Sprintf("%s became spec.providers.%s with id %s",
+			strings.Join(appendOnce(used, ref.Name), ", "), api.Field, id.ID))
 		entries = append(entries, made)
 		ids = append(ids, id.ID)
 	}
 	switch {
 	case len(entries) == 1:
-		_ = unstructured.SetNestedField(r.object, entries[0], "spec", "providers", api.Field) // conversion made the objects above
+		_ = unstructured.SetNestedField(r.object, entries[0], "spec", "providers",
+			api.Field) // conversion made the objects above
 	case len(entries) > 1:
 		_ = unstructured.SetNestedSlice(r.object, entries, "spec", "providers", api.Field)
 	}
-	if api != spec.APIInference {
+	if api != parse.APIInference {
 		return nil
 	}
 	return ids
@@ -117,7 +122,8 @@ func appendOnce(list []string, name string) []string {
 	return slices.Compact(list)
 }
 
-// provider makes the entry of a provider out of the variables that its config reads; nil where one of them cannot be said in spec.providers.
+// provider makes the entry of a provider out of the variables that its config reads; nil where one of them cannot be
+// said in spec.providers.
 func (r *rewriting) provider(entry document.Entry, id string) (made map[string]any, used []string, obstacle remaining) {
 	row, known := r.line.Provider(entry.API, entry.Type())
 	if !known {
@@ -192,9 +198,11 @@ func typed(text string) any {
 	return text
 }
 
-// models registers the models that variables name. Only older distributions read such variables; the others ignore them.
+// models registers the models that variables name. Only older distributions read such variables; the others ignore
+// them.
 func (r *rewriting) models(inference []string) {
-	if _, there, _ := unstructured.NestedFieldNoCopy(r.object, "spec", "resources", "models"); there || len(inference) == 0 {
+	if _, there, _ := unstructured.NestedFieldNoCopy(r.object, "spec", "resources", "models"); there ||
+		len(inference) == 0 {
 		return
 	}
 	read := document.VariablesIn(r.base.Root())
@@ -208,7 +216,8 @@ func (r *rewriting) models(inference []string) {
 		}
 		provider := providerOf(name, inference)
 		if provider == "" {
-			r.stays = append(r.stays, remaining{[]string{name}, name + ": several inference providers could serve the model; write it under spec.resources.models"})
+			r.stays = append(r.stays, remaining{[]string{name}, name + ": several inference providers could serve the model; " +
+				"write it under spec.resources.models"})
 			continue
 		}
 		entry := map[string]any{"name": model, "provider": provider}
@@ -236,7 +245,8 @@ func providerOf(variable string, ids []string) string {
 	return ""
 }
 
-// variable returns a variable of the spec that has a value; nil where it has none. Of several with one name the container gets the last.
+// variable returns a variable of the spec that has a value; nil where it has none. Of several with one name the
+// container gets the last.
 func (r *rewriting) variable(name string) map[string]any {
 	for _, item := range slices.Backward(r.env) {
 		v, _ := item.(map[string]any)
@@ -297,7 +307,8 @@ func (r *rewriting) isWritten(name string) bool {
 	return r.anyWritten(func(of any, value string) bool { return of == name && value != "" })
 }
 
-// anyWritten reports whether something holds for the name and the value of a variable; the value is empty where it is not in the spec.
+// anyWritten reports whether something holds for the name and the value of a variable; the value is empty where it is
+// not in the spec.
 func (r *rewriting) anyWritten(holds func(name any, value string) bool) bool {
 	return slices.ContainsFunc(r.env, func(item any) bool {
 		variable, _ := item.(map[string]any)
@@ -329,7 +340,8 @@ func (r *rewriting) note(name string) {
 	r.stays = append(r.stays, remaining{[]string{name}, name + ": " + why})
 }
 
-// reader returns the first provider of the base configuration that reads a variable, as API and id; empty where none does.
+// reader returns the first provider of the base configuration that reads a variable, as API and id; empty where none
+// does.
 func (r *rewriting) reader(variable string) string {
 	for entry := range r.base.Providers() {
 		id := entry.Identity()

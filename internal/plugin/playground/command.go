@@ -54,7 +54,8 @@ func New(streams cli.Streams) *cobra.Command {
 	return cmd
 }
 
-var errNoPage = errors.New("this build of the plugin has no page: take the plugin of a release, or run 'make playground build' in the checkout")
+var errNoPage = errors.New("this build of the plugin has no page: take the plugin of a release, or run 'make " +
+	"playground build' in the checkout")
 
 // run serves the page until the context ends.
 func run(ctx context.Context, page fs.FS, port uint16, streams cli.Streams) error {

@@ -27,8 +27,8 @@ const (
 )
 
 // policy lets the page load its own files and nothing else, and run WebAssembly.
-const policy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; style-src 'self'; connect-src 'self'; " +
-	"img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+const policy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; style-src 'self'; " +
+	"connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // types are the media types of the files: those that the system knows can be other ones.
 var types = map[string]string{
@@ -39,8 +39,9 @@ var types = map[string]string{
 // serve serves the page until the context ends.
 func serve(ctx context.Context, listener net.Listener, page fs.FS) error {
 	server := &http.Server{
-		Handler: handler(page), ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
-		ErrorLog: log.New(io.Discard, "", 0), // what a browser does wrong is not for the terminal
+		Handler: handler(page), ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		MaxHeaderBytes: maxHeaderBytes,
+		ErrorLog:       log.New(io.Discard, "", 0), // what a browser does wrong is not for the terminal
 	}
 	stop := context.AfterFunc(ctx, func() {
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownDelay)

@@ -50,7 +50,8 @@ type forwarded struct {
 }
 
 // run is the verb: find the pod, forward.
-func run(ctx context.Context, c *cluster.Connection, name string, local int32, output *cli.Output, out io.Writer) error {
+func run(ctx context.Context, c *cluster.Connection, name string, local int32, output *cli.Output,
+	out io.Writer) error {
 	if err := output.Check(); err != nil {
 		return err
 	}

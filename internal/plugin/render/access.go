@@ -77,15 +77,18 @@ func (a *access) write(out *bytes.Buffer, name string) error {
 	rows := [][]string{{"RESOURCES", "EFFECT", "ACTIONS", "RESOURCE", "WHO", "DESCRIPTION"}}
 	switch {
 	case auth.Provider.Type == "":
-		rows = append(rows, []string{"-", "permit", "all", "all", "everyone", "without authentication, no rule about resources has an effect"})
+		rows = append(rows, []string{"-", "permit", "all", "all", "everyone", "without authentication, no rule about " +
+			"resources has an effect"})
 	case len(auth.Resources) == 0:
 		rows = append(rows,
-			[]string{"-", "permit", "all", "all", "its owner, and who shares a role, team, project or namespace with the owner", "the server's default"},
+			[]string{"-", "permit", "all", "all", "its owner, and who shares a role, team, project or namespace with the " +
+				"owner", "the server's default"},
 			[]string{"-", "permit", "all", "what nobody owns", "every user", "the server's default"})
 	default:
 		for i, rule := range auth.Resources {
 			effect, of := rule.scope()
-			rows = append(rows, []string{strconv.Itoa(i + 1), effect, words(of.Actions, ", "), cmp.Or(of.Resource, "all"), rule.who("every user"), rule.Description})
+			rows = append(rows, []string{strconv.Itoa(i + 1), effect, words(of.Actions, ", "), cmp.Or(of.Resource, "all"),
+				rule.who("every user"), rule.Description})
 		}
 	}
 	if auth.Provider.Type != "" {
@@ -97,7 +100,8 @@ func (a *access) write(out *bytes.Buffer, name string) error {
 	rows = [][]string{{"PATHS", "EFFECT", "PATH", "WHO", "DESCRIPTION"}}
 	for i, rule := range auth.Paths {
 		effect, of := rule.scope()
-		rows = append(rows, []string{strconv.Itoa(i + 1), effect, words(of.Paths, ", "), rule.who("everyone"), rule.Description})
+		rows = append(rows, []string{strconv.Itoa(i + 1), effect, words(of.Paths, ", "), rule.who("everyone"),
+			rule.Description})
 	}
 	last := []string{"-", "permit", "*", "everyone", "there are no rules about paths"}
 	if len(auth.Paths) > 0 {
@@ -167,7 +171,10 @@ func table(out *bytes.Buffer, rows [][]string) error {
 	w := tabwriter.NewWriter(&text, 0, 0, 3, ' ', 0)
 	for _, row := range rows {
 		for i := range row { // what a resource says must not look like another row
-			row[i] = strings.Join(strings.FieldsFunc(row[i], func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsGraphic(r) }), " ")
+			row[i] = strings.Join(strings.FieldsFunc(row[i], func(r rune) bool {
+				return unicode.IsSpace(r) ||
+					!unicode.IsGraphic(r)
+			}), " ")
 		}
 		_, _ = fmt.Fprintln(w, strings.Join(row, "\t"))
 	}

@@ -87,15 +87,19 @@ func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 	flags := cmd.Flags()
 	o.files.AddTo(cmd)
 	flags.StringVarP(&o.output, "output", "o", formatConfig, "what to show: "+strings.Join(formats(), ", "))
-	flags.StringVar(&o.base, "base", "", "base configuration of the distribution, a config.yaml, in place of a registered one")
+	flags.StringVar(&o.base, "base", "", "base configuration of the distribution, a config.yaml, in place of a "+
+		"registered one")
 	flags.StringVar(&o.serverVersion, "server-version", "", "release of the server in the image, such as 0.7.1")
-	flags.StringVar(&o.imageLabels, "image-labels", "", "labels of the distribution's image: a JSON object, or the image's configuration")
+	flags.StringVar(&o.imageLabels, "image-labels", "", "labels of the distribution's image: a JSON object, or the "+
+		"image's configuration")
 	flags.StringVar(&o.image, "image", "", "read the labels of this image from its registry, with your own credentials")
 	flags.BoolVar(&o.plainHTTP, "plain-http", false, "ask the registry of --image without TLS")
 	o.settings.AddTo(cmd, connect)
-	flags.StringVarP(&o.namespace, "namespace", "n", "", `namespace of resources that name none (default "`+offline.DefaultNamespace+`")`)
+	flags.StringVarP(&o.namespace, "namespace", "n", "",
+		`namespace of resources that name none (default "`+offline.DefaultNamespace+`")`)
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats(), cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("server-version", cobra.FixedCompletions(catalog.Lines(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("server-version",
+		cobra.FixedCompletions(catalog.Lines(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -111,7 +115,8 @@ func (o *options) check() error {
 		switch _, standing := catalog.ForVersion(o.serverVersion); standing {
 		case catalog.OfLine, catalog.Newer:
 		case catalog.NoVersion, catalog.TooOld:
-			return fmt.Errorf("--server-version: no release line of %q is known: the known ones are %s", o.serverVersion, strings.Join(catalog.Lines(), ", "))
+			return fmt.Errorf("--server-version: no release line of %q is known: the known ones are %s", o.serverVersion,
+				strings.Join(catalog.Lines(), ", "))
 		}
 	}
 	return o.settings.CheckStdin(append([]string{o.base, o.imageLabels}, o.files.Names...)...)

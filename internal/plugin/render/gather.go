@@ -60,7 +60,8 @@ func what(d *manifest.Document) string {
 	return strings.TrimSpace(d.Kind() + " " + d.Name())
 }
 
-func replacement(ctx context.Context, o *options, known *settings.Settings, streams cli.Streams) (offline.Replacement, error) {
+func replacement(ctx context.Context, o *options, known *settings.Settings, streams cli.Streams) (offline.Replacement,
+	error) {
 	s := offline.Replacement{Version: o.serverVersion}
 	if o.base != "" {
 		content, err := manifest.ReadBytes(o.base, streams.In)
@@ -75,7 +76,8 @@ func replacement(ctx context.Context, o *options, known *settings.Settings, stre
 			return s, fmt.Errorf("--image-labels: %w", err)
 		}
 		if labels.Layer != nil && s.Base == nil {
-			return s, fmt.Errorf("--image-labels: %s: the configuration is the file %s in the layer %s of the image: get it from there, and give it with --base",
+			return s, fmt.Errorf("--image-labels: %s: the configuration is the file %s in the layer %s of the image: get it "+
+				"from there, and give it with --base",
 				o.imageLabels, labels.Layer.Path, labels.Layer.Digest)
 		}
 		s.Labels = labels
@@ -88,7 +90,8 @@ func replacement(ctx context.Context, o *options, known *settings.Settings, stre
 	return s, nil
 }
 
-// askRegistry reads the labels of --image with the credentials of the user, and the server's Python package where nothing else names its release.
+// askRegistry reads the labels of --image with the credentials of the user, and the server's Python package where
+// nothing else names its release.
 func askRegistry(ctx context.Context, o *options, known *settings.Settings, s *offline.Replacement) error {
 	ref, err := name.ParseReference(o.image)
 	if err != nil {

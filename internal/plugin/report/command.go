@@ -52,8 +52,10 @@ func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 	}
 	o.AddTo(cmd)
 	o.output.AddTo(cmd)
-	cmd.Flags().StringVarP(&o.file, "filename", "f", "", `file to write, which must not exist; "-" is standard output (default "NAME-report.tar.gz")`)
-	cmd.Flags().StringVar(&o.operatorNamespace, "operator-namespace", settings.DefaultNamespace, "namespace of the operator")
+	cmd.Flags().StringVarP(&o.file, "filename", "f", "",
+		`file to write, which must not exist; "-" is standard output (default "NAME-report.tar.gz")`)
+	cmd.Flags().StringVar(&o.operatorNamespace, "operator-namespace", settings.DefaultNamespace, "namespace of the "+
+		"operator")
 	return cmd
 }
 

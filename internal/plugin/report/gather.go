@@ -29,11 +29,13 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
 )
 
-// operatorLabels select the operator's pods and its Deployment, as the released manifest has them, and those of its shards, as the Helm chart has them.
+// operatorLabels select the operator's pods and its Deployment, as the released manifest has them, and those of its
+// shards, as the Helm chart has them.
 var operatorLabels = client.MatchingLabelsSelector{Selector: labels.NewSelector().Add(operatorRoles())}
 
 func operatorRoles() labels.Requirement {
-	r, err := labels.NewRequirement("control-plane", selection.In, []string{"controller-manager", "controller-manager-shard"})
+	r, err := labels.NewRequirement("control-plane", selection.In,
+		[]string{"controller-manager", "controller-manager-shard"})
 	if err != nil {
 		panic(err) // the key and the values are constant
 	}
@@ -90,8 +92,8 @@ func kindOf(o client.Object) string {
 	return kind[strings.LastIndex(kind, ".")+1:]
 }
 
-// readSecrets reads the values that the custom resource, its objects and pods can get from Secrets, to hide them. Who may not read them relies on what
-// secrets look like.
+// readSecrets reads the values that the custom resource, its objects and pods can get from Secrets, to hide them. Who
+// may not read them relies on what secrets look like.
 func (r *collection) readSecrets(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, found *cluster.Found) {
 	names := map[string]bool{}
 	all := append([]client.Object{cr}, found.Objects...)
@@ -101,7 +103,8 @@ func (r *collection) readSecrets(ctx context.Context, cr *v1alpha2.LlamaStackDis
 	for _, o := range all {
 		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
 		if err != nil {
-			r.unread = append(r.unread, "the names of the Secrets in "+kindOf(o)+" "+o.GetName()+": read the files before you send them: "+err.Error())
+			r.unread = append(r.unread, "the names of the Secrets in "+kindOf(o)+" "+o.GetName()+": read the files before you "+
+				"send them: "+err.Error())
 			continue
 		}
 		secretsIn(content["spec"], false, names)
@@ -110,7 +113,8 @@ func (r *collection) readSecrets(ctx context.Context, cr *v1alpha2.LlamaStackDis
 		s := &corev1.Secret{}
 		err := r.connection.Client.Get(ctx, client.ObjectKey{Namespace: cr.Namespace, Name: name}, s)
 		if err != nil && !apierrors.IsNotFound(err) {
-			r.unread = append(r.unread, "Secret "+name+", whose values were to be hidden: read the files before you send them: "+err.Error())
+			r.unread = append(r.unread, "Secret "+name+", whose values were to be hidden: read the files before you send "+
+				"them: "+err.Error())
 		}
 		for _, value := range s.Data {
 			r.secrets = append(r.secrets, secret.New(value))
@@ -118,8 +122,9 @@ func (r *collection) readSecrets(ctx context.Context, cr *v1alpha2.LlamaStackDis
 	}
 }
 
-// secretsIn adds the names of the Secrets that a value refers to, in the forms that Kubernetes and the custom resource have: a field secretName, a name
-// below a field with secret in its name, and a name beside a key. A name of something else does no harm.
+// secretsIn adds the names of the Secrets that a value refers to, in the forms that Kubernetes and the custom resource
+// have: a field secretName, a name below a field with secret in its name, and a name beside a key. A name of something
+// else does no harm.
 func secretsIn(value any, below bool, names map[string]bool) {
 	switch v := value.(type) {
 	case []any:
@@ -290,7 +295,8 @@ func (r *collection) log(ctx context.Context, p *corev1.Pod, options *corev1.Pod
 func (r *collection) operator(ctx context.Context, namespace string) {
 	r.configMap(ctx, "operator/settings.yaml", client.ObjectKey{Namespace: namespace, Name: settings.ConfigMapName})
 	deployments, pods := &appsv1.DeploymentList{}, &corev1.PodList{}
-	for what, list := range map[string]client.ObjectList{"the operator's Deployment": deployments, "the operator's pods": pods} {
+	for what, list := range map[string]client.ObjectList{"the operator's Deployment": deployments,
+		"the operator's pods": pods} {
 		if err := r.connection.Client.List(ctx, list, client.InNamespace(namespace), operatorLabels); err != nil {
 			r.unread = append(r.unread, what+": "+err.Error())
 		}
@@ -302,7 +308,8 @@ func (r *collection) operator(ctx context.Context, namespace string) {
 		r.logs(ctx, &pods.Items[i], "operator/")
 	}
 	if len(pods.Items) == 0 {
-		r.unread = append(r.unread, "the operator's log: no pods of it in namespace "+namespace+"; name its namespace with --operator-namespace")
+		r.unread = append(r.unread, "the operator's log: no pods of it in namespace "+namespace+"; name its namespace with "+
+			"--operator-namespace")
 	}
 }
 

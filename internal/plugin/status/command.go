@@ -131,7 +131,8 @@ func again(out io.Writer, text []byte, style cli.Style, first bool) error {
 }
 
 // show shows the state once.
-func (o *options) show(ctx context.Context, c *cluster.Connection, args []string, out io.Writer, style cli.Style) error {
+func (o *options) show(ctx context.Context, c *cluster.Connection, args []string, out io.Writer,
+	style cli.Style) error {
 	if len(args) == 1 {
 		f, err := gather(ctx, c, args[0])
 		if err != nil {

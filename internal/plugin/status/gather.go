@@ -64,7 +64,8 @@ func (f *facts) readConfig(ctx context.Context, c *cluster.Connection) error {
 	if err != nil {
 		return err
 	}
-	if d, problem := known.ResolveWithHints(&f.cr.Spec.Distribution, build.Hints(build.NewInputs(f.cr), build.ReportedLine(f.cr))); problem == nil {
+	if d, problem := known.ResolveWithHints(&f.cr.Spec.Distribution,
+		build.Hints(build.NewInputs(f.cr), build.ReportedLine(f.cr))); problem == nil {
 		f.config = d.Base
 	}
 	return nil

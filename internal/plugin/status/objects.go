@@ -50,8 +50,8 @@ func (f *facts) objects() []object {
 	return list
 }
 
-// whyPending is what the last Event of a PVC reports, a Warning where there is one: the PVC has no condition for it, and neither has the pod while its
-// volume is made.
+// whyPending is what the last Event of a PVC reports, a Warning where there is one: the PVC has no condition for it,
+// and neither has the pod while its volume is made.
 func (f *facts) whyPending(claim *corev1.PersistentVolumeClaim) string {
 	var last, lastWarning event
 	for i := range f.events {
@@ -102,7 +102,8 @@ func described(o client.Object) object {
 	switch o := o.(type) {
 	case *appsv1.Deployment:
 		d.Kind = "Deployment"
-		d.State = fmt.Sprintf("%d of %d available, %d up to date", o.Status.AvailableReplicas, ptr.Deref(o.Spec.Replicas, 1), o.Status.UpdatedReplicas)
+		d.State = fmt.Sprintf("%d of %d available, %d up to date", o.Status.AvailableReplicas, ptr.Deref(o.Spec.Replicas, 1),
+			o.Status.UpdatedReplicas)
 		for _, c := range o.Status.Conditions {
 			if c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue {
 				d.Why = c.Reason + ": " + c.Message
@@ -120,7 +121,8 @@ func described(o client.Object) object {
 		}
 	case *autoscalingv2.HorizontalPodAutoscaler:
 		d.Kind = "HorizontalPodAutoscaler"
-		d.State = fmt.Sprintf("%d pods, between %d and %d", o.Status.CurrentReplicas, ptr.Deref(o.Spec.MinReplicas, 1), o.Spec.MaxReplicas)
+		d.State = fmt.Sprintf("%d pods, between %d and %d", o.Status.CurrentReplicas, ptr.Deref(o.Spec.MinReplicas, 1),
+			o.Spec.MaxReplicas)
 		for _, c := range o.Status.Conditions {
 			if c.Type == autoscalingv2.ScalingActive && c.Status == corev1.ConditionFalse {
 				d.Why = c.Reason + ": " + c.Message

@@ -18,7 +18,8 @@ func (s *screen) print(w io.Writer, style cli.Style) error {
 	p.verdict(s)
 	var facts [][]string
 	for _, fact := range [][2]string{
-		{"Phase", s.Phase}, {"Pods", s.Pods}, {"URL", s.URL}, {"From outside", s.ExternalURL}, {"Release", release(s)}, {"Image", s.Image},
+		{"Phase", s.Phase}, {"Pods", s.Pods}, {"URL", s.URL}, {"From outside", s.ExternalURL}, {"Release", release(s)},
+		{"Image", s.Image},
 		{"Config", s.Config}, {"Operator", s.Operator},
 	} {
 		if fact[1] != "" {
@@ -27,7 +28,8 @@ func (s *screen) print(w io.Writer, style cli.Style) error {
 	}
 	p.section("", facts)
 	if s.NewerLine != "" {
-		fmt.Fprintf(&p.text, "\nA newer release line is there: %s (this server keeps %s): kubectl llamastack upgrade-check %s -n %s --to %s\n",
+		fmt.Fprintf(&p.text, "\nA newer release line is there: %s (this server keeps %s): kubectl llamastack upgrade-check "+
+			"%s -n %s --to %s\n",
 			s.NewerLine, s.ReleaseLine, s.Name, s.Namespace, s.NewerLine)
 	}
 	p.section("Providers", p.providers(s.Providers))
@@ -62,7 +64,8 @@ func (s *screen) print(w io.Writer, style cli.Style) error {
 		if e.Count > 1 {
 			times = fmt.Sprintf(" (%d times)", e.Count)
 		}
-		events = append(events, []string{e.Last.Format("2006-01-02 15:04:05Z"), e.Object, e.Reason + ": " + e.Message + times})
+		events = append(events, []string{e.Last.Format("2006-01-02 15:04:05Z"), e.Object,
+			e.Reason + ": " + e.Message + times})
 	}
 	p.section("Last warnings", events)
 	var unread [][]string

@@ -99,7 +99,8 @@ const maxEvents = 5
 // newScreen makes the screen of what was read.
 func newScreen(f *facts) *screen {
 	cr := f.cr
-	s := &screen{Namespace: cr.Namespace, Name: cr.Name, Phase: string(cr.Status.Phase), URL: cr.Status.ServiceURL, Unread: f.unread}
+	s := &screen{Namespace: cr.Namespace, Name: cr.Name, Phase: string(cr.Status.Phase), URL: cr.Status.ServiceURL,
+		Unread: f.unread}
 	s.Verdict, s.Good = verdict(cr)
 	s.Causes = causes(cr)
 	s.ExternalURL = ptr.Deref(cr.Status.RouteURL, "")
@@ -135,7 +136,8 @@ func verdict(cr *v1alpha2.LlamaStackDistribution) (text string, good bool) {
 	case ready == nil:
 		return "the operator has not reconciled it: is the operator running?", false
 	case unseen(cr) && available:
-		return fmt.Sprintf("the operator has not seen generation %d yet; the server answers with generation %d", cr.Generation, ready.ObservedGeneration), false
+		return fmt.Sprintf("the operator has not seen generation %d yet; the server answers with generation %d",
+			cr.Generation, ready.ObservedGeneration), false
 	case unseen(cr):
 		return fmt.Sprintf("the operator has not seen generation %d yet: is the operator running?", cr.Generation), false
 	case ready.Status == metav1.ConditionTrue && !available:
@@ -152,7 +154,8 @@ func verdict(cr *v1alpha2.LlamaStackDistribution) (text string, good bool) {
 	return "not ready", false
 }
 
-// unseen reports whether the operator has reported nothing about the spec as it is now: each of its reports is about a generation.
+// unseen reports whether the operator has reported nothing about the spec as it is now: each of its reports is about a
+// generation.
 func unseen(cr *v1alpha2.LlamaStackDistribution) bool {
 	ready := meta.FindStatusCondition(cr.Status.Conditions, v1alpha2.ConditionReady)
 	return ready == nil || ready.ObservedGeneration < cr.Generation
@@ -163,7 +166,8 @@ func causes(cr *v1alpha2.LlamaStackDistribution) []cause {
 	var list []cause
 	for i := range cr.Status.Conditions {
 		c := &cr.Status.Conditions[i]
-		repeats := c.Type == v1alpha2.ConditionReady || c.Type == v1alpha2.ConditionStalled || c.Reason == v1alpha2.ReasonNotApplied ||
+		repeats := c.Type == v1alpha2.ConditionReady || c.Type == v1alpha2.ConditionStalled ||
+			c.Reason == v1alpha2.ReasonNotApplied ||
 			slices.Contains(v1alpha2.LegacyConditions(), c.Type)
 		forInformation := c.Type == v1alpha2.ConditionBackendsReachable || c.Type == v1alpha2.ConditionAccessControlled
 		unknown := forInformation && c.Status != metav1.ConditionFalse // nothing is known to be wrong
@@ -201,7 +205,8 @@ func (f *facts) warnings() []event {
 	for i := range f.events {
 		e := &f.events[i]
 		// A ReplicaSet has the name of the Deployment and a hash.
-		own := names[e.InvolvedObject.Name] || e.InvolvedObject.Kind == "ReplicaSet" && strings.HasPrefix(e.InvolvedObject.Name, f.cr.Name+"-")
+		own := names[e.InvolvedObject.Name] || e.InvolvedObject.Kind == "ReplicaSet" &&
+			strings.HasPrefix(e.InvolvedObject.Name, f.cr.Name+"-")
 		if e.Type != corev1.EventTypeWarning || !own {
 			continue
 		}

@@ -38,7 +38,8 @@ func newOverview(list []v1alpha2.LlamaStackDistribution, namespaced bool) *overv
 	o := &overview{Items: []row{}, namespaced: namespaced}
 	for i := range list {
 		cr := &list[i]
-		r := row{Namespace: cr.Namespace, Name: cr.Name, Phase: string(cr.Status.Phase), Available: cr.Status.AvailableReplicas, Pods: cr.Status.Replicas}
+		r := row{Namespace: cr.Namespace, Name: cr.Name, Phase: string(cr.Status.Phase),
+			Available: cr.Status.AvailableReplicas, Pods: cr.Status.Replicas}
 		r.Verdict, r.Good = verdict(cr)
 		if d := cr.Status.ResolvedDistribution; d != nil {
 			r.ReleaseLine = d.ServerLine
@@ -69,7 +70,8 @@ func (o *overview) print(w io.Writer, style cli.Style) error {
 		case !r.Good:
 			state = style.Bad(r.Verdict)
 		}
-		rows = append(rows, []string{r.Namespace, r.Name, orDash(r.Phase), fmt.Sprintf("%d/%d", r.Available, r.Pods), orDash(r.ReleaseLine), state})
+		rows = append(rows, []string{r.Namespace, r.Name, orDash(r.Phase), fmt.Sprintf("%d/%d", r.Available, r.Pods),
+			orDash(r.ReleaseLine), state})
 	}
 	for i := range rows {
 		if o.namespaced {

@@ -70,8 +70,10 @@ func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVarP(&o.file, "filename", "f", "", `file with the resource; "-" is standard input`)
 	flags.StringVar(&o.to, "to", "", "release of the server, such as 1.5 or 1.5.0")
-	flags.StringVar(&o.settings.Name, "settings", "", "for a file: the operator's ConfigMap, as a manifest or only its data")
-	flags.StringVar(&o.operatorNamespace, "operator-namespace", settings.DefaultNamespace, "for a name: namespace of the operator, whose settings are read")
+	flags.StringVar(&o.settings.Name, "settings", "", "for a file: the operator's ConfigMap, as a manifest or only its "+
+		"data")
+	flags.StringVar(&o.operatorNamespace, "operator-namespace", settings.DefaultNamespace, "for a name: namespace of "+
+		"the operator, whose settings are read")
 	_ = cmd.MarkFlagRequired("to")
 	_ = cmd.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(catalog.Lines(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -88,7 +90,8 @@ func (o *options) check(args []string) error {
 		return errOne
 	}
 	if _, standing := catalog.ForVersion(o.to); standing != catalog.OfLine {
-		return fmt.Errorf("--to %q: not a release of a known release line: the known release lines are %s", o.to, strings.Join(catalog.Lines(), ", "))
+		return fmt.Errorf("--to %q: not a release of a known release line: the known release lines are %s", o.to,
+			strings.Join(catalog.Lines(), ", "))
 	}
 	return errors.Join(o.output.Check(), o.settings.CheckStdin(o.file))
 }
@@ -115,7 +118,8 @@ func (o *options) run(ctx context.Context, connect cluster.Connect, args []strin
 	}
 	found.To, found.render = o.to, o.renderCommand(args)
 	style := cli.StyleFor(streams.Out)
-	if err := o.output.Print(streams.Out, found, func(w io.Writer) error { return found.print(w, style) }); err != nil || found.Possible {
+	if err := o.output.Print(streams.Out, found, func(w io.Writer) error { return found.print(w, style) }); err != nil ||
+		found.Possible {
 		return cli.Fail(err)
 	}
 	return &cli.InputError{}
@@ -124,7 +128,8 @@ func (o *options) run(ctx context.Context, connect cluster.Connect, args []strin
 // renderCommand is the command that prints the configuration for the other release.
 func (o *options) renderCommand(args []string) string {
 	if len(args) == 1 {
-		return fmt.Sprintf("kubectl get llsd %s%s -o yaml | kubectl llamastack render -f - -o config --server-version %s", args[0], o.chosen, o.to)
+		return fmt.Sprintf("kubectl get llsd %s%s -o yaml | kubectl llamastack render -f - -o config --server-version %s",
+			args[0], o.chosen, o.to)
 	}
 	text := fmt.Sprintf("kubectl llamastack render -f %s -o config --server-version %s", o.file, o.to)
 	if o.settings.Name != "" {
@@ -136,7 +141,8 @@ func (o *options) renderCommand(args []string) string {
 // chosen are the flags that choose a cluster and a namespace, for another command.
 func chosen(cmd *cobra.Command) string {
 	var text strings.Builder
-	for _, name := range []string{"kubeconfig", "context", "cluster", "user", "namespace"} { // those with credentials are repeated nowhere
+	for _, name := range []string{"kubeconfig", "context", "cluster", "user",
+		"namespace"} { // those with credentials are repeated nowhere
 		if flag := cmd.Flags().Lookup(name); flag != nil && flag.Changed {
 			fmt.Fprintf(&text, " --%s=%s", name, flag.Value)
 		}
@@ -145,7 +151,8 @@ func chosen(cmd *cobra.Command) string {
 }
 
 // gather reads the resource, and what would decide about it in the cluster.
-func (o *options) gather(ctx context.Context, connect cluster.Connect, args []string, streams cli.Streams) (*offline.Cluster, *manifest.Document, error) {
+func (o *options) gather(ctx context.Context, connect cluster.Connect, args []string,
+	streams cli.Streams) (*offline.Cluster, *manifest.Document, error) {
 	if len(args) == 1 {
 		return o.fromCluster(ctx, connect, args[0])
 	}
@@ -173,7 +180,8 @@ func (o *options) gather(ctx context.Context, connect cluster.Connect, args []st
 	return made, one, nil
 }
 
-func (o *options) fromCluster(ctx context.Context, connect cluster.Connect, name string) (*offline.Cluster, *manifest.Document, error) {
+func (o *options) fromCluster(ctx context.Context, connect cluster.Connect, name string) (*offline.Cluster,
+	*manifest.Document, error) {
 	c, err := connect(&o.Flags)
 	if err != nil {
 		return nil, nil, err

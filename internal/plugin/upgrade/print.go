@@ -53,7 +53,8 @@ func (c *check) print(w io.Writer, style cli.Style) error {
 		_ = cli.Table(&b, 2, rows) // into memory
 	}
 	if c.Others > 0 {
-		fmt.Fprintf(&b, "\nand %d other differences in config.yaml: compare the output of this command, with and without --server-version:\n  %s\n",
+		fmt.Fprintf(&b, "\nand %d other differences in config.yaml: compare the output of this command, with and without "+
+			"--server-version:\n  %s\n",
 			c.Others, c.render)
 	}
 	_, err := io.WriteString(w, b.String())

@@ -49,7 +49,8 @@ func (r *report) print(format string, streams cli.Streams) error {
 	return err
 }
 
-// goodFile is the file of all resources, where nothing is found in it, and empty where they are from several: a list of good files would hide the rest.
+// goodFile is the file of all resources, where nothing is found in it, and empty where they are from several: a list of
+// good files would hide the rest.
 func (r *report) goodFile() (file string) {
 	if len(r.Findings) > 0 {
 		return ""
@@ -74,7 +75,8 @@ func (r *report) concerned() int {
 	return len(seen)
 }
 
-// printLine writes what editors understand as a place: file:line: severity: resource: message, without the line where the file cannot be read.
+// printLine writes what editors understand as a place: file:line: severity: resource: message, without the line where
+// the file cannot be read.
 func printLine(w io.Writer, f finding) {
 	var b strings.Builder
 	if f.File != "" {

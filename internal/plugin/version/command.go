@@ -35,7 +35,8 @@ func New(streams cli.Streams) *cobra.Command {
 			}
 			b := build{version.Build(), catalog.Lines()}
 			return cli.Fail(output.Print(streams.Out, b, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "kubectl-llamastack %s\nserver release lines: %s\n", b.Version, strings.Join(b.ReleaseLines, ", "))
+				_, err := fmt.Fprintf(w, "kubectl-llamastack %s\nserver release lines: %s\n", b.Version,
+					strings.Join(b.ReleaseLines, ", "))
 				return err
 			}))
 		},

@@ -37,8 +37,8 @@ type legacyObject struct {
 	forPods bool
 }
 
-// legacyObjects are the objects that release 0.9 makes, but for the ConfigMap that Prune removes. The Deployment comes last: until it is adopted, it
-// reports that the adoption is not complete.
+// legacyObjects are the objects that release 0.9 makes, but for the ConfigMap that Prune removes. The Deployment comes
+// last: until it is adopted, it reports that the adoption is not complete.
 func legacyObjects() []legacyObject {
 	kind := func(group, version, kind string) schema.GroupVersionKind {
 		return schema.GroupVersionKind{Group: group, Version: version, Kind: kind}
@@ -50,7 +50,8 @@ func legacyObjects() []legacyObject {
 		{kind: kind("", "v1", "Service"), name: objects.ServiceName, selector: []string{"spec", "selector"}},
 		{kind: kind("autoscaling", "v2", "HorizontalPodAutoscaler"), name: objects.AutoscalerName},
 		{kind: kind("policy", "v1", "PodDisruptionBudget"), name: objects.BudgetName, selector: matchLabels},
-		{kind: kind("networking.k8s.io", "v1", "NetworkPolicy"), name: objects.NetworkPolicyName, selector: []string{"spec", "podSelector", "matchLabels"}},
+		{kind: kind("networking.k8s.io", "v1", "NetworkPolicy"), name: objects.NetworkPolicyName,
+			selector: []string{"spec", "podSelector", "matchLabels"}},
 		{kind: kind("networking.k8s.io", "v1", "Ingress"), name: objects.IngressName},
 		// On OpenShift it lets the pods have the user and group that release 0.9 gives them.
 		{kind: kind("rbac.authorization.k8s.io", "v1", "RoleBinding"), name: release09.RoleBindingName, forPods: true},
@@ -58,10 +59,12 @@ func legacyObjects() []legacyObject {
 	}
 }
 
-// Adopt takes over what release 0.9 made for the custom resource and has left, or has written again: its fields become the operator's, so that
-// server-side apply can take them away, a lost owner comes back, and what is not desired is removed. If a desired object is someone else's, none is
-// adopted. A Deployment whose pod template stays (see release09.KeepsTemplate) gets the metadata of the desired one.
-func (a *Adopter) Adopt(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment, wanted []objects.Object) *problem.Problem {
+// Adopt takes over what release 0.9 made for the custom resource and has left, or has written again: its fields become
+// the operator's, so that server-side apply can take them away, a lost owner comes back, and what is not desired is
+// removed. If a desired object is someone else's, none is adopted. A Deployment whose pod template stays (see
+// release09.KeepsTemplate) gets the metadata of the desired one.
+func (a *Adopter) Adopt(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment,
+	wanted []objects.Object) *problem.Problem {
 	// The pod template that adoption kept is about to be replaced.
 	releases := live != nil && live.Annotations[objects.AnnotationBuild] == release09.Build && keptTemplate(wanted) == nil
 	if live == nil && !release09.Reported(&owner.Status) ||
@@ -97,9 +100,10 @@ func (a *Adopter) AdoptInTheWay(
 	return nil
 }
 
-// Own gives a Deployment of release 0.9 that lost its owner, and what belongs to it but for data, back to a custom resource that cannot be adopted:
-// nothing of it shall run on when it is deleted.
-func (a *Adopter) Own(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment) *problem.Problem {
+// Own gives a Deployment of release 0.9 that lost its owner, and what belongs to it but for data, back to a custom
+// resource that cannot be adopted: nothing of it shall run on when it is deleted.
+func (a *Adopter) Own(ctx context.Context, owner *v1alpha2.LlamaStackDistribution,
+	live *appsv1.Deployment) *problem.Problem {
 	if live == nil || live.DeletionTimestamp != nil || metav1.GetControllerOf(live) != nil {
 		return nil
 	}
@@ -120,14 +124,15 @@ func (a *Adopter) Own(ctx context.Context, owner *v1alpha2.LlamaStackDistributio
 			err = own(ctx, a.Client, owner, o)
 		}
 		if err != nil {
-			return apply.Failed(old.kind.Kind+" "+old.name(owner.Name), "of release 0.9 could not be given back to its LlamaStackDistribution", err)
+			return apply.Failed(old.kind.Kind+" "+old.name(owner.Name), "of release 0.9 could not be given back to its "+
+				"LlamaStackDistribution", err)
 		}
 	}
 	return nil
 }
 
-// writtenAgain reports whether release 0.9 has written an object since the Deployment was adopted: someone applied its manifest again.
-// What is not cached it never writes alone.
+// writtenAgain reports whether release 0.9 has written an object since the Deployment was adopted: someone applied its
+// manifest again. What is not cached it never writes alone.
 func (a *Adopter) writtenAgain(ctx context.Context, owner *v1alpha2.LlamaStackDistribution) bool {
 	for _, cached := range apply.FullKinds() {
 		kind := apply.KindOf(cached)
@@ -198,10 +203,11 @@ func (a *Adopter) plan(
 	return adoptions, nil
 }
 
-// isOrphan reports whether an object is release 0.9's although no controller owns it. A PVC is, where the custom resource's own
-// Deployment mounts it.
+// isOrphan reports whether an object is release 0.9's although no controller owns it. A PVC is, where the custom
+// resource's own Deployment mounts it.
 func (a *Adopter) isOrphan(
-	ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment, old *legacyObject, o *metav1.PartialObjectMetadata,
+	ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment, old *legacyObject,
+	o *metav1.PartialObjectMetadata,
 ) (bool, error) {
 	if old.keep && metav1.GetControllerOf(o) == nil && live != nil && objects.Mounts(&live.Spec.Template.Spec, o.Name) {
 		return true, nil
@@ -223,7 +229,8 @@ func (a *Adopter) isOrphan(
 
 func (a *Adopter) adopt(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, d *adoption) error {
 	if d.remove {
-		err := a.Client.Delete(ctx, d.PartialObjectMetadata, client.Preconditions{UID: new(d.UID)}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+		err := a.Client.Delete(ctx, d.PartialObjectMetadata, client.Preconditions{UID: new(d.UID)},
+			client.PropagationPolicy(metav1.DeletePropagationBackground))
 		return client.IgnoreNotFound(err)
 	}
 	if d.own { // first: an object without an owner is recognized by the fields that are taken then
@@ -238,24 +245,28 @@ func (a *Adopter) adopt(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 }
 
 // own makes the custom resource the controller of an object that has none.
-func own(ctx context.Context, writer client.Writer, owner *v1alpha2.LlamaStackDistribution, o *metav1.PartialObjectMetadata) error {
+func own(ctx context.Context, writer client.Writer, owner *v1alpha2.LlamaStackDistribution,
+	o *metav1.PartialObjectMetadata) error {
 	before := o.DeepCopy()
 	o.OwnerReferences = append(o.OwnerReferences, *objects.ControllerRef(owner))
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	return writer.Patch(ctx, o, patch, client.FieldOwner(ownerManager))
 }
 
-// ownerManager is the field manager of owners that were given back: an update of the operator's own field manager would look as if the operator
-// had created the object.
+// ownerManager is the field manager of owners that were given back: an update of the operator's own field manager would
+// look as if the operator had created the object.
 const ownerManager = objects.ManagedBy + "-owner"
 
-// takeFields rewrites the field managers of an object, and its metadata. The version goes along, so that what was written in between is not lost.
+// takeFields rewrites the field managers of an object, and its metadata. The version goes along, so that what was
+// written in between is not lost.
 func takeFields(ctx context.Context, writer client.Writer, resource string, d *adoption) error {
 	o := d.PartialObjectMetadata
 	entries := o.ManagedFields
 	if o.Kind == "PersistentVolumeClaim" {
 		// The class of a PVC cannot be changed, so that applying must not take it away: its fields are nobody's instead.
-		entries = slices.DeleteFunc(slices.Clone(entries), func(e metav1.ManagedFieldsEntry) bool { return isLegacy(&e, resource) })
+		entries = slices.DeleteFunc(slices.Clone(entries), func(e metav1.ManagedFieldsEntry) bool {
+			return isLegacy(&e, resource)
+		})
 	}
 	entries, changed, err := takenOver(entries, resource)
 	changed = changed || len(entries) < len(o.ManagedFields)
@@ -272,10 +283,13 @@ func takeFields(ctx context.Context, writer client.Writer, resource string, d *a
 	if _, made := o.Annotations[objects.AnnotationBuild]; d.metadata != nil {
 		operations = append(operations,
 			map[string]any{"op": "add", "path": "/metadata/labels", "value": labels.Merge(o.Labels, d.metadata.Labels)},
-			map[string]any{"op": "add", "path": "/metadata/annotations", "value": labels.Merge(o.Annotations, d.metadata.Annotations)})
+			map[string]any{"op": "add", "path": "/metadata/annotations",
+				"value": labels.Merge(o.Annotations, d.metadata.Annotations)})
 	} else if made {
-		// What release 0.9 wrote into a Deployment of this operator's makes it another one: it is adopted as if for the first time.
-		operations = append(operations, map[string]any{"op": "remove", "path": "/metadata/annotations/" + strings.ReplaceAll(objects.AnnotationBuild, "/", "~1")})
+		// What release 0.9 wrote into a Deployment of this operator's makes it another one: it is adopted as if for the first
+		// time.
+		operations = append(operations, map[string]any{"op": "remove",
+			"path": "/metadata/annotations/" + strings.ReplaceAll(objects.AnnotationBuild, "/", "~1")})
 	}
 	patch, err := json.Marshal(operations)
 	if err != nil {
@@ -290,22 +304,25 @@ func (d *adoption) hasMetadata() bool {
 		maps.Equal(d.Annotations, labels.Merge(d.Annotations, d.metadata.Annotations))
 }
 
-// takenOver returns the entries with those of release 0.9 made the operator's: it applied under its own name or that of the
-// resource, and created under that of its program.
-func takenOver(entries []metav1.ManagedFieldsEntry, resource string) (out []metav1.ManagedFieldsEntry, changed bool, err error) {
+// takenOver returns the entries with those of release 0.9 made the operator's: it applied under its own name or that of
+// the resource, and created under that of its program.
+func takenOver(entries []metav1.ManagedFieldsEntry, resource string) (out []metav1.ManagedFieldsEntry, changed bool,
+	err error) {
 	out, err = release09.Union(entries, apply.FieldManager, func(e *metav1.ManagedFieldsEntry) bool {
 		old := isLegacy(e, resource)
 		changed = changed || old
-		own := e.Operation == metav1.ManagedFieldsOperationApply && e.Manager == apply.FieldManager && e.Subresource == "" && e.FieldsV1 != nil
+		own := e.Operation == metav1.ManagedFieldsOperationApply && e.Manager == apply.FieldManager && e.Subresource == "" &&
+			e.FieldsV1 != nil
 		return own || old
 	})
 	return out, changed, err
 }
 
-// isLegacy reports whether release 0.9 made the entry, as a client that cannot apply under the name of the custom resource, or whether it belongs to
-// its adoption.
+// isLegacy reports whether release 0.9 made the entry, as a client that cannot apply under the name of the custom
+// resource, or whether it belongs to its adoption.
 func isLegacy(e *metav1.ManagedFieldsEntry, resource string) bool {
-	ownUpdate := e.Operation == metav1.ManagedFieldsOperationUpdate && (e.Manager == apply.FieldManager || e.Manager == ownerManager) && e.Subresource == ""
+	ownUpdate := e.Operation == metav1.ManagedFieldsOperationUpdate &&
+		(e.Manager == apply.FieldManager || e.Manager == ownerManager) && e.Subresource == ""
 	oldUpdate := e.Operation == metav1.ManagedFieldsOperationUpdate && e.Manager == resource && e.Subresource == ""
 	return e.FieldsV1 != nil && (ownUpdate || oldUpdate || release09.HasWritten(e, resource))
 }

@@ -19,14 +19,14 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
 )
 
-// switchoverDelay is how long old pods run on after the Service stopped leading to them: every node needs a moment to learn it, and requests that
-// they have already taken are answered in that time.
+// switchoverDelay is how long old pods run on after the Service stopped leading to them: every node needs a moment to
+// learn it, and requests that they have already taken are answered in that time.
 const switchoverDelay = 10 * time.Second
 
-// Switchover returns the objects to apply now, and when to look again, so that a rollout from pods of release 0.9 loses no request. Those pods end
-// as soon as they are told to, when requests are still sent to them. So the rollout is held until all new pods are ready. Then the Service selects
-// only those, a moment later the hold ends, and after the last old pod the Service is as desired.
-// Each step follows from what is in the cluster.
+// Switchover returns the objects to apply now, and when to look again, so that a rollout from pods of release 0.9 loses
+// no request. Those pods end as soon as they are told to, when requests are still sent to them. So the rollout is held
+// until all new pods are ready. Then the Service selects only those, a moment later the hold ends, and after the last
+// old pod the Service is as desired. Each step follows from what is in the cluster.
 func (a *Adopter) Switchover(
 	ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment, list []objects.Object,
 ) ([]objects.Object, time.Duration, *problem.Problem) {
@@ -39,7 +39,8 @@ func (a *Adopter) Switchover(
 			s.deployment = i + 1
 		case *corev1.Service:
 			service := &corev1.Service{}
-			s.narrow = a.Cached.Get(ctx, client.ObjectKeyFromObject(o), service) == nil && objects.SelectsNewPods(service, owner.Name)
+			s.narrow = a.Cached.Get(ctx, client.ObjectKeyFromObject(o), service) == nil &&
+				objects.SelectsNewPods(service, owner.Name)
 			s.since = lastApplied(service)
 			s.service = i + 1
 		}

@@ -46,13 +46,15 @@ type Result struct {
 	PVC        *corev1.PersistentVolumeClaim
 	// Written counts the objects that were created or changed.
 	Written int
-	// InTheWay reports that an object which was to be created exists, and is not the custom resource's own: it may be release 0.9's.
+	// InTheWay reports that an object which was to be created exists, and is not the custom resource's own: it may be
+	// release 0.9's.
 	InTheWay bool
 }
 
-// Apply creates or applies the objects, in their order, until the first problem. The API server has been asked before where it may refuse one, so
-// either nothing is written, or everything but for what changes in between.
-func (a *Applier) Apply(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, list []objects.Object) (*Result, *problem.Problem) {
+// Apply creates or applies the objects, in their order, until the first problem. The API server has been asked before
+// where it may refuse one, so either nothing is written, or everything but for what changes in between.
+func (a *Applier) Apply(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, list []objects.Object) (*Result,
+	*problem.Problem) {
 	result := &Result{}
 	var changes []*change
 	for _, o := range list {
@@ -94,7 +96,8 @@ type change struct {
 func (c *change) what() string { return c.gvk.Kind + " " + c.GetName() }
 
 // compare returns what is to be written of an object; nil where it is as desired.
-func (a *Applier) compare(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, o objects.Object) (*change, *problem.Problem) {
+func (a *Applier) compare(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, o objects.Object) (*change,
+	*problem.Problem) {
 	what := o.GetObjectKind().GroupVersionKind().Kind + " " + o.GetName()
 	live, err := a.cached(ctx, o)
 	if err == nil && live != nil && !metav1.IsControlledBy(live, owner) {
@@ -151,11 +154,13 @@ func newChange(o objects.Object) (*change, error) {
 	}
 	text, err := json.Marshal(content)
 	return &change{
-		Unstructured: &unstructured.Unstructured{Object: content}, gvk: o.GetObjectKind().GroupVersionKind(), object: o, desired: sha256.Sum256(text),
+		Unstructured: &unstructured.Unstructured{Object: content}, gvk: o.GetObjectKind().GroupVersionKind(), object: o,
+		desired: sha256.Sum256(text),
 	}, err
 }
 
-func (a *Applier) write(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, c *change, result *Result) *problem.Problem {
+func (a *Applier) write(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, c *change,
+	result *Result) *problem.Problem {
 	if c.live == nil {
 		return a.create(ctx, owner, c, result)
 	}
@@ -199,11 +204,13 @@ func (r *Result) keep(o objects.Object) {
 }
 
 func (a *Applier) send(ctx context.Context, u *unstructured.Unstructured, options ...client.ApplyOption) error {
-	return a.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), append(options, client.FieldOwner(FieldManager), client.ForceOwnership)...)
+	return a.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u),
+		append(options, client.FieldOwner(FieldManager), client.ForceOwnership)...)
 }
 
-// resetPorts puts the desired ports in the place of all that a Service has, and applies it again. Ports are merged by number:
-// one that someone renumbered would stay beside the desired one under the same name, which the API server refuses.
+// resetPorts puts the desired ports in the place of all that a Service has, and applies it again. Ports are merged by
+// number: one that someone renumbered would stay beside the desired one under the same name, which the API server
+// refuses.
 func (a *Applier) resetPorts(ctx context.Context, u *unstructured.Unstructured) error {
 	ports, _, err := unstructured.NestedSlice(u.Object, "spec", "ports")
 	if err != nil {
@@ -214,13 +221,15 @@ func (a *Applier) resetPorts(ctx context.Context, u *unstructured.Unstructured) 
 		return err
 	}
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: u.GetNamespace(), Name: u.GetName()}}
-	if err := a.Client.Patch(ctx, service, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(FieldManager)); err != nil {
+	if err := a.Client.Patch(ctx, service, client.RawPatch(types.MergePatchType, patch),
+		client.FieldOwner(FieldManager)); err != nil {
 		return err
 	}
 	return a.send(ctx, u)
 }
 
-// cached returns the object as the caches have it; nil where they have none. They hold only what carries the operator's label.
+// cached returns the object as the caches have it; nil where they have none. They hold only what carries the operator's
+// label.
 func (a *Applier) cached(ctx context.Context, o objects.Object) (client.Object, error) {
 	gvk := o.GetObjectKind().GroupVersionKind()
 	var found client.Object = MetadataOf(gvk)

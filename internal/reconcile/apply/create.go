@@ -29,8 +29,10 @@ var (
 	errNotAdopted = errors.New("it is as release 0.9 left it and was not adopted; trying again")
 )
 
-// create creates an object that the caches do not have. Where it exists nevertheless, it is someone else's, or the caches are behind.
-func (a *Applier) create(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, c *change, result *Result) *problem.Problem {
+// create creates an object that the caches do not have. Where it exists nevertheless, it is someone else's, or the
+// caches are behind.
+func (a *Applier) create(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, c *change,
+	result *Result) *problem.Problem {
 	if c.orphan != nil {
 		if p := Remove(ctx, a.Client, c.orphan); p != nil {
 			return p
@@ -53,8 +55,8 @@ func (a *Applier) create(ctx context.Context, owner *v1alpha2.LlamaStackDistribu
 	return nil
 }
 
-// new is the object to create, of a kind of Kubernetes' own for Protobuf. Until it is applied, an annotation has the hash of the desired object: the API
-// server counts its defaults among the fields of who creates an object.
+// new is the object to create, of a kind of Kubernetes' own for Protobuf. Until it is applied, an annotation has the
+// hash of the desired object: the API server counts its defaults among the fields of who creates an object.
 func (c *change) new() objects.Object {
 	var source runtime.Object = c.Unstructured
 	if clientgoscheme.Scheme.Recognizes(c.gvk) {
@@ -73,8 +75,10 @@ func (c *change) new() objects.Object {
 	return o
 }
 
-// existing returns what is to be written of an object that could not be created because it exists; nil where it is as desired.
-func (a *Applier) existing(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, c *change, result *Result) (*change, *problem.Problem) {
+// existing returns what is to be written of an object that could not be created because it exists; nil where it is as
+// desired.
+func (a *Applier) existing(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, c *change,
+	result *Result) (*change, *problem.Problem) {
 	live, err := a.fresh(ctx, c.object)
 	switch {
 	case err != nil:
@@ -91,8 +95,8 @@ func (a *Applier) existing(ctx context.Context, owner *v1alpha2.LlamaStackDistri
 	return a.difference(ctx, owner, c.object, live)
 }
 
-// takeCreated makes the fields of an object that the operator created, and has not applied yet, those of server-side apply: otherwise what is
-// no longer desired would stay.
+// takeCreated makes the fields of an object that the operator created, and has not applied yet, those of server-side
+// apply: otherwise what is no longer desired would stay.
 func (a *Applier) takeCreated(ctx context.Context, c *change) error {
 	if c.live == nil || c.taken || !hasUpdated(c.live.GetManagedFields()) {
 		return nil
@@ -111,7 +115,8 @@ func (a *Applier) takeCreated(ctx context.Context, c *change) error {
 	})
 }
 
-// hasUpdated reports whether the operator created the object, or updated it, and has not made the fields those of server-side apply since.
+// hasUpdated reports whether the operator created the object, or updated it, and has not made the fields those of
+// server-side apply since.
 func hasUpdated(entries []metav1.ManagedFieldsEntry) bool {
 	return slices.ContainsFunc(entries, func(e metav1.ManagedFieldsEntry) bool {
 		return e.Manager == FieldManager && e.Operation == metav1.ManagedFieldsOperationUpdate && e.Subresource == ""

@@ -15,9 +15,11 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
-// dryRun asks the API server whether it takes the changes: quotas, policies and webhooks of others decide, too. The first change is not asked for: it
-// is written first, and refusing it leaves everything as it was. But it would write a Deployment without the fields that it leaves out.
-func (a *Applier) dryRun(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, changes []*change, result *Result) *problem.Problem {
+// dryRun asks the API server whether it takes the changes: quotas, policies and webhooks of others decide, too. The
+// first change is not asked for: it is written first, and refusing it leaves everything as it was. But it would write a
+// Deployment without the fields that it leaves out.
+func (a *Applier) dryRun(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, changes []*change,
+	result *Result) *problem.Problem {
 	edit := slices.ContainsFunc(changes, func(c *change) bool { return c.live != nil })
 	for i, c := range changes {
 		passes := passesThrough(owner, c)
@@ -30,8 +32,10 @@ func (a *Applier) dryRun(ctx context.Context, owner *v1alpha2.LlamaStackDistribu
 			if _, p := a.existing(ctx, owner, c, result); p != nil {
 				return p
 			}
-		case err == nil, apierrors.IsBadRequest(err) && strings.HasSuffix(err.Error(), "does not support dry run"): // a webhook with side effects
-		case c.gvk.Kind == "Service" && c.live != nil && apierrors.IsInvalid(err) && !deniedByOthers(err): // ports that somebody else added: writing it resets them
+		case err == nil, apierrors.IsBadRequest(err) && strings.HasSuffix(err.Error(),
+			"does not support dry run"): // a webhook with side effects
+		case c.gvk.Kind == "Service" && c.live != nil && apierrors.IsInvalid(err) &&
+			!deniedByOthers(err): // ports that somebody else added: writing it resets them
 		default:
 			return refused(owner, c, err)
 		}
@@ -47,7 +51,8 @@ func (a *Applier) dryRunOne(ctx context.Context, owner *v1alpha2.LlamaStackDistr
 		err = a.send(ctx, answer, client.DryRunAll)
 	case strict:
 		// As a tree, the server refuses fields of a later Kubernetes, as an apply does. Otherwise it drops them silently.
-		err = a.Client.Create(ctx, answer, client.DryRunAll, client.FieldOwner(FieldManager), client.FieldValidation(metav1.FieldValidationStrict))
+		err = a.Client.Create(ctx, answer, client.DryRunAll, client.FieldOwner(FieldManager),
+			client.FieldValidation(metav1.FieldValidationStrict))
 	default:
 		err = a.Client.Create(ctx, c.new(), client.DryRunAll, client.FieldOwner(FieldManager))
 	}
@@ -57,8 +62,9 @@ func (a *Applier) dryRunOne(ctx context.Context, owner *v1alpha2.LlamaStackDistr
 	return err
 }
 
-// passesThrough reports whether values of the spec are in an object as they are. The others hold what the operator decides: asking for them before a
-// server is made would only cost requests, as nothing runs yet that a refusal could harm.
+// passesThrough reports whether values of the spec are in an object as they are. The others hold what the operator
+// decides: asking for them before a server is made would only cost requests, as nothing runs yet that a refusal could
+// harm.
 func passesThrough(owner *v1alpha2.LlamaStackDistribution, c *change) bool {
 	if c.gvk.Kind == "Deployment" {
 		return owner.Spec.Workload != nil
@@ -78,10 +84,12 @@ var fieldsOfKinds = map[string]string{
 	"HTTPRoute":               "spec.networking.expose",
 }
 
-// refused is the problem of an object that the API server does not take. It is about the field of the spec, where there is one.
+// refused is the problem of an object that the API server does not take. It is about the field of the spec, where there
+// is one.
 func refused(owner *v1alpha2.LlamaStackDistribution, c *change, err error) *problem.Problem {
 	p := Failed(c.what(), "could not be applied", err)
-	if !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) && !deniedByOthers(err) && !unknownField(err) && !isLeftOut(err) {
+	if !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) && !deniedByOthers(err) && !unknownField(err) &&
+		!isLeftOut(err) {
 		return p
 	}
 	switch {
@@ -92,8 +100,8 @@ func refused(owner *v1alpha2.LlamaStackDistribution, c *change, err error) *prob
 	}
 	if c.gvk.Kind == "PersistentVolumeClaim" && c.live != nil && !deniedByOthers(err) {
 		p.Reason, p.Class = problem.ObjectRejected, problem.Terminal
-		p.Fix = "a PVC cannot shrink, and grows only where its storage class allows it: set spec.workload.storage.size to what it was, " +
-			"or move the data to a new custom resource"
+		p.Fix = "a PVC cannot shrink, and grows only where its storage class allows it: set spec.workload.storage.size to " +
+			"what it was, or move the data to a new custom resource"
 	}
 	from := refusedField(owner, c, err)
 	if from == "" && passesThrough(owner, c) { // which of its values was refused is not known

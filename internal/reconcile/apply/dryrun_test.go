@@ -25,7 +25,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
 )
@@ -42,7 +42,7 @@ func full(generation int32) (*v1alpha2.LlamaStackDistribution, []objects.Object)
 	p := &objects.Params{
 		CR: cr, Image: "registry.example/starter:0.7.1", Config: []byte{'a' + byte(generation)}, NetworkPolicy: true,
 		Derived: map[string]secret.Value{"A": secret.New([]byte("a"))}, DerivedName: fmt.Sprintf("my-stack-env-%d", generation),
-		Expose: spec.Expose{Enabled: true, Hostname: fmt.Sprintf("g%d.example", generation)},
+		Expose: parse.Expose{Enabled: true, Hostname: fmt.Sprintf("g%d.example", generation)},
 	}
 	edge := func(kind settings.EdgeKind) *objects.Params {
 		of := *p

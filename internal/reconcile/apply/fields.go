@@ -93,8 +93,8 @@ func specOf(owner *v1alpha2.LlamaStackDistribution) map[string]any {
 	return map[string]any{"spec": spec}
 }
 
-// field is the field of the custom resource that a field of the object is from; empty where it is from another one. Of what the custom resource does not
-// say itself, it is the whole.
+// field is the field of the custom resource that a field of the object is from; empty where it is from another one. Of
+// what the custom resource does not say itself, it is the whole.
 func (o *origin) field(c *change, cr map[string]any, field string) (from string, itself bool) {
 	rest, found := strings.CutPrefix(field, o.of)
 	if o.kind != c.gvk.Kind || !found || rest != "" && !strings.ContainsAny(rest[:1], ".[") {

@@ -26,7 +26,8 @@ const (
 )
 
 // EnsureHashKey reads the operator's hash key, and makes it where there is none. Several replicas may call it at once.
-func EnsureHashKey(ctx context.Context, reader client.Reader, writer client.Writer, namespace string) (secret.Value, error) {
+func EnsureHashKey(ctx context.Context, reader client.Reader, writer client.Writer, namespace string) (secret.Value,
+	error) {
 	key := types.NamespacedName{Namespace: namespace, Name: HashKeySecretName}
 	var s corev1.Secret
 	err := reader.Get(ctx, key, &s)
@@ -49,7 +50,8 @@ func EnsureHashKey(ctx context.Context, reader client.Reader, writer client.Writ
 		return secret.Value{}, fmt.Errorf("hash key in Secret %s: %w", key, err)
 	}
 	if len(s.Data[hashKeyField]) < hashKeySize {
-		return secret.Value{}, fmt.Errorf("hash key in Secret %s: the key %q holds fewer than %d bytes: delete the Secret, and the operator makes a new one",
+		return secret.Value{}, fmt.Errorf("hash key in Secret %s: the key %q holds fewer than %d bytes: delete the Secret, "+
+			"and the operator makes a new one",
 			key, hashKeyField, hashKeySize)
 	}
 	return secret.New(s.Data[hashKeyField]), nil

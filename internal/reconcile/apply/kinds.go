@@ -36,11 +36,13 @@ func OwnedKinds() []client.Object {
 	return append(FullKinds(), ConfigMapMetadata(), SecretMetadata())
 }
 
-// FullKinds are the owned kinds that are cached as full objects, restricted to those that the operator labels as its own.
+// FullKinds are the owned kinds that are cached as full objects, restricted to those that the operator labels as its
+// own.
 func FullKinds() []client.Object {
 	return []client.Object{
 		&corev1.ServiceAccount{}, &corev1.PersistentVolumeClaim{}, &appsv1.Deployment{}, &corev1.Service{},
-		&autoscalingv2.HorizontalPodAutoscaler{}, &policyv1.PodDisruptionBudget{}, &networkingv1.NetworkPolicy{}, &networkingv1.Ingress{},
+		&autoscalingv2.HorizontalPodAutoscaler{}, &policyv1.PodDisruptionBudget{}, &networkingv1.NetworkPolicy{},
+		&networkingv1.Ingress{},
 	}
 }
 
@@ -61,17 +63,20 @@ func edgeKinds(apis objects.EdgeAPIs) (kinds []client.Object, lists []client.Obj
 	return kinds, lists
 }
 
-// prunedLists are lists of the kinds that are removed when nobody wants them any more, in the order of removal: what leads to the pods
-// first, what protects them last. A PVC is not among them: it holds data, and goes only with the resource.
+// prunedLists are lists of the kinds that are removed when nobody wants them any more, in the order of removal: what
+// leads to the pods first, what protects them last. A PVC is not among them: it holds data, and goes only with the
+// resource.
 func prunedLists() []client.ObjectList {
 	return []client.ObjectList{
-		&networkingv1.IngressList{}, &corev1.ServiceList{}, &autoscalingv2.HorizontalPodAutoscalerList{}, &appsv1.DeploymentList{},
+		&networkingv1.IngressList{}, &corev1.ServiceList{}, &autoscalingv2.HorizontalPodAutoscalerList{},
+		&appsv1.DeploymentList{},
 		&corev1.ServiceAccountList{}, &policyv1.PodDisruptionBudgetList{}, &networkingv1.NetworkPolicyList{},
 	}
 }
 
 // generatedKinds are the kinds of what is made of content, named by it and immutable. They are cached as metadata only.
-var generatedKinds = []schema.GroupVersionKind{corev1.SchemeGroupVersion.WithKind("ConfigMap"), corev1.SchemeGroupVersion.WithKind("Secret")}
+var generatedKinds = []schema.GroupVersionKind{corev1.SchemeGroupVersion.WithKind("ConfigMap"),
+	corev1.SchemeGroupVersion.WithKind("Secret")}
 
 func isGenerated(gvk schema.GroupVersionKind) bool { return slices.Contains(generatedKinds, gvk) }
 

@@ -15,7 +15,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// leftOutError are fields of the spec that an API server knows and silently leaves out of an object: their feature gate is off.
+// leftOutError are fields of the spec that an API server knows and silently leaves out of an object: their feature gate
+// is off.
 type leftOutError struct {
 	// fields are those of the object.
 	fields []string
@@ -30,8 +31,8 @@ func isLeftOut(err error) bool {
 	return ok
 }
 
-// leftOut reports which fields of the spec the API server left out of a Deployment that it was asked for; nil where there are none. What the operator
-// adds by itself, or by its settings, does not count.
+// leftOut reports which fields of the spec the API server left out of a Deployment that it was asked for; nil where
+// there are none. What the operator adds by itself, or by its settings, does not count.
 func leftOut(owner *v1alpha2.LlamaStackDistribution, c *change, answer *unstructured.Unstructured) error {
 	sent, _, _ := unstructured.NestedFieldNoCopy(c.Object, "spec", "template", "spec")
 	answered, _, _ := unstructured.NestedFieldNoCopy(answer.Object, "spec", "template", "spec")
@@ -49,10 +50,11 @@ func leftOut(owner *v1alpha2.LlamaStackDistribution, c *change, answer *unstruct
 }
 
 // freeKeys are fields with keys that the user chooses.
-var freeKeys = []string{"annotations", "labels", "limits", "matchLabels", "nodeSelector", "options", "requests", "volumeAttributes"}
+var freeKeys = []string{"annotations", "labels", "limits", "matchLabels", "nodeSelector", "options", "requests",
+	"volumeAttributes"}
 
-// missing lists the fields that one value has and the other one has not, the outermost of each. Values that differ, keys of maps and entries of
-// lists do not count: webhooks of others change them.
+// missing lists the fields that one value has and the other one has not, the outermost of each. Values that differ,
+// keys of maps and entries of lists do not count: webhooks of others change them.
 func missing(path string, sent, answered any) (fields []string) {
 	switch sent := sent.(type) {
 	case map[string]any:
@@ -82,7 +84,8 @@ func isEmpty(value any) bool {
 	return !v.IsValid() || v.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0
 }
 
-// counterpart is the entry of the other list: that of the same key, or, where entries have none, that at the same place of as many.
+// counterpart is the entry of the other list: that of the same key, or, where entries have none, that at the same place
+// of as many.
 func counterpart(list []any, i int, other []any) any {
 	for _, key := range []string{"mountPath", "name"} {
 		if value := keyOf(list[i], key); value != nil {

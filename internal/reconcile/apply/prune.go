@@ -23,9 +23,11 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
-// Prune removes what the resource owns, or an earlier one of its name left behind, and it does not need any more: owned minus desired. Of what was
-// generated, the desired and the previous one of each sort stay, and every one that a ReplicaSet with replicas needs.
-func (a *Applier) Prune(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, wanted []objects.Object) *problem.Problem {
+// Prune removes what the resource owns, or an earlier one of its name left behind, and it does not need any more: owned
+// minus desired. Of what was generated, the desired and the previous one of each sort stay, and every one that a
+// ReplicaSet with replicas needs.
+func (a *Applier) Prune(ctx context.Context, owner *v1alpha2.LlamaStackDistribution,
+	wanted []objects.Object) *problem.Problem {
 	keep := map[string]bool{}
 	for _, o := range wanted {
 		keep[o.GetObjectKind().GroupVersionKind().Kind+"/"+o.GetName()] = true
@@ -57,7 +59,8 @@ func (a *Applier) Prune(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 
 // Remove deletes the object that was seen: one that someone made since under its name stays.
 func Remove(ctx context.Context, writer client.Writer, o client.Object) *problem.Problem {
-	err := writer.Delete(ctx, o, client.Preconditions{UID: new(o.GetUID())}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	err := writer.Delete(ctx, o, client.Preconditions{UID: new(o.GetUID())},
+		client.PropagationPolicy(metav1.DeletePropagationBackground))
 	if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
 		return Failed(KindOf(o)+" "+o.GetName(), "could not be removed", err)
 	}
@@ -83,7 +86,8 @@ func ownedBy(
 	}
 	var found []client.Object
 	err = meta.EachListItem(list, func(item runtime.Object) error {
-		if o := item.(client.Object); (metav1.IsControlledBy(o, owner) || isOrphan(o, owner)) && o.GetDeletionTimestamp() == nil {
+		if o := item.(client.Object); (metav1.IsControlledBy(o, owner) || isOrphan(o, owner)) &&
+			o.GetDeletionTimestamp() == nil {
 			found = append(found, o)
 		}
 		return nil
@@ -92,7 +96,8 @@ func ownedBy(
 }
 
 // obsolete finds, of what was generated, what nobody needs any more.
-func (a *Applier) obsolete(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, keep map[string]bool) ([]client.Object, error) {
+func (a *Applier) obsolete(ctx context.Context, owner *v1alpha2.LlamaStackDistribution,
+	keep map[string]bool) ([]client.Object, error) {
 	families := map[string][]client.Object{}
 	wanted := map[string]bool{}
 	for _, gvk := range generatedKinds {
@@ -135,9 +140,10 @@ func (a *Applier) obsolete(ctx context.Context, owner *v1alpha2.LlamaStackDistri
 	return doomed, nil
 }
 
-// ReplicaSetsOf lists the resource's ReplicaSets, newest revision first. They are asked for only when something would be
-// removed, so that no cache of them is needed.
-func ReplicaSetsOf(ctx context.Context, live client.Reader, owner *v1alpha2.LlamaStackDistribution) ([]appsv1.ReplicaSet, error) {
+// ReplicaSetsOf lists the resource's ReplicaSets, newest revision first. They are asked for only when something would
+// be removed, so that no cache of them is needed.
+func ReplicaSetsOf(ctx context.Context, live client.Reader,
+	owner *v1alpha2.LlamaStackDistribution) ([]appsv1.ReplicaSet, error) {
 	var list appsv1.ReplicaSetList
 	err := live.List(ctx, &list, client.InNamespace(owner.Namespace), client.MatchingLabels(objects.Selector(owner.Name)))
 	if err != nil {
@@ -168,8 +174,8 @@ func needs(resource string, rs *appsv1.ReplicaSet, o client.Object) bool {
 	return objects.GeneratedFor(resource, &rs.Spec.Template.Spec).Has(KindOf(o), o.GetName())
 }
 
-// previous names, of the objects that are not needed any more, the one that was applied last: that of the newest ReplicaSet, for a
-// rollback to find; empty where no ReplicaSet has one.
+// previous names, of the objects that are not needed any more, the one that was applied last: that of the newest
+// ReplicaSet, for a rollback to find; empty where no ReplicaSet has one.
 func previous(resource string, replicaSets []appsv1.ReplicaSet, others []client.Object) string {
 	for i := range replicaSets {
 		for _, o := range others {

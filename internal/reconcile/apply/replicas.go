@@ -17,8 +17,9 @@ import (
 // handOverManager holds the replicas of a Deployment that were the operator's, until the autoscaler takes them.
 const handOverManager = objects.ReplicasManager
 
-// handOverReplicas keeps the number of pods when the desired state does not have it any more, because an autoscaler sets it: a field that
-// only the operator owned would fall back to its default, one pod, before the autoscaler has looked.
+// handOverReplicas keeps the number of pods when the desired state does not have it any more, because an autoscaler
+// sets it: a field that only the operator owned would fall back to its default, one pod, before the autoscaler has
+// looked.
 func (a *Applier) handOverReplicas(ctx context.Context, desired *unstructured.Unstructured) error {
 	if _, found, err := unstructured.NestedInt64(desired.Object, "spec", "replicas"); found || err != nil {
 		return err
@@ -30,7 +31,9 @@ func (a *Applier) handOverReplicas(ctx context.Context, desired *unstructured.Un
 	if live.Spec.Replicas == nil || !ownsReplicas(live.ManagedFields) {
 		return nil
 	}
-	keep := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"replicas": int64(*live.Spec.Replicas)}}}
+	keep := &unstructured.Unstructured{Object: map[string]any{
+		"spec": map[string]any{"replicas": int64(*live.Spec.Replicas)},
+	}}
 	keep.SetGroupVersionKind(desired.GroupVersionKind())
 	keep.SetNamespace(desired.GetNamespace())
 	keep.SetName(desired.GetName())
@@ -41,7 +44,8 @@ func (a *Applier) handOverReplicas(ctx context.Context, desired *unstructured.Un
 func ownsReplicas(entries []metav1.ManagedFieldsEntry) bool {
 	for i := range entries {
 		e := &entries[i]
-		if e.Manager != FieldManager || e.Operation != metav1.ManagedFieldsOperationApply || e.Subresource != "" || e.FieldsV1 == nil {
+		if e.Manager != FieldManager || e.Operation != metav1.ManagedFieldsOperationApply || e.Subresource != "" ||
+			e.FieldsV1 == nil {
 			continue
 		}
 		var fields struct {

@@ -20,9 +20,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
-// settled reports whether applying the desired object would change nothing. The caches have the fields that are the operator's. If only the
-// metadata of the object is known, it is read from the API server.
-func (a *Applier) settled(ctx context.Context, live client.Object, desired *unstructured.Unstructured, hash [sha256.Size]byte) (bool, error) {
+// settled reports whether applying the desired object would change nothing. The caches have the fields that are the
+// operator's. If only the metadata of the object is known, it is read from the API server.
+func (a *Applier) settled(ctx context.Context, live client.Object, desired *unstructured.Unstructured,
+	hash [sha256.Size]byte) (bool, error) {
 	whole := &unstructured.Unstructured{}
 	if _, partial := live.(*metav1.PartialObjectMetadata); partial {
 		whole.SetGroupVersionKind(desired.GroupVersionKind())
@@ -39,8 +40,9 @@ func (a *Applier) settled(ctx context.Context, live client.Object, desired *unst
 	return isApplied(whole, desired, hash), nil
 }
 
-// isApplied reports whether the operator's fields of the live object are those of the desired one, with the same values. Of an object that was created,
-// the API server's defaults are also the operator's fields: there, the annotation reports that no more is desired.
+// isApplied reports whether the operator's fields of the live object are those of the desired one, with the same
+// values. Of an object that was created, the API server's defaults are also the operator's fields: there, the
+// annotation reports that no more is desired.
 func isApplied(live, desired *unstructured.Unstructured, hash [sha256.Size]byte) bool {
 	var own []metav1.ManagedFieldsEntry
 	for _, e := range live.GetManagedFields() {
@@ -85,8 +87,9 @@ func withoutIdentity(object map[string]any) map[string]any {
 // comparison is how fields are compared: more may allow fields that are not desired.
 type comparison struct{ more bool }
 
-// sameFields reports whether the desired value has exactly the fields, and the live one has them with the same values. The fields are in the form of
-// metadata.managedFields: "f:" and a name, "k:" and the keys of an item of a list, "v:" and an item; none means the whole value.
+// sameFields reports whether the desired value has exactly the fields, and the live one has them with the same values.
+// The fields are in the form of metadata.managedFields: "f:" and a name, "k:" and the keys of an item of a list, "v:"
+// and an item; none means the whole value.
 func (c *comparison) sameFields(fields map[string]any, desired, live any) bool {
 	count, some := 0, false
 	for name, below := range fields {
@@ -163,7 +166,10 @@ func step(value any, name string) (any, bool) {
 		return list[i], true
 	case "v":
 		list, _ := value.([]any)
-		i := slices.IndexFunc(list, func(item any) bool { raw, err := json.Marshal(item); return err == nil && string(raw) == rest })
+		i := slices.IndexFunc(list, func(item any) bool {
+			raw, err := json.Marshal(item)
+			return err == nil && string(raw) == rest
+		})
 		if i < 0 {
 			return nil, false
 		}

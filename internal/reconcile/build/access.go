@@ -15,20 +15,24 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// warnOpen warns of a server that is exposed and does not ask who calls it, or that gets tokens without encryption. What runs a configuration
-// that nobody knows is not warned of, and neither is a custom resource of v1alpha1, which has no field for it.
+// warnOpen warns of a server that is exposed and does not ask who calls it, or that gets tokens without encryption.
+// What runs a configuration that nobody knows is not warned of, and neither is a custom resource of v1alpha1, which has
+// no field for it.
 func warnOpen(d *Desired, in *Inputs) {
 	known := d.Config != nil || d.Override != nil && string(d.OverrideContent) != secret.OnCluster ||
 		d.Override == nil && d.Distribution != nil && d.Distribution.Base != nil
-	if !known || !d.Expose.Enabled || d.Edge.Kind == settings.EdgeNone || in.Legacy.FromV1alpha1 || d.problems.HasErrors() {
+	if !known || !d.Expose.Enabled || d.Edge.Kind == settings.EdgeNone || in.Legacy.FromV1alpha1 ||
+		d.problems.HasErrors() {
 		return
 	}
 	switch auth := d.Auth(); {
 	case auth.Type == "":
-		d.problems.warn(problem.Unprotected, pathExpose, "everyone who reaches the host may call the server: nothing asks who they are",
+		d.problems.warn(problem.Unprotected, pathExpose, "everyone who reaches the host may call the server: nothing asks "+
+			"who they are",
 			"set spec.auth, or ignore this where a proxy in front of the server asks")
 	case d.Edge.Kind == settings.EdgeIngress && d.Edge.TLSSecretName == "" && !d.TLS().Enabled():
-		d.problems.warn(problem.Unprotected, pathExpose, "the tokens of callers reach the server without encryption: neither the Ingress nor the server has TLS",
+		d.problems.warn(problem.Unprotected, pathExpose, "the tokens of callers reach the server without encryption: "+
+			"neither the Ingress nor the server has TLS",
 			"set spec.networking.tls, or tlsSecretName in the key "+settings.KeyEdge+" of the ConfigMap "+settings.ConfigMapName)
 	}
 }
@@ -42,7 +46,8 @@ func warnBypassed(d *Desired, in *Inputs) {
 	}
 	o := w.Overrides
 	warn := func(path, detail, fix string) {
-		d.problems.warn(problem.Unprotected, objects.PathOverrides+path, detail+": it may not ask who calls it, whatever the configuration says",
+		d.problems.warn(problem.Unprotected, objects.PathOverrides+path, detail+": it may not ask who calls it, whatever "+
+			"the configuration says",
 			fix+"; the condition AccessControlled reports whether the server asks")
 	}
 	if len(o.Command) > 0 {
@@ -54,11 +59,14 @@ func warnBypassed(d *Desired, in *Inputs) {
 	}
 	for i := range o.Env {
 		if name := o.Env[i].Name; objects.ChoosesCode(name) {
-			warn(fmt.Sprintf(".env[%d]", i), "the variable "+name+" can give the server another configuration or other code", "remove it")
+			warn(fmt.Sprintf(".env[%d]", i), "the variable "+name+" can give the server another configuration or other code",
+				"remove it")
 		}
 	}
 	for i := range o.EnvFrom {
-		names := slices.DeleteFunc(envFromVariables(in, &o.EnvFrom[i], i), func(name string) bool { return !objects.ChoosesCode(name) })
+		names := slices.DeleteFunc(envFromVariables(in, &o.EnvFrom[i], i), func(name string) bool {
+			return !objects.ChoosesCode(name)
+		})
 		if len(names) > 0 {
 			warn(fmt.Sprintf(".envFrom[%d]", i), limits.Names(names)+" can give the server another configuration or other code",
 				"remove the key from the object, or give the others a prefix")

@@ -13,7 +13,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
@@ -140,12 +140,12 @@ func TestBuildWarnsOfOverridesThatBypassAuthentication(t *testing.T) {
 		"a module":          {overrides: "volumeMounts: [{name: v, mountPath: /.local/lib/python3.12/site-packages/usercustomize.py}]", paths: []string{"volumeMounts[0].mountPath"}},
 		"below, in a guise": {overrides: "volumeMounts: [{name: v, mountPath: /etc//x/../llama-stack/./config.yaml}]", paths: []string{"volumeMounts[0].mountPath"}},
 	} {
-		crSpec := "distribution: {name: starter}\nworkload: {overrides: {" + c.overrides + ", volumes: [{name: v, emptyDir: {}}]}}\n"
+		spec := "distribution: {name: starter}\nworkload: {overrides: {" + c.overrides + ", volumes: [{name: v, emptyDir: {}}]}}\n"
 		if !c.without {
-			crSpec += auth
+			spec += auth
 		}
-		in := bare(t, crSpec, "")
-		in.Spec = spec.Parse(&in.CR.Spec)
+		in := bare(t, spec, "")
+		in.Spec = parse.Parse(&in.CR.Spec)
 		for _, ref := range objects.PodReferences(in.CR) {
 			in.PodReferences = append(in.PodReferences, PodReferenceFact{Ref: ref, Keys: []string{"PATH", "k"}})
 			if ref.Name == "harmless" {

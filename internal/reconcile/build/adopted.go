@@ -10,22 +10,26 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
 )
 
-// distribution is what shall run. The image that release 0.9 left stays: neither an upgrade of the operator nor an edit must bring another server.
+// distribution is what shall run. The image that release 0.9 left stays: neither an upgrade of the operator nor an edit
+// must bring another server.
 func (in *Inputs) distribution() *settings.Distribution {
 	kept := adopted(in)
-	if kept != nil && (release09.Left(in.Live) || keepsAdopted(in, kept) || in.Live.Annotations[objects.AnnotationInputHash] == inputHash(in)) {
+	if kept != nil && (release09.Left(in.Live) || keepsAdopted(in, kept) ||
+		in.Live.Annotations[objects.AnnotationInputHash] == inputHash(in)) {
 		return kept
 	}
 	return in.Distribution
 }
 
-// keepsAdopted reports whether the image that release 0.9 left stays after an edit: the distribution is the same, and the operator's settings do not
-// name an image for it that has the same release line.
+// keepsAdopted reports whether the image that release 0.9 left stays after an edit: the distribution is the same, and
+// the operator's settings do not name an image for it that has the same release line.
 func keepsAdopted(in *Inputs, kept *settings.Distribution) bool {
-	if ptr.Deref(in.CR.Spec.Distribution.Version, "") != "" || ptr.Deref(in.CR.Spec.Distribution.Name, "") != in.Live.Annotations[objects.AnnotationAdoptedName] {
+	if ptr.Deref(in.CR.Spec.Distribution.Version, "") != "" ||
+		ptr.Deref(in.CR.Spec.Distribution.Name, "") != in.Live.Annotations[objects.AnnotationAdoptedName] {
 		return false
 	}
-	return in.Distribution.Listed || kept.Line != nil && in.Distribution.Line != nil && kept.Line.Name != in.Distribution.Line.Name
+	return in.Distribution.Listed || kept.Line != nil && in.Distribution.Line != nil &&
+		kept.Line.Name != in.Distribution.Line.Name
 }
 
 // adopted is the distribution with the image that release 0.9 left in the Deployment; nil where that is the same one.

@@ -14,8 +14,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
-// checkAllowedFrom reports what the API server would refuse in the NetworkPolicy, before anything is written: a server must not run without the
-// policy that its custom resource asks for.
+// checkAllowedFrom reports what the API server would refuse in the NetworkPolicy, before anything is written: a server
+// must not run without the policy that its custom resource asks for.
 func (r *report) checkAllowedFrom(p *objects.Params) {
 	allowed := objects.AllowedFrom(&p.CR.Spec)
 	if !p.NetworkPolicy || allowed == nil {
@@ -29,7 +29,8 @@ func (r *report) checkAllowedFrom(p *objects.Params) {
 			continue
 		}
 		if problems := apivalidation.ValidateNamespaceName(name, false); len(problems) > 0 {
-			r.invalidField(fmt.Sprintf("%s.namespaces[%d]", PathAllowedFrom, i), name, "no namespace can have this name ("+problems[0]+")",
+			r.invalidField(fmt.Sprintf("%s.namespaces[%d]", PathAllowedFrom, i), name,
+				"no namespace can have this name ("+problems[0]+")",
 				fmt.Sprintf("write the name of a namespace, or %q for all", objects.AllNamespaces))
 		}
 	}
@@ -52,7 +53,8 @@ func (r *report) warnEmpty(at string) {
 // labelAdvice says how to fix a label key.
 func labelAdvice(key string) string {
 	const existence = "namespaces that have the label are let in, whatever its value"
-	if name, _, found := strings.Cut(key, "="); found && len(metav1validation.ValidateLabelName(name, field.NewPath(""))) == 0 {
+	if name, _, found := strings.Cut(key, "="); found && len(metav1validation.ValidateLabelName(name,
+		field.NewPath(""))) == 0 {
 		return fmt.Sprintf("write %s: %s", name, existence)
 	}
 	return "write the key alone, such as team or example.com/team: " + existence

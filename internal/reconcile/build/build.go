@@ -19,11 +19,12 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/validation"
 )
 
-// Build returns what shall exist, and what is wrong. The result holds what could be decided even where there are errors (the configuration
-// is known although a Secret is missing), but Objects only where there are none. When the context ends, so does the work, after the part of some
-// 0.1 s that it is in, with a transient error and without Objects.
+// Build returns what shall exist, and what is wrong. The result holds what could be decided even where there are errors
+// (the configuration is known although a Secret is missing), but Objects only where there are none. When the context
+// ends, so does the work, after the part of some 0.1 s that it is in, with a transient error and without Objects.
 //
-// Of an Unresolved resource it reports what is wrong beside its distribution, as far as that can be known, and returns no Objects.
+// Of an Unresolved resource it reports what is wrong beside its distribution, as far as that can be known, and returns
+// no Objects.
 func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 	if in.Unresolved {
 		unknown := *in
@@ -47,7 +48,8 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 	d.checkCertificate(in)
 	bundle := withServiceCA(d.caBundle(in), in.ServiceCA)
 	if in.CABundle != nil {
-		d.problems.warnForeign(PathCABundle, types.NamespacedName{Namespace: in.CABundle.Namespace, Name: in.CABundle.Name}, in.CR.Namespace)
+		d.problems.warnForeign(PathCABundle, types.NamespacedName{Namespace: in.CABundle.Namespace, Name: in.CABundle.Name},
+			in.CR.Namespace)
 	}
 	d.warnIneffective(in)
 	d.problems.checkMonitoring(in, d.Distribution.Line)
@@ -80,7 +82,8 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 	return d, d.problems.List()
 }
 
-// interrupted reports whether the context has ended, which is a problem then. Its callers stop, so that the problem is added once.
+// interrupted reports whether the context has ended, which is a problem then. Its callers stop, so that the problem is
+// added once.
 func interrupted(ctx context.Context, problems *problem.Collector) bool {
 	p := serverconfig.Incomplete(ctx)
 	problems.AddFound(p)
@@ -227,8 +230,9 @@ func (in *Inputs) livePod() *corev1.PodSpec {
 	return &in.Live.Spec.Template.Spec
 }
 
-// buildObjects is the list of everything that a resource may need; a builder returns nil for what is not needed. The order is that of writing,
-// which stops at the first object that is refused: what the pods need and what protects them comes before them, and what leads to them after.
+// buildObjects is the list of everything that a resource may need; a builder returns nil for what is not needed. The
+// order is that of writing, which stops at the first object that is refused: what the pods need and what protects them
+// comes before them, and what leads to them after.
 func buildObjects(p *objects.Params) []objects.Object {
 	var list []objects.Object
 	add(&list, objects.ServiceAccount(p))
@@ -267,7 +271,8 @@ func (d *Desired) hold(in *Inputs, p *objects.Params) {
 	switch adopted := release09.Left(in.Live) && release09.KeepsTemplate(in.Live); {
 	case adopted:
 		d.HeldBuild = release09.Build
-	case release09.Left(in.Live), made[objects.AnnotationInputHash] != p.InputHash, made[objects.AnnotationBuild] == p.Build:
+	case release09.Left(in.Live), made[objects.AnnotationInputHash] != p.InputHash,
+		made[objects.AnnotationBuild] == p.Build:
 		return
 	default:
 		d.HeldBuild = made[objects.AnnotationBuild]

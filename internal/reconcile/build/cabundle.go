@@ -35,15 +35,16 @@ type CABundleFact struct {
 	Data map[string]string
 }
 
-// NamedCABundle reports where the CA certificates of the resource are; nil where it names none. What conversion carried from v1alpha1
-// counts: another namespace, and several keys.
+// NamedCABundle reports where the CA certificates of the resource are; nil where it names none. What conversion carried
+// from v1alpha1 counts: another namespace, and several keys.
 func (in *Inputs) NamedCABundle() *CABundleFact {
 	n := in.CR.Spec.Networking
 	if n == nil || n.TLS == nil || n.TLS.CABundle == nil {
 		return nil
 	}
 	return &CABundleFact{
-		Namespace: cmp.Or(in.Legacy.CABundleNamespace, in.CR.Namespace), Name: n.TLS.CABundle.ConfigMapName, Keys: in.Legacy.CABundleKeys,
+		Namespace: cmp.Or(in.Legacy.CABundleNamespace, in.CR.Namespace), Name: n.TLS.CABundle.ConfigMapName,
+		Keys: in.Legacy.CABundleKeys,
 	}
 }
 
@@ -51,12 +52,13 @@ func (in *Inputs) NamedCABundle() *CABundleFact {
 const (
 	// PlatformBundle is Open Data Hub's. It counts if the custom resource names no other bundle, as in release 0.9.
 	PlatformBundle = "odh-trusted-ca-bundle"
-	// ServiceBundle is OpenShift's, with the CA that signs the certificates of Services. It counts in addition to any other bundle.
+	// ServiceBundle is OpenShift's, with the CA that signs the certificates of Services. It counts in addition to any
+	// other bundle.
 	ServiceBundle = "openshift-service-ca.crt"
 )
 
-// PlatformCABundle returns the certificates of all keys of the ConfigMap PlatformBundle; nil if it has none. Other content is left out: the
-// platform fills it in steps, and who could fix it does not read the status.
+// PlatformCABundle returns the certificates of all keys of the ConfigMap PlatformBundle; nil if it has none. Other
+// content is left out: the platform fills it in steps, and who could fix it does not read the status.
 func PlatformCABundle(namespace string, data map[string]string) *CABundleFact {
 	bundle := CertificatesIn(data)
 	if bundle == "" {
@@ -139,11 +141,13 @@ func (d *Desired) caBundle(in *Inputs) string {
 
 func (f *CABundleFact) invalid(detail, fix string) problem.Problem {
 	return problem.Problem{
-		Reason: problem.InvalidConfigMap, Path: PathCABundle + ".configMapName", Type: field.ErrorTypeInvalid, Value: f.Name, Detail: detail, Fix: fix,
+		Reason: problem.InvalidConfigMap, Path: PathCABundle + ".configMapName", Type: field.ErrorTypeInvalid, Value: f.Name,
+		Detail: detail, Fix: fix,
 	}
 }
 
-// keys returns the keys whose certificates count, or what is wrong if there are none. A blank key has no certificate, and is not an error.
+// keys returns the keys whose certificates count, or what is wrong if there are none. A blank key has no certificate,
+// and is not an error.
 func (f *CABundleFact) keys() ([]string, *problem.Problem) {
 	candidates := unique(f.Keys)
 	if len(candidates) == 0 {
@@ -155,7 +159,9 @@ func (f *CABundleFact) keys() ([]string, *problem.Problem) {
 			return nil, p
 		}
 	}
-	filled := slices.DeleteFunc(slices.Clone(candidates), func(key string) bool { return strings.TrimSpace(f.Data[key]) == "" })
+	filled := slices.DeleteFunc(slices.Clone(candidates), func(key string) bool {
+		return strings.TrimSpace(f.Data[key]) == ""
+	})
 	switch {
 	case len(filled) == 0 && len(candidates) > 0:
 		return nil, problem.New(f.invalid(
@@ -172,14 +178,16 @@ func (f *CABundleFact) keys() ([]string, *problem.Problem) {
 	lacking := Lookup{ExistingKeys: candidates}
 	return nil, problem.New(problem.Problem{
 		Reason: problem.ConfigMapNotFound, Path: PathCABundle + ".configMapName",
-		Detail: fmt.Sprintf("ConfigMap %s (namespace %s) has neither the key %s nor only one key", f.Name, f.Namespace, strings.Join(bundleKeys, " nor ")),
-		Fix:    "add one of them" + lacking.existing(),
+		Detail: fmt.Sprintf("ConfigMap %s (namespace %s) has neither the key %s nor only one key", f.Name, f.Namespace,
+			strings.Join(bundleKeys, " nor ")),
+		Fix: "add one of them" + lacking.existing(),
 	})
 }
 
 // reference is the reference of the fact.
 func (f *CABundleFact) reference() objects.Reference {
-	return objects.Reference{Kind: objects.KindConfigMap, Namespace: f.Namespace, Name: f.Name, Keys: f.Keys, Path: PathCABundle + ".configMapName"}
+	return objects.Reference{Kind: objects.KindConfigMap, Namespace: f.Namespace, Name: f.Name, Keys: f.Keys,
+		Path: PathCABundle + ".configMapName"}
 }
 
 // lookedFor is the reference with the key to create where the spec names none.

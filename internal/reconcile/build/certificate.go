@@ -110,7 +110,8 @@ func (d *Desired) readCertificate(in *Inputs, f *CertificateFact) *ServerCertifi
 	}
 	leaf, err := x509.ParseCertificate(block.Bytes)
 	if err != nil {
-		d.problems.Add(f.invalid(fmt.Sprintf("the key %q of %s: PEM block 1 is not a certificate: %v", corev1.TLSCertKey, where, err)))
+		d.problems.Add(f.invalid(fmt.Sprintf("the key %q of %s: PEM block 1 is not a certificate: %v", corev1.TLSCertKey,
+			where, err)))
 		return nil
 	}
 	if defect := f.Key.KeyProblem(leaf.PublicKey); defect != "" {
@@ -128,22 +129,24 @@ func (d *Desired) checkValidity(in *Inputs, f *CertificateFact, leaf *x509.Certi
 	case in.Now.After(leaf.NotAfter):
 		d.problems.Add(problem.Problem{
 			Reason: problem.InvalidSecret, Path: PathCertificate, Type: field.ErrorTypeInvalid, Value: f.Name,
-			Detail: fmt.Sprintf("the certificate in %s expired at %s", where, leaf.NotAfter.UTC().Format(time.RFC3339)), Fix: "renew it",
+			Detail: fmt.Sprintf("the certificate in %s expired at %s", where, leaf.NotAfter.UTC().Format(time.RFC3339)),
+			Fix:    "renew it",
 		})
 	case in.Now.Before(leaf.NotBefore):
 		d.Recheck = leaf.NotBefore
 		d.problems.Add(problem.Problem{
 			Reason: problem.InvalidSecret, Path: PathCertificate, Type: field.ErrorTypeInvalid, Value: f.Name,
-			Detail: fmt.Sprintf("the certificate in %s is not valid before %s", where, leaf.NotBefore.UTC().Format(time.RFC3339)),
-			Fix:    "wait, or issue another one",
+			Detail: fmt.Sprintf("the certificate in %s is not valid before %s", where,
+				leaf.NotBefore.UTC().Format(time.RFC3339)),
+			Fix: "wait, or issue another one",
 		})
 	default:
 		d.Recheck = leaf.NotAfter
 	}
 }
 
-// checkHost reports a certificate for other hosts. One for the hostname under which the server is exposed is useful without the name of the Service:
-// a public CA does not sign that.
+// checkHost reports a certificate for other hosts. One for the hostname under which the server is exposed is useful
+// without the name of the Service: a public CA does not sign that.
 func (d *Desired) checkHost(in *Inputs, f *CertificateFact, leaf *x509.Certificate, where string) {
 	host := objects.ServiceHost(in.CR.Name, in.CR.Namespace)
 	if leaf.VerifyHostname(host) == nil {
@@ -151,8 +154,9 @@ func (d *Desired) checkHost(in *Inputs, f *CertificateFact, leaf *x509.Certifica
 	}
 	p := problem.Problem{
 		Reason: problem.InvalidSecret, Path: PathCertificate, Type: field.ErrorTypeInvalid, Value: f.Name,
-		Detail: fmt.Sprintf("the certificate in %s is not for the server's Service: its DNS names are %s", where, dnsNames(leaf)),
-		Fix:    fmt.Sprintf("issue one with the DNS name %s; %s.cluster.local should be among its names too", host, host),
+		Detail: fmt.Sprintf("the certificate in %s is not for the server's Service: its DNS names are %s", where,
+			dnsNames(leaf)),
+		Fix: fmt.Sprintf("issue one with the DNS name %s; %s.cluster.local should be among its names too", host, host),
 	}
 	if expose := in.Spec.Expose; expose.Enabled && expose.Hostname != "" && leaf.VerifyHostname(expose.Hostname) == nil {
 		p.Severity, p.Type = problem.Warning, ""
@@ -170,7 +174,8 @@ func dnsNames(leaf *x509.Certificate) string {
 
 // certificateReference is the reference to the Secret with the certificate.
 func certificateReference(name, namespace string) objects.Reference {
-	return objects.Reference{Kind: objects.KindSecret, Namespace: namespace, Name: name, Keys: certificateKeys, Path: PathCertificate}
+	return objects.Reference{Kind: objects.KindSecret, Namespace: namespace, Name: name, Keys: certificateKeys,
+		Path: PathCertificate}
 }
 
 func (f *CertificateFact) invalid(detail string) problem.Problem {
@@ -187,8 +192,10 @@ func (d *Desired) warnPlainOverride(in *Inputs, read *serverconfig.Override) {
 	}
 	detail := "has no effect beside spec.overrideConfig, whose configuration names other files"
 	if !read.TLS.Enabled() {
-		detail = "has no effect beside spec.overrideConfig, whose configuration names no TLS files: the server does not encrypt"
+		detail = "has no effect beside spec.overrideConfig, whose configuration names no TLS files: the server does not " +
+			"encrypt"
 	}
 	d.problems.warn(problem.NoEffect, "spec.networking.tls.enabled", detail,
-		"write tls_certfile: "+serverconfig.TLSCertFile+" and tls_keyfile: "+serverconfig.TLSKeyFile+" under server: there, or remove the field")
+		"write tls_certfile: "+serverconfig.TLSCertFile+" and tls_keyfile: "+serverconfig.TLSKeyFile+" under server: "+
+			"there, or remove the field")
 }

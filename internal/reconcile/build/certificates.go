@@ -25,8 +25,8 @@ type bundled struct {
 	privateKey bool
 }
 
-// readPEM reads a PEM text. A certificate that is broken is an error with the number of its block: a server that trusts fewer CAs
-// than the user thinks fails much later, and says nothing of the reason.
+// readPEM reads a PEM text. A certificate that is broken is an error with the number of its block: a server that trusts
+// fewer CAs than the user thinks fails much later, and says nothing of the reason.
 func readPEM(text string) (bundled, error) {
 	var found bundled
 	var certificates strings.Builder

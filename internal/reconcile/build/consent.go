@@ -9,8 +9,11 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// Allows reports whether the owner of an object with these annotations lets LlamaStackDistributions of another namespace refer to it.
+// Allows reports whether the owner of an object with these annotations lets LlamaStackDistributions of another
+// namespace refer to it.
 func Allows(annotations map[string]string, namespace string) bool {
-	names := strings.FieldsFunc(annotations[v1alpha2.AllowFromAnnotation], func(r rune) bool { return r == ',' || r == ' ' })
+	names := strings.FieldsFunc(annotations[v1alpha2.AllowFromAnnotation], func(r rune) bool {
+		return r == ',' || r == ' '
+	})
 	return slices.Contains(names, namespace) || slices.Contains(names, "*")
 }

@@ -14,8 +14,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
 )
 
-// derive makes the parts of secret values that the server's environment needs. A value that is missing has been reported; one that is
-// not known, because there is no cluster, gives secret.OnCluster for every part that it could have.
+// derive makes the parts of secret values that the server's environment needs. A value that is missing has been
+// reported; one that is not known, because there is no cluster, gives secret.OnCluster for every part that it could
+// have.
 func (d *Desired) derive(in *Inputs) map[string]secret.Value {
 	if d.Config == nil {
 		return nil
@@ -40,7 +41,8 @@ func (d *Desired) derive(in *Inputs) map[string]secret.Value {
 			continue
 		}
 		for _, defect := range from.defects(v, value) {
-			d.problems.Add(invalid(from.fact, in.CR.Namespace, "has a part that this release of the server cannot take: "+string(v.Part)+" "+defect))
+			d.problems.Add(invalid(from.fact, in.CR.Namespace,
+				"has a part that this release of the server cannot take: "+string(v.Part)+" "+defect))
 		}
 		values[v.Name] = value
 	}
@@ -75,7 +77,8 @@ func (d *Desired) readSource(in *Inputs, v *serverconfig.EnvVar) *source {
 	}
 	if parsed.Verifies() && in.CABundle == nil {
 		d.problems.Add(invalid(fact, in.CR.Namespace, "says sslmode="+parsed.SSLMode+
-			", for which the server needs the CA certificate of the database: name a ConfigMap that holds it in spec.networking.tls.caBundle"))
+			", for which the server needs the CA certificate of the database: name a ConfigMap that holds it in "+
+			"spec.networking.tls.caBundle"))
 		return nil
 	}
 	s.dsn = parsed
@@ -140,8 +143,8 @@ func (s *source) text(part serverconfig.Part) string {
 	return ""
 }
 
-// encodeAsText encodes a text for a URL, so that the server takes it for nothing but text: a number no longer looks like one when a
-// digit of it is encoded.
+// encodeAsText encodes a text for a URL, so that the server takes it for nothing but text: a number no longer looks
+// like one when a digit of it is encoded.
 func encodeAsText(text string) string {
 	encoded := dsn.Encode(text)
 	if secret.New([]byte(encoded)).Converted() == "" {

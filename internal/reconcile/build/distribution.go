@@ -16,16 +16,19 @@ import (
 const pathDistribution = "spec.distribution"
 
 // fixRelease says what to do where the release of a server was read wrong or not at all.
-const fixRelease = "set spec.distribution.version, or register the distribution with its serverVersion in the ConfigMap " + settings.ConfigMapName
+const fixRelease = "set spec.distribution.version, or register the distribution with its serverVersion in the " +
+	"ConfigMap " + settings.ConfigMapName
 
-// tooOld is the problem of a server that no release line covers: nothing is applied, and a Deployment that exists stays as it is.
+// tooOld is the problem of a server that no release line covers: nothing is applied, and a Deployment that exists stays
+// as it is.
 func tooOld(dist *settings.Distribution) *problem.Problem {
 	if dist.Standing != catalog.TooOld {
 		return nil
 	}
 	return problem.New(problem.Problem{
 		Reason: problem.UnsupportedRelease, Path: pathDistribution, Type: field.ErrorTypeForbidden,
-		Detail: fmt.Sprintf("the server in image %s is release %s (%s), and %s is the oldest supported release line; what runs is left alone",
+		Detail: fmt.Sprintf("the server in image %s is release %s (%s), and %s is the oldest supported release line; what "+
+			"runs is left alone",
 			dist.Image, dist.Release, dist.LineSource, catalog.Lines()[0]),
 		Fix: "use a newer image, or where the server is newer than that " + fixRelease,
 	})
@@ -38,7 +41,8 @@ func newerRelease(dist *settings.Distribution) *problem.Problem {
 	}
 	return problem.New(problem.Problem{
 		Reason: problem.UnknownServerLine, Severity: problem.Warning, Path: pathDistribution,
-		Detail: fmt.Sprintf("this operator does not know server release %s of image %s: it is treated like release line %s, the newest known one before it",
+		Detail: fmt.Sprintf("this operator does not know server release %s of image %s: it is treated like release line "+
+			"%s, the newest known one before it",
 			dist.Release, dist.Image, dist.Line.Name),
 		Fix: "use an operator that knows the release, or where the image holds another one " + fixRelease,
 	})
@@ -52,13 +56,14 @@ func removedImage(dist *settings.Distribution) *problem.Problem {
 	}
 	return problem.New(problem.Problem{
 		Reason: problem.ImageNotAccessible, Severity: problem.Warning, Path: pathDistribution, Value: dist.Image,
-		Detail: fmt.Sprintf("image %s can be pulled from nowhere, because organization %s was removed from its registry: only a node that has the "+
-			"image can start a pod", dist.Image, organization),
+		Detail: fmt.Sprintf("image %s can be pulled from nowhere, because organization %s was removed from its registry: "+
+			"only a node that has the image can start a pod", dist.Image, organization),
 		Fix: settings.WaysToImage,
 	})
 }
 
-// unprovenImage warns of an image that is not known to be published, until the Deployment has it: its pods show then whether it can be pulled.
+// unprovenImage warns of an image that is not known to be published, until the Deployment has it: its pods show then
+// whether it can be pulled.
 func unprovenImage(in *Inputs, dist *settings.Distribution) *problem.Problem {
 	if dist.Unproven == "" || liveImage(in.Live, in.Legacy.ContainerName) == dist.Image {
 		return nil
@@ -70,57 +75,69 @@ func unprovenImage(in *Inputs, dist *settings.Distribution) *problem.Problem {
 }
 
 // fixUnknownName are the two ways out of a name that nobody registered.
-const fixUnknownName = "an administrator registers the name by a ConfigMap, as " + settings.Sample + " shows; or name a known distribution, such as starter, " +
-	"with the release of the server in spec.distribution.version"
+const fixUnknownName = "an administrator registers the name by a ConfigMap, as " + settings.Sample + " shows; or " +
+	"name a known distribution, such as starter, with the release of the server in spec.distribution.version"
 
-// unknownName warns of a name that the operator's settings do not know, while the image that release 0.9 ran for it goes on.
+// unknownName warns of a name that the operator's settings do not know, while the image that release 0.9 ran for it
+// goes on.
 func unknownName(in *Inputs) *problem.Problem {
 	if in.Distribution == nil || !in.Distribution.Adopted {
 		return nil
 	}
 	return problem.New(problem.Problem{
 		Reason: problem.UnknownDistribution, Severity: problem.Warning, Path: pathDistribution + ".name",
-		Detail: fmt.Sprintf("distribution %s is not known to this operator: image %s goes on, which release 0.9 ran for it, and no configuration can be "+
-			"generated", in.Distribution.Name, in.Distribution.Image),
+		Detail: fmt.Sprintf("distribution %s is not known to this operator: image %s goes on, which release 0.9 ran for "+
+			"it, and no configuration can be generated", in.Distribution.Name, in.Distribution.Image),
 		Fix: fixUnknownName,
 	})
 }
 
-// baseProblem is the problem of a distribution for which no configuration can be generated; of an unknown name, it has the ways out of that.
+// baseProblem is the problem of a distribution for which no configuration can be generated; of an unknown name, it has
+// the ways out of that.
 func baseProblem(in *Inputs, dist *settings.Distribution) *problem.Problem {
 	p := missingBase(dist)
 	if p == nil || in.Distribution == nil || !in.Distribution.Adopted {
 		return p
 	}
 	return problem.New(problem.Problem{
-		Reason: problem.UnknownDistribution, Path: pathDistribution + ".name", Type: field.ErrorTypeNotSupported, Value: in.Distribution.Name,
-		Detail: "this spec needs a generated configuration, which needs a known distribution; what runs stays", Fix: fixUnknownName,
+		Reason: problem.UnknownDistribution, Path: pathDistribution + ".name", Type: field.ErrorTypeNotSupported,
+		Value:  in.Distribution.Name,
+		Detail: "this spec needs a generated configuration, which needs a known distribution; what runs stays",
+		Fix:    fixUnknownName,
 	})
 }
 
 // missingBase is the problem of a distribution for which no configuration can be generated.
 func missingBase(dist *settings.Distribution) *problem.Problem {
-	p := problem.Problem{Reason: problem.UnknownServerLine, Path: pathDistribution, Type: field.ErrorTypeInvalid, Fix: fixRelease}
+	p := problem.Problem{Reason: problem.UnknownServerLine, Path: pathDistribution, Type: field.ErrorTypeInvalid,
+		Fix: fixRelease}
 	switch {
 	case dist.Base == nil && dist.Line != nil && len(settings.EmbeddedLines(dist.Embedded)) > 0:
 		p.Reason = problem.MissingConfigLabels
-		p.Detail = fmt.Sprintf("%s has a base configuration for release lines %s, and none for release line %s of the server in image %s (%s)",
-			dist.Embedded, strings.Join(settings.EmbeddedLines(dist.Embedded), ", "), dist.Line.Name, dist.Image, dist.LineSource)
-		p.Fix = "use another distribution, an image of one of these release lines, or `overrideConfig`, or register the distribution with a base " +
-			"configuration of its own in the operator's ConfigMap " + settings.ConfigMapName
+		p.Detail = fmt.Sprintf("%s has a base configuration for release lines %s, and none for release line %s of the "+
+			"server in image %s (%s)",
+			dist.Embedded, strings.Join(settings.EmbeddedLines(dist.Embedded), ", "), dist.Line.Name, dist.Image,
+			dist.LineSource)
+		p.Fix = "use another distribution, an image of one of these release lines, or `overrideConfig`, or register the " +
+			"distribution with a base " +
+			"configuration of its own in the operator's ConfigMap " +
+			settings.ConfigMapName
 	case dist.Base == nil:
 		p.Reason = problem.MissingConfigLabels
 		// The words of FR-027e.
-		p.Detail = fmt.Sprintf("Distribution image %s missing config labels. Add labels using `crane mutate` or use `overrideConfig` to provide "+
-			"configuration manually. See docs/configuration.md for details.", dist.Image)
-		p.Fix = "You can also register the image with its base configuration in the operator's ConfigMap " + settings.ConfigMapName
+		p.Detail = fmt.Sprintf("Distribution image %s missing config labels. Add labels using `crane mutate` or use "+
+			"`overrideConfig` to provide configuration manually. See docs/configuration.md for details.", dist.Image)
+		p.Fix = "You can also register the image with its base configuration in the operator's ConfigMap " +
+			settings.ConfigMapName
 	case dist.Line != nil:
 		return nil
 	case len(dist.Candidates) > 0:
-		p.Detail = fmt.Sprintf("the server release in image %s is not known, and its base configuration is ambiguous: it could be of the release lines %s",
+		p.Detail = fmt.Sprintf("the server release in image %s is not known, and its base configuration is ambiguous: it "+
+			"could be of the release lines %s",
 			dist.Image, strings.Join(dist.Candidates, ", "))
 	default:
-		p.Detail = fmt.Sprintf("the server release in image %s is not known, so no configuration can be generated for it", dist.Image)
+		p.Detail = fmt.Sprintf("the server release in image %s is not known, so no configuration can be generated for it",
+			dist.Image)
 	}
 	return problem.New(p)
 }

@@ -32,8 +32,8 @@ func (in *Inputs) edge() settings.Edge {
 	return edge
 }
 
-// passthrough reports whether the edge has to forward TLS connections as they are: where the server wants certificates of clients, where its
-// certificate is not known, and where it has a certificate for the name that clients use.
+// passthrough reports whether the edge has to forward TLS connections as they are: where the server wants certificates
+// of clients, where its certificate is not known, and where it has a certificate for the name that clients use.
 func (d *Desired) passthrough(in *Inputs) bool {
 	if d.Certificate == nil || d.TLS().ClientCertificates() {
 		return true
@@ -50,8 +50,8 @@ func (in *Inputs) isHostless() bool {
 		objects.Hostname(in.CR, in.Spec.Expose, &edge) == ""
 }
 
-// SharesHost reports whether other custom resources can take requests that are meant for the server: where it is exposed, unless a router makes a host
-// name of its own for it.
+// SharesHost reports whether other custom resources can take requests that are meant for the server: where it is
+// exposed, unless a router makes a host name of its own for it.
 func (in *Inputs) SharesHost() bool {
 	edge := in.edge()
 	if !in.Spec.Expose.Enabled || edge.Err != nil || edge.Kind == settings.EdgeNone {
@@ -70,7 +70,8 @@ func (r *report) warnTaken(in *Inputs) {
 	if host := objects.Hostname(in.CR, in.Spec.Expose, &edge); host != "" {
 		what = "uses the host name " + host + ", too"
 	}
-	r.warn(problem.HostnameNotUnique, pathExpose, fmt.Sprintf("the older LlamaStackDistribution %s %s: the requests reach the older server, this one, or both",
+	r.warn(problem.HostnameNotUnique, pathExpose, fmt.Sprintf("the older LlamaStackDistribution %s %s: the requests "+
+		"reach the older server, this one, or both",
 		in.Elder, what), "set another "+pathExpose+".hostname in one of them")
 }
 
@@ -82,18 +83,22 @@ func (r *report) checkExpose(in *Inputs) {
 	case !expose.Enabled:
 	case edge.Err != nil:
 		r.Add(problem.Problem{
-			Reason: problem.InvalidOperatorSettings, Path: pathExpose, Type: field.ErrorTypeInvalid, Detail: "operator settings: " + edge.Err.Error(),
+			Reason: problem.InvalidOperatorSettings, Path: pathExpose, Type: field.ErrorTypeInvalid, Detail: "operator " +
+				"settings: " + edge.Err.Error(),
 			Fix: "correct the ConfigMap " + settings.ConfigMapName, Err: edge.Err,
 		})
-	case edge.Kind == settings.EdgeRoute && !in.EdgeAPIs.Route, edge.Kind == settings.EdgeHTTPRoute && !in.EdgeAPIs.HTTPRoute:
+	case edge.Kind == settings.EdgeRoute && !in.EdgeAPIs.Route, edge.Kind == settings.EdgeHTTPRoute &&
+		!in.EdgeAPIs.HTTPRoute:
 		r.Add(problem.Problem{
 			Reason: problem.DependencyNotReady, Path: pathExpose, Type: field.ErrorTypeNotFound,
 			Detail: fmt.Sprintf("the cluster does not have the API of %ss, which the operator's administrator chose", edge.Kind),
-			Fix:    fmt.Sprintf("install it, or change kind in the key %s of the ConfigMap %s", settings.KeyEdge, settings.ConfigMapName),
+			Fix: fmt.Sprintf("install it, or change kind in the key %s of the ConfigMap %s", settings.KeyEdge,
+				settings.ConfigMapName),
 		})
 	case edge.Kind == settings.EdgeNone:
-		r.warn(problem.NoEffect, pathExpose, fmt.Sprintf("has no effect: the operator's administrator exposes no server (kind in the key %s of the "+
-			"ConfigMap %s)", settings.KeyEdge, settings.ConfigMapName), "remove it, or ask the administrator")
+		r.warn(problem.NoEffect, pathExpose, fmt.Sprintf("has no effect: the operator's administrator exposes no server "+
+			"(kind in the key %s of the ConfigMap "+
+			"%s)", settings.KeyEdge, settings.ConfigMapName), "remove it, or ask the administrator")
 	case expose.Hostname != "":
 		if problems := settings.ValidateHost(expose.Hostname); len(problems) > 0 {
 			r.invalidField(pathExpose+".hostname", expose.Hostname, problems[0], "")
@@ -106,6 +111,7 @@ func (r *report) checkExpose(in *Inputs) {
 	case in.isHostless():
 		r.warn(problem.HostnameNotUnique, pathExpose,
 			fmt.Sprintf("the %s has no host name: it receives the requests for every name that no other one has", edge.Kind),
-			fmt.Sprintf("set %s.hostname, or domain in the key %s of the ConfigMap %s", pathExpose, settings.KeyEdge, settings.ConfigMapName))
+			fmt.Sprintf("set %s.hostname, or domain in the key %s of the ConfigMap %s", pathExpose, settings.KeyEdge,
+				settings.ConfigMapName))
 	}
 }

@@ -10,13 +10,14 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/disabled"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
 const pathExternal = "spec.externalProviders"
 
-// ExternalProviders are the entries of spec.externalProviders that count: those of APIs that are not disabled, without overrideConfig.
-func (in *Inputs) ExternalProviders() []spec.ExternalProvider {
+// ExternalProviders are the entries of spec.externalProviders that count: those of APIs that are not disabled, without
+// overrideConfig.
+func (in *Inputs) ExternalProviders() []parse.ExternalProvider {
 	if _, named := in.OverrideRef(); named {
 		return nil
 	}
@@ -24,7 +25,7 @@ func (in *Inputs) ExternalProviders() []spec.ExternalProvider {
 	for _, api := range disabled.APIs(in.CR.Spec.Disabled) {
 		off[api] = true
 	}
-	var list []spec.ExternalProvider
+	var list []parse.ExternalProvider
 	for i := range in.Spec.External {
 		if e := &in.Spec.External[i]; !off[e.API.Name] && e.Image != "" {
 			list = append(list, *e)
@@ -48,7 +49,8 @@ func (r *report) checkExternal(in *Inputs) {
 	}
 }
 
-// CheckProviderImage returns the problem of text that is not the reference of an image, with the path of all of them; nil where it is one.
+// CheckProviderImage returns the problem of text that is not the reference of an image, with the path of all of them;
+// nil where it is one.
 func CheckProviderImage(image string) *problem.Problem {
 	_, err := name.ParseReference(image)
 	if err == nil {
@@ -56,7 +58,8 @@ func CheckProviderImage(image string) *problem.Problem {
 	}
 	return problem.New(problem.Problem{
 		Reason: problem.InvalidImage, Path: pathExternal, Type: field.ErrorTypeInvalid, Value: image,
-		Detail: "is not the reference of an image: " + err.Error(), Fix: "for example registry.example.com/provider:1", Err: err,
+		Detail: "is not the reference of an image: " + err.Error(), Fix: "for example registry.example.com/provider:1",
+		Err: err,
 	})
 }
 
@@ -81,7 +84,8 @@ func (in *Inputs) installed(list []serverconfig.ExternalProvider) []objects.Exte
 	for i := range list {
 		e := &list[i]
 		providers = append(providers, objects.ExternalProvider{
-			ID: e.ID, Image: in.imageOf(e.Image), PullPolicy: e.ImagePullPolicy, Module: e.Package.PackageName, Wheels: e.Package.Wheels,
+			ID: e.ID, Image: in.imageOf(e.Image), PullPolicy: e.ImagePullPolicy, Module: e.Package.PackageName,
+			Wheels: e.Package.Wheels,
 		})
 	}
 	return providers

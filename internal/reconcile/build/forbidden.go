@@ -65,7 +65,8 @@ func restrictedUses(in *Inputs) []restrictedUse {
 	if spec.Workload != nil && spec.Workload.Overrides != nil {
 		o := spec.Workload.Overrides
 		for i := range o.Volumes {
-			add(o.Volumes[i].HostPath != nil, fmt.Sprintf("%s.volumes[%d].hostPath", overrides, i), settings.ForbidHostPathVolumes,
+			add(o.Volumes[i].HostPath != nil, fmt.Sprintf("%s.volumes[%d].hostPath", overrides, i),
+				settings.ForbidHostPathVolumes,
 				"hostPath volumes", "use another type of volume")
 		}
 		add(!objects.OwnServiceAccount(spec), overrides+".serviceAccountName", settings.ForbidForeignServiceAccounts,
@@ -81,13 +82,15 @@ func restrictedUses(in *Inputs) []restrictedUse {
 				"envFrom, which can bring any variables", "name each variable in "+overrides+".env")
 		}
 		for i := range o.VolumeMounts {
-			add(!besideImage(o.VolumeMounts[i].MountPath), fmt.Sprintf("%s.volumeMounts[%d].mountPath", overrides, i), settings.ForbidMountsOverImage,
+			add(!besideImage(o.VolumeMounts[i].MountPath), fmt.Sprintf("%s.volumeMounts[%d].mountPath", overrides, i),
+				settings.ForbidMountsOverImage,
 				mountsOverImage, "mount it below "+mountsDir)
 		}
 	}
 	if w := spec.Workload; w != nil && w.Storage != nil {
 		at := ptr.Deref(w.Storage.MountPath, v1alpha2.DefaultMountPath)
-		add(!besideImage(at) && path.Clean(at) != v1alpha2.DefaultMountPath, "spec.workload.storage.mountPath", settings.ForbidMountsOverImage,
+		add(!besideImage(at) && path.Clean(at) != v1alpha2.DefaultMountPath, "spec.workload.storage.mountPath",
+			settings.ForbidMountsOverImage,
 			mountsOverImage, "remove it, or choose a path below "+mountsDir)
 	}
 	add(len(in.Spec.External) > 0, pathExternal, settings.ForbidExternalProviders, "external providers",

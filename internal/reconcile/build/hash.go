@@ -8,7 +8,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
 // inputHash is a keyed hash of everything that the objects are made from, the build of the operator left out: the
@@ -32,7 +32,8 @@ func inputHash(in *Inputs) string {
 	d := in.Distribution
 	h.Text(d.Name)
 	if d.Listed && d.Line != nil {
-		h.Text(d.Image[:strings.LastIndex(d.Image, ":")]) // where it is pulled from; a build that has a newer patch release must roll nothing
+		// Where it is pulled from: a build that has a newer patch release must roll nothing.
+		h.Text(d.Image[:strings.LastIndex(d.Image, ":")])
 		h.Text(d.Line.Name)
 	} else {
 		h.Text(d.Image)
@@ -69,8 +70,8 @@ func inputHash(in *Inputs) string {
 }
 
 // packages are what is known of the packages of external providers, by image.
-func (in *Inputs) packages() map[string]*spec.ProviderPackage {
-	known := map[string]*spec.ProviderPackage{}
+func (in *Inputs) packages() map[string]*parse.ProviderPackage {
+	known := map[string]*parse.ProviderPackage{}
 	for image, found := range in.Packages {
 		if found.Package != nil {
 			known[image] = found.Package

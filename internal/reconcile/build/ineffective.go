@@ -26,7 +26,8 @@ const pathWorkers = "spec.workload.workers"
 
 // warnIneffective warns of what is set and does nothing.
 func (d *Desired) warnIneffective(in *Inputs) {
-	if n := in.CR.Spec.Networking; n != nil && n.TLS != nil && ptr.Deref(n.TLS.SecretName, "") != "" && !ptr.Deref(n.TLS.Enabled, false) {
+	if n := in.CR.Spec.Networking; n != nil && n.TLS != nil && ptr.Deref(n.TLS.SecretName, "") != "" &&
+		!ptr.Deref(n.TLS.Enabled, false) {
 		d.problems.warn(problem.NoEffect, "spec.networking.tls.secretName", "has no effect while TLS is not enabled",
 			"set spec.networking.tls.enabled: true, or remove it")
 	}
@@ -40,7 +41,8 @@ func (d *Desired) warnIneffective(in *Inputs) {
 	}
 }
 
-// warnLocalState warns of several pods with state that each keeps for itself. A PVC, which they share, has a warning of its own.
+// warnLocalState warns of several pods with state that each keeps for itself. A PVC, which they share, has a warning of
+// its own.
 func (d *Desired) warnLocalState(in *Inputs) {
 	w := in.CR.Spec.Workload
 	if _, most := objects.PodRange(&in.CR.Spec); most < 2 || w.Storage != nil || d.Override != nil {
@@ -61,11 +63,13 @@ func (d *Desired) warnLocalState(in *Inputs) {
 		path = "spec.workload.autoscaling.maxReplicas"
 	}
 	d.problems.warn(problem.EphemeralState, path,
-		"each pod has state of its own, which a request to another pod does not find and which ends with the pod: "+limits.Names(local),
+		"each pod has state of its own, which a request to another pod does not find and which ends with the pod: "+
+			limits.Names(local),
 		"use one replica, or keep the state in databases (spec.storage) and use remote providers for files and vector stores")
 }
 
-// workersAlone reports whether the number of workers is all that asks for a generated configuration, and the image runs without one.
+// workersAlone reports whether the number of workers is all that asks for a generated configuration, and the image runs
+// without one.
 func workersAlone(in *Inputs) bool {
 	w := in.CR.Spec.Workload
 	if w == nil || w.Workers == nil {
@@ -77,13 +81,14 @@ func workersAlone(in *Inputs) bool {
 	return !serverconfig.Needed(&without, in.distribution().Line) && !in.distribution().ForeignImage
 }
 
-// workersIgnored reports whether the number of workers alone asks for a configuration and the server runs without: release 0.9 ran such custom
-// resources, and a single worker is what every server runs by itself.
+// workersIgnored reports whether the number of workers alone asks for a configuration and the server runs without:
+// release 0.9 ran such custom resources, and a single worker is what every server runs by itself.
 func workersIgnored(in *Inputs) bool {
 	return workersAlone(in) && (*in.CR.Spec.Workload.Workers < 2 || in.Legacy.FromV1alpha1)
 }
 
-// workersNeedBase is the problem of a number of workers that alone asks for a configuration. base is the reason why none can be generated.
+// workersNeedBase is the problem of a number of workers that alone asks for a configuration. base is the reason why
+// none can be generated.
 func workersNeedBase(base *problem.Problem, workers int32) *problem.Problem {
 	p := *base
 	p.Path, p.Value = pathWorkers, workers
@@ -91,7 +96,8 @@ func workersNeedBase(base *problem.Problem, workers int32) *problem.Problem {
 	return &p
 }
 
-// checkWorkers reports a number of workers that the server does not get to know. What release 0.9 ran goes on, with a warning.
+// checkWorkers reports a number of workers that the server does not get to know. What release 0.9 ran goes on, with a
+// warning.
 func (d *Desired) checkWorkers(in *Inputs) {
 	workers := ptr.Deref(in.CR.Spec.Workload.Workers, 1)
 	if workers < 2 || d.Config != nil || usesVariable(in.CR.Spec.Workload.Overrides, objects.LegacyWorkersVariable) {
@@ -103,7 +109,8 @@ func (d *Desired) checkWorkers(in *Inputs) {
 			return
 		}
 		detail := "has no effect beside spec.overrideConfig, whose configuration decides"
-		fix := fmt.Sprintf("write workers: %d under server: in the key %q of ConfigMap %s, or remove the field", workers, objects.ConfigKey,
+		fix := fmt.Sprintf("write workers: %d under server: in the key %q of ConfigMap %s, or remove the field", workers,
+			objects.ConfigKey,
 			in.CR.Spec.OverrideConfig.ConfigMapName)
 		if in.Legacy.FromV1alpha1 {
 			d.problems.warn(problem.NoEffect, pathWorkers, detail, fix)
@@ -114,18 +121,21 @@ func (d *Desired) checkWorkers(in *Inputs) {
 		})
 	case d.Override == nil && missingBase(d.Distribution) != nil && workersIgnored(in):
 		d.problems.warn(problem.NoEffect, pathWorkers,
-			"has no effect: image "+d.Distribution.Image+" runs its own configuration, and no base configuration is known for it",
-			fmt.Sprintf("give the configuration with spec.overrideConfig and write workers: %d under server: there, or register the image with its base "+
-				"configuration in the operator's ConfigMap %s", workers, settings.ConfigMapName))
+			"has no effect: image "+d.Distribution.Image+" runs its own configuration, and no base configuration is known for "+
+				"it",
+			fmt.Sprintf("give the configuration with spec.overrideConfig and write workers: %d under server: there, or "+
+				"register the image with its base configuration in the operator's ConfigMap %s", workers, settings.ConfigMapName))
 	}
 }
 
-// warnLegacyVariables warns of variables of release 0.9 that the command counts on: only custom resources of v1alpha1 have them.
+// warnLegacyVariables warns of variables of release 0.9 that the command counts on: only custom resources of v1alpha1
+// have them.
 func (d *Desired) warnLegacyVariables(in *Inputs) {
 	overrides := in.CR.Spec.Workload.Overrides
 	for _, v := range []struct{ name, instead string }{
 		{objects.LegacyPortVariable, "write $" + portVariables(d.Distribution.Line)[0]},
-		{objects.LegacyWorkersVariable, fmt.Sprintf("write the number itself, %d", ptr.Deref(in.CR.Spec.Workload.Workers, 1))},
+		{objects.LegacyWorkersVariable, fmt.Sprintf("write the number itself, %d",
+			ptr.Deref(in.CR.Spec.Workload.Workers, 1))},
 		{objects.LegacyConfigVariable, "write $RUN_CONFIG_PATH, which is set where the operator mounts a configuration"},
 	} {
 		if usesVariable(overrides, v.name) {

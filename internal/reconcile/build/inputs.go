@@ -14,7 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
@@ -23,18 +23,20 @@ type Inputs struct {
 	// CR is the resource.
 	CR *v1alpha2.LlamaStackDistribution
 	// Spec is the spec of CR, parsed.
-	Spec *spec.Spec
+	Spec *parse.Spec
 	// Legacy is what only v1alpha1 can say, as conversion left it in CR.
 	Legacy v1alpha2.LegacySettings
-	// Distribution is what spec.distribution resolves to; nil where the operator's settings have none, or are not known. Where the labels of its image
-	// cannot be read, it lacks what they say.
+	// Distribution is what spec.distribution resolves to; nil where the operator's settings have none, or are not known.
+	// Where the labels of its image cannot be read, it lacks what they say.
 	Distribution *settings.Distribution
-	// Unresolved is true where the operator's settings have no distribution for the resource, or the labels of its image count and are not known.
-	// What else is wrong with it can be judged.
+	// Unresolved is true where the operator's settings have no distribution for the resource, or the labels of its image
+	// count and are not known. What else is wrong with it can be judged.
 	Unresolved bool
-	// LabelsUnread is true where the labels of the image count and nobody asked for them, so that a base configuration may be known elsewhere.
+	// LabelsUnread is true where the labels of the image count and nobody asked for them, so that a base configuration may
+	// be known elsewhere.
 	LabelsUnread bool
-	// Packages is what is known of the packages of external providers, by image as the spec names it. One that is missing is being read.
+	// Packages is what is known of the packages of external providers, by image as the spec names it. One that is missing
+	// is being read.
 	Packages map[string]serverconfig.PackageFound
 	// PackagesUnread is true where nobody asked for the packages in images, so that an unknown one is not a problem.
 	PackagesUnread bool
@@ -50,7 +52,8 @@ type Inputs struct {
 	Override *OverrideFact
 	// EnvFromDefaults reports that the envFrom of CR is that of the operator's settings.
 	EnvFromDefaults bool
-	// PodReferences are the Secrets and ConfigMaps that the overrides bring into the pods, found or not, as AddPodReference adds them.
+	// PodReferences are the Secrets and ConfigMaps that the overrides bring into the pods, found or not, as
+	// AddPodReference adds them.
 	PodReferences []PodReferenceFact
 	// podsHash is the hash of Secrets and of what PodReferences hold; nil where there are none.
 	podsHash *secret.Hash
@@ -66,12 +69,13 @@ type Inputs struct {
 	Elder *types.NamespacedName
 	// OperatorNamespace is the operator's namespace; empty in tools without a cluster.
 	OperatorNamespace string
-	// CABundle is what was found at spec.networking.tls.caBundle, else the PlatformCABundle; nil where there is neither, or where nobody could
-	// know.
+	// CABundle is what was found at spec.networking.tls.caBundle, else the PlatformCABundle; nil where there is neither,
+	// or where nobody could know.
 	CABundle *CABundleFact
 	// ServiceCA is the certificates of the ConfigMap ServiceBundle in the namespace, as PEM; empty where there are none.
 	ServiceCA string
-	// Certificate is what was found at spec.networking.tls.secretName; nil where TLS is not enabled, or where it could not be read.
+	// Certificate is what was found at spec.networking.tls.secretName; nil where TLS is not enabled, or where it could not
+	// be read.
 	Certificate *CertificateFact
 	// Now is the time of the reconcile, which decides whether a certificate is valid.
 	Now time.Time
@@ -84,17 +88,19 @@ type Inputs struct {
 	Build string
 	// Live is the Deployment as it stands in the cluster; nil where there is none.
 	Live *appsv1.Deployment
-	// LiveConfigMissing is true where something that the operator made and Live needs is gone: its configuration, CA certificates
-	// or derived secret values.
+	// LiveConfigMissing is true where something that the operator made and Live needs is gone: its configuration, CA
+	// certificates or derived secret values.
 	LiveConfigMissing bool
 }
 
-// NewInputs returns inputs that hold what the resource itself says. This is where its open fields are parsed, once per pass.
+// NewInputs returns inputs that hold what the resource itself says. This is where its open fields are parsed, once per
+// pass.
 func NewInputs(cr *v1alpha2.LlamaStackDistribution) *Inputs {
-	return &Inputs{CR: cr, Spec: spec.Parse(&cr.Spec), Legacy: v1alpha2.Legacy(cr)}
+	return &Inputs{CR: cr, Spec: parse.Parse(&cr.Spec), Legacy: v1alpha2.Legacy(cr)}
 }
 
-// CompleteWorkload completes the spec by defaults of the operator's settings. The custom resource itself stays as it is.
+// CompleteWorkload completes the spec by defaults of the operator's settings. The custom resource itself stays as it
+// is.
 func (in *Inputs) CompleteWorkload(defaults *settings.PodDefaults) {
 	completed := defaults.Complete(in.CR.Spec.Workload)
 	if completed == in.CR.Spec.Workload {
@@ -140,14 +146,16 @@ type Desired struct {
 	// Override is what the user's own configuration says, and OverrideContent its text; nil where the spec gives none.
 	Override        *serverconfig.Override
 	OverrideContent []byte
-	// OverrideEdited reports that the text has the number of workers of a resource of v1alpha1, which the user's does not have.
+	// OverrideEdited reports that the text has the number of workers of a resource of v1alpha1, which the user's does not
+	// have.
 	OverrideEdited bool
-	// ConfigMapName is the name of the ConfigMap that the server's configuration is in; empty where the image runs its own configuration.
+	// ConfigMapName is the name of the ConfigMap that the server's configuration is in; empty where the image runs its own
+	// configuration.
 	ConfigMapName string
 	// Objects are the objects to apply, in this order.
 	Objects []objects.Object
 	// Expose is the way in from outside of the cluster.
-	Expose spec.Expose
+	Expose parse.Expose
 	// Held are objects that stay as they are in the cluster: neither applied nor pruned.
 	Held []objects.Object
 	// Edge is how the server is exposed, where it is.
@@ -160,15 +168,16 @@ type Desired struct {
 	// another: an upgrade of the operator rolls nothing. Empty otherwise.
 	HeldBuild string
 
-	// SecretsHash is the hash that the pods carry which get the values of SecretValues, those that are made of others included.
+	// SecretsHash is the hash that the pods carry which get the values of SecretValues, those that are made of others
+	// included.
 	SecretsHash  string
 	SecretValues []secret.Value
 
 	problems report
 }
 
-// TLS is what the server's configuration says about encryption: the generated one, the user's own, or the base that the image runs
-// unchanged. Of an image with a configuration that is not known it says nothing.
+// TLS is what the server's configuration says about encryption: the generated one, the user's own, or the base that the
+// image runs unchanged. Of an image with a configuration that is not known it says nothing.
 func (d *Desired) TLS() serverconfig.TLS {
 	switch {
 	case d.Override != nil:
@@ -202,10 +211,12 @@ func (d *Desired) Scheme() corev1.URIScheme {
 	return corev1.URISchemeHTTP
 }
 
-// largeInputs is the size from which IsLarge reports true, in bytes. The inputs of most custom resources are far smaller.
+// largeInputs is the size from which IsLarge reports true, in bytes. The inputs of most custom resources are far
+// smaller.
 const largeInputs = 32 << 10
 
-// IsLarge reports whether the spec, the ConfigMaps and the values of Secrets that a custom resource is built from are large together.
+// IsLarge reports whether the spec, the ConfigMaps and the values of Secrets that a custom resource is built from are
+// large together.
 func IsLarge(in *Inputs) bool {
 	size := 0
 	if spec, err := json.Marshal(&in.CR.Spec); err == nil {

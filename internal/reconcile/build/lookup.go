@@ -35,7 +35,8 @@ const (
 	NotWatched
 	// Forbidden: the object would be in another namespace, which the operator's flags do not allow. It was not read.
 	Forbidden
-	// NotAllowed: the object would be in another namespace, and does not exist or has no consent of its owner. Its content was not looked at.
+	// NotAllowed: the object would be in another namespace, and does not exist or has no consent of its owner. Its content
+	// was not looked at.
 	NotAllowed
 	// Unknown: the object was not read: there is no cluster, or the answer would disclose what it holds.
 	Unknown
@@ -45,8 +46,8 @@ const (
 type Lookup struct {
 	// State reports what was found.
 	State State
-	// MissingKeys are the keys that the reference needs and the object lacks, and ExistingKeys those that it has, sorted. Both are empty where
-	// the State is another than KeyMissing.
+	// MissingKeys are the keys that the reference needs and the object lacks, and ExistingKeys those that it has, sorted.
+	// Both are empty where the State is another than KeyMissing.
 	MissingKeys, ExistingKeys []string
 }
 
@@ -64,8 +65,9 @@ func LookIn[V any](content map[string]V, keys ...string) Lookup {
 	return found
 }
 
-// absent is the problem of a reference that cannot be used, nil where it can, or where nobody knows. Where the object or a key is missing, it heals by
-// itself: the object is watched. own is the namespace of the custom resource; another continues the fix with a further way out, or is empty.
+// absent is the problem of a reference that cannot be used, nil where it can, or where nobody knows. Where the object
+// or a key is missing, it heals by itself: the object is watched. own is the namespace of the custom resource; another
+// continues the fix with a further way out, or is empty.
 func (l *Lookup) absent(ref *objects.Reference, own, another string) *problem.Problem {
 	if len(validation.IsDNS1123Subdomain(ref.Name)) > 0 {
 		return nil // nothing can have that name, which is reported as such
@@ -89,7 +91,8 @@ func (l *Lookup) absent(ref *objects.Reference, own, another string) *problem.Pr
 		}
 		p.Fix = add + another + l.existing()
 	case Empty:
-		p.Detail = fmt.Sprintf("the value of %s in %s %s/%s is empty, which the server takes for unset", theKeys(ref.Keys), ref.Kind, ref.Namespace, ref.Name)
+		p.Detail = fmt.Sprintf("the value of %s in %s %s/%s is empty, which the server takes for unset", theKeys(ref.Keys),
+			ref.Kind, ref.Namespace, ref.Name)
 		p.Fix = "give it a value"
 	case NotWatched:
 		l.foreign(&p, ref, own, "which this operator does not watch")
@@ -98,7 +101,8 @@ func (l *Lookup) absent(ref *objects.Reference, own, another string) *problem.Pr
 	case NotAllowed:
 		// Whether it exists is not said: who may not read the namespace does not learn what is there.
 		p.Reason, p.Type = problem.ConfigMapNotFound, field.ErrorTypeForbidden
-		p.Detail = fmt.Sprintf("%s %s in namespace %s does not exist, or does not allow namespace %s to use it", ref.Kind, ref.Name, ref.Namespace, own)
+		p.Detail = fmt.Sprintf("%s %s in namespace %s does not exist, or does not allow namespace %s to use it", ref.Kind,
+			ref.Name, ref.Namespace, own)
 		p.Fix = fmt.Sprintf("annotate it with %s: %s, or copy it to namespace %s", v1alpha2.AllowFromAnnotation, own, own)
 	case Found, Unknown:
 		return nil

@@ -20,8 +20,8 @@ const (
 	pathMetricsPort       = pathMonitoring + ".metricsPort"
 )
 
-// metricsVariables are the beginnings of the names of the variables by which the server serves metrics: the release line's; all that any release
-// line reads where the release line is not known.
+// metricsVariables are the beginnings of the names of the variables by which the server serves metrics: the release
+// line's; all that any release line reads where the release line is not known.
 func metricsVariables(line *catalog.Line) []string {
 	return variablesOf(line, func(l *catalog.Line) string { return l.MetricsEnv })
 }
@@ -32,20 +32,24 @@ func (r *report) checkMonitoring(in *Inputs, line *catalog.Line) {
 	port := objects.MetricsPort(spec)
 	if port == 0 {
 		if spec.Monitoring != nil && spec.Monitoring.MetricsPort != nil {
-			r.warn(problem.NoEffect, pathMetricsPort, "has no effect while monitoring is not enabled", "set "+pathMonitoringEnabled+": true, or remove it")
+			r.warn(problem.NoEffect, pathMetricsPort, "has no effect while monitoring is not enabled",
+				"set "+pathMonitoringEnabled+": true, or remove it")
 		}
 		return
 	}
 	refuse := func(reason problem.Reason, path string, value any, detail, fix string) {
-		r.Add(problem.Problem{Reason: reason, Path: path, Type: field.ErrorTypeForbidden, Value: value, Detail: detail, Fix: fix})
+		r.Add(problem.Problem{Reason: reason, Path: path, Type: field.ErrorTypeForbidden, Value: value, Detail: detail,
+			Fix: fix})
 	}
 	if line != nil && line.MetricsEnv == "" {
-		refuse(problem.UnsupportedByRelease, pathMonitoringEnabled, true, "servers of release line "+line.Name+" serve no metrics",
+		refuse(problem.UnsupportedByRelease, pathMonitoringEnabled, true, "servers of release line "+line.Name+" serve no "+
+			"metrics",
 			"remove it, or send metrics to a collector with spec.providers.telemetry"+
 				release.Elsewhere(func(l *catalog.Line) bool { return l.MetricsEnv != "" }))
 	}
 	if port == objects.Port(spec) {
-		refuse(problem.ConflictingFields, pathMetricsPort, port, "the server itself listens on this port (spec.networking.port)", "choose another port")
+		refuse(problem.ConflictingFields, pathMetricsPort, port, "the server itself listens on this port "+
+			"(spec.networking.port)", "choose another port")
 	}
 	if w := spec.Workload; w != nil && ptr.Deref(w.Workers, 1) > 1 {
 		refuse(problem.ConflictingFields, pathMonitoringEnabled, true,

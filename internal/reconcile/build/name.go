@@ -23,7 +23,8 @@ func (r *report) checkName(name string) {
 		return
 	}
 	r.Add(problem.Problem{
-		Reason: problem.InvalidField, Path: "metadata.name", Type: field.ErrorTypeInvalid, Value: name, Detail: "a Service is named after it",
+		Reason: problem.InvalidField, Path: "metadata.name", Type: field.ErrorTypeInvalid, Value: name, Detail: "a Service " +
+			"is named after it",
 		Fix: fmt.Sprintf("use at most %d lower-case letters, digits and '-', beginning with a letter", maxNameLength),
 	})
 }

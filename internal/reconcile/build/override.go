@@ -32,8 +32,8 @@ type OverrideFact struct {
 // PathOverride is the field that names the ConfigMap with the user's own configuration.
 const PathOverride = "spec.overrideConfig.configMapName"
 
-// OverrideRef returns the ConfigMap that holds the user's own configuration, and whether the resource names one. A resource of
-// v1alpha1 may name one in another namespace.
+// OverrideRef returns the ConfigMap that holds the user's own configuration, and whether the resource names one. A
+// resource of v1alpha1 may name one in another namespace.
 func (in *Inputs) OverrideRef() (types.NamespacedName, bool) {
 	cr := in.CR
 	if cr.Spec.OverrideConfig == nil || cr.Spec.OverrideConfig.ConfigMapName == "" {
@@ -74,7 +74,8 @@ func (d *Desired) override(ctx context.Context, in *Inputs) {
 	if err != nil {
 		d.problems.Add(problem.Problem{
 			Reason: problem.InvalidConfigMap, Path: PathOverride, Type: field.ErrorTypeInvalid, Value: found.Ref.Name,
-			Detail: fmt.Sprintf("the key %q of ConfigMap %s is not a configuration: %v", objects.ConfigKey, found.Ref, err), Fix: "correct it there",
+			Detail: fmt.Sprintf("the key %q of ConfigMap %s is not a configuration: %v", objects.ConfigKey, found.Ref, err),
+			Fix:    "correct it there",
 		})
 		return
 	}
@@ -90,32 +91,37 @@ func (d *Desired) override(ctx context.Context, in *Inputs) {
 	d.problems.warnStorage(d.Distribution.Line, read)
 }
 
-// warnStorage warns of a configuration without the section storage where the server would keep its state in its working directory, which is lost with the
-// pod, or would not start.
+// warnStorage warns of a configuration without the section storage where the server would keep its state in its working
+// directory, which is lost with the pod, or would not start.
 func (r *report) warnStorage(line *catalog.Line, read *serverconfig.Override) {
 	if line == nil || line.DefaultStorage || read.Storage {
 		return
 	}
 	of := line.Without(func(line *catalog.Line) bool { return line.DefaultStorage })
-	detail := "the configuration has no section storage, and a server of " + of + " then keeps its state in a directory that is lost with the pod"
+	detail := "the configuration has no section storage, and a server of " + of + " then keeps its state in a directory " +
+		"that is lost with the pod"
 	if line.Sections["storage"].Required {
 		detail = "the configuration has no section storage, and a server of " + of + " does not start without"
 	}
 	r.warn(problem.InvalidConfigMap, PathOverride, detail, "add it, with backends in a directory of the volume")
 }
 
-// passWorkers writes the number of workers of a resource of v1alpha1 into the copy of the configuration: release 0.9 passed the number on the command
-// line of its own start script, where it was stronger than the file. A user's own command took the place of that script. A file that cannot
-// be edited stays as it is, and checkWorkers reports the number.
+// passWorkers writes the number of workers of a resource of v1alpha1 into the copy of the configuration: release 0.9
+// passed the number on the command line of its own start script, where it was stronger than the file. A user's own
+// command took the place of that script. A file that cannot be edited stays as it is, and checkWorkers reports the
+// number.
 func (d *Desired) passWorkers(ctx context.Context, in *Inputs) {
 	w := in.CR.Spec.Workload
-	if !in.Legacy.FromV1alpha1 || w == nil || ptr.Deref(w.Workers, 1) < 2 || d.Override.Workers == strconv.Itoa(int(*w.Workers)) ||
+	if !in.Legacy.FromV1alpha1 || w == nil || ptr.Deref(w.Workers, 1) < 2 ||
+		d.Override.Workers == strconv.Itoa(int(*w.Workers)) ||
 		w.Overrides != nil && len(w.Overrides.Command) > 0 {
 		return
 	}
 	// Without its namespace: the same configuration is the same text wherever it is.
-	header := fmt.Sprintf("# The key %s of ConfigMap %s, with server.workers of the custom resource.\n", objects.ConfigKey, in.Override.Ref.Name)
-	if text, err := serverconfig.WithWorkers(ctx, in.Override.Content, d.Distribution.Line, *w.Workers, header); err == nil {
+	header := fmt.Sprintf("# The key %s of ConfigMap %s, with server.workers of the custom resource.\n",
+		objects.ConfigKey, in.Override.Ref.Name)
+	if text, err := serverconfig.WithWorkers(ctx, in.Override.Content, d.Distribution.Line, *w.Workers,
+		header); err == nil {
 		d.OverrideContent, d.Override.Workers, d.OverrideEdited = text, strconv.Itoa(int(*w.Workers)), true
 	}
 }
@@ -123,7 +129,8 @@ func (d *Desired) passWorkers(ctx context.Context, in *Inputs) {
 // warnForeign warns of a ConfigMap of another namespace, which only v1alpha1 can name.
 func (r *report) warnForeign(path string, ref types.NamespacedName, own string) {
 	if ref.Namespace != own {
-		r.warn(problem.ReviewConversion, path, "it is taken from ConfigMap "+ref.String()+" in another namespace, as v1alpha1 allows",
+		r.warn(problem.ReviewConversion, path, "it is taken from ConfigMap "+ref.String()+" in another namespace, as "+
+			"v1alpha1 allows",
 			"copy it to namespace "+own+", which is what v1alpha2 can say")
 	}
 }
@@ -134,5 +141,6 @@ func (r *report) warn(reason problem.Reason, path, detail, fix string) {
 
 // reference is the reference of the fact.
 func (o *OverrideFact) reference() objects.Reference {
-	return objects.Reference{Kind: objects.KindConfigMap, Namespace: o.Ref.Namespace, Name: o.Ref.Name, Keys: []string{objects.ConfigKey}, Path: PathOverride}
+	return objects.Reference{Kind: objects.KindConfigMap, Namespace: o.Ref.Namespace, Name: o.Ref.Name,
+		Keys: []string{objects.ConfigKey}, Path: PathOverride}
 }

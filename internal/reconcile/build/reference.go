@@ -12,10 +12,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// References returns every Secret and ConfigMap that the custom resource refers to, once for each field: those of providers and storage, the
-// user's own configuration, the CA bundles (those of the platform included), the server's certificate, what the overrides bring into the pods,
-// and the credentials for the image.
-// References that the spec gives in a wrong form are left out; Build reports them.
+// References returns every Secret and ConfigMap that the custom resource refers to, once for each field: those of
+// providers and storage, the user's own configuration, the CA bundles (those of the platform included), the server's
+// certificate, what the overrides bring into the pods, and the credentials for the image. References that the spec
+// gives in a wrong form are left out; Build reports them.
 func References(cr *v1alpha2.LlamaStackDistribution) []objects.Reference {
 	in := NewInputs(cr)
 	var list []objects.Reference
@@ -29,17 +29,19 @@ func References(cr *v1alpha2.LlamaStackDistribution) []objects.Reference {
 	if bundle := in.NamedCABundle(); bundle != nil {
 		list = append(list, bundle.reference())
 	} else {
-		list = append(list, objects.Reference{Kind: objects.KindConfigMap, Namespace: cr.Namespace, Name: PlatformBundle, Optional: true})
+		list = append(list, objects.Reference{Kind: objects.KindConfigMap, Namespace: cr.Namespace, Name: PlatformBundle,
+			Optional: true})
 	}
-	list = append(list, objects.Reference{Kind: objects.KindConfigMap, Namespace: cr.Namespace, Name: ServiceBundle, Optional: true})
+	list = append(list, objects.Reference{Kind: objects.KindConfigMap, Namespace: cr.Namespace, Name: ServiceBundle,
+		Optional: true})
 	if certificate := CertificateOf(cr); certificate != nil {
 		list = append(list, certificateReference(certificate.Name, cr.Namespace))
 	}
 	return append(list, workloadReferences(cr)...)
 }
 
-// DefaultReferences returns every Secret and ConfigMap that the operator's settings bring into the pods of a namespace whose custom resources do not set
-// these fields.
+// DefaultReferences returns every Secret and ConfigMap that the operator's settings bring into the pods of a namespace
+// whose custom resources do not set these fields.
 func DefaultReferences(d *settings.PodDefaults, namespace string) []objects.Reference {
 	cr := &v1alpha2.LlamaStackDistribution{Spec: v1alpha2.LlamaStackDistributionSpec{Workload: d.Complete(nil)}}
 	cr.Namespace = namespace
@@ -60,8 +62,8 @@ func workloadReferences(cr *v1alpha2.LlamaStackDistribution) []objects.Reference
 	return list
 }
 
-// ReferencesOfPods are the Secrets and ConfigMaps that the overrides bring into the pods, at the field that names them: one of the custom resource, or one of
-// the operator's settings.
+// ReferencesOfPods are the Secrets and ConfigMaps that the overrides bring into the pods, at the field that names them:
+// one of the custom resource, or one of the operator's settings.
 func (in *Inputs) ReferencesOfPods() []objects.Reference {
 	const envFrom = ".envFrom["
 	list := objects.PodReferences(in.CR)
@@ -74,11 +76,12 @@ func (in *Inputs) ReferencesOfPods() []objects.Reference {
 }
 
 func secretReference(use *serverconfig.SecretUse, namespace string) objects.Reference {
-	return objects.Reference{Kind: objects.KindSecret, Namespace: namespace, Name: use.Ref.Name, Keys: []string{use.Ref.Key}, Path: use.Path}
+	return objects.Reference{Kind: objects.KindSecret, Namespace: namespace, Name: use.Ref.Name,
+		Keys: []string{use.Ref.Key}, Path: use.Path}
 }
 
-// LeaveUnread fills in what the custom resource refers to in its own namespace, for callers that read no Secret: each counts as found, with content
-// that nobody knows.
+// LeaveUnread fills in what the custom resource refers to in its own namespace, for callers that read no Secret: each
+// counts as found, with content that nobody knows.
 func (in *Inputs) LeaveUnread() {
 	uses, _ := serverconfig.SecretUses(in.Spec) // the engine reports what is wrong there
 	for _, use := range uses {

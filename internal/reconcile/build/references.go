@@ -26,8 +26,8 @@ type PodReferenceFact struct {
 	Values []secret.Value
 }
 
-// AddPodReference adds what was found at a reference of the pods, with what they get of the object, by key. That is hashed, and only the values of Secrets
-// stay in memory. in.Secrets is hashed before the first reference.
+// AddPodReference adds what was found at a reference of the pods, with what they get of the object, by key. That is
+// hashed, and only the values of Secrets stay in memory. in.Secrets is hashed before the first reference.
 func AddPodReference(in *Inputs, ref objects.Reference, found Lookup, content map[string][]byte) {
 	if in.podsHash == nil {
 		in.podsHash = hashSecrets(in)
@@ -75,7 +75,8 @@ func secretVariables(in *Inputs) []string {
 func envFromVariables(in *Inputs, from *corev1.EnvFromSource, index int) []string {
 	var names []string
 	for i := range in.PodReferences {
-		if f := &in.PodReferences[i]; strings.HasPrefix(f.Ref.Path, fmt.Sprintf("%s.envFrom[%d].", objects.PathOverrides, index)) {
+		if f := &in.PodReferences[i]; strings.HasPrefix(f.Ref.Path,
+			fmt.Sprintf("%s.envFrom[%d].", objects.PathOverrides, index)) {
 			for _, key := range f.Keys {
 				names = append(names, from.Prefix+key)
 			}

@@ -13,7 +13,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
@@ -177,7 +177,7 @@ func TestBuildRefusesNamesFromSecretsOfEnvFrom(t *testing.T) {
 		in.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Overrides: &v1alpha2.WorkloadOverrides{}}
 		fixture.NoError(t, yaml.UnmarshalStrict([]byte("envFrom: ["+text+"]"), in.CR.Spec.Workload.Overrides))
 		in.CR.Spec.Resources = &v1alpha2.ResourcesSpec{Models: []apiextensionsv1.JSON{{Raw: []byte(`"${env.P_TOKEN}"`)}}}
-		in.Spec = spec.Parse(&in.CR.Spec)
+		in.Spec = parse.Parse(&in.CR.Spec)
 		for _, ref := range objects.PodReferences(in.CR) {
 			in.PodReferences = append(in.PodReferences, PodReferenceFact{Ref: ref, Keys: []string{"TOKEN"}})
 		}

@@ -38,10 +38,12 @@ func (d *Desired) checkSecrets(in *Inputs) {
 	}
 }
 
-// invalid is the problem of a value that cannot be used. Another value in the Secret fixes it, and the Secret is watched.
+// invalid is the problem of a value that cannot be used. Another value in the Secret fixes it, and the Secret is
+// watched.
 func invalid(f *SecretFact, namespace, defect string) problem.Problem {
 	return problem.Problem{
-		Reason: problem.InvalidSecret, Path: f.Use.Path, Type: field.ErrorTypeInvalid, Detail: about(f, namespace) + " " + defect,
+		Reason: problem.InvalidSecret, Path: f.Use.Path, Type: field.ErrorTypeInvalid,
+		Detail: about(f, namespace) + " " + defect,
 	}
 }
 
@@ -49,7 +51,8 @@ func about(f *SecretFact, namespace string) string {
 	return fmt.Sprintf("the value of key %q in Secret %s/%s", f.Use.Ref.Key, namespace, f.Use.Ref.Name)
 }
 
-// variablesByName are the environment variables of a configuration, nil where there is none, by their names; of several with one name the first.
+// variablesByName are the environment variables of a configuration, nil where there is none, by their names; of several
+// with one name the first.
 func variablesByName(made *serverconfig.Result) map[string]*serverconfig.EnvVar {
 	if made == nil {
 		return nil
@@ -64,7 +67,8 @@ func variablesByName(made *serverconfig.Result) map[string]*serverconfig.EnvVar 
 	return byName
 }
 
-// unusable reports a value that will not do for what the configuration uses it for: the variable, nil where it uses none.
+// unusable reports a value that will not do for what the configuration uses it for: the variable, nil where it uses
+// none.
 func (d *Desired) unusable(f *SecretFact, v *serverconfig.EnvVar) []string {
 	if v == nil {
 		return nil
@@ -75,8 +79,8 @@ func (d *Desired) unusable(f *SecretFact, v *serverconfig.EnvVar) []string {
 	return d.converted(f, v)
 }
 
-// converted reports a value that the server would turn into another type than the field takes. Where the type of the field is
-// not known that is a warning.
+// converted reports a value that the server would turn into another type than the field takes. Where the type of the
+// field is not known that is a warning.
 func (d *Desired) converted(f *SecretFact, v *serverconfig.EnvVar) []string {
 	looks := f.Value.Converted()
 	switch v.Type {
@@ -90,7 +94,8 @@ func (d *Desired) converted(f *SecretFact, v *serverconfig.EnvVar) []string {
 		}
 	case "":
 		if looks != "" {
-			d.problems.warn(problem.InvalidSecret, f.Use.Path, "the value in Secret "+f.Use.Ref.Name+" looks like a number or a boolean",
+			d.problems.warn(problem.InvalidSecret, f.Use.Path, "the value in Secret "+f.Use.Ref.Name+" looks like a number or "+
+				"a boolean",
 				"use another value if the provider wants text there")
 		}
 	case catalog.TypeBool, catalog.TypeList, catalog.TypeMap, catalog.TypeAny:
@@ -117,8 +122,8 @@ func (in *Inputs) secretValues(derived map[string]secret.Value) []secret.Value {
 	return values
 }
 
-// secretsHash is a keyed hash over the secret values that the pods read, and whatever else the overrides bring into them; empty where
-// that is nothing. It is keyed because a plain hash of a short password is the password.
+// secretsHash is a keyed hash over the secret values that the pods read, and whatever else the overrides bring into
+// them; empty where that is nothing. It is keyed because a plain hash of a short password is the password.
 func secretsHash(in *Inputs) string {
 	switch {
 	case len(in.Secrets)+len(in.PodReferences) == 0:

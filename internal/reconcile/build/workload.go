@@ -22,7 +22,8 @@ import (
 
 // invalidField adds the problem of a value that cannot be used.
 func (r *report) invalidField(at string, value any, detail, fix string) {
-	r.Add(problem.Problem{Reason: problem.InvalidField, Path: at, Type: field.ErrorTypeInvalid, Value: value, Detail: detail, Fix: fix})
+	r.Add(problem.Problem{Reason: problem.InvalidField, Path: at, Type: field.ErrorTypeInvalid, Value: value,
+		Detail: detail, Fix: fix})
 }
 
 // checkWorkload reports what cannot become objects, and warns of what will work otherwise than its author may think.
@@ -40,8 +41,8 @@ func (r *report) checkWorkload(spec *v1alpha2.LlamaStackDistributionSpec, legacy
 	r.checkStorage(spec, legacy)
 }
 
-// checkSize keeps what is larger than any pod template from being encoded, sent and refused. The webhook measures the whole spec, but it
-// never refuses one of v1alpha1; the open fields have limits of their own.
+// checkSize keeps what is larger than any pod template from being encoded, sent and refused. The webhook measures the
+// whole spec, but it never refuses one of v1alpha1; the open fields have limits of their own.
 func (r *report) checkSize(workload *v1alpha2.WorkloadSpec) {
 	text, err := json.Marshal(workload)
 	if err != nil {
@@ -56,8 +57,8 @@ func (r *report) checkSize(workload *v1alpha2.WorkloadSpec) {
 	}
 }
 
-// checkItems has the rules of the schema of v1alpha2 for the length of lists, in a custom resource of v1alpha1 as well, which has no such bounds. The API
-// server does not apply the schema to what stays as it is.
+// checkItems has the rules of the schema of v1alpha2 for the length of lists, in a custom resource of v1alpha1 as well,
+// which has no such bounds. The API server does not apply the schema to what stays as it is.
 func (r *report) checkItems(in *Inputs) {
 	spec := &in.CR.Spec
 	if n := spec.Networking; n != nil && n.AllowedFrom != nil {
@@ -104,8 +105,8 @@ func (r *report) checkAutoscaling(spec *v1alpha2.LlamaStackDistributionSpec) {
 			Fix: "set the largest number of pods, or remove " + base,
 		})
 	case least > most:
-		r.invalidField(base+".maxReplicas", most, fmt.Sprintf("is below the least number of pods, %d, which is the larger of spec.workload.replicas and "+
-			"%s.minReplicas", least, base), "raise it, or lower those")
+		r.invalidField(base+".maxReplicas", most, fmt.Sprintf("is below the least number of pods, %d, which is the larger "+
+			"of spec.workload.replicas and %s.minReplicas", least, base), "raise it, or lower those")
 	}
 	for _, target := range []struct {
 		name    string
@@ -129,7 +130,8 @@ func (r *report) checkBudget(spec *v1alpha2.LlamaStackDistributionSpec) {
 	}
 	if b.MinAvailable != nil && b.MaxUnavailable != nil {
 		r.Add(problem.Problem{
-			Reason: problem.ConflictingFields, Path: base, Type: field.ErrorTypeForbidden, Detail: "minAvailable and maxUnavailable exclude each other",
+			Reason: problem.ConflictingFields, Path: base, Type: field.ErrorTypeForbidden, Detail: "minAvailable and " +
+				"maxUnavailable exclude each other",
 			Fix: "keep one of them",
 		})
 		return
@@ -140,11 +142,13 @@ func (r *report) checkBudget(spec *v1alpha2.LlamaStackDistributionSpec) {
 	case b.MinAvailable != nil && (*b.MinAvailable == intstr.FromString("100%") ||
 		b.MinAvailable.Type == intstr.Int && b.MinAvailable.IntVal >= least && least > 0):
 		blocks = ".minAvailable"
-	case b.MaxUnavailable != nil && (*b.MaxUnavailable == intstr.FromString("0%") || *b.MaxUnavailable == intstr.FromInt32(0)):
+	case b.MaxUnavailable != nil && (*b.MaxUnavailable == intstr.FromString("0%") ||
+		*b.MaxUnavailable == intstr.FromInt32(0)):
 		blocks = ".maxUnavailable"
 	}
 	if blocks != "" {
-		r.warn(problem.NoEffect, base+blocks, fmt.Sprintf("allows no disruptions with %d replicas: a node with one of the pods cannot be drained", least),
+		r.warn(problem.NoEffect, base+blocks, fmt.Sprintf("allows no disruptions with %d replicas: a node with one of the "+
+			"pods cannot be drained", least),
 			"use maxUnavailable: 1, or more replicas")
 	}
 }
@@ -157,7 +161,8 @@ func (r *report) checkStorage(spec *v1alpha2.LlamaStackDistributionSpec, legacy 
 		return
 	}
 	if at := ptr.Deref(s.MountPath, ""); at != "" && !mountable(at) {
-		r.invalidField(base+".mountPath", at, fmt.Sprintf("want an absolute path that is neither / nor %s nor %s", objects.ConfigDir, objects.TmpDir),
+		r.invalidField(base+".mountPath", at, fmt.Sprintf("want an absolute path that is neither / nor %s nor %s",
+			objects.ConfigDir, objects.TmpDir),
 			"for example "+v1alpha2.DefaultMountPath)
 	}
 	if s.Size != nil && (s.Size.Sign() < 0 || s.Size.IsZero() && !legacy.FromV1alpha1) {
@@ -165,7 +170,8 @@ func (r *report) checkStorage(spec *v1alpha2.LlamaStackDistributionSpec, legacy 
 	}
 	if _, most := objects.PodRange(spec); most > 1 {
 		r.warn(problem.EphemeralState, base,
-			"the PVC can be mounted by one node at a time: pods on other nodes do not start, and an edit stops all pods before it starts new ones",
+			"the PVC can be mounted by one node at a time: pods on other nodes do not start, and an edit stops all pods "+
+				"before it starts new ones",
 			"use one replica, or keep the state in spec.storage and remove it")
 	}
 }
@@ -174,18 +180,20 @@ func (r *report) checkStorage(spec *v1alpha2.LlamaStackDistributionSpec, legacy 
 func (r *report) checkDataDir(p *objects.Params) {
 	dir := objects.DataDir(&p.CR.Spec)
 	if taken := objects.DataDirTaken(p); taken != "" && mountable(dir) {
-		r.invalidField("spec.workload.storage.mountPath", dir, "the operator mounts a volume of its own at "+taken, "for example "+v1alpha2.DefaultMountPath)
+		r.invalidField("spec.workload.storage.mountPath", dir, "the operator mounts a volume of its own at "+taken, "for "+
+			"example "+v1alpha2.DefaultMountPath)
 	}
 }
 
 // mountable reports whether the data volume can be mounted at a path.
 func mountable(at string) bool {
 	clean := path.Clean(at)
-	return path.IsAbs(at) && !strings.Contains(at, ":") && clean != "/" && clean != objects.ConfigDir && clean != objects.TmpDir
+	return path.IsAbs(at) && !strings.Contains(at, ":") && clean != "/" && clean != objects.ConfigDir &&
+		clean != objects.TmpDir
 }
 
-// checkOverrides reports overrides that take away what the server needs. In a resource of v1alpha1, which knows no such rule,
-// and for what is only a choice of the operator's, that is a warning.
+// checkOverrides reports overrides that take away what the server needs. In a resource of v1alpha1, which knows no such
+// rule, and for what is only a choice of the operator's, that is a warning.
 func (r *report) checkOverrides(p *objects.Params) {
 	for _, clash := range objects.Clashes(p) {
 		if clash.Essential && !p.Legacy.FromV1alpha1 {
@@ -195,15 +203,16 @@ func (r *report) checkOverrides(p *objects.Params) {
 			})
 			continue
 		}
-		r.warn(problem.ConflictingFields, clash.Path, clash.What+" takes the place of the operator's own", "remove it where that is not what you want")
+		r.warn(problem.ConflictingFields, clash.Path, clash.What+" takes the place of the operator's own", "remove it "+
+			"where that is not what you want")
 	}
 }
 
 // PathAllowedFrom is the field that asks for a NetworkPolicy.
 const PathAllowedFrom = "spec.networking.allowedFrom"
 
-// networkPolicy reports whether a NetworkPolicy is desired. Release 0.9 has a flag for that, which is off by itself: a resource that
-// was written for it must not be cut off by an upgrade.
+// networkPolicy reports whether a NetworkPolicy is desired. Release 0.9 has a flag for that, which is off by itself: a
+// resource that was written for it must not be cut off by an upgrade.
 func (d *Desired) networkPolicy(in *Inputs, legacy *v1alpha2.LegacySettings) bool {
 	asked, flag := objects.AllowedFrom(&in.CR.Spec), ptr.Deref(in.NetworkPolicyFlag, false)
 	switch {
@@ -211,16 +220,20 @@ func (d *Desired) networkPolicy(in *Inputs, legacy *v1alpha2.LegacySettings) boo
 		return false
 	case legacy.FromV1alpha1 && !flag:
 		d.problems.warn(problem.NoEffect, PathAllowedFrom,
-			"has no effect: the feature flag enableNetworkPolicy is not on, which a resource that was created in v1alpha1 needs: "+
-				"everybody in the cluster may reach the server", fmt.Sprintf("set %s in the ConfigMap %s, or write the resource in v1alpha2 and remove the "+
+			"has no effect: the feature flag enableNetworkPolicy is not on, which a resource that was created in v1alpha1 "+
+				"needs: everybody in the cluster may reach the "+
+				"server", fmt.Sprintf("set %s in the ConfigMap %s, or write the resource in v1alpha2 and remove the "+
 				"annotation %s from it", settings.KeyFeatureFlags, settings.ConfigMapName, v1alpha2.ConversionAnnotation))
 		return false
 	}
 	everybody := asked != nil && slices.Contains(asked.Namespaces, objects.AllNamespaces)
 	edge := in.edge()
-	if !everybody && in.Spec.Expose.Enabled && edge.Kind == settings.EdgeIngress && len(edge.Namespaces) == 0 && !in.ClusterAssignsUserIDs {
-		d.problems.warn(problem.NoEffect, PathAllowedFrom, "keeps the ingress controller out unless its namespace is among the allowed ones",
-			fmt.Sprintf("name the namespace of the ingress controller, here or under namespaces in the key %s of the ConfigMap %s", settings.KeyEdge,
+	if !everybody && in.Spec.Expose.Enabled && edge.Kind == settings.EdgeIngress && len(edge.Namespaces) == 0 &&
+		!in.ClusterAssignsUserIDs {
+		d.problems.warn(problem.NoEffect, PathAllowedFrom, "keeps the ingress controller out unless its namespace is among "+
+			"the allowed ones",
+			fmt.Sprintf("name the namespace of the ingress controller, here or under namespaces in the key %s of the "+
+				"ConfigMap %s", settings.KeyEdge,
 				settings.ConfigMapName))
 	}
 	return true

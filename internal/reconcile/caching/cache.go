@@ -22,7 +22,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
 // ReferenceIndex indexes custom resources by the objects that they refer to, and by their distribution.
@@ -31,8 +31,8 @@ const ReferenceIndex = "references"
 // kindDistribution stands in the index for the name of a distribution, which has no namespace.
 const kindDistribution = "distribution"
 
-// New makes the cache of a manager from what Options returned. Kinds that the cluster may lack are added here: a cache cannot be made with
-// kinds that the cluster does not have. The context is that of the cache's whole life.
+// New makes the cache of a manager from what Options returned. Kinds that the cluster may lack are added here: a cache
+// cannot be made with kinds that the cluster does not have. The context is that of the cache's whole life.
 func New(ctx context.Context) cache.NewCacheFunc {
 	return func(config *rest.Config, options cache.Options) (cache.Cache, error) {
 		apis, err := gather.EdgeAPIs(options.Mapper)
@@ -61,8 +61,8 @@ func New(ctx context.Context) cache.NewCacheFunc {
 // IndexValue is the value of an object in ReferenceIndex.
 func IndexValue(kind, namespace, name string) string { return kind + " " + namespace + "/" + name }
 
-// UsersOfDistribution returns the values of the custom resources that may use a distribution of this name: those that name it, and those
-// that name an image.
+// UsersOfDistribution returns the values of the custom resources that may use a distribution of this name: those that
+// name it, and those that name an image.
 func UsersOfDistribution(name string) []string {
 	return []string{IndexValue(kindDistribution, "", name), IndexValue(kindDistribution, "", "")}
 }
@@ -76,13 +76,13 @@ func References(o client.Object) []string {
 	for _, ref := range build.References(cr) {
 		values = append(values, IndexValue(ref.Kind, ref.Namespace, ref.Name))
 	}
-	for _, ref := range serverconfig.EndpointUses(spec.Parse(&cr.Spec)) {
+	for _, ref := range serverconfig.EndpointUses(parse.Parse(&cr.Spec)) {
 		values = append(values, EndpointValue(ref.Kind, cmp.Or(ref.Namespace, cr.Namespace), ref.Name))
 	}
 	return values
 }
 
 // EndpointValue is the value of an object in ReferenceIndex that custom resources take endpoints from.
-func EndpointValue(kind spec.EndpointKind, namespace, name string) string {
+func EndpointValue(kind parse.EndpointKind, namespace, name string) string {
 	return IndexValue("endpoint "+string(kind), namespace, name)
 }

@@ -36,8 +36,8 @@ func Options(namespaces []string, operatorNamespace string, selector labels.Sele
 		return o
 	}
 	o.DefaultNamespaces = map[string]cache.Config{}
-	// The operator's settings and registered distributions are ConfigMaps in its own namespace, which need not be among the watched ones: nothing else is watched
-	// there.
+	// The operator's settings and registered distributions are ConfigMaps in its own namespace, which need not be among
+	// the watched ones: nothing else is watched there.
 	withOwn := map[string]cache.Config{operatorNamespace: {}}
 	for _, n := range namespaces {
 		o.DefaultNamespaces[n] = cache.Config{}
@@ -57,7 +57,8 @@ func UncachedKinds() []client.Object {
 	return []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}
 }
 
-// stripPod keeps of a pod what the status reports: other operators' caches of whole pods take gigabytes in large clusters.
+// stripPod keeps of a pod what the status reports: other operators' caches of whole pods take gigabytes in large
+// clusters.
 func stripPod(in any) (any, error) {
 	if pod, ok := in.(*corev1.Pod); ok {
 		pods.Strip(pod)
@@ -74,8 +75,8 @@ func stripTree(in any) (any, error) {
 	return gather.Pack(stripped)
 }
 
-// strip drops what the operator does not use before an object enters a cache. Of foreign objects, known by metadata alone,
-// only their identity stays: annotations may hold anything.
+// strip drops what the operator does not use before an object enters a cache. Of foreign objects, known by metadata
+// alone, only their identity stays: annotations may hold anything.
 func strip(in any) (any, error) {
 	switch o := in.(type) {
 	case *metav1.PartialObjectMetadata:
@@ -97,9 +98,12 @@ func strip(in any) (any, error) {
 	return in, nil
 }
 
-// writers are the managed fields that the operator uses: its own, to know what it applied, and of others' who they are, for release 0.9.
+// writers are the managed fields that the operator uses: its own, to know what it applied, and of others' who they are,
+// for release 0.9.
 func writers(o metav1.Object) []metav1.ManagedFieldsEntry {
-	kept := slices.DeleteFunc(release09.Writers(o), func(e metav1.ManagedFieldsEntry) bool { return e.Manager == apply.FieldManager })
+	kept := slices.DeleteFunc(release09.Writers(o), func(e metav1.ManagedFieldsEntry) bool {
+		return e.Manager == apply.FieldManager
+	})
 	for _, e := range o.GetManagedFields() {
 		if e.Manager == apply.FieldManager && e.Subresource == "" {
 			kept = append(kept, e)

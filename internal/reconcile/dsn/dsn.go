@@ -32,11 +32,15 @@ const defaultPort = 5432
 // sslModes are the TLS modes of PostgreSQL's clients.
 var sslModes = []string{"disable", "allow", "prefer", "require", "verify-ca", "verify-full"}
 
-// knownOptions are options of PostgreSQL's clients that messages may name. A name that is not among them may be a piece of a password.
+// knownOptions are options of PostgreSQL's clients that messages may name. A name that is not among them may be a piece
+// of a password.
 var knownOptions = []string{
-	"application_name", "channel_binding", "client_encoding", "connect_timeout", "fallback_application_name", "gssencmode", "hostaddr",
-	"keepalives", "keepalives_count", "keepalives_idle", "keepalives_interval", "krbsrvname", "load_balance_hosts", "options", "passfile",
-	"replication", "require_auth", "requirepeer", "service", "sslcert", "sslcertmode", "sslcompression", "sslcrl", "sslcrldir", "sslkey",
+	"application_name", "channel_binding", "client_encoding", "connect_timeout", "fallback_application_name",
+	"gssencmode", "hostaddr",
+	"keepalives", "keepalives_count", "keepalives_idle", "keepalives_interval", "krbsrvname", "load_balance_hosts",
+	"options", "passfile",
+	"replication", "require_auth", "requirepeer", "service", "sslcert", "sslcertmode", "sslcompression", "sslcrl",
+	"sslcrldir", "sslkey",
 	"sslnegotiation", "sslpassword", "sslrootcert", "sslsni", "ssl_max_protocol_version", "ssl_min_protocol_version",
 	"target_session_attrs", "tcp_user_timeout",
 }
@@ -69,7 +73,8 @@ func fromOptions(options map[string]string) (*DSN, error) {
 		delete(options, name)
 		return value
 	}
-	d := &DSN{Host: take("host"), User: take("user"), Database: take("dbname"), Password: take("password"), SSLMode: take("sslmode"), Port: defaultPort}
+	d := &DSN{Host: take("host"), User: take("user"), Database: take("dbname"), Password: take("password"),
+		SSLMode: take("sslmode"), Port: defaultPort}
 	port := take("port")
 	switch {
 	case d.Host == "":
@@ -119,9 +124,11 @@ func refuseOption(name string, options map[string]string) error {
 	slices.Sort(known)
 	switch {
 	case slices.Contains(known, "sslrootcert"):
-		return errors.New("names a file with CA certificates (sslrootcert), which is not in the pod: set spec.networking.tls.caBundle")
+		return errors.New("names a file with CA certificates (sslrootcert), which is not in the pod: set " +
+			"spec.networking.tls.caBundle")
 	case len(known) > 0:
-		return fmt.Errorf("has options that not every release of the server can be given: remove %s", strings.Join(known, ", "))
+		return fmt.Errorf("has options that not every release of the server can be given: remove %s",
+			strings.Join(known, ", "))
 	case name == "":
 		return errors.New("has an option without a name; " + encodeHint)
 	}
@@ -178,9 +185,11 @@ func fromURI(text string) (map[string]string, error) {
 	return options, nil
 }
 
-// fromKeywords reads key=value pairs, of which a value may stand in single quotes; a backslash takes the next character as it is.
+// fromKeywords reads key=value pairs, of which a value may stand in single quotes; a backslash takes the next character
+// as it is.
 func fromKeywords(text string) (map[string]string, error) {
-	malformed := errors.New("is neither a URI (postgresql://user:password@host:5432/db) nor keywords (host=… dbname=… user=… password=…)")
+	malformed := errors.New("is neither a URI (postgresql://user:password@host:5432/db) nor keywords (host=… dbname=… " +
+		"user=… password=…)")
 	options := map[string]string{}
 	rest := strings.TrimSpace(text)
 	for rest != "" {
@@ -240,8 +249,8 @@ func (d *DSN) URLHost() string {
 	return d.Host
 }
 
-// URI writes the connection string in the one spelling that everyone reads alike. The file of CA certificates is named where
-// the TLS mode demands it.
+// URI writes the connection string in the one spelling that everyone reads alike. The file of CA certificates is named
+// where the TLS mode demands it.
 func (d *DSN) URI(rootCert string) string {
 	var b strings.Builder
 	b.WriteString("postgresql://" + Encode(d.User))

@@ -16,17 +16,17 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
 // GroupVersionKind returns the kind of the API that a reference means.
-func GroupVersionKind(kind spec.EndpointKind) schema.GroupVersionKind {
+func GroupVersionKind(kind parse.EndpointKind) schema.GroupVersionKind {
 	switch kind {
-	case spec.KindInferenceService:
+	case parse.KindInferenceService:
 		return schema.GroupVersionKind{Group: "serving.kserve.io", Version: "v1beta1", Kind: string(kind)}
-	case spec.KindLLMInferenceService:
+	case parse.KindLLMInferenceService:
 		return schema.GroupVersionKind{Group: "serving.kserve.io", Version: "v1alpha1", Kind: string(kind)}
-	case spec.KindService:
+	case parse.KindService:
 	}
 	return corev1.SchemeGroupVersion.WithKind("Service")
 }
@@ -42,8 +42,9 @@ type Address struct {
 // apiPath is below which model servers have the API of OpenAI.
 const apiPath = "/v1"
 
-// OfService returns the address of a port of a Service: of the port that is named, else of its only one, else of the one for HTTP.
-func OfService(s *corev1.Service, ref *spec.EndpointReference) Address {
+// OfService returns the address of a port of a Service: of the port that is named, else of its only one, else of the
+// one for HTTP.
+func OfService(s *corev1.Service, ref *parse.EndpointReference) Address {
 	port, why := servicePort(s, ref.Port)
 	if port == nil {
 		return why
@@ -53,8 +54,9 @@ func OfService(s *corev1.Service, ref *spec.EndpointReference) Address {
 		switch {
 		case port.TargetPort.Type == intstr.String:
 			return Address{
-				Missing: fmt.Sprintf("is headless, and its port %s leads to a port of the pods that has only a name", portName(port)),
-				Fix:     "write endpoint with the number of that port, or let the Service have an address",
+				Missing: fmt.Sprintf("is headless, and its port %s leads to a port of the pods that has only a name",
+					portName(port)),
+				Fix: "write endpoint with the number of that port, or let the Service have an address",
 			}
 		case port.TargetPort.IntVal != 0:
 			number = port.TargetPort.IntVal
@@ -114,8 +116,9 @@ func scheme(p *corev1.ServicePort) string {
 	return "http"
 }
 
-// OfModelServer returns the address in the status of one of KServe's objects, a JSON text: the one that it names gateway-internal, else internal, else
-// one inside of the cluster, else its only one. The path of the API follows where the address does not end in it.
+// OfModelServer returns the address in the status of one of KServe's objects, a JSON text: the one that it names
+// gateway-internal, else internal, else one inside of the cluster, else its only one. The path of the API follows where
+// the address does not end in it.
 func OfModelServer(status []byte) Address {
 	single, list, excess := addresses(status)
 	if excess != nil {
@@ -153,7 +156,8 @@ func OfModelServer(status []byte) Address {
 	if first != (Address{}) {
 		return first
 	}
-	return Address{Missing: "has no address inside of the cluster in its status", Fix: "the operator continues when it has one"}
+	return Address{Missing: "has no address inside of the cluster in its status", Fix: "the operator continues when it " +
+		"has one"}
 }
 
 // insideHost is the DNS name of a Service, with its name in the cluster and what follows.
@@ -192,17 +196,20 @@ const maxURL = 2048
 // hostAndPath is what an address consists of that the server takes as it is.
 var hostAndPath = regexp.MustCompile(`^[A-Za-z0-9._:\[\]/~%-]+$`)
 
-// usable returns an address of a status. Everything in it gets into the configuration of the server, which replaces references to its environment.
+// usable returns an address of a status. Everything in it gets into the configuration of the server, which replaces
+// references to its environment.
 func usable(at string) Address {
 	u, err := url.Parse(at)
-	if err != nil || len(at) > maxURL || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil ||
+	if err != nil || len(at) > maxURL || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" ||
+		u.User != nil ||
 		!hostAndPath.MatchString(u.Host+u.EscapedPath()) {
 		return Address{Missing: "has an address in its status that is not a plain URL", Fix: "write endpoint"}
 	}
 	host := safeHost(u)
 	if host == "" {
 		return Address{
-			Missing: "has an address outside of the cluster in its status, without encryption", Fix: "write endpoint if the server may send its key there",
+			Missing: "has an address outside of the cluster in its status, without encryption", Fix: "write endpoint if the " +
+				"server may send its key there",
 		}
 	}
 	path := strings.TrimSuffix(u.EscapedPath(), "/")
@@ -213,8 +220,8 @@ func usable(at string) Address {
 }
 
 // Placeholder stands for the address of an object in a namespace where no cluster is known.
-func Placeholder(ref *spec.EndpointReference, namespace string) string {
-	if ref.Kind != spec.KindService {
+func Placeholder(ref *parse.EndpointReference, namespace string) string {
+	if ref.Kind != parse.KindService {
 		return "http://" + ref.Name + "." + namespace + "." + strings.ToLower(string(ref.Kind)) + ".invalid" + apiPath
 	}
 	host := ref.Name + "." + namespace + ".svc"

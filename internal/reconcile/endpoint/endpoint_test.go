@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/endpoint"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
 // Proves: R11, R18 (a Service's name and port become a URL; what it lacks is said with the way out).
@@ -42,7 +42,7 @@ func TestOfServiceChoosesPortAndScheme(t *testing.T) {
 			if err := yaml.UnmarshalStrict([]byte(c.spec), &s.Spec); err != nil {
 				t.Fatal(err)
 			}
-			same(t, endpoint.OfService(s, &spec.EndpointReference{Port: c.port, URLPath: c.path}), c.want)
+			same(t, endpoint.OfService(s, &parse.EndpointReference{Port: c.port, URLPath: c.path}), c.want)
 		})
 	}
 }

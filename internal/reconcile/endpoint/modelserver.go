@@ -9,11 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
-// ModelServer is what is read of one of KServe's objects: identity and status. A decoder passes over the rest, which can be large, and leaves the status
-// a text.
+// ModelServer is what is read of one of KServe's objects: identity and status. A decoder passes over the rest, which
+// can be large, and leaves the status a text.
 type ModelServer struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -45,8 +45,8 @@ func (s *ModelServer) deepCopy() ModelServer {
 
 // AddToScheme lets a client read KServe's objects as ModelServers.
 func AddToScheme(scheme *runtime.Scheme) error {
-	for kind, o := range map[spec.EndpointKind]runtime.Object{
-		spec.KindInferenceService: &InferenceService{}, spec.KindLLMInferenceService: &LLMInferenceService{},
+	for kind, o := range map[parse.EndpointKind]runtime.Object{
+		parse.KindInferenceService: &InferenceService{}, parse.KindLLMInferenceService: &LLMInferenceService{},
 	} {
 		version := GroupVersionKind(kind).GroupVersion()
 		scheme.AddKnownTypeWithName(version.WithKind(string(kind)), o)
@@ -58,7 +58,8 @@ func AddToScheme(scheme *runtime.Scheme) error {
 // statusLimits bound a status. KServe's have some hundred values; a model server with many revisions has some thousand.
 var statusLimits = limits.Limits{Bytes: 256 << 10, Levels: 32, Nodes: 10_000}
 
-// addresses are those that a status has: a single one, and a list of named ones. What has another form counts for nothing.
+// addresses are those that a status has: a single one, and a list of named ones. What has another form counts for
+// nothing.
 func addresses(status []byte) (single string, list []any, excess *limits.ExcessError) {
 	if len(status) == 0 {
 		return "", nil, nil

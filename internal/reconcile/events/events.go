@@ -23,9 +23,10 @@ type Event struct {
 	Note string
 }
 
-// Of returns the Events for conditions that changed: on the edge alone. Each condition that is wrong gets a Warning, and so do the warnings, which
-// the configuration's condition shows. Where nothing is wrong, there is one for a rollout that begins and one for the custom resource that becomes
-// ready: a new one makes these two. What is for information gets none.
+// Of returns the Events for conditions that changed: on the edge alone. Each condition that is wrong gets a Warning,
+// and so do the warnings, which the configuration's condition shows. Where nothing is wrong, there is one for a rollout
+// that begins and one for the custom resource that becomes ready: a new one makes these two. What is for information
+// gets none.
 func Of(before, after []metav1.Condition, warned bool) []Event {
 	var list []Event
 	ready := becameReady(before, after)
@@ -40,7 +41,8 @@ func Of(before, after []metav1.Condition, warned bool) []Event {
 		if warns {
 			kind = corev1.EventTypeWarning
 		}
-		forInformation := c.Type == v1alpha2.ConditionBackendsReachable || c.Type == v1alpha2.ConditionAccessControlled && c.Status == metav1.ConditionUnknown
+		forInformation := c.Type == v1alpha2.ConditionBackendsReachable || c.Type == v1alpha2.ConditionAccessControlled &&
+			c.Status == metav1.ConditionUnknown
 		if forInformation || isRepeated(c, ready) || kind == corev1.EventTypeNormal && !isStep(c, ready) {
 			continue
 		}
@@ -50,12 +52,14 @@ func Of(before, after []metav1.Condition, warned bool) []Event {
 }
 
 func becameReady(before, after []metav1.Condition) bool {
-	return meta.IsStatusConditionTrue(after, v1alpha2.ConditionReady) && !meta.IsStatusConditionTrue(before, v1alpha2.ConditionReady)
+	return meta.IsStatusConditionTrue(after, v1alpha2.ConditionReady) &&
+		!meta.IsStatusConditionTrue(before, v1alpha2.ConditionReady)
 }
 
 // isRepeated reports whether a condition only says what another one does.
 func isRepeated(c *metav1.Condition, ready bool) bool {
-	return c.Type == v1alpha2.ConditionReady && !ready || c.Type == v1alpha2.ConditionStalled || c.Reason == v1alpha2.ReasonNotApplied ||
+	return c.Type == v1alpha2.ConditionReady && !ready || c.Type == v1alpha2.ConditionStalled ||
+		c.Reason == v1alpha2.ReasonNotApplied ||
 		slices.Contains(v1alpha2.LegacyConditions(), c.Type)
 }
 
@@ -67,7 +71,8 @@ func isStep(c *metav1.Condition, ready bool) bool {
 	case v1alpha2.ConditionDeploymentUpdated:
 		return c.Status != metav1.ConditionTrue || !ready
 	case v1alpha2.ConditionAvailable:
-		return c.Status == metav1.ConditionTrue && !ready || c.Reason == v1alpha2.ReasonScaledToZero || c.Reason == v1alpha2.ReasonAutoscalingPaused
+		return c.Status == metav1.ConditionTrue && !ready || c.Reason == v1alpha2.ReasonScaledToZero ||
+			c.Reason == v1alpha2.ReasonAutoscalingPaused
 	}
 	return false
 }
@@ -76,7 +81,8 @@ func isStep(c *metav1.Condition, ready bool) bool {
 func eventType(c, last *metav1.Condition) string {
 	normal := c.Status == metav1.ConditionTrue
 	switch c.Reason {
-	case v1alpha2.ReasonRolloutInProgress, v1alpha2.ReasonNotDeployed, v1alpha2.ReasonScaledToZero, v1alpha2.ReasonAutoscalingPaused:
+	case v1alpha2.ReasonRolloutInProgress, v1alpha2.ReasonNotDeployed, v1alpha2.ReasonScaledToZero,
+		v1alpha2.ReasonAutoscalingPaused:
 		normal = true
 	case v1alpha2.ReasonServerUnavailable:
 		normal = last == nil || last.Status != metav1.ConditionTrue

@@ -12,19 +12,23 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// GatherForAdmission returns what a LlamaStackDistribution is validated by before it is stored: the spec and the operator's own settings. Anyone may
-// reach the webhooks' port, so nothing else is read: each Secret and ConfigMap of the user's counts as found, with content that is not known.
-func (g *Gatherer) GatherForAdmission(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*build.Inputs, problem.List) {
+// GatherForAdmission returns what a LlamaStackDistribution is validated by before it is stored: the spec and the
+// operator's own settings. Anyone may reach the webhooks' port, so nothing else is read: each Secret and ConfigMap of
+// the user's counts as found, with content that is not known.
+func (g *Gatherer) GatherForAdmission(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*build.Inputs,
+	problem.List) {
 	return g.gatherForAdmission(ctx, cr, g.settings)
 }
 
 // GatherForAdmissionLive is GatherForAdmission with the operator's settings as the API server has them.
-func (g *Gatherer) GatherForAdmissionLive(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*build.Inputs, problem.List) {
+func (g *Gatherer) GatherForAdmissionLive(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*build.Inputs,
+	problem.List) {
 	return g.gatherForAdmission(ctx, cr, g.settingsLive)
 }
 
 func (g *Gatherer) gatherForAdmission(
-	ctx context.Context, cr *v1alpha2.LlamaStackDistribution, read func(context.Context) (*settings.Settings, *problem.Problem),
+	ctx context.Context, cr *v1alpha2.LlamaStackDistribution,
+	read func(context.Context) (*settings.Settings, *problem.Problem),
 ) (*build.Inputs, problem.List) {
 	in := build.NewInputs(cr)
 	in.PackagesUnread = true

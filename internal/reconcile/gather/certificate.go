@@ -15,7 +15,8 @@ import (
 )
 
 // certificate reads the Secret that spec.networking.tls.secretName names.
-func certificate(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, o *once) (*build.CertificateFact, *problem.Problem) {
+func certificate(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, o *once) (*build.CertificateFact,
+	*problem.Problem) {
 	fact := build.CertificateOf(cr)
 	if fact == nil {
 		return nil, nil
@@ -29,7 +30,8 @@ func certificate(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, o *on
 		fact.State = build.Missing
 		return fact, nil
 	}
-	fact.Certificate, fact.Key, fact.CA = s.Data[corev1.TLSCertKey], secret.Wrap(s.Data[corev1.TLSPrivateKeyKey]), s.Data[corev1.ServiceAccountRootCAKey]
+	fact.Certificate, fact.Key, fact.CA = s.Data[corev1.TLSCertKey], secret.Wrap(s.Data[corev1.TLSPrivateKeyKey]),
+		s.Data[corev1.ServiceAccountRootCAKey]
 	fact.Lookup = build.LookIn(s.Data, corev1.TLSCertKey, corev1.TLSPrivateKeyKey)
 	return fact, nil
 }

@@ -33,7 +33,8 @@ func (c credentials) Resolve(at authn.Resource) (authn.Authenticator, error) {
 	return authn.Anonymous, nil
 }
 
-// pullSecret is the name of a Secret with credentials, the field that leads to it, and the ServiceAccount that names it, if one does.
+// pullSecret is the name of a Secret with credentials, the field that leads to it, and the ServiceAccount that names
+// it, if one does.
 type pullSecret struct{ name, path, account string }
 
 // in is the Secret in a namespace, for messages.
@@ -45,8 +46,9 @@ func (p *pullSecret) in(namespace string) string {
 	return text
 }
 
-// credentials returns those that a node has for each of the images and its mirrors: of the pod's imagePullSecrets, then of its ServiceAccount's; nil
-// where there are none. A Secret that does not exist, or is broken, is skipped, as a node does.
+// credentials returns those that a node has for each of the images and its mirrors: of the pod's imagePullSecrets, then
+// of its ServiceAccount's; nil where there are none. A Secret that does not exist, or is broken, is skipped, as a node
+// does.
 func (g *Gatherer) credentials(
 	ctx context.Context, cr *v1alpha2.LlamaStackDistribution, path string, from *settings.Registries, images ...string,
 ) ([]authn.Keychain, *problem.Problem) {
@@ -67,8 +69,9 @@ func (g *Gatherer) credentials(
 		}
 		if err := resolve(ctx, &s, from, images, found, &values); err != nil {
 			return nil, problem.New(problem.Problem{
-				Reason: problem.TooLarge, Path: of.path, Type: field.ErrorTypeTooMany, Detail: of.in(cr.Namespace) + ": " + err.Error(),
-				Fix: "keep only the credentials that the pods need", Err: err,
+				Reason: problem.TooLarge, Path: of.path, Type: field.ErrorTypeTooMany,
+				Detail: of.in(cr.Namespace) + ": " + err.Error(),
+				Fix:    "keep only the credentials that the pods need", Err: err,
 			})
 		}
 	}
@@ -81,8 +84,10 @@ func (g *Gatherer) credentials(
 	return chains, nil
 }
 
-// pullSecrets are the Secrets that a node takes credentials from, in its order, each once. The path is where an image is named.
-func pullSecrets(ctx context.Context, g *Gatherer, cr *v1alpha2.LlamaStackDistribution, path string) ([]pullSecret, error) {
+// pullSecrets are the Secrets that a node takes credentials from, in its order, each once. The path is where an image
+// is named.
+func pullSecrets(ctx context.Context, g *Gatherer, cr *v1alpha2.LlamaStackDistribution, path string) ([]pullSecret,
+	error) {
 	var names []pullSecret
 	known := map[string]bool{"": true}
 	add := func(s pullSecret) {
@@ -108,8 +113,10 @@ func pullSecrets(ctx context.Context, g *Gatherer, cr *v1alpha2.LlamaStackDistri
 	return names, client.IgnoreNotFound(err)
 }
 
-// resolve completes the credentials of images that have none by those of a Secret, and takes its values from those that may still be decoded.
-func resolve(ctx context.Context, s *corev1.Secret, from *settings.Registries, images []string, found []credentials, values *int) error {
+// resolve completes the credentials of images that have none by those of a Secret, and takes its values from those that
+// may still be decoded.
+func resolve(ctx context.Context, s *corev1.Secret, from *settings.Registries, images []string, found []credentials,
+	values *int) error {
 	key, holds := map[corev1.SecretType]string{
 		corev1.SecretTypeDockerConfigJson: corev1.DockerConfigJsonKey, corev1.SecretTypeDockercfg: corev1.DockerConfigKey,
 	}[s.Type]
@@ -117,13 +124,16 @@ func resolve(ctx context.Context, s *corev1.Secret, from *settings.Registries, i
 		return nil
 	}
 	text := s.Data[key]
-	size, excess := limits.Scan(text, limits.Limits{Bytes: limits.ReferencedBytes, Levels: limits.DocumentLevels, Nodes: *values})
+	size, excess := limits.Scan(text, limits.Limits{Bytes: limits.ReferencedBytes, Levels: limits.DocumentLevels,
+		Nodes: *values})
 	*values -= size.Nodes
 	switch {
 	case excess != nil && excess.Unit == limits.Nodes:
-		return fmt.Errorf("the Secrets with credentials for images have more than %d values together, counted up to this one", limits.PullSecretValues)
+		return fmt.Errorf("the Secrets with credentials for images have more than %d values together, counted up to this "+
+			"one", limits.PullSecretValues)
 	case excess != nil:
-		return fmt.Errorf("it has more than %d %s", excess.Limit, excess.Unit) // without the path, which has text of the Secret
+		return fmt.Errorf("it has more than %d %s", excess.Limit,
+			excess.Unit) // without the path, which has text of the Secret
 	}
 	chain, err := kubernetes.NewFromPullSecrets(ctx, []corev1.Secret{*s})
 	if err != nil {
@@ -153,8 +163,10 @@ func resolveAt(chain authn.Keychain, location string, found *credentials) error 
 	if err != nil {
 		return nil //nolint:nilerr // a node goes on without credentials
 	}
-	if len(config.Username)+len(config.Password)+len(config.IdentityToken)+len(config.RegistryToken) > limits.CredentialBytes {
-		return fmt.Errorf("the credentials for the registry of image %s have more than %d bytes", limits.Message(location), limits.CredentialBytes)
+	size := len(config.Username) + len(config.Password) + len(config.IdentityToken) + len(config.RegistryToken)
+	if size > limits.CredentialBytes {
+		return fmt.Errorf("the credentials for the registry of image %s have more than %d bytes", limits.Message(location),
+			limits.CredentialBytes)
 	}
 	if *found == nil {
 		*found = credentials{}

@@ -45,7 +45,8 @@ const (
 	edgeRetry    = 10 * time.Second
 )
 
-// KnownEdgeAPIs are the APIs as they were asked for last, for the webhooks, which ask nothing themselves, and for the manager.
+// KnownEdgeAPIs are the APIs as they were asked for last, for the webhooks, which ask nothing themselves, and for the
+// manager.
 type KnownEdgeAPIs struct {
 	mapper meta.RESTMapper
 	known  atomic.Pointer[objects.EdgeAPIs]
@@ -54,7 +55,8 @@ type KnownEdgeAPIs struct {
 // NewKnownEdgeAPIs returns what Start keeps up to date.
 func NewKnownEdgeAPIs(mapper meta.RESTMapper) *KnownEdgeAPIs { return &KnownEdgeAPIs{mapper: mapper} }
 
-// Get returns the APIs. Until they are known, the cluster counts as one that has all: what only the controller can know is left to it.
+// Get returns the APIs. Until they are known, the cluster counts as one that has all: what only the controller can know
+// is left to it.
 func (k *KnownEdgeAPIs) Get() objects.EdgeAPIs {
 	if known := k.known.Load(); known != nil {
 		return *known
@@ -117,7 +119,8 @@ func (g *Gatherer) elder(ctx context.Context, in *build.Inputs) (*types.Namespac
 	}
 	elder, err := NextOlder(ctx, g.Hosts, in.CR, in.Spec.Expose.Hostname, in.Edge.Domain)
 	if err != nil {
-		return nil, lookupFailed(v1alpha2.ConditionConfigGenerated, "spec.networking.expose", "the custom resources with the same host", err)
+		return nil, lookupFailed(v1alpha2.ConditionConfigGenerated, "spec.networking.expose", "the custom resources with "+
+			"the same host", err)
 	}
 	return elder, nil
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/endpoint"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
@@ -33,7 +33,7 @@ func (g *Gatherer) endpoints(ctx context.Context, in *build.Inputs, allowed *set
 		}
 		in.Endpoints = append(in.Endpoints, fact)
 	}
-	known := map[spec.Addressed]client.Object{}
+	known := map[parse.Addressed]client.Object{}
 	for i := range in.Endpoints {
 		f := &in.Endpoints[i]
 		if f.State != build.Found {
@@ -46,12 +46,13 @@ func (g *Gatherer) endpoints(ctx context.Context, in *build.Inputs, allowed *set
 	return nil
 }
 
-func addressed(f *build.EndpointFact) spec.Addressed {
-	return spec.Addressed{Kind: f.Ref.Kind, Namespace: f.Namespace, Name: f.Ref.Name}
+func addressed(f *build.EndpointFact) parse.Addressed {
+	return parse.Addressed{Kind: f.Ref.Kind, Namespace: f.Namespace, Name: f.Ref.Name}
 }
 
 // readEndpoint reads one object, once in a reconcile: known has those that were read.
-func readEndpoint(ctx context.Context, live client.Reader, f *build.EndpointFact, known map[spec.Addressed]client.Object) *problem.Problem {
+func readEndpoint(ctx context.Context, live client.Reader, f *build.EndpointFact,
+	known map[parse.Addressed]client.Object) *problem.Problem {
 	id := addressed(f)
 	o, done := known[id]
 	if !done {
@@ -82,13 +83,13 @@ func readEndpoint(ctx context.Context, live client.Reader, f *build.EndpointFact
 	return nil
 }
 
-func empty(kind spec.EndpointKind) client.Object {
+func empty(kind parse.EndpointKind) client.Object {
 	switch kind {
-	case spec.KindInferenceService:
+	case parse.KindInferenceService:
 		return &endpoint.InferenceService{}
-	case spec.KindLLMInferenceService:
+	case parse.KindLLMInferenceService:
 		return &endpoint.LLMInferenceService{}
-	case spec.KindService:
+	case parse.KindService:
 	}
 	return &corev1.Service{}
 }

@@ -48,7 +48,8 @@ type Gatherer struct {
 	Namespaces []string
 	// ForbidForeignConfigMaps refuses ConfigMaps in other namespaces than the resource's, which v1alpha1 can name.
 	ForbidForeignConfigMaps bool
-	// AllowForeignConfigMaps takes ConfigMaps of other namespaces without the consent of their owners, as release 0.9 does.
+	// AllowForeignConfigMaps takes ConfigMaps of other namespaces without the consent of their owners, as release 0.9
+	// does.
 	AllowForeignConfigMaps bool
 	// ClusterAssignsUserIDs is true where the cluster gives pods their user id (OpenShift).
 	ClusterAssignsUserIDs bool
@@ -71,16 +72,18 @@ type Gathered struct {
 	Inputs *build.Inputs
 	// Settings are the operator's settings; nil where they could not be read.
 	Settings *settings.Settings
-	// Rival is a Deployment of the resource's name and selector that is not the resource's own: its pods are what the Service leads to.
+	// Rival is a Deployment of the resource's name and selector that is not the resource's own: its pods are what the
+	// Service leads to.
 	Rival *appsv1.Deployment
-	// LabelsPending is since when a registry is being asked for the labels of the image, or for the package of an external provider; zero where none
-	// is, or all have answered. An event follows.
+	// LabelsPending is since when a registry is being asked for the labels of the image, or for the package of an external
+	// provider; zero where none is, or all have answered. An event follows.
 	LabelsPending time.Time
 	// DeploymentUnknown is true where the Deployment could not be read.
 	DeploymentUnknown bool
 }
 
-// Gather reads the inputs for the custom resource. For a new one, a Deployment that the cache does not have is not looked up.
+// Gather reads the inputs for the custom resource. For a new one, a Deployment that the cache does not have is not
+// looked up.
 func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*Gathered, problem.List) {
 	if IsNew(cr) {
 		return g.gather(ctx, cr, nil)
@@ -89,14 +92,17 @@ func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 }
 
 // GatherNothingAssumed is Gather with that look-up, for a new custom resource for which something exists nevertheless.
-func (g *Gatherer) GatherNothingAssumed(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*Gathered, problem.List) {
+func (g *Gatherer) GatherNothingAssumed(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*Gathered,
+	problem.List) {
 	return g.gather(ctx, cr, g.Live)
 }
 
 // gather looks up by lookUp a Deployment that the cache does not have; nil means not at all.
-func (g *Gatherer) gather(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, lookUp client.Reader) (*Gathered, problem.List) {
+func (g *Gatherer) gather(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, lookUp client.Reader) (*Gathered,
+	problem.List) {
 	in := build.NewInputs(cr)
-	in.HashKey, in.Build, in.OperatorNamespace, in.ClusterAssignsUserIDs = g.HashKey, g.Build, g.OperatorNamespace, g.ClusterAssignsUserIDs
+	in.HashKey, in.Build, in.OperatorNamespace, in.ClusterAssignsUserIDs = g.HashKey, g.Build, g.OperatorNamespace,
+		g.ClusterAssignsUserIDs
 	in.Now = time.Now()
 	out := &Gathered{Inputs: in}
 	var problems problem.Collector
@@ -113,7 +119,8 @@ func (g *Gatherer) gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 		in.Elder, f = g.elder(ctx, in)
 		problems.AddFound(f)
 		in.Distribution, f = resolveDistribution(out.Settings, in, settings.Hints{})
-		if f != nil && f.Reason == problem.UnknownDistribution && in.Live == nil && lookUp == nil { // the cache may lack the Deployment with the image that runs
+		if f != nil && f.Reason == problem.UnknownDistribution && in.Live == nil &&
+			lookUp == nil { // the cache may lack the Deployment with the image that runs
 			problems.AddFound(readLive(ctx, g, out, g.Live))
 			in.Distribution, f = resolveDistribution(out.Settings, in, settings.Hints{})
 		}
@@ -131,9 +138,10 @@ func (g *Gatherer) gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 	return out, problems.List()
 }
 
-// resolveDistribution finds the distribution of the custom resource, with what was found of its image and its server. If the settings do not know its
-// name, the image that release 0.9 runs for it stays.
-func resolveDistribution(known *settings.Settings, in *build.Inputs, found settings.Hints) (*settings.Distribution, *problem.Problem) {
+// resolveDistribution finds the distribution of the custom resource, with what was found of its image and its server.
+// If the settings do not know its name, the image that release 0.9 runs for it stays.
+func resolveDistribution(known *settings.Settings, in *build.Inputs, found settings.Hints) (*settings.Distribution,
+	*problem.Problem) {
 	hints := build.Hints(in, build.RunningRelease(in.Live, in.Legacy.ContainerName))
 	hints.Labels, hints.Package, hints.Status = found.Labels, found.Package, found.Status
 	d, p := known.ResolveWithHints(&in.CR.Spec.Distribution, hints)
@@ -150,23 +158,27 @@ func resolveDistribution(known *settings.Settings, in *build.Inputs, found setti
 	return d, p
 }
 
-// lookupFailed is the problem of something that could not be read. The path is the field that refers to it, or what it is.
+// lookupFailed is the problem of something that could not be read. The path is the field that refers to it, or what it
+// is.
 func lookupFailed(condition, path, what string, err error) *problem.Problem {
 	if errors.Is(err, errReferencedBytes) {
 		return problem.New(problem.Problem{
 			Reason: problem.TooLarge, Path: path, Type: field.ErrorTypeTooMany,
-			Detail: fmt.Sprintf("the Secrets and ConfigMaps that the spec refers to, or what it uses of them, have more than %d bytes together, counted up to %s",
+			Detail: fmt.Sprintf("the Secrets and ConfigMaps that the spec refers to, or what it uses of them, have more than "+
+				"%d bytes together, counted up to %s",
 				limits.ReferencedBytes, what),
 			Fix: "refer to fewer or smaller ones, or put large files into a volume of another kind", Err: err,
 		})
 	}
 	return problem.New(problem.Problem{
-		Reason: problem.LookupFailed, Condition: condition, Path: path, Detail: fmt.Sprintf("%s could not be read: %v", what, stable.Error(err)),
-		Fix: "trying again", Err: err,
+		Reason: problem.LookupFailed, Condition: condition, Path: path,
+		Detail: fmt.Sprintf("%s could not be read: %v", what, stable.Error(err)),
+		Fix:    "trying again", Err: err,
 	})
 }
 
-// secrets reads the Secrets that the configuration needs. References that the spec spells wrong are reported by the engine.
+// secrets reads the Secrets that the configuration needs. References that the spec spells wrong are reported by the
+// engine.
 func (g *Gatherer) secrets(ctx context.Context, in *build.Inputs, o *once) ([]build.SecretFact, *problem.Problem) {
 	uses, _ := serverconfig.SecretUses(in.Spec)
 	facts := make([]build.SecretFact, 0, len(uses))
@@ -210,8 +222,8 @@ func readLive(ctx context.Context, g *Gatherer, out *Gathered, lookUp client.Rea
 	return f
 }
 
-// deployment reads the Deployment of the resource's name: its own, also of release 0.9, or a rival with the selector of its pods. The cache need not
-// have one that release 0.9 has left; without lookUp, the API server is not asked.
+// deployment reads the Deployment of the resource's name: its own, also of release 0.9, or a rival with the selector of
+// its pods. The cache need not have one that release 0.9 has left; without lookUp, the API server is not asked.
 func (g *Gatherer) deployment(
 	ctx context.Context, cr *v1alpha2.LlamaStackDistribution, lookUp client.Reader,
 ) (own, rival *appsv1.Deployment, f *problem.Problem) {
@@ -234,7 +246,8 @@ func (g *Gatherer) deployment(
 	return nil, nil, nil
 }
 
-// IsNew reports whether no reconcile has reported on the custom resource yet, so that no object of it is expected to exist.
+// IsNew reports whether no reconcile has reported on the custom resource yet, so that no object of it is expected to
+// exist.
 func IsNew(cr *v1alpha2.LlamaStackDistribution) bool {
 	return cr.Status.Phase == "" && len(cr.Status.Conditions) == 0
 }
@@ -264,8 +277,10 @@ func (g *Gatherer) caBundle(ctx context.Context, in *build.Inputs, o *once) (*bu
 	return fact, nil
 }
 
-// platformBundle reads a ConfigMap that the platform puts into the namespace; nil if there is none. Most namespaces have none: the cache knows.
-func (g *Gatherer) platformBundle(ctx context.Context, key types.NamespacedName, o *once) (map[string]string, *problem.Problem) {
+// platformBundle reads a ConfigMap that the platform puts into the namespace; nil if there is none. Most namespaces
+// have none: the cache knows.
+func (g *Gatherer) platformBundle(ctx context.Context, key types.NamespacedName, o *once) (map[string]string,
+	*problem.Problem) {
 	err := g.Cached.Get(ctx, key, metadataOf("ConfigMap"))
 	if apierrors.IsNotFound(err) {
 		return nil, nil
@@ -291,7 +306,8 @@ func metadataOf(kind string) *metav1.PartialObjectMetadata {
 }
 
 // somethingMissing reports whether something that the operator made and the Deployment needs is gone.
-func (g *Gatherer) somethingMissing(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, d *appsv1.Deployment) (bool, *problem.Problem) {
+func (g *Gatherer) somethingMissing(ctx context.Context, cr *v1alpha2.LlamaStackDistribution,
+	d *appsv1.Deployment) (bool, *problem.Problem) {
 	if d == nil || !objects.HasNewPods(&d.Spec.Template) {
 		return false, nil
 	}

@@ -17,13 +17,14 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
 // HostIndex indexes undecoded custom resources by the host names that they ask for: see IndexHosts.
 const HostIndex = "hosts"
 
-// Values of HostIndex: a host name of the spec, the first label of a host name that is made from namespace and name, and any made one.
+// Values of HostIndex: a host name of the spec, the first label of a host name that is made from namespace and name,
+// and any made one.
 const (
 	hostNamed   = "host "
 	hostMade    = "made "
@@ -42,8 +43,8 @@ func IndexHosts(o client.Object) []string {
 	return []string{hostMade + objects.HostLabel(client.ObjectKeyFromObject(o)), hostUnnamed}
 }
 
-// rivalHosts returns the values of HostIndex of the custom resources that ask for the same host as an exposed one, if the operator's settings
-// have the domain; empty means that they have none.
+// rivalHosts returns the values of HostIndex of the custom resources that ask for the same host as an exposed one, if
+// the operator's settings have the domain; empty means that they have none.
 func rivalHosts(name types.NamespacedName, hostname, domain string) []string {
 	label, rest, _ := strings.Cut(hostname, ".")
 	switch {
@@ -58,13 +59,16 @@ func rivalHosts(name types.NamespacedName, hostname, domain string) []string {
 	return []string{hostNamed + hostname}
 }
 
-// NextOlder returns the youngest of the custom resources that are older than this one and ask for the same host. Uses has HostIndex.
-func NextOlder(ctx context.Context, uses client.Reader, o client.Object, hostname, domain string) (*types.NamespacedName, error) {
+// NextOlder returns the youngest of the custom resources that are older than this one and ask for the same host. Uses
+// has HostIndex.
+func NextOlder(ctx context.Context, uses client.Reader, o client.Object, hostname,
+	domain string) (*types.NamespacedName, error) {
 	return neighbor(ctx, uses, o, hostname, domain, -1)
 }
 
 // NextYounger returns the oldest of the custom resources that are younger than this one and ask for the same host.
-func NextYounger(ctx context.Context, uses client.Reader, o client.Object, domain string) (*types.NamespacedName, error) {
+func NextYounger(ctx context.Context, uses client.Reader, o client.Object, domain string) (*types.NamespacedName,
+	error) {
 	expose := exposeOf(o)
 	if !expose.Enabled {
 		return nil, nil //nolint:nilnil // there is none
@@ -72,7 +76,8 @@ func NextYounger(ctx context.Context, uses client.Reader, o client.Object, domai
 	return neighbor(ctx, uses, o, expose.Hostname, domain, 1)
 }
 
-// neighbor returns, of the custom resources that ask for the same host, the next one in age: the direction is 1 for younger ones, -1 for older ones.
+// neighbor returns, of the custom resources that ask for the same host, the next one in age: the direction is 1 for
+// younger ones, -1 for older ones.
 func neighbor(
 	ctx context.Context, uses client.Reader, o client.Object, hostname, domain string, direction int,
 ) (*types.NamespacedName, error) {
@@ -84,7 +89,8 @@ func neighbor(
 		}
 		for i := range list.Items {
 			other := &list.Items[i]
-			if other.GetUID() != o.GetUID() && direction*byAge(other, o) > 0 && (best == nil || direction*byAge(other, best) < 0) {
+			if other.GetUID() != o.GetUID() && direction*byAge(other, o) > 0 &&
+				(best == nil || direction*byAge(other, best) < 0) {
 				best = other
 			}
 		}
@@ -103,25 +109,27 @@ func byAge(a, b client.Object) int {
 		cmp.Compare(a.GetName(), b.GetName()))
 }
 
-// exposeOf reads how an undecoded custom resource is exposed: not at all if that cannot be read, which its reconcile reports, or if it panics.
-func exposeOf(o client.Object) spec.Expose {
+// exposeOf reads how an undecoded custom resource is exposed: not at all if that cannot be read, which its reconcile
+// reports, or if it panics.
+func exposeOf(o client.Object) parse.Expose {
 	defer panics.CatchRead(logf.Log, o, "reading how a custom resource is exposed panicked")
 	tree, ok := o.(*unstructured.Unstructured)
 	if !ok {
-		return spec.Expose{}
+		return parse.Expose{}
 	}
-	var crSpec struct {
+	var spec struct {
 		Networking struct {
 			Expose *apiextensionsv1.JSON `json:"expose"`
 		} `json:"networking"`
 	}
 	text, err := specText(tree)
-	if err != nil || text == nil || kjson.UnmarshalCaseSensitivePreserveInts(text, &crSpec) != nil || crSpec.Networking.Expose == nil {
-		return spec.Expose{}
+	if err != nil || text == nil || kjson.UnmarshalCaseSensitivePreserveInts(text, &spec) != nil ||
+		spec.Networking.Expose == nil {
+		return parse.Expose{}
 	}
-	expose, problems := spec.ExposeField(crSpec.Networking.Expose)
+	expose, problems := parse.ExposeField(spec.Networking.Expose)
 	if len(problems) > 0 {
-		return spec.Expose{}
+		return parse.Expose{}
 	}
 	return expose
 }

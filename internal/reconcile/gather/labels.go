@@ -15,15 +15,15 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry/imagelabels"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry/oci"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/stable"
 )
 
 const pathDistribution = "spec.distribution"
 
-// labels completes the distribution by what its running server reported, and by the labels and the Python packages of its image, where they count and
-// something is generated.
+// labels completes the distribution by what its running server reported, and by the labels and the Python packages of
+// its image, where they count and something is generated.
 func (g *Gatherer) labels(ctx context.Context, out *Gathered, problems *problem.Collector) {
 	in := out.Inputs
 	user := client.ObjectKeyFromObject(in.CR)
@@ -57,8 +57,10 @@ func (g *Gatherer) labels(ctx context.Context, out *Gathered, problems *problem.
 	}
 }
 
-// imageSays completes the distribution by the labels of its image, and by its Python packages where nothing else names the release.
-func imageSays(known *imagelabels.Reader, out *Gathered, question imagelabels.Question, found settings.Hints) *problem.Problem {
+// imageSays completes the distribution by the labels of its image, and by its Python packages where nothing else names
+// the release.
+func imageSays(known *imagelabels.Reader, out *Gathered, question imagelabels.Question,
+	found settings.Hints) *problem.Problem {
 	in := out.Inputs
 	user := client.ObjectKeyFromObject(in.CR)
 	registered := in.Distribution.Source == v1alpha2.ConfigSourceRegistered
@@ -68,7 +70,8 @@ func imageSays(known *imagelabels.Reader, out *Gathered, question imagelabels.Qu
 		out.pending(answer.Since)
 		return pendingProblem("labels", question.Image)
 	case answer.Err != nil && (registered || in.Distribution.Adopted):
-		// An administrator who registers images may have no registry that answers. Build reports how to go on with a name that is not registered.
+		// An administrator who registers images may have no registry that answers. Build reports how to go on with a name
+		// that is not registered.
 		return nil
 	case answer.Err != nil:
 		return labelsProblem(question.Image, answer.Err)
@@ -90,9 +93,12 @@ func imageSays(known *imagelabels.Reader, out *Gathered, question imagelabels.Qu
 	return nil
 }
 
-// packageSays sets the server's Python package in the image. An image without one, or whose layers are too large to be searched, says nothing.
-func packageSays(known *imagelabels.Reader, out *Gathered, question imagelabels.Question, found *settings.Hints) *problem.Problem {
-	answer := known.Files(client.ObjectKeyFromObject(out.Inputs.CR), oci.ServerPackage, []imagelabels.Question{question})[0]
+// packageSays sets the server's Python package in the image. An image without one, or whose layers are too large to be
+// searched, says nothing.
+func packageSays(known *imagelabels.Reader, out *Gathered, question imagelabels.Question,
+	found *settings.Hints) *problem.Problem {
+	answer := known.Files(client.ObjectKeyFromObject(out.Inputs.CR), oci.ServerPackage,
+		[]imagelabels.Question{question})[0]
 	_, silent := errors.AsType[*imagelabels.ContentError](answer.Err)
 	switch {
 	case answer.Pending:
@@ -115,15 +121,18 @@ func pendingProblem(what, image string) *problem.Problem {
 }
 
 // waysOut are what a user can do where labels cannot be read.
-const waysOut = "what runs stays; the operator tries again. To go on without the registry, register the image with its base configuration in the " +
-	"ConfigMap " + settings.ConfigMapName + ", set readLabels: false under " + settings.KeyRegistries + " there, or use overrideConfig"
+const waysOut = "what runs stays; the operator tries again. To go on without the registry, register the image with " +
+	"its base configuration in the " +
+	"ConfigMap " + settings.ConfigMapName + ", set readLabels: false under " + settings.KeyRegistries + " there, or use " +
+	"overrideConfig"
 
 // labelsProblem is the problem of labels that could not be read.
 func labelsProblem(image string, err error) *problem.Problem {
 	if label, ok := errors.AsType[*imagelabels.ContentError](err); ok {
 		return problem.New(problem.Problem{
-			Reason: problem.InvalidImage, Path: pathDistribution, Type: field.ErrorTypeInvalid, Value: image, Detail: label.Error(),
-			Fix: "correct the label, use another image, or use overrideConfig", Err: err,
+			Reason: problem.InvalidImage, Path: pathDistribution, Type: field.ErrorTypeInvalid, Value: image,
+			Detail: label.Error(),
+			Fix:    "correct the label, use another image, or use overrideConfig", Err: err,
 		})
 	}
 	return readingLabels.failed(image, err)
@@ -142,11 +151,13 @@ type reading struct {
 var (
 	readingLabels   = reading{pathDistribution, "the labels", "", waysOut, "overrideConfig", "use overrideConfig"}
 	readingPackages = reading{
-		pathDistribution, "the Python packages", "set spec.distribution.version; ", waysOut, "overrideConfig", "use overrideConfig",
+		pathDistribution, "the Python packages", "set spec.distribution.version; ", waysOut, "overrideConfig", "use " +
+			"overrideConfig",
 	}
 	readingProvider = reading{
-		pathExternal, spec.PackageFile, "",
-		"what runs stays; the operator tries again. To go on without the registry, " + inlinePackage, inlinePackage, inlinePackage,
+		pathExternal, parse.PackageFile, "",
+		"what runs stays; the operator tries again. To go on without the registry, " + inlinePackage, inlinePackage,
+		inlinePackage,
 	}
 )
 
@@ -163,15 +174,18 @@ func (r *reading) failed(image string, err error) *problem.Problem {
 	switch registry.KindOf(err) {
 	case registry.Unauthorized:
 		p.Reason, p.Type = problem.ImageNotAccessible, field.ErrorTypeForbidden
-		p.Fix = "name a Secret with credentials for the registry in spec.workload.imagePullSecrets, or check the name of the image; " + r.goOn
+		p.Fix = "name a Secret with credentials for the registry in spec.workload.imagePullSecrets, or check the name of " +
+			"the image; " + r.goOn
 	case registry.NotFound:
 		p.Reason, p.Type, p.Value = problem.ImageNotAccessible, field.ErrorTypeNotFound, image
 		p.Fix = "correct the image, or push it; the operator tries again"
 	case registry.NotAnImage, registry.InvalidReference, registry.TooLarge:
-		p.Reason, p.Type, p.Value, p.Fix = problem.InvalidImage, field.ErrorTypeInvalid, image, "use another image, or "+r.instead
+		p.Reason, p.Type, p.Value, p.Fix = problem.InvalidImage, field.ErrorTypeInvalid, image,
+			"use another image, or "+r.instead
 	case registry.Refused:
 		p.Reason, p.Type = problem.ForbiddenBySettings, field.ErrorTypeForbidden
-		p.Fix = "use an image of another registry, ask the administrator to name this one under " + settings.KeyRegistries + " in the ConfigMap " +
+		p.Fix = "use an image of another registry, ask the administrator to name this one under " +
+			settings.KeyRegistries + " in the ConfigMap " +
 			settings.ConfigMapName + ", or " + r.use
 	case registry.Unreachable, registry.RateLimited, registry.Corrupt, registry.NoFile:
 	}

@@ -25,8 +25,8 @@ var mirrorSets = []schema.GroupVersionKind{
 	{Group: "operator.openshift.io", Version: "v1alpha1", Kind: "ImageContentSourcePolicy"},
 }
 
-// MirrorSets returns those of the kinds with mirrors that the cluster has and that the operator may list. Others do not count: an operator with Roles
-// only may not read what has no namespace.
+// MirrorSets returns those of the kinds with mirrors that the cluster has and that the operator may list. Others do not
+// count: an operator with Roles only may not read what has no namespace.
 func MirrorSets(ctx context.Context, mapper meta.RESTMapper, live client.Reader) ([]schema.GroupVersionKind, error) {
 	var there []schema.GroupVersionKind
 	for _, kind := range mirrorSets {
@@ -54,7 +54,8 @@ func MirrorSetList(kind schema.GroupVersionKind) *unstructured.UnstructuredList 
 }
 
 // withMirrors completes the settings by the mirrors of the cluster.
-func withMirrors(ctx context.Context, cached client.Reader, kinds []schema.GroupVersionKind, s *settings.Settings) (*settings.Settings, *problem.Problem) {
+func withMirrors(ctx context.Context, cached client.Reader, kinds []schema.GroupVersionKind,
+	s *settings.Settings) (*settings.Settings, *problem.Problem) {
 	var sets []unstructured.Unstructured
 	for _, kind := range kinds {
 		list := MirrorSetList(kind)

@@ -44,7 +44,8 @@ func (g *Gatherer) override(ctx context.Context, in *build.Inputs, o *once) (*bu
 	return found, nil
 }
 
-// consents reports whether a ConfigMap, nil where there is none, may be used in a namespace: in its own, or with its owner's consent.
+// consents reports whether a ConfigMap, nil where there is none, may be used in a namespace: in its own, or with its
+// owner's consent.
 func (g *Gatherer) consents(cm *corev1.ConfigMap, own, namespace string) bool {
 	return namespace == own || g.AllowForeignConfigMaps || cm != nil && build.Allows(cm.Annotations, own)
 }

@@ -24,7 +24,8 @@ func OperatorImage(ctx context.Context, live client.Reader, name string, at type
 	var pod corev1.Pod
 	switch err := live.Get(ctx, at, &pod); {
 	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
-		logf.FromContext(ctx).Error(err, "cannot read the operator's pod; external providers need --operator-image", "pod", at.String())
+		logf.FromContext(ctx).Error(err, "cannot read the operator's pod; external providers need --operator-image", "pod",
+			at.String())
 		return "", nil
 	case err != nil:
 		return "", fmt.Errorf("read the operator's Pod %s for its image: %w", at, err)

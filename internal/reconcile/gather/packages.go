@@ -16,7 +16,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry/imagelabels"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
@@ -64,8 +64,8 @@ func unreadable(image string, registries *settings.Registries) *problem.Problem 
 	}
 	return problem.New(problem.Problem{
 		Reason: problem.ForbiddenBySettings, Path: pathExternal, Type: field.ErrorTypeForbidden,
-		Detail: fmt.Sprintf("the operator reads nothing from registries, so it does not know the package in image %s: readLabels is false under %s in the "+
-			"ConfigMap %s", image, settings.KeyRegistries, settings.ConfigMapName),
+		Detail: fmt.Sprintf("the operator reads nothing from registries, so it does not know the package in image %s: "+
+			"readLabels is false under %s in the ConfigMap %s", image, settings.KeyRegistries, settings.ConfigMapName),
 		Fix: inlinePackage,
 	})
 }
@@ -91,7 +91,7 @@ func (g *Gatherer) packages(ctx context.Context, out *Gathered, images []string,
 			})
 		}
 	}
-	answers := g.Labels.Files(user, spec.PackageFile, questions)
+	answers := g.Labels.Files(user, parse.PackageFile, questions)
 	for i, answer := range answers {
 		if answer.Pending {
 			out.pending(answer.Since)
@@ -118,7 +118,8 @@ func packageIn(image string, answer imagelabels.Answer) serverconfig.PackageFoun
 	if err != nil {
 		return serverconfig.PackageFound{Problem: problem.New(problem.Problem{
 			Reason: problem.InvalidImage, Path: pathExternal, Type: field.ErrorTypeInvalid, Value: image,
-			Detail: fmt.Sprintf("%s: %v", spec.PackageFile, err), Fix: "correct the file in the image, or " + inlinePackage, Err: err,
+			Detail: fmt.Sprintf("%s: %v", parse.PackageFile, err), Fix: "correct the file in the image, or " + inlinePackage,
+			Err: err,
 		})}
 	}
 	return serverconfig.PackageFound{Package: known}
@@ -129,10 +130,11 @@ func packageProblem(image string, err error) *problem.Problem {
 	if file, ok := errors.AsType[*imagelabels.ContentError](err); ok {
 		p := problem.Problem{
 			Reason: problem.InvalidImage, Path: pathExternal, Type: field.ErrorTypeInvalid, Value: image, Err: err,
-			Detail: fmt.Sprintf("%s could not be read: %v", spec.PackageFile, file.Err), Fix: "use another image, or " + inlinePackage,
+			Detail: fmt.Sprintf("%s could not be read: %v", parse.PackageFile, file.Err),
+			Fix:    "use another image, or " + inlinePackage,
 		}
 		if registry.KindOf(err) == registry.NoFile {
-			p.Detail = fmt.Sprintf("Missing %s in image %s", spec.PackageFile, image)
+			p.Detail = fmt.Sprintf("Missing %s in image %s", parse.PackageFile, image)
 			p.Fix = "use an image with the package of a provider, or " + inlinePackage
 		}
 		return problem.New(p)
@@ -144,6 +146,7 @@ func noOperatorImage() *problem.Problem {
 	return problem.New(problem.Problem{
 		Reason: problem.UnsupportedByOperator, Path: pathExternal, Type: field.ErrorTypeForbidden,
 		Detail: "the operator does not know its own image, which installs the packages of external providers",
-		Fix:    "ask the administrator to start the operator with --operator-image, or to set POD_NAME and POD_NAMESPACE in its pod",
+		Fix: "ask the administrator to start the operator with --operator-image, or to set POD_NAME and POD_NAMESPACE " +
+			"in its pod",
 	})
 }

@@ -24,7 +24,8 @@ import (
 
 // references reads what the resource refers to. What could not be asked stays nil.
 func (g *Gatherer) references(ctx context.Context, in *build.Inputs, problems *problem.Collector) {
-	o := &once{bounded: bounded{live: g.Live}, secrets: map[types.NamespacedName]*corev1.Secret{}, configMaps: map[types.NamespacedName]*corev1.ConfigMap{}}
+	o := &once{bounded: bounded{live: g.Live}, secrets: map[types.NamespacedName]*corev1.Secret{},
+		configMaps: map[types.NamespacedName]*corev1.ConfigMap{}}
 	var f *problem.Problem
 	in.Secrets, f = g.secrets(ctx, in, o)
 	problems.AddFound(f)
@@ -57,7 +58,8 @@ func (o *once) configMap(ctx context.Context, key types.NamespacedName) (*corev1
 	return readOnce(ctx, &o.bounded, o.configMaps, key, &corev1.ConfigMap{})
 }
 
-func readOnce[O sized](ctx context.Context, from *bounded, known map[types.NamespacedName]O, key types.NamespacedName, into O) (O, error) {
+func readOnce[O sized](ctx context.Context, from *bounded, known map[types.NamespacedName]O, key types.NamespacedName,
+	into O) (O, error) {
 	var none O
 	if o, done := known[key]; done {
 		return o, nil
@@ -79,7 +81,8 @@ type sized interface {
 	Size() int
 }
 
-// bounded reads objects from the API server, until they have more than bounds.ReferencedBytes together, or as much was used of them.
+// bounded reads objects from the API server, until they have more than bounds.ReferencedBytes together, or as much was
+// used of them.
 type bounded struct {
 	live        client.Reader
 	bytes, used int
@@ -125,7 +128,8 @@ func podReferences(ctx context.Context, in *build.Inputs, o *once) *problem.Prob
 		if len(objectsReferred) > limits.References {
 			return problem.New(problem.Problem{
 				Reason: problem.TooLarge, Path: ref.Path, Type: field.ErrorTypeTooMany,
-				Detail: fmt.Sprintf("the spec refers to more than %d Secrets and ConfigMaps, counted up to here", limits.References), Fix: "put several keys into one",
+				Detail: fmt.Sprintf("the spec refers to more than %d Secrets and ConfigMaps, counted up to here",
+					limits.References), Fix: "put several keys into one",
 			})
 		}
 		found, content, err := podContent(ctx, &ref, o)
@@ -163,7 +167,8 @@ func podContent(ctx context.Context, ref *objects.Reference, o *once) (build.Loo
 }
 
 // take returns the values of keys, and of all where none is named. No key has both data and text.
-func take(o *once, keys []string, data map[string][]byte, texts map[string]string) (found build.Lookup, taken map[string][]byte, _ error) {
+func take(o *once, keys []string, data map[string][]byte, texts map[string]string) (found build.Lookup,
+	taken map[string][]byte, _ error) {
 	all := map[string]bool{}
 	for name := range data {
 		all[name] = true

@@ -28,8 +28,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// SettingsStore has the operator's settings and the registered distributions, parsed once for the controller, the webhooks and the report. It outlives
-// managers: an informer of its own for the metadata of the ConfigMaps says which of them have changed.
+// SettingsStore has the operator's settings and the registered distributions, parsed once for the controller, the
+// webhooks and the report. It outlives managers: an informer of its own for the metadata of the ConfigMaps says which
+// of them have changed.
 type SettingsStore struct {
 	// metadata is cache, or, in tests, another reader.
 	metadata, live client.Reader
@@ -84,7 +85,8 @@ func NewSettingsStore(ctx context.Context, config *rest.Config, operatorNamespac
 		DefaultNamespaces: map[string]cache.Config{operatorNamespace: {}},
 	})
 	if err == nil {
-		_, err = c.GetInformer(ctx, metadataOf("ConfigMap"), cache.BlockUntilSynced(false)) // with the start, not with the first read
+		_, err = c.GetInformer(ctx, metadataOf("ConfigMap"),
+			cache.BlockUntilSynced(false)) // with the start, not with the first read
 	}
 	if err != nil {
 		return nil, fmt.Errorf("watch the operator's settings: %w", err)
@@ -97,7 +99,8 @@ func NewSettingsStoreOf(reader client.Reader, operatorNamespace string) *Setting
 	return &SettingsStore{metadata: reader, live: reader, namespace: operatorNamespace}
 }
 
-// onlyIdentityAndLabels drops what is not used of the metadata of a ConfigMap: an annotation of kubectl may have its whole text.
+// onlyIdentityAndLabels drops what is not used of the metadata of a ConfigMap: an annotation of kubectl may have its
+// whole text.
 func onlyIdentityAndLabels(in any) (any, error) {
 	if o, ok := in.(*metav1.PartialObjectMetadata); ok {
 		o.ManagedFields, o.Annotations, o.OwnerReferences, o.Finalizers = nil, nil, nil, nil
@@ -108,7 +111,8 @@ func onlyIdentityAndLabels(in any) (any, error) {
 // Start fills the store until the context ends.
 func (s *SettingsStore) Start(ctx context.Context) error { return s.cache.Start(ctx) }
 
-// Watch calls changed for each ConfigMap with settings that comes, changes or goes, before and after, until the context ends. Read has the change then.
+// Watch calls changed for each ConfigMap with settings that comes, changes or goes, before and after, until the context
+// ends. Read has the change then.
 func (s *SettingsStore) Watch(ctx context.Context, changed func(client.Object)) error {
 	informer, err := s.cache.GetInformer(ctx, metadataOf("ConfigMap"), cache.BlockUntilSynced(false))
 	if err != nil {
@@ -125,7 +129,8 @@ func (s *SettingsStore) Watch(ctx context.Context, changed func(client.Object)) 
 		}
 	}
 	registration, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-		AddFunc: func(o any) { report(o) }, UpdateFunc: func(before, after any) { report(before, after) }, DeleteFunc: func(o any) { report(o) },
+		AddFunc: func(o any) { report(o) }, UpdateFunc: func(before, after any) { report(before, after) },
+		DeleteFunc: func(o any) { report(o) },
 	})
 	if err != nil {
 		return fmt.Errorf("watch the operator's settings: %w", err)
@@ -167,7 +172,8 @@ func (g *Gatherer) settingsLive(ctx context.Context) (*settings.Settings, *probl
 	return g.Store.read(ctx, g.Store.live)
 }
 
-// Settings returns what is wrong with the operator's settings and with the registered distributions, if they can be read.
+// Settings returns what is wrong with the operator's settings and with the registered distributions, if they can be
+// read.
 func (g *Gatherer) Settings(ctx context.Context) ([]settings.Problem, *problem.Problem) {
 	s, p := g.settings(ctx)
 	if p != nil {
@@ -185,7 +191,8 @@ func (s *SettingsStore) read(ctx context.Context, metadata client.Reader) (*sett
 	}
 	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
 	registering := "ConfigMaps with the label " + settings.LabelDistribution + " in namespace " + s.namespace
-	if err := metadata.List(ctx, list, client.InNamespace(s.namespace), client.HasLabels{settings.LabelDistribution}, client.UnsafeDisableDeepCopy); err != nil {
+	if err := metadata.List(ctx, list, client.InNamespace(s.namespace), client.HasLabels{settings.LabelDistribution},
+		client.UnsafeDisableDeepCopy); err != nil {
 		return nil, settingsUnread(registering, err)
 	}
 	parsed, err := s.parsed(ctx, own, list.Items)
@@ -194,8 +201,9 @@ func (s *SettingsStore) read(ctx context.Context, metadata client.Reader) (*sett
 	}
 	if parsed.err != nil {
 		return nil, problem.New(problem.Problem{
-			Reason: problem.InvalidOperatorSettings, Path: "operator settings", Type: field.ErrorTypeInvalid, Detail: parsed.err.Error(),
-			Fix: "correct the ConfigMap " + key.String(), Err: parsed.err,
+			Reason: problem.InvalidOperatorSettings, Path: "operator settings", Type: field.ErrorTypeInvalid,
+			Detail: parsed.err.Error(),
+			Fix:    "correct the ConfigMap " + key.String(), Err: parsed.err,
 		})
 	}
 	return parsed.settings, nil
@@ -214,9 +222,10 @@ func (p *parsedSettings) isOf(own *metav1.PartialObjectMetadata, registering []m
 	return true
 }
 
-// parsed returns the settings of these ConfigMaps. What has not changed is not read and parsed again. A ConfigMap that is gone meanwhile counts for
-// nothing: an event follows.
-func (s *SettingsStore) parsed(ctx context.Context, own *metav1.PartialObjectMetadata, registering []metav1.PartialObjectMetadata) (*parsedSettings, error) {
+// parsed returns the settings of these ConfigMaps. What has not changed is not read and parsed again. A ConfigMap that
+// is gone meanwhile counts for nothing: an event follows.
+func (s *SettingsStore) parsed(ctx context.Context, own *metav1.PartialObjectMetadata,
+	registering []metav1.PartialObjectMetadata) (*parsedSettings, error) {
 	if last := s.last.Load(); last.isOf(own, registering) {
 		return last, nil
 	}
@@ -247,7 +256,8 @@ func (s *SettingsStore) parsed(ctx context.Context, own *metav1.PartialObjectMet
 		}
 	}
 	cm := &corev1.ConfigMap{}
-	if err := s.live.Get(ctx, types.NamespacedName{Namespace: s.namespace, Name: settings.ConfigMapName}, cm); err != nil && !apierrors.IsNotFound(err) {
+	if err := s.live.Get(ctx, types.NamespacedName{Namespace: s.namespace, Name: settings.ConfigMapName},
+		cm); err != nil && !apierrors.IsNotFound(err) {
 		return nil, err
 	}
 	next.version = versionOf(cm)
@@ -256,12 +266,16 @@ func (s *SettingsStore) parsed(ctx context.Context, own *metav1.PartialObjectMet
 	return next, nil
 }
 
-// register reads and parses what a ConfigMap registers, the one at this place by name, if so many bytes are enough. The first of them count.
-func (s *SettingsStore) register(ctx context.Context, o *metav1.PartialObjectMetadata, place, room int, last parsedRegistration) (parsedRegistration, error) {
+// register reads and parses what a ConfigMap registers, the one at this place by name, if so many bytes are enough. The
+// first of them count.
+func (s *SettingsStore) register(ctx context.Context, o *metav1.PartialObjectMetadata, place, room int,
+	last parsedRegistration) (parsedRegistration, error) {
 	switch {
 	case place >= limits.Registrations:
-		return parsedRegistration{versionOf(o), settings.RefuseRegistration(o.Name, o.Labels[settings.LabelDistribution]), 0, true}, nil
-	case last.version == versionOf(o) && last.parsed != nil && last.refused == (last.size > room): // it fits, or does not, as before
+		return parsedRegistration{versionOf(o), settings.RefuseRegistration(o.Name, o.Labels[settings.LabelDistribution]), 0,
+			true}, nil
+	case last.version == versionOf(o) && last.parsed != nil &&
+		last.refused == (last.size > room): // it fits, or does not, as before
 		return last, nil
 	}
 	cm := &corev1.ConfigMap{}

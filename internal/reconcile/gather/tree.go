@@ -13,8 +13,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// UndecodableError reports that a custom resource cannot be decoded. The schema admits a few values that Go's types refuse, such as an
-// exponent with a fraction in a quantity.
+// UndecodableError reports that a custom resource cannot be decoded. The schema admits a few values that Go's types
+// refuse, such as an exponent with a fraction in a quantity.
 type UndecodableError struct{ Err error }
 
 func (e *UndecodableError) Error() string {
@@ -30,8 +30,8 @@ func NewTree() *unstructured.Unstructured {
 	return u
 }
 
-// Pack is the transform of the cache: it replaces the spec of an undecoded custom resource by its JSON text. In a tree of maps, a large spec
-// takes ten times as much memory, and an update has two of them.
+// Pack is the transform of the cache: it replaces the spec of an undecoded custom resource by its JSON text. In a tree
+// of maps, a large spec takes ten times as much memory, and an update has two of them.
 func Pack(in any) (any, error) {
 	u, ok := in.(*unstructured.Unstructured)
 	if !ok {
@@ -64,7 +64,8 @@ func NewTrees() *unstructured.UnstructuredList {
 	return list
 }
 
-// Decode decodes a custom resource. With an *UndecodableError, the result has the metadata, and the status if that can be decoded.
+// Decode decodes a custom resource. With an *UndecodableError, the result has the metadata, and the status if that can
+// be decoded.
 func Decode(from client.Object, into *v1alpha2.LlamaStackDistribution) error {
 	if cr, typed := from.(*v1alpha2.LlamaStackDistribution); typed {
 		cr.DeepCopyInto(into)

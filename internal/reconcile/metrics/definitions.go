@@ -37,7 +37,8 @@ type Definition struct {
 	Labels []Label
 }
 
-// Unknown is the value of a label where there is none: the release line of a custom resource whose server is not known yet.
+// Unknown is the value of a label where there is none: the release line of a custom resource whose server is not known
+// yet.
 const Unknown = "unknown"
 
 // The steps of a reconcile that are timed.
@@ -59,11 +60,13 @@ const (
 
 var (
 	distributions = Definition{
-		Name: "llamastack_distributions", Type: Gauge, Help: "LlamaStackDistributions by phase and by the release line of their server.",
+		Name: "llamastack_distributions", Type: Gauge, Help: "LlamaStackDistributions by phase and by the release line of " +
+			"their server.",
 		Labels: []Label{{"phase", phases()}, {"release_line", append(catalog.Lines(), Unknown)}},
 	}
 	problems = Definition{
-		Name: "llamastack_distribution_problems", Type: Gauge, Help: "LlamaStackDistributions that have a problem with this reason.",
+		Name: "llamastack_distribution_problems", Type: Gauge, Help: "LlamaStackDistributions that have a problem with " +
+			"this reason.",
 		Labels: []Label{{"reason", reasons()}, {"severity", []string{string(problem.Error), string(problem.Warning)}}},
 	}
 	steps = Definition{
@@ -72,22 +75,27 @@ var (
 			"The result is success, or the class of the first problem that the step found.",
 		Labels: []Label{
 			{"step", []string{StepGather, StepBuild, StepApply, StepPrune, StepObserve}},
-			{"result", []string{Succeeded, string(problem.Terminal), string(problem.WaitingForDependency), string(problem.Transient)}},
+			{"result", []string{Succeeded, string(problem.Terminal), string(problem.WaitingForDependency),
+				string(problem.Transient)}},
 		},
 	}
-	rollouts = Definition{Name: "llamastack_rollouts_total", Type: Counter, Help: "New pod templates that the operator wrote, those of new servers included."}
-	servers  = Definition{
-		Name: "llamastack_server_questions_total", Type: Counter, Help: "Questions to running servers for their version and providers.",
+	rollouts = Definition{Name: "llamastack_rollouts_total", Type: Counter, Help: "New pod templates that the operator " +
+		"wrote, those of new servers included."}
+	servers = Definition{
+		Name: "llamastack_server_questions_total", Type: Counter, Help: "Questions to running servers for their version " +
+			"and providers.",
 		Labels: []Label{{"result", []string{Succeeded, Failed}}},
 	}
 	registries = Definition{
 		Name: "llamastack_registry_questions_total", Type: Counter,
-		Help:   "Questions to registries: for the digest of a tag, for the labels of an image, for a file of a layer.",
-		Labels: []Label{{"question", []string{registry.QuestionDigest, registry.QuestionImage, registry.QuestionFile}}, {"result", []string{Succeeded, Failed}}},
+		Help: "Questions to registries: for the digest of a tag, for the labels of an image, for a file of a layer.",
+		Labels: []Label{{"question", []string{registry.QuestionDigest, registry.QuestionImage, registry.QuestionFile}},
+			{"result", []string{Succeeded, Failed}}},
 	}
 	lookups = Definition{
 		Name: "llamastack_registry_cache_lookups_total", Type: Counter,
-		Help:   "Lookups of labels and files of images in what registries have answered. A hit has an answer, and the reconcile does not wait for a registry.",
+		Help: "Lookups of labels and files of images in what registries have answered. A hit has an answer, and the " +
+			"reconcile does not wait for a registry.",
 		Labels: []Label{{"result", []string{hit, miss}}},
 	}
 	expiry = Definition{
@@ -100,22 +108,26 @@ var (
 	}
 	settingsErrors = Definition{
 		Name: "llamastack_operator_settings_errors", Type: Gauge,
-		Help: "Errors in the operator's settings and in registered distributions. Events on their ConfigMaps say what is wrong.",
+		Help: "Errors in the operator's settings and in registered distributions. Events on their ConfigMaps say what is " +
+			"wrong.",
 	}
 	panicked = Definition{
 		Name: "llamastack_reconcile_panics_total", Type: Counter,
-		Help: "Reconciles of LlamaStackDistributions, questions to servers and registries, and reads for the caches, that panicked. Each is a bug.",
+		Help: "Reconciles of LlamaStackDistributions, questions to servers and registries, and reads for the caches, that " +
+			"panicked. Each is a bug.",
 	}
 )
 
 // Definitions are all metrics of the operator's own.
 func Definitions() []Definition {
-	return []Definition{distributions, problems, steps, rollouts, servers, registries, lookups, expiry, migrated, settingsErrors, panicked}
+	return []Definition{distributions, problems, steps, rollouts, servers, registries, lookups, expiry, migrated,
+		settingsErrors, panicked}
 }
 
 func phases() (all []string) {
 	for _, p := range []v1alpha2.DistributionPhase{
-		v1alpha2.PhasePending, v1alpha2.PhaseInitializing, v1alpha2.PhaseReady, v1alpha2.PhaseFailed, v1alpha2.PhaseTerminating,
+		v1alpha2.PhasePending, v1alpha2.PhaseInitializing, v1alpha2.PhaseReady, v1alpha2.PhaseFailed,
+		v1alpha2.PhaseTerminating,
 	} {
 		all = append(all, string(p))
 	}

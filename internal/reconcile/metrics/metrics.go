@@ -62,7 +62,8 @@ func New() *Metrics {
 	}
 }
 
-// Report notes what a reconcile reported of a custom resource. A release line that the catalog does not know counts as unknown.
+// Report notes what a reconcile reported of a custom resource. A release line that the catalog does not know counts as
+// unknown.
 func (m *Metrics) Report(key types.NamespacedName, phase, line string, list problem.List) {
 	if !slices.Contains(catalog.Lines(), line) {
 		line = Unknown
@@ -112,7 +113,8 @@ func (m *Metrics) Migrated(count int) { m.migrated.Add(float64(count)) }
 // SettingsErrors notes how many errors the operator's settings and the registered distributions have.
 func (m *Metrics) SettingsErrors(count int) { m.settingsErrors.Set(float64(count)) }
 
-// ServeExpiry makes the metric of the certificate from what tells when it expires; a zero time stands for no certificate.
+// ServeExpiry makes the metric of the certificate from what tells when it expires; a zero time stands for no
+// certificate.
 func (m *Metrics) ServeExpiry(expires func() time.Time) { m.expires.Store(&expires) }
 
 // Describe is that of prometheus.Collector.
@@ -132,7 +134,8 @@ func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 		to <- prometheus.MustNewConstMetric(m.distributions, prometheus.GaugeValue, float64(count), of.phase, of.line)
 	}
 	for of, count := range byProblem {
-		to <- prometheus.MustNewConstMetric(m.problems, prometheus.GaugeValue, float64(count), string(of.reason), string(of.severity))
+		to <- prometheus.MustNewConstMetric(m.problems, prometheus.GaugeValue, float64(count), string(of.reason),
+			string(of.severity))
 	}
 	if expires := m.expires.Load(); expires != nil {
 		at := 0.0
@@ -163,5 +166,6 @@ func (m *Metrics) tally() (byState map[place]int, byProblem map[kind]int) {
 }
 
 func (m *Metrics) counted() []prometheus.Collector {
-	return []prometheus.Collector{m.steps, m.rollouts, m.migrated, m.settingsErrors, m.panicked, m.servers, m.registries, m.lookups}
+	return []prometheus.Collector{m.steps, m.rollouts, m.migrated, m.settingsErrors, m.panicked, m.servers, m.registries,
+		m.lookups}
 }

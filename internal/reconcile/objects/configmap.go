@@ -15,8 +15,8 @@ func ConfigMap(p *Params) *corev1.ConfigMap {
 	return immutable(p, ConfigMapName(p.CR.Name, p.Config), ConfigKey, string(p.Config))
 }
 
-// CABundle builds the immutable ConfigMap of the CA certificates that the server trusts; nil where none are given. It is a copy, so
-// that a pod that starts again finds what it had, and that a change rolls out once.
+// CABundle builds the immutable ConfigMap of the CA certificates that the server trusts; nil where none are given. It
+// is a copy, so that a pod that starts again finds what it had, and that a change rolls out once.
 func CABundle(p *Params) *corev1.ConfigMap {
 	if p.CABundle == "" {
 		return nil

@@ -20,8 +20,8 @@ const (
 	startupPeriodSeconds = 2
 	// progressDeadlineSeconds leaves time to pull the image, and to start.
 	progressDeadlineSeconds = startupBudgetSeconds + 300
-	// drainSeconds is how long a pod that is told to end goes on serving: every node needs a moment to take it out of the Service, and a server
-	// that ends before refuses requests that still come.
+	// drainSeconds is how long a pod that is told to end goes on serving: every node needs a moment to take it out of the
+	// Service, and a server that ends before refuses requests that still come.
 	drainSeconds = 5
 	// serverUserID is the non-root user of the pods where the cluster assigns none.
 	serverUserID = 1001
@@ -66,7 +66,8 @@ func podTemplate(p *Params) corev1.PodTemplateSpec {
 	user := ptr.Deref(workloadOf(&p.CR.Spec).PodMetadata, v1alpha2.PodMetadataSpec{})
 	template := corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{
-			Labels: withPodMetadata(user.Labels, objectLabels(p.CR.Name)), Annotations: withPodMetadata(user.Annotations, annotations),
+			Labels:      withPodMetadata(user.Labels, objectLabels(p.CR.Name)),
+			Annotations: withPodMetadata(user.Annotations, annotations),
 		},
 		Spec: corev1.PodSpec{
 			ServiceAccountName:           PodServiceAccountName(p.CR),
@@ -94,8 +95,8 @@ func PodServiceAccountName(cr *v1alpha2.LlamaStackDistribution) string {
 	return *cr.Spec.Workload.Overrides.ServiceAccountName
 }
 
-// automount keeps the token of the operator's ServiceAccount, which has no permissions, out of the pods. Who names another
-// one may want its token: that ServiceAccount decides.
+// automount keeps the token of the operator's ServiceAccount, which has no permissions, out of the pods. Who names
+// another one may want its token: that ServiceAccount decides.
 func automount(p *Params) *bool {
 	if OwnServiceAccount(&p.CR.Spec) {
 		return new(false)
@@ -116,8 +117,8 @@ func podSecurity(p *Params) *corev1.PodSecurityContext {
 	return context
 }
 
-// container keeps the image's entrypoint, which sets up instrumentation, and steers by environment, unless the user wants
-// another command.
+// container keeps the image's entrypoint, which sets up instrumentation, and steers by environment, unless the user
+// wants another command.
 func container(p *Params) corev1.Container {
 	overrides := overridesOf(&p.CR.Spec)
 	return corev1.Container{
@@ -131,7 +132,8 @@ func container(p *Params) corev1.Container {
 		Resources:    resources(p.CR.Spec.Workload),
 		VolumeMounts: volumeMounts(p),
 		Lifecycle:    lifecycle(p),
-		// The status of the pod then shows why the server ended. Releases that end with exit code 0 when they cannot start leave nothing there.
+		// The status of the pod then shows why the server ended. Releases that end with exit code 0 when they cannot start
+		// leave nothing there.
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 		StartupProbe: &corev1.Probe{
 			ProbeHandler:     health(p),
@@ -154,8 +156,9 @@ func container(p *Params) corev1.Container {
 	}
 }
 
-// lifecycle keeps a pod serving until nobody is led to it any more; nil where that would only lengthen the time without a server, because the next
-// pod waits for the PVC, and where the user leaves too little time for it. The kubelet itself sleeps: the image needs no program for that.
+// lifecycle keeps a pod serving until nobody is led to it any more; nil where that would only lengthen the time without
+// a server, because the next pod waits for the PVC, and where the user leaves too little time for it. The kubelet
+// itself sleeps: the image needs no program for that.
 func lifecycle(p *Params) *corev1.Lifecycle {
 	grace := workloadOf(&p.CR.Spec).TerminationGracePeriodSeconds
 	if storageSpec(&p.CR.Spec) != nil || ptr.Deref(grace, corev1.DefaultTerminationGracePeriodSeconds) < 2*drainSeconds {

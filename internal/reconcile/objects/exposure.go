@@ -33,7 +33,8 @@ func ExposedByIngress(i *networkingv1.Ingress) Exposure {
 		if i.Spec.IngressClassName != nil {
 			class = "class " + *i.Spec.IngressClassName
 		}
-		return Exposure{Pending: "Ingress " + i.Name + " has no address: no ingress controller of " + class + " has admitted it"}
+		return Exposure{Pending: "Ingress " + i.Name + " has no address: no ingress controller of " + class + " has " +
+			"admitted it"}
 	}
 	at := i.Status.LoadBalancer.Ingress[0]
 	host := cmp.Or(at.Hostname, bracketed(at.IP))
@@ -55,7 +56,8 @@ func ExposedByRoute(r *routev1.Route) Exposure {
 			switch {
 			case c.Type != routev1.RouteAdmitted:
 			case c.Status != corev1.ConditionTrue:
-				pending = "Route " + r.Name + ": router " + ingress.RouterName + " rejected it: " + limits.Message(c.Reason+": "+c.Message)
+				pending = "Route " + r.Name + ": router " + ingress.RouterName + " rejected it: " +
+					limits.Message(c.Reason+": "+c.Message)
 			case r.Spec.Host != "" && ingress.Host != r.Spec.Host: // a former host name
 			default:
 				if r.Spec.TLS == nil {
@@ -68,7 +70,8 @@ func ExposedByRoute(r *routev1.Route) Exposure {
 	return Exposure{Pending: pending}
 }
 
-// ExposedByHTTPRoute reads from an HTTPRoute whether its Gateway has admitted it. The Gateway, nil where it does not exist, decides scheme and port.
+// ExposedByHTTPRoute reads from an HTTPRoute whether its Gateway has admitted it. The Gateway, nil where it does not
+// exist, decides scheme and port.
 func ExposedByHTTPRoute(r *gatewayv1.HTTPRoute, gateway *gatewayv1.Gateway) Exposure {
 	if len(r.Spec.ParentRefs) == 0 {
 		return Exposure{}
@@ -112,10 +115,12 @@ func ExposedByHTTPRoute(r *gatewayv1.HTTPRoute, gateway *gatewayv1.Gateway) Expo
 func notAccepted(r *gatewayv1.HTTPRoute, parent *gatewayv1.ParentReference) string {
 	for i := range r.Status.Parents {
 		status := &r.Status.Parents[i]
-		if status.ParentRef.Name != parent.Name || ptr.Deref(status.ParentRef.Namespace, gatewayv1.Namespace(r.Namespace)) != ptr.Deref(parent.Namespace, "") {
+		if status.ParentRef.Name != parent.Name || ptr.Deref(status.ParentRef.Namespace,
+			gatewayv1.Namespace(r.Namespace)) != ptr.Deref(parent.Namespace, "") {
 			continue
 		}
-		for _, kind := range []gatewayv1.RouteConditionType{gatewayv1.RouteConditionAccepted, gatewayv1.RouteConditionResolvedRefs} {
+		for _, kind := range []gatewayv1.RouteConditionType{gatewayv1.RouteConditionAccepted,
+			gatewayv1.RouteConditionResolvedRefs} {
 			c := meta.FindStatusCondition(status.Conditions, string(kind))
 			switch {
 			case c == nil || c.ObservedGeneration < r.Generation:

@@ -20,8 +20,8 @@ var fitScript string
 const (
 	externalVolume = "external-providers"
 	externalSize   = "2Gi"
-	// externalDir is what the containers of the pod share, by the layout of package wheels. Of it the server reads packagesDir, and what the image's own
-	// PYTHONPATH named.
+	// externalDir is what the containers of the pod share, by the layout of package wheels. Of it the server reads
+	// packagesDir, and what the image's own PYTHONPATH named.
 	externalDir     = "/opt/llama-stack/external-providers"
 	packagesDir     = externalDir + "/python-packages"
 	imagePathDir    = externalDir + "/image-path"
@@ -112,7 +112,8 @@ func externalContainer(p *Params, name, image string, command ...string) corev1.
 	}
 }
 
-// boundedResources are those of the server, which runs later, with limits in any case: what the container reads comes from someone else's image.
+// boundedResources are those of the server, which runs later, with limits in any case: what the container reads comes
+// from someone else's image.
 func boundedResources(p *Params) corev1.ResourceRequirements {
 	r := sharedResources(p)
 	for name, amount := range r.Requests {

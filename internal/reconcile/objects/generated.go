@@ -11,8 +11,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 )
 
-// Generated are the names of what the operator made for a pod: immutable objects that are named by their content. A name is empty
-// where the pod needs no such object.
+// Generated are the names of what the operator made for a pod: immutable objects that are named by their content. A
+// name is empty where the pod needs no such object.
 type Generated struct {
 	// Config is the ConfigMap of the configuration.
 	Config string
@@ -27,7 +27,8 @@ func GeneratedFor(resource string, pod *corev1.PodSpec) Generated {
 	g := Generated{Config: MountedConfigMap(pod), CABundle: configMapIn(pod, caBundleVolume)}
 	for i := range pod.Containers {
 		for _, v := range pod.Containers[i].Env {
-			if v.ValueFrom != nil && v.ValueFrom.SecretKeyRef != nil && isDerivedSecret(resource, v.ValueFrom.SecretKeyRef.Name) {
+			if v.ValueFrom != nil && v.ValueFrom.SecretKeyRef != nil &&
+				isDerivedSecret(resource, v.ValueFrom.SecretKeyRef.Name) {
 				g.DerivedSecret = v.ValueFrom.SecretKeyRef.Name
 			}
 		}
@@ -35,8 +36,8 @@ func GeneratedFor(resource string, pod *corev1.PodSpec) Generated {
 	return g
 }
 
-// MountedConfigMap returns the name of the ConfigMap that a pod made by this package mounts its configuration from; empty
-// where there is none.
+// MountedConfigMap returns the name of the ConfigMap that a pod made by this package mounts its configuration from;
+// empty where there is none.
 func MountedConfigMap(pod *corev1.PodSpec) string { return configMapIn(pod, configVolume) }
 
 func configMapIn(pod *corev1.PodSpec, volume string) string {
@@ -55,7 +56,8 @@ func isDerivedSecret(resource, name string) bool {
 	return ok && (contentHash.MatchString(hash) || hash == secret.OnCluster)
 }
 
-// InPlaceOf reports which of these stands for an object that is one of the other ones, and whether it is one of them at all.
+// InPlaceOf reports which of these stands for an object that is one of the other ones, and whether it is one of them at
+// all.
 func (g Generated) InPlaceOf(other Generated, kind, name string) (string, bool) {
 	switch {
 	case kind == "ConfigMap" && name == other.Config:

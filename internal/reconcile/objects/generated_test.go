@@ -17,7 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
 const keyedHash = "0123456789abcdef0123456789abcdef"
@@ -28,8 +28,8 @@ func everything(t *testing.T) *objects.Params {
 	return with(t, func(p *objects.Params) {
 		p.CABundle = "a certificate"
 		p.Env = append(p.Env,
-			serverconfig.EnvVar{Name: "LLSD_HOST", Part: environment.PostgresURLDatabase, Ref: spec.SecretReference{Name: "db", Key: "dsn"}},
-			serverconfig.EnvVar{Name: "LLSD_NO_SUCH_PART", Part: environment.PostgresURLDatabase, Ref: spec.SecretReference{Name: "db", Key: "dsn"}},
+			serverconfig.EnvVar{Name: "LLSD_HOST", Part: environment.PostgresURLDatabase, Ref: parse.SecretReference{Name: "db", Key: "dsn"}},
+			serverconfig.EnvVar{Name: "LLSD_NO_SUCH_PART", Part: environment.PostgresURLDatabase, Ref: parse.SecretReference{Name: "db", Key: "dsn"}},
 			serverconfig.EnvVar{Name: "PLAIN", Value: "plain"})
 		p.Derived = map[string]secret.Value{"LLSD_HOST": secret.New([]byte("canary"))}
 		p.DerivedName = objects.DerivedSecretName(p.CR.Name, keyedHash)

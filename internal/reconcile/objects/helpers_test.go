@@ -12,7 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
 const configYAML = "# a configuration\nversion: 2\n"
@@ -35,7 +35,7 @@ func simple(t *testing.T) *objects.Params {
 		StateDir: "distributions/starter",
 		Config:   []byte(configYAML),
 		Env: []serverconfig.EnvVar{{
-			Name: "LLSD_VLLM_API_KEY", Ref: spec.SecretReference{Name: "vllm-creds", Key: "token"},
+			Name: "LLSD_VLLM_API_KEY", Ref: parse.SecretReference{Name: "vllm-creds", Key: "token"},
 			Path: "spec.providers.inference.apiKey",
 		}},
 		PortVariables: []string{"LLAMA_STACK_PORT"}, HomeVariables: []string{"LLAMA_STACK_CONFIG_DIR"},

@@ -10,8 +10,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// Ingress builds the Ingress; nil where none is desired. Without a host name it takes the requests for every name that reaches the ingress
-// controller.
+// Ingress builds the Ingress; nil where none is desired. Without a host name it takes the requests for every name that
+// reaches the ingress controller.
 func Ingress(p *Params) *networkingv1.Ingress {
 	if !p.Expose.Enabled || (p.Edge.Kind != "" && p.Edge.Kind != settings.EdgeIngress) {
 		return nil

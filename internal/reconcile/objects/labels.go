@@ -61,7 +61,8 @@ func HasNewPods(template *corev1.PodTemplateSpec) bool {
 
 // Selects reports whether a Deployment has the selector of the custom resource's pods.
 func Selects(d *appsv1.Deployment, resource string) bool {
-	return d.Spec.Selector != nil && len(d.Spec.Selector.MatchExpressions) == 0 && maps.Equal(d.Spec.Selector.MatchLabels, Selector(resource))
+	return d.Spec.Selector != nil && len(d.Spec.Selector.MatchExpressions) == 0 &&
+		maps.Equal(d.Spec.Selector.MatchLabels, Selector(resource))
 }
 
 func objectLabels(resource string) map[string]string {

@@ -14,10 +14,12 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// MetricsPortName is the name of the container's port with the server's metrics, by which the PodMonitor in config/prometheus finds it.
+// MetricsPortName is the name of the container's port with the server's metrics, by which the PodMonitor in
+// config/prometheus finds it.
 const MetricsPortName = "metrics"
 
-// metricsLabel marks, with the value "enabled", the namespaces that may read metrics: the operator's as well as the servers'.
+// metricsLabel marks, with the value "enabled", the namespaces that may read metrics: the operator's as well as the
+// servers'.
 const metricsLabel = "metrics"
 
 // MetricsPort is the port on which the server serves its metrics; 0 where it serves none.
@@ -28,7 +30,8 @@ func MetricsPort(spec *v1alpha2.LlamaStackDistributionSpec) int32 {
 	return 0
 }
 
-// metricsEnvironment makes the server serve its metrics to other pods: without it, it serves none, and then only to its own.
+// metricsEnvironment makes the server serve its metrics to other pods: without it, it serves none, and then only to its
+// own.
 func metricsEnvironment(p *Params) []corev1.EnvVar {
 	port := MetricsPort(&p.CR.Spec)
 	if port == 0 {

@@ -28,8 +28,8 @@ const (
 	ConfigDir = "/etc/llama-stack"
 	// TmpDir is where the memory for temporary files is mounted.
 	TmpDir = "/tmp"
-	// CABundleDir is where the CA certificates are mounted, and CABundlePath the file. Release 0.9 had them there, and configurations
-	// and variables of the user's own may name the file.
+	// CABundleDir is where the CA certificates are mounted, and CABundlePath the file. Release 0.9 had them there, and
+	// configurations and variables of the user's own may name the file.
 	CABundleDir  = "/etc/ssl/certs/ca-bundle"
 	CABundlePath = CABundleDir + "/" + caBundleKey
 )
@@ -44,22 +44,24 @@ const derivedSuffix = "-env-"
 const (
 	// AnnotationConfigHash on the pod template is the hash of config.yaml: new content rolls the pods.
 	AnnotationConfigHash = "llamastack.io/config-hash"
-	// AnnotationSecretsHash on the pod template is the keyed hash of the secret values that the pods read, and of what else the user's
-	// overrides bring into them from Secrets and ConfigMaps: new content rolls the pods.
+	// AnnotationSecretsHash on the pod template is the keyed hash of the secret values that the pods read, and of what
+	// else the user's overrides bring into them from Secrets and ConfigMaps: new content rolls the pods.
 	AnnotationSecretsHash = "llamastack.io/secrets-hash"
 	// AnnotationCertificateHash on the pod template is the hash of the server's certificate: another one rolls the pods.
 	AnnotationCertificateHash = "llamastack.io/certificate-hash"
 	// AnnotationInputHash on the Deployment is the keyed hash of everything that it was made from.
 	AnnotationInputHash = "llamastack.io/input-hash"
-	// AnnotationAdoptedImage on the Deployment is the image that release 0.9 left, while it stays instead of the one that the
-	// operator would choose, and AnnotationAdoptedName the name of its distribution.
+	// AnnotationAdoptedImage on the Deployment is the image that release 0.9 left, while it stays instead of the one that
+	// the operator would choose, and AnnotationAdoptedName the name of its distribution.
 	AnnotationAdoptedImage = "llamastack.io/adopted-image"
 	AnnotationAdoptedName  = "llamastack.io/adopted-name"
-	// AnnotationServerLine on the Deployment is the release line of its server: no edit and no upgrade of the operator moves it to another one by itself.
+	// AnnotationServerLine on the Deployment is the release line of its server: no edit and no upgrade of the operator
+	// moves it to another one by itself.
 	AnnotationServerLine = "llamastack.io/server-line"
 	// AnnotationBuild on the Deployment is the build of the operator that made it.
 	AnnotationBuild = "llamastack.io/operator-build"
-	// AnnotationCreatedFrom on an object that was created, and not changed by the operator since, is the hash of what it was created from.
+	// AnnotationCreatedFrom on an object that was created, and not changed by the operator since, is the hash of what it
+	// was created from.
 	AnnotationCreatedFrom = "llamastack.io/created-from"
 )
 
@@ -114,7 +116,8 @@ func CABundleName(resource, content string) string {
 	return resource + "-ca-bundle-" + of
 }
 
-// DerivedSecretName is the name of the Secret of what was made of secret values; the keyed hash of its content is part of it.
+// DerivedSecretName is the name of the Secret of what was made of secret values; the keyed hash of its content is part
+// of it.
 func DerivedSecretName(resource, keyedHash string) string {
 	if keyedHash != secret.OnCluster {
 		keyedHash = keyedHash[:nameHashLength]

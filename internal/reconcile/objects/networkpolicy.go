@@ -31,8 +31,8 @@ func AllowedFrom(spec *v1alpha2.LlamaStackDistributionSpec) *v1alpha2.AllowedFro
 	return nil
 }
 
-// NetworkPolicy builds the policy; nil where Params want none. The namespaces of the resource and of the operator may always
-// reach the server, and where it is exposed the router's and those of the setting.
+// NetworkPolicy builds the policy; nil where Params want none. The namespaces of the resource and of the operator may
+// always reach the server, and where it is exposed the router's and those of the setting.
 func NetworkPolicy(p *Params) *networkingv1.NetworkPolicy {
 	if !p.NetworkPolicy {
 		return nil
@@ -85,8 +85,8 @@ func peers(p *Params) []networkingv1.NetworkPolicyPeer {
 	return list
 }
 
-// forwarders are the namespaces of the pods that forward requests to exposed servers: those of the setting, and that of the Gateway, where most
-// implementations run them.
+// forwarders are the namespaces of the pods that forward requests to exposed servers: those of the setting, and that of
+// the Gateway, where most implementations run them.
 func forwarders(edge *settings.Edge) []string {
 	names := edge.Namespaces
 	if edge.Kind == settings.EdgeHTTPRoute && edge.Gateway != nil {
@@ -95,8 +95,8 @@ func forwarders(edge *settings.Edge) []string {
 	return unique(names)
 }
 
-// routerOfRelease09 reports whether release 0.9 lets the router in although the server is not exposed: it does so for every custom resource
-// that has a network section, and a Route of the user's own may rely on it.
+// routerOfRelease09 reports whether release 0.9 lets the router in although the server is not exposed: it does so for
+// every custom resource that has a network section, and a Route of the user's own may rely on it.
 func routerOfRelease09(p *Params) bool {
 	n := p.CR.Spec.Networking
 	return p.Legacy.FromV1alpha1 && n != nil && (n.Expose != nil || n.AllowedFrom != nil)

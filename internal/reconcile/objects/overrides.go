@@ -31,8 +31,8 @@ func overridesOf(spec *v1alpha2.LlamaStackDistributionSpec) v1alpha2.WorkloadOve
 	return ptr.Deref(spec.Workload.Overrides, v1alpha2.WorkloadOverrides{})
 }
 
-// Clashes reports what both the operator and the user's overrides set. A mount at /tmp does not count, nor is a volume "tmp" then: the user's takes
-// the place of the operator's.
+// Clashes reports what both the operator and the user's overrides set. A mount at /tmp does not count, nor is a volume
+// "tmp" then: the user's takes the place of the operator's.
 func Clashes(p *Params) []Clash {
 	const field = "spec.workload.overrides"
 	var list []Clash
@@ -45,7 +45,9 @@ func Clashes(p *Params) []Clash {
 			list = append(list, Clash{fmt.Sprintf("%s.env[%d]", field, i), "the variable " + name, essential})
 		}
 	}
-	ownTmp := slices.ContainsFunc(o.VolumeMounts, func(m corev1.VolumeMount) bool { return path.Clean(m.MountPath) == TmpDir })
+	ownTmp := slices.ContainsFunc(o.VolumeMounts, func(m corev1.VolumeMount) bool {
+		return path.Clean(m.MountPath) == TmpDir
+	})
 	ownVolumes, ownMounts := ownVolumes(p), ownMounts(p) // few, unlike those of the user
 	for i := range o.Volumes {
 		if o.Volumes[i].Name == tmpVolume && ownTmp {
@@ -64,8 +66,9 @@ func Clashes(p *Params) []Clash {
 	return list
 }
 
-// DataDirTaken returns where the operator mounts a volume of its own, so that the data volume cannot be mounted there; empty where nothing is in the way.
-// Nor can it be mounted below a volume that is read-only, in which there is no directory for it.
+// DataDirTaken returns where the operator mounts a volume of its own, so that the data volume cannot be mounted there;
+// empty where nothing is in the way. Nor can it be mounted below a volume that is read-only, in which there is no
+// directory for it.
 func DataDirTaken(p *Params) string {
 	dir := DataDir(&p.CR.Spec)
 	for _, m := range ownMounts(p) {
@@ -85,8 +88,8 @@ func OwnVolumeNames(p *Params) []string {
 	return names
 }
 
-// mergedEnvironment is the operator's environment with the user's in the place of what has the same name. Of a name that the user
-// gives twice the last counts, as it would in a container.
+// mergedEnvironment is the operator's environment with the user's in the place of what has the same name. Of a name
+// that the user gives twice the last counts, as it would in a container.
 func mergedEnvironment(p *Params) []corev1.EnvVar {
 	user := overridesOf(&p.CR.Spec).Env
 	last := lastOf(user)
@@ -131,12 +134,15 @@ func volumeMounts(p *Params) []corev1.VolumeMount {
 	o := overridesOf(&p.CR.Spec)
 	list := slices.DeleteFunc(ownMounts(p), func(m corev1.VolumeMount) bool {
 		return slices.ContainsFunc(o.Volumes, func(u corev1.Volume) bool { return u.Name == m.Name }) ||
-			slices.ContainsFunc(o.VolumeMounts, func(u corev1.VolumeMount) bool { return path.Clean(u.MountPath) == m.MountPath })
+			slices.ContainsFunc(o.VolumeMounts, func(u corev1.VolumeMount) bool {
+				return path.Clean(u.MountPath) == m.MountPath
+			})
 	})
 	return append(list, o.VolumeMounts...)
 }
 
-// OwnServiceAccount reports whether the resource has the operator's ServiceAccount; false where the user names another one.
+// OwnServiceAccount reports whether the resource has the operator's ServiceAccount; false where the user names another
+// one.
 func OwnServiceAccount(spec *v1alpha2.LlamaStackDistributionSpec) bool {
 	return ptr.Deref(overridesOf(spec).ServiceAccountName, "") == ""
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
@@ -36,15 +36,16 @@ type Params struct {
 	// Legacy is what only v1alpha1 can say.
 	Legacy v1alpha2.LegacySettings
 	// Expose is the way in from outside of the cluster that is desired.
-	Expose spec.Expose
+	Expose parse.Expose
 	// OperatorNamespace is the operator's namespace; empty where it is not known.
 	OperatorNamespace string
 	// NetworkPolicy reports whether a NetworkPolicy is desired.
 	NetworkPolicy bool
-	// Edge is how the server is exposed, where it is: the operator's setting, with the kind that this cluster has. Any kind but those of Routes,
-	// HTTPRoutes and none at all means an Ingress.
+	// Edge is how the server is exposed, where it is: the operator's setting, with the kind that this cluster has. Any
+	// kind but those of Routes, HTTPRoutes and none at all means an Ingress.
 	Edge settings.Edge
-	// Passthrough reports that the edge forwards TLS connections as they are: only the server has the certificate that clients expect.
+	// Passthrough reports that the edge forwards TLS connections as they are: only the server has the certificate that
+	// clients expect.
 	Passthrough bool
 	// ServerCA are the CA certificates that verify the server's certificate, as PEM; empty where they are not known.
 	ServerCA string
@@ -55,10 +56,11 @@ type Params struct {
 	DerivedName string
 	// CABundle are the CA certificates that the server trusts; empty for those of the image.
 	CABundle string
-	// ClusterCA reports whether the server calls the cluster's API server, and verifies it by the CA certificates that every namespace has.
+	// ClusterCA reports whether the server calls the cluster's API server, and verifies it by the CA certificates that
+	// every namespace has.
 	ClusterCA bool
-	// External are the providers that come from images of their own, in the order in which they are installed, and OperatorImage is the operator's image,
-	// which has the program for that.
+	// External are the providers that come from images of their own, in the order in which they are installed, and
+	// OperatorImage is the operator's image, which has the program for that.
 	External      []ExternalProvider
 	OperatorImage string
 	// PortVariables are the names of the variables with the server's port.
@@ -73,7 +75,8 @@ type Params struct {
 	ClusterAssignsUserIDs bool
 	// SecretsHash is the keyed hash for AnnotationSecretsHash; empty where the pods read nothing of the sort.
 	SecretsHash string
-	// AdoptedImage is Image where release 0.9 left it and it is not the one that the operator would choose; empty otherwise.
+	// AdoptedImage is Image where release 0.9 left it and it is not the one that the operator would choose; empty
+	// otherwise.
 	AdoptedImage string
 	// ServerLine is the release line of the server; empty where it is not known.
 	ServerLine string

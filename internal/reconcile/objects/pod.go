@@ -25,14 +25,16 @@ const (
 	tlsVolume      = "server-tls"
 	clusterVolume  = "cluster-ca"
 
-	// clusterCAName is the ConfigMap with the CA certificates of the API server, which Kubernetes keeps in every namespace.
+	// clusterCAName is the ConfigMap with the CA certificates of the API server, which Kubernetes keeps in every
+	// namespace.
 	clusterCAName = "kube-root-ca.crt"
 
 	// tmpSize bounds the memory-backed /tmp, where some servers put the resolved configuration, and all of them uploads.
 	tmpSize = "256Mi"
 )
 
-// VariableNames are the names of the variables in the server's container that are known before its configuration is: all but those of Env.
+// VariableNames are the names of the variables in the server's container that are known before its configuration is:
+// all but those of Env.
 func VariableNames(p *Params) []string {
 	var names []string
 	for _, v := range environment(p) {
@@ -90,7 +92,8 @@ func legacyEnvironment(p *Params) []corev1.EnvVar {
 	}
 }
 
-// generatedEnvironment are the variables that the generated configuration refers to, and those that it does not work without.
+// generatedEnvironment are the variables that the generated configuration refers to, and those that it does not work
+// without.
 func generatedEnvironment(p *Params) []corev1.EnvVar {
 	var env []corev1.EnvVar
 	for _, v := range p.Env {
@@ -117,9 +120,10 @@ func fromSecret(variable, name, key string) corev1.EnvVar {
 func ownVolumes(p *Params) []corev1.Volume {
 	volumes := []corev1.Volume{{Name: dataVolume, VolumeSource: dataSource(p)}}
 	if p.MemoryTmp {
-		volumes = append(volumes, corev1.Volume{Name: tmpVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{
-			Medium: corev1.StorageMediumMemory, SizeLimit: new(resource.MustParse(tmpSize)),
-		}}})
+		volumes = append(volumes, corev1.Volume{Name: tmpVolume,
+			VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{
+				Medium: corev1.StorageMediumMemory, SizeLimit: new(resource.MustParse(tmpSize)),
+			}}})
 	}
 	if p.Config != nil {
 		volumes = append(volumes, configMapVolume(configVolume, ConfigMapName(p.CR.Name, p.Config)))
@@ -135,11 +139,12 @@ func ownVolumes(p *Params) []corev1.Volume {
 	}
 	if p.Certificate != "" {
 		// Nothing but what the server reads: the Secret may hold more.
-		volumes = append(volumes, corev1.Volume{Name: tlsVolume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
-			SecretName: p.Certificate, Items: []corev1.KeyToPath{
-				{Key: corev1.TLSCertKey, Path: corev1.TLSCertKey}, {Key: corev1.TLSPrivateKeyKey, Path: corev1.TLSPrivateKeyKey},
-			},
-		}}})
+		volumes = append(volumes, corev1.Volume{Name: tlsVolume,
+			VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
+				SecretName: p.Certificate, Items: []corev1.KeyToPath{
+					{Key: corev1.TLSCertKey, Path: corev1.TLSCertKey}, {Key: corev1.TLSPrivateKeyKey, Path: corev1.TLSPrivateKeyKey},
+				},
+			}}})
 	}
 	return volumes
 }
@@ -182,16 +187,18 @@ func ownMounts(p *Params) []corev1.VolumeMount {
 	return mounts
 }
 
-// resources are the user's. Of CPU and memory, what the user does not request is one CPU for each worker and one gibibyte, or the limit where
-// that is less. Limits are set only where the user sets them: one that nobody asked for would stop servers that run well. The exception are
-// resources that Kubernetes does not overcommit, such as GPUs: it refuses a request for them without an equal limit.
+// resources are the user's. Of CPU and memory, what the user does not request is one CPU for each worker and one
+// gibibyte, or the limit where that is less. Limits are set only where the user sets them: one that nobody asked for
+// would stop servers that run well. The exception are resources that Kubernetes does not overcommit, such as GPUs: it
+// refuses a request for them without an equal limit.
 func resources(workload *v1alpha2.WorkloadSpec) corev1.ResourceRequirements {
 	r := corev1.ResourceRequirements{}
 	if workload != nil && workload.Resources != nil {
 		r = *workload.Resources.DeepCopy()
 	}
 	defaults := corev1.ResourceList{
-		corev1.ResourceCPU: *resource.NewQuantity(workers(workload), resource.DecimalSI), corev1.ResourceMemory: resource.MustParse("1Gi"),
+		corev1.ResourceCPU:    *resource.NewQuantity(workers(workload), resource.DecimalSI),
+		corev1.ResourceMemory: resource.MustParse("1Gi"),
 	}
 	for name, amount := range defaults {
 		if _, requested := r.Requests[name]; requested {
@@ -215,7 +222,8 @@ func overcommitted(name corev1.ResourceName) bool {
 	return name == corev1.ResourceCPU || name == corev1.ResourceMemory || name == corev1.ResourceEphemeralStorage
 }
 
-// CPUForWorkers is the CPU that a pod requests because of its number of workers; zero where one worker runs, or the user says how much.
+// CPUForWorkers is the CPU that a pod requests because of its number of workers; zero where one worker runs, or the
+// user says how much.
 func CPUForWorkers(spec *v1alpha2.LlamaStackDistributionSpec) int64 {
 	n := workers(spec.Workload)
 	if n < 2 {
@@ -248,13 +256,15 @@ func with(list corev1.ResourceList, name corev1.ResourceName, amount resource.Qu
 	return list
 }
 
-// health asks the server how it is. Where it refuses anyone who has no certificate, which the kubelet does not have, an open port has to do.
+// health asks the server how it is. Where it refuses anyone who has no certificate, which the kubelet does not have, an
+// open port has to do.
 func health(p *Params) corev1.ProbeHandler {
 	port := intstr.FromString(ServicePortName)
 	if p.ClientCertificates {
 		return corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: port}}
 	}
-	return corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/v1/health", Port: port, Scheme: cmp.Or(p.Scheme, corev1.URISchemeHTTP)}}
+	return corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/v1/health", Port: port,
+		Scheme: cmp.Or(p.Scheme, corev1.URISchemeHTTP)}}
 }
 
 // MountsConfigMap reports whether the pod has a volume from the ConfigMap.

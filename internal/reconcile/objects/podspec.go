@@ -21,7 +21,8 @@ func workloadOf(spec *v1alpha2.LlamaStackDistributionSpec) v1alpha2.WorkloadSpec
 	return ptr.Deref(spec.Workload, v1alpha2.WorkloadSpec{})
 }
 
-// schedule writes the user's fields about nodes, registries and devices into a pod. An affinity of the user's takes the place of the operator's.
+// schedule writes the user's fields about nodes, registries and devices into a pod. An affinity of the user's takes the
+// place of the operator's.
 func schedule(p *Params, pod *corev1.PodSpec) {
 	w := workloadOf(&p.CR.Spec)
 	pod.ImagePullSecrets, pod.ResourceClaims = w.ImagePullSecrets, w.ResourceClaims

@@ -34,8 +34,8 @@ type Reference struct {
 	Path string
 }
 
-// PodReferences reports which Secrets and ConfigMaps the overrides bring into the pods: in variables and in volumes. A reference without a name
-// is left out: the API server refuses its Deployment.
+// PodReferences reports which Secrets and ConfigMaps the overrides bring into the pods: in variables and in volumes. A
+// reference without a name is left out: the API server refuses its Deployment.
 func PodReferences(cr *v1alpha2.LlamaStackDistribution) []Reference {
 	const field = PathOverrides
 	o, r := overridesOf(&cr.Spec), &podReferences{namespace: cr.Namespace}

@@ -14,7 +14,8 @@ import (
 // allWeight is the weight of a Service that gets all requests, as the APIs have it by default.
 const allWeight int32 = 100
 
-// Route builds the Route of OpenShift; nil where none is desired. Clients always use TLS: plain requests are redirected.
+// Route builds the Route of OpenShift; nil where none is desired. Clients always use TLS: plain requests are
+// redirected.
 func Route(p *Params) *routev1.Route {
 	if !p.Expose.Enabled || p.Edge.Kind != settings.EdgeRoute {
 		return nil
@@ -32,10 +33,11 @@ func Route(p *Params) *routev1.Route {
 	}
 }
 
-// termination says who decrypts: the router where the server speaks HTTP; the router and the server where the router can verify the server;
-// the server alone where only it has the certificate that clients expect.
+// termination says who decrypts: the router where the server speaks HTTP; the router and the server where the router
+// can verify the server; the server alone where only it has the certificate that clients expect.
 func termination(p *Params) *routev1.TLSConfig {
-	tls := &routev1.TLSConfig{Termination: routev1.TLSTerminationEdge, InsecureEdgeTerminationPolicy: routev1.InsecureEdgeTerminationPolicyRedirect}
+	tls := &routev1.TLSConfig{Termination: routev1.TLSTerminationEdge,
+		InsecureEdgeTerminationPolicy: routev1.InsecureEdgeTerminationPolicyRedirect}
 	switch {
 	case p.Scheme != corev1.URISchemeHTTPS:
 	case p.Passthrough:

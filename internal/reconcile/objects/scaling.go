@@ -14,12 +14,14 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// defaultCPUTarget is the average CPU utilization to aim at where the resource names no target, in percent of the requests.
+// defaultCPUTarget is the average CPU utilization to aim at where the resource names no target, in percent of the
+// requests.
 const defaultCPUTarget = 80
 
 // Autoscaling is the autoscaler of the spec; nil where it has none.
 func Autoscaling(spec *v1alpha2.LlamaStackDistributionSpec) *v1alpha2.AutoscalingSpec {
-	if spec.Workload == nil || spec.Workload.Autoscaling == nil || *spec.Workload.Autoscaling == (v1alpha2.AutoscalingSpec{}) {
+	if spec.Workload == nil || spec.Workload.Autoscaling == nil ||
+		*spec.Workload.Autoscaling == (v1alpha2.AutoscalingSpec{}) {
 		return nil
 	}
 	return spec.Workload.Autoscaling
@@ -68,7 +70,8 @@ func HorizontalPodAutoscaler(p *Params) *autoscalingv2.HorizontalPodAutoscaler {
 		metrics = append(metrics, autoscalingv2.MetricSpec{
 			Type: autoscalingv2.ResourceMetricSourceType,
 			Resource: &autoscalingv2.ResourceMetricSource{
-				Name: target.name, Target: autoscalingv2.MetricTarget{Type: autoscalingv2.UtilizationMetricType, AverageUtilization: target.percent},
+				Name: target.name, Target: autoscalingv2.MetricTarget{Type: autoscalingv2.UtilizationMetricType,
+					AverageUtilization: target.percent},
 			},
 		})
 	}
@@ -87,8 +90,8 @@ func HorizontalPodAutoscaler(p *Params) *autoscalingv2.HorizontalPodAutoscaler {
 	}
 }
 
-// PodDisruptionBudget builds the budget; nil where none is desired. By default one pod may be down where there are several: a
-// budget that lets none go down would block the draining of nodes.
+// PodDisruptionBudget builds the budget; nil where none is desired. By default one pod may be down where there are
+// several: a budget that lets none go down would block the draining of nodes.
 func PodDisruptionBudget(p *Params) *policyv1.PodDisruptionBudget {
 	var wanted *v1alpha2.PodDisruptionBudgetSpec
 	if w := p.CR.Spec.Workload; w != nil {
@@ -112,8 +115,8 @@ func PodDisruptionBudget(p *Params) *policyv1.PodDisruptionBudget {
 	}
 }
 
-// spread are the user's constraints, else the default: over zones and nodes as far as that is possible. A single pod has it too, so that scaling to
-// two does not replace it.
+// spread are the user's constraints, else the default: over zones and nodes as far as that is possible. A single pod
+// has it too, so that scaling to two does not replace it.
 func spread(p *Params) []corev1.TopologySpreadConstraint {
 	selector := &metav1.LabelSelector{MatchLabels: Selector(p.CR.Name)}
 	if w := p.CR.Spec.Workload; w != nil && len(w.TopologySpreadConstraints) > 0 {

@@ -33,17 +33,19 @@ func Service(p *Params) *corev1.Service {
 				Protocol:    corev1.ProtocolTCP,
 				AppProtocol: appProtocol,
 				Port:        Port(&p.CR.Spec),
-				// A number: pods of release 0.9 have no named port, and a name would leave them out of the Service while they serve.
+				// A number: pods of release 0.9 have no named port, and a name would leave them out of the Service while they
+				// serve.
 				TargetPort: intstr.FromInt32(Port(&p.CR.Spec)),
 			}},
 		},
 	}
 }
 
-// ServerURL is where the operator itself reaches the server: the Service's own address and port. It is empty, with the reason, where the
-// Service does not lead to the resource's pods: the resource does not control it, it selects other pods, or it has no address of its
-// own. A name would not do: anyone who changes the Service decides where that leads.
-func ServerURL(cr *v1alpha2.LlamaStackDistribution, service *corev1.Service, scheme corev1.URIScheme) (url, why string) {
+// ServerURL is where the operator itself reaches the server: the Service's own address and port. It is empty, with the
+// reason, where the Service does not lead to the resource's pods: the resource does not control it, it selects other
+// pods, or it has no address of its own. A name would not do: anyone who changes the Service decides where that leads.
+func ServerURL(cr *v1alpha2.LlamaStackDistribution, service *corev1.Service, scheme corev1.URIScheme) (url,
+	why string) {
 	address, err := netip.ParseAddr(service.Spec.ClusterIP)
 	port := Port(&cr.Spec)
 	switch {
@@ -53,8 +55,13 @@ func ServerURL(cr *v1alpha2.LlamaStackDistribution, service *corev1.Service, sch
 		return "", "its Service has no address of its own"
 	case !maps.Equal(service.Spec.Selector, Selector(cr.Name)) && !SelectsNewPods(service, cr.Name):
 		return "", "its Service selects other pods"
-	case !slices.ContainsFunc(service.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == port && p.Protocol == corev1.ProtocolTCP }):
+	case !slices.ContainsFunc(service.Spec.Ports, func(p corev1.ServicePort) bool {
+		return p.Port == port &&
+			p.Protocol == corev1.ProtocolTCP
+	}):
 		return "", "its Service does not have the server's port"
 	}
-	return strings.ToLower(string(scheme)) + "://" + netip.AddrPortFrom(address, uint16(port)).String(), "" //nolint:gosec // the schema bounds ports
+	//nolint:gosec // the schema bounds ports
+	return strings.ToLower(string(scheme)) + "://" + netip.AddrPortFrom(address, uint16(port)).String(),
+		""
 }

@@ -36,9 +36,9 @@ func DataDir(spec *v1alpha2.LlamaStackDistributionSpec) string {
 // stateDirs is the directory below the data volume that has a directory for each distribution.
 const stateDirs = "distributions"
 
-// StateDir is the directory below the data volume in which the server of a resource keeps its state: where v0.9 left it, in a directory
-// that is called after the distribution. What lies on a PVC stays where the pods of live have it, so that another image or
-// another name of the distribution finds it again; live is nil where there are none.
+// StateDir is the directory below the data volume in which the server of a resource keeps its state: where v0.9 left
+// it, in a directory that is called after the distribution. What lies on a PVC stays where the pods of live have it, so
+// that another image or another name of the distribution finds it again; live is nil where there are none.
 func StateDir(cr *v1alpha2.LlamaStackDistribution, distribution string, live *corev1.PodSpec) string {
 	if live != nil && storageSpec(&cr.Spec) != nil && Mounts(live, PVCName(cr.Name)) {
 		for i := range live.Containers {
@@ -79,12 +79,13 @@ func dataSource(p *Params) corev1.VolumeSource {
 	if storageSpec(&p.CR.Spec) == nil {
 		return corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}
 	}
-	return corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: PVCName(p.CR.Name)}}
+	claim := &corev1.PersistentVolumeClaimVolumeSource{ClaimName: PVCName(p.CR.Name)}
+	return corev1.VolumeSource{PersistentVolumeClaim: claim}
 }
 
-// strategy replaces pods one by one where each can have its own data. A PVC is mounted by one node at a time: a new pod on
-// another node would wait for the old one forever, so that the old ones go first. Without one, no old pod goes before a new one is available: there
-// are never fewer than before. The numbers go again when the strategy changes.
+// strategy replaces pods one by one where each can have its own data. A PVC is mounted by one node at a time: a new pod
+// on another node would wait for the old one forever, so that the old ones go first. Without one, no old pod goes
+// before a new one is available: there are never fewer than before. The numbers go again when the strategy changes.
 func strategy(p *Params) appsv1.DeploymentStrategy {
 	if storageSpec(&p.CR.Spec) != nil {
 		return appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}

@@ -9,7 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// trustScript adds the CA certificates of the user to those of the image. The image's own Python runs it, so it needs no shell there.
+// trustScript adds the CA certificates of the user to those of the image. The image's own Python runs it, so it needs
+// no shell there.
 //
 //go:embed trust.py
 var trustScript string
@@ -22,14 +23,17 @@ const (
 	trustSize = "16Mi"
 )
 
-// TrustPath is the file in the pod with all CA certificates that the server trusts: those of the image, and those of the user.
+// TrustPath is the file in the pod with all CA certificates that the server trusts: those of the image, and those of
+// the user.
 const TrustPath = trustDir + "/ca-certificates.crt"
 
-// trustVariables name the file for clients: OpenSSL, httpx and aiohttp read the first, requests and the exporter of telemetry the second, gRPC the
-// third, and boto3 the last.
-var trustVariables = []string{"SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH", "AWS_CA_BUNDLE"}
+// trustVariables name the file for clients: OpenSSL, httpx and aiohttp read the first, requests and the exporter of
+// telemetry the second, gRPC the third, and boto3 the last.
+var trustVariables = []string{"SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH",
+	"AWS_CA_BUNDLE"}
 
-// trustEnvironment are the variables that name the file; none without CA certificates of the user, since clients find those of the image.
+// trustEnvironment are the variables that name the file; none without CA certificates of the user, since clients find
+// those of the image.
 func trustEnvironment(p *Params) []corev1.EnvVar {
 	if p.CABundle == "" {
 		return nil
@@ -68,8 +72,8 @@ func trustContainers(p *Params) []corev1.Container {
 	}}
 }
 
-// sharedResources are the CPU and memory of the server, which runs later: so the pod needs no more than without the container, keeps its quality of
-// service, and fits a quota that demands limits.
+// sharedResources are the CPU and memory of the server, which runs later: so the pod needs no more than without the
+// container, keeps its quality of service, and fits a quota that demands limits.
 func sharedResources(p *Params) corev1.ResourceRequirements {
 	only := func(list corev1.ResourceList) corev1.ResourceList {
 		var kept corev1.ResourceList

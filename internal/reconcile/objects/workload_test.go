@@ -18,23 +18,23 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
 // workload are the parameters of the simple sample with spec.workload and spec.networking as written.
 func workload(t *testing.T, text string) *objects.Params {
 	t.Helper()
 	return with(t, func(p *objects.Params) {
-		var crSpec struct {
+		var spec struct {
 			Workload   *v1alpha2.WorkloadSpec
 			Networking *v1alpha2.NetworkingSpec
 			Monitoring *v1alpha2.MonitoringSpec
 		}
-		if err := yaml.UnmarshalStrict([]byte(text), &crSpec); err != nil {
+		if err := yaml.UnmarshalStrict([]byte(text), &spec); err != nil {
 			t.Fatal(err)
 		}
-		p.CR.Spec.Workload, p.CR.Spec.Networking, p.CR.Spec.Monitoring = crSpec.Workload, crSpec.Networking, crSpec.Monitoring
-		p.Expose = spec.Parse(&p.CR.Spec).Expose
+		p.CR.Spec.Workload, p.CR.Spec.Networking, p.CR.Spec.Monitoring = spec.Workload, spec.Networking, spec.Monitoring
+		p.Expose = parse.Parse(&p.CR.Spec).Expose
 		p.OperatorNamespace, p.NetworkPolicy = "operator", objects.AllowedFrom(&p.CR.Spec) != nil
 	})
 }

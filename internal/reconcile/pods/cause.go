@@ -12,7 +12,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 )
 
-// keptOfLog is how much of a log the kubelet keeps in the status of a pod, in bytes, less a little: of a longer one the beginning is cut off.
+// keptOfLog is how much of a log the kubelet keeps in the status of a pod, in bytes, less a little: of a longer one the
+// beginning is cut off.
 const keptOfLog = 2000
 
 var (
@@ -48,10 +49,12 @@ func cause(log string, p *corev1.Pod, known *Secrets) string {
 	return secret.Redact(printable(last), known.Values)
 }
 
-// withFirstDetail adds to "ValidationError: 1 validation error for X" the field and what is wrong with it, which follow.
+// withFirstDetail adds to "ValidationError: 1 validation error for X" the field and what is wrong with it, which
+// follow.
 func withFirstDetail(line string, following []string) string {
 	if !strings.Contains(line, "validation error") || len(following) < 2 {
 		return line
 	}
-	return line + ": " + strings.TrimSpace(following[0]) + ": " + details.ReplaceAllString(strings.TrimSpace(following[1]), "")
+	return line + ": " + strings.TrimSpace(following[0]) + ": " +
+		details.ReplaceAllString(strings.TrimSpace(following[1]), "")
 }

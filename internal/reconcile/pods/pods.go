@@ -92,18 +92,19 @@ func Observe(list []corev1.Pod, container string, known *Secrets) Observation {
 	return o
 }
 
-// replacementTime is how much later than the end of a pod the one in its place is made, at most. Both times have whole seconds, and are of two clocks.
+// replacementTime is how much later than the end of a pod the one in its place is made, at most. Both times have whole
+// seconds, and are of two clocks.
 const replacementTime = time.Minute
 
-// isReplacedBy reports whether a pod was evicted, say, and the next one was made because of that. Kubernetes keeps a pod that has ended for months: that one
-// has nothing to do with what is made today.
+// isReplacedBy reports whether a pod was evicted, say, and the next one was made because of that. Kubernetes keeps a
+// pod that has ended for months: that one has nothing to do with what is made today.
 func isReplacedBy(p, next *corev1.Pod) bool {
 	c := disruption(p)
 	return c != nil && next.CreationTimestamp.Sub(c.LastTransitionTime.Time).Abs() <= replacementTime
 }
 
-// HasEnded reports whether a pod runs no more: Kubernetes keeps those that it evicted. Where the server ends by itself when it is asked
-// to, Kubernetes calls the pod of an eviction successful.
+// HasEnded reports whether a pod runs no more: Kubernetes keeps those that it evicted. Where the server ends by itself
+// when it is asked to, Kubernetes calls the pod of an eviction successful.
 func HasEnded(p *corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded
 }
@@ -128,7 +129,8 @@ func IsReady(p *corev1.Pod) bool {
 	})
 }
 
-// digest is that of the server's image. A runtime that got the image from nowhere reports the hash of its configuration alone, which nobody can pull.
+// digest is that of the server's image. A runtime that got the image from nowhere reports the hash of its configuration
+// alone, which nobody can pull.
 func digest(p *corev1.Pod, container string) string {
 	for i := range p.Status.ContainerStatuses {
 		if c := &p.Status.ContainerStatuses[i]; c.Name == container {
@@ -139,8 +141,8 @@ func digest(p *corev1.Pod, container string) string {
 	return ""
 }
 
-// notReady is why a pod is not ready: the scheduler's reason, else the kubelet's, else how a container ended. It is the same text while the kubelet
-// tries again and again.
+// notReady is why a pod is not ready: the scheduler's reason, else the kubelet's, else how a container ended. It is the
+// same text while the kubelet tries again and again.
 func notReady(p *corev1.Pod, container string, known *Secrets) string {
 	if p.Status.Reason != "" { // evicted, say
 		return sentence(p.Status.Reason, p.Status.Message)
@@ -153,7 +155,9 @@ func notReady(p *corev1.Pod, container string, known *Secrets) string {
 	}
 	statuses := slices.Clone(p.Status.InitContainerStatuses)
 	statuses = append(statuses, p.Status.ContainerStatuses...)
-	slices.SortStableFunc(statuses, func(a, b corev1.ContainerStatus) int { return boolCompare(a.Name != container, b.Name != container) })
+	slices.SortStableFunc(statuses, func(a, b corev1.ContainerStatus) int {
+		return boolCompare(a.Name != container, b.Name != container)
+	})
 	for i := range statuses {
 		c := &statuses[i]
 		who := "the server"
@@ -170,7 +174,8 @@ func notReady(p *corev1.Pod, container string, known *Secrets) string {
 // unscheduled is why no node takes the pod; empty where one does.
 func unscheduled(p *corev1.Pod) string {
 	for i := range p.Status.Conditions {
-		if c := &p.Status.Conditions[i]; c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason != "" {
+		if c := &p.Status.Conditions[i]; c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse &&
+			c.Reason != "" {
 			return sentence(c.Reason, unschedulable(c.Message))
 		}
 	}
@@ -237,8 +242,8 @@ func containerReason(c *corev1.ContainerStatus, who string, p *corev1.Pod, known
 	return sentence(text+" ("+ended.Reason+")", why)
 }
 
-// readLog says where the cause is when the pod's status does not have it. Kubernetes keeps nothing of the log of a container that ends with exit
-// code 0, as servers from release line 1.2 on do when they cannot start.
+// readLog says where the cause is when the pod's status does not have it. Kubernetes keeps nothing of the log of a
+// container that ends with exit code 0, as servers from release line 1.2 on do when they cannot start.
 func readLog(p *corev1.Pod, container string) string {
 	return fmt.Sprintf("its log has the cause: kubectl -n %s logs %s -c %s --previous", p.Namespace, p.Name, container)
 }
@@ -299,7 +304,8 @@ func Strip(p *corev1.Pod) {
 	p.Status = corev1.PodStatus{
 		Phase:  phase,
 		Reason: p.Status.Reason, Message: p.Status.Message, Conditions: conditions,
-		InitContainerStatuses: stripContainers(p.Status.InitContainerStatuses), ContainerStatuses: stripContainers(p.Status.ContainerStatuses),
+		InitContainerStatuses: stripContainers(p.Status.InitContainerStatuses),
+		ContainerStatuses:     stripContainers(p.Status.ContainerStatuses),
 	}
 }
 
@@ -329,15 +335,16 @@ func stripContainers(list []corev1.ContainerStatus) []corev1.ContainerStatus {
 			}
 		}
 		if t := cmp.Or(c.State.Terminated, c.LastTerminationState.Terminated); t != nil {
-			s.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: t.ExitCode, Reason: t.Reason, Message: t.Message}
+			s.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: t.ExitCode, Reason: t.Reason,
+				Message: t.Message}
 		}
 		kept = append(kept, s)
 	}
 	return kept
 }
 
-// Differ reports whether two states of a pod, both as Strip leaves them, differ in what the status reports. A pod that starts and becomes ready
-// does not: its Deployment reports it.
+// Differ reports whether two states of a pod, both as Strip leaves them, differ in what the status reports. A pod that
+// starts and becomes ready does not: its Deployment reports it.
 func Differ(a, b *corev1.Pod) bool {
 	before, after := reported(a), reported(b)
 	if !IsReady(a) || !IsReady(b) {

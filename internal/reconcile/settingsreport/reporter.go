@@ -56,7 +56,8 @@ type subject struct {
 
 // Setup adds the reporter to the manager.
 func (r *Reporter) Setup(mgr manager.Manager) error {
-	request := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: r.OperatorNamespace, Name: settings.ConfigMapName}}
+	request := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: r.OperatorNamespace,
+		Name: settings.ConfigMapName}}
 	changes := source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		return r.Watch(ctx, func(client.Object) { queue.Add(request) })
 	})

@@ -19,7 +19,8 @@ func setAccessControlled(f *Facts, s *statusOf) {
 	case !f.DeploymentUnknown && !isAvailable(f), f.inForce() && f.Desired.Auth().Type == "":
 		meta.RemoveStatusCondition(&s.Conditions, kind)
 	case f.inForce() && f.ServerSilent != "":
-		set(f, s, kind, metav1.ConditionUnknown, v1alpha2.ReasonAccessUnknown, "The server could not be asked: "+f.ServerSilent)
+		set(f, s, kind, metav1.ConditionUnknown, v1alpha2.ReasonAccessUnknown,
+			"The server could not be asked: "+f.ServerSilent)
 	case !f.inForce(), f.Server == nil:
 		if last != nil {
 			set(f, s, kind, last.Status, last.Reason, last.Message)

@@ -14,8 +14,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
-// setBackends reports which models the server lists of the model servers that the spec configures. No release reports their health. What a server lists
-// that nobody asked again stays what it was.
+// setBackends reports which models the server lists of the model servers that the spec configures. No release reports
+// their health. What a server lists that nobody asked again stays what it was.
 func setBackends(f *Facts, s *statusOf) {
 	const kind = v1alpha2.ConditionBackendsReachable
 	providers := modelServers(f)
@@ -42,11 +42,14 @@ func setBackends(f *Facts, s *statusOf) {
 	}
 	silent := slices.DeleteFunc(slices.Clone(providers), func(id string) bool { return listed[id] > 0 })
 	if len(silent) > 0 {
-		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonNoModelsListed, "The server lists no models of the providers "+limits.Names(silent))
+		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonNoModelsListed, "The server lists no models of the providers "+
+			""+limits.Names(silent))
 		return
 	}
+	//nolint:gosec // package serverprobe bounds the list
 	message := fmt.Sprintf("The server lists %s of the providers %s: %s",
-		count(int32(len(names)), "model", "models"), limits.Names(providers), limits.Names(names)) //nolint:gosec // package serverprobe bounds the list
+		count(int32(len(names)), "model", "models"), limits.Names(providers),
+		limits.Names(names))
 	if slices.ContainsFunc(providers, func(id string) bool { return listed[id] <= f.Desired.Config.ModelCount }) {
 		set(f, s, kind, metav1.ConditionUnknown, v1alpha2.ReasonOnlyRegisteredModels,
 			message+"; it lists registered models whether their model servers answer or not")

@@ -36,7 +36,8 @@ func set(f *Facts, s *statusOf, kind string, status metav1.ConditionStatus, reas
 	})
 }
 
-// setErrors reports the errors of a condition, and whether there were any. What could not be read is unknown, not false.
+// setErrors reports the errors of a condition, and whether there were any. What could not be read is unknown, not
+// false.
 func setErrors(f *Facts, s *statusOf, kind string) bool {
 	errs := f.Problems.For(kind)
 	if len(errs) == 0 {
@@ -61,19 +62,23 @@ func setConfigGenerated(f *Facts, s *statusOf) {
 		if f.Desired.OverrideEdited {
 			how = "with the number of workers of the spec"
 		}
-		set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonOverride, "The configuration is that of spec.overrideConfig, "+how+note(f)+warnings(f))
+		set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonOverride,
+			"The configuration is that of spec.overrideConfig, "+how+note(f)+warnings(f))
 		return
 	}
 	if c == nil {
 		set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonImageDefault,
-			"Nothing was generated: the spec names only a distribution, whose image runs its own default configuration"+note(f)+warnings(f))
+			"Nothing was generated: the spec names only a distribution, whose image runs its own default configuration"+
+				note(f)+warnings(f))
 		return
 	}
 	set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonConfigGenerationSucceeded,
-		fmt.Sprintf("Generated config.yaml with %s for server release %s%s%s", generated(c), f.Distribution.Line.Name, note(f), warnings(f)))
+		fmt.Sprintf("Generated config.yaml with %s for server release %s%s%s", generated(c), f.Distribution.Line.Name,
+			note(f), warnings(f)))
 }
 
-// generated counts the entries of the spec: its providers and models, and its shields, vector stores and tools where it has some.
+// generated counts the entries of the spec: its providers and models, and its shields, vector stores and tools where it
+// has some.
 func generated(c *serverconfig.Result) string {
 	parts := []string{count(c.ProviderCount, "provider", "providers"), count(c.ModelCount, "model", "models")}
 	if c.ShieldCount > 0 {
@@ -111,12 +116,15 @@ func setSecretsResolved(f *Facts, s *statusOf) {
 	const kind = v1alpha2.ConditionSecretsResolved
 	switch {
 	case setErrors(f, s, kind) || f.Desired == nil:
-	case f.SecretCount == 0 && f.Problems.For(v1alpha2.ConditionConfigGenerated).Has(problem.Terminal): // a reference may be among what could not be read
+	// A reference may be among what could not be read.
+	case f.SecretCount == 0 && f.Problems.For(v1alpha2.ConditionConfigGenerated).Has(problem.Terminal):
 	case f.SecretCount == 0:
 		set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonNoSecrets, "The spec refers to no Secret")
 	default:
 		set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonAllSecretsFound,
-			"Resolved "+count(int32(f.SecretCount), "secret reference", "secret references")) //nolint:gosec // a CR has far fewer
+			//nolint:gosec // a CR has far fewer
+			"Resolved "+count(int32(f.SecretCount), "secret reference",
+				"secret references"))
 	}
 }
 
@@ -131,7 +139,8 @@ func setDeploymentUpdated(f *Facts, s *statusOf) {
 	}
 	held := ""
 	if f.Desired != nil && f.Desired.HeldBuild != "" {
-		held = fmt.Sprintf("; made by operator build %s: the new pod template takes effect with the next edit", f.Desired.HeldBuild)
+		held = fmt.Sprintf("; made by operator build %s: the new pod template takes effect with the next edit",
+			f.Desired.HeldBuild)
 	}
 	done, reason, message := rollout(f.Deployment, whyNotReady(f))
 	status := metav1.ConditionFalse
@@ -152,8 +161,8 @@ func RolledOut(d *appsv1.Deployment) bool {
 	return done && d.Status.AvailableReplicas > 0
 }
 
-// rollout reports whether all pods are those of the current template, and if not, why. The reason is that of a pod which is not ready; empty where
-// none is known.
+// rollout reports whether all pods are those of the current template, and if not, why. The reason is that of a pod
+// which is not ready; empty where none is known.
 func rollout(d *appsv1.Deployment, why string) (done bool, reason, message string) {
 	if d == nil {
 		return false, v1alpha2.ReasonRolloutInProgress, "The Deployment is being created"
@@ -163,13 +172,15 @@ func rollout(d *appsv1.Deployment, why string) (done bool, reason, message strin
 	case got.ObservedGeneration < d.Generation:
 		return false, v1alpha2.ReasonRolloutInProgress, "The Deployment is being updated"
 	case isStuck(d):
-		return false, v1alpha2.ReasonRolloutStuck, because(limits.Message(deploymentCondition(d, appsv1.DeploymentProgressing).Message), why)
+		return false, v1alpha2.ReasonRolloutStuck, because(limits.Message(deploymentCondition(d,
+			appsv1.DeploymentProgressing).Message), why)
 	case release09.IsHeld(d):
 		return false, v1alpha2.ReasonRolloutInProgress, "Pods of release 0.9 serve until all new pods are ready"
 	case got.Replicas > got.UpdatedReplicas:
 		return false, v1alpha2.ReasonRolloutInProgress, replacing(d, why)
 	case got.UpdatedReplicas < wanted:
-		return false, v1alpha2.ReasonRolloutInProgress, because(fmt.Sprintf("%d of %d pods are up to date", got.UpdatedReplicas, wanted), why)
+		return false, v1alpha2.ReasonRolloutInProgress, because(fmt.Sprintf("%d of %d pods are up to date",
+			got.UpdatedReplicas, wanted), why)
 	case got.AvailableReplicas < got.UpdatedReplicas && why != "":
 		return false, v1alpha2.ReasonRolloutInProgress, because(fmt.Sprintf(
 			"%d of %d up-to-date pods are available", got.AvailableReplicas, got.UpdatedReplicas), why)
@@ -182,15 +193,18 @@ func rollout(d *appsv1.Deployment, why string) (done bool, reason, message strin
 	return true, v1alpha2.ReasonDeploymentUpdated, "All pods are up to date"
 }
 
-// DeploymentDiffers reports whether two states of a Deployment differ in more than the progress of a rollout that Compute does not read.
+// DeploymentDiffers reports whether two states of a Deployment differ in more than the progress of a rollout that
+// Compute does not read.
 func DeploymentDiffers(a, b *appsv1.Deployment) bool {
 	return !equality.Semantic.DeepEqual(reported(a), reported(b))
 }
 
-// reported returns a Deployment without its spec, which the generation stands for, and without what Compute does not read of its status.
+// reported returns a Deployment without its spec, which the generation stands for, and without what Compute does not
+// read of its status.
 func reported(d *appsv1.Deployment) *appsv1.Deployment {
 	r := &appsv1.Deployment{ObjectMeta: *d.ObjectMeta.DeepCopy(), Status: appsv1.DeploymentStatus{
-		ObservedGeneration: d.Status.ObservedGeneration, Replicas: d.Status.Replicas, UpdatedReplicas: d.Status.UpdatedReplicas,
+		ObservedGeneration: d.Status.ObservedGeneration, Replicas: d.Status.Replicas,
+		UpdatedReplicas:   d.Status.UpdatedReplicas,
 		AvailableReplicas: d.Status.AvailableReplicas,
 	}}
 	r.ResourceVersion, r.ManagedFields = "", nil
@@ -204,8 +218,8 @@ func reported(d *appsv1.Deployment) *appsv1.Deployment {
 	return r
 }
 
-// replacing reports how far the new pods are in the place of the old ones. The Deployment replaces no old pod before a new one is available, so
-// that a pod that is not available is a new one.
+// replacing reports how far the new pods are in the place of the old ones. The Deployment replaces no old pod before a
+// new one is available, so that a pod that is not available is a new one.
 func replacing(d *appsv1.Deployment, why string) string {
 	got := d.Status
 	notReady := min(got.Replicas-got.AvailableReplicas, got.UpdatedReplicas)
@@ -220,8 +234,8 @@ func replacing(d *appsv1.Deployment, why string) string {
 	return text
 }
 
-// whyNotReady is why there is no new pod that serves, as the newest one reports, or as the API server does that refuses to create one: quotas,
-// policies and missing ServiceAccounts show only there. It is empty where no reason is known.
+// whyNotReady is why there is no new pod that serves, as the newest one reports, or as the API server does that refuses
+// to create one: quotas, policies and missing ServiceAccounts show only there. It is empty where no reason is known.
 func whyNotReady(f *Facts) string {
 	if f.Pods.NotReady != "" || f.Deployment == nil {
 		return f.Pods.NotReady
@@ -263,10 +277,11 @@ func isAvailable(f *Facts) bool {
 		deploymentCondition(d, appsv1.DeploymentAvailable).Status == corev1.ConditionTrue
 }
 
-// isPaused reports whether someone scaled the Deployment to zero although the spec has an autoscaler: that is how Kubernetes pauses one, and
-// the spec cannot ask for it.
+// isPaused reports whether someone scaled the Deployment to zero although the spec has an autoscaler: that is how
+// Kubernetes pauses one, and the spec cannot ask for it.
 func isPaused(f *Facts) bool {
-	return f.inForce() && f.Deployment != nil && ptr.Deref(f.Deployment.Spec.Replicas, 1) == 0 && objects.Autoscaling(&f.CR.Spec) != nil
+	return f.inForce() && f.Deployment != nil && ptr.Deref(f.Deployment.Spec.Replicas, 1) == 0 &&
+		objects.Autoscaling(&f.CR.Spec) != nil
 }
 
 // setAvailable reports what serves, even if the last edit was rejected.
@@ -275,12 +290,14 @@ func setAvailable(f *Facts, s *statusOf) {
 	d := f.Deployment
 	switch {
 	case f.DeploymentUnknown:
-		set(f, s, kind, metav1.ConditionUnknown, string(problem.LookupFailed), "The Deployment could not be read; trying again")
+		set(f, s, kind, metav1.ConditionUnknown, string(problem.LookupFailed), "The Deployment could not be read; trying "+
+			"again")
 	case d == nil:
 		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonNotDeployed, "There is no Deployment yet")
 	case isPaused(f):
 		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonAutoscalingPaused, fmt.Sprintf(
-			"The Deployment is scaled to zero, which pauses the HorizontalPodAutoscaler %s; to continue: kubectl -n %s scale deployment %s --replicas=1",
+			"The Deployment is scaled to zero, which pauses the HorizontalPodAutoscaler %s; to continue: kubectl -n %s scale "+
+				"deployment %s --replicas=1",
 			objects.AutoscalerName(f.CR.Name), f.CR.Namespace, objects.DeploymentName(f.CR.Name)))
 	case ptr.Deref(d.Spec.Replicas, 1) == 0:
 		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonScaledToZero, "The server is scaled to zero")
@@ -324,7 +341,9 @@ func listRemarks(f *Facts) (remarks []string) {
 	}
 	if f.Server.LeftOut > 0 && !f.Server.ProvidersHidden { // the missing ones may be among them
 		missing = nil
-		remarks = append(remarks, count(int32(f.Server.LeftOut), "entry", "entries")+ //nolint:gosec // an answer has at most 100,000 values
+		//nolint:gosec // an answer has at most 100,000 values
+		remarks = append(remarks, count(int32(f.Server.LeftOut), "entry",
+			"entries")+
 			" of the server's list of providers left out: listed twice, without a name, or over the limits of the operator")
 	}
 	if missing = append(missing, resources.missing...); len(missing) > 0 {
@@ -361,8 +380,8 @@ func missingProviders(f *Facts) []string {
 	return slices.Compact(missing)
 }
 
-// setReady sums up: the first condition that is not True gives reason and message, before one that is not known yet. A server scaled to zero
-// is as desired.
+// setReady sums up: the first condition that is not True gives reason and message, before one that is not known yet. A
+// server scaled to zero is as desired.
 func setReady(f *Facts, s *statusOf) {
 	unknown := ""
 	for _, kind := range []string{
@@ -391,14 +410,17 @@ func setReady(f *Facts, s *statusOf) {
 		message += "; warning: callers need no credentials: see " + v1alpha2.ConditionAccessControlled
 	}
 	if isPlainGateway(f) {
-		message += "; warning: the tokens of callers reach the Gateway without encryption: let the HTTPRoute attach to a listener with HTTPS"
+		message += "; warning: the tokens of callers reach the Gateway without encryption: let the HTTPRoute attach to a " +
+			"listener with HTTPS"
 	}
 	set(f, s, v1alpha2.ConditionReady, metav1.ConditionTrue, v1alpha2.ReasonReady, message)
 }
 
-// isPlainGateway reports whether callers send their tokens to a listener without TLS. Of other edges this is known before anything is applied.
+// isPlainGateway reports whether callers send their tokens to a listener without TLS. Of other edges this is known
+// before anything is applied.
 func isPlainGateway(f *Facts) bool {
-	return f.inForce() && f.Desired.Edge.Kind == settings.EdgeHTTPRoute && f.Desired.Auth().Type != "" && strings.HasPrefix(f.Exposure.URL, "http://")
+	return f.inForce() && f.Desired.Edge.Kind == settings.EdgeHTTPRoute && f.Desired.Auth().Type != "" &&
+		strings.HasPrefix(f.Exposure.URL, "http://")
 }
 
 // setStalled reports to kstatus that waiting does not help.

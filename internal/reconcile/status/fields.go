@@ -39,7 +39,8 @@ func setResolvedDistribution(f *Facts, s *statusOf) {
 		return
 	}
 	r := &v1alpha2.ResolvedDistributionStatus{
-		Name: d.Name, NameSource: d.NameSource, Image: d.Image, ImageSource: d.ImageSource, ConfigSource: v1alpha2.ConfigSourceImage,
+		Name: d.Name, NameSource: d.NameSource, Image: d.Image, ImageSource: d.ImageSource,
+		ConfigSource:    v1alpha2.ConfigSourceImage,
 		NewerServerLine: d.Newer,
 	}
 	r.ServerLine, r.ServerLineSource = serverLine(f, s.ResolvedDistribution)
@@ -63,8 +64,8 @@ func setResolvedDistribution(f *Facts, s *statusOf) {
 	s.ResolvedDistribution = r
 }
 
-// serverLine returns the release line of what runs, and its source. If only the running server names it, what it reported last about the same image
-// counts while it is silent.
+// serverLine returns the release line of what runs, and its source. If only the running server names it, what it
+// reported last about the same image counts while it is silent.
 func serverLine(f *Facts, last *v1alpha2.ResolvedDistributionStatus) (line, source string) {
 	d := f.Distribution
 	if d.Line != nil {
@@ -125,8 +126,8 @@ func setDistributionConfig(f *Facts, s *statusOf) {
 	s.DistributionConfig = &d
 }
 
-// providers lists what the server lists, those of the spec first and in its order. The config is the operator's own, for the entries that it generated: the
-// server's answer shows some secrets.
+// providers lists what the server lists, those of the spec first and in its order. The config is the operator's own,
+// for the entries that it generated: the server's answer shows some secrets.
 func providers(f *Facts) []v1alpha2.ProviderInfo {
 	type key struct{ api, id string }
 	own, rank, configMap := map[key][]byte{}, map[key]int{}, ""

@@ -13,7 +13,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/status"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
 // Proves: R52, L-33 (what programs of release 0.9's time look at is kept up, from what was observed).
@@ -82,7 +82,7 @@ func TestRouteURL(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := serving(t, resource())
-			f.Desired.Expose = spec.Parse(&v1alpha2.LlamaStackDistributionSpec{Networking: &v1alpha2.NetworkingSpec{Expose: open(c.expose)}}).Expose
+			f.Desired.Expose = parse.Parse(&v1alpha2.LlamaStackDistributionSpec{Networking: &v1alpha2.NetworkingSpec{Expose: open(c.expose)}}).Expose
 			f.Exposure = c.exposure
 			s := compute(t, f)
 			if diff := cmp.Diff(c.want, s.RouteURL); diff != "" {

@@ -29,8 +29,8 @@ const (
 	cutOverhead = 512
 )
 
-// limit makes a status fit. What users miss least goes first: the configs of providers, then providers, then the end of long messages. A
-// cut is reported where it was made, so that it stays readable as long as the cut does.
+// limit makes a status fit. What users miss least goes first: the configs of providers, then providers, then the end of
+// long messages. A cut is reported where it was made, so that it stays readable as long as the cut does.
 func limit(_ *Facts, s *statusOf) {
 	for _, cut := range []func(s *statusOf, excess int){cutConfigs, cutProviders, cutMessages} {
 		excess := sizeOf(s) - maxStatus
@@ -89,7 +89,9 @@ func cutConfigs(s *statusOf, excess int) {
 func someDistributions(known map[string]string) map[string]string {
 	some := maps.Clone(known)
 	names := slices.Sorted(maps.Keys(known))
-	cut := cutEnd(len(names), sizeOf(known)-maxDistributions, func(i int) int { return sizeOf(names[i]) + sizeOf(known[names[i]]) })
+	cut := cutEnd(len(names), sizeOf(known)-maxDistributions, func(i int) int {
+		return sizeOf(names[i]) + sizeOf(known[names[i]])
+	})
 	for _, name := range names[len(names)-cut:] {
 		delete(some, name)
 	}
@@ -115,12 +117,14 @@ func cutProviders(s *statusOf, excess int) {
 	list := s.DistributionConfig.Providers
 	cut := cutEnd(len(list), excess, func(i int) int { return sizeOf(list[i]) })
 	if cut > 0 {
-		list = append(list[:len(list)-cut], v1alpha2.ProviderInfo{API: "…", ProviderID: "…", ProviderType: fmt.Sprintf("%d more are left out", cut)})
+		list = append(list[:len(list)-cut], v1alpha2.ProviderInfo{API: "…", ProviderID: "…",
+			ProviderType: fmt.Sprintf("%d more are left out", cut)})
 		s.DistributionConfig.Providers = list
 	}
 }
 
-// cutEnd returns how many entries must go from the end so that their sizes make up for an excess and the entry that reports it.
+// cutEnd returns how many entries must go from the end so that their sizes make up for an excess and the entry that
+// reports it.
 func cutEnd(entries, excess int, size func(i int) int) int {
 	if excess <= 0 {
 		return 0

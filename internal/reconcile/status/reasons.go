@@ -11,7 +11,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
 )
 
-// Reason is what is known of a condition's reason that is not a problem. docs/status.md shows it, beside those of package problem.
+// Reason is what is known of a condition's reason that is not a problem. docs/status.md shows it, beside those of
+// package problem.
 type Reason struct {
 	// Condition is the type of the condition, and Status its status with this reason.
 	Condition string
@@ -38,7 +39,8 @@ func Reasons() []Reason {
 var reasons = []Reason{
 	{
 		v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, v1alpha2.ReasonConfigGenerationSucceeded,
-		"The operator generated the server's configuration. Why the release line is not the newest one, and warnings, follow in the message.",
+		"The operator generated the server's configuration. Why the release line is not the newest one, and warnings, " +
+			"follow in the message.",
 		"Generated config.yaml with 3 providers and 2 models for server release 1.0", "",
 	},
 	{
@@ -75,12 +77,14 @@ var reasons = []Reason{
 	},
 	{
 		v1alpha2.ConditionDeploymentUpdated, metav1.ConditionFalse, v1alpha2.ReasonNotApplied,
-		"An earlier step failed, so nothing was changed. What runs stays as it is.", "Nothing was changed: see ConfigGenerated",
+		"An earlier step failed, so nothing was changed. What runs stays as it is.", "Nothing was changed: see " +
+			"ConfigGenerated",
 		"Fix what the other condition reports.",
 	},
 	{
 		v1alpha2.ConditionAvailable, metav1.ConditionTrue, v1alpha2.ReasonServerAvailable,
-		"Enough pods are available. Differences between the spec and what the server reports follow in the message, such as what it does not list.",
+		"Enough pods are available. Differences between the spec and what the server reports follow in the message, such " +
+			"as what it does not list.",
 		"2 of 2 pods are available; the server does not list: vectorStores/docs", "",
 	},
 	{
@@ -104,18 +108,22 @@ var reasons = []Reason{
 	},
 	{
 		v1alpha2.ConditionBackendsReachable, metav1.ConditionTrue, v1alpha2.ReasonModelsListed,
-		"Each model server of the spec reported models to the server, some time after the last rollout or change of pods. Ready does not depend on this condition.",
+		"Each model server of the spec reported models to the server, some time after the last rollout or change of pods. " +
+			"Ready does not depend on this condition.",
 		"The server lists 2 models of the providers vllm: vllm/llama3.2-70b, vllm/llama3.2-8b", "",
 	},
 	{
 		v1alpha2.ConditionBackendsReachable, metav1.ConditionFalse, v1alpha2.ReasonNoModelsListed,
 		"The server lists no models of a provider: its model server does not answer, refuses the key, or has no models.",
-		"The server lists no models of the providers vllm", "Look at the endpoint and the key of the provider, and at the log of the server.",
+		"The server lists no models of the providers vllm", "Look at the endpoint and the key of the provider, and at the " +
+			"log of the server.",
 	},
 	{
 		v1alpha2.ConditionBackendsReachable, metav1.ConditionUnknown, v1alpha2.ReasonOnlyRegisteredModels,
-		"The server may list no more models than the spec registers. It lists these whether their model server answers or not.",
-		"The server lists 1 model of the providers vllm: vllm/llama3.2-8b; it lists registered models whether their model servers answer or not",
+		"The server may list no more models than the spec registers. It lists these whether their model server answers or " +
+			"not.",
+		"The server lists 1 model of the providers vllm: vllm/llama3.2-8b; it lists registered models whether their model " +
+			"servers answer or not",
 		"To find out, send a request to a model.",
 	},
 	{
@@ -129,11 +137,13 @@ var reasons = []Reason{
 	},
 	{
 		v1alpha2.ConditionAccessControlled, metav1.ConditionFalse, v1alpha2.ReasonAnswersAnyone,
-		"The configuration has authentication, and the server answers callers without credentials all the same: it does not run this configuration, or " +
-			"its image ignores it. Ready does not depend on this condition, but its message has a warning.",
-		"The server lists its providers and models to callers without credentials, although its configuration has authentication kubernetes",
-		"Look at the warnings of ConfigGenerated: a command, arguments, a variable or a mount may give the server another configuration. Otherwise look at " +
-			"its image. Until it is fixed, keep clients away with `networking.allowedFrom`.",
+		"The configuration has authentication, and the server answers callers without credentials all the same: it does " +
+			"not run this configuration, or its image ignores it. Ready does not depend on this condition, but its message " +
+			"has a warning.",
+		"The server lists its providers and models to callers without credentials, although its configuration has " +
+			"authentication kubernetes",
+		"Look at the warnings of ConfigGenerated: a command, arguments, a variable or a mount may give the server another " +
+			"configuration. Otherwise look at its image. Until it is fixed, keep clients away with `networking.allowedFrom`.",
 	},
 	{
 		v1alpha2.ConditionAccessControlled, metav1.ConditionUnknown, v1alpha2.ReasonAccessUnknown,
@@ -141,6 +151,7 @@ var reasons = []Reason{
 		"See why the operator does not reach the server.",
 	},
 	{
-		v1alpha2.ConditionReady, metav1.ConditionTrue, v1alpha2.ReasonReady, "The spec is applied, and the server is available.", "The spec is applied", "",
+		v1alpha2.ConditionReady, metav1.ConditionTrue, v1alpha2.ReasonReady, "The spec is applied, and the server is " +
+			"available.", "The spec is applied", "",
 	},
 }

@@ -27,7 +27,8 @@ type resourceKind struct {
 	called string
 }
 
-// resourceKinds are all of them. A release line has tool groups or connectors, and spec.resources.tools becomes what it has.
+// resourceKinds are all of them. A release line has tool groups or connectors, and spec.resources.tools becomes what it
+// has.
 var resourceKinds = []resourceKind{
 	{serverconfig.ListModels, "models", "", "models"},
 	{serverconfig.ListVectorStores, "vectorStores", "", "vector stores"},
@@ -35,12 +36,12 @@ var resourceKinds = []resourceKind{
 	{serverconfig.ListConnectors, "tools", catalog.MCPToolGroups, "connectors"},
 }
 
-// firstVectorStores asks for as many vector stores as each release line permits, those first that are there for the longest time: clients
-// create their own while the server runs.
+// firstVectorStores asks for as many vector stores as each release line permits, those first that are there for the
+// longest time: clients create their own while the server runs.
 const firstVectorStores = "?limit=100&order=asc"
 
-// Lists are the lists that a server is asked for to know Facts.Server, by name. The one of vector stores is among them where the spec registers
-// some: the server takes time for each of its clients' to make it.
+// Lists are the lists that a server is asked for to know Facts.Server, by name. The one of vector stores is among them
+// where the spec registers some: the server takes time for each of its clients' to make it.
 func Lists(of *build.Desired, by *settings.Distribution) map[string]string {
 	if by == nil || by.Line == nil {
 		return nil
@@ -48,13 +49,16 @@ func Lists(of *build.Desired, by *settings.Distribution) map[string]string {
 	lists := maps.Clone(by.Line.Lists)
 	path, there := lists[serverconfig.ListVectorStores]
 	delete(lists, serverconfig.ListVectorStores)
-	if there && of.Config != nil && slices.ContainsFunc(of.Config.Registered, func(r serverconfig.Registered) bool { return r.List == serverconfig.ListVectorStores }) {
+	if there && of.Config != nil && slices.ContainsFunc(of.Config.Registered, func(r serverconfig.Registered) bool {
+		return r.List == serverconfig.ListVectorStores
+	}) {
 		lists[serverconfig.ListVectorStores] = path + firstVectorStores
 	}
 	return lists
 }
 
-// setRegistered reports what the server has registered. What it lists to nobody without credentials, or failed to list, stays as it was.
+// setRegistered reports what the server has registered. What it lists to nobody without credentials, or failed to list,
+// stays as it was.
 func setRegistered(f *Facts, d *v1alpha2.DistributionConfig) {
 	if f.Server == nil {
 		return
@@ -64,14 +68,17 @@ func setRegistered(f *Facts, d *v1alpha2.DistributionConfig) {
 	}
 	names := f.registered()
 	for list, to := range map[string]*[]v1alpha2.ResourceInfo{
-		serverconfig.ListVectorStores: &d.VectorStores, serverconfig.ListToolGroups: &d.ToolGroups, serverconfig.ListConnectors: &d.Connectors,
+		serverconfig.ListVectorStores: &d.VectorStores, serverconfig.ListToolGroups: &d.ToolGroups,
+		serverconfig.ListConnectors: &d.Connectors,
 	} {
 		switch listed, asked := f.Server.Lists[list]; {
 		case !asked:
 			*to = nil
 		case listed.Unknown != "":
 		case list == serverconfig.ListVectorStores: // how clients call theirs is their own affair
-			*to = resources(slices.DeleteFunc(slices.Clone(listed.Entries), func(e serverprobe.Entry) bool { return !slices.Contains(names[list], e.Name) }))
+			*to = resources(slices.DeleteFunc(slices.Clone(listed.Entries), func(e serverprobe.Entry) bool {
+				return !slices.Contains(names[list], e.Name)
+			}))
 		default:
 			*to = resources(listed.Entries)
 		}
@@ -86,7 +93,10 @@ func resources(entries []serverprobe.Entry) []v1alpha2.ResourceInfo {
 	for _, e := range entries {
 		list = append(list, v1alpha2.ResourceInfo{Name: e.Name, ProviderID: e.Provider})
 	}
-	return some(list, maxResources, func(text string) v1alpha2.ResourceInfo { return v1alpha2.ResourceInfo{Name: "…", ProviderID: text} })
+	return some(list, maxResources, func(text string) v1alpha2.ResourceInfo {
+		return v1alpha2.ResourceInfo{Name: "…",
+			ProviderID: text}
+	})
 }
 
 // registered are the names of the resources of the spec in each list of the server.
@@ -129,7 +139,8 @@ func compare(f *Facts) (c comparison) {
 		case listed.Unknown != "" && kind.list == serverconfig.ListModels: // BackendsReachable reports it
 			continue
 		case listed.Unknown != "":
-			c.remarks = append(c.remarks, fmt.Sprintf("the server could not be asked for its %s: %s", kind.called, listed.Unknown))
+			c.remarks = append(c.remarks, fmt.Sprintf("the server could not be asked for its %s: %s", kind.called,
+				listed.Unknown))
 			continue
 		}
 		there := make(map[string]bool, len(listed.Entries))
@@ -144,7 +155,8 @@ func compare(f *Facts) (c comparison) {
 		}
 		switch {
 		case len(absent) > 0 && listed.Cut:
-			c.remarks = append(c.remarks, "the server lists more "+kind.called+" than the operator reads, so it is not known whether it has all of the spec")
+			c.remarks = append(c.remarks, "the server lists more "+kind.called+" than the operator reads, so it is not known "+
+				"whether it has all of the spec")
 		default:
 			c.missing = append(c.missing, absent...)
 		}
@@ -152,8 +164,8 @@ func compare(f *Facts) (c comparison) {
 	return c
 }
 
-// hiddenLists says why the operator cannot compare what the server lists to authenticated callers only: it has no credentials, and sends none.
-// It is empty where the server hides nothing that would be compared.
+// hiddenLists says why the operator cannot compare what the server lists to authenticated callers only: it has no
+// credentials, and sends none. It is empty where the server hides nothing that would be compared.
 func hiddenLists(f *Facts, kinds []string) string {
 	if f.Server.ProvidersHidden {
 		kinds = append([]string{"providers"}, kinds...)
@@ -161,7 +173,8 @@ func hiddenLists(f *Facts, kinds []string) string {
 	if len(kinds) == 0 {
 		return ""
 	}
-	text := "the server lists its " + enumerated(kinds) + " to authenticated callers only, so they are not compared with the configuration"
+	text := "the server lists its " + enumerated(kinds) + " to authenticated callers only, so they are not compared " +
+		"with the configuration"
 	if auth := f.Desired.Auth(); auth.Type != "" {
 		text += " (authentication " + auth.Type + ")"
 	}
@@ -189,6 +202,11 @@ func models(f *Facts) []v1alpha2.ModelInfo {
 	for _, m := range f.Server.Models.Entries {
 		list = append(list, v1alpha2.ModelInfo{Name: m.Name, ProviderID: m.Provider})
 	}
-	slices.SortStableFunc(list, func(a, b v1alpha2.ModelInfo) int { return cmp.Compare(rank[a.ProviderID], rank[b.ProviderID]) })
-	return some(list, maxModels, func(text string) v1alpha2.ModelInfo { return v1alpha2.ModelInfo{Name: "…", ProviderID: text} })
+	slices.SortStableFunc(list, func(a, b v1alpha2.ModelInfo) int {
+		return cmp.Compare(rank[a.ProviderID], rank[b.ProviderID])
+	})
+	return some(list, maxModels, func(text string) v1alpha2.ModelInfo {
+		return v1alpha2.ModelInfo{Name: "…",
+			ProviderID: text}
+	})
 }

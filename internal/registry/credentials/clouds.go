@@ -82,10 +82,12 @@ const (
 
 // azureAudiences are for whom the token of the identity is, by the end of the registry's host.
 var azureAudiences = map[string]string{
-	".io": "https://containerregistry.azure.net", ".cn": "https://management.chinacloudapi.cn", ".us": "https://management.usgovcloudapi.net",
+	".io": "https://containerregistry.azure.net", ".cn": "https://management.chinacloudapi.cn",
+	".us": "https://management.usgovcloudapi.net",
 }
 
-// azureRetry is how often the node is asked. By itself the library asks for minutes, and many clusters have nothing there that answers.
+// azureRetry is how often the node is asked. By itself the library asks for minutes, and many clusters have nothing
+// there that answers.
 var azureRetry = policy.RetryOptions{MaxRetries: 1, RetryDelay: 500 * time.Millisecond, TryTimeout: 3 * time.Second}
 
 // azure has the client for registries.
@@ -108,7 +110,8 @@ func (a azure) ask(ctx context.Context, host string) (authn.AuthConfig, error) {
 		return authn.AuthConfig{}, err
 	}
 	form := url.Values{"grant_type": {"access_token"}, "service": {host}, "access_token": {token.Token}}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+host+"/oauth2/exchange", strings.NewReader(form.Encode()))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+host+"/oauth2/exchange",
+		strings.NewReader(form.Encode()))
 	if err != nil {
 		return authn.AuthConfig{}, err
 	}
@@ -128,7 +131,8 @@ func (a azure) ask(ctx context.Context, host string) (authn.AuthConfig, error) {
 	return authn.AuthConfig{Username: azureUser, Password: answer.RefreshToken}, nil
 }
 
-// azureIdentity is that of the pod where it has one, as the webhook of Workload Identity announces it by environment, else that of the node.
+// azureIdentity is that of the pod where it has one, as the webhook of Workload Identity announces it by environment,
+// else that of the node.
 func azureIdentity() (azcore.TokenCredential, error) {
 	if os.Getenv("AZURE_FEDERATED_TOKEN_FILE") != "" {
 		return azidentity.NewWorkloadIdentityCredential(nil)

@@ -41,8 +41,8 @@ func (k *Keychain) Resolve(target authn.Resource) (authn.Authenticator, error) {
 	return k.ResolveContext(context.Background(), target)
 }
 
-// ResolveContext returns the credentials for a registry: none for one of no cloud, and where its cloud gives none. It returns when the context ends, although
-// a cloud's library may take longer.
+// ResolveContext returns the credentials for a registry: none for one of no cloud, and where its cloud gives none. It
+// returns when the context ends, although a cloud's library may take longer.
 func (k *Keychain) ResolveContext(ctx context.Context, target authn.Resource) (authn.Authenticator, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -155,7 +155,8 @@ func (r *Reader) note(ctx context.Context, i *image, answer *Answer) (users []ty
 	if answer.kept() && answer.Digest != former.Digest {
 		signal(r.unsaved)
 	}
-	same := fmt.Sprint(stable.Error(former.Err)) == fmt.Sprint(stable.Error(answer.Err)) && reflect.DeepEqual(former.Labels, answer.Labels) &&
+	same := fmt.Sprint(stable.Error(former.Err)) == fmt.Sprint(stable.Error(answer.Err)) &&
+		reflect.DeepEqual(former.Labels, answer.Labels) &&
 		slices.Equal(former.Content, answer.Content)
 	// A refused custom resource looks for other credentials, which make another question.
 	if same && !former.Pending && registry.KindOf(answer.Err) != registry.Unauthorized {

@@ -10,8 +10,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// Connect returns a function that makes a client for one question, with the credentials that a cloud gives to the operator.
-// Asked is called for each request of a question with its error; nil is not called.
+// Connect returns a function that makes a client for one question, with the credentials that a cloud gives to the
+// operator. Asked is called for each request of a question with its error; nil is not called.
 func Connect(userAgent string, asked func(question string, err error)) func(*settings.Registries) Registry {
 	limits := registry.NewLimits()
 	return func(r *settings.Registries) Registry {

@@ -85,7 +85,8 @@ type Registry interface {
 		ctx context.Context, reference string, image *registry.Image, file string, keys authn.Keychain,
 	) ([]byte, error)
 	FindMatch(
-		ctx context.Context, reference string, image *registry.Image, what string, matches func(string) bool, keys authn.Keychain,
+		ctx context.Context, reference string, image *registry.Image, what string, matches func(string) bool,
+		keys authn.Keychain,
 	) ([]byte, error)
 	Close()
 }
@@ -115,7 +116,8 @@ func Read(
 	return found.Digest, labels, nil
 }
 
-// ReadFile asks a registry for a file of an image: one manifest, one configuration, and layers from the highest one down.
+// ReadFile asks a registry for a file of an image: one manifest, one configuration, and layers from the highest one
+// down.
 func ReadFile(
 	ctx context.Context, from Registry, image, file string, keys authn.Keychain,
 ) (digest string, content []byte, _ error) {

@@ -79,7 +79,8 @@ type image struct {
 // New returns a reader. What it starts ends with the context.
 func New(ctx context.Context, o Options) *Reader {
 	r := &Reader{
-		options: o, restore: func() {}, wake: make(chan struct{}, 1), unsaved: make(chan struct{}, 1), images: map[string]*image{},
+		options: o, restore: func() {}, wake: make(chan struct{}, 1), unsaved: make(chan struct{}, 1),
+		images: map[string]*image{},
 	}
 	go r.run(ctx)
 	if o.Store != nil {
@@ -189,8 +190,9 @@ func (r *Reader) evict(newest *image) {
 	for size > maxBytes {
 		var worst *image
 		for _, i := range r.images {
-			if i != newest && i.answer.settled() && (worst == nil || cmp.Or(cmp.Compare(min(len(worst.users), 1), min(len(i.users), 1)),
-				cmp.Compare(share[i.namespace], share[worst.namespace]), worst.asked.Compare(i.asked)) > 0) {
+			if i != newest && i.answer.settled() && (worst == nil ||
+				cmp.Or(cmp.Compare(min(len(worst.users), 1), min(len(i.users), 1)),
+					cmp.Compare(share[i.namespace], share[worst.namespace]), worst.asked.Compare(i.asked)) > 0) {
 				worst = i
 			}
 		}

@@ -48,7 +48,8 @@ type Labels struct {
 	// Config is the configuration, and ConfigLabel the label that it stands in; empty where none stands in a label.
 	Config      []byte
 	ConfigLabel string
-	// SchemaVersion is the schema version that LabelConfigVersion gives the configuration, as it is written; empty where it gives none.
+	// SchemaVersion is the schema version that LabelConfigVersion gives the configuration, as it is written; empty where
+	// it gives none.
 	SchemaVersion string
 	// Layer is where the configuration lies where it does not stand in a label; nil where no label says so.
 	Layer *Layer
@@ -62,11 +63,13 @@ type Layer struct {
 	Path string
 }
 
-// Read reads the labels of an image. The configuration is that of the first label there is: io.llamastack.config.base64, then
-// io.llamastack.config.layer, which someone put there on purpose, then what a build of OGX writes.
+// Read reads the labels of an image. The configuration is that of the first label there is:
+// io.llamastack.config.base64, then io.llamastack.config.layer, which someone put there on purpose, then what a build
+// of OGX writes.
 func Read(labels map[string]string) (*Labels, error) {
 	l := &Labels{SchemaVersion: strings.TrimSpace(labels[LabelConfigVersion])}
-	for _, name := range []string{LabelDistributionVersion, LabelImageVersion, LabelConfigVersion, LabelConfigPath, LabelDefaultConfig} {
+	for _, name := range []string{LabelDistributionVersion, LabelImageVersion, LabelConfigVersion, LabelConfigPath,
+		LabelDefaultConfig} {
 		if len(labels[name]) > maxText {
 			return &Labels{}, fmt.Errorf("label %s is longer than %d bytes", name, maxText)
 		}
@@ -96,8 +99,8 @@ func Read(labels map[string]string) (*Labels, error) {
 	return l, nil
 }
 
-// readVersion finds the release. The general label counts only with a release of a known release line: an image inherits it from the image
-// that it was built on, where it is the release of an operating system.
+// readVersion finds the release. The general label counts only with a release of a known release line: an image
+// inherits it from the image that it was built on, where it is the release of an operating system.
 func (l *Labels) readVersion(labels map[string]string) {
 	if v := labels[LabelDistributionVersion]; standing(v) != catalog.NoVersion {
 		l.Version, l.VersionLabel = v, LabelDistributionVersion
@@ -134,7 +137,8 @@ func (l *Labels) readLayer(labels map[string]string) error {
 	at := &Layer{Digest: labels[LabelConfigLayer], Path: strings.TrimPrefix(path.Clean(labels[LabelConfigPath]), "/")}
 	switch {
 	case labels[LabelConfigPath] == "":
-		return fmt.Errorf("label %s needs label %s beside it: the path of the configuration in the layer", LabelConfigLayer, LabelConfigPath)
+		return fmt.Errorf("label %s needs label %s beside it: the path of the configuration in the layer", LabelConfigLayer,
+			LabelConfigPath)
 	case !digest.MatchString(at.Digest):
 		return fmt.Errorf("label %s: want the digest of a layer, sha256: and 64 hexadecimal digits", LabelConfigLayer)
 	case at.Path == "." || at.Path == ".." || strings.HasPrefix(at.Path, "../"):

@@ -15,7 +15,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-// ServerPackage names the file that describes the server's Python package, wherever an image has it: see IsServerPackage.
+// ServerPackage names the file that describes the server's Python package, wherever an image has it: see
+// IsServerPackage.
 const ServerPackage = "site-packages/{llama_stack,ogx}-*.dist-info/METADATA"
 
 // serverPackages are the names of the server's package, before and after it was renamed, as directories write them.
@@ -27,8 +28,9 @@ type Package struct {
 	Name, Version string
 }
 
-// IsServerPackage reports whether a file of an image describes the server's Python package: METADATA in the dist-info directory where Python or
-// Debian keep installed packages. The packages beside it, such as llama_stack_api and ogx_client, are others.
+// IsServerPackage reports whether a file of an image describes the server's Python package: METADATA in the dist-info
+// directory where Python or Debian keep installed packages. The packages beside it, such as llama_stack_api and
+// ogx_client, are others.
 func IsServerPackage(file string) bool {
 	dir, base := path.Split(path.Clean(file))
 	dir, info := path.Split(path.Clean(dir))
@@ -46,8 +48,8 @@ func normalized(name string) string {
 
 var errNoPackage = errors.New("it does not name the server's package and its version")
 
-// ReadPackage reads the beginning of METADATA. The version of a build without a release is an error: tools write 0.0.0 or 0.1.dev7 where nothing
-// is tagged, which is not the release of an old server.
+// ReadPackage reads the beginning of METADATA. The version of a build without a release is an error: tools write 0.0.0
+// or 0.1.dev7 where nothing is tagged, which is not the release of an old server.
 func ReadPackage(metadata []byte) (*Package, error) {
 	if end := bytes.Index(metadata, []byte("\n\n")); end >= 0 {
 		metadata = metadata[:end+2]

@@ -13,8 +13,8 @@ import (
 
 const maxPort = 65535
 
-// Split splits host:port; an IPv6 address stands in brackets, which stay. The port is empty where there is none. The fault says what is
-// wrong, and is empty where nothing is.
+// Split splits host:port; an IPv6 address stands in brackets, which stay. The port is empty where there is none. The
+// fault says what is wrong, and is empty where nothing is.
 func Split(address string) (host, port, fault string) {
 	masked := document.MaskReferences(address)
 	if strings.ContainsAny(masked, `/\?#`) {
@@ -44,7 +44,8 @@ func Split(address string) (host, port, fault string) {
 // IsURL reports whether a text is an HTTP or HTTPS URL with a host and, where it names one, a port from 1 to 65535.
 func IsURL(text string) bool {
 	u, err := url.Parse(text)
-	return err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") && (u.Port() == "" || IsPort(u.Port()))
+	return err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") &&
+		(u.Port() == "" || IsPort(u.Port()))
 }
 
 // WrongPort says that what follows the colon is not a port.

@@ -23,7 +23,8 @@ const (
 	scopeResource  = "resource"
 )
 
-// recordType is the type of what the server keeps in tables, such as conversations and files: sql_record::<table>::<id>.
+// recordType is the type of what the server keeps in tables, such as conversations and files:
+// sql_record::<table>::<id>.
 const recordType = "sql_record"
 
 // checkResource checks what a rule about resources is about.
@@ -32,7 +33,8 @@ func (s *policies) checkResource(r *rule) {
 		s.problems.Add(neverMatches(r.at(scopeActions), "the list is empty", "name actions: create, read, update, delete"))
 	} else if !given {
 		s.problems.Add(problem.Problem{
-			Reason: problem.MissingField, Path: r.at(scopeActions), Type: field.ErrorTypeRequired, Detail: "the server does not start without it",
+			Reason: problem.MissingField, Path: r.at(scopeActions), Type: field.ErrorTypeRequired, Detail: "the server does " +
+				"not start without it",
 			Fix: "name actions: create, read, update, delete",
 		})
 	}
@@ -74,10 +76,12 @@ func (s *policies) wildcardInstead(kind string) string {
 	return kind + "::*"
 }
 
-// checkRegex checks a regular expression. The server's own form of them is not quite this one's, so a faulty one is a warning.
+// checkRegex checks a regular expression. The server's own form of them is not quite this one's, so a faulty one is a
+// warning.
 func (s *policies) checkRegex(expression, at string, hasIt func(*catalog.Line) bool) {
 	if !hasIt(s.line) {
-		s.problems.Add(unsupported(at, nil, "a server of release line "+s.line.Name+" knows no regular expressions here, and the pattern matches nothing", hasIt))
+		s.problems.Add(unsupported(at, nil, "a server of release line "+s.line.Name+" knows no regular expressions here, "+
+			"and the pattern matches nothing", hasIt))
 		return
 	}
 	if _, err := regexp.Compile(expression); err != nil {
@@ -97,7 +101,8 @@ func coversAccess(before []*rule, r *rule) string {
 	by := ""
 	for _, action := range actions {
 		at := slices.IndexFunc(before, func(b *rule) bool {
-			return slices.Contains(texts(b.scope[scopeActions]), action) && coversField(b, r, scopePrincipal, "\x00") && coversField(b, r, scopeResource, "::*")
+			return slices.Contains(texts(b.scope[scopeActions]), action) && coversField(b, r, scopePrincipal, "\x00") &&
+				coversField(b, r, scopeResource, "::*")
 		})
 		if at < 0 {
 			return ""

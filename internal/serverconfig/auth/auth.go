@@ -9,7 +9,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
 // The fields of the spec.
@@ -30,7 +30,8 @@ const (
 	keyType        = "type"
 )
 
-// Where the CA certificates of the cluster's API server are in the container, as the catalog has it: no pod has the token that they come with.
+// Where the CA certificates of the cluster's API server are in the container, as the catalog has it: no pod has the
+// token that they come with.
 const (
 	ClusterCADir  = "/etc/llama-stack-cluster"
 	ClusterCAFile = ClusterCADir + "/ca.crt"
@@ -42,7 +43,8 @@ type Auth struct {
 	Type string
 	// ClusterCA reports whether the server verifies the cluster's API server by ClusterCAFile.
 	ClusterCA bool
-	// Separates reports whether users differ in what they may do: by rules about access, or because they belong to tenants.
+	// Separates reports whether users differ in what they may do: by rules about access, or because they belong to
+	// tenants.
 	Separates bool
 }
 
@@ -61,7 +63,7 @@ func Read(root *yaml.Node) Auth {
 // step is one run of Apply.
 type step struct {
 	line     *catalog.Line
-	spec     *spec.Auth
+	spec     *parse.Auth
 	server   *yaml.Node
 	problems *problem.Collector
 	// row is the type that the spec chooses; nil where it chooses none.
@@ -71,7 +73,8 @@ type step struct {
 }
 
 // Apply writes what the spec says about authentication. The environment variables that carry Secrets are added to env.
-func Apply(doc *document.Document, line *catalog.Line, spec *spec.Auth, env *environment.Set, problems *problem.Collector) {
+func Apply(doc *document.Document, line *catalog.Line, spec *parse.Auth, env *environment.Set,
+	problems *problem.Collector) {
 	if spec == nil {
 		return
 	}
@@ -104,7 +107,7 @@ func (s *step) write() {
 	}
 	for _, policy := range []struct {
 		key   string
-		rules []spec.Rule
+		rules []parse.Rule
 	}{{keyRoutes, s.spec.RoutePolicy}, {keyAccess, s.spec.AccessPolicy}} {
 		if len(policy.rules) == 0 {
 			continue

@@ -10,7 +10,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/auth"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/step"
 )
 
@@ -32,15 +32,15 @@ func invented(t *testing.T) *catalog.Line {
 }
 
 // applied lays spec.auth over a base, and returns the section server, and what is wrong with how to fix it.
-func applied(t *testing.T, line *catalog.Line, sections string, spec *spec.Auth) (string, string) {
+func applied(t *testing.T, line *catalog.Line, sections string, spec *parse.Auth) (string, string) {
 	t.Helper()
 	doc, problems := step.Document(t, sections), &problem.Collector{}
 	auth.Apply(doc, line, spec, environment.NewSet(step.Spec(t, "{}")), problems)
 	return step.Section(t, step.Text(t, doc), "server"), problems.List().Message()
 }
 
-func secret(field string) []spec.SecretField {
-	return []spec.SecretField{{Field: field, Ref: spec.SecretReference{Name: "s", Key: "k"}, Path: "spec.auth.secretRefs[" + field + "]"}}
+func secret(field string) []parse.SecretField {
+	return []parse.SecretField{{Field: field, Ref: parse.SecretReference{Name: "s", Key: "k"}, Path: "spec.auth.secretRefs[" + field + "]"}}
 }
 
 // Users differ where rules about access or tenants tell them apart, and the cluster's API server is verified by its own certificates alone.
@@ -64,10 +64,10 @@ func TestReadReturnsPropertiesOfAConfiguration(t *testing.T) {
 // Policies are laid over a base's type of authentication, one alone and both together.
 func TestApplyWritesEachPolicy(t *testing.T) {
 	const base = "server: {auth: {provider_config: {type: open}}}\n"
-	access := []spec.Rule{{Fields: map[string]any{"permit": map[string]any{"actions": []any{"read"}}}, Path: "spec.auth.accessPolicy[0]"}}
-	routes := []spec.Rule{{Fields: map[string]any{"permit": map[string]any{"paths": "*"}}, Path: "spec.auth.routePolicy[0]"}}
+	access := []parse.Rule{{Fields: map[string]any{"permit": map[string]any{"actions": []any{"read"}}}, Path: "spec.auth.accessPolicy[0]"}}
+	routes := []parse.Rule{{Fields: map[string]any{"permit": map[string]any{"paths": "*"}}, Path: "spec.auth.routePolicy[0]"}}
 	const provider, writtenAccess, writtenRoutes = `"provider_config":{"type":"open"}`, `"access_policy":[{"permit":{"actions":["read"]}}]`, `"route_policy":[{"permit":{"paths":"*"}}]`
-	for want, spec := range map[string]*spec.Auth{
+	for want, spec := range map[string]*parse.Auth{
 		provider:                       {},
 		writtenAccess + "," + provider: {AccessPolicy: access},
 		provider + "," + writtenRoutes: {RoutePolicy: routes},
@@ -78,7 +78,7 @@ func TestApplyWritesEachPolicy(t *testing.T) {
 		}
 	}
 	for _, name := range catalog.Lines() {
-		if _, problems := applied(t, step.Line(t, name), "", &spec.Auth{}); strings.Contains(problems, "spec.auth.provider") {
+		if _, problems := applied(t, step.Line(t, name), "", &parse.Auth{}); strings.Contains(problems, "spec.auth.provider") {
 			t.Errorf("%s: nothing that is asked for needs a type: %s", name, problems)
 		}
 	}
@@ -88,11 +88,11 @@ func TestApplyWritesEachPolicy(t *testing.T) {
 //
 // Proves: R7, R34, FR-075.
 func TestApplyTakesTheSecretsOfAType(t *testing.T) {
-	got, problems := applied(t, invented(t), "", &spec.Auth{Type: "keyed", SecretRefs: secret("secret")})
+	got, problems := applied(t, invented(t), "", &parse.Auth{Type: "keyed", SecretRefs: secret("secret")})
 	if want := `{"auth":{"provider_config":{"secret":"${env.LLSD_AUTH_SECRET}","type":"keyed"}}}`; got != want || problems != "" {
 		t.Errorf("%s, want %s; %s", got, want, problems)
 	}
-	for want, spec := range map[string]*spec.Auth{
+	for want, spec := range map[string]*parse.Auth{
 		"it takes secret":                      {Type: "keyed", SecretRefs: secret("verify_tls")},
 		`did you mean "secret"?`:               {Type: "keyed", SecretRefs: secret("secrets")},
 		"it takes no secret":                   {Type: "open", SecretRefs: secret("free")},
@@ -109,7 +109,7 @@ func TestApplyTakesTheSecretsOfAType(t *testing.T) {
 // Proves: R25.
 func TestApplyRefusesEachWayNotToVerify(t *testing.T) {
 	for value, refused := range map[any]bool{false: true, "No": true, "0": true, int64(0): true, true: false, "yes": false, int64(1): false} {
-		_, problems := applied(t, invented(t), "", &spec.Auth{Type: "keyed", Settings: map[string]any{"verify_tls": value}})
+		_, problems := applied(t, invented(t), "", &parse.Auth{Type: "keyed", Settings: map[string]any{"verify_tls": value}})
 		if strings.Contains(problems, "verify_tls: Forbidden") != refused {
 			t.Errorf("%v: %s", value, problems)
 		}
@@ -125,7 +125,7 @@ func TestApplyShowsWhereTheKeysOfAnIssuerAre(t *testing.T) {
 		"https://dex/": "https://dex/keys", longest: longest + "/keys", longest + "i": "<issuer>/keys",
 		"https://dex?a=b": "<issuer>/keys", "https://dex#a": "<issuer>/keys", "dex": "<issuer>/keys", "https://d ex": "<issuer>/keys",
 	} {
-		_, problems := applied(t, invented(t), "", &spec.Auth{Type: "tokens", Settings: map[string]any{"issuer": issuer}})
+		_, problems := applied(t, invented(t), "", &parse.Auth{Type: "tokens", Settings: map[string]any{"issuer": issuer}})
 		if !strings.Contains(problems, "with dex "+want+",") {
 			t.Errorf("%s: %s", issuer, problems)
 		}

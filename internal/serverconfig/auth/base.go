@@ -13,9 +13,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
 )
 
-// CheckBase reports the rules of a base that the server's loader refuses: those without one effect, and those with a condition that it does not know. What it
-// takes and what then decides nothing is the business of who wrote the base. The rules are warnings where the server's release (empty where it is not known) is
-// newer than every release line that is known before it: such a server may take them.
+// CheckBase reports the rules of a base that the server's loader refuses: those without one effect, and those with a
+// condition that it does not know. What it takes and what then decides nothing is the business of who wrote the base.
+// The rules are warnings where the server's release (empty where it is not known) is newer than every release line that
+// is known before it: such a server may take them.
 func CheckBase(doc *document.Document, line *catalog.Line, server string, problems *problem.Collector) {
 	severity := problem.Error
 	if newer, _ := line.Predates(server); newer {
@@ -72,5 +73,6 @@ func (r *baseRule) checkCondition(text string) {
 }
 
 func (r *baseRule) invalid(detail, fix string) {
-	r.problems.Add(release.RefusedBase(r.severity, r.server, r.path, detail, fix+", in the base configuration "+r.doc.Base().Name()))
+	r.problems.Add(release.RefusedBase(r.severity, r.server, r.path, detail,
+		fix+", in the base configuration "+r.doc.Base().Name()))
 }

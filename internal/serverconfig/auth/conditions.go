@@ -13,7 +13,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
@@ -21,7 +21,8 @@ import (
 var attributes = []string{"namespaces", "projects", "roles", "teams"}
 
 // conditionForms are the conditions that a rule can have, for messages.
-const conditionForms = `"user with <value> in <attribute>", "user with <value> not in <attribute>", "user in owners <attribute>", ` +
+const conditionForms = `"user with <value> in <attribute>", "user with <value> not in <attribute>", ` +
+	`"user in owners <attribute>", ` +
 	`"user not in owners <attribute>", "user is owner", "user is not owner" and "resource is unowned"`
 
 // condition is what a condition is about.
@@ -55,7 +56,7 @@ func readCondition(text string) (condition, bool) {
 }
 
 // checkConditions checks the conditions of a rule.
-func (s *policies) checkConditions(r *rule, of spec.Rule, route bool) {
+func (s *policies) checkConditions(r *rule, of parse.Rule, route bool) {
 	for _, name := range []string{ruleWhen, ruleUnless} {
 		value, given := of.Fields[name]
 		if !given {
@@ -84,14 +85,16 @@ func (s *policies) checkCondition(text, at string, route bool) {
 	switch {
 	case !ok:
 		s.problems.Add(problem.Problem{
-			Reason: problem.InvalidField, Path: at, Type: field.ErrorTypeInvalid, Detail: "is not a condition", Fix: "the conditions are " + conditionForms,
+			Reason: problem.InvalidField, Path: at, Type: field.ErrorTypeInvalid, Detail: "is not a condition", Fix: "the " +
+				"conditions are " + conditionForms,
 		})
 	case c.unowned && !s.line.Rules.Unowned:
 		s.problems.Add(unsupported(at, nil, "a server of release line "+s.line.Name+" does not know this condition",
 			func(line *catalog.Line) bool { return line.Rules.Unowned }))
 	case c.owner && route:
 		s.problems.Add(problem.Problem{
-			Reason: problem.NoEffect, Severity: problem.Warning, Path: at, Detail: "is about the owner of a resource, and a path has none",
+			Reason: problem.NoEffect, Severity: problem.Warning, Path: at, Detail: "is about the owner of a resource, and a " +
+				"path has none",
 			Fix: "write it into accessPolicy, or use a condition about the user",
 		})
 	default:
@@ -120,6 +123,7 @@ func (s *policies) checkAttribute(name, at string) {
 		fix = fmt.Sprintf("did you mean %q?", near)
 	}
 	s.problems.Add(problem.Problem{
-		Reason: problem.InvalidField, Severity: problem.Warning, Path: at, Detail: "names an attribute that no user has", Fix: fix,
+		Reason: problem.InvalidField, Severity: problem.Warning, Path: at, Detail: "names an attribute that no user has",
+		Fix: fix,
 	})
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/step"
 )
 
@@ -36,7 +36,7 @@ func TestApplyWarnsOfNetworksOfEveryone(t *testing.T) {
 				list = append(list, network)
 			}
 		}
-		_, problems := applied(t, line, "", &spec.Auth{Type: "upstream_header", Settings: map[string]any{
+		_, problems := applied(t, line, "", &parse.Auth{Type: "upstream_header", Settings: map[string]any{
 			"principal_header": "x-user", "trusted_proxy_cidrs": list,
 		}})
 		want := "spec.auth.settings.trusted_proxy_cidrs" + at + ": lets the server believe"

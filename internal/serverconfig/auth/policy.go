@@ -10,8 +10,8 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/provider"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 )
 
 // The fields of a rule.
@@ -61,7 +61,8 @@ func (s *policies) check() {
 	if len(s.spec.AccessPolicy) > 0 && s.row == nil && s.baseProvider() == nil {
 		s.problems.Add(problem.Problem{
 			Reason: problem.NoEffect, Severity: problem.Warning, Path: root + ".accessPolicy",
-			Detail: "has no effect without authentication: the server permits everything to requests that it knows no user of", Fix: "set " + pathProvider,
+			Detail: "has no effect without authentication: the server permits everything to requests that it knows no user of",
+			Fix:    "set " + pathProvider,
 		})
 	}
 	checkEach(s, s.spec.AccessPolicy, "accessPolicy", keyAccess, s.checkResource, coversAccess)
@@ -69,7 +70,8 @@ func (s *policies) check() {
 }
 
 // checkEach checks the rules of one policy.
-func checkEach(s *policies, rules []spec.Rule, name, key string, check func(*rule), covers func([]*rule, *rule) string) {
+func checkEach(s *policies, rules []parse.Rule, name, key string, check func(*rule),
+	covers func([]*rule, *rule) string) {
 	if len(rules) == 0 {
 		return
 	}
@@ -90,7 +92,8 @@ func checkEach(s *policies, rules []spec.Rule, name, key string, check func(*rul
 		check(r)
 		if by := covers(before, r); by != "" {
 			s.problems.Add(problem.Problem{
-				Reason: problem.NoEffect, Severity: problem.Warning, Path: r.path, Detail: "is never reached: " + by + " decides about all that it is about",
+				Reason: problem.NoEffect, Severity: problem.Warning, Path: r.path, Detail: "is never reached: " + by + " decides " +
+					"about all that it is about",
 				Fix: "move it before that, or remove it",
 			})
 		}
@@ -100,13 +103,15 @@ func checkEach(s *policies, rules []spec.Rule, name, key string, check func(*rul
 	}
 }
 
-// readRule reads what every rule has: one effect, and at most one kind of condition. It returns nil for a rule of no form.
-func (s *policies) readRule(of spec.Rule) *rule {
+// readRule reads what every rule has: one effect, and at most one kind of condition. It returns nil for a rule of no
+// form.
+func (s *policies) readRule(of parse.Rule) *rule {
 	permit, permits := of.Fields[rulePermit]
 	forbid, forbids := of.Fields[ruleForbid]
 	if permits == forbids {
 		s.problems.Add(problem.Problem{
-			Reason: problem.InvalidField, Path: of.Path, Type: field.ErrorTypeInvalid, Detail: "a rule has exactly one of permit and forbid",
+			Reason: problem.InvalidField, Path: of.Path, Type: field.ErrorTypeInvalid, Detail: "a rule has exactly one of " +
+				"permit and forbid",
 			Fix: map[bool]string{true: "make two rules of it", false: "write one of them"}[permits],
 		})
 		return nil
@@ -115,8 +120,9 @@ func (s *policies) readRule(of spec.Rule) *rule {
 	_, unless := of.Fields[ruleUnless]
 	if when && unless {
 		s.problems.Add(problem.Problem{
-			Reason: problem.ConflictingFields, Path: of.Path + "." + ruleUnless, Type: field.ErrorTypeForbidden, Detail: "a rule has only one of when and unless",
-			Fix: "keep one of them",
+			Reason: problem.ConflictingFields, Path: of.Path + "." + ruleUnless, Type: field.ErrorTypeForbidden,
+			Detail: "a rule has only one of when and unless",
+			Fix:    "keep one of them",
 		})
 	}
 	r := &rule{path: of.Path, effect: rulePermit, conditional: when || unless}
@@ -135,7 +141,8 @@ func (r *rule) at(name string) string { return fmt.Sprintf("%s.%s.%s", r.path, r
 
 // neverMatches is a pattern that the server takes, and that matches nothing.
 func neverMatches(path, detail, fix string) problem.Problem {
-	return problem.Problem{Reason: problem.InvalidField, Path: path, Type: field.ErrorTypeInvalid, Detail: "matches nothing: " + detail, Fix: fix}
+	return problem.Problem{Reason: problem.InvalidField, Path: path, Type: field.ErrorTypeInvalid, Detail: "matches " +
+		"nothing: " + detail, Fix: fix}
 }
 
 // covers reports whether a pattern with a wildcard at its end matches all that another one matches.
@@ -143,7 +150,8 @@ func covers(pattern, other, wildcard string) bool {
 	if pattern == other {
 		return true
 	}
-	if strings.HasPrefix(pattern, regexPrefix) || strings.HasPrefix(other, regexPrefix) || !strings.HasSuffix(pattern, wildcard) {
+	if strings.HasPrefix(pattern, regexPrefix) || strings.HasPrefix(other, regexPrefix) ||
+		!strings.HasSuffix(pattern, wildcard) {
 		return false
 	}
 	return strings.HasPrefix(other, strings.TrimSuffix(pattern, "*"))

@@ -17,9 +17,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/provider"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
@@ -30,7 +30,7 @@ const fieldVerifyTLS = "verify_tls"
 const fieldCAFile = "tls_cafile"
 
 // SecretUses returns the keys of Secrets that spec.auth refers to.
-func SecretUses(spec *spec.Auth) []environment.SecretUse {
+func SecretUses(spec *parse.Auth) []environment.SecretUse {
 	if spec == nil {
 		return nil
 	}
@@ -69,7 +69,7 @@ func (s *step) resolveProvider(env *environment.Set) {
 }
 
 // settingsOf returns the settings, to be completed: the spec is not changed.
-func settingsOf(spec *spec.Auth) map[string]any {
+func settingsOf(spec *parse.Auth) map[string]any {
 	if spec.Settings == nil {
 		return map[string]any{}
 	}
@@ -91,7 +91,8 @@ func (s *step) known() map[string]any {
 			continue
 		}
 		delete(known, name)
-		s.problems.Add(unsupported(pathSettings+"."+name, nil, s.row.Type+" of release line "+s.line.Name+" does not have it", has))
+		s.problems.Add(unsupported(pathSettings+"."+name, nil, s.row.Type+" of release line "+s.line.Name+" does not have "+
+			"it", has))
 	}
 	return known
 }
@@ -104,13 +105,15 @@ func (s *step) refuseOrphans() {
 	}{{"settings", len(s.spec.Settings)}, {"secretRefs", len(s.spec.SecretRefs)}} {
 		if part.size > 0 {
 			s.problems.Add(problem.Problem{
-				Reason: problem.MissingField, Path: pathProvider, Type: field.ErrorTypeRequired, Detail: root + "." + part.name + " belong to a type of authentication",
-				Fix: "name one: release line " + s.line.Name + " has " + strings.Join(s.line.AuthNames(), ", "),
+				Reason: problem.MissingField, Path: pathProvider, Type: field.ErrorTypeRequired,
+				Detail: root + "." + part.name + " belong to a type of authentication",
+				Fix:    "name one: release line " + s.line.Name + " has " + strings.Join(s.line.AuthNames(), ", "),
 			})
 			return
 		}
 	}
-	if s.line.AuthFields()[keyProvider].Required && len(s.spec.AccessPolicy)+len(s.spec.RoutePolicy) > 0 && s.baseProvider() == nil {
+	if s.line.AuthFields()[keyProvider].Required && len(s.spec.AccessPolicy)+len(s.spec.RoutePolicy) > 0 &&
+		s.baseProvider() == nil {
 		s.problems.Add(problem.Problem{
 			Reason: problem.MissingField, Path: pathProvider, Type: field.ErrorTypeRequired,
 			Detail: "a server of release line " + s.line.Name + " does not start with policies alone",
@@ -164,7 +167,8 @@ func (s *step) fillInCluster() {
 	maps.Copy(s.settings, s.row.InCluster)
 }
 
-// secretFields are the fields of a type, with what is a secret marked as such. Those within maps are marked in the catalog.
+// secretFields are the fields of a type, with what is a secret marked as such. Those within maps are marked in the
+// catalog.
 func secretFields(row *catalog.AuthType) map[string]catalog.Field {
 	fields := maps.Clone(row.Fields)
 	for _, name := range row.Secrets {
@@ -177,7 +181,7 @@ func secretFields(row *catalog.AuthType) map[string]catalog.Field {
 }
 
 // assignSecret puts a reference to the environment where a field's value goes, and gives the server the variable.
-func (s *step) assignSecret(ref spec.SecretField, env *environment.Set) {
+func (s *step) assignSecret(ref parse.SecretField, env *environment.Set) {
 	use := environment.SecretUse{EnvName: environment.Name("auth", ref.Field), Ref: ref.Ref, Path: ref.Path}
 	name, item, hasItem := strings.Cut(ref.Field, ".")
 	of, known := s.row.Fields[name]
@@ -213,11 +217,12 @@ func (s *step) assignSecret(ref spec.SecretField, env *environment.Set) {
 }
 
 // reportNoFile reports a Secret in the place of the path of a CA file: the server would take the content for the path.
-func (s *step) reportNoFile(ref spec.SecretField) {
+func (s *step) reportNoFile(ref parse.SecretField) {
 	s.problems.Add(problem.Problem{
 		Reason: problem.InvalidField, Path: ref.Path, Type: field.ErrorTypeForbidden,
 		Detail: "is the path of a file, and the server would take the content of the Secret for it",
-		Fix:    "give the CA with spec.networking.tls.caBundle; or mount it with spec.workload.overrides.volumes, and write its path under settings",
+		Fix: "give the CA with spec.networking.tls.caBundle; or mount it with spec.workload.overrides.volumes, and " +
+			"write its path under settings",
 	})
 }
 
@@ -227,15 +232,17 @@ func (s *step) isFree(values map[string]any, name, path string) bool {
 		return true
 	}
 	s.problems.Add(problem.Problem{
-		Reason: problem.ConflictingFields, Path: path, Type: field.ErrorTypeForbidden, Detail: "is in settings too", Fix: "keep one of them",
+		Reason: problem.ConflictingFields, Path: path, Type: field.ErrorTypeForbidden, Detail: "is in settings too",
+		Fix: "keep one of them",
 	})
 	return false
 }
 
-func (s *step) reportNoSecret(ref spec.SecretField) {
+func (s *step) reportNoSecret(ref parse.SecretField) {
 	p := problem.Problem{
 		Reason: problem.UnknownField, Path: ref.Path, Type: field.ErrorTypeInvalid,
-		Detail: fmt.Sprintf("%s has no such field for a secret on release line %s", s.row.Type, s.line.Name), Fix: "it takes no secret",
+		Detail: fmt.Sprintf("%s has no such field for a secret on release line %s", s.row.Type, s.line.Name), Fix: "it " +
+			"takes no secret",
 	}
 	if len(s.row.Secrets) > 0 {
 		p.Fix = "it takes " + strings.Join(s.row.Secrets, ", ")
@@ -254,8 +261,9 @@ func (s *step) checkRequired(fields map[string]catalog.Field, values map[string]
 		list, isList := value.([]any)
 		if of.Required && (!given || value == "" || isList && len(list) == 0) {
 			s.problems.Add(problem.Problem{
-				Reason: problem.MissingField, Path: path + "." + name, Type: field.ErrorTypeRequired, Detail: s.row.Type + " does not work without it",
-				Fix: s.howToGive(path, name, of),
+				Reason: problem.MissingField, Path: path + "." + name, Type: field.ErrorTypeRequired,
+				Detail: s.row.Type + " does not work without it",
+				Fix:    s.howToGive(path, name, of),
 			})
 		}
 		if inner, ok := value.(map[string]any); ok && of.Object != "" {
@@ -319,20 +327,24 @@ func (s *step) usualAddress() string {
 func (s *step) checkValues() {
 	if s.line.VerifiesAuthTLS && isFalse(s.settings[fieldVerifyTLS]) {
 		s.problems.Add(problem.Problem{
-			Reason: problem.UnsupportedByRelease, Path: pathSettings + "." + fieldVerifyTLS, Type: field.ErrorTypeForbidden, Value: false,
-			Detail: "a server of release line " + s.line.Name + " ends at once with it, with exit status 0 and without a message, as soon as it encrypts",
-			Fix:    "remove it, and give the CA of the issuer with spec.networking.tls.caBundle",
+			Reason: problem.UnsupportedByRelease, Path: pathSettings + "." + fieldVerifyTLS, Type: field.ErrorTypeForbidden,
+			Value: false,
+			Detail: "a server of release line " + s.line.Name + " ends at once with it, with exit status 0 and without a " +
+				"message, as soon as it encrypts",
+			Fix: "remove it, and give the CA of the issuer with spec.networking.tls.caBundle",
 		})
 	}
 	s.checkAddresses(s.settings, pathSettings)
 	for _, name := range s.row.Networks {
 		networks, given := s.settings[name].([]any)
 		if given && len(networks) == 0 {
-			s.problems.Add(invalid(pathSettings+"."+name, "an empty list stops the server", "name networks, or remove the field"))
+			s.problems.Add(invalid(pathSettings+"."+name, "an empty list stops the server", "name networks, or remove the "+
+				"field"))
 		}
 		for i, network := range networks {
 			if text, ok := network.(string); ok && !document.HasReference(text) && !isNetwork(text) {
-				s.problems.Add(invalid(fmt.Sprintf("%s.%s[%d]", pathSettings, name, i), "is not a network", "for example 10.244.0.0/16"))
+				s.problems.Add(invalid(fmt.Sprintf("%s.%s[%d]", pathSettings, name, i), "is not a network", "for example "+
+					"10.244.0.0/16"))
 			}
 		}
 		s.warnEveryone(pathSettings+"."+name, networks)
@@ -365,7 +377,8 @@ func (s *step) checkAddresses(values map[string]any, path string) {
 			isAddress := name == "uri" || name == "url" || name == "endpoint" || strings.HasSuffix(name, "_url")
 			if isAddress && !document.HasReference(value) && !address.IsURL(value) {
 				s.problems.Add(problem.Problem{
-					Reason: problem.InvalidField, Path: at, Type: field.ErrorTypeInvalid, Detail: "is not a URL that begins with http:// or https://",
+					Reason: problem.InvalidField, Path: at, Type: field.ErrorTypeInvalid, Detail: "is not a URL that begins with " +
+						"http:// or https://",
 					Fix: "write the whole address",
 				})
 			}
@@ -382,11 +395,13 @@ func (s *step) advise() {
 			continue
 		}
 		s.problems.Add(problem.Problem{
-			Reason: problem.MissingField, Severity: problem.Warning, Path: pathSettings + "." + advice.Field, Detail: advice.Why, Fix: "write it",
+			Reason: problem.MissingField, Severity: problem.Warning, Path: pathSettings + "." + advice.Field,
+			Detail: advice.Why, Fix: "write it",
 		})
 	}
 }
 
 func invalid(path, detail, fix string) problem.Problem {
-	return problem.Problem{Reason: problem.InvalidField, Path: path, Type: field.ErrorTypeInvalid, Detail: detail, Fix: fix}
+	return problem.Problem{Reason: problem.InvalidField, Path: path, Type: field.ErrorTypeInvalid, Detail: detail,
+		Fix: fix}
 }

@@ -35,7 +35,8 @@ func (s *policies) checkRoute(r *rule) {
 	switch {
 	case !given:
 		s.problems.Add(problem.Problem{
-			Reason: problem.MissingField, Path: r.at(scopePaths), Type: field.ErrorTypeRequired, Detail: "the server does not start without it",
+			Reason: problem.MissingField, Path: r.at(scopePaths), Type: field.ErrorTypeRequired, Detail: "the server does not " +
+				"start without it",
 			Fix: "name paths, for example /v1/chat/completions",
 		})
 	case len(patterns) == 0:
@@ -58,11 +59,13 @@ func (s *policies) checkPath(pattern, at string) {
 	case isRegex:
 		s.checkRegex(expression, at, func(line *catalog.Line) bool { return line.Rules.RegexPaths })
 	case !strings.HasPrefix(pattern, "/"):
-		s.problems.Add(neverMatches(at, "a path begins with /", "write the whole path, for example /v1/chat/completions, or *"))
+		s.problems.Add(neverMatches(at, "a path begins with /", "write the whole path, for example /v1/chat/completions, "+
+			"or *"))
 	case strings.Contains(strings.TrimSuffix(pattern, "*"), "*"):
 		s.problems.Add(neverMatches(at, "a wildcard is only at the end", "write the beginning of the path and *"))
 	case pattern != "/" && strings.HasSuffix(pattern, "/"):
-		s.problems.Add(neverMatches(at, "the server takes the / from the end of paths", "write it without, or with * after it"))
+		s.problems.Add(neverMatches(at, "the server takes the / from the end of paths", "write it without, or with * after "+
+			"it"))
 	}
 }
 
@@ -71,7 +74,9 @@ func coversRoutes(before []*rule, r *rule) string {
 	by := ""
 	for _, path := range texts(r.scope[scopePaths]) {
 		at := slices.IndexFunc(before, func(b *rule) bool {
-			return slices.ContainsFunc(texts(b.scope[scopePaths]), func(pattern string) bool { return covers(pattern, path, "*") })
+			return slices.ContainsFunc(texts(b.scope[scopePaths]), func(pattern string) bool {
+				return covers(pattern, path, "*")
+			})
 		})
 		if at < 0 {
 			return ""
@@ -91,8 +96,8 @@ const (
 	permitted
 )
 
-// keepProbesOpen adds a rule for the path of the probes where the policy would close it, and for the path of the version where no rule is
-// about it.
+// keepProbesOpen adds a rule for the path of the probes where the policy would close it, and for the path of the
+// version where no rule is about it.
 func keepProbesOpen(auth *yaml.Node) {
 	policy := document.Child(auth, keyRoutes)
 	if len(document.Items(policy)) == 0 {
@@ -112,8 +117,8 @@ func keepProbesOpen(auth *yaml.Node) {
 	policy.Content = append([]*yaml.Node{added}, policy.Content...)
 }
 
-// decide finds the first rule that decides about a path. What depends on the user, or on an expression that only the server understands, counts
-// as a denial, and never as a permission.
+// decide finds the first rule that decides about a path. What depends on the user, or on an expression that only the
+// server understands, counts as a denial, and never as a permission.
 func decide(policy *yaml.Node, path string) verdict {
 	about := false
 	for _, item := range document.Items(policy) {

@@ -14,9 +14,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/provider"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 )
 
 // The modes of tenancy that need something beside them.
@@ -56,13 +56,15 @@ func (s *step) checkTenancy() {
 	const keyDefault = "default_tenant_id"
 	id, given := s.spec.Tenancy[keyDefault].(string)
 	if given && !document.HasReference(id) && !tenantID.MatchString(strings.ToLower(strings.TrimSpace(id))) {
-		s.problems.Add(invalid(pathTenancy+"."+keyDefault, "is not a tenant", "use letters, digits, '-' and '_', and begin with a letter or digit"))
+		s.problems.Add(invalid(pathTenancy+"."+keyDefault, "is not a tenant", "use letters, digits, '-' and '_', and begin "+
+			"with a letter or digit"))
 	}
 	switch mode, _ := s.spec.Tenancy["mode"].(string); mode {
 	case tenancySingle:
 		if id == "" {
 			s.problems.Add(problem.Problem{
-				Reason: problem.MissingField, Path: pathTenancy + "." + keyDefault, Type: field.ErrorTypeRequired, Detail: "mode single puts everything into one tenant",
+				Reason: problem.MissingField, Path: pathTenancy + "." + keyDefault, Type: field.ErrorTypeRequired, Detail: "mode " +
+					"single puts everything into one tenant",
 				Fix: "name it, for example default_tenant_id: main",
 			})
 		}
@@ -71,8 +73,9 @@ func (s *step) checkTenancy() {
 	}
 }
 
-// CheckTenants warns of a release line whose server cannot keep in PostgreSQL what belongs to tenants. The configuration has its storage already.
-func CheckTenants(doc *document.Document, line *catalog.Line, spec *spec.Auth, problems *problem.Collector) {
+// CheckTenants warns of a release line whose server cannot keep in PostgreSQL what belongs to tenants. The
+// configuration has its storage already.
+func CheckTenants(doc *document.Document, line *catalog.Line, spec *parse.Auth, problems *problem.Collector) {
 	if spec == nil || !line.TenantsBreakPostgres {
 		return
 	}
@@ -105,14 +108,16 @@ func (s *step) checkTenantSource() {
 	case s.row.Tenant == "":
 		s.problems.Add(problem.Problem{
 			Reason: problem.ConflictingFields, Path: pathTenancy + ".mode", Type: field.ErrorTypeForbidden,
-			Detail: fmt.Sprintf("mode multi takes the tenant of a request from its authentication, and %s does not distinguish tenants", s.row.Type),
-			Fix:    "use mode single, or another type: " + strings.Join(s.tenantTypes(), ", "),
+			Detail: fmt.Sprintf("mode multi takes the tenant of a request from its authentication, and %s does not "+
+				"distinguish tenants", s.row.Type),
+			Fix: "use mode single, or another type: " + strings.Join(s.tenantTypes(), ", "),
 		})
 	default:
 		if _, given := s.settings[s.row.Tenant]; !given {
 			s.problems.Add(problem.Problem{
 				Reason: problem.MissingField, Path: pathSettings + "." + s.row.Tenant, Type: field.ErrorTypeRequired,
-				Detail: "mode multi takes the tenant of a request from there, and answers requests without one with 401", Fix: "write it under settings",
+				Detail: "mode multi takes the tenant of a request from there, and answers requests without one with 401",
+				Fix:    "write it under settings",
 			})
 		}
 	}

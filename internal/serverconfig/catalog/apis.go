@@ -33,9 +33,11 @@ var readIndex = sync.OnceValue(func() *index {
 
 // Absence describes an API that a release line does not have.
 type Absence struct {
-	// GoneSince is the first release line without it; empty where the release line is older than the API or no release line ever had it.
+	// GoneSince is the first release line without it; empty where the release line is older than the API or no release
+	// line ever had it.
 	GoneSince string
-	// ComesWith is the first release line that has it; empty where that is older than this release line or no release line ever had it.
+	// ComesWith is the first release line that has it; empty where that is older than this release line or no release line
+	// ever had it.
 	ComesWith string
 	// Instead reports what to do on this release line; it may be empty.
 	Instead string
@@ -44,7 +46,8 @@ type Absence struct {
 // KnownAPIs returns the APIs that any release line has or had, sorted.
 func KnownAPIs() []string { return slices.Sorted(maps.Keys(readIndex().APIs)) }
 
-// Absent describes an API that this release line does not have. It is false for one that the release line has, and for a name that no release line knows.
+// Absent describes an API that this release line does not have. It is false for one that the release line has, and for
+// a name that no release line knows.
 func (l *Line) Absent(api string) (Absence, bool) {
 	if _, here := l.APIs[api]; here {
 		return Absence{}, false
@@ -67,7 +70,8 @@ func (l *Line) Absent(api string) (Absence, bool) {
 	return absence, true
 }
 
-// OtherToolGroup returns the name that a tool group has on other release lines, such as "builtin::file_search" for "builtin::rag".
+// OtherToolGroup returns the name that a tool group has on other release lines, such as "builtin::file_search" for
+// "builtin::rag".
 func OtherToolGroup(id string) (string, bool) {
 	other, ok := readIndex().ToolGroups[id]
 	return other, ok

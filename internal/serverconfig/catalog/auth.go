@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// AuthType is what a release line knows about one way to authenticate requests: a value of server.auth.provider_config.type.
+// AuthType is what a release line knows about one way to authenticate requests: a value of
+// server.auth.provider_config.type.
 type AuthType struct {
 	// Type is that value: "oauth2_token".
 	Type string `yaml:"type"`
@@ -21,9 +22,11 @@ type AuthType struct {
 	OneOf []string `yaml:"oneOf,omitempty"`
 	// Secrets are the fields whose values are secrets, sorted; a dot leads into a map: "introspection.client_secret".
 	Secrets []string `yaml:"secrets,omitempty"`
-	// Tenant is the field that says where in a request the tenant stands; empty where the type does not distinguish tenants.
+	// Tenant is the field that says where in a request the tenant stands; empty where the type does not distinguish
+	// tenants.
 	Tenant string `yaml:"tenant,omitempty"`
-	// InCluster are the fields that lead to the API server of the cluster that the server runs in; empty for a type that asks none.
+	// InCluster are the fields that lead to the API server of the cluster that the server runs in; empty for a type that
+	// asks none.
 	InCluster map[string]any `yaml:"inCluster,omitempty"`
 	// Networks are the fields that are lists of networks.
 	Networks []string `yaml:"networks,omitempty"`
@@ -55,8 +58,8 @@ func (t *AuthType) Names() []string {
 
 // Rules are what the rules of policies can say on a release line.
 type Rules struct {
-	// RegexResources and RegexPaths report whether the pattern of a resource, or of a path, may be a regular expression, as in
-	// "regex:model::llama-.*".
+	// RegexResources and RegexPaths report whether the pattern of a resource, or of a path, may be a regular expression,
+	// as in "regex:model::llama-.*".
 	RegexResources bool `yaml:"regexResources"`
 	RegexPaths     bool `yaml:"regexPaths"`
 	// Unowned reports whether a condition may be "resource is unowned".

@@ -16,8 +16,8 @@ import (
 //go:embed [0-9]*.yaml apis.yaml
 var files embed.FS
 
-// release lines are the release lines by name. Each is read when it is asked for first: a process that serves one line reads one file.
-// The files are part of the program and covered by its tests: a fault in them is a bug.
+// release lines are the release lines by name. Each is read when it is asked for first: a process that serves one line
+// reads one file. The files are part of the program and covered by its tests: a fault in them is a bug.
 var lines = sync.OnceValue(func() map[string]func() *Line {
 	entries, err := files.ReadDir(".")
 	if err != nil {
@@ -79,8 +79,8 @@ const (
 // version is what begins like a version: the tag 24.04 of an operating system or 20260101 of a build does not.
 var version = regexp.MustCompile(`^v?(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})(?:\D|$)`)
 
-// ForVersion returns the release line of a server version such as "0.7.1", "v0.7.1" or "0.7.1-rc2": the release line that has it (OfLine),
-// else the newest release line before it (Newer), else none. It is as the release knows it.
+// ForVersion returns the release line of a server version such as "0.7.1", "v0.7.1" or "0.7.1-rc2": the release line
+// that has it (OfLine), else the newest release line before it (Newer), else none. It is as the release knows it.
 func ForVersion(text string) (*Line, Standing) {
 	parts := version.FindStringSubmatch(text)
 	if parts == nil {
@@ -102,8 +102,9 @@ func ForVersion(text string) (*Line, Standing) {
 // release is a release with its patch number.
 var release = regexp.MustCompile(`^v?(\d{1,3}\.\d{1,3}\.\d{1,3})(?:\D|$)`)
 
-// Predates reports whether a server of a release may have more than the release line: newer, because no known release line has the release, and later, because
-// of that or because it is a later patch release than the one that the release line was read from. A text that names no release is neither.
+// Predates reports whether a server of a release may have more than the release line: newer, because no known release
+// line has the release, and later, because of that or because it is a later patch release than the one that the release
+// line was read from. A text that names no release is neither.
 func (l *Line) Predates(text string) (newer, later bool) {
 	if _, standing := ForVersion(text); standing != OfLine {
 		return standing == Newer, standing == Newer

@@ -22,33 +22,40 @@ type Line struct {
 	LogEnv string `yaml:"logEnv,omitempty"`
 	// HomeEnv is the environment variable of the directory in which the server keeps its own files.
 	HomeEnv string `yaml:"homeEnv,omitempty"`
-	// MetricsEnv is the beginning of the names of the environment variables by which the server serves metrics for Prometheus on a port of their
-	// own: with _ENDPOINT_ENABLED, _HOST and _PORT. Empty where it serves none.
+	// MetricsEnv is the beginning of the names of the environment variables by which the server serves metrics for
+	// Prometheus on a port of their own: with _ENDPOINT_ENABLED, _HOST and _PORT. Empty where it serves none.
 	MetricsEnv string `yaml:"metricsEnv,omitempty"`
 	// NeedsInsecure reports whether the server refuses to start without TLS unless server.insecure is true.
 	NeedsInsecure bool `yaml:"needsInsecure"`
-	// DefaultStorage reports whether a server whose configuration has no section storage keeps its state below the directory that SQLITE_STORE_DIR names;
-	// where not, it demands the section, or takes the reference to the variable for a directory of that name, in its working directory.
+	// DefaultStorage reports whether a server whose configuration has no section storage keeps its state below the
+	// directory that SQLITE_STORE_DIR names; where not, it demands the section, or takes the reference to the variable for
+	// a directory of that name, in its working directory.
 	DefaultStorage bool `yaml:"defaultStorage"`
-	// RegistersToolGroups reports whether registered_resources.tool_groups counts; where not, the server drops that list and makes
-	// the tool groups of its tool_runtime providers by itself.
+	// RegistersToolGroups reports whether registered_resources.tool_groups counts; where not, the server drops that list
+	// and makes the tool groups of its tool_runtime providers by itself.
 	RegistersToolGroups bool `yaml:"registersToolGroups"`
-	// RegistersVectorStores reports whether the server registers registered_resources.vector_stores; where not, it ignores that list.
+	// RegistersVectorStores reports whether the server registers registered_resources.vector_stores; where not, it ignores
+	// that list.
 	RegistersVectorStores bool `yaml:"registersVectorStores"`
 	// AllProviders reports whether a model may name the provider "all", which registers it under its bare name.
 	AllProviders bool `yaml:"allProviders"`
-	// ServesModelID reports whether a registered model is served as <provider>/<model_id>; where not, as <provider>/<provider_model_id>.
+	// ServesModelID reports whether a registered model is served as <provider>/<model_id>; where not, as
+	// <provider>/<provider_model_id>.
 	ServesModelID bool `yaml:"servesModelID"`
-	// HostForWorkers reports whether several workers need server.host: without it the server listens on two addresses, which fails.
+	// HostForWorkers reports whether several workers need server.host: without it the server listens on two addresses,
+	// which fails.
 	HostForWorkers bool `yaml:"hostForWorkers"`
-	// WritesConfig reports whether the server writes its configuration, with the values of Secrets, into its directory for temporary files.
+	// WritesConfig reports whether the server writes its configuration, with the values of Secrets, into its directory for
+	// temporary files.
 	WritesConfig bool `yaml:"writesConfig"`
-	// APIsMustBeServed reports whether the server refuses to start when an API under apis has no provider; where not, it leaves the API
-	// out, and takes an empty list by its word: no list at all means every API on each release line.
+	// APIsMustBeServed reports whether the server refuses to start when an API under apis has no provider; where not, it
+	// leaves the API out, and takes an empty list by its word: no list at all means every API on each release line.
 	APIsMustBeServed bool `yaml:"apisMustBeServed"`
-	// VerifiesAuthTLS reports whether the server refuses to start with verify_tls: false in its authentication, unless it encrypts nothing.
+	// VerifiesAuthTLS reports whether the server refuses to start with verify_tls: false in its authentication, unless it
+	// encrypts nothing.
 	VerifiesAuthTLS bool `yaml:"verifiesAuthTLS"`
-	// TenantsBreakPostgres reports whether the server fails to keep vector stores and responses in PostgreSQL while it separates tenants.
+	// TenantsBreakPostgres reports whether the server fails to keep vector stores and responses in PostgreSQL while it
+	// separates tenants.
 	TenantsBreakPostgres bool `yaml:"tenantsBreakPostgres,omitempty"`
 	// APIs are the APIs that can be named under apis and have providers, by the server's name.
 	APIs map[string]API `yaml:"apis,omitempty"`
@@ -64,17 +71,19 @@ type Line struct {
 	Rows map[string][]Provider `yaml:"providers"`
 	// Auth are the types of authentication, sorted by type.
 	Auth []AuthType `yaml:"auth,omitempty"`
-	// Lists are the paths at which the server lists what it has registered beside models: of "vector_stores", "tool_groups" and "connectors"
-	// those that it can be asked for.
+	// Lists are the paths at which the server lists what it has registered beside models: of "vector_stores",
+	// "tool_groups" and "connectors" those that it can be asked for.
 	Lists map[string]string `yaml:"lists,omitempty"`
 	// Rules are what the rules of policies can say.
 	Rules Rules `yaml:"rules"`
 	// Objects are the fields of the maps that a Field names as its Object.
 	Objects map[string]map[string]Field `yaml:"objects,omitempty"`
-	// Patches are what is different in older patch releases, the newest difference first; each is a change of what the one before it makes.
+	// Patches are what is different in older patch releases, the newest difference first; each is a change of what the one
+	// before it makes.
 	Patches []Patch `yaml:"patches,omitempty"`
 
-	// older are what Patches make, of a release line of Get; before and next are set for what they make: the patch release with which next begins.
+	// older are what Patches make, of a release line of Get; before and next are set for what they make: the patch release
+	// with which next begins.
 	older  []older
 	before string
 	next   *Line
@@ -82,8 +91,9 @@ type Line struct {
 
 // API is an API of the server that providers serve.
 type API struct {
-	// Table is the API of its registry of resources ("models" of inference); empty where it has none. An API with a registry is served
-	// by a router, with any number of providers and also with none; another one by exactly one provider.
+	// Table is the API of its registry of resources ("models" of inference); empty where it has none. An API with a
+	// registry is served by a router, with any number of providers and also with none; another one by exactly one
+	// provider.
 	Table string `yaml:"table,omitempty"`
 }
 
@@ -109,9 +119,11 @@ type CredentialForm string
 
 // The forms of credentials.
 const (
-	// CredentialsURLHost means that a password stands before the host, percent-encoded: the server makes a URL of host and port.
+	// CredentialsURLHost means that a password stands before the host, percent-encoded: the server makes a URL of host and
+	// port.
 	CredentialsURLHost CredentialForm = "urlHost"
-	// CredentialsURLParts means fields of which the server makes a URL without encoding them; the password goes by PGPASSWORD.
+	// CredentialsURLParts means fields of which the server makes a URL without encoding them; the password goes by
+	// PGPASSWORD.
 	CredentialsURLParts CredentialForm = "urlParts"
 	// CredentialsParts means fields that reach the driver as they are; the password goes by PGPASSWORD.
 	CredentialsParts CredentialForm = "parts"
@@ -178,17 +190,18 @@ type Field struct {
 	Object string `yaml:"object,omitempty"`
 	// AnyOf are the types of which a field of TypeAny takes any; empty where they are not known.
 	AnyOf []FieldType `yaml:"anyOf,omitempty"`
-	// Elements is the type of the items of a list, or of the values of a map whose keys are free; empty where it is not known, or
-	// where Object has more.
+	// Elements is the type of the items of a list, or of the values of a map whose keys are free; empty where it is not
+	// known, or where Object has more.
 	Elements FieldType `yaml:"elements,omitempty"`
 	// Values are the only values that a string may have, or the strings of a list or a map.
 	Values []string `yaml:"values,omitempty"`
-	// Min and Max are the least and the greatest that a number may be, and Above what it must be greater than; nil where there is no limit.
+	// Min and Max are the least and the greatest that a number may be, and Above what it must be greater than; nil where
+	// there is no limit.
 	Min   *float64 `yaml:"min,omitempty"`
 	Max   *float64 `yaml:"max,omitempty"`
 	Above *float64 `yaml:"above,omitempty"`
-	// Chooses reports that the value reports about which kind the map is that the field stands in; Only are the kinds that have the field,
-	// and empty where all have.
+	// Chooses reports that the value reports about which kind the map is that the field stands in; Only are the kinds that
+	// have the field, and empty where all have.
 	Chooses bool     `yaml:"chooses,omitempty"`
 	Only    []string `yaml:"only,omitempty"`
 	// Default is the server's own value where it is a number, a boolean or a short string.
@@ -197,7 +210,8 @@ type Field struct {
 	AliasOf string `yaml:"aliasOf,omitempty"`
 }
 
-// Element returns what an item of a list, or a value of a map with free keys, must be; false where nothing is known of it.
+// Element returns what an item of a list, or a value of a map with free keys, must be; false where nothing is known of
+// it.
 func (f Field) Element() (Field, bool) {
 	switch {
 	case f.Elements != "":
@@ -208,8 +222,9 @@ func (f Field) Element() (Field, bool) {
 	return Field{}, false
 }
 
-// Chosen returns those of the fields of a map that its kind has. value returns the value of a field as text, empty where it has none. Where
-// the kind is not known, all fields may be there, and those that only some kinds have need not.
+// Chosen returns those of the fields of a map that its kind has. value returns the value of a field as text, empty
+// where it has none. Where the kind is not known, all fields may be there, and those that only some kinds have need
+// not.
 func Chosen(fields map[string]Field, value func(name string) string) map[string]Field {
 	chooser := ""
 	for name := range fields {
@@ -238,7 +253,9 @@ func Chosen(fields map[string]Field, value func(name string) string) map[string]
 // Provider returns the row of a provider type, such as "remote::vllm", of an API, such as "inference".
 func (l *Line) Provider(api, providerType string) (*Provider, bool) {
 	rows := l.Rows[api]
-	at, ok := slices.BinarySearchFunc(rows, providerType, func(p Provider, t string) int { return strings.Compare(p.Type, t) })
+	at, ok := slices.BinarySearchFunc(rows, providerType, func(p Provider, t string) int {
+		return strings.Compare(p.Type, t)
+	})
 	if !ok {
 		return nil, false
 	}
@@ -273,14 +290,15 @@ func (l *Line) APINames() []string { return slices.Sorted(maps.Keys(l.APIs)) }
 // ServerFields returns the fields of the section server.
 func (l *Line) ServerFields() map[string]Field { return l.Objects[l.Sections["server"].Object] }
 
-// ResourceFields returns the fields of the entries of a list under registered_resources, such as "models"; false where the release line
-// has no such list.
+// ResourceFields returns the fields of the entries of a list under registered_resources, such as "models"; false where
+// the release line has no such list.
 func (l *Line) ResourceFields(list string) (map[string]Field, bool) {
 	field, ok := l.Objects[l.Sections["registered_resources"].Object][list]
 	return l.Objects[field.Object], ok
 }
 
-// MCPToolGroups stands for the tool groups mcp::<id>, one for each MCP server, in Provider.ToolGroup and ToolGroupProviders.
+// MCPToolGroups stands for the tool groups mcp::<id>, one for each MCP server, in Provider.ToolGroup and
+// ToolGroupProviders.
 const MCPToolGroups = "mcp::"
 
 // ToolGroups returns the tool groups that any provider type of the release line serves, sorted.
@@ -295,8 +313,8 @@ func (l *Line) ToolGroups() []string {
 	return slices.Compact(ids)
 }
 
-// APIOf returns the API that a name under apis or Provider.Needs means: the API itself, or the one whose registry it is ("inference"
-// for "models"). It is false for an API that the server serves by itself, and for an unknown one.
+// APIOf returns the API that a name under apis or Provider.Needs means: the API itself, or the one whose registry it is
+// ("inference" for "models"). It is false for an API that the server serves by itself, and for an unknown one.
 func (l *Line) APIOf(name string) (string, bool) {
 	if _, ok := l.APIs[name]; ok {
 		return name, true
@@ -309,7 +327,8 @@ func (l *Line) APIOf(name string) (string, bool) {
 	return "", false
 }
 
-// ToolGroupProviders returns the provider types of tool_runtime that serve a tool group such as "builtin::websearch", sorted.
+// ToolGroupProviders returns the provider types of tool_runtime that serve a tool group such as "builtin::websearch",
+// sorted.
 func (l *Line) ToolGroupProviders(id string) []string {
 	var types []string
 	for i := range l.Rows["tool_runtime"] {

@@ -43,7 +43,8 @@ func (l *Line) Check() error {
 				return fmt.Errorf("%s %s: %w", api, rows[i].Type, err)
 			}
 			if i > 0 && rows[i-1].Type >= rows[i].Type {
-				return fmt.Errorf("%s: %s stands after %s: rows are sorted by type and stand once", api, rows[i].Type, rows[i-1].Type)
+				return fmt.Errorf("%s: %s stands after %s: rows are sorted by type and stand once", api, rows[i].Type,
+					rows[i-1].Type)
 			}
 		}
 	}

@@ -15,8 +15,8 @@ import (
 type Patch struct {
 	// Before is the first patch release without the difference: "1.3.1".
 	Before string `yaml:"before"`
-	// Changes make what the releases before know of what this release knows, as a JSON merge patch: null says that something is not there. In a list
-	// of rows, the names are their types.
+	// Changes make what the releases before know of what this release knows, as a JSON merge patch: null says that
+	// something is not there. In a list of rows, the names are their types.
 	Changes map[string]any `yaml:"changes"`
 }
 
@@ -26,8 +26,8 @@ type older struct {
 	line   func() *Line
 }
 
-// At returns a release line of Get as a release of it knows it: without what later patch releases brought. A text that names no patch release
-// stands for the newest one.
+// At returns a release line of Get as a release of it knows it: without what later patch releases brought. A text that
+// names no patch release stands for the newest one.
 func (l *Line) At(text string) *Line {
 	parts := release.FindStringSubmatch(text)
 	if parts == nil {
@@ -46,7 +46,8 @@ func (l *Line) At(text string) *Line {
 // Older reports whether this is the release line as older patch releases know it.
 func (l *Line) Older() bool { return l.next != nil }
 
-// Since returns the first later patch release of the release line for which a condition holds, such as "1.3.1"; empty where it holds for none.
+// Since returns the first later patch release of the release line for which a condition holds, such as "1.3.1"; empty
+// where it holds for none.
 func (l *Line) Since(holds func(*Line) bool) string {
 	for at := l; at.next != nil; at = at.next {
 		if holds(at.next) {
@@ -56,8 +57,8 @@ func (l *Line) Since(holds func(*Line) bool) string {
 	return ""
 }
 
-// From returns the patch release from which on a condition holds for a release line of Get; empty where it does from the first one on, and where it does not
-// hold for the newest.
+// From returns the patch release from which on a condition holds for a release line of Get; empty where it does from
+// the first one on, and where it does not hold for the newest.
 func (l *Line) From(holds func(*Line) bool) string {
 	if len(l.older) == 0 {
 		return ""
@@ -68,8 +69,8 @@ func (l *Line) From(holds func(*Line) bool) string {
 	return ""
 }
 
-// Without names a release line for a message that it has not what a condition asks for: "release line 1.3", and where later patch releases have it
-// "release line 1.3 before 1.3.1".
+// Without names a release line for a message that it has not what a condition asks for: "release line 1.3", and where
+// later patch releases have it "release line 1.3 before 1.3.1".
 func (l *Line) Without(holds func(*Line) bool) string {
 	if since := l.Since(holds); since != "" {
 		return "release line " + l.Name + " before " + since
@@ -83,7 +84,8 @@ func (l *Line) readPatches(data []byte) {
 		l.older = append(l.older, older{before: l.Patches[i].Before, line: sync.OnceValue(func() *Line {
 			line, err := patched(data, l.Patches[:i+1])
 			if err != nil {
-				panic(fmt.Sprintf("catalog: release line %s before %s: %v", l.Name, l.Patches[i].Before, err)) // proven by a test over all of them
+				panic(fmt.Sprintf("catalog: release line %s before %s: %v", l.Name, l.Patches[i].Before,
+					err)) // proven by a test over all of them
 			}
 			line.before, line.next = l.Patches[i].Before, l
 			if i > 0 {

@@ -36,8 +36,8 @@ type Provider struct {
 	Instead map[string]string `yaml:"instead,omitempty"`
 	// Example are settings that a working example needs beside endpoint and key.
 	Example map[string]any `yaml:"example,omitempty"`
-	// Environment are the variables that its client reads where its own config field is not set, and that field; empty where it has
-	// no such field.
+	// Environment are the variables that its client reads where its own config field is not set, and that field; empty
+	// where it has no such field.
 	Environment map[string]string `yaml:"environment,omitempty"`
 	// Fields are the fields of the provider's config, by name.
 	Fields map[string]Field `yaml:"fields,omitempty"`
@@ -65,7 +65,8 @@ type Endpoint struct {
 	Kind EndpointKind `yaml:"kind"`
 	// PortField is the config field of the port, for EndpointHostPort.
 	PortField string `yaml:"portField,omitempty"`
-	// Schemes are the schemes of the URL, or of EndpointAddress those that may stand before the address; empty for http and https.
+	// Schemes are the schemes of the URL, or of EndpointAddress those that may stand before the address; empty for http
+	// and https.
 	Schemes []string `yaml:"schemes,omitempty"`
 	// DefaultPath is the path of the URL where the user wrote none; empty for none.
 	DefaultPath string `yaml:"defaultPath,omitempty"`
@@ -86,7 +87,8 @@ func (p *Provider) FieldNames() []string {
 	return names
 }
 
-// StoreFields returns the fields that refer to a storage backend of this kind and that the type cannot do without, sorted.
+// StoreFields returns the fields that refer to a storage backend of this kind and that the type cannot do without,
+// sorted.
 func (p *Provider) StoreFields(kind StoreKind) []string {
 	var names []string
 	for _, name := range p.FieldNames() {

@@ -13,15 +13,15 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/resource"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 )
 
 // removal takes APIs and providers out of a configuration, and everything that refers to them.
 type removal struct {
 	doc      *document.Document
 	line     *catalog.Line
-	groups   []spec.ProviderGroup
+	groups   []parse.ProviderGroup
 	uses     []resource.Use
 	problems *problem.Collector
 	// apis are the APIs that are gone.
@@ -41,7 +41,7 @@ type Input struct {
 	// APIs are the APIs that spec.disabled names.
 	APIs []string
 	// Providers are the providers of the spec, and Uses those that its resources use.
-	Providers []spec.ProviderGroup
+	Providers []parse.ProviderGroup
 	Uses      []resource.Use
 }
 
@@ -50,7 +50,8 @@ func Apply(in *Input, problems *problem.Collector) {
 	if len(in.APIs) == 0 {
 		return
 	}
-	r := &removal{doc: in.Document, line: in.Line, groups: in.Providers, uses: in.Uses, problems: problems, ids: map[string][]string{}}
+	r := &removal{doc: in.Document, line: in.Line, groups: in.Providers, uses: in.Uses, problems: problems,
+		ids: map[string][]string{}}
 	r.listAPIs()
 	for _, api := range in.APIs {
 		r.removeAPI(api)
@@ -69,13 +70,14 @@ func Apply(in *Input, problems *problem.Collector) {
 		problems.Add(problem.Problem{
 			Reason: problem.DisabledAPI, Severity: problem.Warning, Path: "spec.disabled",
 			Detail: "also disables what depends on these APIs: " + limits.Names(r.dependents),
-			Fix:    "to keep them, remove the API that they need from the list; to say that it is meant, name the APIs among them in the list too",
+			Fix: "to keep them, remove the API that they need from the list; to say that it is meant, name the APIs among " +
+				"them in the list too",
 		})
 	}
 }
 
-// listAPIs writes out the APIs where the server would serve all: one that is missing in a list is off. Those with a registry are there
-// also without providers.
+// listAPIs writes out the APIs where the server would serve all: one that is missing in a list is off. Those with a
+// registry are there also without providers.
 func (r *removal) listAPIs() {
 	apis := r.doc.APIs()
 	if apis != nil && (len(apis.Content) > 0 || !r.line.APIsMustBeServed) {
@@ -104,14 +106,16 @@ func (r *removal) removeAPI(api string) {
 	r.apis = append(r.apis, api)
 	table := r.line.APIs[api].Table
 	if apis := r.doc.APIs(); apis != nil {
-		apis.Content = slices.DeleteFunc(apis.Content, func(n *yaml.Node) bool { return n.Value == api || (table != "" && n.Value == table) })
+		apis.Content = slices.DeleteFunc(apis.Content, func(n *yaml.Node) bool {
+			return n.Value == api || (table != "" && n.Value == table)
+		})
 	}
 	r.ids[api] = append(r.ids[api], document.EffectiveIDs(r.doc.Identities(api))...)
 	document.Drop(r.doc.Section("providers"), api)
 }
 
-// removeDependents removes the providers that need what is gone, and APIs that lose their last provider by that. It reports whether it
-// removed any.
+// removeDependents removes the providers that need what is gone, and APIs that lose their last provider by that. It
+// reports whether it removed any.
 func (r *removal) removeDependents() bool {
 	removed := false
 	providers := r.doc.Section("providers")
@@ -142,7 +146,8 @@ func (r *removal) removeDependents() bool {
 	return removed
 }
 
-// mustGo reports whether a provider needs an API that is gone. One that the resource itself configures or uses cannot go silently.
+// mustGo reports whether a provider needs an API that is gone. One that the resource itself configures or uses cannot
+// go silently.
 func (r *removal) mustGo(api string, entry *yaml.Node) bool {
 	row, known := r.line.Provider(api, document.Text(document.Child(entry, "provider_type")))
 	id := document.IdentityOf(document.Child(entry, "provider_id"))
@@ -169,7 +174,7 @@ func (r *removal) mustGo(api string, entry *yaml.Node) bool {
 // configuredAt returns the fields of the resource that configure or use a provider.
 func (r *removal) configuredAt(api, id string) []string {
 	var paths []string
-	if p := spec.Find(r.groups, api, id); p != nil {
+	if p := parse.Find(r.groups, api, id); p != nil {
 		paths = append(paths, p.Path)
 	}
 	for _, use := range r.uses {
@@ -192,7 +197,8 @@ func effective(ids []string) []string {
 	return slices.Compact(named)
 }
 
-// removeReferences removes what names APIs or providers that are gone: registered resources, and the defaults that name them.
+// removeReferences removes what names APIs or providers that are gone: registered resources, and the defaults that name
+// them.
 func (r *removal) removeReferences() {
 	for _, api := range r.apis {
 		if section := sectionOf[api]; section != "" {
@@ -211,7 +217,9 @@ func (r *removal) removeReferences() {
 			continue
 		}
 		if list := document.Child(resources, name); list != nil {
-			list.Content = slices.DeleteFunc(list.Content, func(entry *yaml.Node) bool { return r.lost(api, document.Child(entry, "provider_id")) })
+			list.Content = slices.DeleteFunc(list.Content, func(entry *yaml.Node) bool {
+				return r.lost(api, document.Child(entry, "provider_id"))
+			})
 		}
 	}
 	r.removeDefaults()

@@ -11,7 +11,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
@@ -50,18 +50,18 @@ type Spec struct {
 	// Names is spec.disabled.
 	Names []string
 	// Providers, External, Models, Shields, VectorStores and Tools are the parsed spec.
-	Providers    []spec.ProviderGroup
-	External     []spec.ExternalProvider
-	Models       []spec.Model
-	Shields      []spec.Shield
-	VectorStores []spec.VectorStore
-	Tools        []spec.Tool
+	Providers    []parse.ProviderGroup
+	External     []parse.ExternalProvider
+	Models       []parse.Model
+	Shields      []parse.Shield
+	VectorStores []parse.VectorStore
+	Tools        []parse.Tool
 }
 
-// Read returns the APIs that spec.disabled names, and removes from the spec what configures these: disabled wins. The release line may be nil
-// where it is not known.
-func Read(crSpec *Spec, line *catalog.Line, problems *problem.Collector) []string {
-	for i, name := range crSpec.Names {
+// Read returns the APIs that spec.disabled names, and removes from the spec what configures these: disabled wins. The
+// release line may be nil where it is not known.
+func Read(spec *Spec, line *catalog.Line, problems *problem.Collector) []string {
+	for i, name := range spec.Names {
 		path := fmt.Sprintf("spec.disabled[%d]", i)
 		api, ok := knownAPI(name)
 		if !ok {
@@ -85,7 +85,7 @@ func Read(crSpec *Spec, line *catalog.Line, problems *problem.Collector) []strin
 			noteAbsent(line, api, path, problems)
 		}
 	}
-	apis := APIs(crSpec.Names)
+	apis := APIs(spec.Names)
 	ignored := func(api, path string, count int) bool {
 		if count == 0 || !slices.Contains(apis, api) {
 			return false
@@ -96,21 +96,23 @@ func Read(crSpec *Spec, line *catalog.Line, problems *problem.Collector) []strin
 		})
 		return true
 	}
-	crSpec.Providers = slices.DeleteFunc(crSpec.Providers, func(group spec.ProviderGroup) bool {
+	spec.Providers = slices.DeleteFunc(spec.Providers, func(group parse.ProviderGroup) bool {
 		return ignored(group.API.Name, "spec.providers."+group.API.Field, len(group.Providers))
 	})
-	crSpec.External = slices.DeleteFunc(slices.Clone(crSpec.External), func(e spec.ExternalProvider) bool { return ignored(e.API.Name, e.Path, 1) })
-	if ignored("inference", "spec.resources.models", len(crSpec.Models)) {
-		crSpec.Models = nil
+	spec.External = slices.DeleteFunc(slices.Clone(spec.External), func(e parse.ExternalProvider) bool {
+		return ignored(e.API.Name, e.Path, 1)
+	})
+	if ignored("inference", "spec.resources.models", len(spec.Models)) {
+		spec.Models = nil
 	}
-	if ignored("safety", "spec.resources.shields", len(crSpec.Shields)) {
-		crSpec.Shields = nil
+	if ignored("safety", "spec.resources.shields", len(spec.Shields)) {
+		spec.Shields = nil
 	}
-	if ignored("vector_io", "spec.resources.vectorStores", len(crSpec.VectorStores)) {
-		crSpec.VectorStores = nil
+	if ignored("vector_io", "spec.resources.vectorStores", len(spec.VectorStores)) {
+		spec.VectorStores = nil
 	}
-	if ignored("tool_runtime", "spec.resources.tools", len(crSpec.Tools)) {
-		crSpec.Tools = nil
+	if ignored("tool_runtime", "spec.resources.tools", len(spec.Tools)) {
+		spec.Tools = nil
 	}
 	return apis
 }

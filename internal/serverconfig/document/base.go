@@ -38,7 +38,8 @@ func ParseBase(name string, data []byte) (*Base, error) {
 		return nil, &BaseError{Name: name, Reason: err.Error()}
 	}
 	sum := sha256.Sum256(data)
-	return &Base{name: oneLine(name), hash: "sha256:" + hex.EncodeToString(sum[:]), root: root, texts: keepTexts(root)}, nil
+	return &Base{name: oneLine(name), hash: "sha256:" + hex.EncodeToString(sum[:]), root: root, texts: keepTexts(root)},
+		nil
 }
 
 // BaseError reports why a base configuration cannot be read.
@@ -93,7 +94,8 @@ func (b *Base) Values() int { return count(b.root, math.MaxInt) }
 
 // Read parses a YAML document: aliases and merge keys are expanded, and comments are dropped.
 func Read(data []byte) (*yaml.Node, error) {
-	if excess := limits.ScanYAML(data, limits.Limits{Bytes: limits.ConfigBytes, Nodes: limits.DocumentNodes}); excess != nil {
+	if excess := limits.ScanYAML(data, limits.Limits{Bytes: limits.ConfigBytes,
+		Nodes: limits.DocumentNodes}); excess != nil {
 		return nil, fmt.Errorf("too large: %w", excess)
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
@@ -130,7 +132,8 @@ type expander struct{ budget int }
 func (e *expander) expand(n *yaml.Node, depth int) (*yaml.Node, error) {
 	e.budget--
 	if e.budget < 0 || depth > limits.DocumentLevels {
-		return nil, fmt.Errorf("line %d: too large: more than %d values or %d levels with aliases expanded", n.Line, limits.DocumentNodes, limits.DocumentLevels)
+		return nil, fmt.Errorf("line %d: too large: more than %d values or %d levels with aliases expanded", n.Line,
+			limits.DocumentNodes, limits.DocumentLevels)
 	}
 	if n.Kind == yaml.AliasNode {
 		return e.expand(n.Alias, depth+1)
@@ -205,7 +208,8 @@ func mergeInto(c, m *yaml.Node, seen map[string]bool) error {
 // checkShape makes sure of the types that the engine relies on; null counts as absent everywhere.
 func checkShape(root *yaml.Node) error {
 	if kind := Child(root, "kind"); kind != nil && Child(root, "apiVersion") != nil && Child(root, "providers") == nil {
-		return fmt.Errorf("line %d: a Kubernetes manifest is not the configuration of a server: take what a ConfigMap has under config.yaml", kind.Line)
+		return fmt.Errorf("line %d: a Kubernetes manifest is not the configuration of a server: take what a ConfigMap has "+
+			"under config.yaml", kind.Line)
 	}
 	for _, key := range []string{"server", "providers", "registered_resources", "storage", "vector_stores", "safety"} {
 		if v := Child(root, key); v != nil && v.Kind != yaml.MappingNode {
@@ -253,8 +257,8 @@ func checkListOfMaps(list *yaml.Node, name string) error {
 	return nil
 }
 
-// ProviderVariables returns, for each environment variable that providers of the base read, those providers as "api/id",
-// sorted. Providers whose id only the environment has are left out.
+// ProviderVariables returns, for each environment variable that providers of the base read, those providers as
+// "api/id", sorted. Providers whose id only the environment has are left out.
 func (b *Base) ProviderVariables() map[string][]string {
 	found := map[string][]string{}
 	for entry := range providers(b.root) {

@@ -10,8 +10,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// chunkNodes is how many nodes the YAML library gets at once: it keeps an event of some 200 bytes for each, and all of them until the last one
-// is written.
+// chunkNodes is how many nodes the YAML library gets at once: it keeps an event of some 200 bytes for each, and all of
+// them until the last one is written.
 const chunkNodes = 100
 
 // chunkWriter writes a tree in chunks. The text is the one that the library writes of the whole tree.
@@ -33,7 +33,8 @@ func encode(root *yaml.Node, most, nodes int) ([]byte, error) {
 	return w.text.Bytes(), err
 }
 
-// inBlocks reports whether a node is a map or list that is written in lines of its own, and nothing but its content with it.
+// inBlocks reports whether a node is a map or list that is written in lines of its own, and nothing but its content
+// with it.
 func inBlocks(n *yaml.Node) bool {
 	isMap, isList := n.Kind == yaml.MappingNode, n.Kind == yaml.SequenceNode
 	usual := n.Tag == "" || isMap && n.ShortTag() == "!!map" || isList && n.ShortTag() == "!!seq"

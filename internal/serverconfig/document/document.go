@@ -37,13 +37,15 @@ func (d *Document) Root() *yaml.Node { return d.root }
 // Section returns the value of a top-level key; nil where it is absent or null.
 func (d *Document) Section(name string) *yaml.Node { return Child(d.root, name) }
 
-// Version returns the schema version as it is written, and whether there is any: the server takes a document without one for current.
+// Version returns the schema version as it is written, and whether there is any: the server takes a document without
+// one for current.
 func (d *Document) Version() (string, bool) {
 	n := d.Section(keyVersion)
 	return Text(n), n != nil
 }
 
-// APIs returns the list of the APIs that the server serves; nil where there is none, or an empty list: then it serves all.
+// APIs returns the list of the APIs that the server serves; nil where there is none, or an empty list: then it serves
+// all.
 func (d *Document) APIs() *yaml.Node { return d.Section(sectionAPIs) }
 
 // EnableAPI makes sure that the server serves an API. Without a list it serves all.
@@ -103,8 +105,8 @@ func (d *Document) EnsureProviders(api string) *yaml.Node {
 	return Ensure(Ensure(d.root, sectionProviders, yaml.MappingNode), api, yaml.SequenceNode)
 }
 
-// PutProvider puts an entry in the place of those of its API with the same effective id, else at the end. There can be several in a
-// base, each with its own condition; the server would take the last one.
+// PutProvider puts an entry in the place of those of its API with the same effective id, else at the end. There can be
+// several in a base, each with its own condition; the server would take the last one.
 func (d *Document) PutProvider(api, id string, entry *yaml.Node) {
 	list, placed := d.EnsureProviders(api), false
 	var content []*yaml.Node

@@ -117,8 +117,8 @@ func (d *Document) Lookup(api string, given Variables) *ProviderSet {
 	return s
 }
 
-// Find finds a provider by its effective id. A base can have several of one id, each with its own condition: one that is
-// unconditionally enabled comes first.
+// Find finds a provider by its effective id. A base can have several of one id, each with its own condition: one that
+// is unconditionally enabled comes first.
 func (s *ProviderSet) Find(id string) (Identity, bool) {
 	found, ok := s.byID[id]
 	return found, ok

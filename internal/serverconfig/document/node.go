@@ -110,8 +110,8 @@ func Text(n *yaml.Node) string {
 	return n.Value
 }
 
-// Given returns the text of a Child that holds a value: empty for one that is nil, and for a reference to an environment variable that is
-// empty by default, since what sets the variable is not known here.
+// Given returns the text of a Child that holds a value: empty for one that is nil, and for a reference to an
+// environment variable that is empty by default, since what sets the variable is not known here.
 func Given(child *yaml.Node) string {
 	value := Text(child)
 	if strings.HasPrefix(value, "${env.") && strings.HasSuffix(value, ":=}") {

@@ -81,8 +81,8 @@ func References(s string) []Reference {
 // WithoutReferences returns a text without its references to the environment.
 func WithoutReferences(s string) string { return envPattern.ReplaceAllString(s, "") }
 
-// MaskReferences replaces references to the environment by as many zeros, so that a text with them can be parsed as a URL or a
-// path; positions stay.
+// MaskReferences replaces references to the environment by as many zeros, so that a text with them can be parsed as a
+// URL or a path; positions stay.
 func MaskReferences(s string) string {
 	return envPattern.ReplaceAllStringFunc(s, func(ref string) string { return strings.Repeat("0", len(ref)) })
 }
@@ -90,10 +90,12 @@ func MaskReferences(s string) string {
 // ReferenceTo is how the server's configuration refers to an environment variable that must be set.
 func ReferenceTo(name string) string { return "${env." + name + "}" }
 
-// VariablesIn returns the environment variables that a tree refers to, in their order; one that is referred to twice is there twice.
+// VariablesIn returns the environment variables that a tree refers to, in their order; one that is referred to twice is
+// there twice.
 func VariablesIn(n *yaml.Node) []string { return variablesIn(n, func(Reference) bool { return true }) }
 
-// RequiredVariables returns the environment variables that a tree refers to without saying what goes where they are not set.
+// RequiredVariables returns the environment variables that a tree refers to without saying what goes where they are not
+// set.
 func RequiredVariables(n *yaml.Node) []string {
 	return variablesIn(n, func(r Reference) bool { return r.Operator == "" })
 }

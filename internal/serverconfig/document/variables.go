@@ -22,8 +22,8 @@ func (v Variables) IsEmpty(n *yaml.Node) bool {
 	return !ref.HasDefault() && !v[ref.Name]
 }
 
-// Fills reports whether a field has a value whatever the environment of the image says. A reference that demands its variable counts:
-// the server does not start without.
+// Fills reports whether a field has a value whatever the environment of the image says. A reference that demands its
+// variable counts: the server does not start without.
 func (v Variables) Fills(n *yaml.Node) bool {
 	ref, ok := WholeReference(Text(n))
 	if !ok {
@@ -53,8 +53,8 @@ func (v Variables) Enables(id Identity) bool {
 	return ok && (ref.Operator == IfSet) == v[ref.Name]
 }
 
-// MayEnable reports whether a provider is enabled, as far as these variables decide it: one that depends on another variable's value
-// counts as enabled.
+// MayEnable reports whether a provider is enabled, as far as these variables decide it: one that depends on another
+// variable's value counts as enabled.
 func (v Variables) MayEnable(id Identity) bool {
 	if id.Presence == Disabled || id.Presence == Unconditional {
 		return id.Presence == Unconditional

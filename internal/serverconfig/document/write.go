@@ -16,10 +16,11 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
-// piece is a part of a configuration that is written on its own: a top-level section, the providers of an API, or one of them. Most
-// pieces of a base come out of a generation as they went in, and their text is kept.
+// piece is a part of a configuration that is written on its own: a top-level section, the providers of an API, or one
+// of them. Most pieces of a base come out of a generation as they went in, and their text is kept.
 type piece struct {
-	// section is the top-level key, api the key under providers, and id the provider_id of an entry; the last two may be empty.
+	// section is the top-level key, api the key under providers, and id the provider_id of an entry; the last two may be
+	// empty.
 	section, api, id string
 	// keys are the nodes of section and api, and value what stands under them: an entry, where the piece is one.
 	keys  [2]*yaml.Node
@@ -82,7 +83,10 @@ type written struct {
 func keepTexts(root *yaml.Node) map[place]written {
 	texts := map[place]written{}
 	for _, p := range pieces(root) {
-		texts[p.place()] = written{value: p.value, text: sync.OnceValues(func() ([]byte, error) { return p.write(limits.ConfigBytes) })}
+		texts[p.place()] = written{value: p.value, text: sync.OnceValues(func() ([]byte,
+			error) {
+			return p.write(limits.ConfigBytes)
+		})}
 	}
 	return texts
 }
@@ -90,7 +94,8 @@ func keepTexts(root *yaml.Node) map[place]written {
 // ErrTooLarge is the error where more would be written than a config.yaml may hold.
 var ErrTooLarge = errors.New("larger than a config.yaml may be")
 
-// limitedBuffer takes so many bytes and no more, so that a tree that is written with long indentation is given up early.
+// limitedBuffer takes so many bytes and no more, so that a tree that is written with long indentation is given up
+// early.
 type limitedBuffer struct {
 	bytes.Buffer
 	left int
@@ -121,7 +126,8 @@ func (p *piece) write(limit int) ([]byte, error) {
 	return bytes.TrimPrefix(text, []byte(heads)), err
 }
 
-// Write returns the document as YAML below a header, which is a comment. The error is ErrTooLarge, or why the context ended.
+// Write returns the document as YAML below a header, which is a comment. The error is ErrTooLarge, or why the context
+// ended.
 func (d *Document) Write(ctx context.Context, header string) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString(header)

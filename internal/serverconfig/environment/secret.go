@@ -3,7 +3,7 @@
 package environment
 
 import (
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
 // SecretUse is one key of a Secret that the spec reads, and the environment variable that carries it.
@@ -11,15 +11,15 @@ type SecretUse struct {
 	// EnvName is the name of the environment variable: LLSD_<PROVIDER_ID>_<FIELD>, or LLSD_STORAGE_<KV or SQL>_<FIELD>.
 	EnvName string
 	// Ref is the Secret and the key.
-	Ref spec.SecretReference
+	Ref parse.SecretReference
 	// Path is the field of the resource that refers to it, for messages.
 	Path string
 	// Derived reports that the server gets not the value itself but what is made of it: see EnvVar.Part.
 	Derived bool
 }
 
-// Part is what of a Secret's value an environment variable carries. The operator makes it of the value and keeps it in a
-// Secret of its own.
+// Part is what of a Secret's value an environment variable carries. The operator makes it of the value and keeps it in
+// a Secret of its own.
 type Part string
 
 // The parts. Those of PostgreSQL are of a connection string.
@@ -31,8 +31,8 @@ const (
 	PostgresPort     Part = "the port"
 	PostgresDatabase Part = "the database"
 	PostgresUser     Part = "the user"
-	// PostgresURLHost, PostgresURLDatabase and PostgresURLUser are what a URL needs that the server makes of them. What stands for the
-	// database there is not decoded; nothing but the end of the URL may follow it.
+	// PostgresURLHost, PostgresURLDatabase and PostgresURLUser are what a URL needs that the server makes of them. What
+	// stands for the database there is not decoded; nothing but the end of the URL may follow it.
 	PostgresURLHost     Part = "the host, for a URL"
 	PostgresURLDatabase Part = "the database, for a URL"
 	PostgresURLUser     Part = "the user, for a URL"

@@ -54,14 +54,16 @@ func (s *Set) Remove(names map[string]bool) {
 // Sort brings the needed variables into the order in which they must stand.
 func (s *Set) Sort() { slices.SortFunc(s.needed, Compare) }
 
-// Given returns the variables that the container has whatever the image says. To the server an empty one is not set. What is
-// added later is in it too.
+// Given returns the variables that the container has whatever the image says. To the server an empty one is not set.
+// What is added later is in it too.
 func (s *Set) Given() document.Variables { return s.given }
 
-// expansion is how Kubernetes refers to a variable in the value of another one, and in commands; $$ stands for a dollar.
+// expansion is how Kubernetes refers to a variable in the value of another one, and in commands; $$ stands for a
+// dollar.
 var expansion = regexp.MustCompile(`\$\$|\$\(([^)]+)\)`)
 
-// Expanded returns the first of the variables that Kubernetes replaces by its value in a text; empty where there is none.
+// Expanded returns the first of the variables that Kubernetes replaces by its value in a text; empty where there is
+// none.
 func Expanded(text string, variables map[string]bool) string {
 	for _, m := range expansion.FindAllStringSubmatch(text, -1) {
 		if variables[m[1]] {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
 // Proves: R36, R37 (only what the container has for sure enables a provider; to the server an empty variable is not set).
@@ -40,7 +40,7 @@ func TestSetKnowsWhatIsGiven(t *testing.T) {
 // A variable can refer to those before it, so those from Secrets come first.
 func TestSetSortsSecretsFirst(t *testing.T) {
 	set := environment.NewSet(&v1alpha2.LlamaStackDistributionSpec{})
-	ref := spec.SecretReference{Name: "keys", Key: "k"}
+	ref := parse.SecretReference{Name: "keys", Key: "k"}
 	set.Add(environment.Variable{Name: "A", Value: "$(Z)"}, environment.Variable{Name: "Z", Ref: ref}, environment.Variable{Name: "B", Ref: ref})
 	set.Sort()
 	var names []string

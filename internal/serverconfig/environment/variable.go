@@ -7,27 +7,28 @@ import (
 	"unicode"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
 // Variable is an environment variable of the server: one key of a Secret, or a plain value.
 type Variable struct {
 	// Name is the name of the variable.
 	Name string
-	// Value is the value of a variable that holds no secret; it counts where Ref names no Secret. $(NAME) in it stands for the
-	// value of another variable, as Kubernetes has it, and $$ for a dollar sign.
+	// Value is the value of a variable that holds no secret; it counts where Ref names no Secret. $(NAME) in it stands for
+	// the value of another variable, as Kubernetes has it, and $$ for a dollar sign.
 	Value string
 	// Ref is the Secret and the key; empty for a plain value.
-	Ref spec.SecretReference
+	Ref parse.SecretReference
 	// Path is the field of the resource that refers to it, for messages.
 	Path string
 	// Type is the type of the config field that gets the value, and empty where it is not known. The server turns a
 	// value that looks like a number or a boolean into one, and then refuses it for a field of type string or url.
 	Type catalog.FieldType
-	// Part is what of the Secret's value the variable carries; empty for all of it. Anyone who makes the pod keeps the parts in a Secret
-	// of its own; a part that the value does not have makes the variable absent.
+	// Part is what of the Secret's value the variable carries; empty for all of it. Anyone who makes the pod keeps the
+	// parts in a Secret of its own; a part that the value does not have makes the variable absent.
 	Part Part
-	// Bearer reports that the value is sent as a bearer token through a list of HTTP headers, which not every character survives.
+	// Bearer reports that the value is sent as a bearer token through a list of HTTP headers, which not every character
+	// survives.
 	Bearer bool
 }
 
@@ -42,7 +43,8 @@ func Compare(a, b Variable) int {
 	return strings.Compare(a.Name, b.Name)
 }
 
-// Name returns LLSD_<PROVIDER_ID>_<FIELD>, the variable that carries a field of a provider: upper case, with "_" for every other character.
+// Name returns LLSD_<PROVIDER_ID>_<FIELD>, the variable that carries a field of a provider: upper case, with "_" for
+// every other character.
 func Name(providerID, field string) string {
 	return "LLSD_" + strings.Map(func(r rune) rune {
 		r = unicode.ToUpper(r)

@@ -14,15 +14,15 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/provider"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 )
 
 // Found is what is known of the package in an image: exactly one of its fields is set.
 type Found struct {
 	// Package is what the file parse.PackageFile says.
-	Package *spec.ProviderPackage
+	Package *parse.ProviderPackage
 	// Problem reports why that is not known. Its Path is filled in for each entry with the image.
 	Problem *problem.Problem
 }
@@ -38,7 +38,7 @@ type Installed struct {
 	// ImagePullPolicy is when the node pulls the image; empty where the user wrote none.
 	ImagePullPolicy corev1.PullPolicy
 	// Package describes the package.
-	Package *spec.ProviderPackage
+	Package *parse.ProviderPackage
 }
 
 // Input is what Apply needs.
@@ -50,22 +50,28 @@ type Input struct {
 	// Environment gets the variables that carry Secrets.
 	Environment *environment.Set
 	// Providers are the entries of spec.externalProviders.
-	Providers []spec.ExternalProvider
-	// Packages is what is known of the packages in images, by image as the spec names it. One that is missing is being read.
+	Providers []parse.ExternalProvider
+	// Packages is what is known of the packages in images, by image as the spec names it. One that is missing is being
+	// read.
 	Packages map[string]Found
 }
 
-// Replace takes those of the spec's own providers out that an external one with the same id and API replaces, with a warning for each.
-func Replace(groups []spec.ProviderGroup, providers []spec.ExternalProvider, problems *problem.Collector) []spec.ProviderGroup {
-	var kept []spec.ProviderGroup
+// Replace takes those of the spec's own providers out that an external one with the same id and API replaces, with a
+// warning for each.
+func Replace(groups []parse.ProviderGroup, providers []parse.ExternalProvider,
+	problems *problem.Collector) []parse.ProviderGroup {
+	var kept []parse.ProviderGroup
 	for _, group := range groups {
-		group.Providers = slices.DeleteFunc(slices.Clone(group.Providers), func(p spec.Provider) bool {
-			at := slices.IndexFunc(providers, func(e spec.ExternalProvider) bool { return e.API == group.API && e.ID == p.EffectiveID() })
+		group.Providers = slices.DeleteFunc(slices.Clone(group.Providers), func(p parse.Provider) bool {
+			at := slices.IndexFunc(providers, func(e parse.ExternalProvider) bool {
+				return e.API == group.API && e.ID == p.EffectiveID()
+			})
 			if at >= 0 && problems != nil {
 				problems.Add(problem.Problem{
 					Reason: problem.DuplicateProviderID, Severity: problem.Warning, Path: p.Path,
-					Detail: fmt.Sprintf("has no effect: the external provider %q of %s overrides it", p.EffectiveID(), providers[at].Path),
-					Fix:    "remove it, or give one of the two another id",
+					Detail: fmt.Sprintf("has no effect: the external provider %q of %s overrides it", p.EffectiveID(),
+						providers[at].Path),
+					Fix: "remove it, or give one of the two another id",
 				})
 			}
 			return at >= 0
@@ -77,16 +83,18 @@ func Replace(groups []spec.ProviderGroup, providers []spec.ExternalProvider, pro
 	return kept
 }
 
-// Groups returns the spec's own providers and the external ones together, for what asks which providers the custom resource has.
-func Groups(groups []spec.ProviderGroup, providers []spec.ExternalProvider, packages map[string]Found) []spec.ProviderGroup {
+// Groups returns the spec's own providers and the external ones together, for what asks which providers the custom
+// resource has.
+func Groups(groups []parse.ProviderGroup, providers []parse.ExternalProvider,
+	packages map[string]Found) []parse.ProviderGroup {
 	all := slices.Clone(groups)
 	for i := range providers {
 		e := &providers[i]
 		p := e.Provider
 		p.Type = typeOf(e, packages)
-		at := slices.IndexFunc(all, func(g spec.ProviderGroup) bool { return g.API == e.API })
+		at := slices.IndexFunc(all, func(g parse.ProviderGroup) bool { return g.API == e.API })
 		if at < 0 {
-			all = append(all, spec.ProviderGroup{API: e.API, Providers: []spec.Provider{p}})
+			all = append(all, parse.ProviderGroup{API: e.API, Providers: []parse.Provider{p}})
 			continue
 		}
 		all[at].Providers = append(slices.Clip(all[at].Providers), p)
@@ -95,7 +103,7 @@ func Groups(groups []spec.ProviderGroup, providers []spec.ExternalProvider, pack
 }
 
 // packageOf returns what describes the package of an entry; nil where that is not known.
-func packageOf(e *spec.ExternalProvider, packages map[string]Found) *spec.ProviderPackage {
+func packageOf(e *parse.ExternalProvider, packages map[string]Found) *parse.ProviderPackage {
 	if e.Package != nil {
 		return e.Package
 	}
@@ -103,15 +111,15 @@ func packageOf(e *spec.ExternalProvider, packages map[string]Found) *spec.Provid
 }
 
 // typeOf returns the provider type of an entry; where it is not known, one that no server has.
-func typeOf(e *spec.ExternalProvider, packages map[string]Found) string {
+func typeOf(e *parse.ExternalProvider, packages map[string]Found) string {
 	if known := packageOf(e, packages); known != nil {
 		return known.ProviderType
 	}
 	return "remote::" + e.ID
 }
 
-// Apply adds the external providers to the configuration. It returns what the status shows of each, and what has to be in the pod: both in the
-// order of the entries.
+// Apply adds the external providers to the configuration. It returns what the status shows of each, and what has to be
+// in the pod: both in the order of the entries.
 func Apply(ctx context.Context, in *Input, problems *problem.Collector) ([]provider.Entry, []Installed) {
 	var entries []provider.Entry
 	var installed []Installed
@@ -137,14 +145,15 @@ func Apply(ctx context.Context, in *Input, problems *problem.Collector) ([]provi
 		spec.Type = typeOf(e, in.Packages)
 		put := &provider.Packaged{API: e.API, Spec: &spec, Package: known}
 		entries = append(entries, put.Put(in.Document, in.Line, in.Environment, problems))
-		installed = append(installed, Installed{ID: e.ID, Path: e.Path, Image: e.Image, ImagePullPolicy: e.ImagePullPolicy, Package: known})
+		installed = append(installed, Installed{ID: e.ID, Path: e.Path, Image: e.Image, ImagePullPolicy: e.ImagePullPolicy,
+			Package: known})
 	}
 	in.checkTypes(problems)
 	return entries, installed
 }
 
 // unread reports that the package of an entry is not known, and why.
-func (in *Input) unread(e *spec.ExternalProvider) problem.Problem {
+func (in *Input) unread(e *parse.ExternalProvider) problem.Problem {
 	path := e.Path + ".image"
 	if found, ok := in.Packages[e.Image]; ok && found.Problem != nil {
 		p := *found.Problem
@@ -158,7 +167,7 @@ func (in *Input) unread(e *spec.ExternalProvider) problem.Problem {
 }
 
 // misplaced reports an entry that stands under another API than its package is for.
-func misplaced(e *spec.ExternalProvider, known *spec.ProviderPackage) problem.Problem {
+func misplaced(e *parse.ExternalProvider, known *parse.ProviderPackage) problem.Problem {
 	p := problem.Problem{
 		Reason: problem.InvalidField, Path: e.Path, Type: field.ErrorTypeInvalid,
 		Detail: fmt.Sprintf("Provider API type mismatch: the package %s is for the API %s", known.PackageName, known.API),
@@ -171,23 +180,25 @@ func misplaced(e *spec.ExternalProvider, known *spec.ProviderPackage) problem.Pr
 }
 
 // warnOverridden warns where the base has a provider with the id of an entry.
-func (in *Input) warnOverridden(e *spec.ExternalProvider, known *spec.ProviderPackage, problems *problem.Collector) {
+func (in *Input) warnOverridden(e *parse.ExternalProvider, known *parse.ProviderPackage, problems *problem.Collector) {
 	id, found := document.FindIdentity(in.Document.Identities(e.API.Name), e.ID)
 	if !found || known == nil {
 		return
 	}
 	problems.Add(problem.Problem{
 		Reason: problem.DuplicateProviderID, Severity: problem.Warning, Path: e.Path + ".providerId",
-		Detail: fmt.Sprintf("the external provider %q of type %s overrides the provider of the base configuration with this id in API %s, of type %s",
+		Detail: fmt.Sprintf("the external provider %q of type %s overrides the provider of the base configuration with "+
+			"this id in API %s, of type %s",
 			e.ID, known.ProviderType, e.API.Name, in.Document.TypeOf(e.API.Name, id)),
 		Fix: "give it another id to keep both",
 	})
 }
 
-// checkTypes looks at what has the type of a package beside the package's own entries: the server runs one code for a type, the last it finds.
+// checkTypes looks at what has the type of a package beside the package's own entries: the server runs one code for a
+// type, the last it finds.
 func (in *Input) checkTypes(problems *problem.Collector) {
 	type key struct{ api, name string }
-	first := map[key]*spec.ExternalProvider{}
+	first := map[key]*parse.ExternalProvider{}
 	for i := range in.Providers {
 		e := &in.Providers[i]
 		known := packageOf(e, in.Packages)
@@ -200,7 +211,8 @@ func (in *Input) checkTypes(problems *problem.Collector) {
 		} else if packageOf(other, in.Packages).PackageName != known.PackageName {
 			problems.Add(problem.Problem{
 				Reason: problem.ConflictingFields, Path: e.Path, Type: field.ErrorTypeForbidden,
-				Detail: fmt.Sprintf("its package brings the provider type %s, and so does that of %s", known.ProviderType, other.Path), Fix: "keep one of them",
+				Detail: fmt.Sprintf("its package brings the provider type %s, and so does that of %s", known.ProviderType,
+					other.Path), Fix: "keep one of them",
 			})
 		}
 	}
@@ -211,8 +223,9 @@ func (in *Input) checkTypes(problems *problem.Collector) {
 		}
 		problems.Add(problem.Problem{
 			Reason: problem.ConflictingFields, Severity: problem.Warning, Path: e.Path,
-			Detail: fmt.Sprintf("the server also runs its package for the provider %s of %s, which has the same type %s", entry.Identity().Raw, entry.API, entry.Type()),
-			Fix:    "replace that provider too, or use a package with a type of its own",
+			Detail: fmt.Sprintf("the server also runs its package for the provider %s of %s, which has the same type %s",
+				entry.Identity().Raw, entry.API, entry.Type()),
+			Fix: "replace that provider too, or use a package with a type of its own",
 		})
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/external"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/step"
 )
 
@@ -27,10 +27,10 @@ providers:
 
 // read are the packages in images.
 var read = map[string]external.Found{
-	"known":  {Package: &spec.ProviderPackage{Name: "n", Version: "1", Vendor: "v", PackageName: "mod", ProviderType: "remote::new", API: "inference", KeyField: "token"}},
-	"vllm":   {Package: &spec.ProviderPackage{PackageName: "fork", ProviderType: "remote::vllm", API: "inference"}},
-	"vector": {Package: &spec.ProviderPackage{PackageName: "mod", ProviderType: "inline::db", API: "vector_io"}},
-	"alien":  {Package: &spec.ProviderPackage{PackageName: "mod", ProviderType: "inline::x", API: "astrology"}},
+	"known":  {Package: &parse.ProviderPackage{Name: "n", Version: "1", Vendor: "v", PackageName: "mod", ProviderType: "remote::new", API: "inference", KeyField: "token"}},
+	"vllm":   {Package: &parse.ProviderPackage{PackageName: "fork", ProviderType: "remote::vllm", API: "inference"}},
+	"vector": {Package: &parse.ProviderPackage{PackageName: "mod", ProviderType: "inline::db", API: "vector_io"}},
+	"alien":  {Package: &parse.ProviderPackage{PackageName: "mod", ProviderType: "inline::x", API: "astrology"}},
 	"down":   {Problem: problem.New(problem.Problem{Reason: problem.RegistryUnavailable, Path: "p", Detail: "is down", Fix: "wait"})},
 }
 
@@ -122,12 +122,12 @@ func TestApplyNamesWhatIsWrong(t *testing.T) {
 //
 // Proves: FR-092.
 func TestReplaceWarnsOfEachProviderThatIsOverridden(t *testing.T) {
-	crSpec := step.Parsed(t, `
+	spec := step.Parsed(t, `
 providers: {inference: [{id: a, provider: vllm}, {id: b, provider: vllm}], safety: {id: c, provider: llama-guard}}
 externalProviders: {inference: [{providerId: b, image: known}], safety: {providerId: c, image: new}}`)
 	problems := &problem.Collector{}
-	kept := external.Replace(crSpec.Providers, crSpec.External, problems)
-	if len(kept) != 1 || len(kept[0].Providers) != 1 || len(crSpec.Providers[0].Providers) != 2 {
+	kept := external.Replace(spec.Providers, spec.External, problems)
+	if len(kept) != 1 || len(kept[0].Providers) != 1 || len(spec.Providers[0].Providers) != 2 {
 		t.Errorf("%+v", kept)
 	}
 	want := "Warning DuplicateProviderID spec.providers.inference[1]: has no effect: the external provider \"b\" of spec.externalProviders.inference[0] overrides it\n" +
@@ -135,10 +135,10 @@ externalProviders: {inference: [{providerId: b, image: known}], safety: {provide
 	if step.Problems(problems) != want {
 		t.Error(step.Problems(problems))
 	}
-	all := external.Groups(kept, crSpec.External, read)
+	all := external.Groups(kept, spec.External, read)
 	for id, want := range map[string]string{"inference/a": "vllm", "inference/b": "remote::new", "safety/c": "remote::c"} {
 		api, id, _ := strings.Cut(id, "/")
-		if p := spec.Find(all, api, id); p == nil || p.Type != want {
+		if p := parse.Find(all, api, id); p == nil || p.Type != want {
 			t.Errorf("%s: %+v, want type %s", id, p, want)
 		}
 	}
@@ -174,7 +174,7 @@ spec:
 // Proves: R46.
 func TestReadPackage(t *testing.T) {
 	got, err := external.ReadPackage([]byte(file))
-	want := &spec.ProviderPackage{
+	want := &parse.ProviderPackage{
 		Name: "n", Version: "1.2", Vendor: "v", PackageName: "a.b_c", ProviderType: "inline::x-y", API: "vector_io", EndpointField: "uri", KeyField: "token",
 		Wheels: []string{"/lls-provider/packages/a.whl", "/lls-provider/packages/b.whl"},
 	}

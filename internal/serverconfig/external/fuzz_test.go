@@ -10,7 +10,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/external"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
 var (
@@ -42,7 +42,7 @@ func FuzzReadPackage(f *testing.F) {
 			t.Errorf("%+v", p)
 		}
 		for _, wheel := range p.Wheels {
-			if !strings.HasPrefix(wheel, spec.PackageDir+"/") || path.Clean(wheel) != wheel || len(wheel) > limits.WheelPathBytes {
+			if !strings.HasPrefix(wheel, parse.PackageDir+"/") || path.Clean(wheel) != wheel || len(wheel) > limits.WheelPathBytes {
 				t.Errorf("wheel %q", wheel)
 			}
 		}

@@ -9,11 +9,12 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
-// ReadPackage reads the file parse.PackageFile of an image. The error reports what is wrong with the file, each with its path in it.
-func ReadPackage(data []byte) (*spec.ProviderPackage, error) {
+// ReadPackage reads the file parse.PackageFile of an image. The error reports what is wrong with the file, each with
+// its path in it.
+func ReadPackage(data []byte) (*parse.ProviderPackage, error) {
 	if len(data) > limits.PackageBytes {
 		return nil, fmt.Errorf("is larger than %d bytes", limits.PackageBytes)
 	}
@@ -22,7 +23,7 @@ func ReadPackage(data []byte) (*spec.ProviderPackage, error) {
 		return nil, err
 	}
 	values, _ := document.Plain(root).(map[string]any) // Read takes nothing else
-	p, problems := spec.ReadPackage(values)
+	p, problems := parse.ReadPackage(values)
 	if len(problems) == 0 {
 		return p, nil
 	}

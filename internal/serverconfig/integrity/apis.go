@@ -15,8 +15,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
 )
 
-// apis checks that the release line has every API that the configuration names, and that something serves those that the server
-// cannot do without. An image that brings APIs of its own says where they are.
+// apis checks that the release line has every API that the configuration names, and that something serves those that
+// the server cannot do without. An image that brings APIs of its own says where they are.
 func (c *check) apis() {
 	if c.doc.Section("external_apis_dir") != nil {
 		return
@@ -29,7 +29,8 @@ func (c *check) apis() {
 		case !ok:
 			c.unknownAPI(api, fmt.Sprintf("apis[%d]", i))
 		case c.line.APIs[of].Table == "" && c.line.APIsMustBeServed && !c.doc.HasProvider(of):
-			c.faulty(fmt.Sprintf("apis[%d]", i), fmt.Sprintf("nothing serves the API %s: it has no provider that is on", of), "disable it by spec.disabled")
+			c.faulty(fmt.Sprintf("apis[%d]", i), fmt.Sprintf("nothing serves the API %s: it has no provider that is on", of),
+				"disable it by spec.disabled")
 		}
 	}
 	for _, api := range document.Keys(c.doc.Section("providers")) {
@@ -39,18 +40,22 @@ func (c *check) apis() {
 	}
 }
 
-// unknownAPI reports an API that the release line does not have: at the resource where that configures it, else at the configuration.
+// unknownAPI reports an API that the release line does not have: at the resource where that configures it, else at the
+// configuration.
 func (c *check) unknownAPI(api, path string) {
 	for _, group := range c.groups {
 		if group.API.Name == api {
 			at := "spec.providers." + group.API.Field
-			if !slices.ContainsFunc(c.problems.List(), func(p problem.Problem) bool { return p.Reason == problem.UnsupportedByRelease && p.Path == at }) {
+			if !slices.ContainsFunc(c.problems.List(), func(p problem.Problem) bool {
+				return p.Reason == problem.UnsupportedByRelease && p.Path == at
+			}) {
 				c.problems.Add(release.MissingAPI(c.line, api, at))
 			}
 			return
 		}
 	}
-	c.faulty(path, fmt.Sprintf("release line %s has no API %q", c.line.Name, api), "there are "+strings.Join(c.line.APINames(), ", "))
+	c.faulty(path, fmt.Sprintf("release line %s has no API %q", c.line.Name, api),
+		"there are "+strings.Join(c.line.APINames(), ", "))
 }
 
 // needs checks that what every provider needs is served: the server would not start.
@@ -72,18 +77,21 @@ func (c *check) reportNeeds(api, path, id string, row *catalog.Provider, missing
 		for _, need := range missing {
 			c.problems.Add(problem.Problem{
 				Reason: problem.BrokenReference, Path: at + ".provider", Type: field.ErrorTypeInvalid,
-				Detail: fmt.Sprintf("%s needs the API %s, which the base configuration %s does not serve", row.Type, need, c.doc.Base().Name()),
-				Fix:    "choose a distribution that serves it, or another provider",
+				Detail: fmt.Sprintf("%s needs the API %s, which the base configuration %s does not serve", row.Type, need,
+					c.doc.Base().Name()),
+				Fix: "choose a distribution that serves it, or another provider",
 			})
 		}
 		return
 	}
-	c.faulty(path, fmt.Sprintf("a provider of type %s needs what nothing here serves: %s", row.Type, strings.Join(missing, ", ")),
+	c.faulty(path, fmt.Sprintf("a provider of type %s needs what nothing here serves: %s", row.Type,
+		strings.Join(missing, ", ")),
 		"give these APIs a provider, or disable "+api+" by spec.disabled")
 }
 
-// serves reports whether the configuration serves an API, by a name as Provider.Needs has it. One with a registry is served with any
-// number of providers, also none; an API that the release line does not know is the image's own business.
+// serves reports whether the configuration serves an API, by a name as Provider.Needs has it. One with a registry is
+// served with any number of providers, also none; an API that the release line does not know is the image's own
+// business.
 func (c *check) serves(name string) bool {
 	api, ok := c.line.APIOf(name)
 	if !ok {

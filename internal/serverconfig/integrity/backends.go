@@ -17,8 +17,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/storage"
 )
 
-// implicitBackends are the backends that the server makes itself where the configuration has no storage section, with their types.
-var implicitBackends = map[string]string{"kv_default": storage.SQLiteType(catalog.KV), "sql_default": storage.SQLiteType(catalog.SQL)}
+// implicitBackends are the backends that the server makes itself where the configuration has no storage section, with
+// their types.
+var implicitBackends = map[string]string{"kv_default": storage.SQLiteType(catalog.KV),
+	"sql_default": storage.SQLiteType(catalog.SQL)}
 
 // backends checks that every storage backend that is named is there, and is of the kind that it is needed for.
 func (c *check) backends() {
@@ -54,8 +56,9 @@ func (c *check) backends() {
 	}
 }
 
-// movedStores are the stores that were kept by key once. Servers that keep them in tables, from release line 1.0 on, take a reference in the former form for
-// one to the SQL backend whose name begins otherwise (ServerStoresConfig._migrate_kv_to_sql).
+// movedStores are the stores that were kept by key once. Servers that keep them in tables, from release line 1.0 on,
+// take a reference in the former form for one to the SQL backend whose name begins otherwise
+// (ServerStoresConfig._migrate_kv_to_sql).
 var movedStores = []string{"connectors", "prompts"}
 
 func isOldForm(name string, store *yaml.Node, of catalog.Store) bool {
@@ -86,8 +89,9 @@ type brokenBackend struct {
 	instead []string
 }
 
-// broken searches a tree: the value of a field, of which little may be known. References are maps with a backend and a namespace or table
-// in it. A lone "backend" can be any option of a provider. Paths are put together only where something is wrong.
+// broken searches a tree: the value of a field, of which little may be known. References are maps with a backend and a
+// namespace or table in it. A lone "backend" can be any option of a provider. Paths are put together only where
+// something is wrong.
 func (s *backendSearch) broken(n *yaml.Node, field catalog.Field) []brokenBackend {
 	var broken []brokenBackend
 	add := func(at func() string, inner []brokenBackend) {
@@ -111,8 +115,8 @@ func (s *backendSearch) broken(n *yaml.Node, field catalog.Field) []brokenBacken
 	return broken
 }
 
-// defect says what is wrong with one reference, and which backends would do. The kind is that of the backend that is needed; where nothing
-// decides it, a namespace stands for one and a table for the other.
+// defect says what is wrong with one reference, and which backends would do. The kind is that of the backend that is
+// needed; where nothing decides it, a namespace stands for one and a table for the other.
 func (s *backendSearch) defect(n *yaml.Node, kind catalog.StoreKind) (message string, instead []string) {
 	name := document.Text(document.Child(n, "backend"))
 	namespace, table := document.Child(n, catalog.KV.Place()) != nil, document.Child(n, catalog.SQL.Place()) != nil
@@ -140,7 +144,9 @@ func (s *backendSearch) defect(n *yaml.Node, kind catalog.StoreKind) (message st
 	return fmt.Sprintf("there is no storage backend %q", name), instead
 }
 
-// isOfKind reports whether a type of backends is of a kind, or may be: it is absent, which the server reports, or the environment gives it.
+// isOfKind reports whether a type of backends is of a kind, or may be: it is absent, which the server reports, or the
+// environment gives it.
 func isOfKind(backendType string, kind catalog.StoreKind) bool {
-	return kind == "" || backendType == "" || strings.HasPrefix(backendType, string(kind)+"_") || document.HasReference(backendType)
+	return kind == "" || backendType == "" || strings.HasPrefix(backendType, string(kind)+"_") ||
+		document.HasReference(backendType)
 }

@@ -19,7 +19,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/storage"
 )
 
-// environment makes sure that every variable which the configuration needs means one thing, and only to whom it is meant.
+// environment makes sure that every variable which the configuration needs means one thing, and only to whom it is
+// meant.
 func (c *check) environment() {
 	first := map[string]string{}
 	for _, v := range c.env.Needed() {
@@ -42,14 +43,16 @@ func (c *check) environment() {
 // ofEveryContainer are the variables that the container engine and Kubernetes set.
 var ofEveryContainer = []string{"HOME", "HOSTNAME", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT", "PATH"}
 
-// unset warns of variables that the resource refers to and that nobody sets, as far as one can see: the image may. The server does
-// not start with a reference to an unset variable that has no default. What envFrom brings is not known here: it may be any variable.
+// unset warns of variables that the resource refers to and that nobody sets, as far as one can see: the image may. The
+// server does not start with a reference to an unset variable that has no default. What envFrom brings is not known
+// here: it may be any variable.
 func (c *check) unset() {
 	if w := c.spec.Workload; w != nil && w.Overrides != nil && len(w.Overrides.EnvFrom) > 0 {
 		return
 	}
 	written, err := json.Marshal(map[string]any{
-		"providers": c.spec.Providers, "externalProviders": c.spec.ExternalProviders, "resources": c.spec.Resources, "storage": c.spec.Storage, "auth": c.spec.Auth,
+		"providers": c.spec.Providers, "externalProviders": c.spec.ExternalProviders, "resources": c.spec.Resources,
+		"storage": c.spec.Storage, "auth": c.spec.Auth,
 	})
 	if err != nil || !bytes.Contains(written, []byte("${env.")) {
 		return // what is not JSON has been refused before
@@ -70,7 +73,9 @@ func (c *check) unset() {
 		reported[p.Path] = true
 	}
 	walkTexts(fields, "spec", func(path, s string) {
-		names := slices.DeleteFunc(document.RequiredVariables(document.String(s)), func(name string) bool { return !missing[name] })
+		names := slices.DeleteFunc(document.RequiredVariables(document.String(s)), func(name string) bool {
+			return !missing[name]
+		})
 		slices.Sort(names)
 		names = slices.Compact(names)
 		if len(names) == 0 || reported[path] {
@@ -101,8 +106,8 @@ func walkTexts(value any, path string, visit func(path, text string)) {
 	}
 }
 
-// overrides lets the user's variables win over those of the same name that the configuration asks for, but for those that it cannot
-// do without: what comes from Secrets, and what keeps the server from printing it.
+// overrides lets the user's variables win over those of the same name that the configuration asks for, but for those
+// that it cannot do without: what comes from Secrets, and what keeps the server from printing it.
 func (c *check) overrides() {
 	byName, replaced := make(map[string]environment.Variable, len(c.env.Needed())), document.Variables{}
 	for _, own := range c.env.Needed() {
@@ -132,8 +137,8 @@ func (c *check) overrides() {
 	c.env.Remove(replaced)
 }
 
-// bystanders looks at the clients of other databases in the server that read a variable which is meant for the storage: a
-// password must not reach a database that it is not for.
+// bystanders looks at the clients of other databases in the server that read a variable which is meant for the storage:
+// a password must not reach a database that it is not for.
 func (c *check) bystanders(own map[string]string) {
 	backends := c.doc.Backends()
 	for _, name := range document.Keys(backends) {

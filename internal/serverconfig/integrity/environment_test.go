@@ -13,7 +13,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/integrity"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/step"
 )
 
@@ -34,7 +34,7 @@ func checkEnvironment(t *testing.T, c *testCase, configured map[string]bool, var
 }
 
 func secret(name, path string) environment.Variable {
-	return environment.Variable{Name: name, Path: path, Ref: spec.SecretReference{Name: "s", Key: "k"}}
+	return environment.Variable{Name: name, Path: path, Ref: parse.SecretReference{Name: "s", Key: "k"}}
 }
 
 // Proves: FR-022, R34.

@@ -13,7 +13,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
 // Input is what Check needs.
@@ -26,7 +26,7 @@ type Input struct {
 	Release string
 	// Spec is the spec of the custom resource, and Providers the parsed providers of it.
 	Spec      *v1alpha2.LlamaStackDistributionSpec
-	Providers []spec.ProviderGroup
+	Providers []parse.ProviderGroup
 	// Backends are the names of the storage backends that the spec configures.
 	Backends map[string]bool
 	// Environment are the variables of the server.
@@ -42,7 +42,7 @@ type check struct {
 	line     *catalog.Line
 	release  string
 	spec     *v1alpha2.LlamaStackDistributionSpec
-	groups   []spec.ProviderGroup
+	groups   []parse.ProviderGroup
 	env      *environment.Set
 	problems *problem.Collector
 	// ofContainer are the names of variables that the container has beside env.
@@ -53,8 +53,8 @@ type check struct {
 	providers map[string]*document.ProviderSet
 }
 
-// Check makes sure that everything that the configuration names is there: the server would otherwise crash on start, or come up without
-// what was asked for. It ends early when the context ends.
+// Check makes sure that everything that the configuration names is there: the server would otherwise crash on start, or
+// come up without what was asked for. It ends early when the context ends.
 func Check(ctx context.Context, in *Input, problems *problem.Collector) {
 	c := newCheck(ctx, in, problems)
 	c.references()
@@ -64,9 +64,10 @@ func Check(ctx context.Context, in *Input, problems *problem.Collector) {
 	c.locations()
 }
 
-// CheckShape makes sure that the configuration has what the server's loader demands of it whatever a custom resource says: it reports bases that the server
-// refuses. What a server may take whose release is newer than what is known, is a warning.
-// What the custom resource configures has been checked before; after an error, nothing is: what a wrong field of the spec leaves out does not count.
+// CheckShape makes sure that the configuration has what the server's loader demands of it whatever a custom resource
+// says: it reports bases that the server refuses. What a server may take whose release is newer than what is known, is
+// a warning. What the custom resource configures has been checked before; after an error, nothing is: what a wrong
+// field of the spec leaves out does not count.
 func CheckShape(ctx context.Context, in *Input, problems *problem.Collector) {
 	if problems.HasErrors() {
 		return
@@ -82,15 +83,16 @@ func CheckShape(ctx context.Context, in *Input, problems *problem.Collector) {
 	s.check()
 }
 
-// CheckEnvironment makes sure that every variable that the configuration needs means one thing, and reaches only what it is meant
-// for. Variables that the user sets instead of the operator are removed from the environment.
+// CheckEnvironment makes sure that every variable that the configuration needs means one thing, and reaches only what
+// it is meant for. Variables that the user sets instead of the operator are removed from the environment.
 func CheckEnvironment(ctx context.Context, in *Input, problems *problem.Collector) {
 	newCheck(ctx, in, problems).environment()
 }
 
 func newCheck(ctx context.Context, in *Input, problems *problem.Collector) *check {
 	return &check{
-		ctx: ctx, doc: in.Document, line: in.Line, release: in.Release, spec: in.Spec, groups: in.Providers, env: in.Environment, problems: problems,
+		ctx: ctx, doc: in.Document, line: in.Line, release: in.Release, spec: in.Spec, groups: in.Providers,
+		env: in.Environment, problems: problems,
 		configured: in.Backends, ofContainer: in.OfContainer, providers: map[string]*document.ProviderSet{},
 	}
 }
@@ -105,7 +107,7 @@ func (c *check) providersOf(api string) *document.ProviderSet {
 
 // configuredAt returns the field of the spec that configures a provider; empty where the base's own has this id.
 func (c *check) configuredAt(api, id string) string {
-	if p := spec.Find(c.groups, api, id); p != nil {
+	if p := parse.Find(c.groups, api, id); p != nil {
 		return p.Path
 	}
 	return ""
@@ -120,7 +122,8 @@ func (c *check) broken(path, detail string, known []string) {
 	c.problems.Add(problem.Problem{
 		Reason: problem.BrokenReference, Path: "config.yaml: " + path, Type: field.ErrorTypeInvalid,
 		Detail: detail,
-		Fix:    fix + "; the reference comes from the base configuration " + c.doc.Base().Name() + " or from settings of a provider",
+		Fix: fix + "; the reference comes from the base configuration " + c.doc.Base().Name() + " or from settings of a " +
+			"provider",
 	})
 }
 

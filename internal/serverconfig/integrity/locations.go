@@ -15,8 +15,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 )
 
-// locations reports a provider of the resource that keeps its state where another provider or the server keeps its own: one would
-// overwrite the other's. That takes an explicit setting, or a base with unusual names.
+// locations reports a provider of the resource that keeps its state where another provider or the server keeps its own:
+// one would overwrite the other's. That takes an explicit setting, or a base with unusual names.
 func (c *check) locations() {
 	ofSpec := map[string]string{}
 	for _, group := range c.groups {

@@ -54,8 +54,8 @@ func (n *names) ofSpec() (found bool) {
 		found = true
 		n.problems.Add(problem.Problem{
 			Reason: problem.InvalidField, Path: path, Type: field.ErrorTypeForbidden,
-			Detail: "refers to the environment variable " + variable + ", which has a value from a Secret: the server lists it to its clients, and the " +
-				"operator in the status",
+			Detail: "refers to the environment variable " + variable + ", which has a value from a Secret: the server lists " +
+				"it to its clients, and the operator in the status",
 			Fix: "write the text itself, or take the variable from a ConfigMap",
 		})
 	})
@@ -73,8 +73,9 @@ func (n *names) ofProcess() {
 		if variable := environment.Expanded(text, n.secrets); variable != "" {
 			n.problems.Add(problem.Problem{
 				Reason: problem.InvalidField, Severity: problem.Warning, Path: "spec.workload.overrides." + path,
-				Detail: "refers to the environment variable " + variable + ", which has a value from a Secret: command lines and paths are not secret",
-				Fix:    "let the program read the variable, or take another one",
+				Detail: "refers to the environment variable " + variable + ", which has a value from a Secret: command lines and " +
+					"paths are not secret",
+				Fix: "let the program read the variable, or take another one",
 			})
 		}
 	}
@@ -95,8 +96,8 @@ func (n *names) ofDocument() {
 		if variable := disclosed(document.Text(name), n.secrets); variable != "" {
 			n.problems.Add(problem.Problem{
 				Reason: problem.InvalidField, Severity: problem.Warning, Path: "config.yaml: " + path,
-				Detail: "refers to the environment variable " + variable + ", which has a value from a Secret: the server lists it to its clients, and the " +
-					"status hides it",
+				Detail: "refers to the environment variable " + variable + ", which has a value from a Secret: the server lists " +
+					"it to its clients, and the status hides it",
 				Fix: "take the variable from a ConfigMap if it is not secret",
 			})
 		}

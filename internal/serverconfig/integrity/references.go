@@ -29,7 +29,8 @@ func (c *check) references() {
 			if c.ctx.Err() != nil {
 				return
 			}
-			if name == "models" && c.line.AllProviders && document.Text(document.Child(item, "provider_id")) == resource.AllProviders {
+			if name == "models" && c.line.AllProviders && document.Text(document.Child(item,
+				"provider_id")) == resource.AllProviders {
 				continue
 			}
 			c.providerID(document.Child(item, "provider_id"), api, providers, func() string {
@@ -48,22 +49,28 @@ func (c *check) references() {
 	c.connectors()
 }
 
-// modelReference checks that a model that the vector stores use has a provider, and that it is not registered as something else.
-// A model that is not registered may still be there: providers list their own.
+// modelReference checks that a model that the vector stores use has a provider, and that it is not registered as
+// something else. A model that is not registered may still be there: providers list their own.
 func (c *check) modelReference(ref resource.ModelReference) {
 	n := document.Descend(c.doc.Section("vector_stores"), ref.Path)
 	path := "vector_stores." + strings.Join(ref.Path, ".")
-	c.providerID(document.Child(n, "provider_id"), "inference", c.providersOf("inference"), func() string { return path + ".provider_id" })
+	c.providerID(document.Child(n, "provider_id"), "inference", c.providersOf("inference"), func() string {
+		return path + ".provider_id"
+	})
 	name := document.Text(document.Child(n, "provider_id")) + "/" + document.Text(document.Child(n, "model_id"))
 	registered := func(modelType v1alpha2.ModelType) bool {
-		return slices.ContainsFunc(resource.ServedModels(c.doc, c.line, modelType), func(m resource.ServedModel) bool { return m.Served == name })
+		return slices.ContainsFunc(resource.ServedModels(c.doc, c.line, modelType), func(m resource.ServedModel) bool {
+			return m.Served == name
+		})
 	}
 	if n == nil || registered(ref.ModelType) {
 		return
 	}
-	for _, other := range []v1alpha2.ModelType{v1alpha2.ModelTypeLLM, v1alpha2.ModelTypeEmbedding, v1alpha2.ModelTypeRerank} {
+	for _, other := range []v1alpha2.ModelType{v1alpha2.ModelTypeLLM, v1alpha2.ModelTypeEmbedding,
+		v1alpha2.ModelTypeRerank} {
 		if registered(other) {
-			c.faulty(path, fmt.Sprintf("%s is registered as a model of type %s", name, other), "name a model of type "+string(ref.ModelType))
+			c.faulty(path, fmt.Sprintf("%s is registered as a model of type %s", name, other),
+				"name a model of type "+string(ref.ModelType))
 		}
 	}
 }
@@ -77,8 +84,10 @@ func (c *check) models() {
 			continue
 		}
 		path := fmt.Sprintf("registered_resources.models[%d]", i)
-		if resource.ModelTypeOf(entry) == v1alpha2.ModelTypeEmbedding && document.Child(document.Child(entry, "metadata"), resource.EmbeddingDimensionKey) == nil {
-			c.faulty(path+".metadata", "the embedding model has no "+resource.EmbeddingDimensionKey, "give the length of its vectors")
+		if resource.ModelTypeOf(entry) == v1alpha2.ModelTypeEmbedding &&
+			document.Child(document.Child(entry, "metadata"), resource.EmbeddingDimensionKey) == nil {
+			c.faulty(path+".metadata", "the embedding model has no "+resource.EmbeddingDimensionKey, "give the length of its "+
+				"vectors")
 		}
 		id := document.Text(document.Child(entry, "model_id"))
 		if provider.Presence == document.Conditional || id == "" || document.HasReference(id) {
@@ -86,7 +95,8 @@ func (c *check) models() {
 		}
 		served := resource.ServedName(c.line, provider.ID, id, document.Text(document.Child(entry, "provider_model_id")))
 		if other, twice := first[served]; twice {
-			c.faulty(path, fmt.Sprintf("is served as %s, and so is registered_resources.models[%d]", served, other), "keep one of them")
+			c.faulty(path, fmt.Sprintf("is served as %s, and so is registered_resources.models[%d]", served, other), "keep "+
+				"one of them")
 		}
 		first[served] = i
 	}
@@ -98,7 +108,8 @@ func (c *check) connectors() {
 	for i, entry := range document.Items(c.doc.Section("connectors")) {
 		id := document.Text(document.Child(entry, "connector_id"))
 		if id != "" && seen[id] {
-			c.faulty(fmt.Sprintf("connectors[%d].connector_id", i), fmt.Sprintf("there is another connector %q", id), "keep one of them")
+			c.faulty(fmt.Sprintf("connectors[%d].connector_id", i), fmt.Sprintf("there is another connector %q", id), "keep "+
+				"one of them")
 		}
 		seen[id] = true
 	}
@@ -111,14 +122,16 @@ func (c *check) providerID(ref *yaml.Node, api string, providers *document.Provi
 	if name.Presence == document.Conditional && !c.env.Given().Enables(name) {
 		return // off as far as one can see, and then the server skips it
 	}
-	if _, known := providers.Find(name.ID); name.ID == "" || known || providers.HasUnknown || c.problems.Full(problem.Error) {
+	if _, known := providers.Find(name.ID); name.ID == "" || known || providers.HasUnknown ||
+		c.problems.Full(problem.Error) {
 		return
 	}
-	c.broken(path(), fmt.Sprintf("there is no %s provider with the id %q", api, name.ID), document.EffectiveIDs(providers.All))
+	c.broken(path(), fmt.Sprintf("there is no %s provider with the id %q", api, name.ID),
+		document.EffectiveIDs(providers.All))
 }
 
-// defaultShield checks the default shield as the server does: only where any shield is registered. One that the environment turns
-// on is not enough where another one is always there.
+// defaultShield checks the default shield as the server does: only where any shield is registered. One that the
+// environment turns on is not enough where another one is always there.
 func (c *check) defaultShield() {
 	name := document.Text(document.Child(c.doc.Section("safety"), "default_shield_id"))
 	if name == "" || document.HasReference(name) {
@@ -127,7 +140,8 @@ func (c *check) defaultShield() {
 	var others []string
 	listed, otherIsThere := false, false
 	for _, shield := range document.Items(c.doc.Registered("shields")) {
-		id, provider := document.Text(document.Child(shield, "shield_id")), document.IdentityOf(document.Child(shield, "provider_id"))
+		id, provider := document.Text(document.Child(shield, "shield_id")),
+			document.IdentityOf(document.Child(shield, "provider_id"))
 		there := c.env.Given().Enables(provider)
 		switch {
 		case provider.Presence == document.Disabled:

@@ -20,12 +20,14 @@ import (
 // shape checks what the server's loader demands of a base.
 type shape struct {
 	of *check
-	// severityOfTypes is that of provider types that the release line does not have, severity that of everything else: a warning where the server may know more.
+	// severityOfTypes is that of provider types that the release line does not have, severity that of everything else: a
+	// warning where the server may know more.
 	severity, severityOfTypes problem.Severity
 }
 
-// check looks for fields that must be there, and at the types of backends, providers and authentication. A value that the environment decides is not checked:
-// the image may set the variable. Neither is the name of the distribution, which bases need not have here.
+// check looks for fields that must be there, and at the types of backends, providers and authentication. A value that
+// the environment decides is not checked: the image may set the variable. Neither is the name of the distribution,
+// which bases need not have here.
 func (s shape) check() {
 	root := s.of.doc.Root()
 	for _, name := range slices.Sorted(maps.Keys(s.of.line.Sections)) {
@@ -62,9 +64,9 @@ func (s shape) backendType(path string, backend *yaml.Node) {
 	}
 }
 
-// providerShape checks an entry of the base. The type of one that a package or a directory of the image brings is not known here.
-// Any other type that the release line does not have is refused, as every loader refuses it. (In the spec, it is a warning: who writes there may know
-// more of the image than its base does.)
+// providerShape checks an entry of the base. The type of one that a package or a directory of the image brings is not
+// known here. Any other type that the release line does not have is refused, as every loader refuses it. (In the spec,
+// it is a warning: who writes there may know more of the image than its base does.)
 func (s shape) providerShape(entry document.Entry) {
 	path := entry.Path()
 	for _, name := range []string{"provider_id", "provider_type"} {
@@ -78,7 +80,8 @@ func (s shape) providerShape(entry document.Entry) {
 	}
 	row, known := s.of.line.Provider(entry.API, entry.Type())
 	_, ofLine := s.of.line.APIs[entry.API]
-	foreign := document.Child(entry.Node, "module") != nil || s.of.doc.Section("external_providers_dir") != nil || s.of.doc.Section("external_apis_dir") != nil
+	foreign := document.Child(entry.Node, "module") != nil || s.of.doc.Section("external_providers_dir") != nil ||
+		s.of.doc.Section("external_apis_dir") != nil
 	switch {
 	case known:
 		s.requiredFields(entry.Config(), row.Fields, path+".config")
@@ -99,7 +102,8 @@ func (s shape) authType() {
 	}
 	at := slices.IndexFunc(s.of.line.Auth, func(row catalog.AuthType) bool { return row.Type == name })
 	if at < 0 {
-		s.invalid(path+".type", fmt.Sprintf("release line %s has no authentication of type %q", s.of.line.Name, limits.Message(name)))
+		s.invalid(path+".type", fmt.Sprintf("release line %s has no authentication of type %q", s.of.line.Name,
+			limits.Message(name)))
 		return
 	}
 	s.requiredFields(config, s.of.line.Auth[at].Fields, path)
@@ -158,8 +162,10 @@ func (s shape) allowed(n *yaml.Node, of catalog.Field, path string) {
 		texts = n.Content
 	}
 	for _, text := range texts {
-		if text.Kind == yaml.ScalarNode && !document.HasReference(text.Value) && text.Tag != "!!null" && !slices.Contains(of.Values, text.Value) {
-			s.invalid(path, fmt.Sprintf("has the value %q, and the server takes only %s", limits.Message(text.Value), limits.Names(of.Values)))
+		if text.Kind == yaml.ScalarNode && !document.HasReference(text.Value) && text.Tag != "!!null" &&
+			!slices.Contains(of.Values, text.Value) {
+			s.invalid(path, fmt.Sprintf("has the value %q, and the server takes only %s", limits.Message(text.Value),
+				limits.Names(of.Values)))
 		}
 	}
 }
@@ -167,7 +173,9 @@ func (s shape) allowed(n *yaml.Node, of catalog.Field, path string) {
 // invalid reports a base that the server's loader refuses, as far as its release is known.
 func (s shape) invalid(path, detail string) { s.found(s.severity, path, detail) }
 
-// found reports a base that the server's loader refuses, or, as a warning, one that it may take because it may know more than its release line.
+// found reports a base that the server's loader refuses, or, as a warning, one that it may take because it may know
+// more than its release line.
 func (s shape) found(severity problem.Severity, path, detail string) {
-	s.of.problems.Add(release.RefusedBase(severity, s.of.release, "config.yaml: "+path, detail, "correct the base configuration "+s.of.doc.Base().Name()))
+	s.of.problems.Add(release.RefusedBase(severity, s.of.release, "config.yaml: "+path, detail, "correct the base "+
+		"configuration "+s.of.doc.Base().Name()))
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/integrity"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/step"
 )
 
@@ -44,9 +44,9 @@ func TestCheckShapeFindsWhatTheLoaderRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			problems := &problem.Collector{}
-			crSpec := step.Spec(t, "{}")
+			spec := step.Spec(t, "{}")
 			integrity.CheckShape(t.Context(), &integrity.Input{
-				Document: step.Document(t, c.sections), Line: step.Line(t, "0.7"), Spec: crSpec, Environment: environment.NewSet(crSpec), Providers: []spec.ProviderGroup{},
+				Document: step.Document(t, c.sections), Line: step.Line(t, "0.7"), Spec: spec, Environment: environment.NewSet(spec), Providers: []parse.ProviderGroup{},
 			}, problems)
 			list := problems.List()
 			if c.want == "" && len(list) > 0 || c.want != "" && (len(list) != 1 || list[0].Reason != problem.InvalidBaseConfig || !strings.Contains(list[0].Path+": "+list[0].Detail, c.want)) {

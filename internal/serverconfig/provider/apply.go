@@ -10,19 +10,20 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 )
 
-// Apply lays the providers of the spec over those of the base, by effective id, and returns what the status shows of each. Other
-// providers of the base stay, and so does their order; new ones follow in the order of the spec. The environment variables that carry
-// Secrets are added to env. It ends early when the context ends.
+// Apply lays the providers of the spec over those of the base, by effective id, and returns what the status shows of
+// each. Other providers of the base stay, and so does their order; new ones follow in the order of the spec. The
+// environment variables that carry Secrets are added to env. It ends early when the context ends.
 func Apply(
-	ctx context.Context, doc *document.Document, line *catalog.Line, groups []spec.ProviderGroup, env *environment.Set, problems *problem.Collector,
+	ctx context.Context, doc *document.Document, line *catalog.Line, groups []parse.ProviderGroup, env *environment.Set,
+	problems *problem.Collector,
 ) []Entry {
 	var entries []Entry
 	for _, group := range groups {
-		if group.API == spec.APITelemetry {
+		if group.API == parse.APITelemetry {
 			continue // it becomes environment variables
 		}
 		if _, ok := line.APIs[group.API.Name]; !ok {
@@ -39,7 +40,8 @@ func Apply(
 			entry := p.entry(templateFor(fromBase, p), doc)
 			doc.PutProvider(group.API.Name, p.ID(), entry)
 			env.Add(p.variables...)
-			(&requiredCheck{schema: p.schema, spec: p.spec, given: env.Given(), problems: problems}).check(document.Child(entry, "config"))
+			(&requiredCheck{schema: p.schema, spec: p.spec, given: env.Given(), problems: problems}).check(document.Child(entry,
+				"config"))
 			entries = append(entries, p.shown(entry))
 		}
 	}

@@ -14,10 +14,11 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/address"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
-// What the catalog does not know about a secret its name shows: a header, a parameter of a URL, a field that only the image knows.
+// What the catalog does not know about a secret its name shows: a header, a parameter of a URL, a field that only the
+// image knows.
 
 // secretName is how fields, headers and parameters that hold secrets are called.
 var secretName = regexp.MustCompile(`(?i)(key|token|password|secret|credential|authorization|cookie)$`)
@@ -25,7 +26,8 @@ var secretName = regexp.MustCompile(`(?i)(key|token|password|secret|credential|a
 // headerName is a value that names a header instead of filling it: which one a credential is passed on in.
 var headerName = regexp.MustCompile(`(?i)^((proxy-)?authorization|cookie|x(-[a-z]+)+)$`)
 
-// looksSecret reports whether the value of a field, header or parameter seems to be a secret that stands there as it is.
+// looksSecret reports whether the value of a field, header or parameter seems to be a secret that stands there as it
+// is.
 func looksSecret(name, value string) bool {
 	return value != "" && secretName.MatchString(name) && !headerName.MatchString(value) && !document.HasReference(value)
 }
@@ -35,21 +37,24 @@ const readByMany = "everybody who may read the custom resource or its ConfigMap 
 // The ways in which a secret gets where it should be.
 const (
 	byReference = "put it into a Secret, and refer to it by apiKey or secretRefs"
-	byVariable  = "put it into a Secret, let a variable of spec.workload.overrides.env take it from there, and write ${env.<variable>} here"
+	byVariable  = "put it into a Secret, let a variable of spec.workload.overrides.env take it from there, and write " +
+		"${env.<variable>} here"
 )
 
 // warnCredential reports what seems to be a secret, without showing it.
 func warnCredential(path, detail, fix string, problems *problem.Collector) {
 	problems.Add(problem.Problem{
-		Reason: problem.LiteralSecret, Severity: problem.Warning, Path: path, Detail: detail + ", and " + readByMany, Fix: fix,
+		Reason: problem.LiteralSecret, Severity: problem.Warning, Path: path, Detail: detail + ", and " + readByMany,
+		Fix: fix,
 	})
 }
 
-// warnParameters reports an address with a parameter that seems to hold a secret. The name of the parameter is not shown either: where
-// the address is misspelled, it may be the secret.
+// warnParameters reports an address with a parameter that seems to hold a secret. The name of the parameter is not
+// shown either: where the address is misspelled, it may be the secret.
 func warnParameters(endpoint, path string, problems *problem.Collector) {
 	if hasCredential(endpoint) {
-		warnCredential(path, "has a parameter that looks like a credential", "use apiKey where the provider takes it so; else "+byVariable, problems)
+		warnCredential(path, "has a parameter that looks like a credential", "use apiKey where the provider takes it so; "+
+			"else "+byVariable, problems)
 	}
 }
 
@@ -68,8 +73,9 @@ type credentialCheck struct {
 	problems *problem.Collector
 }
 
-// checkCredentials warns about secrets in settings that the catalog does not know; the check of settings reports the others.
-func checkCredentials(s schema, spec *spec.Provider, problems *problem.Collector) {
+// checkCredentials warns about secrets in settings that the catalog does not know; the check of settings reports the
+// others.
+func checkCredentials(s schema, spec *parse.Provider, problems *problem.Collector) {
 	c := credentialCheck{schema: s, problems: problems}
 	c.members(s.fields(), spec.Settings, spec.Path+"."+spec.SettingsField, byReference)
 }

@@ -28,9 +28,10 @@ type Value struct {
 // CredentialBySecret is how to give a credential instead of in an address, where the server takes it from a Secret.
 const CredentialBySecret = "give the credential by apiKey or secretRefs"
 
-// ResolveEndpoint checks an endpoint and returns the fields that it becomes: a URL without a path gets the path that the
-// release line needs, a path that the user wrote stays. The row's endpoint is nil for an unknown provider type, whose endpoint
-// is taken as it is. Nothing comes back where the endpoint is wrong. No message carries it: it may hold a password.
+// ResolveEndpoint checks an endpoint and returns the fields that it becomes: a URL without a path gets the path that
+// the release line needs, a path that the user wrote stays. The row's endpoint is nil for an unknown provider type,
+// whose endpoint is taken as it is. Nothing comes back where the endpoint is wrong. No message carries it: it may hold
+// a password.
 func ResolveEndpoint(endpoint, path string, row *catalog.Endpoint, problems *problem.Collector) []Value {
 	return resolve(endpoint, path, CredentialBySecret, row, problems)
 }
@@ -55,8 +56,8 @@ func resolve(endpoint, path, credential string, row *catalog.Endpoint, problems 
 	}
 }
 
-// ownScheme returns the address of an object, which has the scheme http or https, as the provider type writes its addresses: with a scheme of its own, or
-// without any.
+// ownScheme returns the address of an object, which has the scheme http or https, as the provider type writes its
+// addresses: with a scheme of its own, or without any.
 func ownScheme(endpoint string, row *catalog.Endpoint) string {
 	scheme, rest, found := strings.Cut(endpoint, "://")
 	switch {
@@ -73,7 +74,8 @@ func ownScheme(endpoint string, row *catalog.Endpoint) string {
 const noUserInfo = "must not contain user name or password, because it would stand in a ConfigMap for all to read"
 
 func refuseEndpoint(path, detail, fix string, problems *problem.Collector) {
-	problems.Add(problem.Problem{Reason: problem.InvalidField, Path: path, Type: field.ErrorTypeInvalid, Detail: detail, Fix: fix})
+	problems.Add(problem.Problem{Reason: problem.InvalidField, Path: path, Type: field.ErrorTypeInvalid, Detail: detail,
+		Fix: fix})
 }
 
 // beginsWithScheme is an address with a scheme.
@@ -141,8 +143,9 @@ func exampleEndpoint(row *catalog.Endpoint) string {
 	}
 }
 
-// ResolveURL is for other addresses than those of providers: that of a collector, or of an MCP server. It reports what is wrong with one,
-// and returns what the server gets of it; example is for the message, and credential is what it says about a credential in the address.
+// ResolveURL is for other addresses than those of providers: that of a collector, or of an MCP server. It reports what
+// is wrong with one, and returns what the server gets of it; example is for the message, and credential is what it says
+// about a credential in the address.
 func ResolveURL(endpoint, path, example, credential string, problems *problem.Collector) (string, bool) {
 	row := &catalog.Endpoint{Kind: catalog.EndpointURL, Example: example}
 	for _, v := range resolve(endpoint, path, credential, row, problems) {

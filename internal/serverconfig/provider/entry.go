@@ -16,9 +16,9 @@ type template struct {
 	own bool
 }
 
-// templateFor returns what a provider begins with, so that what the server needs and the spec has no name for is there: the
-// base's entry with its id, which makes its data the provider's own, else the first one of its type. An entry with its id but of
-// another type does not count: its config means nothing to the new type.
+// templateFor returns what a provider begins with, so that what the server needs and the spec has no name for is there:
+// the base's entry with its id, which makes its data the provider's own, else the first one of its type. An entry with
+// its id but of another type does not count: its config means nothing to the new type.
 func templateFor(base []*yaml.Node, p *Provider) template {
 	var found template
 	for _, n := range base {
@@ -34,7 +34,8 @@ func templateFor(base []*yaml.Node, p *Provider) template {
 	return found
 }
 
-// entry makes the provider's entry in the configuration. Stores that it lacks go to a backend of doc, files beside those of its base.
+// entry makes the provider's entry in the configuration. Stores that it lacks go to a backend of doc, files beside
+// those of its base.
 func (p *Provider) entry(from template, doc *document.Document) *yaml.Node {
 	entry := &yaml.Node{Kind: yaml.MappingNode}
 	if from.entry != nil {

@@ -18,9 +18,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/storage"
 )
 
-// A storage location is where a provider keeps its state: a namespace or a table of a storage backend, or a file. No two providers may
-// share one. An entry that lies over the base's entry with its id keeps that one's locations, because its data is there; every other entry
-// gets locations named after its API and id alone, so that no edit elsewhere ever moves them. Bases do not use names of this form.
+// A storage location is where a provider keeps its state: a namespace or a table of a storage backend, or a file. No
+// two providers may share one. An entry that lies over the base's entry with its id keeps that one's locations, because
+// its data is there; every other entry gets locations named after its API and id alone, so that no edit elsewhere ever
+// moves them. Bases do not use names of this form.
 
 const (
 	// fallbackDataPath is the field of the file of a provider type that the release line does not know.
@@ -65,8 +66,8 @@ func (l locations) separateStores(n *yaml.Node, steps []string) {
 	}
 }
 
-// fillRequired writes what the server demands, the entry does not have and the spec has no name for: stores, the file of
-// the provider's data, and null where that will do.
+// fillRequired writes what the server demands, the entry does not have and the spec has no name for: stores, the file
+// of the provider's data, and null where that will do.
 func (l locations) fillRequired(config, base, root *yaml.Node) {
 	if l.row == nil {
 		return
@@ -77,7 +78,8 @@ func (l locations) fillRequired(config, base, root *yaml.Node) {
 				continue
 			}
 			store := &yaml.Node{Kind: yaml.MappingNode}
-			document.Set(store, "backend", document.String(storage.DefaultBackend(document.Child(document.Child(root, "storage"), "backends"), kind)))
+			document.Set(store, "backend", document.String(storage.DefaultBackend(document.Child(document.Child(root,
+				"storage"), "backends"), kind)))
 			document.Set(store, kind.Place(), document.String(l.name(kind, []string{name})))
 			document.Set(config, name, store)
 		}
@@ -104,7 +106,8 @@ func (l locations) name(kind catalog.StoreKind, steps []string) string {
 
 var plainID = regexp.MustCompile(`^[a-z0-9]+$`)
 
-// tableName folds a name to what every database takes unquoted. What folding or cutting would make alike stays apart by a hash.
+// tableName folds a name to what every database takes unquoted. What folding or cutting would make alike stays apart by
+// a hash.
 func tableName(name, id string) string {
 	if plain := strings.ReplaceAll(name, "::", "_"); plainID.MatchString(id) && len(plain) <= maxTableName {
 		return plain

@@ -11,22 +11,24 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
 // Packaged is an entry whose type a package brings, so that the catalog knows nothing of it.
 type Packaged struct {
 	// API is the API of the entry, and Spec what the user wrote.
-	API  spec.ProviderAPI
-	Spec *spec.Provider
+	API  parse.ProviderAPI
+	Spec *parse.Provider
 	// Package describes the package; nil where it is not known yet: then nothing is reported that depends on it.
-	Package *spec.ProviderPackage
+	Package *parse.ProviderPackage
 }
 
-// Put puts the entry into a configuration, in the place of those with its id, and returns what the status shows of it. It takes nothing over
-// from an entry that it replaces: that config is another type's.
-func (e *Packaged) Put(doc *document.Document, line *catalog.Line, env *environment.Set, problems *problem.Collector) Entry {
-	p := &Provider{schema: schema{line: line, api: e.API.Name, name: e.Spec.Type}, spec: e.Spec, assigned: map[string]string{}}
+// Put puts the entry into a configuration, in the place of those with its id, and returns what the status shows of it.
+// It takes nothing over from an entry that it replaces: that config is another type's.
+func (e *Packaged) Put(doc *document.Document, line *catalog.Line, env *environment.Set,
+	problems *problem.Collector) Entry {
+	p := &Provider{schema: schema{line: line, api: e.API.Name, name: e.Spec.Type}, spec: e.Spec,
+		assigned: map[string]string{}}
 	if e.Spec.Endpoint != "" {
 		path := p.Path() + ".endpoint"
 		for _, v := range ResolveEndpoint(e.Spec.Endpoint, path, nil, problems) {
@@ -36,7 +38,8 @@ func (e *Packaged) Put(doc *document.Document, line *catalog.Line, env *environm
 		}
 	}
 	if e.Spec.APIKey != nil {
-		const fix = "give it by secretRefs as the package calls it, for example secretRefs: {api_token: {name: <Secret>, key: <key within it>}}"
+		const fix = "give it by secretRefs as the package calls it, for example secretRefs: {api_token: {name: <Secret>, " +
+			"key: <key within it>}}"
 		if name, ok := e.fieldFor(apiKey, fix, problems); ok {
 			p.assignSecret(name, APIKeyUse(e.Spec), problems)
 		}
@@ -70,7 +73,8 @@ func (e *Packaged) fieldFor(name, fix string, problems *problem.Collector) (stri
 	if target == "" {
 		problems.Add(problem.Problem{
 			Reason: problem.UnknownField, Path: e.Spec.Path + "." + name, Type: field.ErrorTypeForbidden,
-			Detail: fmt.Sprintf("the package %s does not say under spec.fields which config field it becomes", e.Package.PackageName), Fix: fix,
+			Detail: fmt.Sprintf("the package %s does not say under spec.fields which config field it becomes",
+				e.Package.PackageName), Fix: fix,
 		})
 	}
 	return target, target != ""

@@ -10,8 +10,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/step"
 )
 
@@ -160,7 +160,7 @@ func TestResolveURL(t *testing.T) {
 
 // Proves: FR-032, R7 (which keys of Secrets an entry reads; a reference without a name has been reported).
 func TestSecretUsesOfAnEntry(t *testing.T) {
-	p := spec.Provider{Type: "vllm", Path: "spec.x", SecretRefs: []spec.SecretField{{Field: "otherKey", Ref: spec.SecretReference{Name: "s", Key: "o"}, Path: "spec.x.other"}}}
+	p := parse.Provider{Type: "vllm", Path: "spec.x", SecretRefs: []parse.SecretField{{Field: "otherKey", Ref: parse.SecretReference{Name: "s", Key: "o"}, Path: "spec.x.other"}}}
 	names := func() string {
 		var names []string
 		for _, use := range SecretUses(&p) {
@@ -170,7 +170,7 @@ func TestSecretUsesOfAnEntry(t *testing.T) {
 	}
 	const other = "LLSD_VLLM_OTHER_KEY s/o spec.x.other"
 	expectText(t, "without a key", names(), other)
-	p.APIKey = &spec.SecretReference{Key: "k"}
+	p.APIKey = &parse.SecretReference{Key: "k"}
 	expectText(t, "without a name", names(), other)
 	p.APIKey.Name = "s"
 	expectText(t, "complete", names(), "LLSD_VLLM_API_KEY s/k spec.x.apiKey, "+other)

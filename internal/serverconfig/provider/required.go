@@ -12,13 +12,13 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
 // requiredCheck looks for what an entry lacks and the server cannot do without.
 type requiredCheck struct {
 	schema
-	spec *spec.Provider
+	spec *parse.Provider
 	// given are the environment variables that are known to be set.
 	given    document.Variables
 	problems *problem.Collector
@@ -45,7 +45,8 @@ func (c *requiredCheck) check(config *yaml.Node) {
 }
 
 func (c *requiredCheck) report(path, detail, fix string) {
-	c.problems.Add(problem.Problem{Reason: problem.MissingField, Path: path, Type: field.ErrorTypeRequired, Detail: detail, Fix: fix})
+	c.problems.Add(problem.Problem{Reason: problem.MissingField, Path: path, Type: field.ErrorTypeRequired,
+		Detail: detail, Fix: fix})
 }
 
 const writeUnderSettings = "write it under settings, or give it by secretRefs"
@@ -71,7 +72,8 @@ func (c *requiredCheck) reportField(name string, of catalog.Field) {
 	case name == c.row.Key:
 		path, fix = c.spec.Path+".apiKey", "for example apiKey: {name: <Secret>, key: <key within it>}"
 	case of.Secret:
-		path, fix = c.spec.Path+".secretRefs["+name+"]", "for example secretRefs: {"+name+": {name: <Secret>, key: <key within it>}}"
+		path, fix = c.spec.Path+".secretRefs["+name+"]", "for example secretRefs: {"+name+": {name: <Secret>, key: <key "+
+			"within it>}}"
 	}
 	c.report(path, c.name+" does not start without it", fix)
 }

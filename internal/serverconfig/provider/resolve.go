@@ -13,7 +13,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
@@ -26,8 +26,9 @@ const (
 // Provider is one entry of spec.providers, resolved against a release line.
 type Provider struct {
 	schema
-	spec *spec.Provider
-	// assignments are the config fields that the entry sets by name, in its order, and assigned where in the entry each stands.
+	spec *parse.Provider
+	// assignments are the config fields that the entry sets by name, in its order, and assigned where in the entry each
+	// stands.
 	assignments []assignment
 	assigned    map[string]string
 	variables   []environment.Variable
@@ -46,13 +47,14 @@ func (p *Provider) ID() string { return p.spec.EffectiveID() }
 func (p *Provider) Path() string { return p.spec.Path }
 
 // Resolve reads one entry of the spec against the release line.
-func Resolve(api spec.ProviderAPI, spec *spec.Provider, line *catalog.Line, problems *problem.Collector) *Provider {
+func Resolve(api parse.ProviderAPI, spec *parse.Provider, line *catalog.Line, problems *problem.Collector) *Provider {
 	p := &Provider{schema: schemaOf(line, api.Name, spec.Type), spec: spec, assigned: map[string]string{}}
 	checkType(p.schema, spec, problems)
 	p.assignEndpoint(problems)
 	p.assignKey(problems)
 	p.assignNamed("region", spec.Region, func(row *catalog.Provider) string { return row.Region }, problems)
-	p.assignNamed("deploymentName", spec.DeploymentName, func(row *catalog.Provider) string { return row.DeploymentName }, problems)
+	p.assignNamed("deploymentName", spec.DeploymentName, func(row *catalog.Provider) string { return row.DeploymentName },
+		problems)
 	p.assignSecretRefs(problems)
 	p.checkSettings(problems)
 	checkCredentials(p.schema, spec, problems)
@@ -84,7 +86,8 @@ func reportConflict(providerType, name, a, b string, problems *problem.Collector
 }
 
 func (p *Provider) assignSecret(name string, use environment.SecretUse, problems *problem.Collector) {
-	p.variables = append(p.variables, environment.Variable{Name: use.EnvName, Ref: use.Ref, Path: use.Path, Type: p.fields()[name].Type})
+	p.variables = append(p.variables, environment.Variable{Name: use.EnvName, Ref: use.Ref, Path: use.Path,
+		Type: p.fields()[name].Type})
 	p.assign(name, document.String(document.ReferenceTo(use.EnvName)), use.Path, problems)
 }
 
@@ -163,7 +166,7 @@ func (p *Provider) refuse(name string, problems *problem.Collector) {
 const apiKey = "apiKey"
 
 // reportMisplacedKey reports the field apiKey of the entry where it stands under secretRefs.
-func (p *Provider) reportMisplacedKey(s spec.SecretField, problems *problem.Collector) {
+func (p *Provider) reportMisplacedKey(s parse.SecretField, problems *problem.Collector) {
 	problems.Add(problem.Problem{
 		Reason: problem.UnknownField, Path: s.Path, Type: field.ErrorTypeInvalid,
 		Detail: fmt.Sprintf("%s has no field of this name on release line %s", p.name, p.line.Name),
@@ -179,8 +182,9 @@ func (p *Provider) assignSecretRefs(problems *problem.Collector) {
 		}
 		known := p.row.FieldNames()
 		if s.Direct { // it may be meant as a field of the entry itself
-			known = append(spec.ProviderFields(), known...)
-		} else if near, ok := suggest.Nearest(s.Field, append([]string{apiKey}, known...)); ok && near == apiKey && p.row.Key != "" {
+			known = append(parse.ProviderFields(), known...)
+		} else if near, ok := suggest.Nearest(s.Field, append([]string{apiKey}, known...)); ok && near == apiKey &&
+			p.row.Key != "" {
 			p.reportMisplacedKey(s, problems)
 			continue
 		}

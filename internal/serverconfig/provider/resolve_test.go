@@ -11,7 +11,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
 // made is a release line that no server has: what the real ones happen not to have now is tried with it.
@@ -44,11 +44,11 @@ objects:
 	return line
 }
 
-func resolveMade(t *testing.T, p spec.Provider) (*Provider, *problem.Collector) {
+func resolveMade(t *testing.T, p parse.Provider) (*Provider, *problem.Collector) {
 	t.Helper()
 	var problems problem.Collector
 	p.Path, p.SettingsField = "spec.x", "settings"
-	return Resolve(spec.APIInference, &p, made(t), &problems), &problems
+	return Resolve(parse.APIInference, &p, made(t), &problems), &problems
 }
 
 func expectProblems(t *testing.T, problems *problem.Collector, want ...string) {
@@ -74,7 +74,7 @@ func emptyDocument(t *testing.T) *document.Document {
 
 // Proves: R25 (what the server refuses to start with is refused before).
 func TestRefusedType(t *testing.T) {
-	_, problems := resolveMade(t, spec.Provider{Type: "gone"})
+	_, problems := resolveMade(t, parse.Provider{Type: "gone"})
 	expectProblems(t, problems, "Error UnsupportedByRelease spec.x.provider")
 }
 
@@ -83,7 +83,7 @@ func TestRefusedType(t *testing.T) {
 //
 // Proves: R7, R29, R34, FR-033.
 func TestNestedSettings(t *testing.T) {
-	p, problems := resolveMade(t, spec.Provider{Type: "nested", Settings: map[string]any{
+	p, problems := resolveMade(t, parse.Provider{Type: "nested", Settings: map[string]any{
 		"inner": map[string]any{"pass": "hunter2", "deeper": map[string]any{"pass": int64(5), "unknown": true, "needed": nil}},
 		"list":  []any{map[string]any{"pass": "hunter2", "needed": "${env.P}"}, "y"},
 		"other": nil,
@@ -141,7 +141,7 @@ func TestTableName(t *testing.T) {
 // Proves: R7, R29.
 func TestStatusHidesWhatLooksSecret(t *testing.T) {
 	for _, providerType := range []string{"remote::nested", "remote::unknown"} {
-		p, _ := resolveMade(t, spec.Provider{Type: providerType, Settings: map[string]any{
+		p, _ := resolveMade(t, parse.Provider{Type: providerType, Settings: map[string]any{
 			"free": map[string]any{"Authorization": "Bearer hunter2", "X-Api-Key": "hunter2", "shown": "blue"},
 			"urls": []any{[]any{"http://h?api_key=hunter2"}, "http://me:hunter2@h", map[string]any{"password": int64(22222)}},
 		}})
@@ -160,8 +160,8 @@ func TestUnknownSecretFieldSuggestsFieldsOfTheEntry(t *testing.T) {
 		true:  `spec.x: Invalid value: remote::nested has no field of this name on release line 9.9, and the server ignores it: did you mean "apiKey"?`,
 		false: "spec.x: Invalid value: remote::nested has no field of this name on release line 9.9, and the server ignores it: its fields are inner, list, name",
 	} {
-		ref := spec.SecretField{Field: "api_key", Ref: spec.SecretReference{Name: "s", Key: "k"}, Direct: direct, Path: "spec.x"}
-		_, problems := resolveMade(t, spec.Provider{Type: "nested", SecretRefs: []spec.SecretField{ref}})
+		ref := parse.SecretField{Field: "api_key", Ref: parse.SecretReference{Name: "s", Key: "k"}, Direct: direct, Path: "spec.x"}
+		_, problems := resolveMade(t, parse.Provider{Type: "nested", SecretRefs: []parse.SecretField{ref}})
 		if got := problems.List().Message(); got != want {
 			t.Errorf("direct %t: %s\nwant %s", direct, got, want)
 		}
@@ -194,7 +194,7 @@ providers:
 		"spec.x.settings.pass: Invalid value: remote::typed takes a string":                                                 {"pass": int64(77777)},
 	} {
 		var problems problem.Collector
-		Resolve(spec.APIInference, &spec.Provider{Type: "typed", Settings: settings, Path: "spec.x", SettingsField: "settings"}, line, &problems)
+		Resolve(parse.APIInference, &parse.Provider{Type: "typed", Settings: settings, Path: "spec.x", SettingsField: "settings"}, line, &problems)
 		got := problems.List().Message()
 		if !strings.HasPrefix(got, want) || strings.Contains(got, "hunter2") || strings.Contains(got, "77777") {
 			t.Errorf("%s\nwant %s", got, want)

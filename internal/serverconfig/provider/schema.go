@@ -71,7 +71,8 @@ func (s schema) inner(field catalog.Field) map[string]catalog.Field {
 	return nil
 }
 
-// dropAliases removes other names of a field that is about to be set: the server would take whichever it looks for first.
+// dropAliases removes other names of a field that is about to be set: the server would take whichever it looks for
+// first.
 func (s schema) dropAliases(config *yaml.Node, name string) {
 	for alias, field := range s.fields() {
 		if field.AliasOf == name {

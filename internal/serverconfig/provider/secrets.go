@@ -7,11 +7,11 @@ import (
 	"unicode"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
 // SecretUses returns the keys of Secrets that one entry refers to.
-func SecretUses(p *spec.Provider) []environment.SecretUse {
+func SecretUses(p *parse.Provider) []environment.SecretUse {
 	var uses []environment.SecretUse
 	// An incomplete reference has been reported by the parser.
 	if p.APIKey != nil && p.APIKey.Name != "" {
@@ -24,11 +24,12 @@ func SecretUses(p *spec.Provider) []environment.SecretUse {
 }
 
 // APIKeyUse is the special case among the names: apiKey is API_KEY whatever the server calls the field.
-func APIKeyUse(p *spec.Provider) environment.SecretUse {
-	return environment.SecretUse{EnvName: environment.Name(p.EffectiveID(), "api_key"), Ref: *p.APIKey, Path: p.Path + ".apiKey"}
+func APIKeyUse(p *parse.Provider) environment.SecretUse {
+	return environment.SecretUse{EnvName: environment.Name(p.EffectiveID(), "api_key"), Ref: *p.APIKey,
+		Path: p.Path + ".apiKey"}
 }
 
-func secretFieldUse(p *spec.Provider, s spec.SecretField) environment.SecretUse {
+func secretFieldUse(p *parse.Provider, s parse.SecretField) environment.SecretUse {
 	return environment.SecretUse{EnvName: environment.Name(p.EffectiveID(), snakeCase(s.Field)), Ref: s.Ref, Path: s.Path}
 }
 

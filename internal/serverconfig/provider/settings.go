@@ -15,8 +15,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/address"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
@@ -25,17 +25,20 @@ type settingsCheck struct {
 	schema
 	// assigned are the paths that set config fields outside of settings, by field.
 	assigned map[string]string
-	// strict makes errors of what is a warning about a provider: fields that the server ignores, and secrets that stand there as they are.
+	// strict makes errors of what is a warning about a provider: fields that the server ignores, and secrets that stand
+	// there as they are.
 	strict   bool
 	problems *problem.Collector
 }
 
-// CheckStrictly checks values against fields of the catalog as settings are checked. What the server would ignore is an error here, and so is
-// a secret that stands there as it is. name is what has the fields, for messages.
+// CheckStrictly checks values against fields of the catalog as settings are checked. What the server would ignore is an
+// error here, and so is a secret that stands there as it is. name is what has the fields, for messages.
 func CheckStrictly(
-	line *catalog.Line, name string, fields map[string]catalog.Field, values map[string]any, path string, problems *problem.Collector,
+	line *catalog.Line, name string, fields map[string]catalog.Field, values map[string]any, path string,
+	problems *problem.Collector,
 ) {
-	c := &settingsCheck{schema: schema{line: line, name: name, row: &catalog.Provider{Type: name, Fields: fields}}, strict: true, problems: problems}
+	c := &settingsCheck{schema: schema{line: line, name: name, row: &catalog.Provider{Type: name, Fields: fields}},
+		strict: true, problems: problems}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		at := limits.Join(path, "."+key)
 		if known, ok := fields[key]; ok {
@@ -54,7 +57,7 @@ func (c *settingsCheck) severity() problem.Severity {
 }
 
 // check finds what settings sets a second time, what the server would ignore silently, and what it would refuse.
-func (c *settingsCheck) check(spec *spec.Provider) {
+func (c *settingsCheck) check(spec *parse.Provider) {
 	first := map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(spec.Settings)) {
 		path, name := limits.Join(spec.Path+"."+spec.SettingsField, "."+key), c.canonical(key)
@@ -75,8 +78,8 @@ func (c *settingsCheck) check(spec *spec.Provider) {
 	}
 }
 
-// checkValue reports what the server would refuse in a field, and what it would ignore in a map. A text with a reference to the
-// environment can become anything.
+// checkValue reports what the server would refuse in a field, and what it would ignore in a map. A text with a
+// reference to the environment can become anything.
 func (c *settingsCheck) checkValue(of catalog.Field, value any, path string) {
 	if s, ok := value.(string); ok && document.HasReference(s) {
 		if of.Secret && !document.IsReference(s) {
@@ -114,8 +117,8 @@ func (c *settingsCheck) checkValue(of catalog.Field, value any, path string) {
 	}
 }
 
-// unfit returns the problem of a value that the server would refuse in a field. A number or boolean is shown, unless the field is for a
-// secret; a text is shown only where it is near to one that the field takes.
+// unfit returns the problem of a value that the server would refuse in a field. A number or boolean is shown, unless
+// the field is for a secret; a text is shown only where it is near to one that the field takes.
 func (c *settingsCheck) unfit(of catalog.Field, value any, path string) (problem.Problem, bool) {
 	want := unfit(of, value)
 	if want == "" {
@@ -128,7 +131,8 @@ func (c *settingsCheck) unfit(of catalog.Field, value any, path string) (problem
 	switch value := value.(type) {
 	case string:
 		if near, ok := suggest.Nearest(value, of.Values); ok {
-			p.Reason, p.Type, p.Value, p.Fix = problem.InvalidField, field.ErrorTypeNotSupported, value, fmt.Sprintf("did you mean %q?", near)
+			p.Reason, p.Type, p.Value, p.Fix = problem.InvalidField, field.ErrorTypeNotSupported, value, fmt.Sprintf("did you "+
+				"mean %q?", near)
 		}
 	case bool, int64, float64:
 		if !of.Secret {
@@ -139,7 +143,8 @@ func (c *settingsCheck) unfit(of catalog.Field, value any, path string) (problem
 }
 
 func (c *settingsCheck) reportLiteralSecret(path string) {
-	p := problem.Problem{Reason: problem.LiteralSecret, Severity: c.severity(), Path: path, Detail: "is a secret, and " + readByMany, Fix: byReference}
+	p := problem.Problem{Reason: problem.LiteralSecret, Severity: c.severity(), Path: path,
+		Detail: "is a secret, and " + readByMany, Fix: byReference}
 	if c.strict {
 		p.Type, p.Fix = field.ErrorTypeForbidden, "put it into a Secret, and refer to it by secretRefs"
 	}
@@ -165,13 +170,15 @@ func (c *settingsCheck) checkMap(of catalog.Field, values map[string]any, path s
 		if inner, ok := fields[key]; ok {
 			c.checkValue(inner, values[key], limits.Join(path, "."+key))
 		} else {
-			reportUnknownField(c.schema, limits.Join(path, "."+key), key, slices.Sorted(maps.Keys(fields)), c.severity(), c.problems)
+			reportUnknownField(c.schema, limits.Join(path, "."+key), key, slices.Sorted(maps.Keys(fields)), c.severity(),
+				c.problems)
 		}
 	}
 }
 
 // reportUnknownField reports a config field that the type does not have, with the nearest one that it has.
-func reportUnknownField(s schema, path, written string, known []string, severity problem.Severity, problems *problem.Collector) {
+func reportUnknownField(s schema, path, written string, known []string, severity problem.Severity,
+	problems *problem.Collector) {
 	if problems.Full(severity) {
 		return
 	}

@@ -40,8 +40,8 @@ func (p *Provider) shown(entry *yaml.Node) Entry {
 	return Entry{API: p.api, ID: p.ID(), Type: p.name, Config: config}
 }
 
-// redact replaces secrets that stand in the config as they are: a status has more readers than a ConfigMap. Where the catalog knows no
-// fields, names show what is a secret.
+// redact replaces secrets that stand in the config as they are: a status has more readers than a ConfigMap. Where the
+// catalog knows no fields, names show what is a secret.
 func redact(s schema, config *yaml.Node, fields map[string]catalog.Field) {
 	for key, value := range document.Members(config) {
 		of, known := fields[key]
@@ -55,7 +55,8 @@ func redact(s schema, config *yaml.Node, fields map[string]catalog.Field) {
 	for _, item := range document.Items(config) {
 		redact(s, item, fields)
 	}
-	if url := document.Text(config); beginsWithScheme.MatchString(url) && (hasCredential(url) || address.HasUserInfo(url)) {
+	if url := document.Text(config); beginsWithScheme.MatchString(url) &&
+		(hasCredential(url) || address.HasUserInfo(url)) {
 		*config = *document.String(redacted)
 	}
 }

@@ -10,8 +10,8 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
@@ -24,7 +24,7 @@ type typeCheck struct {
 }
 
 // checkType reports what the release line has against the type of an entry.
-func checkType(s schema, spec *spec.Provider, problems *problem.Collector) {
+func checkType(s schema, spec *parse.Provider, problems *problem.Collector) {
 	c := typeCheck{schema: s, path: spec.Path + ".provider", written: spec.Type, problems: problems}
 	switch {
 	case s.row == nil:
@@ -33,7 +33,8 @@ func checkType(s schema, spec *spec.Provider, problems *problem.Collector) {
 		problems.Add(problem.Problem{
 			Reason: problem.UnsupportedByRelease, Path: c.path, Type: field.ErrorTypeNotSupported, Value: spec.Type,
 			Detail: fmt.Sprintf("a server of release line %s refuses to start with %s", s.line.Name, s.name),
-			Fix: "choose another provider: this release line has " + strings.Join(s.alternatives(), ", ") + release.Elsewhere(func(line *catalog.Line) bool {
+			Fix: "choose another provider: this release line has " + strings.Join(s.alternatives(),
+				", ") + release.Elsewhere(func(line *catalog.Line) bool {
 				row, ok := line.Provider(s.api, s.name)
 				return ok && !row.Refused
 			}),
@@ -47,8 +48,8 @@ func checkType(s schema, spec *spec.Provider, problems *problem.Collector) {
 	}
 }
 
-// reportUnknown reports a type that the release line does not know: an error where other release lines or other APIs do, or where it
-// looks misspelled. Else a warning, for an image can bring types of its own.
+// reportUnknown reports a type that the release line does not know: an error where other release lines or other APIs
+// do, or where it looks misspelled. Else a warning, for an image can bring types of its own.
 func (c typeCheck) reportUnknown() {
 	names := c.alternatives()
 	unknown := problem.Problem{
@@ -84,7 +85,8 @@ func (c typeCheck) reportUnknown() {
 		hint = "known are " + strings.Join(names, ", ") + "; "
 	}
 	unknown.Severity, unknown.Type, unknown.Value = problem.Warning, "", nil
-	unknown.Fix = fmt.Sprintf("%sthe server starts only if the image brings this type itself; its endpoint is written as %s and its key as %s",
+	unknown.Fix = fmt.Sprintf("%sthe server starts only if the image brings this type itself; its endpoint is written "+
+		"as %s and its key as %s",
 		hint, fallbackEndpointField, fallbackKeyField)
 	c.problems.Add(unknown)
 }
@@ -97,7 +99,8 @@ func candidates(written string) []string {
 	return []string{"remote::" + written, "inline::" + written}
 }
 
-// inLaterPatch finds the type in later patch releases of the release line: its name, and what the message says of the release line.
+// inLaterPatch finds the type in later patch releases of the release line: its name, and what the message says of the
+// release line.
 func (c typeCheck) inLaterPatch() (found struct{ name, without string }, later string) {
 	for _, candidate := range candidates(c.written) {
 		has := catalog.HasProvider(c.api, candidate)
@@ -120,13 +123,13 @@ func (c typeCheck) onOtherLines() (found, elsewhere string) {
 }
 
 // inOtherAPI finds the type among those of another API.
-func (c typeCheck) inOtherAPI() (spec.ProviderAPI, bool) {
-	for _, api := range []spec.ProviderAPI{spec.APIInference, spec.APISafety, spec.APIVectorIO, spec.APIToolRuntime} {
+func (c typeCheck) inOtherAPI() (parse.ProviderAPI, bool) {
+	for _, api := range []parse.ProviderAPI{parse.APIInference, parse.APISafety, parse.APIVectorIO, parse.APIToolRuntime} {
 		for _, candidate := range candidates(c.written) {
 			if _, ok := c.line.Provider(api.Name, candidate); ok {
 				return api, true
 			}
 		}
 	}
-	return spec.ProviderAPI{}, false
+	return parse.ProviderAPI{}, false
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-// The server reads values with pydantic, which takes more than the type itself: text that says a number for a number, a few
-// words for a boolean. It never takes a number for text.
+// The server reads values with pydantic, which takes more than the type itself: text that says a number for a number, a
+// few words for a boolean. It never takes a number for text.
 var (
 	intText   = regexp.MustCompile(`^\s*[+-]?\d+(_\d+)*(\.0*)?\s*$`)
 	floatText = regexp.MustCompile(`(?i)^\s*[+-]?([0-9]+(_[0-9]+)*\.?([0-9]+(_[0-9]+)*)?|\.[0-9]+(_[0-9]+)*)(e[+-]?[0-9]+)?\s*$|^\s*[+-]?(inf|infinity|nan)\s*$`)
@@ -122,7 +122,8 @@ func number(value any) (float64, bool) {
 // outside reports a number beyond the limits of its field; NaN is within none.
 func outside(field catalog.Field, value any) bool {
 	n, ok := number(value)
-	return ok && (field.Min != nil && !(n >= *field.Min) || field.Max != nil && !(n <= *field.Max) || field.Above != nil && !(n > *field.Above))
+	return ok && (field.Min != nil && !(n >= *field.Min) || field.Max != nil && !(n <= *field.Max) ||
+		field.Above != nil && !(n > *field.Above))
 }
 
 // limits describes in words what outside checks.

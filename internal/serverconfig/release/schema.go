@@ -9,12 +9,13 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 )
 
-// Lines returns the release lines whose config schema the base is written in, oldest first: those that know every section, API,
-// provider type, config field and store that it names. A provider that the image brings along says nothing.
+// Lines returns the release lines whose config schema the base is written in, oldest first: those that know every
+// section, API, provider type, config field and store that it names. A provider that the image brings along says
+// nothing.
 //
-// Several release lines are the rule, because a release usually reads what the one before it wrote. Which of them the server is cannot
-// be known then, and the wrong one would write fields that the server silently ignores: a caller that needs it must not
-// choose.
+// Several release lines are the rule, because a release usually reads what the one before it wrote. Which of them the
+// server is cannot be known then, and the wrong one would write fields that the server silently ignores: a caller that
+// needs it must not choose.
 func Lines(b *document.Base) []string {
 	var fitting []string
 	for _, name := range catalog.Lines() {
@@ -25,8 +26,8 @@ func Lines(b *document.Base) []string {
 	return fitting
 }
 
-// checkedSections are the sections whose keys distinguish release lines. Not registered_resources, where releases ship keys that they ignore
-// themselves, nor the form of stores, where releases still read the old one.
+// checkedSections are the sections whose keys distinguish release lines. Not registered_resources, where releases ship
+// keys that they ignore themselves, nor the form of stores, where releases still read the old one.
 var checkedSections = []string{"server", "vector_stores", "safety"}
 
 // understands reports whether a release line knows all that a config says.
@@ -40,7 +41,8 @@ func understands(line *catalog.Line, root *yaml.Node) bool {
 		}
 	}
 	for _, section := range checkedSections {
-		if fields := line.Objects[line.Sections[section].Object]; fields != nil && !knowsKeys(fields, document.Child(root, section)) {
+		if fields := line.Objects[line.Sections[section].Object]; fields != nil &&
+			!knowsKeys(fields, document.Child(root, section)) {
 			return false
 		}
 	}

@@ -17,8 +17,8 @@ const (
 	CurrentVersion  int32 = 2
 )
 
-// SchemaVersion returns the version of a document; one without has the current one, as the server sees it. A version that the operator
-// cannot edit is reported.
+// SchemaVersion returns the version of a document; one without has the current one, as the server sees it. A version
+// that the operator cannot edit is reported.
 func SchemaVersion(doc *document.Document, problems *problem.Collector) int32 {
 	version, given := doc.Version()
 	switch {
@@ -31,8 +31,9 @@ func SchemaVersion(doc *document.Document, problems *problem.Collector) int32 {
 	}
 	problems.Add(problem.Problem{
 		Reason: problem.InvalidBaseConfig, Path: "config.yaml: version", Type: field.ErrorTypeNotSupported, Value: version,
-		Detail: fmt.Sprintf("Unsupported config.yaml version %s. Supported versions: %d, %d", version, PreviousVersion, CurrentVersion), // FR-029
-		Fix:    "use a distribution whose configuration has one of these versions, or an operator that knows this one",
+		Detail: fmt.Sprintf("Unsupported config.yaml version %s. Supported versions: %d, %d", version, PreviousVersion,
+			CurrentVersion), // FR-029
+		Fix: "use a distribution whose configuration has one of these versions, or an operator that knows this one",
 	})
 	return 0
 }

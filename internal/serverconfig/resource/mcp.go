@@ -13,12 +13,12 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/provider"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 )
 
 // applyMCP makes the tools of an MCP server known: as a tool group, or as a connector.
-func (r *toolStep) applyMCP(t *spec.Tool, id string) {
+func (r *toolStep) applyMCP(t *parse.Tool, id string) {
 	if !mcpIDPattern.MatchString(id) {
 		r.problems.Add(problem.Problem{
 			Reason: problem.InvalidField, Path: t.Path, Type: field.ErrorTypeInvalid, Value: shown(t.Name),
@@ -36,7 +36,8 @@ func (r *toolStep) applyMCP(t *spec.Tool, id string) {
 		r.problems.Add(problem.Problem{
 			Reason: problem.MissingField, Path: path, Type: field.ErrorTypeRequired,
 			Detail: "the MCP server has no address",
-			Fix:    "for example endpoint: " + mcpAddress + ", here or at the provider of spec.providers.toolRuntime with the id " + id,
+			Fix: "for example endpoint: " + mcpAddress + ", here or at the provider of spec.providers.toolRuntime with the " +
+				"id " + id,
 		})
 		return
 	}
@@ -54,11 +55,11 @@ func (r *toolStep) applyMCP(t *spec.Tool, id string) {
 	}
 	entry := r.registerToolGroup(catalog.MCPToolGroups+id, serving)
 	document.Set(document.Ensure(entry, "mcp_endpoint", yaml.MappingNode), "uri", document.String(resolved))
-	r.uses = append(r.uses, Use{API: spec.APIToolRuntime.Name, ID: serving.ID, Path: t.Path})
+	r.uses = append(r.uses, Use{API: parse.APIToolRuntime.Name, ID: serving.ID, Path: t.Path})
 }
 
 // connect lays a connector over that of the base with the same id, else after those of the base.
-func (r *toolStep) connect(t *spec.Tool, id, url string) {
+func (r *toolStep) connect(t *parse.Tool, id, url string) {
 	if _, ok := r.line.Sections[ListConnectors]; !ok {
 		r.unknownTool(t)
 		return
@@ -70,36 +71,37 @@ func (r *toolStep) connect(t *spec.Tool, id, url string) {
 			Fix:    "remove it",
 		})
 	}
-	entry := overlayByID(document.Ensure(r.doc.Root(), ListConnectors, yaml.SequenceNode), r.connectors, "connector_id", id)
+	entry := overlayByID(document.Ensure(r.doc.Root(), ListConnectors, yaml.SequenceNode), r.connectors, "connector_id",
+		id)
 	document.Set(entry, "connector_type", document.String("mcp"))
 	document.Set(entry, "url", document.String(url))
 	r.register(ListConnectors, id)
 }
 
-// mcpProvider returns the provider of the resource that is called like an MCP server and gives its address: its type is one for MCP
-// servers, or one that the release line does not know.
-func (r *toolStep) mcpProvider(id string) *spec.Provider {
-	if p := spec.Find(r.groups, spec.APIToolRuntime.Name, id); p != nil && r.servesMCP(p) {
+// mcpProvider returns the provider of the resource that is called like an MCP server and gives its address: its type is
+// one for MCP servers, or one that the release line does not know.
+func (r *toolStep) mcpProvider(id string) *parse.Provider {
+	if p := parse.Find(r.groups, parse.APIToolRuntime.Name, id); p != nil && r.servesMCP(p) {
 		return p
 	}
 	return nil
 }
 
-func (r *toolStep) servesMCP(p *spec.Provider) bool {
-	row, known := r.line.Provider(spec.APIToolRuntime.Name, r.line.FullType(spec.APIToolRuntime.Name, p.Type))
+func (r *toolStep) servesMCP(p *parse.Provider) bool {
+	row, known := r.line.Provider(parse.APIToolRuntime.Name, r.line.FullType(parse.APIToolRuntime.Name, p.Type))
 	return !known || row.ToolGroup == catalog.MCPToolGroups
 }
 
-// mcpToolProvider finds the provider of the tool group of an MCP server as toolProvider does, but the one that is called like the MCP
-// server comes first, and where there is none at all it is added: it needs no configuration.
-func (r *toolStep) mcpToolProvider(t *spec.Tool, configured *spec.Provider) (document.Identity, bool) {
-	ids := r.doc.Identities(spec.APIToolRuntime.Name)
+// mcpToolProvider finds the provider of the tool group of an MCP server as toolProvider does, but the one that is
+// called like the MCP server comes first, and where there is none at all it is added: it needs no configuration.
+func (r *toolStep) mcpToolProvider(t *parse.Tool, configured *parse.Provider) (document.Identity, bool) {
+	ids := r.doc.Identities(parse.APIToolRuntime.Name)
 	types := r.line.ToolGroupProviders(catalog.MCPToolGroups)
 	if t.Provider == "" && configured != nil {
 		return document.FindIdentity(ids, configured.EffectiveID())
 	}
 	serving := slices.ContainsFunc(r.env.Given().Enabled(ids), func(id document.Identity) bool {
-		return slices.Contains(types, r.doc.TypeOf(spec.APIToolRuntime.Name, id))
+		return slices.Contains(types, r.doc.TypeOf(parse.APIToolRuntime.Name, id))
 	})
 	if t.Provider == "" && !serving && len(types) > 0 {
 		return r.addToolProvider(t, types[0])
@@ -108,10 +110,10 @@ func (r *toolStep) mcpToolProvider(t *spec.Tool, configured *spec.Provider) (doc
 }
 
 // addToolProvider adds a provider that needs no configuration, or turns on that of the base.
-func (r *toolStep) addToolProvider(t *spec.Tool, providerType string) (document.Identity, bool) {
+func (r *toolStep) addToolProvider(t *parse.Tool, providerType string) (document.Identity, bool) {
 	id := providerType[strings.Index(providerType, "::")+2:]
 	entry := &yaml.Node{Kind: yaml.MappingNode}
-	list := r.doc.EnsureProviders(spec.APIToolRuntime.Name)
+	list := r.doc.EnsureProviders(parse.APIToolRuntime.Name)
 	for _, other := range list.Content {
 		switch {
 		case document.IdentityOf(document.Child(other, "provider_id")).ID != id:
@@ -128,20 +130,22 @@ func (r *toolStep) addToolProvider(t *spec.Tool, providerType string) (document.
 	}
 	document.Set(entry, "provider_id", document.String(id))
 	document.Set(entry, "provider_type", document.String(providerType))
-	r.doc.PutProvider(spec.APIToolRuntime.Name, id, entry)
+	r.doc.PutProvider(parse.APIToolRuntime.Name, id, entry)
 	return document.IdentityOf(document.Child(entry, "provider_id")), true
 }
 
-// warnUnusedEndpoints reports addresses of MCP servers whose tools nobody asks for. tools are the tool groups of the resource.
+// warnUnusedEndpoints reports addresses of MCP servers whose tools nobody asks for. tools are the tool groups of the
+// resource.
 func (r *toolStep) warnUnusedEndpoints(tools map[string]string) {
 	for _, group := range r.groups {
-		if group.API != spec.APIToolRuntime {
+		if group.API != parse.APIToolRuntime {
 			continue
 		}
 		for i := range group.Providers {
 			p := &group.Providers[i]
 			row, known := r.line.Provider(group.API.Name, r.line.FullType(group.API.Name, p.Type))
-			if _, used := tools[catalog.MCPToolGroups+p.EffectiveID()]; used || p.Endpoint == "" || !known || row.ToolGroup != catalog.MCPToolGroups {
+			if _, used := tools[catalog.MCPToolGroups+p.EffectiveID()]; used || p.Endpoint == "" || !known ||
+				row.ToolGroup != catalog.MCPToolGroups {
 				continue
 			}
 			r.problems.Add(problem.Problem{

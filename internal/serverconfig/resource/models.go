@@ -15,8 +15,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 )
 
 // The keys under which a model's metadata carries what the resource has fields for.
@@ -28,15 +28,16 @@ const (
 
 // applyModels registers the models of the resource: over those of the base with the same provider and name, else
 // after them.
-func (r *registration) applyModels(models []spec.Model) {
+func (r *registration) applyModels(models []parse.Model) {
 	if len(models) == 0 {
 		return
 	}
-	providers := r.doc.Lookup(spec.APIInference.Name, r.env.Given())
+	providers := r.doc.Lookup(parse.APIInference.Name, r.env.Given())
 	list := r.doc.EnsureRegistered("models")
 	entries := make(map[modelKey]*yaml.Node, len(list.Content)+len(models))
 	for _, entry := range slices.Backward(list.Content) {
-		entries[modelKey{document.Text(document.Child(entry, "model_id")), document.IdentityOf(document.Child(entry, "provider_id")).ID}] = entry
+		entries[modelKey{document.Text(document.Child(entry, "model_id")),
+			document.IdentityOf(document.Child(entry, "provider_id")).ID}] = entry
 	}
 	paths := make(map[string]string, len(models))
 	for i := range models {
@@ -63,8 +64,9 @@ func (r *registration) applyModels(models []spec.Model) {
 		if variable := r.env.Given().MissingSwitch(provider); variable != "" {
 			r.problems.Add(problem.Problem{
 				Reason: problem.ProviderNotEnabled, Severity: problem.Warning, Path: m.Path + ".provider",
-				Detail: "is enabled only if the environment variable " + variable + " is set; without it the server leaves the model out",
-				Fix:    turnOn(spec.APIInference, provider, variable),
+				Detail: "is enabled only if the environment variable " + variable + " is set; without it the server leaves the " +
+					"model out",
+				Fix: turnOn(parse.APIInference, provider, variable),
 			})
 		}
 		key := modelKey{m.Name, provider.ID}
@@ -76,7 +78,7 @@ func (r *registration) applyModels(models []spec.Model) {
 		}
 		r.overlayModel(entry, m, provider)
 		r.register(ListModels, served)
-		r.uses = append(r.uses, Use{API: spec.APIInference.Name, ID: provider.ID, Path: m.Path})
+		r.uses = append(r.uses, Use{API: parse.APIInference.Name, ID: provider.ID, Path: m.Path})
 	}
 }
 
@@ -95,25 +97,29 @@ func modelTypes(line *catalog.Line) []string {
 }
 
 // checkModelType makes sure that the release line has models of this type.
-func (r *registration) checkModelType(m *spec.Model) {
+func (r *registration) checkModelType(m *parse.Model) {
 	if HasModelType(r.line, m.ModelType) {
 		return
 	}
 	r.problems.Add(problem.Problem{
-		Reason: problem.UnsupportedByRelease, Path: m.Path + ".modelType", Type: field.ErrorTypeNotSupported, Value: m.ModelType,
-		Detail: fmt.Sprintf("release line %s has no models of type %s, only of %s", r.line.Name, m.ModelType, strings.Join(modelTypes(r.line), " and ")),
-		Fix:    "remove the model" + release.Elsewhere(func(line *catalog.Line) bool { return HasModelType(line, m.ModelType) }),
+		Reason: problem.UnsupportedByRelease, Path: m.Path + ".modelType", Type: field.ErrorTypeNotSupported,
+		Value: m.ModelType,
+		Detail: fmt.Sprintf("release line %s has no models of type %s, only of %s", r.line.Name, m.ModelType,
+			strings.Join(modelTypes(r.line), " and ")),
+		Fix: "remove the model" + release.Elsewhere(func(line *catalog.Line) bool {
+			return HasModelType(line, m.ModelType)
+		}),
 	})
 }
 
 // modelProvider finds the provider of a model: the one that it names, else the first inference provider of the
 // resource, else the only one of the base that is always there.
-func (r *registration) modelProvider(m *spec.Model, providers *document.ProviderSet) (document.Identity, bool) {
+func (r *registration) modelProvider(m *parse.Model, providers *document.ProviderSet) (document.Identity, bool) {
 	if m.Provider != "" {
-		return r.namedProvider(spec.APIInference, providers, m.Provider, m.Path)
+		return r.namedProvider(parse.APIInference, providers, m.Provider, m.Path)
 	}
 	for _, group := range r.groups {
-		if group.API == spec.APIInference {
+		if group.API == parse.APIInference {
 			return providers.First(group.Providers[0].EffectiveID())
 		}
 	}
@@ -135,13 +141,14 @@ func (r *registration) modelProvider(m *spec.Model, providers *document.Provider
 	}
 	r.problems.Add(problem.Problem{
 		Reason: problem.MissingField, Path: m.Path, Type: field.ErrorTypeRequired,
-		Detail: "the spec configures no inference provider, and the base does not have exactly one that is unconditionally enabled",
-		Fix:    "write {name, provider} with one of " + providers.Names() + ", or configure spec.providers.inference",
+		Detail: "the spec configures no inference provider, and the base does not have exactly one that is unconditionally " +
+			"enabled",
+		Fix: "write {name, provider} with one of " + providers.Names() + ", or configure spec.providers.inference",
 	})
 	return document.Identity{}, false
 }
 
-func (r *registration) overlayModel(entry *yaml.Node, m *spec.Model, provider document.Identity) {
+func (r *registration) overlayModel(entry *yaml.Node, m *parse.Model, provider document.Identity) {
 	document.Set(entry, "model_id", document.String(m.Name))
 	// The condition of a conditional provider goes with it: where the provider is off, the server skips the model.
 	document.Set(entry, "provider_id", document.String(provider.Raw))
@@ -160,7 +167,7 @@ func (r *registration) overlayModel(entry *yaml.Node, m *spec.Model, provider do
 }
 
 // modelMetadata puts the fields that the server has no name for beside the user's own metadata.
-func (r *registration) modelMetadata(m *spec.Model) map[string]any {
+func (r *registration) modelMetadata(m *parse.Model) map[string]any {
 	metadata := map[string]any{}
 	maps.Copy(metadata, m.Metadata)
 	put := func(key, name string, value any) {

@@ -12,7 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
 // Input is what Apply needs. All but the lists are required.
@@ -24,12 +24,12 @@ type Input struct {
 	// Environment are the variables of the server.
 	Environment *environment.Set
 	// Providers are the providers of the spec.
-	Providers []spec.ProviderGroup
+	Providers []parse.ProviderGroup
 	// Models, Shields, VectorStores and Tools are the resources of the spec.
-	Models       []spec.Model
-	Shields      []spec.Shield
-	VectorStores []spec.VectorStore
-	Tools        []spec.Tool
+	Models       []parse.Model
+	Shields      []parse.Shield
+	VectorStores []parse.VectorStore
+	Tools        []parse.Tool
 }
 
 // Use is a provider that a resource of the spec uses.
@@ -48,11 +48,12 @@ const (
 	ListConnectors   = "connectors"
 )
 
-// Registered is a resource of the spec that the server registers when it starts: the list of the server in which it is, and its name there.
+// Registered is a resource of the spec that the server registers when it starts: the list of the server in which it is,
+// and its name there.
 type Registered struct{ List, Name string }
 
-// Apply registers the resources of the spec, and returns the providers that they use, and which of them the server lists, in the order of the
-// spec. It ends early when the context ends.
+// Apply registers the resources of the spec, and returns the providers that they use, and which of them the server
+// lists, in the order of the spec. It ends early when the context ends.
 func Apply(ctx context.Context, in *Input, problems *problem.Collector) ([]Use, []Registered) {
 	r := &registration{
 		ctx: ctx, doc: in.Document, line: in.Line, env: in.Environment, groups: in.Providers, problems: problems,
@@ -71,7 +72,7 @@ type registration struct {
 	doc      *document.Document
 	line     *catalog.Line
 	env      *environment.Set
-	groups   []spec.ProviderGroup
+	groups   []parse.ProviderGroup
 	problems *problem.Collector
 	uses     []Use
 	// registered are the resources of the spec that the server lists.
@@ -82,15 +83,17 @@ func (r *registration) register(list, name string) {
 	r.registered = append(r.registered, Registered{List: list, Name: name})
 }
 
-// namedProvider finds the provider that a resource of the spec names, and reports it where there is none with this id. path is the
-// field of the resource.
-func (r *registration) namedProvider(api spec.ProviderAPI, providers *document.ProviderSet, id, path string) (document.Identity, bool) {
+// namedProvider finds the provider that a resource of the spec names, and reports it where there is none with this id.
+// path is the field of the resource.
+func (r *registration) namedProvider(api parse.ProviderAPI, providers *document.ProviderSet, id,
+	path string) (document.Identity, bool) {
 	provider, ok := providers.Find(id)
 	if !ok && !r.problems.Full(problem.Error) {
 		r.problems.Add(problem.Problem{
 			Reason: problem.UnknownProvider, Path: path + ".provider", Type: field.ErrorTypeNotFound, Value: id,
 			Detail: "there is no " + api.Field + " provider with this id",
-			Fix:    providers.Nearest(id) + "configure it under spec.providers." + api.Field + ", or name one of " + providers.Names(),
+			Fix: providers.Nearest(id) + "configure it under spec.providers." + api.Field +
+				", or name one of " + providers.Names(),
 		})
 	}
 	return provider, ok

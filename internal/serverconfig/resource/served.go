@@ -68,7 +68,8 @@ type ServedModel struct {
 func ServedModels(doc *document.Document, line *catalog.Line, modelType v1alpha2.ModelType) []ServedModel {
 	var models []ServedModel
 	for _, entry := range document.Items(doc.Registered("models")) {
-		id, provider := document.Text(document.Child(entry, "model_id")), document.IdentityOf(document.Child(entry, "provider_id"))
+		id, provider := document.Text(document.Child(entry, "model_id")),
+			document.IdentityOf(document.Child(entry, "provider_id"))
 		if id == "" || provider.ID == "" || ModelTypeOf(entry) != modelType {
 			continue
 		}
@@ -97,7 +98,8 @@ type modelChoices struct {
 }
 
 func newModelChoices(models []ServedModel) *modelChoices {
-	c := &modelChoices{all: models, served: make(map[string]ServedModel, len(models)), named: make(map[string][]ServedModel, len(models))}
+	c := &modelChoices{all: models, served: make(map[string]ServedModel, len(models)),
+		named: make(map[string][]ServedModel, len(models))}
 	for _, m := range models {
 		if _, twice := c.served[m.Served]; !twice {
 			c.served[m.Served] = m

@@ -14,16 +14,16 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 )
 
 // applyShields registers the shields of the resource: over those of the base with the same id, else after them.
-func (r *registration) applyShields(shields []spec.Shield) {
+func (r *registration) applyShields(shields []parse.Shield) {
 	if len(shields) == 0 {
 		return
 	}
-	api := spec.APISafety.Name
+	api := parse.APISafety.Name
 	if _, ok := r.line.APIs[api]; !ok {
 		r.problems.Add(release.MissingAPI(r.line, api, "spec.resources.shields"))
 		return
@@ -31,8 +31,9 @@ func (r *registration) applyShields(shields []spec.Shield) {
 	r.doc.EnableAPI(api)
 	list := r.doc.EnsureRegistered("shields")
 	search := &shieldSearch{
-		registration: r, safety: r.doc.Lookup(api, r.env.Given()), inference: r.doc.Lookup(spec.APIInference.Name, r.env.Given()),
-		models: newModelChoices(ServedModels(r.doc, r.line, v1alpha2.ModelTypeLLM)),
+		registration: r, safety: r.doc.Lookup(api, r.env.Given()),
+		inference: r.doc.Lookup(parse.APIInference.Name, r.env.Given()),
+		models:    newModelChoices(ServedModels(r.doc, r.line, v1alpha2.ModelTypeLLM)),
 	}
 	entries := indexByID(list, "shield_id")
 	paths, registered := make(map[string]string, len(shields)), ""
@@ -82,27 +83,29 @@ type shieldSearch struct {
 	models            *modelChoices
 }
 
-// provider finds the provider of a shield: the one that it names, else the first safety provider of the resource, else that of
-// the base's shield of this id, else the one that is called like the shield, else the only one of the base that is always there.
-func (r *shieldSearch) provider(s *spec.Shield, entry *yaml.Node) (document.Identity, bool) {
+// provider finds the provider of a shield: the one that it names, else the first safety provider of the resource, else
+// that of the base's shield of this id, else the one that is called like the shield, else the only one of the base that
+// is always there.
+func (r *shieldSearch) provider(s *parse.Shield, entry *yaml.Node) (document.Identity, bool) {
 	if s.Provider != "" {
-		provider, ok := r.namedProvider(spec.APISafety, r.safety, s.Provider, s.Path)
+		provider, ok := r.namedProvider(parse.APISafety, r.safety, s.Provider, s.Path)
 		if !ok {
 			return provider, false
 		}
-		// The server would start without the shield. Unlike a model that is not there nobody notices that, so a warning is not enough.
+		// The server would start without the shield. Unlike a model that is not there nobody notices that, so a warning is
+		// not enough.
 		if variable := r.env.Given().MissingSwitch(provider); variable != "" {
 			r.problems.Add(problem.Problem{
 				Reason: problem.ProviderNotEnabled, Path: s.Path + ".provider", Type: field.ErrorTypeInvalid, Value: s.Provider,
 				Detail: "is enabled only if the environment variable " + variable + " is set",
-				Fix:    turnOn(spec.APISafety, provider, variable),
+				Fix:    turnOn(parse.APISafety, provider, variable),
 			})
 			return provider, false
 		}
 		return provider, true
 	}
 	for _, group := range r.groups {
-		if group.API == spec.APISafety {
+		if group.API == parse.APISafety {
 			return r.safety.First(group.Providers[0].EffectiveID())
 		}
 	}
@@ -120,15 +123,17 @@ func (r *shieldSearch) provider(s *spec.Shield, entry *yaml.Node) (document.Iden
 	}
 	r.problems.Add(problem.Problem{
 		Reason: problem.MissingField, Path: s.Path, Type: field.ErrorTypeRequired,
-		Detail: "the spec configures no safety provider, and the base does not have exactly one that is unconditionally enabled",
-		Fix:    "write {id, provider} with one of " + r.safety.Names() + ", or configure spec.providers.safety",
+		Detail: "the spec configures no safety provider, and the base does not have exactly one that is unconditionally " +
+			"enabled",
+		Fix: "write {id, provider} with one of " + r.safety.Names() + ", or configure spec.providers.safety",
 	})
 	return document.Identity{}, false
 }
 
 // turnOn reports how to turn on a provider of the base.
-func turnOn(api spec.ProviderAPI, provider document.Identity, variable string) string {
-	return fmt.Sprintf("configure %s under spec.providers.%s, or set %s in spec.workload.overrides.env", provider.ID, api.Field, variable)
+func turnOn(api parse.ProviderAPI, provider document.Identity, variable string) string {
+	return fmt.Sprintf("configure %s under spec.providers.%s, or set %s in spec.workload.overrides.env", provider.ID,
+		api.Field, variable)
 }
 
 // shieldModelKey is where a registered shield names its model.
@@ -136,13 +141,14 @@ const shieldModelKey = "provider_shield_id"
 
 // asksModel reports whether a safety provider asks a model: those that need the API inference do.
 func (r *registration) asksModel(provider document.Identity) bool {
-	row, known := r.line.Provider(spec.APISafety.Name, r.doc.TypeOf(spec.APISafety.Name, provider))
-	return known && slices.Contains(row.Needs, spec.APIInference.Name)
+	row, known := r.line.Provider(parse.APISafety.Name, r.doc.TypeOf(parse.APISafety.Name, provider))
+	return known && slices.Contains(row.Needs, parse.APIInference.Name)
 }
 
-// warnAbsentModel reports a shield whose model is served by a provider that is not unconditionally enabled. It is not an error: the image may set
-// the variable, and where it does not, what asks for the shield fails instead of going on without it.
-func (r *shieldSearch) warnAbsentModel(s *spec.Shield, entry *yaml.Node, provider document.Identity) {
+// warnAbsentModel reports a shield whose model is served by a provider that is not unconditionally enabled. It is not
+// an error: the image may set the variable, and where it does not, what asks for the shield fails instead of going on
+// without it.
+func (r *shieldSearch) warnAbsentModel(s *parse.Shield, entry *yaml.Node, provider document.Identity) {
 	model := document.Text(document.Child(entry, shieldModelKey))
 	if !r.asksModel(provider) || document.HasReference(model) {
 		return
@@ -159,15 +165,16 @@ func (r *shieldSearch) warnAbsentModel(s *spec.Shield, entry *yaml.Node, provide
 		}
 		r.problems.Add(problem.Problem{
 			Reason: problem.ProviderNotEnabled, Severity: problem.Warning, Path: path,
-			Detail: fmt.Sprintf("asks %s, whose provider is enabled only if the environment variable %s is set", model, variable),
-			Fix:    turnOn(spec.APIInference, server, variable),
+			Detail: fmt.Sprintf("asks %s, whose provider is enabled only if the environment variable %s is set", model,
+				variable),
+			Fix: turnOn(parse.APIInference, server, variable),
 		})
 	}
 }
 
-// model writes which model a shield asks, where its provider asks one. Other providers take the model's name as they like, and the
-// shield's own id where there is none.
-func (r *shieldSearch) model(s *spec.Shield, entry *yaml.Node, provider document.Identity) bool {
+// model writes which model a shield asks, where its provider asks one. Other providers take the model's name as they
+// like, and the shield's own id where there is none.
+func (r *shieldSearch) model(s *parse.Shield, entry *yaml.Node, provider document.Identity) bool {
 	if !r.asksModel(provider) {
 		if s.Model != "" {
 			document.Set(entry, shieldModelKey, document.String(s.Model))
@@ -199,7 +206,8 @@ func (r *shieldSearch) model(s *spec.Shield, entry *yaml.Node, provider document
 	if r.problems.Full(problem.Error) {
 		return false
 	}
-	p := problem.Problem{Reason: problem.BrokenReference, Path: path, Type: field.ErrorTypeNotFound, Value: s.Model, Fix: choicesOf(r.models.all)}
+	p := problem.Problem{Reason: problem.BrokenReference, Path: path, Type: field.ErrorTypeNotFound, Value: s.Model,
+		Fix: choicesOf(r.models.all)}
 	if p.Detail = "is not a registered model"; s.Model == "" {
 		p.Type, p.Value, p.Detail = field.ErrorTypeRequired, nil, "names no model, and no registered one is obviously meant"
 	}
@@ -207,23 +215,27 @@ func (r *shieldSearch) model(s *spec.Shield, entry *yaml.Node, provider document
 	return false
 }
 
-// isServable reports whether a model that nobody registers may be there: its provider lists it, or the environment names it.
+// isServable reports whether a model that nobody registers may be there: its provider lists it, or the environment
+// names it.
 func (r *shieldSearch) isServable(name string) bool {
 	if document.HasReference(name) {
 		return true
 	}
-	return slices.ContainsFunc(r.inference.All, func(id document.Identity) bool { return id.ID != "" && strings.HasPrefix(name, id.ID+"/") })
+	return slices.ContainsFunc(r.inference.All, func(id document.Identity) bool {
+		return id.ID != "" && strings.HasPrefix(name, id.ID+"/")
+	})
 }
 
-// keepDefaultShield keeps the default shield among those that are there: with any shield registered, the server does not start where
-// the default one is not. The base's own shields may be off: instead takes their place then.
+// keepDefaultShield keeps the default shield among those that are there: with any shield registered, the server does
+// not start where the default one is not. The base's own shields may be off: instead takes their place then.
 func (r *registration) keepDefaultShield(list *yaml.Node, instead string) {
 	name := document.Text(document.Child(r.doc.Section("safety"), "default_shield_id"))
 	if name == "" || document.HasReference(name) {
 		return
 	}
 	for _, entry := range list.Content {
-		if document.Text(document.Child(entry, "shield_id")) == name && r.env.Given().Enables(document.IdentityOf(document.Child(entry, "provider_id"))) {
+		if document.Text(document.Child(entry, "shield_id")) == name &&
+			r.env.Given().Enables(document.IdentityOf(document.Child(entry, "provider_id"))) {
 			return
 		}
 	}

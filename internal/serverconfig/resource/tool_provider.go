@@ -13,25 +13,26 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
-// toolProvider finds the provider of a tool group: the one that the tool names, else the first of the resource that serves the group,
-// else one of the base that is always there: where one has its key, one of those; of these the one that the base registers the group
-// with, else the first.
-func (r *toolStep) toolProvider(t *spec.Tool, id string, types []string) (document.Identity, bool) {
+// toolProvider finds the provider of a tool group: the one that the tool names, else the first of the resource that
+// serves the group, else one of the base that is always there: where one has its key, one of those; of these the one
+// that the base registers the group with, else the first.
+func (r *toolStep) toolProvider(t *parse.Tool, id string, types []string) (document.Identity, bool) {
 	if t.Provider != "" {
 		return r.namedToolProvider(t, types)
 	}
 	var serving []document.Identity
-	for _, candidate := range r.doc.Identities(spec.APIToolRuntime.Name) {
-		if slices.Contains(types, r.doc.TypeOf(spec.APIToolRuntime.Name, candidate)) {
+	for _, candidate := range r.doc.Identities(parse.APIToolRuntime.Name) {
+		if slices.Contains(types, r.doc.TypeOf(parse.APIToolRuntime.Name, candidate)) {
 			serving = append(serving, candidate)
 		}
 	}
 	for _, group := range r.groups {
 		for i := range group.Providers {
-			if provider, ok := document.FindIdentity(serving, group.Providers[i].EffectiveID()); ok && group.API == spec.APIToolRuntime {
+			if provider, ok := document.FindIdentity(serving, group.Providers[i].EffectiveID()); ok &&
+				group.API == parse.APIToolRuntime {
 				return provider, true
 			}
 		}
@@ -68,19 +69,21 @@ func (r *toolStep) toolProvider(t *spec.Tool, id string, types []string) (docume
 
 // hasKey reports whether a tool provider has the key that its type asks for.
 func (r *toolStep) hasKey(provider document.Identity) bool {
-	api := spec.APIToolRuntime.Name
+	api := parse.APIToolRuntime.Name
 	entry, _ := r.doc.ProviderOf(api, provider)
 	row, known := r.line.Provider(api, entry.Type())
 	return !known || row.Key == "" || !r.env.Given().IsEmpty(document.Child(entry.Config(), row.Key))
 }
 
-func (r *toolStep) namedToolProvider(t *spec.Tool, types []string) (document.Identity, bool) {
-	provider, ok := r.namedProvider(spec.APIToolRuntime, r.doc.Lookup(spec.APIToolRuntime.Name, r.env.Given()), t.Provider, t.Path)
+func (r *toolStep) namedToolProvider(t *parse.Tool, types []string) (document.Identity, bool) {
+	provider, ok := r.namedProvider(parse.APIToolRuntime, r.doc.Lookup(parse.APIToolRuntime.Name, r.env.Given()),
+		t.Provider, t.Path)
 	if !ok {
 		return provider, false
 	}
-	providerType := r.doc.TypeOf(spec.APIToolRuntime.Name, provider)
-	if _, known := r.line.Provider(spec.APIToolRuntime.Name, providerType); known && !slices.Contains(types, providerType) {
+	providerType := r.doc.TypeOf(parse.APIToolRuntime.Name, provider)
+	if _, known := r.line.Provider(parse.APIToolRuntime.Name, providerType); known &&
+		!slices.Contains(types, providerType) {
 		r.problems.Add(problem.Problem{
 			Reason: problem.InvalidField, Path: t.Path + ".provider", Type: field.ErrorTypeInvalid, Value: t.Provider,
 			Detail: fmt.Sprintf("a provider of type %s does not serve these tools", providerType),
@@ -92,7 +95,8 @@ func (r *toolStep) namedToolProvider(t *spec.Tool, types []string) (document.Ide
 		r.problems.Add(problem.Problem{
 			Reason: problem.ProviderNotEnabled, Path: t.Path + ".provider", Type: field.ErrorTypeInvalid, Value: t.Provider,
 			Detail: "is enabled only if an environment variable is set",
-			Fix:    "set that variable in spec.workload.overrides.env, or configure the provider under spec.providers.toolRuntime",
+			Fix: "set that variable in spec.workload.overrides.env, or configure the provider under " +
+				"spec.providers.toolRuntime",
 		})
 		return provider, false
 	}
@@ -121,7 +125,8 @@ func indexByID(list *yaml.Node, key string) map[string]*yaml.Node {
 	return entries
 }
 
-// overlayByID returns the entry of a list with an id; one that is not there is added. known are the entries of the list by their ids.
+// overlayByID returns the entry of a list with an id; one that is not there is added. known are the entries of the list
+// by their ids.
 func overlayByID(list *yaml.Node, known map[string]*yaml.Node, key, id string) *yaml.Node {
 	if entry, ok := known[id]; ok {
 		return entry
@@ -133,10 +138,10 @@ func overlayByID(list *yaml.Node, known map[string]*yaml.Node, key, id string) *
 	return entry
 }
 
-// prefer puts a provider before the others that serve the same tool group: a server that makes its tool groups by itself takes the first
-// one that has a key.
+// prefer puts a provider before the others that serve the same tool group: a server that makes its tool groups by
+// itself takes the first one that has a key.
 func (r *toolStep) prefer(provider document.Identity, types []string) {
-	list := r.doc.ProvidersOf(spec.APIToolRuntime.Name)
+	list := r.doc.ProvidersOf(parse.APIToolRuntime.Name)
 	serves := func(n *yaml.Node) bool {
 		return slices.Contains(types, document.Text(document.Child(n, "provider_type")))
 	}

@@ -13,8 +13,8 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
@@ -27,7 +27,8 @@ const mcpAddress = "http://mcp-github.tools.svc:8000/mcp"
 // mcpCredential is where the credential of an MCP server comes from: on no release line from the configuration.
 const mcpCredential = "let clients give the credential with the tool in their requests"
 
-// mcpIDPattern is what may follow mcp:: in the name of a tool: the server takes what follows a slash for the name of a single tool.
+// mcpIDPattern is what may follow mcp:: in the name of a tool: the server takes what follows a slash for the name of a
+// single tool.
 var mcpIDPattern = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
 
 // toolStep applies the tools.
@@ -37,10 +38,11 @@ type toolStep struct {
 	connectors, groupEntries map[string]*yaml.Node
 }
 
-// apply makes sure that the server has the tools of the resource: as registered tool groups, or, where the release line makes
-// these by itself, by a provider that it makes them from. MCP servers become tool groups or connectors, as the release line wants.
-func (r *toolStep) apply(tools []spec.Tool) {
-	api := spec.APIToolRuntime.Name
+// apply makes sure that the server has the tools of the resource: as registered tool groups, or, where the release line
+// makes these by itself, by a provider that it makes them from. MCP servers become tool groups or connectors, as the
+// release line wants.
+func (r *toolStep) apply(tools []parse.Tool) {
+	api := parse.APIToolRuntime.Name
 	if _, ok := r.line.APIs[api]; !ok && len(tools) > 0 {
 		r.problems.Add(release.MissingAPI(r.line, api, "spec.resources.tools"))
 		return
@@ -74,13 +76,14 @@ func (r *toolStep) apply(tools []spec.Tool) {
 }
 
 // HasTool reports whether a release line has a tool. Each has those of MCP servers.
-func HasTool(line *catalog.Line, t *spec.Tool) bool {
+func HasTool(line *catalog.Line, t *parse.Tool) bool {
 	id := toolGroup(line, t.Name)
-	return strings.HasPrefix(id, catalog.MCPToolGroups) || len(line.ToolGroupProviders(id)) > 0 || t.Provider != "" && line.RegistersToolGroups
+	return strings.HasPrefix(id, catalog.MCPToolGroups) || len(line.ToolGroupProviders(id)) > 0 || t.Provider != "" &&
+		line.RegistersToolGroups
 }
 
-// toolGroup returns the name that the release line has for a tool group: "websearch" is builtin::websearch, and builtin::rag became
-// builtin::file_search.
+// toolGroup returns the name that the release line has for a tool group: "websearch" is builtin::websearch, and
+// builtin::rag became builtin::file_search.
 func toolGroup(line *catalog.Line, name string) string {
 	id := name
 	if !strings.Contains(name, "::") {
@@ -95,7 +98,7 @@ func toolGroup(line *catalog.Line, name string) string {
 }
 
 // applyBuiltin makes sure of a tool group that a provider brings.
-func (r *toolStep) applyBuiltin(t *spec.Tool, id string) {
+func (r *toolStep) applyBuiltin(t *parse.Tool, id string) {
 	if t.Endpoint != "" {
 		r.problems.Add(problem.Problem{
 			Reason: problem.UnknownField, Path: t.EndpointPath(), Type: field.ErrorTypeForbidden,
@@ -113,12 +116,13 @@ func (r *toolStep) applyBuiltin(t *spec.Tool, id string) {
 	if !ok {
 		return
 	}
-	r.uses = append(r.uses, Use{API: spec.APIToolRuntime.Name, ID: provider.ID, Path: t.Path})
+	r.uses = append(r.uses, Use{API: parse.APIToolRuntime.Name, ID: provider.ID, Path: t.Path})
 	if !r.hasKey(provider) && !r.refusesToolProvider() {
 		r.problems.Add(problem.Problem{
 			Reason: problem.MissingField, Severity: problem.Warning, Path: t.Path,
 			Detail: "the provider of these tools has no key: they work only for clients that send one with their requests",
-			Fix:    "configure the provider under spec.providers.toolRuntime with apiKey: {name: <Secret>, key: <key within it>}",
+			Fix: "configure the provider under spec.providers.toolRuntime with apiKey: {name: <Secret>, key: <key within " +
+				"it>}",
 		})
 	}
 	if r.line.RegistersToolGroups {
@@ -131,7 +135,7 @@ func (r *toolStep) applyBuiltin(t *spec.Tool, id string) {
 // refusesToolProvider reports whether a tool provider of the resource is wrong: it may be the one that was meant.
 func (r *toolStep) refusesToolProvider() bool {
 	return slices.ContainsFunc(r.problems.List(), func(p problem.Problem) bool {
-		return p.Severity == problem.Error && strings.HasPrefix(p.Path, "spec.providers."+spec.APIToolRuntime.Field)
+		return p.Severity == problem.Error && strings.HasPrefix(p.Path, "spec.providers."+parse.APIToolRuntime.Field)
 	})
 }
 
@@ -143,7 +147,7 @@ func shown(name string) any {
 	return name
 }
 
-func (r *toolStep) unknownTool(t *spec.Tool) {
+func (r *toolStep) unknownTool(t *parse.Tool) {
 	if r.problems.Full(problem.Error) {
 		return
 	}
@@ -157,6 +161,7 @@ func (r *toolStep) unknownTool(t *spec.Tool) {
 	r.problems.Add(problem.Problem{
 		Reason: problem.InvalidField, Path: t.Path, Type: field.ErrorTypeNotFound, Value: shown(t.Name),
 		Detail: fmt.Sprintf("release line %s has no tools of this name", r.line.Name),
-		Fix:    suggest.Sentence(short, known) + "there are " + strings.Join(known, ", ") + ", and mcp::<id> for those of an MCP server",
+		Fix: suggest.Sentence(short, known) + "there are " + strings.Join(known, ", ") + ", and mcp::<id> for those of " +
+			"an MCP server",
 	})
 }

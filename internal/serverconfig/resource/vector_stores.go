@@ -13,8 +13,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 )
 
 // The keys of a registered vector store, and where it is registered.
@@ -26,9 +26,9 @@ const (
 
 const pathVectorStores = "spec.resources.vectorStores"
 
-// applyVectorStores registers the vector stores of the resource: over those of the base with the same id, else after them. It runs after
-// the models are applied.
-func (r *registration) applyVectorStores(stores []spec.VectorStore) {
+// applyVectorStores registers the vector stores of the resource: over those of the base with the same id, else after
+// them. It runs after the models are applied.
+func (r *registration) applyVectorStores(stores []parse.VectorStore) {
 	if len(stores) == 0 {
 		return
 	}
@@ -45,12 +45,13 @@ func (r *registration) applyVectorStores(stores []spec.VectorStore) {
 		})
 		return
 	}
-	api := spec.APIVectorIO.Name
+	api := parse.APIVectorIO.Name
 	r.doc.EnableAPI(api)
 	list := r.doc.EnsureRegistered(vectorStoresKey)
 	search := &storeSearch{
-		registration: r, vectorIO: r.doc.Lookup(api, r.env.Given()), inference: r.doc.Lookup(spec.APIInference.Name, r.env.Given()),
-		models: newModelChoices(ServedModels(r.doc, r.line, v1alpha2.ModelTypeEmbedding)),
+		registration: r, vectorIO: r.doc.Lookup(api, r.env.Given()),
+		inference: r.doc.Lookup(parse.APIInference.Name, r.env.Given()),
+		models:    newModelChoices(ServedModels(r.doc, r.line, v1alpha2.ModelTypeEmbedding)),
 	}
 	entries := indexByID(list, vectorStoreIDKey)
 	for i := range stores {
@@ -73,7 +74,7 @@ func (r *registration) applyVectorStores(stores []spec.VectorStore) {
 		r.register(ListVectorStores, s.Name)
 		r.uses = append(r.uses, Use{API: api, ID: provider.ID, Path: s.Path})
 		if server := document.IdentityOf(document.Child(model.entry, "provider_id")); server.ID != AllProviders {
-			r.uses = append(r.uses, Use{API: spec.APIInference.Name, ID: server.ID, Path: s.Path + ".embeddingModel"})
+			r.uses = append(r.uses, Use{API: parse.APIInference.Name, ID: server.ID, Path: s.Path + ".embeddingModel"})
 		}
 	}
 }
@@ -86,21 +87,23 @@ type storeSearch struct {
 	models *modelChoices
 }
 
-// provider finds the provider of a vector store: the one that it names, else the first vectorIo provider of the resource, else that of the
-// base's vector store of this id, else the base's default one, else the only one of the base that is always there.
-func (s *storeSearch) provider(store *spec.VectorStore, entry *yaml.Node) (document.Identity, bool) {
+// provider finds the provider of a vector store: the one that it names, else the first vectorIo provider of the
+// resource, else that of the base's vector store of this id, else the base's default one, else the only one of the base
+// that is always there.
+func (s *storeSearch) provider(store *parse.VectorStore, entry *yaml.Node) (document.Identity, bool) {
 	if store.Provider != "" {
-		provider, ok := s.namedProvider(spec.APIVectorIO, s.vectorIO, store.Provider, store.Path)
+		provider, ok := s.namedProvider(parse.APIVectorIO, s.vectorIO, store.Provider, store.Path)
 		// The server would start without the vector store, and nobody notices that until a search fails.
-		return provider, ok && s.isOn(spec.APIVectorIO, provider, store.Path+".provider", "is")
+		return provider, ok && s.isOn(parse.APIVectorIO, provider, store.Path+".provider", "is")
 	}
 	for _, group := range s.groups {
-		if group.API == spec.APIVectorIO {
+		if group.API == parse.APIVectorIO {
 			return s.vectorIO.First(group.Providers[0].EffectiveID())
 		}
 	}
 	certain := s.vectorIO.Enabled
-	for _, ref := range []*yaml.Node{document.Child(entry, "provider_id"), document.Child(s.doc.Section(vectorStoresKey), "default_provider_id")} {
+	for _, ref := range []*yaml.Node{document.Child(entry, "provider_id"),
+		document.Child(s.doc.Section(vectorStoresKey), "default_provider_id")} {
 		if provider, ok := document.FindIdentity(certain, document.IdentityOf(ref).ID); ok {
 			return provider, true
 		}
@@ -111,15 +114,16 @@ func (s *storeSearch) provider(store *spec.VectorStore, entry *yaml.Node) (docum
 	if !s.problems.Full(problem.Error) {
 		s.problems.Add(problem.Problem{
 			Reason: problem.MissingField, Path: store.Path + ".provider", Type: field.ErrorTypeRequired,
-			Detail: "the spec configures no vectorIo provider, and the base does not have exactly one that is unconditionally enabled",
-			Fix:    "name one of " + s.vectorIO.Names() + ", or configure spec.providers.vectorIo",
+			Detail: "the spec configures no vectorIo provider, and the base does not have exactly one that is unconditionally " +
+				"enabled",
+			Fix: "name one of " + s.vectorIO.Names() + ", or configure spec.providers.vectorIo",
 		})
 	}
 	return document.Identity{}, false
 }
 
 // isOn reports whether a provider is unconditionally enabled, and adds the problem where it is not.
-func (s *storeSearch) isOn(api spec.ProviderAPI, provider document.Identity, path, what string) bool {
+func (s *storeSearch) isOn(api parse.ProviderAPI, provider document.Identity, path, what string) bool {
 	variable := s.env.Given().MissingSwitch(provider)
 	if variable == "" {
 		return true
@@ -132,21 +136,22 @@ func (s *storeSearch) isOn(api spec.ProviderAPI, provider document.Identity, pat
 	return false
 }
 
-// model finds the embedding model of a vector store. The server does not start without it, and it looks among registered models only: those
-// that a provider lists come later.
-func (s *storeSearch) model(store *spec.VectorStore) (ServedModel, bool) {
+// model finds the embedding model of a vector store. The server does not start without it, and it looks among
+// registered models only: those that a provider lists come later.
+func (s *storeSearch) model(store *parse.VectorStore) (ServedModel, bool) {
 	path := store.Path + ".embeddingModel"
 	model, ok := s.models.find(store.EmbeddingModel)
 	if ok {
 		server, there := s.inference.Find(document.IdentityOf(document.Child(model.entry, "provider_id")).ID)
-		return model, !there || s.isOn(spec.APIInference, server, path, "is a model of a provider that is")
+		return model, !there || s.isOn(parse.APIInference, server, path, "is a model of a provider that is")
 	}
 	if s.problems.Full(problem.Error) || store.EmbeddingModel == "" {
 		return model, false // an absent one is reported already
 	}
 	p := problem.Problem{
 		Reason: problem.BrokenReference, Path: path, Type: field.ErrorTypeNotFound, Value: store.EmbeddingModel,
-		Detail: "is not a registered embedding model", Fix: "register it under spec.resources.models with modelType: embedding",
+		Detail: "is not a registered embedding model", Fix: "register it under spec.resources.models with modelType: " +
+			"embedding",
 	}
 	if named := s.models.named[store.EmbeddingModel]; len(named) > 1 {
 		p.Detail = "is the name of several registered embedding models"
@@ -158,8 +163,10 @@ func (s *storeSearch) model(store *spec.VectorStore) (ServedModel, bool) {
 	return model, false
 }
 
-// overlay writes a vector store over its entry. It reports false where the length of the vectors is not known, or not that of the model.
-func (s *storeSearch) overlay(entry *yaml.Node, store *spec.VectorStore, provider document.Identity, model ServedModel) bool {
+// overlay writes a vector store over its entry. It reports false where the length of the vectors is not known, or not
+// that of the model.
+func (s *storeSearch) overlay(entry *yaml.Node, store *parse.VectorStore, provider document.Identity,
+	model ServedModel) bool {
 	ofModel := document.Child(document.Child(model.entry, "metadata"), EmbeddingDimensionKey)
 	path := store.Path + ".embeddingDimension"
 	dimension := ofModel
@@ -168,7 +175,8 @@ func (s *storeSearch) overlay(entry *yaml.Node, store *spec.VectorStore, provide
 		if length, err := strconv.ParseInt(document.Text(ofModel), 10, 64); err == nil && length != *wanted {
 			s.problems.Add(problem.Problem{
 				Reason: problem.ConflictingFields, Path: path, Type: field.ErrorTypeInvalid, Value: *wanted,
-				Detail: fmt.Sprintf("the vectors of %s have the length %d", model.Served, length), Fix: "remove it, or write the same",
+				Detail: fmt.Sprintf("the vectors of %s have the length %d", model.Served, length), Fix: "remove it, or write the " +
+					"same",
 			})
 			return false
 		}
@@ -176,7 +184,8 @@ func (s *storeSearch) overlay(entry *yaml.Node, store *spec.VectorStore, provide
 	if document.Text(dimension) == "" {
 		s.problems.Add(problem.Problem{
 			Reason: problem.MissingField, Path: path, Type: field.ErrorTypeRequired,
-			Detail: "the model " + model.Served + " is registered without the length of its vectors", Fix: "for example embeddingDimension: 768",
+			Detail: "the model " + model.Served + " is registered without the length of its vectors", Fix: "for example " +
+				"embeddingDimension: 768",
 		})
 		return false
 	}

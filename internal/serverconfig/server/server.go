@@ -21,12 +21,13 @@ const (
 	maxPort int32 = 65535
 )
 
-// allAddresses is the address on which one socket takes connections by IPv4 and by IPv6. Releases that choose an address for several
-// workers by themselves choose this one.
+// allAddresses is the address on which one socket takes connections by IPv4 and by IPv6. Releases that choose an
+// address for several workers by themselves choose this one.
 const allAddresses = "::"
 
 // Apply sets what the spec says about the server itself: its port, the number of workers, and TLS.
-func Apply(doc *document.Document, line *catalog.Line, spec *v1alpha2.LlamaStackDistributionSpec, problems *problem.Collector) {
+func Apply(doc *document.Document, line *catalog.Line, spec *v1alpha2.LlamaStackDistributionSpec,
+	problems *problem.Collector) {
 	port := v1alpha2.DefaultPort
 	if n := spec.Networking; n != nil && n.Port != nil {
 		port = *n.Port
@@ -57,11 +58,13 @@ func applyWorkers(doc *document.Document, line *catalog.Line, workers int32, pro
 	}
 	problems.Add(problem.Problem{
 		Reason: problem.NoEffect, Severity: problem.Warning, Path: "spec.workload.workers",
-		Detail: "has no effect: a server of " + line.Without(reads) + " does not read the number of workers", Fix: later + ", or remove it",
+		Detail: "has no effect: a server of " + line.Without(reads) + " does not read the number of workers",
+		Fix:    later + ", or remove it",
 	})
 }
 
-// SetWorkers sets the number of workers, and an address where several workers need one. The line is nil where it is not known.
+// SetWorkers sets the number of workers, and an address where several workers need one. The line is nil where it is not
+// known.
 func SetWorkers(doc *document.Document, line *catalog.Line, workers int32) {
 	server := document.Ensure(doc.Root(), "server", yaml.MappingNode)
 	document.Set(server, "workers", document.Int(int64(workers)))

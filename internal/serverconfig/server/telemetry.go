@@ -16,14 +16,14 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/provider"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
-// No release line has a telemetry provider that a configuration could name: the image's entrypoint and the server read the
-// variables of the OpenTelemetry SDK. So spec.providers.telemetry becomes environment. Only where a release line has a switch of its own for
-// telemetry is that written into the configuration.
+// No release line has a telemetry provider that a configuration could name: the image's entrypoint and the server read
+// the variables of the OpenTelemetry SDK. So spec.providers.telemetry becomes environment. Only where a release line
+// has a switch of its own for telemetry is that written into the configuration.
 
 // The variables of the OpenTelemetry SDK.
 const (
@@ -34,8 +34,8 @@ const (
 )
 
 const (
-	// otlpHTTP is the protocol that the server's own exporter of metrics uses, whatever the variables say; traces must go the
-	// same way, for there is one endpoint.
+	// otlpHTTP is the protocol that the server's own exporter of metrics uses, whatever the variables say; traces must go
+	// the same way, for there is one endpoint.
 	otlpHTTP = "http/protobuf"
 	// grpcPort is where collectors listen for the other protocol.
 	grpcPort = "4317"
@@ -62,7 +62,7 @@ type Telemetry struct {
 	// Name is the name of the custom resource: what the server is called in traces.
 	Name string
 	// Exporters are the providers of the API telemetry.
-	Exporters []spec.Provider
+	Exporters []parse.Provider
 }
 
 // telemetry is one run of ApplyTelemetry.
@@ -100,7 +100,8 @@ func ApplyTelemetry(in *Telemetry, problems *problem.Collector) {
 		use := provider.APIKeyUse(p)
 		key := environment.Variable{Name: use.EnvName, Ref: use.Ref, Path: use.Path, Type: catalog.TypeAny, Bearer: true}
 		// The key stays in its Secret: Kubernetes puts it in when it starts the container. The SDK decodes %20.
-		in.Environment.Add(key, environment.Variable{Name: otelHeaders, Value: "authorization=Bearer%20$(" + key.Name + ")", Path: key.Path})
+		in.Environment.Add(key, environment.Variable{Name: otelHeaders, Value: "authorization=Bearer%20$(" + key.Name + ")",
+			Path: key.Path})
 	}
 	if _, hasSwitch := in.Line.Objects[in.Line.Sections["telemetry"].Object]["enabled"]; hasSwitch {
 		document.Set(document.Ensure(in.Document.Root(), "telemetry", yaml.MappingNode), "enabled", document.Bool(true))
@@ -108,7 +109,7 @@ func ApplyTelemetry(in *Telemetry, problems *problem.Collector) {
 }
 
 // checkFields refuses what has no meaning for an exporter.
-func (t *telemetry) checkFields(p *spec.Provider) {
+func (t *telemetry) checkFields(p *parse.Provider) {
 	name := strings.TrimPrefix(p.Type, "remote::")
 	if !slices.Contains(telemetryProviders, name) {
 		t.problems.Add(problem.Problem{
@@ -139,7 +140,7 @@ func (t *telemetry) checkFields(p *spec.Provider) {
 
 // endpoint checks the address of the collector. It is the base of several: the SDK and the server add /v1/traces and
 // /v1/metrics.
-func (t *telemetry) endpoint(p *spec.Provider) (string, bool) {
+func (t *telemetry) endpoint(p *parse.Provider) (string, bool) {
 	path := p.EndpointPath()
 	fail := func(detail, fix string) (string, bool) {
 		t.problems.Add(problem.Problem{
@@ -157,7 +158,8 @@ func (t *telemetry) endpoint(p *spec.Provider) (string, bool) {
 		})
 		return "", false
 	case strings.Contains(p.Endpoint, "${env."):
-		return fail("must not refer to the environment: it becomes an environment variable itself", "write the address, "+telemetryExample)
+		return fail("must not refer to the environment: it becomes an environment variable itself",
+			"write the address, "+telemetryExample)
 	}
 	if _, ok := provider.ResolveURL(p.Endpoint, path, telemetryAddress, provider.CredentialBySecret, t.problems); !ok {
 		return "", false
@@ -170,7 +172,8 @@ func (t *telemetry) endpoint(p *spec.Provider) (string, bool) {
 		return fail("must not have a query: paths are added to it", telemetryExample)
 	case signalPath.MatchString(u.Path):
 		signal := signalPath.FindString(u.Path)
-		return fail("ends with the path of one signal: traces would go to /v1/traces and metrics to /v1/metrics below that, where no collector listens",
+		return fail("ends with the path of one signal: traces would go to /v1/traces and metrics to /v1/metrics below "+
+			"that, where no collector listens",
 			"remove "+signal+": the server adds such paths itself")
 	case u.Port() == grpcPort:
 		t.problems.Add(problem.Problem{

@@ -14,8 +14,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
 )
 
-// Where the certificate of spec.networking.tls is in the container. It is a directory of its own: that of the configuration is a
-// mounted ConfigMap, in which nothing else can be mounted.
+// Where the certificate of spec.networking.tls is in the container. It is a directory of its own: that of the
+// configuration is a mounted ConfigMap, in which nothing else can be mounted.
 const (
 	TLSDir      = "/etc/llama-stack-tls"
 	TLSCertFile = TLSDir + "/tls.crt"
@@ -60,7 +60,8 @@ func TLSEnabled(spec *v1alpha2.LlamaStackDistributionSpec) bool {
 }
 
 // applyTLS makes the server encrypt. Where nothing does, it sets what the server needs to start without encryption.
-func applyTLS(doc *document.Document, line *catalog.Line, spec *v1alpha2.LlamaStackDistributionSpec, problems *problem.Collector) {
+func applyTLS(doc *document.Document, line *catalog.Line, spec *v1alpha2.LlamaStackDistributionSpec,
+	problems *problem.Collector) {
 	server := document.Ensure(doc.Root(), "server", yaml.MappingNode)
 	switch {
 	case TLSEnabled(spec):

@@ -18,14 +18,15 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
 )
 
-// DataDir is where files of the server go that the base names no directory for: on the data volume, which the pod makes sure of.
+// DataDir is where files of the server go that the base names no directory for: on the data volume, which the pod makes
+// sure of.
 const DataDir = "${env.SQLITE_STORE_DIR:=" + v1alpha2.DefaultMountPath + "}"
 
 // defaultFiles are the files that the servers themselves give their two backends; another backend's file has its name.
 var defaultFiles = map[string]string{"kv_default": "kvstore.db", "sql_default": "sql_store.db"}
 
-// connectionFields are the fields of a backend that say which database it is. The other ones, such as the size of the pool,
-// survive where the type stays.
+// connectionFields are the fields of a backend that say which database it is. The other ones, such as the size of the
+// pool, survive where the type stays.
 var connectionFields = []string{
 	"type", "db_path", "host", "port", "db", "user", "password", "connection_string", "ssl_mode", "ca_cert_path",
 }
@@ -41,8 +42,8 @@ func backendsOf(backends *yaml.Node, kind catalog.StoreKind) []string {
 	return names
 }
 
-// DefaultBackend returns the backend that is used where nothing names one of a kind: the one of the server's own default name, else the
-// first.
+// DefaultBackend returns the backend that is used where nothing names one of a kind: the one of the server's own
+// default name, else the first.
 func DefaultBackend(backends *yaml.Node, kind catalog.StoreKind) string {
 	preferred := defaultName(kind)
 	if names := backendsOf(backends, kind); len(names) > 0 && !slices.Contains(names, preferred) {

@@ -36,8 +36,8 @@ func (d database) path() string { return d.specPath + ".connectionString" }
 // envConnectionString is the environment variable of the whole connection string.
 func (d database) envConnectionString() string { return d.envPrefix + "CONNECTION_STRING" }
 
-// postgresFields are the fields of a PostgreSQL backend, in the form that the release line takes without printing or misreading any
-// of it.
+// postgresFields are the fields of a PostgreSQL backend, in the form that the release line takes without printing or
+// misreading any of it.
 func (s *step) postgresFields(d database, connectionString *v1alpha2.SecretKeyRef) ([]entryField, bool) {
 	row, ok := s.row(d.backendType, d.specPath+".type")
 	if !ok {
@@ -56,7 +56,8 @@ func (s *step) postgresFields(d database, connectionString *v1alpha2.SecretKeyRe
 		return nil, false // has been reported by SecretUses
 	}
 	if row.Credentials == catalog.CredentialsURI {
-		s.env.Add(environment.Variable{Name: use.EnvName, Ref: use.Ref, Path: use.Path, Part: environment.PostgresURI, Type: catalog.TypeString})
+		s.env.Add(environment.Variable{Name: use.EnvName, Ref: use.Ref, Path: use.Path, Part: environment.PostgresURI,
+			Type: catalog.TypeString})
 		return []entryField{{name: "connection_string", value: document.String(document.ReferenceTo(use.EnvName))}}, true
 	}
 	fields := s.postgresParts(d, use, row.Credentials)
@@ -64,20 +65,22 @@ func (s *step) postgresFields(d database, connectionString *v1alpha2.SecretKeyRe
 		return nil, false
 	}
 	if d.backendType == sqlDatabase.backendType {
-		// A literal empty password makes the driver look into PGPASSWORD, which nothing converts or misreads. The client of kv does
-		// so where there is no password at all.
+		// A literal empty password makes the driver look into PGPASSWORD, which nothing converts or misreads. The client of
+		// kv does so where there is no password at all.
 		fields = append(fields, entryField{name: "password", value: document.String("")})
 	}
 	return fields, true
 }
 
-// postgresParts are the fields of a PostgreSQL backend that takes a connection string by its parts, each from a variable.
+// postgresParts are the fields of a PostgreSQL backend that takes a connection string by its parts, each from a
+// variable.
 func (s *step) postgresParts(d database, use environment.SecretUse, form catalog.CredentialForm) []entryField {
 	host, database, user := environment.PostgresHost, environment.PostgresDatabase, environment.PostgresUser
 	databaseType, afterDatabase := catalog.TypeString, ""
 	if form == catalog.CredentialsURLParts {
 		host, database, user = environment.PostgresURLHost, environment.PostgresURLDatabase, environment.PostgresURLUser
-		// The mark of options, of which there are none, makes a longer string of the name: one of digits would be turned into a number.
+		// The mark of options, of which there are none, makes a longer string of the name: one of digits would be turned into
+		// a number.
 		databaseType, afterDatabase = catalog.TypeURL, "?"
 	}
 	var fields []entryField
@@ -97,8 +100,8 @@ func (s *step) postgresParts(d database, use environment.SecretUse, form catalog
 	return fields
 }
 
-// sharedVariables adds the variables that every PostgreSQL client of the server reads. Two backends can share them only where one
-// Secret names the database of both.
+// sharedVariables adds the variables that every PostgreSQL client of the server reads. Two backends can share them only
+// where one Secret names the database of both.
 func (s *step) sharedVariables(use environment.SecretUse) bool {
 	for _, v := range s.env.Needed() {
 		if v.Name != envPassword {
@@ -109,7 +112,8 @@ func (s *step) sharedVariables(use environment.SecretUse) bool {
 		}
 		s.problems.Add(problem.Problem{
 			Reason: problem.ConflictingFields, Path: use.Path, Type: field.ErrorTypeForbidden,
-			Detail: fmt.Sprintf("names another Secret or key than %s, and on release line %s all PostgreSQL clients of the server read one %s",
+			Detail: fmt.Sprintf("names another Secret or key than %s, and on release line %s all PostgreSQL clients of the "+
+				"server read one %s",
 				v.Path, s.line.Name, envPassword),
 			Fix: "refer to one key of one Secret in both" + OwnPasswords(s.line),
 		})
@@ -119,18 +123,20 @@ func (s *step) sharedVariables(use environment.SecretUse) bool {
 		name string
 		part environment.Part
 	}{
-		{envPassword, environment.PostgresPassword}, {"PGSSLMODE", environment.PostgresSSLMode}, {"PGSSLROOTCERT", environment.PostgresSSLRootCert},
+		{envPassword, environment.PostgresPassword}, {"PGSSLMODE", environment.PostgresSSLMode},
+		{"PGSSLROOTCERT", environment.PostgresSSLRootCert},
 	} {
 		s.env.Add(environment.Variable{Name: shared.name, Ref: use.Ref, Path: use.Path, Part: shared.part})
 	}
 	return true
 }
 
-// OwnPasswords names, for the end of a message, the first release line above another one on which the PostgreSQL clients of the server
-// share no variables; empty where there is none.
+// OwnPasswords names, for the end of a message, the first release line above another one on which the PostgreSQL
+// clients of the server share no variables; empty where there is none.
 func OwnPasswords(line *catalog.Line) string {
 	name := catalog.FirstLine(func(other *catalog.Line) bool {
-		return other.Backends[sqlDatabase.backendType].Credentials == catalog.CredentialsURI && catalog.Compare(other.Name, line.Name) > 0
+		return other.Backends[sqlDatabase.backendType].Credentials == catalog.CredentialsURI &&
+			catalog.Compare(other.Name, line.Name) > 0
 	})
 	if name == "" {
 		return ""

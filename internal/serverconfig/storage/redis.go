@@ -31,8 +31,8 @@ const (
 	quietLog = "core=warning"
 )
 
-// redisFields are the fields of a Redis backend. The server makes a URL of host and port, so that a password can stand before the host,
-// encoded as in a URL; it has no field for one.
+// redisFields are the fields of a Redis backend. The server makes a URL of host and port, so that a password can stand
+// before the host, encoded as in a URL; it has no field for one.
 func (s *step) redisFields(spec *v1alpha2.KVStorageSpec) ([]entryField, bool) {
 	row, ok := s.row("kv_redis", pathKV+".type")
 	if !ok {
@@ -67,7 +67,8 @@ func (s *step) redisFields(spec *v1alpha2.KVStorageSpec) ([]entryField, bool) {
 // redisEndpoint reads host:port or redis://host:port. An IPv6 address keeps its brackets: the server makes a URL of it.
 func (s *step) redisEndpoint(endpoint, path string) (host string, port int, ok bool) {
 	fail := func(detail, fix string) (string, int, bool) {
-		s.problems.Add(problem.Problem{Reason: problem.InvalidField, Path: path, Type: field.ErrorTypeInvalid, Detail: detail, Fix: fix})
+		s.problems.Add(problem.Problem{Reason: problem.InvalidField, Path: path, Type: field.ErrorTypeInvalid,
+			Detail: detail, Fix: fix})
 		return "", 0, false
 	}
 	if endpoint == "" {
@@ -93,7 +94,8 @@ func (s *step) redisEndpoint(endpoint, path string) (host string, port int, ok b
 	case !strings.EqualFold(scheme, redisScheme):
 		return fail("is neither host:port nor redis://host:port", form)
 	case strings.Contains(hostPort, "@"):
-		return fail("contains user information, which would be readable in a ConfigMap", "put the password into a Secret and refer to it by "+pathRedisPassword)
+		return fail("contains user information, which would be readable in a ConfigMap", "put the password into a Secret "+
+			"and refer to it by "+pathRedisPassword)
 	case strings.ContainsAny(after, "?#"):
 		return fail("has options, which no release of the server takes", cut)
 	case after != "":
@@ -112,5 +114,6 @@ func (s *step) redisEndpoint(endpoint, path string) (host string, port int, ok b
 	return host, port, err == nil
 }
 
-// redisHost is what the server can make a URL of: names, addresses, and a port. The server reads no reference to the environment here.
+// redisHost is what the server can make a URL of: names, addresses, and a port. The server reads no reference to the
+// environment here.
 var redisHost = regexp.MustCompile(`^[A-Za-z0-9._:\[\]-]*$`)

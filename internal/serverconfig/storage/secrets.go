@@ -10,13 +10,14 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
 // secretUse resolves a secret reference of the storage; false where it is incomplete.
-func secretUse(ref *v1alpha2.SecretKeyRef, envName, path string, problems *problem.Collector) (environment.SecretUse, bool) {
+func secretUse(ref *v1alpha2.SecretKeyRef, envName, path string, problems *problem.Collector) (environment.SecretUse,
+	bool) {
 	names := strings.Split(path, ".")
-	resolved, found := spec.SecretKeyRef(ref, field.NewPath(names[0], names[1:]...))
+	resolved, found := parse.SecretKeyRef(ref, field.NewPath(names[0], names[1:]...))
 	problems.AddAll(found)
 	return environment.SecretUse{EnvName: envName, Ref: resolved, Path: path, Derived: true}, len(found) == 0
 }

@@ -49,11 +49,13 @@ type entryField struct {
 	value *yaml.Node
 }
 
-// Apply gives the backends of each kind that the spec configures its type and fields, and returns their names. They keep their names, so
-// that every reference to them stays. If the spec omits kv or sql, the base's setting is kept. A base without
-// the section gets what the server would do by itself written out, because some releases cannot start without it.
+// Apply gives the backends of each kind that the spec configures its type and fields, and returns their names. They
+// keep their names, so that every reference to them stays. If the spec omits kv or sql, the base's setting is kept. A
+// base without the section gets what the server would do by itself written out, because some releases cannot start
+// without it.
 func Apply(
-	doc *document.Document, line *catalog.Line, spec *v1alpha2.StateStorageSpec, env *environment.Set, problems *problem.Collector,
+	doc *document.Document, line *catalog.Line, spec *v1alpha2.StateStorageSpec, env *environment.Set,
+	problems *problem.Collector,
 ) map[string]bool {
 	if spec == nil {
 		spec = &v1alpha2.StateStorageSpec{}
@@ -92,8 +94,8 @@ func Apply(
 	return s.configured
 }
 
-// warnLeftBehind warns if the spec moves the other backend alone, and the base keeps this one in a database whose address the
-// spec does not give. The image may give it, but it is rather forgotten.
+// warnLeftBehind warns if the spec moves the other backend alone, and the base keeps this one in a database whose
+// address the spec does not give. The image may give it, but it is rather forgotten.
 func (s *step) warnLeftBehind(backends *yaml.Node, kind catalog.StoreKind, instead string) {
 	for _, name := range backendsOf(backends, kind) {
 		for _, address := range []string{"host", "connection_string"} {
@@ -103,8 +105,8 @@ func (s *step) warnLeftBehind(backends *yaml.Node, kind catalog.StoreKind, inste
 			}
 			s.problems.Add(problem.Problem{
 				Reason: problem.UndefinedVariable, Severity: problem.Warning, Path: "spec.storage." + string(kind),
-				Detail: fmt.Sprintf("is absent, so that the backend %s of the base configuration stays where the environment variable %s says, "+
-					"which the spec does not set", name, refs[0].Name),
+				Detail: fmt.Sprintf("is absent, so that the backend %s of the base configuration stays where the environment "+
+					"variable %s says, which the spec does not set", name, refs[0].Name),
 				Fix: "write " + instead + ", or set the variable in spec.workload.overrides.env",
 			})
 			return
@@ -128,8 +130,8 @@ func (s *step) replaceBackends(backends *yaml.Node, b *backend) {
 	}
 }
 
-// refuseSharing reports what several backends of the base keep under one name: they become one database, and would write over
-// each other there.
+// refuseSharing reports what several backends of the base keep under one name: they become one database, and would
+// write over each other there.
 func (s *step) refuseSharing(b *backend, names []string) {
 	type use struct{ backend, path string }
 	first := map[string]use{}
@@ -145,7 +147,8 @@ func (s *step) refuseSharing(b *backend, names []string) {
 		if before.backend != backend {
 			s.problems.Add(problem.Problem{
 				Reason: problem.SharedStorageLocation, Path: b.path, Type: field.ErrorTypeForbidden,
-				Detail: fmt.Sprintf("makes one database of the backends %s and %s of the base configuration %s, in which %s and %s would both be kept as %q",
+				Detail: fmt.Sprintf("makes one database of the backends %s and %s of the base configuration %s, in which %s and "+
+					"%s would both be kept as %q",
 					before.backend, backend, s.doc.Base().Name(), before.path, path, location),
 				Fix: "give one of them another " + b.kind.Place() + " in the base configuration",
 			})
@@ -155,7 +158,8 @@ func (s *step) refuseSharing(b *backend, names []string) {
 	eachReference(s.doc.Section("providers"), "providers", b.kind, check)
 }
 
-// eachReference calls do for every reference to a backend of the kind within a tree: a map of backend and namespace or table.
+// eachReference calls do for every reference to a backend of the kind within a tree: a map of backend and namespace or
+// table.
 func eachReference(n *yaml.Node, path string, kind catalog.StoreKind, do func(path, backend, location string)) {
 	for i, item := range document.Items(n) {
 		eachReference(item, fmt.Sprintf("%s[%d]", path, i), kind, do)

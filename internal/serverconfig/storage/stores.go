@@ -12,11 +12,12 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 )
 
-// completeStores writes out every store that the release line keeps, in the form that it wants. What the base says in that
-// form stays, and so does a store that it turns off.
+// completeStores writes out every store that the release line keeps, in the form that it wants. What the base says in
+// that form stays, and so does a store that it turns off.
 func (s *step) completeStores(stores, backends *yaml.Node) {
 	primary := map[catalog.StoreKind]string{
-		catalog.KV: s.primaryBackend(stores, backends, catalog.KV), catalog.SQL: s.primaryBackend(stores, backends, catalog.SQL),
+		catalog.KV:  s.primaryBackend(stores, backends, catalog.KV),
+		catalog.SQL: s.primaryBackend(stores, backends, catalog.SQL),
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.line.Stores)) {
 		store := s.line.Stores[name]
@@ -45,13 +46,14 @@ func correctStore(entry *yaml.Node, store catalog.Store, ofKind []string, primar
 		at, _ := document.IndexOf(entry, other.Place())
 		entry.Content[at-1] = document.String(store.Kind.Place())
 	}
-	if backend := document.Text(document.Child(entry, "backend")); !slices.Contains(ofKind, backend) && !document.HasReference(backend) {
+	if backend := document.Text(document.Child(entry, "backend")); !slices.Contains(ofKind, backend) &&
+		!document.HasReference(backend) {
 		document.Set(entry, "backend", document.String(primary))
 	}
 }
 
-// primaryBackend is the backend for a store that the base does not name: the one that other stores of the kind use, else the
-// one that the server would take, else the first.
+// primaryBackend is the backend for a store that the base does not name: the one that other stores of the kind use,
+// else the one that the server would take, else the first.
 func (s *step) primaryBackend(stores, backends *yaml.Node, kind catalog.StoreKind) string {
 	names := backendsOf(backends, kind)
 	for _, store := range document.Keys(stores) {
@@ -65,9 +67,10 @@ func (s *step) primaryBackend(stores, backends *yaml.Node, kind catalog.StoreKin
 // vectorStores is the entry, and names its table: the providers create tables of their own names.
 const vectorStores = "vector_stores"
 
-// KeepVectorStores gives what is known of vector stores a place in the SQL backend, where the release line has one and the configuration names
-// none. Where a configuration separates users, by rules about access or by tenants, providers of vector_io do not start without it
-// (initialize_openai_vector_stores, from release line 1.1 on). They move there what they kept in the kv backend.
+// KeepVectorStores gives what is known of vector stores a place in the SQL backend, where the release line has one and
+// the configuration names none. Where a configuration separates users, by rules about access or by tenants, providers
+// of vector_io do not start without it (initialize_openai_vector_stores, from release line 1.1 on). They move there
+// what they kept in the kv backend.
 func KeepVectorStores(doc *document.Document, line *catalog.Line) {
 	if store, ok := line.Stores[vectorStores]; !ok || store.Kind != catalog.SQL {
 		return

@@ -59,7 +59,8 @@ type server struct {
 	stop          context.CancelFunc
 }
 
-// New returns a prober that asks by a, and tells of which custom resource there is news. What it starts ends with the context.
+// New returns a prober that asks by a, and tells of which custom resource there is news. What it starts ends with the
+// context.
 func New(ctx context.Context, a Asker, tell func(types.NamespacedName)) *Prober {
 	return &Prober{
 		ctx: ctx, asker: a, tell: tell, servers: map[types.NamespacedName]*server{},
@@ -67,8 +68,8 @@ func New(ctx context.Context, a Asker, tell func(types.NamespacedName)) *Prober 
 	}
 }
 
-// Observe returns what the server of this rollout has reported, or why it is silent; neither is known at first. It starts
-// questions for a new rollout or address, and when the pods changed.
+// Observe returns what the server of this rollout has reported, or why it is silent; neither is known at first. It
+// starts questions for a new rollout or address, and when the pods changed.
 func (p *Prober) Observe(
 	cr *v1alpha2.LlamaStackDistribution, d *appsv1.Deployment, pods string, at serverprobe.Server,
 ) (*serverprobe.Observation, string) {
@@ -95,7 +96,8 @@ func (p *Prober) Observe(
 }
 
 // ask asks a server until it has answered a few times, or was silent too often.
-func (p *Prober) ask(ctx context.Context, s *server, delay time.Duration, key types.NamespacedName, at serverprobe.Server) {
+func (p *Prober) ask(ctx context.Context, s *server, delay time.Duration, key types.NamespacedName,
+	at serverprobe.Server) {
 	next, answers := firstProbeDelay, 0
 	for attempt := 1; attempt <= maxProbeAttempts && answers < maxAnswers; attempt++ {
 		select {
@@ -147,7 +149,8 @@ func (p *Prober) askOnce(
 		ctx, cancel = context.WithTimeout(ctx, firstTimeout)
 		defer cancel()
 	}
-	defer panics.Catch(logf.FromContext(ctx).WithValues("namespace", key.Namespace, "name", key.Name), "asking a server panicked", &err)
+	defer panics.Catch(logf.FromContext(ctx).WithValues("namespace", key.Namespace, "name", key.Name), "asking a server "+
+		"panicked", &err)
 	return p.asker.Ask(ctx, at)
 }
 

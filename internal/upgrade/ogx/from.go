@@ -14,8 +14,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/provider"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
 )
 
 // The directories of the two kinds where a PVC is mounted that names none.
@@ -27,8 +27,8 @@ const (
 // namespaceLabel is the label that each namespace has with its own name.
 const namespaceLabel = "kubernetes.io/metadata.name"
 
-// From converts a LlamaStackDistribution of v1alpha2, which the schema admits, to an OGXServer. What only the annotation of conversion carries is
-// lost without a Loss: v1alpha1.CarriedPaths names it.
+// From converts a LlamaStackDistribution of v1alpha2, which the schema admits, to an OGXServer. What only the
+// annotation of conversion carries is lost without a Loss: v1alpha1.CarriedPaths names it.
 func From(object map[string]any) (map[string]any, []Loss) {
 	s := newSource(object)
 	to := map[string]any{"apiVersion": APIVersion, "kind": Kind, "metadata": map[string]any{}, "spec": map[string]any{}}
@@ -56,9 +56,10 @@ func From(object map[string]any) (map[string]any, []Loss) {
 	}
 	fromNetworking(s, to)
 	fromProviders(s, to)
-	s.lose("spec.resources", "OGXServer registers nothing", "its server has the models that providers list, and those of its base configuration: "+
-		"register others by overrideConfig")
-	s.lose("spec.auth", "OGXServer says nothing about who may call the server", "write it into the ConfigMap of overrideConfig, or into that of baseConfig")
+	s.lose("spec.resources", "OGXServer registers nothing", "its server has the models that providers list, and those "+
+		"of its base configuration: register others by overrideConfig")
+	s.lose("spec.auth", "OGXServer says nothing about who may call the server", "write it into the ConfigMap of "+
+		"overrideConfig, or into that of baseConfig")
 	s.lose("spec.externalProviders", "OGXServer adds no providers from images", "build an image with them")
 	return to, s.rest()
 }
@@ -75,7 +76,7 @@ func withoutRecord(metadata map[string]any) {
 func fromNetworking(s *source, to map[string]any) {
 	if value, found := take[any](s, "spec.networking.expose"); found && value != nil {
 		raw, _ := json.Marshal(value) // it comes from JSON
-		expose, problems := spec.ExposeField(&apiextensionsv1.JSON{Raw: raw})
+		expose, problems := parse.ExposeField(&apiextensionsv1.JSON{Raw: raw})
 		switch {
 		case len(problems) > 0:
 			put(s.tree, "spec.networking.expose", value)
@@ -90,7 +91,8 @@ func fromNetworking(s *source, to map[string]any) {
 			put(to, "spec.network.tls.secretName", name)
 		}
 	}
-	s.lose("spec.networking.tls.caBundle", "OGXServer wants each certificate with its key in spec.tls.trust.caCertificates",
+	s.lose("spec.networking.tls.caBundle", "OGXServer wants each certificate with its key in "+
+		"spec.tls.trust.caCertificates",
 		"write it there, for example with the key ca-bundle.crt")
 	var peers []any
 	names, _ := take[[]any](s, "spec.networking.allowedFrom.namespaces")
@@ -112,29 +114,31 @@ func fromNetworking(s *source, to map[string]any) {
 }
 
 // apis are the fields of spec.providers that both kinds have.
-var apis = []spec.ProviderAPI{spec.APIInference, spec.APIVectorIO, spec.APIToolRuntime}
+var apis = []parse.ProviderAPI{parse.APIInference, parse.APIVectorIO, parse.APIToolRuntime}
 
 func fromProviders(s *source, to map[string]any) {
 	value, _ := take[map[string]any](s, "spec.providers")
 	raw, _ := json.Marshal(map[string]any{"providers": value}) // it comes from JSON
-	crSpec := &v1alpha2.LlamaStackDistributionSpec{}
-	if err := json.Unmarshal(raw, crSpec); err != nil {
+	spec := &v1alpha2.LlamaStackDistributionSpec{}
+	if err := json.Unmarshal(raw, spec); err != nil {
 		put(s.tree, "spec.providers", value)
 		return
 	}
-	parsed := spec.Parse(crSpec)
+	parsed := parse.Parse(spec)
 	for _, p := range parsed.Problems {
 		s.losses = append(s.losses, Loss{p.Path, p.Body(), ""})
 	}
 	for _, group := range parsed.Providers {
 		if !slices.Contains(apis, group.API) {
-			s.losses = append(s.losses, Loss{Path: "spec.providers." + group.API.Field, Detail: "OGXServer has no such providers"})
+			s.losses = append(s.losses, Loss{Path: "spec.providers." + group.API.Field, Detail: "OGXServer has no such " +
+				"providers"})
 			continue
 		}
 		for i := range group.Providers {
 			p := &group.Providers[i]
 			if p.EndpointFrom != nil {
-				s.losses = append(s.losses, Loss{p.EndpointFrom.Path, "OGXServer takes no endpoint from an object, so the provider is left out", "write endpoint"})
+				s.losses = append(s.losses, Loss{p.EndpointFrom.Path, "OGXServer takes no endpoint from an object, so the " +
+					"provider is left out", "write endpoint"})
 				continue
 			}
 			e, losses, problems := dissolve(group.API, p)
@@ -148,10 +152,12 @@ func fromProviders(s *source, to map[string]any) {
 	}
 }
 
-// dissolve returns a provider with the names that the newest release line of the server has for its fields, and those that have no name there.
-func dissolve(api spec.ProviderAPI, p *spec.Provider) (*entry, []Loss, problem.List) {
+// dissolve returns a provider with the names that the newest release line of the server has for its fields, and those
+// that have no name there.
+func dissolve(api parse.ProviderAPI, p *parse.Provider) (*entry, []Loss, problem.List) {
 	line, _ := catalog.Get(catalog.Newest())
-	e := &entry{id: p.EffectiveID(), providerType: line.FullType(api.Name, p.Type), config: map[string]any{}, secrets: map[string]any{}}
+	e := &entry{id: p.EffectiveID(), providerType: line.FullType(api.Name, p.Type), config: map[string]any{},
+		secrets: map[string]any{}}
 	row, known := line.Provider(api.Name, e.providerType)
 	if !known {
 		row = &catalog.Provider{Key: "api_key", Endpoint: &catalog.Endpoint{Kind: catalog.EndpointURL, Field: "url"}}
@@ -173,7 +179,7 @@ func dissolve(api spec.ProviderAPI, p *spec.Provider) (*entry, []Loss, problem.L
 			e.config[named[0]] = named[1]
 		}
 	}
-	put := func(field string, ref spec.SecretReference) {
+	put := func(field string, ref parse.SecretReference) {
 		e.secrets[field] = map[string]any{"name": ref.Name, "key": ref.Key}
 	}
 	for _, s := range p.SecretRefs {
@@ -186,7 +192,7 @@ func dissolve(api spec.ProviderAPI, p *spec.Provider) (*entry, []Loss, problem.L
 }
 
 // nameless returns the fields of a provider for which its type has none.
-func nameless(row *catalog.Provider, p *spec.Provider) []Loss {
+func nameless(row *catalog.Provider, p *parse.Provider) []Loss {
 	var losses []Loss
 	for _, f := range []struct {
 		name        string
@@ -199,7 +205,8 @@ func nameless(row *catalog.Provider, p *spec.Provider) []Loss {
 	} {
 		if f.given && f.none {
 			losses = append(losses, Loss{
-				p.Path + "." + f.name, "the type of the provider has no such field", cmp.Or(row.Instead[f.name], "write the server's own field under settings"),
+				p.Path + "." + f.name, "the type of the provider has no such field", cmp.Or(row.Instead[f.name], "write the "+
+					"server's own field under settings"),
 			})
 		}
 	}
@@ -207,7 +214,7 @@ func nameless(row *catalog.Provider, p *spec.Provider) []Loss {
 }
 
 // add puts a provider into the list of its type, or into that of custom ones.
-func add(to map[string]any, api spec.ProviderAPI, e *entry) {
+func add(to map[string]any, api parse.ProviderAPI, e *entry) {
 	placement, _, _ := strings.Cut(e.providerType, "::")
 	list, made := "custom", map[string]any{"id": e.id, "type": e.providerType}
 	at := slices.IndexFunc(rows, func(r row) bool { return r.api == api.Field && r.providerType == e.providerType })

@@ -21,7 +21,8 @@ const (
 	secret
 )
 
-// row is a typed entry of OGXServer: which type of providers it is for, and its fields, each with the server's name of the field.
+// row is a typed entry of OGXServer: which type of providers it is for, and its fields, each with the server's name of
+// the field.
 type row struct {
 	api, providerType string
 	// key is the field of spec.providers.<api>.remote that lists such entries.
@@ -35,9 +36,11 @@ type field struct {
 	kind   kind
 }
 
-// fieldsOf makes the fields of a row: text of a comma-separated list, "maxTokens:integer", with the server's name in snake case unless it follows "=".
+// fieldsOf makes the fields of a row: text of a comma-separated list, "maxTokens:integer", with the server's name in
+// snake case unless it follows "=".
 func fieldsOf(list string) map[string]field {
-	kinds := map[string]kind{"": text, "integer": integer, "boolean": boolean, "texts": texts, "network": network, "secret": secret}
+	kinds := map[string]kind{"": text, "integer": integer, "boolean": boolean, "texts": texts, "network": network,
+		"secret": secret}
 	fields := map[string]field{}
 	for item := range strings.FieldsSeq(list) {
 		name, server, _ := strings.Cut(item, "=")
@@ -54,20 +57,27 @@ func fieldsOf(list string) map[string]field {
 const models = " allowedModels:texts refreshModels:boolean network:network"
 
 var rows = []row{
-	{"inference", "remote::vllm", "vllm", fieldsOf("endpoint=base_url apiToken:secret maxTokens:integer" + models), []string{"endpoint"}},
+	{"inference", "remote::vllm", "vllm", fieldsOf("endpoint=base_url apiToken:secret maxTokens:integer" + models),
+		[]string{"endpoint"}},
 	{"inference", "remote::openai", "openai", fieldsOf("endpoint=base_url apiKey:secret" + models), []string{"apiKey"}},
-	{"inference", "remote::azure", "azure", fieldsOf("endpoint=base_url apiKey:secret apiVersion apiType" + models), []string{"endpoint", "apiKey"}},
-	{"inference", "remote::bedrock", "bedrock", fieldsOf("region=region_name apiKey:secret awsAccessKeyId:secret awsSecretAccessKey:secret " +
-		"awsSessionToken:secret awsRoleArn awsWebIdentityTokenFile awsRoleSessionName profileName totalMaxAttempts:integer retryMode " +
+	{"inference", "remote::azure", "azure", fieldsOf("endpoint=base_url apiKey:secret apiVersion apiType" + models),
+		[]string{"endpoint", "apiKey"}},
+	{"inference", "remote::bedrock", "bedrock", fieldsOf("region=region_name apiKey:secret awsAccessKeyId:secret " +
+		"awsSecretAccessKey:secret awsSessionToken:secret awsRoleArn awsWebIdentityTokenFile awsRoleSessionName " +
+		"profileName totalMaxAttempts:integer retryMode " +
 		"connectTimeout:integer readTimeout:integer sessionTTL:integer=session_ttl" + models), []string{"region"}},
 	{"inference", "remote::vertexai", "vertexai", fieldsOf("project location" + models), []string{"project"}},
-	{"inference", "remote::watsonx", "watsonx", fieldsOf("endpoint=base_url apiKey:secret projectId timeout:integer" + models), []string{"apiKey"}},
+	{"inference", "remote::watsonx", "watsonx",
+		fieldsOf("endpoint=base_url apiKey:secret projectId timeout:integer" + models), []string{"apiKey"}},
 	{"vectorIo", "remote::milvus", "milvus", fieldsOf("uri token:secret consistencyLevel"), []string{"uri"}},
-	{"vectorIo", "remote::pgvector", "pgvector", fieldsOf("host port:integer db user password:secret distanceMetric"), []string{"password"}},
-	{"vectorIo", "remote::qdrant", "qdrant", fieldsOf("url location host port:integer grpcPort:integer preferGrpc:boolean https:boolean apiKey:secret " +
-		"prefix timeout:integer"), nil},
-	{"toolRuntime", "remote::brave-search", "braveSearch", fieldsOf("apiKey:secret maxResults:integer"), []string{"apiKey"}},
-	{"toolRuntime", "remote::tavily-search", "tavilySearch", fieldsOf("apiKey:secret maxResults:integer"), []string{"apiKey"}},
+	{"vectorIo", "remote::pgvector", "pgvector", fieldsOf("host port:integer db user password:secret distanceMetric"),
+		[]string{"password"}},
+	{"vectorIo", "remote::qdrant", "qdrant", fieldsOf("url location host port:integer grpcPort:integer " +
+		"preferGrpc:boolean https:boolean apiKey:secret prefix timeout:integer"), nil},
+	{"toolRuntime", "remote::brave-search", "braveSearch", fieldsOf("apiKey:secret maxResults:integer"),
+		[]string{"apiKey"}},
+	{"toolRuntime", "remote::tavily-search", "tavilySearch", fieldsOf("apiKey:secret maxResults:integer"),
+		[]string{"apiKey"}},
 	{"toolRuntime", "remote::model-context-protocol", "modelContextProtocol", nil, nil},
 }
 

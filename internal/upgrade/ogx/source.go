@@ -153,7 +153,8 @@ func move(s *source, object map[string]any, from, to int) {
 	}
 }
 
-// mountPath moves where the PVC is mounted: without it, the kinds have different directories, and the data is in one of them.
+// mountPath moves where the PVC is mounted: without it, the kinds have different directories, and the data is in one of
+// them.
 func mountPath(s *source, object map[string]any, own, other string) {
 	parent := s.at([]string{"spec", "workload"})
 	storage, ok := parent["storage"].(map[string]any)

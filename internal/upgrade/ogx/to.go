@@ -11,14 +11,15 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/spec"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
 // To converts an OGXServer to a LlamaStackDistribution of v1alpha2.
 func To(object map[string]any) (map[string]any, []Loss) {
 	s := newSource(object)
 	to := map[string]any{
-		"apiVersion": v1alpha2.GroupVersion.String(), "kind": v1alpha2.Kind, "metadata": map[string]any{}, "spec": map[string]any{},
+		"apiVersion": v1alpha2.GroupVersion.String(), "kind": v1alpha2.Kind, "metadata": map[string]any{},
+		"spec": map[string]any{},
 	}
 	metadata(s, to)
 	move(s, to, 1, 0)
@@ -61,7 +62,8 @@ func toNetworking(s *source, to map[string]any) {
 	}
 	s.lose("spec.network.policy", "a LlamaStackDistribution selects whole namespaces, for all that enters",
 		"write spec.networking.allowedFrom, or a NetworkPolicy of your own")
-	s.lose("spec.tls.trust", "a LlamaStackDistribution names one ConfigMap with all certificates", "write spec.networking.tls.caBundle")
+	s.lose("spec.tls.trust", "a LlamaStackDistribution names one ConfigMap with all certificates", "write "+
+		"spec.networking.tls.caBundle")
 }
 
 // allowedFrom is a policy that consists of namespaces and labels of namespaces; nil for any other.
@@ -134,7 +136,7 @@ func toProviders(s *source, to map[string]any) {
 	}
 }
 
-func (s *source) takeTyped(base string, r *row, api spec.ProviderAPI) []any {
+func (s *source) takeTyped(base string, r *row, api parse.ProviderAPI) []any {
 	path := base + "." + r.key
 	items, _ := take[[]any](s, path)
 	var list []any
@@ -154,7 +156,7 @@ func (s *source) takeTyped(base string, r *row, api spec.ProviderAPI) []any {
 	return list
 }
 
-func (s *source) takeCustom(base string, api spec.ProviderAPI) []any {
+func (s *source) takeCustom(base string, api parse.ProviderAPI) []any {
 	items, _ := take[[]any](s, base+".custom")
 	var list []any
 	for i, item := range items {
@@ -183,8 +185,9 @@ func (s *source) takeCustom(base string, api spec.ProviderAPI) []any {
 // password is the name of a secret that is not an API key, though apiKey can stand for it.
 const password = "password"
 
-// provider is the entry as a LlamaStackDistribution has it: with endpoint and apiKey, where the newest release line of the server has such fields.
-func (e *entry) provider(api spec.ProviderAPI) map[string]any {
+// provider is the entry as a LlamaStackDistribution has it: with endpoint and apiKey, where the newest release line of
+// the server has such fields.
+func (e *entry) provider(api parse.ProviderAPI) map[string]any {
 	line, _ := catalog.Get(catalog.Newest())
 	config, secrets := maps.Clone(e.config), maps.Clone(e.secrets)
 	made := map[string]any{"id": e.id, "provider": e.providerType}
@@ -222,7 +225,8 @@ func endpointOf(row *catalog.Endpoint, config map[string]any) (string, bool) {
 		return "", false
 	}
 	delete(config, row.Field)
-	if port, isInt := config[row.PortField].(int64); isInt && row.Kind == catalog.EndpointHostPort && !slices.Contains([]byte(host), ':') {
+	if port, isInt := config[row.PortField].(int64); isInt && row.Kind == catalog.EndpointHostPort &&
+		!slices.Contains([]byte(host), ':') {
 		delete(config, row.PortField)
 		host += ":" + strconv.FormatInt(port, 10)
 	}

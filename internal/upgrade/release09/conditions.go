@@ -19,7 +19,8 @@ type Observed struct {
 	// NotApplied reports that nothing was applied because of Why, and that there is no Deployment.
 	NotApplied bool
 	Why        string
-	// Complete reports that all pods are up to date, Failed that they are not and will not be, and Rollout says so in words.
+	// Complete reports that all pods are up to date, Failed that they are not and will not be, and Rollout says so in
+	// words.
 	Complete, Failed bool
 	Rollout          string
 	// Available reports whether a pod serves, and Started whether any is desired.
@@ -31,8 +32,8 @@ type Observed struct {
 	Service bool
 }
 
-// Conditions are the conditions of release 0.9, without times: they are kept up for programs that look at them, and say nothing that
-// was not observed. One that was not is not among them. absent are those that do not apply.
+// Conditions are the conditions of release 0.9, without times: they are kept up for programs that look at them, and say
+// nothing that was not observed. One that was not is not among them. absent are those that do not apply.
 func Conditions(o *Observed) (list []metav1.Condition, absent []string) {
 	add := func(kind string, status bool, reason, message string) {
 		c := metav1.Condition{Type: kind, Status: metav1.ConditionFalse, Reason: reason, Message: message}
@@ -51,10 +52,12 @@ func Conditions(o *Observed) (list []metav1.Condition, absent []string) {
 	case o.PVC != nil && o.PVC.Status.Phase == corev1.ClaimBound:
 		add(v1alpha2.ConditionStorageReady, true, v1alpha2.ReasonLegacyStorageReady, "The PVC "+o.PVC.Name+" is bound")
 	default:
-		add(v1alpha2.ConditionStorageReady, false, v1alpha2.ReasonLegacyStoragePending, "The PVC "+objects.PVCName(o.Resource)+" is not bound yet")
+		add(v1alpha2.ConditionStorageReady, false, v1alpha2.ReasonLegacyStoragePending,
+			"The PVC "+objects.PVCName(o.Resource)+" is not bound yet")
 	}
 	if o.Service {
-		add(v1alpha2.ConditionServiceReady, true, v1alpha2.ReasonLegacyServiceReady, "The Service "+objects.ServiceName(o.Resource)+" is there")
+		add(v1alpha2.ConditionServiceReady, true, v1alpha2.ReasonLegacyServiceReady,
+			"The Service "+objects.ServiceName(o.Resource)+" is there")
 	} else {
 		add(v1alpha2.ConditionServiceReady, false, v1alpha2.ReasonLegacyServicePending, "There is no Service yet")
 	}

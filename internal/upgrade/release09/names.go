@@ -16,8 +16,8 @@ func RoleBindingName(resource string) string { return resource + "-rb" }
 // CABundleName is the name of a ConfigMap of CA certificates that release 0.9 makes: its pods need it, and nobody else.
 func CABundleName(resource string) string { return resource + "-ca-bundle" }
 
-// Image is the image that release 0.9 left in the live Deployment of a custom resource that names none itself; empty where it left none.
-// container is the name of the server's container; empty for the operator's own choice.
+// Image is the image that release 0.9 left in the live Deployment of a custom resource that names none itself; empty
+// where it left none. container is the name of the server's container; empty for the operator's own choice.
 func Image(live *appsv1.Deployment, container string) string {
 	if live == nil {
 		return ""

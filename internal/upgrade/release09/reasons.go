@@ -26,14 +26,16 @@ func Reasons() []Reason { return slices.Clone(reasons) }
 
 var reasons = []Reason{
 	{
-		v1alpha2.ConditionDeploymentReady, metav1.ConditionTrue, v1alpha2.ReasonLegacyDeploymentReady, "As DeploymentUpdated.", "All pods are up to date", "",
+		v1alpha2.ConditionDeploymentReady, metav1.ConditionTrue, v1alpha2.ReasonLegacyDeploymentReady, "As " +
+			"DeploymentUpdated.", "All pods are up to date", "",
 	},
 	{
 		v1alpha2.ConditionDeploymentReady, metav1.ConditionFalse, v1alpha2.ReasonLegacyDeploymentPending,
 		"As RolloutInProgress; with HealthCheck, that no server answers yet.", "1 of 2 pods are up to date", "Wait.",
 	},
 	{
-		v1alpha2.ConditionDeploymentReady, metav1.ConditionFalse, v1alpha2.ReasonLegacyDeploymentFailed, "As ProgressDeadlineExceeded.",
+		v1alpha2.ConditionDeploymentReady, metav1.ConditionFalse, v1alpha2.ReasonLegacyDeploymentFailed, "As " +
+			"ProgressDeadlineExceeded.",
 		`ReplicaSet "my-server-6d4cf56db6" has timed out progressing.`, "Look at the pods and their logs.",
 	},
 	{
@@ -41,15 +43,18 @@ var reasons = []Reason{
 		"The health check of the server passes", "",
 	},
 	{
-		v1alpha2.ConditionHealthCheck, metav1.ConditionFalse, v1alpha2.ReasonLegacyHealthFailed, "No pod became available in time.",
+		v1alpha2.ConditionHealthCheck, metav1.ConditionFalse, v1alpha2.ReasonLegacyHealthFailed, "No pod became available " +
+			"in time.",
 		"No server passes the health check", "Look at the pods and their logs.",
 	},
 	{
-		v1alpha2.ConditionStorageReady, metav1.ConditionTrue, v1alpha2.ReasonLegacyStorageReady, "The PersistentVolumeClaim is bound.",
+		v1alpha2.ConditionStorageReady, metav1.ConditionTrue, v1alpha2.ReasonLegacyStorageReady, "The " +
+			"PersistentVolumeClaim is bound.",
 		"The PVC my-server-pvc is bound", "",
 	},
 	{
-		v1alpha2.ConditionStorageReady, metav1.ConditionFalse, v1alpha2.ReasonLegacyStoragePending, "The PersistentVolumeClaim is not bound yet.",
+		v1alpha2.ConditionStorageReady, metav1.ConditionFalse, v1alpha2.ReasonLegacyStoragePending, "The " +
+			"PersistentVolumeClaim is not bound yet.",
 		"The PVC my-server-pvc is not bound yet", "Look at the PersistentVolumeClaim and its storage class.",
 	},
 	{
@@ -57,7 +62,8 @@ var reasons = []Reason{
 		"The Service my-server-service is there", "",
 	},
 	{
-		v1alpha2.ConditionServiceReady, metav1.ConditionFalse, v1alpha2.ReasonLegacyServicePending, "There is no Service yet.",
+		v1alpha2.ConditionServiceReady, metav1.ConditionFalse, v1alpha2.ReasonLegacyServicePending, "There is no Service " +
+			"yet.",
 		"There is no Service yet", "Look at the other conditions.",
 	},
 }

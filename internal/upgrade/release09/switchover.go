@@ -12,16 +12,17 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
-// AnnotationSwitchover marks a Deployment whose rollout from pods of release 0.9 is held: the old pods run on until the Service leads only to new
-// ones. It goes with the hold.
+// AnnotationSwitchover marks a Deployment whose rollout from pods of release 0.9 is held: the old pods run on until the
+// Service leads only to new ones. It goes with the hold.
 const AnnotationSwitchover = "llamastack.io/switchover"
 
-// switchoverSeconds is how long a new pod is ready before it counts as available while the rollout is held: if the operator cannot end the hold, the
-// rollout goes on by itself. It is less than progressDeadlineSeconds, as Kubernetes demands.
+// switchoverSeconds is how long a new pod is ready before it counts as available while the rollout is held: if the
+// operator cannot end the hold, the rollout goes on by itself. It is less than progressDeadlineSeconds, as Kubernetes
+// demands.
 const switchoverSeconds = 300
 
-// NeedsSwitchover reports whether a rollout from the live Deployment must be held to lose no request: pods of release 0.9 end as soon as they are
-// told to, while requests are still sent to them.
+// NeedsSwitchover reports whether a rollout from the live Deployment must be held to lose no request: pods of release
+// 0.9 end as soon as they are told to, while requests are still sent to them.
 func NeedsSwitchover(live *appsv1.Deployment) bool {
 	return live != nil && !objects.HasNewPods(&live.Spec.Template) && ptr.Deref(live.Spec.Replicas, 1) > 0
 }

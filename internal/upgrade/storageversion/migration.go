@@ -43,7 +43,8 @@ const (
 	firstRetry, lastRetry = time.Second, 5 * time.Minute
 )
 
-var definitionKind = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
+var definitionKind = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1",
+	Kind: "CustomResourceDefinition"}
 
 // controller-gen reads these only where they stand apart.
 // +kubebuilder:rbac:groups=llamastack.io,resources=llamastackdistributions,verbs=list;patch
@@ -80,7 +81,8 @@ func Setup(mgr manager.Manager, count func(rewritten int)) error {
 	watched.SetGroupVersionKind(definitionKind)
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("migration").
-		WatchesRawSource(source.Kind(definitions, watched, &handler.TypedEnqueueRequestForObject[*metav1.PartialObjectMetadata]{})).
+		WatchesRawSource(source.Kind(definitions, watched,
+			&handler.TypedEnqueueRequestForObject[*metav1.PartialObjectMetadata]{})).
 		WithOptions(controller.Options{
 			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
 		}).
@@ -103,7 +105,8 @@ func (m *Migration) Reconcile(ctx context.Context, _ reconcile.Request) (reconci
 		m.Count(count)
 	}
 	if count > 0 && err == nil {
-		logf.FromContext(ctx).Info("resources are stored in the current version", "version", v1alpha2.GroupVersion.Version, "rewritten", count)
+		logf.FromContext(ctx).Info("resources are stored in the current version", "version", v1alpha2.GroupVersion.Version,
+			"rewritten", count)
 	}
 	if errors.Is(err, errNotStored) {
 		err = reconcile.TerminalError(err) // a change of the CRD triggers the next reconcile
@@ -113,8 +116,8 @@ func (m *Migration) Reconcile(ctx context.Context, _ reconcile.Request) (reconci
 
 var errNotStored = errors.New("the CustomResourceDefinition does not store v1alpha2")
 
-// Once rewrites everything where another version is listed as stored, and then takes that out of the list. It returns how many
-// resources were rewritten.
+// Once rewrites everything where another version is listed as stored, and then takes that out of the list. It returns
+// how many resources were rewritten.
 func (m *Migration) Once(ctx context.Context) (int, error) {
 	definition, done, err := m.definition(ctx)
 	if err != nil || done {
@@ -147,15 +150,17 @@ func (m *Migration) definition(ctx context.Context) (definition *unstructured.Un
 	}
 	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
 	for _, v := range versions {
-		if version, ok := v.(map[string]any); ok && version["name"] == v1alpha2.GroupVersion.Version && version["storage"] == true {
+		if version, ok := v.(map[string]any); ok && version["name"] == v1alpha2.GroupVersion.Version &&
+			version["storage"] == true {
 			return definition, false, nil
 		}
 	}
-	return nil, false, errNotStored // someone has put back an older definition: what is rewritten now would not be in v1alpha2
+	// Someone has put back an older definition: what is rewritten now would not be in v1alpha2.
+	return nil, false, errNotStored
 }
 
-// rewriteAll makes the API server write every resource. An empty patch changes nothing, so it can conflict with nobody; what was
-// written in between is in the current version already.
+// rewriteAll makes the API server write every resource. An empty patch changes nothing, so it can conflict with nobody;
+// what was written in between is in the current version already.
 func (m *Migration) rewriteAll(ctx context.Context) (int, error) {
 	limit := flowcontrol.NewTokenBucketRateLimiter(perSecond, perSecond)
 	defer limit.Stop()
@@ -166,7 +171,8 @@ func (m *Migration) rewriteAll(ctx context.Context) (int, error) {
 		page.SetGroupVersionKind(v1alpha2.GroupVersion.WithKind(v1alpha2.Kind + "List"))
 		err := m.Live.List(ctx, page, client.Limit(pageSize), client.Continue(next))
 		if apierrors.IsResourceExpired(err) {
-			return count, fmt.Errorf("the list of resources has expired: %w", err) // from the beginning: rewritten ones cost one empty patch
+			return count, fmt.Errorf("the list of resources has expired: %w",
+				err) // from the beginning: rewritten ones cost one empty patch
 		}
 		if err != nil {
 			return count, fmt.Errorf("listing the resources: %w", err)
@@ -178,7 +184,8 @@ func (m *Migration) rewriteAll(ctx context.Context) (int, error) {
 			o := &page.Items[i]
 			o.SetGroupVersionKind(v1alpha2.GroupVersion.WithKind(v1alpha2.Kind))
 			key := client.ObjectKeyFromObject(o)
-			err := m.Client.Patch(ctx, o, client.RawPatch(types.MergePatchType, []byte("{}")), client.FieldOwner(objects.ManagedBy))
+			err := m.Client.Patch(ctx, o, client.RawPatch(types.MergePatchType, []byte("{}")),
+				client.FieldOwner(objects.ManagedBy))
 			if client.IgnoreNotFound(err) != nil {
 				failed = append(failed, fmt.Errorf("rewriting %s: %w", key, err)) // the others are rewritten all the same
 				continue
@@ -200,7 +207,8 @@ func (m *Migration) trim(ctx context.Context, definition *unstructured.Unstructu
 	if err != nil {
 		return err
 	}
-	if err := m.StatusClient.Status().Patch(ctx, definition, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(objects.ManagedBy)); err != nil {
+	if err := m.StatusClient.Status().Patch(ctx, definition, client.RawPatch(types.MergePatchType, patch),
+		client.FieldOwner(objects.ManagedBy)); err != nil {
 		return fmt.Errorf("writing status.storedVersions: %w", err)
 	}
 	return nil

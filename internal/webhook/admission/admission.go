@@ -22,7 +22,8 @@ type Request struct {
 	New *v1alpha2.LlamaStackDistribution
 	// Old is the resource that is stored; nil where New is created.
 	Old *v1alpha2.LlamaStackDistribution
-	// Version is the version of the API in which the request was made, such as "v1alpha1". New and Old are converted already.
+	// Version is the version of the API in which the request was made, such as "v1alpha1". New and Old are converted
+	// already.
 	Version string
 }
 
@@ -34,7 +35,8 @@ type Result struct {
 	Warnings []string
 }
 
-// Needed reports whether the request is to be validated at all: only where it changes the spec, and nothing is on its way out.
+// Needed reports whether the request is to be validated at all: only where it changes the spec, and nothing is on its
+// way out.
 func (r *Request) Needed() bool {
 	if r.New.DeletionTimestamp != nil {
 		return false
@@ -42,8 +44,9 @@ func (r *Request) Needed() bool {
 	return r.Old == nil || !equality.Semantic.DeepEqual(&r.New.Spec, &r.Old.Spec)
 }
 
-// Validate says what is wrong with a request that needs validating. The inputs are those of its new custom resource, in which
-// Secrets and ConfigMaps count as found, with unknown content; found are the problems of gathering them, which say why where Distribution is nil.
+// Validate says what is wrong with a request that needs validating. The inputs are those of its new custom resource, in
+// which Secrets and ConfigMaps count as found, with unknown content; found are the problems of gathering them, which
+// say why where Distribution is nil.
 func Validate(ctx context.Context, r *Request, in *build.Inputs, found problem.List) Result {
 	if in.Distribution != nil || in.Unresolved {
 		_, problems := build.Build(ctx, in)
@@ -54,7 +57,8 @@ func Validate(ctx context.Context, r *Request, in *build.Inputs, found problem.L
 	lenient := r.inV1alpha1() || in.Legacy.FromV1alpha1
 	for _, p := range found {
 		switch {
-		case p.Severity == problem.Warning && p.Reason == problem.ImageNotAccessible && r.keepsDistribution(): // so the image that runs stays
+		case p.Severity == problem.Warning && p.Reason == problem.ImageNotAccessible &&
+			r.keepsDistribution(): // so the image that runs stays
 		case p.Severity == problem.Warning:
 			remarks = append(remarks, r.warning(p))
 		case p.Class == problem.Transient:
@@ -75,8 +79,8 @@ func (r *Request) keepsDistribution() bool {
 
 func (r *Request) inV1alpha1() bool { return r.Version == v1alpha2.OriginV1alpha1 }
 
-// isUserError reports whether an edit of the request, and nothing else, fixes the problem. Nobody can rename what exists, and a problem of
-// the generated configuration may come from its base.
+// isUserError reports whether an edit of the request, and nothing else, fixes the problem. Nobody can rename what
+// exists, and a problem of the generated configuration may come from its base.
 func (r *Request) isUserError(p problem.Problem) bool {
 	if strings.HasPrefix(p.Path, "metadata.") {
 		return p.FixedBySpec() && r.Old == nil

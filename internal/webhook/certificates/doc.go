@@ -2,15 +2,16 @@
 
 // Package certificates keeps the certificate that the operator's webhooks serve, and injects the CA bundle.
 //
-// One Secret in the operator's namespace holds it all: the serving certificate with its key (tls.crt, tls.key), the
-// CA certificates to trust (ca.crt) and, where the operator manages them itself, the key of the signing one (ca.key). The
+// One Secret in the operator's namespace holds it all: the serving certificate with its key (tls.crt, tls.key), the CA
+// certificates to trust (ca.crt) and, where the operator manages them itself, the key of the signing one (ca.key). The
 // Keeper watches that Secret, the CRD and the webhook configuration that send the API server to the webhooks. It
 //
 //   - hands the serving certificate to TLS straight from the Secret, in every replica, as soon as it changes;
-//   - renews what is due. If this machine's clock says so, the API server's decides: that server checks the certificate,
-//     and no clock of a replica may lock it out. Next decides, as a pure function of the Secret's content and the time. A new CA is
-//     trusted for a while before it signs anything, and the old one stays trusted for as long after that. So
-//     whichever certificate a replica serves, and whichever CA bundle the API server has read, they match;
+//   - renews what is due. If this machine's clock says so, the API server's decides: that server checks the
+//     certificate, and no clock of a replica may lock it out. Next decides, as a pure function of the Secret's content
+//     and the time. A new CA is trusted for a while before it signs anything, and the old one stays trusted for as long
+//     after that. So whichever certificate a replica serves, and whichever CA bundle the API server has read, they
+//     match;
 //   - writes the CA certificates into spec.conversion of the CustomResourceDefinition and into the webhooks of the
 //     ValidatingWebhookConfiguration, as a field manager of its own. They stand in no manifest, so applying one again
 //     does not remove them, and what a replacement removed is put back at once.

@@ -32,7 +32,8 @@ const writeBurst = 5
 
 // Keeper keeps the certificate. See the package comment.
 type Keeper struct {
-	// Reader reads the Secret, the CRD and the webhook configuration; it may lag behind. Client asks the API server itself.
+	// Reader reads the Secret, the CRD and the webhook configuration; it may lag behind. Client asks the API server
+	// itself.
 	Reader client.Reader
 	Client client.Client
 	// Namespace is the operator's own.
@@ -113,8 +114,8 @@ func (k *Keeper) decide(ctx context.Context, f *Facts) (Decision, error) {
 	return Next(*f)
 }
 
-// wait is how long the next write must wait; zero counts as the write. Two writers that each find unusable what the other
-// one wrote must not take turns at full speed.
+// wait is how long the next write must wait; zero counts as the write. Two writers that each find unusable what the
+// other one wrote must not take turns at full speed.
 func (k *Keeper) wait() time.Duration {
 	if k.writes == nil {
 		k.writes = rate.NewLimiter(rate.Every(k.Lifetimes.WritePeriod), writeBurst)
@@ -140,8 +141,8 @@ func (k *Keeper) read(ctx context.Context) (*corev1.Secret, error) {
 	return secret.DeepCopy(), nil
 }
 
-// write writes what was decided, and reports whether it was this replica that did. Where another one was faster, its write
-// wakes us.
+// write writes what was decided, and reports whether it was this replica that did. Where another one was faster, its
+// write wakes us.
 func (k *Keeper) write(ctx context.Context, secret *corev1.Secret, d Decision) (bool, error) {
 	// Other content of the Secret is someone else's.
 	if secret.Data == nil {
@@ -183,24 +184,28 @@ func (k *Keeper) inject(ctx context.Context, found []target, secret *corev1.Secr
 	var failed []error
 	for _, d := range found {
 		patch := d.patch(caBundle)
-		if err := k.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(patch), client.ForceOwnership, client.FieldOwner(fieldManager)); err != nil {
+		if err := k.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(patch), client.ForceOwnership,
+			client.FieldOwner(fieldManager)); err != nil {
 			failed = append(failed, fmt.Errorf("%s %s: %w", patch.GetKind(), patch.GetName(), err))
 			continue
 		}
-		logf.FromContext(ctx).Info("webhook certificates: injected the CA bundle", "kind", patch.GetKind(), "name", patch.GetName())
+		logf.FromContext(ctx).Info("webhook certificates: injected the CA bundle", "kind", patch.GetKind(), "name",
+			patch.GetName())
 	}
 	return errors.Join(failed...)
 }
 
-// Trusted returns nil if the CustomResourceDefinition trusts the certificate that is served, so that API servers can ask
-// for conversion. The ValidatingWebhookConfiguration has no say in it: requests that do not reach its webhooks are admitted.
+// Trusted returns nil if the CustomResourceDefinition trusts the certificate that is served, so that API servers can
+// ask for conversion. The ValidatingWebhookConfiguration has no say in it: requests that do not reach its webhooks are
+// admitted.
 func (k *Keeper) Trusted(ctx context.Context) error {
 	d, err := conversionTarget(ctx, k.Reader, k.Namespace)
 	if err != nil {
 		return err
 	}
 	if d == nil {
-		return fmt.Errorf("CustomResourceDefinition %s does not exist, or does not send conversion to a Service of namespace %s",
+		return fmt.Errorf("CustomResourceDefinition %s does not exist, or does not send conversion to a Service of "+
+			"namespace %s",
 			CRDName, k.Namespace)
 	}
 	if len(d.trusted[0]) == 0 {
@@ -220,7 +225,8 @@ func (k *Keeper) Trusted(ctx context.Context) error {
 	// The time is not checked: only the API server's clock counts, and the certificate is the same in all replicas.
 	leaf := served.Leaf
 	_, err = leaf.Verify(x509.VerifyOptions{
-		DNSName: d.names[0], Roots: roots, Intermediates: chain, CurrentTime: leaf.NotBefore.Add(leaf.NotAfter.Sub(leaf.NotBefore) / 2),
+		DNSName: d.names[0], Roots: roots, Intermediates: chain,
+		CurrentTime: leaf.NotBefore.Add(leaf.NotAfter.Sub(leaf.NotBefore) / 2),
 	})
 	return err
 }

@@ -15,7 +15,8 @@ import (
 	certutil "k8s.io/client-go/util/cert"
 )
 
-// The keys of the Secret. They are those of cert-manager and of OpenShift, but for the last, which only the operator has.
+// The keys of the Secret. They are those of cert-manager and of OpenShift, but for the last, which only the operator
+// has.
 const (
 	keyServing    = corev1.TLSCertKey
 	keyServingKey = corev1.TLSPrivateKeyKey
@@ -53,7 +54,8 @@ type state struct {
 	serving *x509.Certificate
 }
 
-// Next decides what the Secret holds next. The rules stand in the order of their urgency, and it takes one step at a time.
+// Next decides what the Secret holds next. The rules stand in the order of their urgency, and it takes one step at a
+// time.
 func Next(f Facts) (Decision, error) {
 	l := f.Lifetimes
 	s := understand(f)
@@ -155,8 +157,8 @@ func (s *state) issue(f Facts, did string) (Decision, error) {
 	return s.decision(f, did, certificate, key)
 }
 
-// reissue makes a serving certificate in place of one that cannot be served. Where the CA is the cause, such as one that
-// may not sign, both are replaced: signing again would not help.
+// reissue makes a serving certificate in place of one that cannot be served. Where the CA is the cause, such as one
+// that may not sign, both are replaced: signing again would not help.
 func (s *state) reissue(f Facts) (Decision, error) {
 	d, err := s.issue(f, "made a serving certificate")
 	if err == nil && !d.servable(f) {

@@ -106,7 +106,8 @@ func ofValidation(v *admissionv1.ValidatingWebhookConfiguration, namespace strin
 		for _, name := range webhooks {
 			entries = append(entries, map[string]any{"name": name, "clientConfig": clientConfig(caBundle)})
 		}
-		return partial("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", ValidationName, "webhooks", entries)
+		return partial("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", ValidationName, "webhooks",
+			entries)
 	}
 	return d
 }

@@ -29,17 +29,18 @@ import (
 )
 
 const (
-	// passTimeout bounds one reconcile. One that failed is repeated after firstRetry, and later at least every lastRetry: the
-	// API server may come back at any time.
+	// passTimeout bounds one reconcile. One that failed is repeated after firstRetry, and later at least every lastRetry:
+	// the API server may come back at any time.
 	passTimeout           = 30 * time.Second
 	firstRetry, lastRetry = 100 * time.Millisecond, 30 * time.Second
-	// patience is how long the first reading may take: an operator that starts without the API server must still be there when that
-	// comes back.
+	// patience is how long the first reading may take: an operator that starts without the API server must still be there
+	// when that comes back.
 	patience = 10 * 365 * day
 )
 
-// NewWatch completes the Keeper, whose Reader and Client it sets, and returns the manager that runs it. That one has a cache of the three
-// objects that the Keeper looks at: the cache of the custom resources cannot start before the webhooks work.
+// NewWatch completes the Keeper, whose Reader and Client it sets, and returns the manager that runs it. That one has a
+// cache of the three objects that the Keeper looks at: the cache of the custom resources cannot start before the
+// webhooks work.
 func NewWatch(config *rest.Config, k *Keeper) (manager.Manager, error) {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(corev1.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme), admissionv1.AddToScheme(scheme),
@@ -70,7 +71,10 @@ func NewWatch(config *rest.Config, k *Keeper) (manager.Manager, error) {
 	if k.Client, err = client.New(config, client.Options{Scheme: scheme, Mapper: mapper}); err != nil {
 		return nil, fmt.Errorf("write the webhooks' certificate: %w", err)
 	}
-	one := handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []reconcile.Request { return []reconcile.Request{{}} })
+	one := handler.EnqueueRequestsFromMapFunc(func(context.Context,
+		client.Object) []reconcile.Request {
+		return []reconcile.Request{{}}
+	})
 	b := ctrl.NewControllerManagedBy(mgr).Named("webhook-certificate").WithOptions(controller.Options{
 		SkipNameValidation: new(true), ReconciliationTimeout: passTimeout, CacheSyncTimeout: patience,
 		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),

@@ -19,17 +19,20 @@ import (
 // applied are the kinds that release 0.9 applies, and owned those that it only finds.
 var (
 	applied = []schema.GroupVersionKind{
-		{Version: "v1", Kind: "ServiceAccount"}, {Version: "v1", Kind: "Service"}, {Group: "apps", Version: "v1", Kind: "Deployment"},
-		{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler"}, {Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"},
-		{Group: "networking.k8s.io", Version: "v1", Kind: "NetworkPolicy"}, {Group: "networking.k8s.io", Version: "v1", Kind: "Ingress"},
+		{Version: "v1", Kind: "ServiceAccount"}, {Version: "v1", Kind: "Service"},
+		{Group: "apps", Version: "v1", Kind: "Deployment"},
+		{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler"},
+		{Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"},
+		{Group: "networking.k8s.io", Version: "v1", Kind: "NetworkPolicy"},
+		{Group: "networking.k8s.io", Version: "v1", Kind: "Ingress"},
 	}
 	owned = []schema.GroupVersionKind{
 		{Version: "v1", Kind: "PersistentVolumeClaim"}, {Version: "v1", Kind: "ConfigMap"}, {Version: "v1", Kind: "Secret"},
 	}
 )
 
-// handOver makes the operator's fields release 0.9's, which applies under the name of the custom resource. The owners are named in v1alpha1: of v1alpha2,
-// which is gone, the garbage collector would not find them.
+// handOver makes the operator's fields release 0.9's, which applies under the name of the custom resource. The owners
+// are named in v1alpha1: of v1alpha2, which is gone, the garbage collector would not find them.
 func (p *preparation) handOver(ctx context.Context) error {
 	count := 0
 	err := p.resources(ctx, func(cr *metav1.PartialObjectMetadata) error {
@@ -48,10 +51,12 @@ func (p *preparation) handOver(ctx context.Context) error {
 	return err
 }
 
-func (p *preparation) handOverKind(ctx context.Context, cr *metav1.PartialObjectMetadata, kind schema.GroupVersionKind) (int, error) {
+func (p *preparation) handOverKind(ctx context.Context, cr *metav1.PartialObjectMetadata,
+	kind schema.GroupVersionKind) (int, error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
-	err := p.List(ctx, list, client.InNamespace(cr.Namespace), client.MatchingLabels{objects.LabelManagedBy: objects.ManagedBy})
+	err := p.List(ctx, list, client.InNamespace(cr.Namespace),
+		client.MatchingLabels{objects.LabelManagedBy: objects.ManagedBy})
 	if err != nil {
 		return 0, fmt.Errorf("list %ss: %w", kind.Kind, err)
 	}
@@ -86,8 +91,8 @@ func (p *preparation) handOverKind(ctx context.Context, cr *metav1.PartialObject
 	return count, nil
 }
 
-// handedOver returns the entries with those of this operator made release 0.9's for the custom resource. The number of pods that an
-// autoscaler sets stays whose it is: release 0.9 does not apply it, and it would fall to one.
+// handedOver returns the entries with those of this operator made release 0.9's for the custom resource. The number of
+// pods that an autoscaler sets stays whose it is: release 0.9 does not apply it, and it would fall to one.
 func handedOver(entries []metav1.ManagedFieldsEntry, resource string) ([]metav1.ManagedFieldsEntry, error) {
 	return release09.Union(entries, resource, func(e *metav1.ManagedFieldsEntry) bool {
 		theirs := e.Manager == resource && e.Operation == metav1.ManagedFieldsOperationApply

@@ -104,7 +104,8 @@ func until(ctx context.Context, what string, check func(context.Context) error) 
 	return nil
 }
 
-// stopOperator scales the operator to zero and waits until nobody holds its lease: it would adopt again what is handed over.
+// stopOperator scales the operator to zero and waits until nobody holds its lease: it would adopt again what is handed
+// over.
 func (p *preparation) stopOperator(ctx context.Context) error {
 	key := client.ObjectKey{Namespace: p.OperatorNamespace, Name: operatorDeployment}
 	d := &appsv1.Deployment{}
@@ -121,7 +122,8 @@ func (p *preparation) stopOperator(ctx context.Context) error {
 	if d.Spec.Selector != nil {
 		err := until(ctx, "the operator's pods end", func(ctx context.Context) error {
 			pods := &corev1.PodList{}
-			if err := p.List(ctx, pods, client.InNamespace(key.Namespace), client.MatchingLabels(d.Spec.Selector.MatchLabels)); err != nil {
+			if err := p.List(ctx, pods, client.InNamespace(key.Namespace),
+				client.MatchingLabels(d.Spec.Selector.MatchLabels)); err != nil {
 				return err
 			}
 			if len(pods.Items) > 0 {

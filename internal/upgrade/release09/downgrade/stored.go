@@ -51,8 +51,8 @@ func (p *preparation) crd(ctx context.Context) (*unstructured.Unstructured, []ma
 	return crd, versions, nil
 }
 
-// storeV1alpha1 lets the API server store v1alpha1, and write every custom resource once: what v1alpha1 has no field for goes into
-// an annotation. The operator must serve the conversion.
+// storeV1alpha1 lets the API server store v1alpha1, and write every custom resource once: what v1alpha1 has no field
+// for goes into an annotation. The operator must serve the conversion.
 func (p *preparation) storeV1alpha1(ctx context.Context) error {
 	crd, versions, err := p.crd(ctx)
 	if err != nil {
@@ -65,7 +65,8 @@ func (p *preparation) storeV1alpha1(ctx context.Context) error {
 	var patch []map[string]any
 	for i, version := range versions {
 		patch = append(patch, map[string]any{
-			"op": "replace", "path": fmt.Sprintf("/spec/versions/%d/storage", i), "value": version["name"] == v1alpha1.GroupVersion.Version,
+			"op": "replace", "path": fmt.Sprintf("/spec/versions/%d/storage", i),
+			"value": version["name"] == v1alpha1.GroupVersion.Version,
 		})
 	}
 	if err := p.patch(ctx, crd, patch); err != nil {
@@ -81,7 +82,8 @@ func (p *preparation) storeV1alpha1(ctx context.Context) error {
 	if crd, _, err = p.crd(ctx); err != nil {
 		return err
 	}
-	trimmed := []byte(fmt.Sprintf(`{"metadata":{"resourceVersion":%q},"status":{"storedVersions":[%q]}}`, crd.GetResourceVersion(), v1alpha1.GroupVersion.Version))
+	trimmed := []byte(fmt.Sprintf(`{"metadata":{"resourceVersion":%q},"status":{"storedVersions":[%q]}}`,
+		crd.GetResourceVersion(), v1alpha1.GroupVersion.Version))
 	if err := p.Status().Patch(ctx, crd, client.RawPatch(types.MergePatchType, trimmed)); err != nil {
 		return fmt.Errorf("write status.storedVersions of the CRD: %w", err)
 	}
@@ -107,9 +109,11 @@ func (p *preparation) storesV1alpha1(ctx context.Context) error {
 	if err := json.Unmarshal(raw, list); err != nil {
 		return err
 	}
-	sum := sha256.Sum256([]byte(v1alpha1.GroupVersion.String() + "/" + v1alpha2.Kind)) // as the API server makes it, of the stored version
+	// As the API server makes it, of the stored version.
+	sum := sha256.Sum256([]byte(v1alpha1.GroupVersion.String() + "/" + v1alpha2.Kind))
 	for i := range list.APIResources {
-		if r := &list.APIResources[i]; r.Name == resource && r.StorageVersionHash == base64.StdEncoding.EncodeToString(sum[:8]) {
+		if r := &list.APIResources[i]; r.Name == resource &&
+			r.StorageVersionHash == base64.StdEncoding.EncodeToString(sum[:8]) {
 			return nil
 		}
 	}
@@ -147,7 +151,8 @@ func (p *preparation) rewriteAll(ctx context.Context) (int, error) {
 		}
 		count++
 		if fields := onlyV1alpha2(o); len(fields) > 0 && err == nil {
-			p.say("warning: %s: v1alpha1 has no field for %s: release 0.9 runs the server without", client.ObjectKeyFromObject(o), strings.Join(fields, ", "))
+			p.say("warning: %s: v1alpha1 has no field for %s: release 0.9 runs the server without",
+				client.ObjectKeyFromObject(o), strings.Join(fields, ", "))
 		}
 		return err
 	})

@@ -17,8 +17,8 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// prefix begins the names of everything that release 0.9's manifest installs. Its ClusterRole "metrics-reader" is not looked for: this
-// operator's manifest has one of that name, too.
+// prefix begins the names of everything that release 0.9's manifest installs. Its ClusterRole "metrics-reader" is not
+// looked for: this operator's manifest has one of that name, too.
 const prefix = "llama-stack-k8s-operator-"
 
 // Page says how to remove what is not removed here.
@@ -68,7 +68,8 @@ func (l *Leftovers) Start(ctx context.Context) error {
 func (l *Leftovers) operator(ctx context.Context) *appsv1.Deployment {
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: l.Namespace, Name: prefix + "controller-manager"}}
 	if err := l.Live.Get(ctx, client.ObjectKeyFromObject(d), d); err != nil {
-		logf.FromContext(ctx).V(1).Info("cannot read the operator's Deployment", "error", err.Error()) // the Event goes without its uid
+		logf.FromContext(ctx).V(1).Info("cannot read the operator's Deployment", "error",
+			err.Error()) // the Event goes without its uid
 	}
 	return d
 }
@@ -81,7 +82,8 @@ func (l *Leftovers) Once(ctx context.Context) (removed, left []string, err error
 	case client.IgnoreNotFound(err) != nil:
 		return nil, nil, err
 	case err == nil && l.isOwn(binding):
-		if err := client.IgnoreNotFound(l.Client.Delete(ctx, binding, client.Preconditions{UID: new(binding.UID)})); err != nil {
+		if err := client.IgnoreNotFound(l.Client.Delete(ctx, binding,
+			client.Preconditions{UID: new(binding.UID)})); err != nil {
 			return nil, nil, err
 		}
 		removed = append(removed, "ClusterRoleBinding "+binding.Name)
@@ -97,7 +99,8 @@ func (l *Leftovers) Once(ctx context.Context) (removed, left []string, err error
 		{rbacv1.SchemeGroupVersion.WithKind("ClusterRole"), "llsd-editor-role", ""},
 		{rbacv1.SchemeGroupVersion.WithKind("ClusterRole"), "llsd-viewer-role", ""},
 		{schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, "manager-config", l.Namespace},
-		{schema.GroupVersionKind{Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"}, "controller-manager-pdb", l.Namespace},
+		{schema.GroupVersionKind{Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"}, "controller-manager-pdb",
+			l.Namespace},
 	} {
 		found := &metav1.PartialObjectMetadata{}
 		found.SetGroupVersionKind(o.kind)
@@ -112,10 +115,11 @@ func (l *Leftovers) Once(ctx context.Context) (removed, left []string, err error
 	return removed, left, nil
 }
 
-// isOwn reports whether the binding is as release 0.9's manifest has it: it gives the operator's ServiceAccount, and nobody else, a role
-// that this operator does not use.
+// isOwn reports whether the binding is as release 0.9's manifest has it: it gives the operator's ServiceAccount, and
+// nobody else, a role that this operator does not use.
 func (l *Leftovers) isOwn(b *rbacv1.ClusterRoleBinding) bool {
-	return b.RoleRef.Kind == "ClusterRole" && b.RoleRef.Name == prefix+"proxy-role" && slices.Equal(b.Subjects, []rbacv1.Subject{
-		{Kind: rbacv1.ServiceAccountKind, Name: prefix + "controller-manager", Namespace: l.Namespace},
-	})
+	return b.RoleRef.Kind == "ClusterRole" && b.RoleRef.Name == prefix+"proxy-role" &&
+		slices.Equal(b.Subjects, []rbacv1.Subject{
+			{Kind: rbacv1.ServiceAccountKind, Name: prefix + "controller-manager", Namespace: l.Namespace},
+		})
 }

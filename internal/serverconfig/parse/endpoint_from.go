@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package spec
+package parse
 
 import (
 	"fmt"
@@ -115,7 +115,8 @@ func (o *object) getEndpointFrom(endpoint string, kinds ...EndpointKind) *Endpoi
 	}
 	m, ok := v.(map[string]any)
 	if !ok {
-		o.report(wrongType(path, "an object with kind and name", "for example endpointFrom: {kind: "+string(kinds[0])+", name: my-model}"))
+		o.report(wrongType(path, "an object with kind and name",
+			"for example endpointFrom: {kind: "+string(kinds[0])+", name: my-model}"))
 		return nil
 	}
 	from := newObject(path, m)
@@ -131,7 +132,8 @@ func (o *object) getEndpointFrom(endpoint string, kinds ...EndpointKind) *Endpoi
 func (o *object) getEndpointReference(kinds []EndpointKind) *EndpointReference {
 	ref := &EndpointReference{
 		Addressed: Addressed{
-			Kind: EndpointKind(o.getRequiredString("kind", string(kinds[0]))), Namespace: o.getString("namespace"), Name: o.getRequiredString("name", "my-model"),
+			Kind: EndpointKind(o.getRequiredString("kind", string(kinds[0]))), Namespace: o.getString("namespace"),
+			Name: o.getRequiredString("name", "my-model"),
 		},
 		Port: o.getPort("port"), URLPath: o.getString("path"), Path: o.path.String(),
 	}
@@ -141,7 +143,8 @@ func (o *object) getEndpointReference(kinds []EndpointKind) *EndpointReference {
 	}
 	for _, name := range []struct{ key, value string }{{"namespace", ref.Namespace}, {"name", ref.Name}} {
 		if name.value != "" && len(validation.IsDNS1123Subdomain(name.value)) > 0 {
-			o.report(invalid(o.path.Child(name.key), "nothing can have this name", "use lower-case letters, digits, '-' and '.'"))
+			o.report(invalid(o.path.Child(name.key), "nothing can have this name", "use lower-case letters, digits, '-' and "+
+				"'.'"))
 		}
 	}
 	for key, value := range map[string]string{"port": ref.Port, "path": ref.URLPath} {
@@ -186,7 +189,8 @@ func unsupportedKind(path *field.Path, kind EndpointKind, kinds []EndpointKind) 
 		names = append(names, string(k))
 	}
 	p := problem.Problem{
-		Reason: problem.InvalidField, Path: path.String(), Type: field.ErrorTypeNotSupported, Fix: "supported values: " + strings.Join(names, ", "),
+		Reason: problem.InvalidField, Path: path.String(), Type: field.ErrorTypeNotSupported,
+		Fix: "supported values: " + strings.Join(names, ", "),
 	}
 	if slices.Contains([]EndpointKind{KindInferenceService, KindLLMInferenceService}, kind) { // known, but not of use here
 		p.Value = string(kind)
@@ -204,8 +208,9 @@ func (s *Spec) checkEndpointReferences() problem.List {
 		if len(objects) > limits.EndpointReferences {
 			return problem.List{made(problem.Problem{
 				Reason: problem.TooLarge, Path: ref.Path, Type: field.ErrorTypeTooMany,
-				Detail: fmt.Sprintf("the spec takes endpoints from more than %d objects, counted up to here", limits.EndpointReferences),
-				Fix:    "write the endpoint of some, or use several LlamaStackDistributions",
+				Detail: fmt.Sprintf("the spec takes endpoints from more than %d objects, counted up to here",
+					limits.EndpointReferences),
+				Fix: "write the endpoint of some, or use several LlamaStackDistributions",
 			})}
 		}
 	}

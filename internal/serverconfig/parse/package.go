@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package spec
+package parse
 
 import (
 	"fmt"
@@ -28,7 +28,8 @@ const (
 	WheelsDir   = PackageDir + "/packages"
 )
 
-// ProviderPackage describes the Python package of an external provider: the file PackageFile in its image, or the field package.
+// ProviderPackage describes the Python package of an external provider: the file PackageFile in its image, or the field
+// package.
 type ProviderPackage struct {
 	// Name, Version and Vendor say what the package is, for people. They are empty in the field.
 	Name, Version, Vendor string
@@ -38,9 +39,11 @@ type ProviderPackage struct {
 	ProviderType string
 	// API is the server's name of the API that it is for.
 	API string
-	// Wheels are the paths of the wheels in the image, that of the package first; empty in the field, which means all in WheelsDir.
+	// Wheels are the paths of the wheels in the image, that of the package first; empty in the field, which means all in
+	// WheelsDir.
 	Wheels []string
-	// EndpointField and KeyField are the config fields that endpoint and apiKey of the entry become; empty where the package names none.
+	// EndpointField and KeyField are the config fields that endpoint and apiKey of the entry become; empty where the
+	// package names none.
 	EndpointField, KeyField string
 }
 
@@ -98,7 +101,8 @@ func (o *object) inlinePackage(v any, api ProviderAPI) *ProviderPackage {
 func (p *ProviderPackage) readCode(o *object) {
 	p.PackageName = o.getRequiredString("packageName", "my_provider")
 	if p.PackageName != "" && !modulePattern.MatchString(p.PackageName) {
-		o.report(invalid(o.path.Child("packageName"), "is not the name of a Python package", "write it as Python imports it, for example my_provider"))
+		o.report(invalid(o.path.Child("packageName"), "is not the name of a Python package", "write it as Python imports "+
+			"it, for example my_provider"))
 	}
 	p.ProviderType = o.getRequiredString("providerType", "remote::mine")
 	if p.ProviderType != "" && !typePattern.MatchString(p.ProviderType) {
@@ -124,8 +128,10 @@ func (p *ProviderPackage) readWheels(o *object) {
 			clean = path.Join(PackageDir, clean)
 		}
 		unprintable := strings.ContainsFunc(clean, func(r rune) bool { return !unicode.IsPrint(r) })
-		if !strings.HasPrefix(clean, PackageDir+"/") || !strings.HasSuffix(clean, ".whl") || unprintable || len(clean) > limits.WheelPathBytes {
-			o.report(invalid(at, "is not a wheel below "+PackageDir, "for example "+WheelsDir+"/my_provider-1.0.0-py3-none-any.whl"))
+		if !strings.HasPrefix(clean, PackageDir+"/") || !strings.HasSuffix(clean, ".whl") || unprintable ||
+			len(clean) > limits.WheelPathBytes {
+			o.report(invalid(at, "is not a wheel below "+PackageDir,
+				"for example "+WheelsDir+"/my_provider-1.0.0-py3-none-any.whl"))
 			return
 		}
 		p.Wheels = append(p.Wheels, clean)
@@ -144,7 +150,8 @@ func (p *ProviderPackage) readWheels(o *object) {
 		return
 	}
 	if len(list) >= limits.ProviderWheels {
-		o.report(invalid(at, fmt.Sprintf("has %d paths, and a package has at most %d wheels", len(list), limits.ProviderWheels), "leave it out: every wheel in "+
+		o.report(invalid(at, fmt.Sprintf("has %d paths, and a package has at most %d wheels", len(list),
+			limits.ProviderWheels), "leave it out: every wheel in "+
 			WheelsDir+" is installed"))
 		return
 	}
@@ -158,13 +165,15 @@ func (p *ProviderPackage) readWheels(o *object) {
 	}
 }
 
-// IsFor reports whether the package is for an API; the package may name it as the server or as the custom resource does.
+// IsFor reports whether the package is for an API; the package may name it as the server or as the custom resource
+// does.
 func (p *ProviderPackage) IsFor(api ProviderAPI) bool {
 	fold := func(s string) string { return strings.ToLower(strings.ReplaceAll(s, "_", "")) }
 	return fold(p.API) == fold(api.Name)
 }
 
-// Placement returns the field of spec.externalProviders under which the package belongs; empty where its API is not known.
+// Placement returns the field of spec.externalProviders under which the package belongs; empty where its API is not
+// known.
 func (p *ProviderPackage) Placement() string {
 	for _, api := range externalAPIs {
 		if p.IsFor(api) {

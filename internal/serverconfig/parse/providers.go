@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package spec
+package parse
 
 import (
 	"fmt"
@@ -135,7 +135,8 @@ func parseProviderField(raw *apiextensionsv1.JSON, path *field.Path, kinds []End
 	case []any:
 		return parseProviderList(v, path, kinds)
 	default:
-		return nil, problem.List{wrongType(path, "a provider object or a list of provider objects", "for example {provider: vllm}")}
+		return nil, problem.List{wrongType(path, "a provider object or a list of provider objects", "for example "+
+			"{provider: vllm}")}
 	}
 }
 
@@ -154,7 +155,8 @@ func parseProviderList(items []any, path *field.Path, kinds []EndpointKind) ([]P
 		}
 		p, found := parseProvider(m, itemPath, kinds)
 		if p.ID == "" && len(items) > 1 && !isReported(found, itemPath.Child("id")) {
-			found = append(found, missing(itemPath.Child("id"), "each provider of a list needs an id", fmt.Sprintf("for example id: %s-%d", exampleID(&p), i+1)))
+			found = append(found, missing(itemPath.Child("id"), "each provider of a list needs an id", fmt.Sprintf("for "+
+				"example id: %s-%d", exampleID(&p), i+1)))
 		}
 		providers = append(providers, p)
 		problems = append(problems, found...)
@@ -222,7 +224,8 @@ func (o *object) getSettings() (map[string]any, string) {
 	return settings, "settings"
 }
 
-// getSecretRefs takes "secretRefs" and every other key whose value is a secret reference, sorted by field. fields are those of the entry.
+// getSecretRefs takes "secretRefs" and every other key whose value is a secret reference, sorted by field. fields are
+// those of the entry.
 func (o *object) getSecretRefs(fields []string) []SecretField {
 	var refs []SecretField
 	add := func(name string, v any, path *field.Path, direct bool) {
@@ -251,7 +254,8 @@ func (o *object) getSecretRefs(fields []string) []SecretField {
 	return refs
 }
 
-// isMiswritten reports whether a name is that of an entry's field but for upper and lower case: no server has such a config field.
+// isMiswritten reports whether a name is that of an entry's field but for upper and lower case: no server has such a
+// config field.
 func isMiswritten(name string, fields []string) bool {
 	return slices.ContainsFunc(fields, func(known string) bool { return strings.EqualFold(name, known) })
 }
@@ -264,12 +268,14 @@ func checkProviderID(p *Provider, path *field.Path) problem.List {
 	switch {
 	case slices.Contains(reservedProviderIDs, id):
 		return problem.List{made(problem.Problem{
-			Reason: problem.InvalidField, Path: path.String(), Type: field.ErrorTypeInvalid, Value: id, Detail: "means something else to the server", Fix: fix,
+			Reason: problem.InvalidField, Path: path.String(), Type: field.ErrorTypeInvalid, Value: id, Detail: "means " +
+				"something else to the server", Fix: fix,
 		})}
 	case len(id) > MaxProviderIDLength:
 		return problem.List{invalid(path, fmt.Sprintf("an id has at most %d characters", MaxProviderIDLength), fix)}
 	case !providerIDPattern.MatchString(id):
-		return problem.List{invalid(path, "an id consists of letters, digits, '.', '_' and '-', and begins and ends with a letter or digit", fix)}
+		return problem.List{invalid(path, "an id consists of letters, digits, '.', '_' and '-', and begins and ends with a "+
+			"letter or digit", fix)}
 	}
 	return nil
 }
@@ -291,7 +297,8 @@ func duplicateIDs(groups []ProviderGroup) problem.List {
 		if at := users[id]; len(at) > 1 {
 			problems = append(problems, made(problem.Problem{
 				Reason: problem.DuplicateProviderID, Path: at[len(at)-1] + ".id", Type: field.ErrorTypeDuplicate, Value: id,
-				Detail: "ids are unique over all APIs, and this one is used by " + limits.List(at, " and "), Fix: "give each its own id",
+				Detail: "ids are unique over all APIs, and this one is used by " + limits.List(at, " and "), Fix: "give each its " +
+					"own id",
 			}))
 		}
 	}

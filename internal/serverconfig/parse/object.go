@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package spec
+package parse
 
 import (
 	"fmt"
@@ -16,8 +16,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
-// The parsers put no value of the spec into a message that could be anything: a user who pastes a key into the wrong field must not find it in
-// a condition or an event. Names that are known, or near to one that is known, are shown.
+// The parsers put no value of the spec into a message that could be anything: a user who pastes a key into the wrong
+// field must not find it in a condition or an event. Names that are known, or near to one that is known, are shown.
 
 // decode reads open JSON that is not too large. Integers stay integers, so that 8192 does not become 8192.0 on its way.
 func decode(raw []byte, path *field.Path) (any, problem.List) {
@@ -37,25 +37,29 @@ func made(p problem.Problem) problem.Problem { return *problem.New(p) }
 
 // invalid reports a wrong value, without the value.
 func invalid(path *field.Path, detail, fix string) problem.Problem {
-	return made(problem.Problem{Reason: problem.InvalidField, Path: path.String(), Type: field.ErrorTypeInvalid, Detail: detail, Fix: fix})
+	return made(problem.Problem{Reason: problem.InvalidField, Path: path.String(), Type: field.ErrorTypeInvalid,
+		Detail: detail, Fix: fix})
 }
 
 // wrongType reports a value of the wrong type, without the value.
 func wrongType(path *field.Path, want, fix string) problem.Problem {
 	return made(problem.Problem{
-		Reason: problem.InvalidField, Path: path.String(), Type: field.ErrorTypeTypeInvalid, Detail: "must be " + want, Fix: fix,
+		Reason: problem.InvalidField, Path: path.String(), Type: field.ErrorTypeTypeInvalid, Detail: "must be " + want,
+		Fix: fix,
 	})
 }
 
 // missing reports a required field that is absent.
 func missing(path *field.Path, detail, fix string) problem.Problem {
-	return made(problem.Problem{Reason: problem.MissingField, Path: path.String(), Type: field.ErrorTypeRequired, Detail: detail, Fix: fix})
+	return made(problem.Problem{Reason: problem.MissingField, Path: path.String(), Type: field.ErrorTypeRequired,
+		Detail: detail, Fix: fix})
 }
 
 // conflicting reports a field that says what another one says too.
 func conflicting(path *field.Path, detail string) problem.Problem {
 	return made(problem.Problem{
-		Reason: problem.ConflictingFields, Path: path.String(), Type: field.ErrorTypeForbidden, Detail: detail, Fix: "keep one of them",
+		Reason: problem.ConflictingFields, Path: path.String(), Type: field.ErrorTypeForbidden, Detail: detail, Fix: "keep " +
+			"one of them",
 	})
 }
 
@@ -66,7 +70,8 @@ func unknownField(path *field.Path, key string, known []string, more string) pro
 		fix = fmt.Sprintf("did you mean %q?", near)
 	}
 	return made(problem.Problem{
-		Reason: problem.UnknownField, Path: path.Child(key).String(), Type: field.ErrorTypeInvalid, Detail: "unknown field", Fix: fix,
+		Reason: problem.UnknownField, Path: path.Child(key).String(), Type: field.ErrorTypeInvalid, Detail: "unknown field",
+		Fix: fix,
 	})
 }
 

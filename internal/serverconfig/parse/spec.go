@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package spec
+package parse
 
 import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
@@ -25,8 +25,8 @@ type Spec struct {
 	// Expose is spec.networking.expose; the zero value where ExposeProblems has an item.
 	Expose Expose
 
-	// Problems are what is wrong with spec.providers, spec.externalProviders, spec.resources and spec.auth. Entries without problems are in the
-	// lists all the same.
+	// Problems are what is wrong with spec.providers, spec.externalProviders, spec.resources and spec.auth. Entries
+	// without problems are in the lists all the same.
 	Problems problem.List
 	// ExposeProblems are what is wrong with spec.networking.expose.
 	ExposeProblems problem.List

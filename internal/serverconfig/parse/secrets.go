@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package spec
+package parse
 
 import (
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -19,7 +19,8 @@ func SecretKeyRef(r *v1alpha2.SecretKeyRef, path *field.Path) (SecretReference, 
 	name, key := ptr.Deref(r.Name, ""), ptr.Deref(r.Key, "")
 	if r.SecretKeyRef != nil {
 		if name != "" || key != "" {
-			return SecretReference{}, problem.List{invalid(path, "must be "+secretRefForms+", not both", "keep one of the two forms")}
+			return SecretReference{}, problem.List{invalid(path, "must be "+secretRefForms+", not both", "keep one of the two "+
+				"forms")}
 		}
 		path = path.Child("secretKeyRef")
 		name, key = ptr.Deref(r.SecretKeyRef.Name, ""), ptr.Deref(r.SecretKeyRef.Key, "")
@@ -36,10 +37,12 @@ func completeRef(name, key string, path *field.Path) (SecretReference, problem.L
 		problems = append(problems, missing(path.Child("key"), "", "give the key within the Secret"))
 	}
 	if name != "" && len(validation.IsDNS1123Subdomain(name)) > 0 {
-		problems = append(problems, invalid(path.Child("name"), "no Secret can have this name", "use lower-case letters, digits, '-' and '.'"))
+		problems = append(problems, invalid(path.Child("name"), "no Secret can have this name", "use lower-case letters, "+
+			"digits, '-' and '.'"))
 	}
 	if key != "" && len(validation.IsConfigMapKey(key)) > 0 {
-		problems = append(problems, invalid(path.Child("key"), "is not a key of a Secret", "use letters, digits, '-', '_' and '.'"))
+		problems = append(problems, invalid(path.Child("key"), "is not a key of a Secret", "use letters, digits, '-', '_' "+
+			"and '.'"))
 	}
 	if len(problems) > 0 {
 		return SecretReference{}, problems
@@ -51,7 +54,8 @@ func completeRef(name, key string, path *field.Path) (SecretReference, problem.L
 func parseSecretRef(v any, path *field.Path) (SecretReference, problem.List) {
 	m, ok := v.(map[string]any)
 	if !ok {
-		return SecretReference{}, problem.List{wrongType(path, secretRefForms, "put the value into a Secret, and refer to that")}
+		return SecretReference{}, problem.List{wrongType(path, secretRefForms, "put the value into a Secret, and refer to "+
+			"that")}
 	}
 	o := newObject(path, m)
 	if nested, ok := o.take("secretKeyRef"); ok {

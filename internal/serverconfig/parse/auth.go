@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package spec
+package parse
 
 import (
 	"maps"
@@ -59,7 +59,8 @@ func parseAuth(spec *v1alpha2.AuthSpec) (*Auth, problem.List) {
 
 // isEmpty reports whether nothing is said.
 func (a *Auth) isEmpty() bool {
-	return a.Type == "" && max(len(a.Settings), len(a.SecretRefs), len(a.AccessPolicy), len(a.RoutePolicy), len(a.Tenancy)) == 0
+	return a.Type == "" && max(len(a.Settings), len(a.SecretRefs), len(a.AccessPolicy), len(a.RoutePolicy),
+		len(a.Tenancy)) == 0
 }
 
 // parseMap reads open JSON that must be an object. null in it means absent, as everywhere in Kubernetes.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package spec
+package parse
 
 import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
@@ -18,7 +18,8 @@ type Provider struct {
 	EndpointFrom *EndpointReference
 	// APIKey refers to the key that the backend demands; nil where the user wrote none.
 	APIKey *SecretReference
-	// Settings are merged into the provider's config as they are. SettingsField reports which of its two names the user wrote.
+	// Settings are merged into the provider's config as they are. SettingsField reports which of its two names the user
+	// wrote.
 	Settings map[string]any
 	// SettingsField is "settings" or "config", the quickstart's name for it.
 	SettingsField string
@@ -122,7 +123,8 @@ type Auth struct {
 	Type string
 	// Settings are the fields of the type.
 	Settings map[string]any
-	// SecretRefs are fields whose values come from Secrets, by field, sorted. A dot leads into a map, or names an item of a list.
+	// SecretRefs are fields whose values come from Secrets, by field, sorted. A dot leads into a map, or names an item of
+	// a list.
 	SecretRefs []SecretField
 	// AccessPolicy and RoutePolicy are the rules of the policies.
 	AccessPolicy, RoutePolicy []Rule

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package spec
+package parse
 
 import (
 	"fmt"
@@ -56,12 +56,13 @@ const MaxExternalIDLength = 46
 
 var (
 	externalIDPattern = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
-	externalFields    = []string{"providerId", "image", "imagePullPolicy", "endpoint", "apiKey", "secretRefs", "config", "package"}
-	pullPolicies      = []string{string(corev1.PullAlways), string(corev1.PullIfNotPresent), string(corev1.PullNever)}
+	externalFields    = []string{"providerId", "image", "imagePullPolicy", "endpoint", "apiKey", "secretRefs", "config",
+		"package"}
+	pullPolicies = []string{string(corev1.PullAlways), string(corev1.PullIfNotPresent), string(corev1.PullNever)}
 )
 
-// parseExternal reads spec.externalProviders. inline are the providers of the spec itself, with which ids are shared only within one API,
-// where the external provider replaces the other.
+// parseExternal reads spec.externalProviders. inline are the providers of the spec itself, with which ids are shared
+// only within one API, where the external provider replaces the other.
 func parseExternal(raw *apiextensionsv1.JSON, inline []ProviderGroup) ([]ExternalProvider, problem.List) {
 	if raw == nil || len(raw.Raw) == 0 {
 		return nil, nil
@@ -74,7 +75,8 @@ func parseExternal(raw *apiextensionsv1.JSON, inline []ProviderGroup) ([]Externa
 	m, ok := v.(map[string]any)
 	if !ok {
 		return nil, problem.List{
-			wrongType(path, "an object with a list of providers for each API", "for example {inference: [{providerId: mine, image: registry.example.com/provider:1}]}"),
+			wrongType(path, "an object with a list of providers for each API", "for example {inference: [{providerId: mine, "+
+				"image: registry.example.com/provider:1}]}"),
 		}
 	}
 	o := newObject(path, m)
@@ -127,11 +129,13 @@ func parseExternalProvider(m map[string]any, api ProviderAPI, path *field.Path) 
 	p.ID = o.getRequiredString("providerId", "mine")
 	p.Image = o.getRequiredString("image", "registry.example.com/provider:1")
 	if len(p.Image) > limits.ImageBytes || strings.ContainsAny(p.Image, " \t\r\n") {
-		o.report(invalid(path.Child("image"), "is not the reference of an image", "for example registry.example.com/provider:1"))
+		o.report(invalid(path.Child("image"), "is not the reference of an image", "for example "+
+			"registry.example.com/provider:1"))
 	}
 	if policy := o.getString("imagePullPolicy"); policy != "" {
 		if !slices.Contains(pullPolicies, policy) {
-			o.report(invalid(path.Child("imagePullPolicy"), "is not a pull policy", "use one of "+strings.Join(pullPolicies, ", ")))
+			o.report(invalid(path.Child("imagePullPolicy"), "is not a pull policy",
+				"use one of "+strings.Join(pullPolicies, ", ")))
 		}
 		p.ImagePullPolicy = corev1.PullPolicy(policy)
 	}
@@ -146,7 +150,8 @@ func parseExternalProvider(m map[string]any, api ProviderAPI, path *field.Path) 
 	}
 	p.SecretRefs = o.getSecretRefs(externalFields)
 	for _, key := range o.rest() {
-		o.report(unknownField(path, key, externalFields, "; options of the provider itself go under config, values from Secrets under secretRefs"))
+		o.report(unknownField(path, key, externalFields, "; options of the provider itself go under config, values from "+
+			"Secrets under secretRefs"))
 	}
 	o.report(checkExternalID(p.ID, path.Child("providerId"))...)
 	return p, o.problems
@@ -159,19 +164,23 @@ func checkExternalID(id string, path *field.Path) problem.List {
 		return nil // reported already
 	case slices.Contains(reservedProviderIDs, id):
 		return problem.List{made(problem.Problem{
-			Reason: problem.InvalidField, Path: path.String(), Type: field.ErrorTypeInvalid, Value: id, Detail: "means something else to the server", Fix: fix,
+			Reason: problem.InvalidField, Path: path.String(), Type: field.ErrorTypeInvalid, Value: id, Detail: "means " +
+				"something else to the server", Fix: fix,
 		})}
 	case len(id) > MaxExternalIDLength:
-		return problem.List{invalid(path, fmt.Sprintf("the id of an external provider has at most %d characters", MaxExternalIDLength), fix)}
+		return problem.List{invalid(path, fmt.Sprintf("the id of an external provider has at most %d characters",
+			MaxExternalIDLength), fix)}
 	case !externalIDPattern.MatchString(id):
 		return problem.List{
-			invalid(path, "the id of an external provider consists of lower-case letters, digits and '-', and begins and ends with a letter or digit", fix),
+			invalid(path, "the id of an external provider consists of lower-case letters, digits and '-', and begins and ends "+
+				"with a letter or digit", fix),
 		}
 	}
 	return nil
 }
 
-// sharedIDs reports the ids that two external providers have, or an external one and one of the spec itself in another API.
+// sharedIDs reports the ids that two external providers have, or an external one and one of the spec itself in another
+// API.
 func sharedIDs(providers []ExternalProvider, inline []ProviderGroup) problem.List {
 	var problems problem.List
 	users := map[string]string{}
@@ -193,7 +202,8 @@ func sharedIDs(providers []ExternalProvider, inline []ProviderGroup) problem.Lis
 		if at := other(p); at != "" {
 			problems = append(problems, made(problem.Problem{
 				Reason: problem.DuplicateProviderID, Path: p.Path + ".providerId", Type: field.ErrorTypeDuplicate, Value: p.ID,
-				Detail: "ids are unique over all APIs, and this one is used by " + at + " and " + p.Path, Fix: "give each its own id",
+				Detail: "ids are unique over all APIs, and this one is used by " + at + " and " + p.Path, Fix: "give each its " +
+					"own id",
 			}))
 			continue
 		}

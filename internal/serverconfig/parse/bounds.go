@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package spec
+package parse
 
 import (
 	"fmt"
@@ -21,8 +21,9 @@ type openField struct {
 	items int
 }
 
-// CheckBounds reports what of a spec is more than the operator takes: it measures the open fields before anyone decodes them, and
-// counts the lists. What it lets pass costs little to work on. It stops at the first open field that is too large.
+// CheckBounds reports what of a spec is more than the operator takes: it measures the open fields before anyone decodes
+// them, and counts the lists. What it lets pass costs little to work on. It stops at the first open field that is too
+// large.
 func CheckBounds(spec *v1alpha2.LlamaStackDistributionSpec) problem.List {
 	var problems problem.List
 	if n := len(spec.Disabled); n > limits.DisabledNames {
@@ -62,7 +63,8 @@ func CheckBounds(spec *v1alpha2.LlamaStackDistributionSpec) problem.List {
 		if f.raw == nil || len(f.raw.Raw) == 0 {
 			continue
 		}
-		size, excess := limits.Scan(f.raw.Raw, limits.Limits{Bytes: len(f.raw.Raw), Levels: limits.OpenFieldLevels, Nodes: left})
+		size, excess := limits.Scan(f.raw.Raw, limits.Limits{Bytes: len(f.raw.Raw), Levels: limits.OpenFieldLevels,
+			Nodes: left})
 		if excess != nil {
 			return append(problems, tooLarge(f.path, excess))
 		}
@@ -95,7 +97,8 @@ func openFields(spec *v1alpha2.LlamaStackDistributionSpec) []openField {
 	if a := spec.Auth; a != nil {
 		auth := root.Child("auth")
 		fields = append(fields,
-			openField{auth.Child("settings"), a.Settings, 0}, openField{auth.Child("secretRefs"), a.SecretRefs, 0}, openField{auth.Child("tenancy"), a.Tenancy, 0})
+			openField{auth.Child("settings"), a.Settings, 0}, openField{auth.Child("secretRefs"), a.SecretRefs, 0},
+			openField{auth.Child("tenancy"), a.Tenancy, 0})
 		list(auth.Child("accessPolicy"), a.AccessPolicy)
 		list(auth.Child("routePolicy"), a.RoutePolicy)
 	}
@@ -113,8 +116,9 @@ func openFields(spec *v1alpha2.LlamaStackDistributionSpec) []openField {
 
 func tooMany(path *field.Path, have, may int) problem.Problem {
 	return made(problem.Problem{
-		Reason: problem.TooLarge, Path: path.String(), Type: field.ErrorTypeTooMany, Value: have, Detail: fmt.Sprintf("must have at most %d items", may),
-		Fix: "remove some, or use several LlamaStackDistributions",
+		Reason: problem.TooLarge, Path: path.String(), Type: field.ErrorTypeTooMany, Value: have,
+		Detail: fmt.Sprintf("must have at most %d items", may),
+		Fix:    "remove some, or use several LlamaStackDistributions",
 	})
 }
 
@@ -122,7 +126,8 @@ func tooMany(path *field.Path, have, may int) problem.Problem {
 func tooLarge(path *field.Path, excess *limits.ExcessError) problem.Problem {
 	p := problem.Problem{
 		Reason: problem.TooLarge, Path: path.String(), Type: field.ErrorTypeInvalid, Fix: "remove some",
-		Detail: fmt.Sprintf("all open fields of a spec may hold at most %d values together, and here are more", limits.OpenFieldNodes),
+		Detail: fmt.Sprintf("all open fields of a spec may hold at most %d values together, and here are more",
+			limits.OpenFieldNodes),
 	}
 	if excess.Unit == limits.Levels {
 		p.Path += excess.Path

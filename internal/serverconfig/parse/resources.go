@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package spec
+package parse
 
 import (
 	"fmt"
@@ -53,7 +53,8 @@ var modelFields = []string{
 	"name", "provider", "modelType", "contextLength", "quantization", "embeddingDimension", "providerModelId", "metadata",
 }
 
-var modelTypes = []string{string(v1alpha2.ModelTypeLLM), string(v1alpha2.ModelTypeEmbedding), string(v1alpha2.ModelTypeRerank)}
+var modelTypes = []string{string(v1alpha2.ModelTypeLLM), string(v1alpha2.ModelTypeEmbedding),
+	string(v1alpha2.ModelTypeRerank)}
 
 // parseModels reads spec.resources.models.
 func parseModels(items []apiextensionsv1.JSON) ([]Model, problem.List) {
@@ -81,17 +82,20 @@ func parseModel(o *object) Model {
 	}
 	dimension, inMetadata := m.Metadata["embedding_dimension"]
 	if m.ModelType == v1alpha2.ModelTypeEmbedding && m.EmbeddingDimension == nil && dimension == nil {
-		o.report(missing(o.path.Child("embeddingDimension"), "the server refuses an embedding model without it", "for example embeddingDimension: 768"))
+		o.report(missing(o.path.Child("embeddingDimension"), "the server refuses an embedding model without it", "for "+
+			"example embeddingDimension: 768"))
 	}
 	if m.EmbeddingDimension != nil && inMetadata {
 		o.report(conflicting(o.path.Child("metadata").Key("embedding_dimension"), "says the same as embeddingDimension"))
 	} else if m.ModelType == v1alpha2.ModelTypeEmbedding && dimension != nil && !isDimension(dimension) {
-		o.report(wrongType(o.path.Child("metadata").Key("embedding_dimension"), "a positive integer", "for example embeddingDimension: 768, without metadata"))
+		o.report(wrongType(o.path.Child("metadata").Key("embedding_dimension"), "a positive integer", "for example "+
+			"embeddingDimension: 768, without metadata"))
 	}
 	return m
 }
 
-// isDimension reports whether the server reads a value as a positive integer. What refers to the environment only the server knows.
+// isDimension reports whether the server reads a value as a positive integer. What refers to the environment only the
+// server knows.
 func isDimension(value any) bool {
 	switch v := value.(type) {
 	case int64:
@@ -105,10 +109,12 @@ func isDimension(value any) bool {
 	return false
 }
 
-// unsupportedModelType reports a model type that does not exist; it shows the value where that is near to one that does.
+// unsupportedModelType reports a model type that does not exist; it shows the value where that is near to one that
+// does.
 func unsupportedModelType(path *field.Path, written string) problem.Problem {
 	p := problem.Problem{
-		Reason: problem.InvalidField, Path: path.String(), Type: field.ErrorTypeNotSupported, Fix: "supported values: " + strings.Join(modelTypes, ", "),
+		Reason: problem.InvalidField, Path: path.String(), Type: field.ErrorTypeNotSupported,
+		Fix: "supported values: " + strings.Join(modelTypes, ", "),
 	}
 	if near, ok := suggest.Nearest(written, modelTypes); ok {
 		p.Value, p.Fix = written, fmt.Sprintf("did you mean %q?", near)
@@ -151,7 +157,8 @@ func parseTools(items []apiextensionsv1.JSON) ([]Tool, problem.List) {
 				Endpoint: o.getString("endpoint"),
 				Path:     o.path.String(),
 			}
-			if t.EndpointFrom = o.getEndpointFrom(t.Endpoint, KindService); t.EndpointFrom != nil && t.EndpointFrom.URLPath == "" {
+			if t.EndpointFrom = o.getEndpointFrom(t.Endpoint, KindService); t.EndpointFrom != nil &&
+				t.EndpointFrom.URLPath == "" {
 				t.EndpointFrom.URLPath = mcpPath
 			}
 			o.refuseMCPCredentials()
@@ -159,15 +166,16 @@ func parseTools(items []apiextensionsv1.JSON) ([]Tool, problem.List) {
 		}, []string{"name", "provider", "endpoint", "endpointFrom"})
 }
 
-// refuseMCPCredentials reports what people write to let the server authenticate at an MCP server. On no release line does its configuration have
-// a place for that: tool groups and connectors have an address alone.
+// refuseMCPCredentials reports what people write to let the server authenticate at an MCP server. On no release line
+// does its configuration have a place for that: tool groups and connectors have an address alone.
 func (o *object) refuseMCPCredentials() {
 	for _, key := range []string{"apiKey", "authorization", "headers", "secretRefs"} {
 		if _, there := o.take(key); there {
 			o.report(made(problem.Problem{
 				Reason: problem.UnsupportedByRelease, Path: o.path.Child(key).String(), Type: field.ErrorTypeForbidden,
-				Detail: "has no place in the configuration of any release line: the server sends an MCP server only what its clients send",
-				Fix:    "remove it; clients give headers and authorization with the tool in their requests",
+				Detail: "has no place in the configuration of any release line: the server sends an MCP server only what its " +
+					"clients send",
+				Fix: "remove it; clients give headers and authorization with the tool in their requests",
 			}))
 		}
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package spec
+package parse
 
 import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -10,7 +10,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
-// readVectorStores reads spec.resources.vectorStores. The schema demands the same, but not of what the annotation of a conversion holds.
+// readVectorStores reads spec.resources.vectorStores. The schema demands the same, but not of what the annotation of a
+// conversion holds.
 func readVectorStores(items []v1alpha2.VectorStore) ([]VectorStore, problem.List) {
 	var stores []VectorStore
 	var problems problem.List
@@ -24,7 +25,8 @@ func readVectorStores(items []v1alpha2.VectorStore) ([]VectorStore, problem.List
 		if item.EmbeddingDimension != nil {
 			s.EmbeddingDimension = new(int64(*item.EmbeddingDimension))
 			if *s.EmbeddingDimension < 1 {
-				problems = append(problems, invalid(path.Child("embeddingDimension"), "must be at least 1", "for example embeddingDimension: 768"))
+				problems = append(problems, invalid(path.Child("embeddingDimension"), "must be at least 1", "for example "+
+					"embeddingDimension: 768"))
 			}
 		}
 		if s.Name == "" {
@@ -37,7 +39,8 @@ func readVectorStores(items []v1alpha2.VectorStore) ([]VectorStore, problem.List
 			continue
 		}
 		if s.EmbeddingModel == "" {
-			problems = append(problems, missing(path.Child("embeddingModel"), "", "name a model of spec.resources.models with modelType: embedding"))
+			problems = append(problems, missing(path.Child("embeddingModel"), "", "name a model of spec.resources.models with "+
+				"modelType: embedding"))
 		}
 		first[s.Name] = s.Path
 		stores = append(stores, s)
