@@ -95,7 +95,7 @@ func (h *helm) isAsInstalledAfresh() {
 	for _, c := range []struct{ object, path, want string }{
 		{deployed, "{.spec.replicas} {.spec.template.spec.containers[*].name} {.spec.template.spec.terminationGracePeriodSeconds}", "2 manager 30"},
 		{deployed, "{.spec.template.spec.containers[0].resources}", `{"limits":{"memory":"256Mi"},"requests":{"cpu":"10m","memory":"64Mi"}}`},
-		{deployed, "{.spec.template.spec.containers[0].env[*].name}", "POD_NAME POD_NAMESPACE GOMEMLIMIT"},
+		{deployed, "{.spec.template.spec.containers[0].env[*].name}", "POD_NAME POD_NAMESPACE GOMEMLIMIT GOGC"},
 		{deployed, "{.spec.template.spec.containers[0].readinessProbe.initialDelaySeconds}", ""},
 		{"clusterrole/llama-stack-k8s-operator-manager-role", `{.rules[?(@.verbs[0]=="*")].resources}`, ""},
 		{"service/llama-stack-k8s-operator-controller-manager-metrics-service", "{.spec.ports[*].targetPort}", "metrics"},
