@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package limits says how much of everything the operator takes, and measures JSON and YAML before anything decodes
-// them.
+// Package limits holds the bounds of all inputs and outputs, and measures JSON and YAML before they are decoded.
 //
-// Contract: pure, without recursion and without decoding. Scan reads a text once, keeps one small frame for each open
-// object or list, and stops at the first excess; so its memory depends on the limits and never on the text. It is not a
-// validator: a text that is not JSON gets a size or an excess, never a panic, and the decoder that follows reports what
-// is wrong with it.
-//
-// The limits stand here and nowhere else. Schema markers cannot refer to them; a test compares the two.
+// Scan uses memory in proportion to the limits, never to the text, and stops at the first excess. It does not validate:
+// the decoder that follows reports invalid JSON. A test compares the limits with the schema markers.
 package limits

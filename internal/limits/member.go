@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Member finds the value at a path of names in the text of an object: text[begin:end] is the value. The first member of
-// a name counts, and names are compared as they are written. It is found in one pass, without decoding.
+// Member finds the value at a path of names in the text of a JSON object, without decoding: text[begin:end]. The first
+// member with a name counts, and names are compared as bytes.
 func Member(text []byte, path ...string) (begin, end int, found bool) {
 	begin, end = 0, len(text)
 	for _, name := range path {
@@ -21,14 +21,13 @@ func Member(text []byte, path ...string) (begin, end int, found bool) {
 	return begin, end, true
 }
 
-// Spellings counts the members of an object that a decoder of Go can take for a field: of its name, in any case, with
-// escapes or without. Where there is more than one, it takes each, one over the other. Nothing is decoded but names
-// with escapes.
+// Spellings counts the members of a JSON object that Go's decoder would assign to the field, in any case, escaped or
+// not.
 func Spellings(text []byte, field string) (count int) {
 	members(text, func(quoted []byte, _, _ int) bool {
 		name := string(quoted[1:max(1, len(quoted)-1)])
 		if strings.Contains(name, `\`) {
-			_ = json.Unmarshal(quoted, &name) // what cannot be decoded names nothing
+			_ = json.Unmarshal(quoted, &name) // ignore a name that cannot be decoded
 		}
 		if strings.EqualFold(name, field) {
 			count++
@@ -49,8 +48,7 @@ func member(text []byte, want string) (begin, end int, found bool) {
 	return begin, end, found
 }
 
-// members calls a function for each member of an object, until it returns false: with the name in its quotes, and where
-// the value is.
+// members calls a function with the quoted name and value position of each member, until it returns false.
 func members(text []byte, each func(quoted []byte, begin, end int) bool) {
 	at := space(text, 0)
 	if at >= len(text) || text[at] != '{' {
@@ -74,7 +72,7 @@ func members(text []byte, each func(quoted []byte, begin, end int) bool) {
 	}
 }
 
-// space returns the position of what follows blanks.
+// space returns the position of the next non-blank byte.
 func space(text []byte, at int) int {
 	for at < len(text) && (text[at] == ' ' || text[at] == '\t' || text[at] == '\r' || text[at] == '\n') {
 		at++
@@ -82,7 +80,7 @@ func space(text []byte, at int) int {
 	return at
 }
 
-// after returns the position behind the value that begins at a position.
+// after returns the position after the value that begins at a position.
 func after(text []byte, at int) int {
 	for depth := 0; at < len(text); {
 		switch text[at] {
@@ -96,7 +94,7 @@ func after(text []byte, at int) int {
 			depth++
 		case '}', ']':
 			if depth == 0 {
-				return at // the end of what is around a number or a word
+				return at // the end of the object or list around the scalar
 			}
 			depth--
 			if depth == 0 {

@@ -9,20 +9,20 @@ import (
 	"strings"
 )
 
-// Limits bound one JSON text. Each of them counts: a zero admits nothing.
+// Limits bound one JSON text. A zero admits nothing.
 type Limits struct {
-	// Bytes is the length of the text.
+	// Bytes is the maximum length of the text.
 	Bytes int
-	// Levels is how deep objects and lists nest: a scalar has no level, {} has one.
+	// Levels is the maximum nesting of objects and lists: 0 for a scalar, 1 for {}.
 	Levels int
-	// Nodes is the number of values: objects, lists and scalars. Names of members do not count.
+	// Nodes is the maximum number of values: objects, lists and scalars, without member names.
 	Nodes int
 }
 
-// Size is what was counted of a text. Items is the length of the list, where the text is one.
+// Size is the measured size of a text. Items is the length of a list.
 type Size struct{ Levels, Nodes, Items int }
 
-// Unit is what there is too much of.
+// Unit is a unit of measurement.
 type Unit string
 
 // The units, as messages name them.
@@ -32,12 +32,11 @@ const (
 	Nodes  Unit = "values"
 )
 
-// ExcessError says that a text is larger than it may be.
+// ExcessError means that a text exceeds a limit.
 type ExcessError struct {
 	Unit  Unit
 	Limit int
-	// Path is where the limit was passed, seen from the root of the text, such as `.settings.a[3]`; empty for the root. It
-	// is cut where it is long.
+	// Path is the position of the excess, such as `.settings.a[3]`, shortened if long; empty for the root.
 	Path string
 }
 
@@ -50,8 +49,7 @@ func (e *ExcessError) Error() string {
 	return message
 }
 
-// Scan counts the levels and values of a JSON text, and stops at the first excess. Of a text that a decoder takes, the
-// size is exactly what the decoder makes of it; members of the same name count each.
+// Scan counts the levels and values of a JSON text, and stops at the first excess. Duplicate members all count.
 func Scan(text []byte, limits Limits) (Size, *ExcessError) {
 	s := scanner{text: text, limits: limits}
 	if len(text) > limits.Bytes {
@@ -73,12 +71,12 @@ type scanner struct {
 	frames []frame
 }
 
-// frame is an object or a list that is open.
+// frame is an open object or list.
 type frame struct {
 	object bool
-	// valued reports that the name of an object's member has been read, and its value follows.
+	// valued is true after the name of a member, when its value follows.
 	valued bool
-	// name is where the name of the member stands in the text, with its quotes.
+	// name is the position of the member's name in the text, with quotes.
 	name [2]int
 	// index is the position in a list.
 	index int
@@ -133,7 +131,7 @@ func (s *scanner) open() *ExcessError {
 	return nil
 }
 
-// str reads a string: the name of a member, or a value.
+// str reads a string, which is a member name or a value.
 func (s *scanner) str() *ExcessError {
 	begin, end := s.at, closing(s.text, s.at)
 	if top := s.top(); top != nil && top.object && !top.valued {
@@ -145,7 +143,7 @@ func (s *scanner) str() *ExcessError {
 	return nil
 }
 
-// closing returns the position behind the string that begins at a position.
+// closing returns the position after the string that begins at a position.
 func closing(text []byte, at int) int {
 	for at++; at < len(text); at++ {
 		next := bytes.IndexAny(text[at:], `"\`)
@@ -155,12 +153,12 @@ func closing(text []byte, at int) int {
 		if at += next; text[at] == '"' {
 			return at + 1
 		}
-		at++ // what a backslash escapes ends nothing
+		at++ // skip the escaped byte
 	}
 	return len(text)
 }
 
-// scalar reads a number or a word.
+// scalar reads a number, boolean or null.
 func (s *scanner) scalar() *ExcessError {
 	if excess := s.node(); excess != nil {
 		return excess
@@ -174,7 +172,7 @@ func (s *scanner) scalar() *ExcessError {
 	return nil
 }
 
-// node counts a value.
+// node counts a value, or returns an error if it exceeds the limit.
 func (s *scanner) node() *ExcessError {
 	if s.size.Nodes >= s.limits.Nodes {
 		return &ExcessError{Unit: Nodes, Limit: s.limits.Nodes, Path: s.path()}
@@ -187,12 +185,12 @@ func (s *scanner) node() *ExcessError {
 }
 
 const (
-	// pathSteps and pathName bound a path: how many of its steps are shown, and how many bytes of a name.
+	// pathSteps and pathName are the maximum number of steps in a path and of bytes in a name.
 	pathSteps = 8
 	pathName  = 40
 )
 
-// path is where the scanner stands.
+// path returns the current position of the scanner.
 func (s *scanner) path() string {
 	var b strings.Builder
 	for i, f := range s.frames {
@@ -215,7 +213,7 @@ func (s *scanner) path() string {
 	return b.String()
 }
 
-// plainName reports whether a name can stand in a path as it is.
+// plainName reports whether a name needs no quotes in a path.
 func plainName(name []byte) bool {
 	for _, c := range name {
 		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' {

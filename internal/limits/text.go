@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// cutMark stands at the end of what was cut.
+// cutMark ends a shortened text.
 const cutMark = "… (cut)"
 
-// Cut shortens a text to at most so many bytes; what is cut says so. It cuts no character in two.
+// Cut shortens a text to at most that many bytes, at a character boundary, and marks the cut.
 func Cut(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -23,13 +23,13 @@ func Cut(text string, most int) string {
 	return text[:end] + cutMark
 }
 
-// Message shortens a message to what a message may be.
+// Message shortens a message to MessageBytes.
 func Message(text string) string { return Cut(text, MessageBytes) }
 
-// nameBytes is how much of a name is shown in a list.
+// nameBytes is the maximum length of a name in a list.
 const nameBytes = 100
 
-// Names joins names for a message with ", ", the first of them where there are many: "a, b and 7 more".
+// Names joins up to NamesInMessage names with ", " and counts the rest: "a, b and 7 more".
 func Names(names []string) string { return List(names, ", ") }
 
 // List joins names as Names does, with another separator.
@@ -45,12 +45,10 @@ func List(names []string, separator string) string {
 	return strings.Join(shown, separator)
 }
 
-// pathBytes is how long a path gets: keys of open fields can be as long as the whole resource, and every value below
-// has a path.
+// pathBytes is the maximum length of a path: keys of open fields can be long, and every value below has a path.
 const pathBytes = 256
 
-// Join puts a path and the name of a member or the index of an item together, such as ".settings" or "[3]". A path that
-// is long already stays as it is.
+// Join appends a member or index, such as ".settings" or "[3]", to a path, within pathBytes.
 func Join(path, step string) string {
 	if len(path)+len(step) <= pathBytes {
 		return path + step

@@ -4,9 +4,8 @@ package limits
 
 import "bytes"
 
-// ScanYAML estimates from above how many values a YAML text has, before a parser makes a tree of it: each but the first
-// follows a line break, a comma, a bracket, or one of "- ", ": " and "? ". Text in between that looks the same counts,
-// too. Aliases are not expanded: who expands them counts. YAML's parser itself bounds the levels.
+// ScanYAML checks an upper estimate of the number of values in a YAML text before it is parsed. It does not expand
+// aliases; the YAML parser bounds the nesting.
 func ScanYAML(text []byte, limits Limits) *ExcessError {
 	if len(text) > limits.Bytes {
 		return &ExcessError{Unit: Bytes, Limit: limits.Bytes}

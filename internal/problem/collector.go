@@ -8,11 +8,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
-// Collector collects problems: bounds.Problems of each severity, and of the others only how many there are. Its zero
-// value is ready for use.
+// Collector collects up to limits.Problems problems of each severity and counts the rest. Its zero value is ready for
+// use.
 type Collector struct {
-	// Skip reports of a problem that it is neither shown nor counted, such as one that only follows from another; nil
-	// skips none.
+	// Skip reports whether a problem is neither shown nor counted; nil skips nothing.
 	Skip func(Problem) bool
 
 	list    List
@@ -20,7 +19,7 @@ type Collector struct {
 	omitted map[Severity]int
 }
 
-// Add adds a problem. What is empty is filled in as New does.
+// Add adds a problem after completing it with New.
 func (c *Collector) Add(p Problem) {
 	complete := New(p)
 	if c.Skip != nil && c.Skip(*complete) || c.full(complete.Severity) {
@@ -33,14 +32,14 @@ func (c *Collector) Add(p Problem) {
 	c.list = append(c.list, *complete)
 }
 
-// AddFound adds the problem, if there is one.
+// AddFound adds the problem unless it is nil.
 func (c *Collector) AddFound(p *Problem) {
 	if p != nil {
 		c.Add(*p)
 	}
 }
 
-// AddAll adds the problems of a list.
+// AddAll adds all problems of a list.
 func (c *Collector) AddAll(l List) {
 	for i := range l {
 		if more, ok := l[i].Value.(omitted); ok {
@@ -51,8 +50,8 @@ func (c *Collector) AddAll(l List) {
 	}
 }
 
-// Full reports whether no more problems of the severity are shown, and then counts one more. Ask before an expensive
-// message, and do not Add where it is true. With Skip it is false, because only Add can know.
+// Full reports whether the severity has reached its limit, and if so counts one omitted problem: do not Add it then.
+// With Skip set, Full is always false.
 func (c *Collector) Full(s Severity) bool { return c.Skip == nil && c.full(s) }
 
 func (c *Collector) full(s Severity) bool {
@@ -73,13 +72,12 @@ func (c *Collector) omit(s Severity, n int) {
 // HasErrors reports whether an error was added.
 func (c *Collector) HasErrors() bool { return c.shown[Error] > 0 }
 
-// List returns the problems: errors first, otherwise in the order in which they were added. Where some are left out,
-// one more says how many.
+// List returns the errors, then the warnings, each in the order of addition, with a last entry if some were omitted.
 func (c *Collector) List() List {
 	return append(c.of(Error, c.list.Errors()), c.of(Warning, c.list.Warnings())...)
 }
 
-// omitted is the value of a problem that stands for so many others.
+// omitted is the value of a problem that stands for that many omitted ones.
 type omitted int
 
 func (c *Collector) of(s Severity, l List) List {

@@ -11,13 +11,13 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
-// List is a set of problems, in the order in which they were found.
+// List is a list of problems in the order of detection.
 type List []Problem
 
-// Errors returns the problems that prevent something.
+// Errors returns the problems that are not warnings.
 func (l List) Errors() List { return l.where(func(p *Problem) bool { return p.Severity != Warning }) }
 
-// Warnings returns the problems that prevent nothing.
+// Warnings returns the warnings.
 func (l List) Warnings() List { return l.where(func(p *Problem) bool { return p.Severity == Warning }) }
 
 // Of returns the errors of a class.
@@ -40,36 +40,36 @@ func (l List) where(wanted func(*Problem) bool) List {
 	return some
 }
 
-// HasErrors reports whether an error is in the list.
+// HasErrors reports whether the list has an error.
 func (l List) HasErrors() bool {
 	return slices.ContainsFunc(l, func(p Problem) bool { return p.Severity != Warning })
 }
 
-// Has reports whether an error of the class is in the list.
+// Has reports whether the list has an error of the class.
 func (l List) Has(class Class) bool {
 	return slices.ContainsFunc(l, func(p Problem) bool { return p.Severity != Warning && p.Class == class })
 }
 
-// Polled reports whether the operator does not watch what fixes an error, and looks again from time to time.
+// Polled reports whether the operator must poll for the fix of an error, because it does not watch it.
 func (l List) Polled() bool {
 	return slices.ContainsFunc(l, func(p Problem) bool { return p.Severity != Warning && rowOf(p.Reason).Polled })
 }
 
-// Covers reports whether an error of the list is about a path, or about a field that it is part of, or that is part of
-// it. The whole spec does not count.
+// Covers reports whether an error is about the path, a parent or a child of it. Errors about the whole spec do not
+// count.
 func (l List) Covers(path string) bool {
 	return slices.ContainsFunc(l, func(p Problem) bool {
 		return p.Severity != Warning && p.Path != "spec" && (within(p.Path, path) || within(path, p.Path))
 	})
 }
 
-// within reports whether a path is another one or leads to a part of it.
+// within reports whether path equals whole or is below it.
 func within(path, whole string) bool {
 	rest, found := strings.CutPrefix(path, whole)
 	return found && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// Reason returns the reason of the first problem; empty for an empty list.
+// Reason returns the reason of the first problem, or "" for an empty list.
 func (l List) Reason() Reason {
 	if len(l) == 0 {
 		return ""
@@ -77,7 +77,7 @@ func (l List) Reason() Reason {
 	return l[0].Reason
 }
 
-// Conditions returns the conditions that report the errors, each once, in their order.
+// Conditions returns the conditions that report the errors, without duplicates and in order.
 func (l List) Conditions() []string {
 	var names []string
 	for _, p := range l.Errors() {
@@ -88,7 +88,7 @@ func (l List) Conditions() []string {
 	return names
 }
 
-// Texts returns the texts, each once, in their order: so many, and how many more there are.
+// Texts returns the texts without duplicates: at most limits.Problems, then how many more there are.
 func (l List) Texts() []string {
 	var texts []string
 	seen := map[string]bool{}
@@ -108,7 +108,7 @@ func (l List) Texts() []string {
 // Message joins the texts with "; ".
 func (l List) Message() string { return strings.Join(l.Texts(), "; ") }
 
-// Retry returns all transient errors, nil where there is none: the error that makes the workqueue retry with back-off.
+// Retry returns the transient errors joined, for the workqueue to retry with back-off; nil if there are none.
 func (l List) Retry() error {
 	var errs []error
 	for _, p := range l.Of(Transient) {
@@ -117,7 +117,7 @@ func (l List) Retry() error {
 	return errors.Join(errs...)
 }
 
-// transientError is a transient problem as an error. Its text is that of the problem; the cause is for errors.Is.
+// transientError makes a transient problem an error. It unwraps to the cause.
 type transientError struct{ problem Problem }
 
 func (e *transientError) Error() string { return e.problem.String() }

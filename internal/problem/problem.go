@@ -11,65 +11,62 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
-// Class is what has to happen before the operator can continue.
+// Class says what has to happen before the operator can continue.
 type Class string
 
 // The classes.
 const (
-	// Terminal: only an edit helps.
+	// Terminal means that only an edit helps.
 	Terminal Class = "Terminal"
-	// WaitingForDependency: an object that is referred to does not exist yet, or has not what is needed; the operator
-	// watches it.
+	// WaitingForDependency means that a referenced object is missing or incomplete; the operator watches it.
 	WaitingForDependency Class = "WaitingForDependency"
-	// Transient: a request failed; it is retried with back-off.
+	// Transient means that a request failed and is retried with back-off.
 	Transient Class = "Transient"
 )
 
-// Severity says whether a problem prevents anything.
+// Severity says whether a problem blocks the spec.
 type Severity string
 
 // The severities.
 const (
 	// Error prevents the spec from being applied.
 	Error Severity = "Error"
-	// Warning reports what is probably not intended. It prevents nothing.
+	// Warning reports a probable mistake and blocks nothing.
 	Warning Severity = "Warning"
 )
 
-// Reason names one kind of problem in CamelCase. Each has a row in the table of this package.
+// Reason is a kind of problem in CamelCase. Each has a row in the table of this package.
 type Reason string
 
-// Problem is one thing that is wrong. Reason is required; Collector.Add and New fill in Path, Class, Severity and
-// Condition where they are empty.
+// Problem is one error or warning. Reason is required; New fills in an empty Path, Class, Severity and Condition.
 type Problem struct {
-	// Class decides how the operator continues. Empty: that of the reason's row.
+	// Class is the class; it defaults to that of the reason's row.
 	Class Class
-	// Severity is Error where it is empty.
+	// Severity defaults to Error.
 	Severity Severity
-	// Reason is the kind of problem; it becomes the condition's reason.
+	// Reason is the kind of problem, and the condition's reason.
 	Reason Reason
-	// Condition is the type of the condition that reports it. Empty: the first of the reason's row.
+	// Condition is the type of the reporting condition; it defaults to the first of the reason's row.
 	Condition string
-	// Path is the field of the custom resource, such as "spec.providers.inference[0].endpoint". A place in the server's
-	// configuration begins with "config.yaml: ", a key of the operator's settings with "operator settings: ".
+	// Path is the field, such as "spec.providers.inference[0].endpoint", or begins with "config.yaml: " or "operator
+	// settings".
 	Path string
-	// Type is Kubernetes' kind of a field error. It is empty for a warning about a valid value.
+	// Type is the kind of field error; it is empty for a warning about a valid value.
 	Type field.ErrorType
-	// Value is the bad value: a string, number or boolean. It is nil where there is none, and where it may be a secret.
+	// Value is the bad value, a string, number or boolean; nil if it may be a secret.
 	Value any
-	// Detail says what is wrong. It may be empty where Type says it all.
+	// Detail says what is wrong; it may be empty if Type is clear enough.
 	Detail string
 	// Fix says how to fix it.
 	Fix string
-	// Err is the cause. It is for errors.Is and the log, and holds no more than a message may.
+	// Err is the cause, for errors.Is and the log, without Secret values.
 	Err error
 }
 
-// wholeSpec is the path of a problem that has none of its own, such as an error of a parser about a whole document.
+// wholeSpec is the path of a problem that has no path of its own.
 const wholeSpec = "spec"
 
-// New returns the problem with the properties of its reason where they are empty. A problem without a Path is one of
-// the whole spec.
+// New returns the problem with empty properties filled in: the whole spec as its path, the others from its reason.
 func New(p Problem) *Problem {
 	row := rowOf(p.Reason)
 	if p.Path == "" {
@@ -87,7 +84,7 @@ func New(p Problem) *Problem {
 	return &p
 }
 
-// FromFieldError returns what a parser or the schema says as a problem; the reason is that of the kind of error.
+// FromFieldError returns a problem for a field error of a parser or the schema, with the reason for its type.
 func FromFieldError(err *field.Error) Problem {
 	p := Problem{Reason: InvalidField, Path: err.Field, Type: err.Type, Value: err.BadValue, Detail: err.Detail, Err: err}
 	switch err.Type {
@@ -106,14 +103,14 @@ func FromFieldError(err *field.Error) Problem {
 	return p
 }
 
-// FixedBySpec reports whether an edit of the spec fixes the problem, and not only someone else: the operator's
-// administrator, or the owner of another object.
+// FixedBySpec reports whether an edit of the spec fixes the problem, rather than the administrator or another object's
+// owner.
 func (p Problem) FixedBySpec() bool { return !rowOf(p.Reason).Elsewhere }
 
 // FixedBySettings reports whether an entry in the operator's settings can fix the problem.
 func (p Problem) FixedBySettings() bool { return rowOf(p.Reason).BySettings }
 
-// String returns the whole text: "path: kind of error: value: what is wrong: how to fix it".
+// String returns the whole text in the form "path: kind of error: value: detail: fix".
 func (p Problem) String() string {
 	if p.Path == "" {
 		return limits.Message(p.Body())
@@ -139,7 +136,7 @@ func (p Problem) Body() string {
 	return limits.Message(strings.Join(parts, ": "))
 }
 
-// FieldError returns the problem as Kubernetes' own type, for responses of the API. Its text is that of String.
+// FieldError returns the problem as a field.Error with the same text, for responses of the API.
 func (p Problem) FieldError() *field.Error {
 	kind := p.Type
 	if kind == "" {
@@ -150,10 +147,10 @@ func (p Problem) FieldError() *field.Error {
 	return &field.Error{Type: kind, Field: p.Path, BadValue: shown(p.Value), Detail: rest.Body()}
 }
 
-// valueBytes is how much of a bad value is shown.
+// valueBytes is the maximum length of a bad value in a message.
 const valueBytes = 100
 
-// shown is a bad value as a message shows it. An object or a list is not shown: it would hide what is wrong with it.
+// shown returns a bad value as a message shows it; objects and lists are omitted.
 func shown(value any) any {
 	switch v := reflect.ValueOf(value); {
 	case v.Kind() == reflect.String:

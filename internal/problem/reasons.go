@@ -2,7 +2,7 @@
 
 package problem
 
-// The conditions that report problems. They are those of the API; this package does not import it.
+// The conditions that report problems. They duplicate constants of the API, which this package does not import.
 const (
 	configGenerated   = "ConfigGenerated"
 	secretsResolved   = "SecretsResolved"
@@ -12,118 +12,113 @@ const (
 
 // Reasons about a field of the spec.
 const (
-	// InvalidField: the value of a field, or the name of the custom resource, has the wrong type, form or range, or the
-	// value is not one of those that the field takes. For the kubectl plugin: a document that cannot be read as an object
-	// of this API.
+	// InvalidField means that a field, or the name of the custom resource, has the wrong type, format or range; for the
+	// kubectl plugin also that a document is not an object of this API.
 	InvalidField Reason = "InvalidField"
-	// MissingField: a required field is absent. A warning where only some uses need it.
+	// MissingField means that a required field is absent. It is a warning if only some uses need the field.
 	MissingField Reason = "MissingField"
-	// UnknownField: there is no such field.
+	// UnknownField means that the field does not exist.
 	UnknownField Reason = "UnknownField"
-	// ConflictingFields: two places of the spec set the same thing, or register it twice.
+	// ConflictingFields means that two fields set the same value or register the same thing.
 	ConflictingFields Reason = "ConflictingFields"
-	// NoEffect: a field is set and does nothing. A warning.
+	// NoEffect warns that a field is set without effect.
 	NoEffect Reason = "NoEffect"
-	// HostnameNotUnique: what exposes the server has no host name, or an older custom resource uses the same one. A
-	// warning.
+	// HostnameNotUnique warns that the exposed server has no host name, or shares it with an older custom resource.
 	HostnameNotUnique Reason = "HostnameNotUnique"
-	// Unprotected: anyone who reaches the server may call it, or perhaps may, or can read what its callers send. A
-	// warning.
+	// Unprotected warns that callers may reach the server without authentication, or that their data can be read.
 	Unprotected Reason = "Unprotected"
-	// TooLarge: the spec, what it refers to, or what is made of it, is larger than a limit.
+	// TooLarge means that the spec, a referenced object or a generated object exceeds a limit.
 	TooLarge Reason = "TooLarge"
-	// MoreProblems: there may be more problems than are shown.
+	// MoreProblems means that there may be more problems than are shown.
 	MoreProblems Reason = "MoreProblems"
-	// ForbiddenBySettings: the operator's settings or flags forbid what the spec asks for: a field, a registry or another
-	// namespace.
+	// ForbiddenBySettings means that the operator's settings or flags forbid a field, a registry or another namespace.
 	ForbiddenBySettings Reason = "ForbiddenBySettings"
-	// UnsupportedByOperator: this operator cannot do what the spec asks for.
+	// UnsupportedByOperator means that this operator does not support the spec.
 	UnsupportedByOperator Reason = "UnsupportedByOperator"
-	// UnsupportedByRelease: the release line of the server cannot do what the spec asks for.
+	// UnsupportedByRelease means that the release line of the server does not support the spec.
 	UnsupportedByRelease Reason = "UnsupportedByRelease"
-	// ReviewConversion: what to look at in a custom resource of v1alpha1: fields that were lost, or that v1alpha2 says in
-	// another way. A warning.
+	// ReviewConversion warns about fields of a v1alpha1 resource that were lost or that v1alpha2 expresses differently.
 	ReviewConversion Reason = "ReviewConversion"
 )
 
 // Reasons about providers, resources and storage.
 const (
-	// DuplicateProviderID: two providers have one id.
+	// DuplicateProviderID means that two providers have the same id.
 	DuplicateProviderID Reason = "DuplicateProviderID"
-	// UnknownProviderType: the release line does not know the provider type. A warning where the image may bring it.
+	// UnknownProviderType means that the release line does not know the type. It is a warning if the image may have it.
 	UnknownProviderType Reason = "UnknownProviderType"
-	// DeprecatedProviderType: the provider type will be removed from the server. A warning.
+	// DeprecatedProviderType warns that a future server removes the provider type.
 	DeprecatedProviderType Reason = "DeprecatedProviderType"
-	// LiteralSecret: a secret stands in the spec itself. A warning.
+	// LiteralSecret warns that the spec contains a secret as text.
 	LiteralSecret Reason = "LiteralSecret"
-	// SharedStorageLocation: two providers or backends would keep their state in one storage location.
+	// SharedStorageLocation means that two providers or backends have the same storage location.
 	SharedStorageLocation Reason = "SharedStorageLocation"
-	// EphemeralState: state is lost or differs between pods. A warning.
+	// EphemeralState warns that state is lost or differs between pods.
 	EphemeralState Reason = "EphemeralState"
-	// UnknownProvider: a model, tool, shield or vector store names a provider that does not exist.
+	// UnknownProvider means that a model, tool, shield or vector store names a provider that does not exist.
 	UnknownProvider Reason = "UnknownProvider"
-	// ProviderNotEnabled: a provider that is used is enabled only by an environment variable.
+	// ProviderNotEnabled means that only an environment variable enables the provider in use.
 	ProviderNotEnabled Reason = "ProviderNotEnabled"
-	// DisabledAPI: the spec uses or removes what spec.disabled names.
+	// DisabledAPI means that the spec uses an API in spec.disabled, or that others need that API.
 	DisabledAPI Reason = "DisabledAPI"
-	// UndefinedVariable: the configuration refers to an environment variable that nothing in the spec sets. A warning.
+	// UndefinedVariable warns that the spec does not set an environment variable of the configuration.
 	UndefinedVariable Reason = "UndefinedVariable"
-	// BrokenReference: the spec or the configuration refers to something that the configuration does not have.
+	// BrokenReference means that the configuration lacks an entry that the spec or the configuration refers to.
 	BrokenReference Reason = "BrokenReference"
 )
 
 // Reasons about the distribution and its base configuration.
 const (
-	// UnknownDistribution: no distribution has this name.
+	// UnknownDistribution means that no distribution has this name.
 	UnknownDistribution Reason = "UnknownDistribution"
-	// UnknownServerLine: nothing says which release line the server has. A warning where it is newer than all that the
-	// operator knows.
+	// UnknownServerLine means that the release line of the server is unknown. It is a warning if it is newer than all
+	// known.
 	UnknownServerLine Reason = "UnknownServerLine"
-	// UnsupportedRelease: the server is older than every supported release line.
+	// UnsupportedRelease means that the server is older than every supported release line.
 	UnsupportedRelease Reason = "UnsupportedRelease"
-	// MissingConfigLabels: no base configuration is known for the image.
+	// MissingConfigLabels means that the image has no known base configuration.
 	MissingConfigLabels Reason = "MissingConfigLabels"
-	// ReadingImageLabels: the registry is being asked for the labels of the image.
+	// ReadingImageLabels means that the request for the labels of the image is still running.
 	ReadingImageLabels Reason = "ReadingImageLabels"
-	// RegistryUnavailable: the registry of the image does not answer, or sends what is damaged.
+	// RegistryUnavailable means that the registry of the image does not answer, or sends damaged data.
 	RegistryUnavailable Reason = "RegistryUnavailable"
-	// ImageNotAccessible: the registry has no such image, or refuses the credentials.
+	// ImageNotAccessible means that the registry does not have the image, or refuses the credentials.
 	ImageNotAccessible Reason = "ImageNotAccessible"
-	// InvalidImage: what the registry has is not an image for the nodes, or its labels cannot be used.
+	// InvalidImage means that the registry has no image for the nodes' platform, or that its labels are invalid.
 	InvalidImage Reason = "InvalidImage"
-	// InvalidBaseConfig: the base configuration cannot be used.
+	// InvalidBaseConfig means that the base configuration is invalid.
 	InvalidBaseConfig Reason = "InvalidBaseConfig"
-	// InvalidOperatorSettings: the operator's settings cannot be used.
+	// InvalidOperatorSettings means that the operator's settings are invalid.
 	InvalidOperatorSettings Reason = "InvalidOperatorSettings"
 )
 
 // Reasons about objects that the spec refers to.
 const (
-	// InvalidConfigMap: the configuration or the CA bundle in a ConfigMap cannot be used.
+	// InvalidConfigMap means that the configuration or the CA bundle in a ConfigMap is invalid.
 	InvalidConfigMap Reason = "InvalidConfigMap"
-	// ConfigMapNotFound: a ConfigMap or its key does not exist, or its owner does not share it with this namespace.
+	// ConfigMapNotFound means that a ConfigMap or its key does not exist, or is not shared with this namespace.
 	ConfigMapNotFound Reason = "ConfigMapNotFound"
-	// SecretNotFound: a Secret or its key does not exist.
+	// SecretNotFound means that a Secret or its key does not exist.
 	SecretNotFound Reason = "SecretNotFound"
-	// InvalidSecret: a value or a certificate in a Secret cannot be used.
+	// InvalidSecret means that a value or a certificate in a Secret is invalid.
 	InvalidSecret Reason = "InvalidSecret"
-	// DependencyNotReady: the cluster lacks the API by which servers shall be exposed, or what endpointFrom refers to has
-	// no address.
+	// DependencyNotReady means that the API that exposes servers is not installed, or that endpointFrom has no address
+	// yet.
 	DependencyNotReady Reason = "DependencyNotReady"
-	// LookupFailed: something could not be read, or the work ended before it was complete.
+	// LookupFailed means that a read failed or the reconcile ended early.
 	LookupFailed Reason = "LookupFailed"
 )
 
 // Reasons about what the operator writes.
 const (
-	// Conflict: an object of this name belongs to someone else.
+	// Conflict means that an object of this name exists and has another owner.
 	Conflict Reason = "Conflict"
-	// WaitingForRemoval: an object of a deleted custom resource is being removed.
+	// WaitingForRemoval means that an object of a deleted custom resource is being removed.
 	WaitingForRemoval Reason = "WaitingForRemoval"
-	// ApplyFailed: the API server did not take an object.
+	// ApplyFailed means that the API server did not accept an object, and the operator retries.
 	ApplyFailed Reason = "ApplyFailed"
-	// ObjectRejected: the API server calls an object or its change invalid.
+	// ObjectRejected means that the API server rejects an object or its change as invalid.
 	ObjectRejected Reason = "ObjectRejected"
-	// InternalError: the operator has a bug.
+	// InternalError means that the operator has a bug.
 	InternalError Reason = "InternalError"
 )

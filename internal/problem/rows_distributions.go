@@ -4,7 +4,7 @@ package problem
 
 import "k8s.io/apimachinery/pkg/util/validation/field"
 
-// waysOut are what a user can do where labels cannot be read.
+// waysOut lists the alternatives when labels cannot be read.
 const waysOut = "what runs stays; the operator tries again. To go on without the registry, register the image with " +
 	"its base configuration in the ConfigMap llama-stack-operator-config, set readLabels: false under registries there, " +
 	"or use overrideConfig"

@@ -4,26 +4,25 @@ package problem
 
 import "slices"
 
-// Row is what is known of a reason. docs/status.md shows it.
+// Row holds the properties of a reason. docs/status.md shows it.
 type Row struct {
 	// Reason is the reason.
 	Reason Reason
-	// Class is the class of its problems, unless a problem says another one.
+	// Class is the default class of its problems.
 	Class Class
-	// Conditions are the types of the conditions that report it, the usual one first.
+	// Conditions are the types of the conditions that report it, the default first.
 	Conditions []string
-	// Elsewhere is true where an edit of the spec is not what fixes it: the settings of the operator, another object or
-	// time do.
+	// Elsewhere means that an edit of the spec does not fix it, but the operator's settings, another object or time.
 	Elsewhere bool
-	// BySettings is true where an entry in the operator's settings can fix it.
+	// BySettings means that an entry in the operator's settings can fix it.
 	BySettings bool
-	// Polled is true where the operator does not watch what fixes it, and looks again from time to time.
+	// Polled means that the operator does not watch for the fix, and polls instead.
 	Polled bool
 	// Meaning says what is wrong, in one sentence.
 	Meaning string
 	// Example is a problem with this reason.
 	Example Problem
-	// Remedy says what to do.
+	// Remedy says how to fix it.
 	Remedy string
 }
 
@@ -40,7 +39,7 @@ var byReason = func() map[Reason]Row {
 	return rows
 }()
 
-// rowOf returns the row of a reason. A test proves that each reason has one.
+// rowOf returns the row of a reason, or the row of InternalError for an unknown one.
 func rowOf(r Reason) Row {
 	row, ok := byReason[r]
 	if !ok {
