@@ -16,25 +16,22 @@ import (
 )
 
 const (
-	// maxFiles bounds the files of all providers of a pod, and maxBytes their bytes. The volume that they lie on is a
-	// little larger.
+	// maxFiles and maxBytes are the limits for all providers of a pod together. The volume is slightly larger.
 	maxFiles = 200_000
 	maxBytes = 1_900 << 20
 )
 
-// Provider is what is installed.
+// Provider is a provider to install.
 type Provider struct {
-	// ID is the provider's id.
 	ID string
-	// Source is the directory with the wheels, all of which are installed, and Wheels are those that must be there, and
-	// may be elsewhere.
+	// Source is a directory whose wheels are installed, and Wheels are required ones, possibly elsewhere.
 	Source string
 	Wheels []string
-	// Module is the Python package of which the server loads the module "provider"; empty where that is not known.
+	// Module is the Python package whose module "provider" the server loads, if known.
 	Module string
 }
 
-// Install unpacks the wheels of a provider.
+// Install unpacks the wheels of a provider and records its manifest.
 func (l Layout) Install(p *Provider) (*Manifest, error) {
 	files, err := find(p.Source, p.Wheels)
 	switch {
@@ -77,18 +74,18 @@ func (l Layout) Install(p *Provider) (*Manifest, error) {
 	return m, l.record(m)
 }
 
-// install is the state of one Install.
+// install is the state of Install.
 type install struct {
 	into     *os.Root
 	provider string
-	// distributions are those that are installed, by normalized name, and files the files, by path.
+	// distributions maps normalized names, and files maps paths, to their owners.
 	distributions, files map[string]owner
-	// left is how many bytes may still be written, and count how many files there are.
+	// left is the number of bytes that may still be written, and count is the number of files.
 	left  int64
 	count int
 }
 
-// owner is who brought a distribution or a file.
+// owner is the provider of a distribution or file.
 type owner struct {
 	provider string
 	*Distribution
@@ -98,7 +95,7 @@ func (o owner) String() string {
 	return fmt.Sprintf("%s %s of provider %s", o.Name, o.Version, o.provider)
 }
 
-// has reports whether a package with the module that the server loads is installed.
+// has reports whether the module that the server loads is installed.
 func (i *install) has(module string) bool {
 	if module == "" {
 		return true
@@ -113,7 +110,7 @@ func (i *install) has(module string) bool {
 	return false
 }
 
-// know enters what a provider has installed.
+// know adds the distributions of another provider.
 func (i *install) know(m *Manifest) {
 	for n := range m.Distributions {
 		d := &m.Distributions[n]
@@ -134,10 +131,10 @@ func (i *install) own(o owner) {
 
 var separators = regexp.MustCompile(`[-_.]+`)
 
-// normalize makes the spellings of the name of a distribution one, as Python's packaging does.
+// normalize normalizes the name of a distribution as Python's packaging does.
 func normalize(name string) string { return strings.ToLower(separators.ReplaceAllString(name, "-")) }
 
-// wheel installs one wheel; nil where its distribution lies there already.
+// wheel installs a wheel; it returns nil if its distribution is already installed.
 func (i *install) wheel(file string) (*Distribution, error) {
 	w, err := open(file)
 	if err != nil {
@@ -170,7 +167,7 @@ func (i *install) wheel(file string) (*Distribution, error) {
 	return d, i.unpack(w)
 }
 
-// clash refuses a file where others need a directory.
+// clash returns an error if a parent directory of the path is an installed file.
 func (i *install) clash(at string) error {
 	for dir := path.Dir(at); dir != "."; dir = path.Dir(dir) {
 		if former, found := i.files[dir]; found {

@@ -13,48 +13,48 @@ import (
 	"strings"
 )
 
-// The names below the directory that the containers of a pod share.
+// Names in the directory that the containers of a pod share.
 const (
 	packagesDir  = "python-packages"
 	manifestsDir = "metadata"
 	programFile  = "bin/provider-installer"
 )
 
-// Source is where the image of a provider has its wheels.
+// Source is the directory of the wheels in a provider's image.
 const Source = "/lls-provider/packages"
 
-// manifestSuffix ends the name of the file of a Manifest.
+// manifestSuffix is the file extension of a Manifest.
 const manifestSuffix = ".json"
 
-// Layout is the directory that the containers of a pod share.
+// Layout is the path of the directory that the containers of a pod share.
 type Layout string
 
-// Packages is the directory of the Python packages, for PYTHONPATH.
+// Packages returns the directory of the Python packages, for PYTHONPATH.
 func (l Layout) Packages() string { return filepath.Join(string(l), packagesDir) }
 
-// Program is the file of the program that installs.
+// Program returns the path of the installer.
 func (l Layout) Program() string { return filepath.Join(string(l), programFile) }
 
-// Manifest is what one provider has installed.
+// Manifest lists the distributions that a provider has installed.
 type Manifest struct {
 	// Provider is the id of the provider.
 	Provider string `json:"provider"`
-	// Module is the Python package of which the server loads the module "provider"; empty where that is not known.
+	// Module is the Python package whose module "provider" the server loads, if known.
 	Module string `json:"module,omitempty"`
 	// Distributions are the Python distributions, in the order of their wheels.
 	Distributions []Distribution `json:"distributions"`
 }
 
-// Distribution is one Python distribution: what a wheel holds.
+// Distribution is a Python distribution, from one wheel.
 type Distribution struct {
-	// Name is the name as the wheel writes it, and Version its version.
+	// Name and Version are as in the wheel.
 	Name    string `json:"name"`
 	Version string `json:"version"`
-	// Files are the paths below Layout.Packages, each with a sum of its content.
+	// Files maps paths below Layout.Packages to sums of their content.
 	Files map[string]string `json:"files"`
 }
 
-// Prepare empties the directory, also of what an earlier run of the same pod left, and puts a copy of a program there.
+// Prepare empties the directory, also after an earlier run, and copies the program to it.
 func (l Layout) Prepare(program string) (err error) {
 	for _, name := range []string{packagesDir, manifestsDir, filepath.Dir(programFile)} {
 		dir := filepath.Join(string(l), name)
@@ -80,7 +80,7 @@ func (l Layout) Prepare(program string) (err error) {
 	return errors.Join(err, to.Close())
 }
 
-// others reads the manifests of the other providers, in the order of their names.
+// others returns the manifests of the other providers, sorted by name.
 func (l Layout) others(provider string) ([]Manifest, error) {
 	dir := filepath.Join(string(l), manifestsDir)
 	entries, err := os.ReadDir(dir)
@@ -117,7 +117,7 @@ func (l Layout) record(m *Manifest) error {
 		0o644)
 }
 
-// find returns the wheels in a directory and those that are named beside it, each once, in the order of their names.
+// find returns the wheels in a directory and the named ones, sorted and without duplicates.
 func find(dir string, named []string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && (len(named) == 0 || !errors.Is(err, os.ErrNotExist)) {

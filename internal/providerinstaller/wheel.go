@@ -21,15 +21,15 @@ import (
 
 const (
 	wheelSuffix = ".whl"
-	// metadataBytes bounds the file that names a distribution. Some have their whole manual in it.
+	// metadataBytes is the maximum size of the METADATA file, which may contain a manual.
 	metadataBytes = 4 << 20
-	// tableBytes bounds the table of a wheel's files, all of which is in memory, and pathBytes the path of each, below
-	// what Linux takes.
+	// tableBytes is the maximum size of a wheel's file table in memory, and pathBytes the maximum length of a path, which
+	// is below Linux's limit.
 	tableBytes = 32 << 20
 	pathBytes  = 1 << 10
 )
 
-// wheel is an open wheel: a zip archive with the files of one distribution.
+// wheel is an open wheel, a zip archive with the files of a distribution.
 type wheel struct {
 	file         *os.File
 	archive      *zip.Reader
@@ -37,7 +37,7 @@ type wheel struct {
 	members      []member
 }
 
-// member is a file of a wheel, and at the path where it goes.
+// member is a file of a wheel with its target path.
 type member struct {
 	*zip.File
 	at string
@@ -48,7 +48,7 @@ var (
 	errTooLarge = fmt.Errorf("the packages of all providers have more than %d MiB", maxBytes>>20)
 )
 
-// bounded is a file of which only so many bytes may be read.
+// bounded is a file with a limit on the bytes read.
 type bounded struct {
 	*os.File
 	left int
@@ -63,7 +63,7 @@ func (b *bounded) ReadAt(into []byte, at int64) (int, error) {
 	return b.File.ReadAt(into, at)
 }
 
-// openFile opens what has to be a regular file: to open another can wait forever.
+// openFile opens a regular file. Opening another kind of file could block forever.
 func openFile(file string) (*os.File, int64, error) {
 	about, err := os.Stat(file)
 	switch {
@@ -78,7 +78,7 @@ func openFile(file string) (*os.File, int64, error) {
 	return f, about.Size(), err
 }
 
-// open reads the table of a wheel, and checks every path in it.
+// open reads the table of a wheel and validates its paths.
 func open(file string) (_ *wheel, err error) {
 	f, size, err := openFile(file)
 	if err != nil {
@@ -98,7 +98,7 @@ func open(file string) (_ *wheel, err error) {
 	if err != nil {
 		return nil, err
 	}
-	table.left = math.MaxInt // the files have a bound of their own
+	table.left = math.MaxInt // the files have their own limit
 	w.archive = archive
 	if len(archive.File) > maxFiles {
 		return nil, fmt.Errorf("it has more than %d files", maxFiles)
@@ -118,10 +118,10 @@ func (w *wheel) close() { _ = w.file.Close() }
 
 const infoSuffix = ".dist-info"
 
-// identifier is the name or the version of a distribution.
+// identifier matches the name or version of a distribution.
 var identifier = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+!-]{0,127}$`)
 
-// infoDirectory is the directory with the metadata: a wheel has exactly one.
+// infoDirectory returns the only metadata directory of a wheel.
 func infoDirectory(archive *zip.Reader) (string, error) {
 	info := ""
 	for _, f := range archive.File {
@@ -141,7 +141,7 @@ func infoDirectory(archive *zip.Reader) (string, error) {
 	return info, nil
 }
 
-// identify reads the name and the version of the distribution.
+// identify reads the name and version of the distribution.
 func (w *wheel) identify(info string) error {
 	f, err := w.archive.Open(info + "/METADATA")
 	if err != nil {
@@ -151,7 +151,7 @@ func (w *wheel) identify(info string) error {
 	w.distribution.Files = map[string]string{}
 	lines := bufio.NewScanner(io.LimitReader(f, metadataBytes))
 	lines.Buffer(nil, metadataBytes)
-	for lines.Scan() && lines.Text() != "" { // the description follows
+	for lines.Scan() && lines.Text() != "" { // until the description
 		key, value, _ := strings.Cut(lines.Text(), ":")
 		switch value = strings.TrimSpace(value); strings.ToLower(key) {
 		case "name":
@@ -170,7 +170,7 @@ func (w *wheel) identify(info string) error {
 	return nil
 }
 
-// place decides where each file goes. data is the prefix of those that do not simply go to the root.
+// place sets the target path of each file. Files with the prefix data do not belong to the root.
 func (w *wheel) place(data string) error {
 	for _, f := range w.archive.File {
 		if strings.HasSuffix(f.Name, "/") {
@@ -179,7 +179,7 @@ func (w *wheel) place(data string) error {
 		at := f.Name
 		if rest, found := strings.CutPrefix(at, data); found {
 			kind, below, _ := strings.Cut(rest, "/")
-			if kind != "purelib" && kind != "platlib" { // scripts, headers and the like: no module imports them
+			if kind != "purelib" && kind != "platlib" { // scripts and headers are not imported
 				continue
 			}
 			at = below
@@ -205,24 +205,24 @@ func (w *wheel) place(data string) error {
 	return nil
 }
 
-// sumOf is the sum of a file in a Manifest: of its content, and its size. The reader of the archive verifies both.
+// sumOf returns the checksum and size of a file for a Manifest. The archive reader verifies both.
 func sumOf(f *zip.File) string { return fmt.Sprintf("%08x-%d", f.CRC32, f.UncompressedSize64) }
 
-// sizeIn is the size in a sum.
+// sizeIn returns the size in a sum.
 func sizeIn(sum string) (size int64) {
 	_, text, _ := strings.Cut(sum, "-")
 	size, _ = strconv.ParseInt(text, 10, 64)
 	return size
 }
 
-// runsByItself reports whether Python runs a module that nobody imports.
+// runsByItself reports whether Python runs a module at startup without an import.
 func runsByItself(at string) bool {
 	top, _, _ := strings.Cut(at, "/")
 	name, _, _ := strings.Cut(top, ".")
 	return name == "sitecustomize" || name == "usercustomize"
 }
 
-// write unpacks a file, of at most so many bytes, whatever the table of the archive says.
+// write unpacks a file of at most that many bytes, independently of the size in the archive's table.
 func (m *member) write(into *os.Root, most int64) (written int64, err error) {
 	from, err := m.Open()
 	if err != nil {

@@ -10,18 +10,18 @@ import (
 	"hash"
 )
 
-// OnCluster stands for a keyed hash where there is no key: only the operator in its cluster has it.
+// OnCluster replaces a keyed hash outside of the cluster, where the key is not available.
 const OnCluster = "<on-cluster>"
 
-// Hash is a keyed hash (HMAC-SHA-256) over texts and values. Each part counts with its length, so that "a","bc" and
+// Hash is a keyed hash (HMAC-SHA-256) of texts and values. Each part is prefixed with its length, so that "a","bc" and
 // "ab","c" differ.
 type Hash struct {
 	mac     hash.Hash
 	keyless bool
 }
 
-// NewHash returns an empty hash under the key. An empty key is that of a tool without a cluster: an unkeyed hash of a
-// short secret would give the secret away, so there is no hash then.
+// NewHash returns an empty hash with the key. With an empty key, Sum returns OnCluster, because an unkeyed hash would
+// reveal a short secret.
 func NewHash(key Value) *Hash {
 	return &Hash{mac: hmac.New(sha256.New, key.bytes), keyless: key.Empty()}
 }
@@ -29,7 +29,7 @@ func NewHash(key Value) *Hash {
 // Text adds a text.
 func (h *Hash) Text(s string) { h.add([]byte(s)) }
 
-// Bytes adds a text that is not a string.
+// Bytes adds a text given as bytes.
 func (h *Hash) Bytes(b []byte) { h.add(b) }
 
 // Value adds a secret value.
@@ -42,7 +42,7 @@ func (h *Hash) add(b []byte) {
 	h.mac.Write(b)
 }
 
-// Sum returns the hash as 32 hexadecimal digits, and OnCluster where the key is empty.
+// Sum returns the hash as 32 hexadecimal digits, or OnCluster without a key.
 func (h *Hash) Sum() string {
 	if h.keyless {
 		return OnCluster

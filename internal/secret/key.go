@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// KeyProblem reports why the value is not the private key, in PEM form, of a public key; empty where it is.
+// KeyProblem returns why the value is not the PEM private key of a public key, or "".
 func (v Value) KeyProblem(of crypto.PublicKey) string {
 	for rest := v.bytes; ; {
 		var block *pem.Block
@@ -20,7 +20,7 @@ func (v Value) KeyProblem(of crypto.PublicKey) string {
 		case block.Type == "ENCRYPTED PRIVATE KEY" || block.Headers["DEK-Info"] != "":
 			return "holds a private key with a passphrase, which the server cannot ask for"
 		case !strings.HasSuffix(block.Type, "PRIVATE KEY"):
-			continue // parameters of a curve may stand before the key
+			continue // curve parameters may precede the key
 		}
 		key, readable := parseKey(block.Bytes)
 		switch {
@@ -33,7 +33,7 @@ func (v Value) KeyProblem(of crypto.PublicKey) string {
 	}
 }
 
-// parseKey parses a private key in one of the forms that servers read.
+// parseKey parses a private key in PKCS #8, PKCS #1 or SEC 1 form.
 func parseKey(der []byte) (key any, readable bool) {
 	if key, err := x509.ParsePKCS8PrivateKey(der); err == nil {
 		return key, true

@@ -4,16 +4,15 @@ package secret
 
 import "strings"
 
-// telling are the lengths of the parts of a value that a name must not have, in bytes: a part of a quarter of the
-// value, and of 24 bytes in any case. Names of models and hosts have shorter parts in common with many texts.
+// telling are the lengths in bytes of parts of a value that a name must not contain. Longer values need longer matches,
+// because names share short parts with many texts.
 var telling = []int{8, 16, 24}
 
-// NamesWith returns which of the names have a value in them, or a large part of one, in the forms that programs print
-// values in. A value of less than eight bytes, which may be an ordinary word, is found as a whole part of a path, and
-// one of less than four not at all.
+// NamesWith returns the names that contain a value or a large part of one, also in encoded form. It finds values of 4
+// to 7 bytes only as whole path segments, and no shorter ones.
 func NamesWith(names []string, values []Value) map[string]bool {
 	found := map[string]bool{}
-	parts := map[int]map[string][]string{} // the names that have a part, by its length and text
+	parts := map[int]map[string][]string{} // names by length and text of a part
 	for _, v := range values {
 		for _, form := range v.forms() {
 			if len(form) < minHidden {
@@ -33,7 +32,7 @@ func NamesWith(names []string, values []Value) map[string]bool {
 	return found
 }
 
-// partLength is the length of the parts of a value with so many bytes that a name must not have.
+// partLength returns the length of the parts to search for in names.
 func partLength(size int) int {
 	n := min(size, telling[0])
 	for _, longer := range telling[1:] {
@@ -44,7 +43,7 @@ func partLength(size int) int {
 	return n
 }
 
-// partsOf are all parts of the names with a length, and the names that have each.
+// partsOf maps each part of that length to the names that contain it.
 func partsOf(names []string, length int) map[string][]string {
 	parts := map[string][]string{}
 	add := func(part, name string) {
@@ -66,8 +65,7 @@ func partsOf(names []string, length int) map[string][]string {
 	return parts
 }
 
-// HideIn returns a text without the values in the forms that programs print values in, and without words that have a
-// large part of one. What only looks like a secret stays.
+// HideIn redacts the values in a text, also in encoded form, and the words that contain a large part of one.
 func HideIn(text string, values []Value) string {
 	for _, v := range values {
 		text = v.HideIn(text, Redacted)

@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	// gram is how many bytes of a value in a row betray it.
+	// gram is the number of consecutive bytes of a value that Redact hides.
 	gram = 6
-	// maxForms is the size of values that are also looked for in other forms than their own, in bytes.
+	// maxForms is the maximum size in bytes of values that are also searched for in encoded form.
 	maxForms = 64 << 10
 )
 
-// suspicious are what secrets look like that the operator does not know. What a group catches stays.
+// suspicious matches texts that look like unknown secrets. Redact keeps the captured group.
 var suspicious = []*regexp.Regexp{
 	regexp.MustCompile(`(://)[^\s/]*@`),
 	regexp.MustCompile(`(?i)\b((?:bearer|basic)\s+)\S+`),
@@ -30,11 +30,10 @@ var suspicious = []*regexp.Regexp{
 	regexp.MustCompile(`\b()(?:sk|pk|hf|ghp|gho|glpat|xox[a-z])[-_][\w-]{6,}`),
 }
 
-// longWord is what can be a key: words and names are shorter, or have no digits.
+// longWord matches a word that may be a key. Redact keeps those without digits.
 var longWord = regexp.MustCompile(`[\w+=-]{20,}`)
 
-// Redact returns a text without any part of the values, in the forms that programs print values in, and without what
-// looks like a secret. It may take away more than that.
+// Redact removes parts of the values, also in encoded form, and texts that look like a secret. It may remove more.
 func Redact(line string, values []Value) string {
 	h := &hider{line: line, hidden: make([]bool, len(line)), grams: map[int]map[string][]int{}}
 	for _, v := range values {
@@ -54,7 +53,7 @@ func Redact(line string, values []Value) string {
 	})
 }
 
-// forms are the value as it is, and as programs print it.
+// forms returns the value and its usual encodings.
 func (v Value) forms() []string {
 	s := string(v.bytes)
 	if s == "" || s == OnCluster {
@@ -70,10 +69,10 @@ func (v Value) forms() []string {
 	}
 }
 
-// minHidden is the length of the shortest value that HideIn hides, in bytes: shorter ones are parts of any text.
+// minHidden is the minimum length in bytes of a value that HideIn replaces, because shorter ones occur in any text.
 const minHidden = 4
 
-// HideIn returns a text in which the value, in the forms that programs print values in, is replaced.
+// HideIn replaces the value in a text, also in encoded form.
 func (v Value) HideIn(text, with string) string {
 	for _, form := range v.forms() {
 		if len(form) >= minHidden {
@@ -87,11 +86,11 @@ func (v Value) HideIn(text, with string) string {
 type hider struct {
 	line   string
 	hidden []bool
-	// grams are the places of all parts of the text, by their length.
+	// grams maps the parts of the text to their positions, by length.
 	grams map[int]map[string][]int
 }
 
-// hide marks all parts of the value. A value that is shorter than a gram counts as a whole.
+// hide marks all parts of the value. A value shorter than gram counts as a whole.
 func (h *hider) hide(value string) {
 	n := min(gram, len(value))
 	at := h.grams[n]
@@ -111,7 +110,7 @@ func (h *hider) hide(value string) {
 	}
 }
 
-// mask replaces each word that has a hidden byte: so no rest of a value is left beside it. A space stays as it is.
+// mask replaces each word that has a hidden byte, and keeps spaces.
 func mask(line string, hidden []bool) string {
 	var out strings.Builder
 	start := 0

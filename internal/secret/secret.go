@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 )
 
-// Redacted stands where a value is hidden.
+// Redacted replaces a hidden value.
 const Redacted = "[redacted]"
 
 // Value is a secret value. The zero Value is empty.
@@ -23,38 +23,38 @@ type Value struct{ bytes []byte }
 // New wraps a secret value. The bytes are copied.
 func New(b []byte) Value { return Value{bytes: bytes.Clone(b)} }
 
-// Wrap wraps a secret value that nobody changes. The bytes are shared.
+// Wrap wraps a secret value without a copy. The bytes must not change.
 func Wrap(b []byte) Value { return Value{bytes: b} }
 
-// Reveal returns the bytes. They must not reach anything that is written outside of Secrets.
+// Reveal returns the bytes. They must only be written to Secrets.
 func (v Value) Reveal() []byte { return v.bytes }
 
-// Len is the length of the value in bytes.
+// Len returns the length of the value in bytes.
 func (v Value) Len() int { return len(v.bytes) }
 
-// Empty reports whether there is no value: to the server an empty variable is an unset one.
+// Empty reports whether the value is empty, which the server treats as unset.
 func (v Value) Empty() bool { return len(v.bytes) == 0 }
 
-// String returns a fixed word.
+// String returns Redacted.
 func (v Value) String() string { return Redacted }
 
-// Format writes a fixed word for every verb, %x and %#v included.
+// Format writes Redacted for every verb, also for %x and %#v.
 func (v Value) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, Redacted) }
 
-// MarshalText returns a fixed word, for JSON, YAML and every encoder that respects encoding.TextMarshaler.
+// MarshalText returns Redacted, for JSON, YAML and other encoders that use encoding.TextMarshaler.
 func (v Value) MarshalText() ([]byte, error) { return []byte(Redacted), nil }
 
-// LogValue returns a fixed word.
+// LogValue returns Redacted.
 func (v Value) LogValue() slog.Value { return slog.StringValue(Redacted) }
 
-// The server converts what it has substituted with Python's int() and float(), which take underscores between
-// digits, surrounding space and any Unicode digit.
+// pythonNumber matches the numbers of Python's int() and float(), with which the server converts substituted values:
+// underscores between digits, surrounding space and any Unicode digit are valid.
 var pythonNumber = regexp.MustCompile(`^\s*[+-]?(\p{Nd}+(_\p{Nd}+)*\.?(\p{Nd}+(_\p{Nd}+)*)?|\.\p{Nd}+(_\p{Nd}+)*)([eE][+-]?\p{Nd}+(_\p{Nd}+)*)?\s*$`)
 
-// What follows validates a value without quoting it. The rules are those of the server's substitution of ${env.X}, the
-// same in every release line.
+// The following methods validate a value without quoting it, by the server's rules for ${env.X}, which are the same in
+// every release line.
 
-// Unfit reports why the value is nothing that anyone means to give to a server; nil where all is well.
+// Unfit returns the problems of a value that is not text or ends with a line break.
 func (v Value) Unfit() []string {
 	s := string(v.bytes)
 	var problems []string
@@ -68,7 +68,7 @@ func (v Value) Unfit() []string {
 	return problems
 }
 
-// Substituted reports what the server would make of the value when it stands for ${env.X}; nil where it stays as it is.
+// Substituted returns the problems of a value that the server changes or cannot resolve as ${env.X}.
 func (v Value) Substituted() []string {
 	s := string(v.bytes)
 	var problems []string
@@ -82,8 +82,7 @@ func (v Value) Substituted() []string {
 	return problems
 }
 
-// Converted reports that the server would turn the value into another type, a field of type text would then refuse it;
-// empty where it stays text.
+// Converted returns the problem of a value that the server converts to another type and then refuses as text, or "".
 func (v Value) Converted() string {
 	if kind := convertedTo(string(v.bytes)); kind != "" {
 		return "looks like " + kind + ", which the server turns into one and then refuses as text: use another value"
@@ -94,8 +93,8 @@ func (v Value) Converted() string {
 // bearerToken is the form of a bearer token (RFC 6750, section 2.1).
 var bearerToken = regexp.MustCompile(`^[A-Za-z0-9._~+/-]+=*$`)
 
-// BearerProblem reports why the value cannot be sent as a bearer token; empty where it can. Other characters would be
-// decoded, or end the header, where headers come from an environment variable.
+// BearerProblem returns why the value is not a bearer token, or "". Other characters would be decoded or end the header
+// in a list of headers.
 func (v Value) BearerProblem() string {
 	if bearerToken.Match(v.bytes) {
 		return ""
@@ -103,7 +102,7 @@ func (v Value) BearerProblem() string {
 	return "is not a bearer token, which has only letters, digits and . _ ~ + / - and may end with '=': use another value"
 }
 
-// convertedTo names the type that the server would turn the text into; empty where it stays text.
+// convertedTo returns the type that the server converts a text to, or "" if it stays text.
 func convertedTo(s string) string {
 	trimmed := strings.ToLower(strings.TrimSpace(s))
 	switch trimmed {

@@ -28,111 +28,108 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/storage"
 )
 
-// Base is a parsed base configuration: parse once, generate often.
+// Base is a parsed base configuration, for any number of Generate calls.
 type Base = document.Base
 
-// ProviderName distinguishes providers of a server.
+// ProviderName identifies a provider of a server.
 type ProviderName = document.ProviderName
 
-// ParseBase reads a base configuration. The name stands in the header of what is generated from it. The error reports
-// what is wrong, where possible with the line number.
+// ParseBase parses a base configuration. The name appears in the header of generated files, and errors have a line
+// number if possible.
 func ParseBase(name string, data []byte) (*Base, error) { return document.ParseBase(name, data) }
 
-// Input is everything that a configuration is made from. Spec, Base and Line are required.
+// Input is the input of Generate. Spec, Base and Line are required.
 type Input struct {
-	// Name and Namespace are those of the resource; they stand in the header comment and nowhere else.
+	// Name and Namespace are those of the custom resource, for the header comment.
 	Name, Namespace string
-	// Spec is the spec of the resource, as parse.Parse returns it. It is not changed.
+	// Spec is the parsed spec. It is not changed.
 	Spec *parse.Spec
-	// Base is the configuration that the spec is laid over.
+	// Base is the base configuration.
 	Base *document.Base
 	// Line is the release line of the server.
 	Line *catalog.Line
-	// Release is the server's release; empty where it is not known. What the release line refuses of a base is a warning
-	// where the release is newer.
+	// Release is the server's release, if known. Rejections of the base are only warnings if the release is newer than the
+	// release line.
 	Release string
-	// Packages is what is known of the packages of external providers, by image as the spec names it. One that is missing
-	// is being read.
+	// Packages are the packages of external providers, by image. A missing one is still being read.
 	Packages map[string]PackageFound
-	// Variables are the names of environment variables that the container has beside those of the Result and of the spec:
-	// what the caller sets by itself. A reference to any other variable brings a warning.
+	// Variables are the other environment variables of the container. A reference to an undefined variable causes a
+	// warning.
 	Variables []string
-	// SecretVariables are the names of those that the envFrom of the spec takes from Secrets, where that is known.
+	// SecretVariables are the variables that the spec's envFrom takes from Secrets, if known.
 	SecretVariables []string
 }
 
 // Result is a generated configuration.
 type Result struct {
-	// YAML is the complete config.yaml, with a comment header that names the resource, the release line and the base.
+	// YAML is the config.yaml, with a header that names the custom resource, the release line and the base.
 	YAML []byte
-	// Env are the environment variables that the server needs beside the YAML: first those from Secrets, then the plain
-	// ones, for their values may refer to the former; each sorted by name. The order must be kept.
+	// Env are the environment variables in their required order: those from Secrets first, because plain values may refer
+	// to them.
 	Env []EnvVar
-	// Providers are the providers of the resource as generated, in its order; the exporter of telemetry does not count.
+	// Providers are the generated providers of the custom resource, in its order, without telemetry exporters.
 	Providers []ProviderEntry
-	// External are the external providers, in the order of the resource: what has to be in the pod.
+	// External are the external providers to install in the pod, in the order of the spec.
 	External []ExternalProvider
-	// Expected are all providers that the server must list: those of the resource and those of the base that no
-	// environment variable turns off, in the order of the file.
+	// Expected are all providers that the server must list, in file order, without those that the environment turns off.
 	Expected []document.ProviderName
-	// Registered are the resources of the spec that the server lists, by the names under which it lists them.
+	// Registered are the resources of the spec by their names in the server's lists.
 	Registered []Registered
-	// LocalState names what the server keeps on the disk of its own pod, sorted.
+	// LocalState names the state on the disk of the pod, sorted.
 	LocalState []string
-	// ProviderCount and ResourceCount count the entries of the resource, not those of the base.
+	// ProviderCount and ResourceCount count the entries of the custom resource, not of the base.
 	ProviderCount, ResourceCount int32
 	// ModelCount, ShieldCount, VectorStoreCount and ToolCount are the parts of ResourceCount.
 	ModelCount, ShieldCount, VectorStoreCount, ToolCount int32
 	// Version is the schema version of the YAML.
 	Version int32
-	// TLS is what the YAML says about encryption.
+	// TLS describes the encryption in the YAML.
 	TLS TLS
-	// Auth is what the YAML says about who may call the server.
+	// Auth describes the authentication in the YAML.
 	Auth Auth
 }
 
-// Auth is what a configuration says about who may call the server.
+// Auth describes the authentication and authorization in a configuration.
 type Auth = auth.Auth
 
-// ClusterCADir is where the CA certificates of the cluster's API server are in the container, where Auth.ClusterCA says
-// so.
+// ClusterCADir is the directory of the Kubernetes API server's CA certificates in the container, for Auth.ClusterCA.
 const ClusterCADir = auth.ClusterCADir
 
-// AuthOf returns what a base says about who may call the server, for an image that runs it unchanged.
+// AuthOf returns the Auth of a base, for an image that runs it unchanged.
 func AuthOf(base *Base) Auth { return auth.Read(base.Root()) }
 
-// TLS is what a configuration says about encryption.
+// TLS describes the encryption in a configuration.
 type TLS = server.TLS
 
-// Where the certificate of spec.networking.tls is in the container: the directory, and the files.
+// The paths of the certificate of spec.networking.tls in the container.
 const (
 	TLSDir      = server.TLSDir
 	TLSCertFile = server.TLSCertFile
 	TLSKeyFile  = server.TLSKeyFile
 )
 
-// TLSEnabled reports whether a spec asks for TLS.
+// TLSEnabled reports whether a spec enables TLS.
 func TLSEnabled(spec *v1alpha2.LlamaStackDistributionSpec) bool { return server.TLSEnabled(spec) }
 
-// TLSOf returns what a base says about encryption, for an image that runs it unchanged.
+// TLSOf returns the TLS of a base, for an image that runs it unchanged.
 func TLSOf(base *Base) TLS { return server.ReadTLS(base.Root()) }
 
 // EnvVar is an environment variable of the server: one key of a Secret, or a plain value.
 type EnvVar = environment.Variable
 
-// SecretUse is one key of a Secret that the spec reads, and the environment variable that carries it.
+// SecretUse is a key of a Secret in the spec, with its environment variable.
 type SecretUse = environment.SecretUse
 
-// Part is what of a Secret's value an environment variable carries.
+// Part is the part of a Secret's value that an environment variable contains.
 type Part = environment.Part
 
-// ProviderEntry is one provider of the resource as generated.
+// ProviderEntry is a generated provider of the custom resource.
 type ProviderEntry = provider.Entry
 
 // Registered is a resource of the spec in a list of the server.
 type Registered = resource.Registered
 
-// The lists of a server in which its resources are.
+// The server's lists of resources.
 const (
 	ListModels       = resource.ListModels
 	ListVectorStores = resource.ListVectorStores
@@ -140,23 +137,17 @@ const (
 	ListConnectors   = resource.ListConnectors
 )
 
-// PackageFound is what is known of the package in the image of an external provider.
+// PackageFound is the result of reading an external provider's package.
 type PackageFound = external.Found
 
-// ExternalProvider is one external provider of a configuration: what has to be in the pod.
+// ExternalProvider is an external provider to install in the pod.
 type ExternalProvider = external.Installed
 
-// ReadPackage reads the file that describes the package in the image of an external provider. The error reports what is
-// wrong with it.
+// ReadPackage parses the file that describes an external provider's package.
 func ReadPackage(data []byte) (*parse.ProviderPackage, error) { return external.ReadPackage(data) }
 
-// Generate makes the configuration. The result is nil exactly when the problems have errors; warnings may come with a
-// result. The work grows linearly with the spec. When the context ends, the work ends too, and the only problem has the
-// reason LookupFailed.
-//
-// The steps stand in the order in which they run. Each takes what it needs and adds its problems to one collector, and
-// knows only packages below it. They run also where some of the spec cannot be read, so that the user hears of
-// everything at once; what only follows from that is left out.
+// Generate generates the configuration. The result is nil exactly if the problems include errors; if the context ends,
+// the only problem is LookupFailed.
 func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 	problems := &problem.Collector{}
 	spec := readSpec(&in, problems)
@@ -236,14 +227,14 @@ func checkIntegrity(ctx context.Context, made *integrity.Input, problems *proble
 	integrity.CheckEnvironment(ctx, made, problems)
 }
 
-// parsedSpec is the spec without what it disables.
+// parsedSpec is the spec without disabled parts.
 type parsedSpec struct {
 	disabled.Spec
-	// disabled are the APIs that spec.disabled names.
+	// disabled are the APIs in spec.disabled.
 	disabled []string
 }
 
-// exporters returns the providers of telemetry.
+// exporters returns the telemetry exporters.
 func (s *parsedSpec) exporters() []parse.Provider {
 	for _, group := range s.Providers {
 		if group.API == parse.APITelemetry {
@@ -253,7 +244,7 @@ func (s *parsedSpec) exporters() []parse.Provider {
 	return nil
 }
 
-// readSpec takes out what the spec disables; nil where the spec is over its bounds, and nothing else is worked on.
+// readSpec removes the disabled parts of the spec; it returns nil for a spec that exceeds a limit.
 func readSpec(in *Input, problems *problem.Collector) *parsedSpec {
 	parsed, source := in.Spec, in.Spec.Source
 	if parsed.TooLarge {
@@ -273,14 +264,14 @@ func readSpec(in *Input, problems *problem.Collector) *parsedSpec {
 	return s
 }
 
-// CheckSpec returns what is wrong with a spec whatever base and release line it meets: part of what Generate reports.
+// CheckSpec returns those problems of Generate that are independent of base and release line.
 func CheckSpec(spec *parse.Spec) problem.List {
 	problems := &problem.Collector{}
 	readSpec(&Input{Spec: spec}, problems)
 	return problems.List()
 }
 
-// write returns the configuration as YAML; nil where it cannot be written, which is reported.
+// write returns the configuration as YAML, or reports a problem and returns nil.
 func write(ctx context.Context, in *Input, doc *document.Document, problems *problem.Collector) []byte {
 	written, err := doc.Write(ctx, in.header())
 	switch {
@@ -301,7 +292,7 @@ func write(ctx context.Context, in *Input, doc *document.Document, problems *pro
 	return nil
 }
 
-// refusal is what Generate returns where there is no result.
+// refusal returns the problems of a failed Generate.
 func refusal(ctx context.Context, problems *problem.Collector) problem.List {
 	if p := Incomplete(ctx); p != nil {
 		return problem.List{*p}
@@ -309,7 +300,7 @@ func refusal(ctx context.Context, problems *problem.Collector) problem.List {
 	return problems.List()
 }
 
-// Incomplete is the problem of work that is not complete because its context has ended; nil while the context goes on.
+// Incomplete returns a problem if the context has ended, otherwise nil.
 func Incomplete(ctx context.Context) *problem.Problem {
 	cause := context.Cause(ctx)
 	if cause == nil {
@@ -321,7 +312,7 @@ func Incomplete(ctx context.Context) *problem.Problem {
 	})
 }
 
-// header is the comment above the configuration. It says nothing that changes without the content.
+// header returns the comment above the configuration. It depends only on the inputs of the content.
 func (in *Input) header() string {
 	return fmt.Sprintf("# Generated for the %s %s/%s: edit that resource, not this file.\n# Server release line: %s\n# "+
 		"Base configuration: %s\n",

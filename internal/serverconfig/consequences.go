@@ -9,15 +9,13 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
-// misreading is what could not be read of the spec. Problems that may only follow from it are left out: nobody can act
-// on them before it is fixed.
+// misreading records unreadable fields of the spec. Problems that may follow from them are omitted.
 type misreading struct {
-	// fields are the fields that could not be read.
+	// fields are the unreadable fields.
 	fields map[string]bool
-	// unknownKeysOf are the entries that have a key which nobody knows: it may be meant as one that is missing.
+	// unknownKeysOf are the entries with an unknown key, which may be a misspelled required one.
 	unknownKeysOf map[string]bool
-	// nameless are the entries whose name is not known, and the lists that have such entries; typeless are the entries
-	// whose provider type is not known.
+	// nameless are entries with an unknown name and their lists; typeless are entries with an unknown provider type.
 	nameless, typeless map[string]bool
 }
 
@@ -35,11 +33,11 @@ func newMisreading(problems problem.List) *misreading {
 			m.nameless[list], m.nameless[entry], m.typeless[entry] = true, true, true
 		case "id", "providerId", "name", "model", "providerModelId":
 			m.nameless[list], m.nameless[entry] = true, true
-			m.typeless[entry] = list == "spec.resources.tools" // its name says what it is
+			m.typeless[entry] = list == "spec.resources.tools" // the name implies the type
 		case "endpointFrom":
-			m.fields[entry+".endpoint"] = true // which is absent because of it
+			m.fields[entry+".endpoint"] = true // an unreadable endpointFrom leaves endpoint unset
 		case "modelType", "embeddingDimension", "metadata":
-			m.nameless[list] = true // what a vector store needs of it is not known
+			m.nameless[list] = true // the requirements of vector stores are unknown
 		}
 		if problems[i].Reason == problem.UnknownField {
 			m.unknownKeysOf[entry] = true
@@ -49,16 +47,16 @@ func newMisreading(problems problem.List) *misreading {
 	return m
 }
 
-// causes reports whether a problem may be a consequence.
+// causes reports whether a problem may follow from an unreadable field.
 func (m *misreading) causes(p problem.Problem) bool {
 	entry, _ := splitEntry(p.Path)
 	switch {
 	case !strings.HasPrefix(p.Path, "spec"):
-		return true // the configuration is not whole
+		return true // the configuration is incomplete
 	case m.fields[p.Path], m.within(p.Path):
 		return true
 	case m.typeless[entry]:
-		return true // what an entry may have depends on its type
+		return true // valid fields depend on the type
 	}
 	list, _, _ := strings.Cut(entry, "[")
 	dangling := slices.ContainsFunc(referredBy[list], func(to string) bool { return m.nameless[to] })
@@ -73,7 +71,7 @@ func (m *misreading) causes(p problem.Problem) bool {
 	return false
 }
 
-// referredBy are the lists in which the entries of a list name entries.
+// referredBy maps a list to the lists that its entries refer to.
 var referredBy = map[string][]string{
 	"spec.resources.models": {"spec.providers.inference", "spec.externalProviders.inference"},
 	"spec.resources.shields": {
@@ -87,7 +85,7 @@ var referredBy = map[string][]string{
 	},
 }
 
-// within reports whether a path is a part of a field that could not be read.
+// within reports whether a path is below an unreadable field.
 func (m *misreading) within(path string) bool {
 	for i := range path {
 		if (path[i] == '.' || path[i] == '[') && m.fields[path[:i]] {
@@ -97,10 +95,10 @@ func (m *misreading) within(path string) bool {
 	return false
 }
 
-// splitEntry splits the path of a field of an entry: spec.providers.inference[0].settings.url is settings of
-// spec.providers.inference[0].
+// splitEntry splits the path of an entry's field: spec.providers.inference[0].settings.url has the entry
+// spec.providers.inference[0] and the key settings.
 func splitEntry(path string) (entry, key string) {
-	const levels = 3 // spec, its section, and the list or the single entry in it
+	const levels = 3 // spec, section, list or entry
 	parts := strings.SplitN(path, ".", levels+1)
 	if len(parts) <= levels {
 		return path, ""

@@ -9,9 +9,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
-// EndpointUses returns the objects whose addresses the configuration needs, in the order of the spec: as with
-// SecretUses, not those of disabled APIs, nor of providers that external ones replace. It returns none where the spec
-// names more than are read, which is an error of the spec.
+// EndpointUses returns the endpoint references of enabled providers and tools in spec order, without replaced
+// providers. It returns nil if the spec exceeds a limit.
 func EndpointUses(spec *parse.Spec) []*parse.EndpointReference {
 	if spec.TooLarge || spec.TooManyEndpoints {
 		return nil

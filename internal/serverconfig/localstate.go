@@ -9,11 +9,11 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 )
 
-// LocalState names what a server that runs a base configuration as it is keeps on the disk of its own pod, sorted.
+// LocalState names the state on the disk of the pod for a base that runs unchanged, sorted.
 func LocalState(base *Base) []string { return localState(base.Edit(), nil) }
 
-// localState names what a server keeps on the disk of its own pod: storage backends that are files, and providers of
-// files and of vector stores that run within the server. given are the environment variables that are known to be set.
+// localState names the state on the disk of the pod: file backends, and inline providers of files and vector stores.
+// given are the variables known to be set.
 func localState(doc *document.Document, given document.Variables) []string {
 	var names []string
 	for name, backend := range document.Members(doc.Backends()) {

@@ -14,12 +14,11 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/server"
 )
 
-// Needed reports whether a configuration must be generated: not when only a distribution is given, because then the
-// image's own configuration runs unchanged. A server that does not start without server.insecure always needs one; the
-// release line may be nil where it is not known.
+// Needed reports whether a configuration must be generated, because the spec configures it or the server needs
+// server.insecure. A nil release line is unknown.
 func Needed(spec *v1alpha2.LlamaStackDistributionSpec, line *catalog.Line) bool {
 	if spec.OverrideConfig != nil && spec.OverrideConfig.ConfigMapName != "" {
-		return false // the user gives it
+		return false // the user provides the configuration
 	}
 	if line != nil && line.NeedsInsecure {
 		return true
@@ -30,30 +29,30 @@ func Needed(spec *v1alpha2.LlamaStackDistributionSpec, line *catalog.Line) bool 
 		(spec.Workload != nil && spec.Workload.Workers != nil)
 }
 
-// hasAuth reports whether anything is said about authentication.
+// hasAuth reports whether spec.auth sets a field.
 func hasAuth(a *v1alpha2.AuthSpec) bool {
 	return a != nil && (ptr.Deref(a.Provider, "") != "" || jsonFilled(a.Settings) || jsonFilled(a.SecretRefs) ||
 		jsonFilled(a.Tenancy) ||
 		len(a.AccessPolicy) > 0 || len(a.RoutePolicy) > 0)
 }
 
-// hasResources reports whether any model, shield, tool or vector store is registered.
+// hasResources reports whether spec.resources has an entry.
 func hasResources(r *v1alpha2.ResourcesSpec) bool {
 	return r != nil && (len(r.Models) > 0 || len(r.Shields) > 0 || len(r.Tools) > 0 || len(r.VectorStores) > 0)
 }
 
-// hasStorage reports whether it is said where the server keeps its state.
+// hasStorage reports whether spec.storage sets a backend.
 func hasStorage(s *v1alpha2.StateStorageSpec) bool { return s != nil && (s.KV != nil || s.SQL != nil) }
 
-// hasProviders reports whether any provider is configured. Telemetry counts, although most release lines write nothing
-// of it into the configuration: what is asked for is checked and turned into environment variables there.
+// hasProviders reports whether spec.providers has an API. Telemetry counts, because generation validates it and makes
+// environment variables from it.
 func hasProviders(p *v1alpha2.ProvidersSpec) bool {
 	return p != nil && (jsonPresent(p.Inference) || jsonPresent(p.Safety) || jsonPresent(p.VectorIo) ||
 		jsonPresent(p.ToolRuntime) ||
 		jsonPresent(p.Telemetry))
 }
 
-// jsonPresent reports whether an open field is there: null is absent.
+// jsonPresent reports whether an open field is set and not null.
 func jsonPresent(raw *apiextensionsv1.JSON) bool {
 	if raw == nil {
 		return false
@@ -65,7 +64,7 @@ func jsonPresent(raw *apiextensionsv1.JSON) bool {
 	return true
 }
 
-// jsonFilled reports whether an open map has anything in it: {} and {inference: []} are absent.
+// jsonFilled reports whether an open map has an entry; {} and {inference: []} have none.
 func jsonFilled(raw *apiextensionsv1.JSON) bool {
 	if !jsonPresent(raw) {
 		return false

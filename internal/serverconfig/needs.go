@@ -13,17 +13,15 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/resource"
 )
 
-// Need is something that a spec names and that not every release line has: an API, a provider type or a kind of
-// resource.
+// Need is an API, provider type or kind of resource in a spec that only some release lines support.
 type Need struct {
-	// Path is the field that names it.
+	// Path is the field that needs it.
 	Path string
-	// Has reports whether a release line has it.
+	// Has reports whether a release line supports it.
 	Has func(line *catalog.Line) bool
 }
 
-// Needs returns what a spec needs of the release line of its server, in the order of the spec. What it disables it does
-// not need.
+// Needs returns the requirements of a spec on the release line, in spec order, without those of disabled APIs.
 func Needs(spec *parse.Spec) []Need {
 	n := &needs{disabled: disabled.APIs(spec.Source.Disabled)}
 	for _, group := range spec.Providers {
@@ -43,7 +41,7 @@ func Needs(spec *parse.Spec) []Need {
 }
 
 type needs struct {
-	// disabled are the APIs that the spec disables.
+	// disabled are the APIs in spec.disabled.
 	disabled []string
 	list     []Need
 }
@@ -52,7 +50,7 @@ func (n *needs) add(path string, has func(line *catalog.Line) bool) {
 	n.list = append(n.list, Need{Path: path, Has: has})
 }
 
-// api adds an API; false where the spec disables it.
+// api adds an API; it returns false if the spec disables it.
 func (n *needs) api(name, path string) bool {
 	if slices.Contains(n.disabled, name) {
 		return false

@@ -14,24 +14,23 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/server"
 )
 
-// Override is what the operator has to know of a config.yaml that the user gives whole. The file itself is never
-// changed, and a copy only by WithWorkers.
+// Override describes a complete config.yaml of the user.
 type Override struct {
-	// Version is the schema version that the file names; 0 where it names none that is a number.
+	// Version is the schema version, or 0 if it is absent or unknown.
 	Version int32
-	// TLS is what the file says about encryption.
+	// TLS describes the encryption in the file.
 	TLS TLS
-	// Auth is what the file says about who may call the server.
+	// Auth describes the authentication in the file.
 	Auth Auth
-	// Insecure reports that the file lets the server start without TLS.
+	// Insecure means that server.insecure is true.
 	Insecure bool
-	// Storage reports that the file says where the server keeps its state.
+	// Storage means that the file has a section storage.
 	Storage bool
-	// Workers is the number of processes that the file asks for, as it is written; empty where it does not say.
+	// Workers is the number of workers as text, or "".
 	Workers string
 }
 
-// ReadOverride reads a config.yaml of the user's own. The error reports why the server could not read it.
+// ReadOverride parses a config.yaml of the user. It fails if the server could not read the file.
 func ReadOverride(data []byte) (*Override, error) {
 	root, err := document.Read(data)
 	if err != nil {
@@ -52,9 +51,8 @@ func ReadOverride(data []byte) (*Override, error) {
 	return o, nil
 }
 
-// WithWorkers returns a config.yaml of the user's own with another number of processes, below a header, which is a
-// comment. Of the rest, only the notation changes. The line is that of the server; nil where it is not known. The error
-// reports why the server could not read it.
+// WithWorkers returns a config.yaml of the user with another number of workers below a header comment; the rest only
+// changes its notation. A nil release line is unknown.
 func WithWorkers(ctx context.Context, data []byte, line *catalog.Line, workers int32, header string) ([]byte, error) {
 	base, err := document.ParseBase("", data)
 	if err != nil {
@@ -65,8 +63,7 @@ func WithWorkers(ctx context.Context, data []byte, line *catalog.Line, workers i
 	return doc.Write(ctx, header)
 }
 
-// Excluded returns the paths of the fields that the spec sets although spec.overrideConfig, which it sets too, excludes
-// them.
+// Excluded returns the paths of set fields that spec.overrideConfig excludes.
 func Excluded(s *v1alpha2.LlamaStackDistributionSpec) []string {
 	if s.OverrideConfig == nil {
 		return nil

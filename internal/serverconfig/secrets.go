@@ -19,9 +19,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/storage"
 )
 
-// SecretUses reports which keys of Secrets the spec reads, sorted by environment variable and each variable once; those
-// of disabled APIs are not read. It needs neither base nor release line, so that Secrets can be read before Generate.
-// Two references that need the same variable are an error that names both.
+// SecretUses returns the keys of Secrets that the spec refers to, sorted by environment variable, without disabled
+// APIs. Two references with the same variable are an error.
 func SecretUses(spec *parse.Spec) ([]SecretUse, problem.List) {
 	problems := &problem.Collector{}
 	problems.AddAll(spec.Problems)
@@ -33,8 +32,7 @@ func SecretUses(spec *parse.Spec) ([]SecretUse, problem.List) {
 	return uses, problems.List()
 }
 
-// effective returns the providers of the spec that count: those of APIs that are not disabled, and no own ones that
-// external ones replace.
+// effective returns the providers of the spec without disabled APIs and without those that external ones replace.
 func effective(spec *parse.Spec) ([]parse.ProviderGroup, []parse.ExternalProvider) {
 	off := disabled.APIs(spec.Source.Disabled)
 	groups := slices.DeleteFunc(slices.Clone(spec.Providers), func(group parse.ProviderGroup) bool {

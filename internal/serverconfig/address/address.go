@@ -13,8 +13,8 @@ import (
 
 const maxPort = 65535
 
-// Split splits host:port; an IPv6 address stands in brackets, which stay. The port is empty where there is none. The
-// fault says what is wrong, and is empty where nothing is.
+// Split splits host:port; an IPv6 address keeps its brackets, and the port is optional. The fault describes an invalid
+// address and is empty for a valid one.
 func Split(address string) (host, port, fault string) {
 	masked := document.MaskReferences(address)
 	if strings.ContainsAny(masked, `/\?#`) {
@@ -41,26 +41,26 @@ func Split(address string) (host, port, fault string) {
 	return host, port, ""
 }
 
-// IsURL reports whether a text is an HTTP or HTTPS URL with a host and, where it names one, a port from 1 to 65535.
+// IsURL reports whether a text is an HTTP or HTTPS URL with a host and a port from 1 to 65535, if any.
 func IsURL(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") &&
 		(u.Port() == "" || IsPort(u.Port()))
 }
 
-// WrongPort says that what follows the colon is not a port.
+// WrongPort is the fault for an invalid port.
 const WrongPort = "has no port between 1 and 65535 after the colon"
 
-// IsPort reports whether a text is a port that something can listen on.
+// IsPort reports whether a text is a port number from 1 to 65535.
 func IsPort(port string) bool {
 	n, err := strconv.Atoi(port)
 	return err == nil && n >= 1 && n <= maxPort
 }
 
-// beforeAuthority is what can stand before the authority of a URL, well-formed or not.
+// beforeAuthority matches the part of a URL before the authority, valid or not.
 var beforeAuthority = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*:)?[/\\]*`)
 
-// HasUserInfo reports whether an address names a user, in whatever form.
+// HasUserInfo reports whether an address contains user info, even if it is not a valid URL.
 func HasUserInfo(address string) bool {
 	rest := beforeAuthority.ReplaceAllString(document.MaskReferences(address), "")
 	if end := strings.IndexAny(rest, "/?#"); end >= 0 {

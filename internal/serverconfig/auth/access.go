@@ -16,18 +16,17 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
-// The fields of the scope of a rule about resources.
+// Fields in the scope of a rule about resources.
 const (
 	scopeActions   = "actions"
 	scopePrincipal = "principal"
 	scopeResource  = "resource"
 )
 
-// recordType is the type of what the server keeps in tables, such as conversations and files:
-// sql_record::<table>::<id>.
+// recordType is the type of table records of the server, such as conversations and files: sql_record::<table>::<id>.
 const recordType = "sql_record"
 
-// checkResource checks what a rule about resources is about.
+// checkResource checks the actions and the resource pattern of a rule.
 func (s *policies) checkResource(r *rule) {
 	if value, given := r.scope[scopeActions]; given && len(texts(value)) == 0 {
 		s.problems.Add(neverMatches(r.at(scopeActions), "the list is empty", "name actions: create, read, update, delete"))
@@ -68,7 +67,7 @@ func (s *policies) checkResourcePattern(pattern, at string) {
 	}
 }
 
-// wildcardInstead is what says what a wildcard in the middle was meant to.
+// wildcardInstead returns the valid alternatives to a wildcard in the middle of an id.
 func (s *policies) wildcardInstead(kind string) string {
 	if s.line.Rules.RegexResources {
 		return kind + "::*, or a regular expression: " + regexPrefix + kind + "::<pattern>"
@@ -76,8 +75,8 @@ func (s *policies) wildcardInstead(kind string) string {
 	return kind + "::*"
 }
 
-// checkRegex checks a regular expression. The server's own form of them is not quite this one's, so a faulty one is a
-// warning.
+// checkRegex checks a regular expression. A syntax error is only a warning, because the server's regexp syntax differs
+// from Go's.
 func (s *policies) checkRegex(expression, at string, hasIt func(*catalog.Line) bool) {
 	if !hasIt(s.line) {
 		s.problems.Add(unsupported(at, nil, "a server of release line "+s.line.Name+" knows no regular expressions here, "+
@@ -92,7 +91,7 @@ func (s *policies) checkRegex(expression, at string, hasIt func(*catalog.Line) b
 	}
 }
 
-// coversAccess returns the path of the rules that decide about all that a rule is about; empty where none do.
+// coversAccess returns the path of the earlier rules that decide all requests of a rule, or "".
 func coversAccess(before []*rule, r *rule) string {
 	actions := texts(r.scope[scopeActions])
 	if len(actions) == 0 {
@@ -112,7 +111,7 @@ func coversAccess(before []*rule, r *rule) string {
 	return by
 }
 
-// coversField compares a pattern that matches everything where it is absent.
+// coversField reports whether the pattern of b covers that of r; an absent pattern matches everything.
 func coversField(b, r *rule, name, wildcard string) bool {
 	pattern, _ := b.scope[name].(string)
 	other, _ := r.scope[name].(string)

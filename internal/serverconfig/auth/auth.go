@@ -12,7 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
-// The fields of the spec.
+// Fields of the spec.
 const (
 	root         = "spec.auth"
 	pathProvider = root + ".provider"
@@ -20,7 +20,7 @@ const (
 	pathTenancy  = root + ".tenancy"
 )
 
-// The sections of the configuration, below server.
+// Sections of the configuration, below server.
 const (
 	sectionAuth    = "auth"
 	sectionTenancy = "tenancy"
@@ -30,21 +30,19 @@ const (
 	keyType        = "type"
 )
 
-// Where the CA certificates of the cluster's API server are in the container, as the catalog has it: no pod has the
-// token that they come with.
+// The paths of the Kubernetes API server's CA certificates in the container, as in the catalog. Pods have no token.
 const (
 	ClusterCADir  = "/etc/llama-stack-cluster"
 	ClusterCAFile = ClusterCADir + "/ca.crt"
 )
 
-// Auth is what a configuration says about who may call the server.
+// Auth describes the authentication and authorization in a configuration.
 type Auth struct {
-	// Type is the type of authentication; empty where everyone may call it.
+	// Type is the type of authentication; empty if everyone may call the server.
 	Type string
-	// ClusterCA reports whether the server verifies the cluster's API server by ClusterCAFile.
+	// ClusterCA reports whether the server verifies the Kubernetes API server with ClusterCAFile.
 	ClusterCA bool
-	// Separates reports whether users differ in what they may do: by rules about access, or because they belong to
-	// tenants.
+	// Separates reports whether users have different rights, by access rules or tenants.
 	Separates bool
 }
 
@@ -66,13 +64,13 @@ type step struct {
 	spec     *parse.Auth
 	server   *yaml.Node
 	problems *problem.Collector
-	// row is the type that the spec chooses; nil where it chooses none.
+	// row is the type in the spec, or nil.
 	row *catalog.AuthType
-	// settings are the fields of the type, with references in the place of secrets.
+	// settings are the fields of the type, with environment references for secrets.
 	settings map[string]any
 }
 
-// Apply writes what the spec says about authentication. The environment variables that carry Secrets are added to env.
+// Apply writes spec.auth to the configuration, and adds the environment variables of its Secrets to env.
 func Apply(doc *document.Document, line *catalog.Line, spec *parse.Auth, env *environment.Set,
 	problems *problem.Collector) {
 	if spec == nil {
@@ -93,7 +91,7 @@ func Apply(doc *document.Document, line *catalog.Line, spec *parse.Auth, env *en
 	s.write()
 }
 
-// write puts each part that the spec has in the place of the base's.
+// write replaces each part of the base that the spec sets.
 func (s *step) write() {
 	if s.row == nil && len(s.spec.AccessPolicy)+len(s.spec.RoutePolicy) == 0 {
 		return
@@ -121,7 +119,7 @@ func (s *step) write() {
 	keepProbesOpen(auth)
 }
 
-// baseProvider returns the provider_config of the base; nil where it has none.
+// baseProvider returns the provider_config of the base, or nil.
 func (s *step) baseProvider() *yaml.Node {
 	return document.Child(document.Child(s.server, sectionAuth), keyProvider)
 }

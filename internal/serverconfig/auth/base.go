@@ -13,10 +13,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
 )
 
-// CheckBase reports the rules of a base that the server's loader refuses: those without one effect, and those with a
-// condition that it does not know. What it takes and what then decides nothing is the business of who wrote the base.
-// The rules are warnings where the server's release (empty where it is not known) is newer than every release line that
-// is known before it: such a server may take them.
+// CheckBase reports the rules of a base that the server refuses: those without exactly one effect, or with an unknown
+// condition. They are warnings if the server release is newer than every known release line.
 func CheckBase(doc *document.Document, line *catalog.Line, server string, problems *problem.Collector) {
 	severity := problem.Error
 	if newer, _ := line.Predates(server); newer {
@@ -36,11 +34,11 @@ func CheckBase(doc *document.Document, line *catalog.Line, server string, proble
 	}
 }
 
-// baseRule is a rule of a base.
+// baseRule is a rule of a base configuration.
 type baseRule struct {
 	doc  *document.Document
 	line *catalog.Line
-	// severity is that of what is found, and server the release of the server.
+	// severity is that of the problems, and server the release of the server.
 	severity problem.Severity
 	server   string
 	entry    *yaml.Node

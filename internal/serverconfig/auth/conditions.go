@@ -17,23 +17,23 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
-// attributes are the attributes of users that the server itself knows: its default rules compare them.
+// attributes are the built-in user attributes of the server.
 var attributes = []string{"namespaces", "projects", "roles", "teams"}
 
-// conditionForms are the conditions that a rule can have, for messages.
+// conditionForms lists the valid conditions for messages.
 const conditionForms = `"user with <value> in <attribute>", "user with <value> not in <attribute>", ` +
 	`"user in owners <attribute>", ` +
 	`"user not in owners <attribute>", "user is owner", "user is not owner" and "resource is unowned"`
 
-// condition is what a condition is about.
+// condition is a parsed condition.
 type condition struct {
-	// attribute is the attribute of users that it names; empty for none.
+	// attribute is the user attribute, if any.
 	attribute string
-	// owner reports a condition about the owner of a resource, and unowned one about a resource without one.
+	// owner marks a condition about the owner of a resource, unowned one about a resource without owner.
 	owner, unowned bool
 }
 
-// readCondition reads a condition as the server does: by its words; false for none that it knows.
+// readCondition parses a condition by its words as the server does, and returns false for an unknown one.
 func readCondition(text string) (condition, bool) {
 	words := strings.Fields(text)
 	is := func(form ...string) bool {
@@ -102,7 +102,7 @@ func (s *policies) checkCondition(text, at string, route bool) {
 	}
 }
 
-// checkAttribute warns of an attribute that no user gets. Where the type has no mapping, users can have any.
+// checkAttribute warns about an attribute that users cannot have. A type without claims_mapping allows any attribute.
 func (s *policies) checkAttribute(name, at string) {
 	if name == "" || s.row == nil {
 		return

@@ -12,24 +12,22 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
-// everyone is the share of all addresses from which on networks are those of anyone: eight of the largest private
-// network.
+// everyone is the share of all addresses above which networks count as public: eight times the largest private network.
 const everyone = 1.0 / 32
 
-// isNetwork reports whether the server takes a text for a network: an address, alone or with a length or a mask.
+// isNetwork reports whether the server accepts a text as a network: an address with an optional prefix length or mask.
 func isNetwork(text string) bool {
 	_, ok := lengthOf(text)
 	return ok
 }
 
-// network is the size of a network: the length of its prefix, of IPv4 or of IPv6.
+// network is the size of an IPv4 or IPv6 network.
 type network struct {
 	v4     bool
 	length int
 }
 
-// lengthOf returns the size of a network; false where the text is not one. An address of IPv4 within IPv6 counts as the
-// former.
+// lengthOf returns the size of a network, or false for an invalid one. IPv4-mapped IPv6 addresses count as IPv4.
 func lengthOf(text string) (network, bool) {
 	host, mask, masked := strings.Cut(strings.TrimSpace(text), "/")
 	address, err := netip.ParseAddr(host)
@@ -52,19 +50,19 @@ func lengthOf(text string) (network, bool) {
 	return n, true
 }
 
-// maskLength is the length that a mask says: of its ones, or of its zeros where it begins with these.
+// maskLength returns the prefix length of a netmask or hostmask.
 func maskLength(mask netip.Addr) int {
 	ones := 0
 	for _, b := range mask.AsSlice() {
 		ones += bits.OnesCount8(b)
 	}
-	if mask.AsSlice()[0] < 0x80 && ones > 0 { // a mask of the host's part
+	if mask.AsSlice()[0] < 0x80 && ones > 0 { // a hostmask
 		return mask.BitLen() - ones
 	}
 	return ones
 }
 
-// warnEveryone warns of networks that hold almost all addresses: then anyone may do what only a proxy should.
+// warnEveryone warns if trusted networks cover so many addresses that almost everyone can act as the proxy.
 func (s *step) warnEveryone(path string, networks []any) {
 	share := map[bool]float64{}
 	for i, item := range networks {

@@ -14,7 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/provider"
 )
 
-// The fields of a rule.
+// Fields of a rule.
 const (
 	ruleForbid = "forbid"
 	rulePermit = "permit"
@@ -22,24 +22,24 @@ const (
 	ruleWhen   = "when"
 )
 
-// regexPrefix begins a pattern that is a regular expression.
+// regexPrefix marks a pattern as a regular expression.
 const regexPrefix = "regex:"
 
-// policies checks the rules of the policies.
+// policies checks policies.
 type policies struct{ *step }
 
-// rule is a rule of a policy, read.
+// rule is a parsed rule of a policy.
 type rule struct {
 	path string
 	// effect is permit or forbid.
 	effect string
-	// scope is what the rule is about.
+	// scope holds the fields below the effect.
 	scope map[string]any
-	// conditional reports a rule that does not decide about each request in its scope.
+	// conditional marks a rule with when or unless.
 	conditional bool
 }
 
-// texts returns a field that is a text or a list of texts.
+// texts returns the strings of a value that is a string or a list.
 func texts(value any) []string {
 	switch value := value.(type) {
 	case string:
@@ -56,7 +56,7 @@ func texts(value any) []string {
 	return nil
 }
 
-// check reports what the server would refuse in the policies, what it would ignore, and rules that decide nothing.
+// check reports policies and rules that the server refuses, ignores or never reaches.
 func (s *policies) check() {
 	if len(s.spec.AccessPolicy) > 0 && s.row == nil && s.baseProvider() == nil {
 		s.problems.Add(problem.Problem{
@@ -103,8 +103,7 @@ func checkEach(s *policies, rules []parse.Rule, name, key string, check func(*ru
 	}
 }
 
-// readRule reads what every rule has: one effect, and at most one kind of condition. It returns nil for a rule of no
-// form.
+// readRule parses a rule: one effect, and at most one of when and unless. It returns nil for an invalid rule.
 func (s *policies) readRule(of parse.Rule) *rule {
 	permit, permits := of.Fields[rulePermit]
 	forbid, forbids := of.Fields[ruleForbid]
@@ -131,21 +130,21 @@ func (s *policies) readRule(of parse.Rule) *rule {
 	}
 	r.scope, _ = permit.(map[string]any)
 	if r.scope == nil {
-		return nil // reported as a wrong type
+		return nil // reported by CheckStrictly
 	}
 	return r
 }
 
-// at is the path of a field of the rule's scope.
+// at returns the path of a field of the rule's scope.
 func (r *rule) at(name string) string { return fmt.Sprintf("%s.%s.%s", r.path, r.effect, name) }
 
-// neverMatches is a pattern that the server takes, and that matches nothing.
+// neverMatches returns the problem of a valid pattern that matches nothing.
 func neverMatches(path, detail, fix string) problem.Problem {
 	return problem.Problem{Reason: problem.InvalidField, Path: path, Type: field.ErrorTypeInvalid, Detail: "matches " +
 		"nothing: " + detail, Fix: fix}
 }
 
-// covers reports whether a pattern with a wildcard at its end matches all that another one matches.
+// covers reports whether a pattern with an optional trailing wildcard matches everything that another pattern matches.
 func covers(pattern, other, wildcard string) bool {
 	if pattern == other {
 		return true

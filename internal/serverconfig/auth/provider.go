@@ -23,10 +23,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
-// fieldVerifyTLS is the field that turns verification of the issuer's certificate off.
+// fieldVerifyTLS is the field that controls the verification of the issuer's certificate.
 const fieldVerifyTLS = "verify_tls"
 
-// fieldCAFile is the field with the path of the CA certificates that verify the issuer.
+// fieldCAFile is the field with the path of the issuer's CA certificates.
 const fieldCAFile = "tls_cafile"
 
 // SecretUses returns the keys of Secrets that spec.auth refers to.
@@ -41,7 +41,7 @@ func SecretUses(spec *parse.Auth) []environment.SecretUse {
 	return uses
 }
 
-// resolveProvider reads the type with its settings and Secrets.
+// resolveProvider validates the type with its settings and secretRefs.
 func (s *step) resolveProvider(env *environment.Set) {
 	if s.spec.Type == "" {
 		s.refuseOrphans()
@@ -57,7 +57,7 @@ func (s *step) resolveProvider(env *environment.Set) {
 	fields := secretFields(row)
 	provider.CheckStrictly(s.line, row.Type, fields, s.known(), pathSettings, s.problems)
 	if s.problems.HasErrors() {
-		return // what follows relies on the form of the settings
+		return // the following checks need valid types
 	}
 	for _, ref := range s.spec.SecretRefs {
 		s.assignSecret(ref, env)
@@ -68,7 +68,7 @@ func (s *step) resolveProvider(env *environment.Set) {
 	s.advise()
 }
 
-// settingsOf returns the settings, to be completed: the spec is not changed.
+// settingsOf returns a copy of the settings.
 func settingsOf(spec *parse.Auth) map[string]any {
 	if spec.Settings == nil {
 		return map[string]any{}
@@ -76,7 +76,7 @@ func settingsOf(spec *parse.Auth) map[string]any {
 	return runtime.DeepCopyJSON(spec.Settings)
 }
 
-// known returns the settings without those that only other release lines have, which it reports.
+// known returns the settings without those that only other release lines support, which it reports.
 func (s *step) known() map[string]any {
 	known := maps.Clone(s.spec.Settings)
 	for _, name := range slices.Sorted(maps.Keys(s.spec.Settings)) {
@@ -97,7 +97,7 @@ func (s *step) known() map[string]any {
 	return known
 }
 
-// refuseOrphans reports settings and Secrets of no type.
+// refuseOrphans reports settings and secretRefs without a type, and policies alone if the release line needs a type.
 func (s *step) refuseOrphans() {
 	for _, part := range []struct {
 		name string
@@ -122,7 +122,7 @@ func (s *step) refuseOrphans() {
 	}
 }
 
-// reportUnknownType reports a type that the release line does not have, with the first one that has it.
+// reportUnknownType reports a type that the release line does not have, and the release lines that have it.
 func (s *step) reportUnknownType() {
 	has := func(line *catalog.Line) bool { _, ok := line.AuthType(s.spec.Type); return ok }
 	detail := fmt.Sprintf("a server of release line %s has no authentication of this type", s.line.Name)
@@ -146,7 +146,7 @@ func (s *step) reportUnknownType() {
 	s.problems.Add(p)
 }
 
-// unsupported is what the release line of the server lacks; the fix names those that have it.
+// unsupported returns the problem of a feature that the release line lacks; the fix names those that have it.
 func unsupported(path string, value any, detail string, has func(*catalog.Line) bool) problem.Problem {
 	return problem.Problem{
 		Reason: problem.UnsupportedByRelease, Path: path, Type: field.ErrorTypeForbidden, Value: value, Detail: detail,
@@ -154,7 +154,7 @@ func unsupported(path string, value any, detail string, has func(*catalog.Line) 
 	}
 }
 
-// fillInCluster fills in where the API server of the cluster is, unless the settings say anything of that.
+// fillInCluster sets the address of the cluster's API server, unless the settings set it or turn verification off.
 func (s *step) fillInCluster() {
 	for name := range s.row.InCluster {
 		if _, given := s.settings[name]; given {
@@ -167,8 +167,7 @@ func (s *step) fillInCluster() {
 	maps.Copy(s.settings, s.row.InCluster)
 }
 
-// secretFields are the fields of a type, with what is a secret marked as such. Those within maps are marked in the
-// catalog.
+// secretFields returns the fields of a type with its secrets marked. The catalog marks those within maps.
 func secretFields(row *catalog.AuthType) map[string]catalog.Field {
 	fields := maps.Clone(row.Fields)
 	for _, name := range row.Secrets {
@@ -180,7 +179,7 @@ func secretFields(row *catalog.AuthType) map[string]catalog.Field {
 	return fields
 }
 
-// assignSecret puts a reference to the environment where a field's value goes, and gives the server the variable.
+// assignSecret sets a field to an environment reference, and adds the variable.
 func (s *step) assignSecret(ref parse.SecretField, env *environment.Set) {
 	use := environment.SecretUse{EnvName: environment.Name("auth", ref.Field), Ref: ref.Ref, Path: ref.Path}
 	name, item, hasItem := strings.Cut(ref.Field, ".")
@@ -216,7 +215,7 @@ func (s *step) assignSecret(ref parse.SecretField, env *environment.Set) {
 	env.Add(environment.Variable{Name: use.EnvName, Ref: use.Ref, Path: use.Path, Type: catalog.TypeString})
 }
 
-// reportNoFile reports a Secret in the place of the path of a CA file: the server would take the content for the path.
+// reportNoFile reports a Secret for a CA file field: the server would take its content for a path.
 func (s *step) reportNoFile(ref parse.SecretField) {
 	s.problems.Add(problem.Problem{
 		Reason: problem.InvalidField, Path: ref.Path, Type: field.ErrorTypeForbidden,
@@ -226,7 +225,7 @@ func (s *step) reportNoFile(ref parse.SecretField) {
 	})
 }
 
-// isFree reports a field that settings and secretRefs both set.
+// isFree reports whether a field is unset; otherwise it reports the conflict of settings and secretRefs.
 func (s *step) isFree(values map[string]any, name, path string) bool {
 	if _, taken := values[name]; !taken {
 		return true
@@ -253,7 +252,7 @@ func (s *step) reportNoSecret(ref parse.SecretField) {
 	s.problems.Add(p)
 }
 
-// checkRequired reports what the server does not start without.
+// checkRequired reports missing fields that the server requires.
 func (s *step) checkRequired(fields map[string]catalog.Field, values map[string]any, path string) {
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		of := fields[name]
@@ -272,7 +271,7 @@ func (s *step) checkRequired(fields map[string]catalog.Field, values map[string]
 	}
 }
 
-// howToGive says where a missing field is written.
+// howToGive returns the fix for a missing field.
 func (s *step) howToGive(path, name string, of catalog.Field) string {
 	full := strings.TrimPrefix(strings.TrimPrefix(path, pathSettings)+"."+name, ".")
 	if of.Secret || slices.Contains(s.row.Secrets, full) {
@@ -284,7 +283,7 @@ func (s *step) howToGive(path, name string, of catalog.Field) string {
 	return "write it under settings"
 }
 
-// checkOneOf reports fields of which the server wants exactly one.
+// checkOneOf reports an error unless exactly one of the row's OneOf fields is set.
 func (s *step) checkOneOf() {
 	if len(s.row.OneOf) == 0 {
 		return
@@ -311,7 +310,7 @@ func (s *step) checkOneOf() {
 	}
 }
 
-// usualAddress says where the address of the keys is found. The issuer is shown where it is nothing but a plain URL.
+// usualAddress says how to find the address of the keys. It includes the issuer only if that is a plain URL.
 func (s *step) usualAddress() string {
 	issuer, _ := s.settings["issuer"].(string)
 	u, err := url.Parse(issuer)
@@ -323,7 +322,7 @@ func (s *step) usualAddress() string {
 		"with dex %[1]s/keys, with Keycloak %[1]s/protocol/openid-connect/certs", issuer)
 }
 
-// checkValues checks what the types of fields do not say: addresses, networks, and verification of certificates.
+// checkValues checks addresses, networks and the verification of certificates.
 func (s *step) checkValues() {
 	if s.line.VerifiesAuthTLS && isFalse(s.settings[fieldVerifyTLS]) {
 		s.problems.Add(problem.Problem{
@@ -351,7 +350,7 @@ func (s *step) checkValues() {
 	}
 }
 
-// isFalse reports whether the server reads a value as false.
+// isFalse reports whether the server parses a value as false.
 func isFalse(value any) bool {
 	switch value := value.(type) {
 	case bool:
@@ -364,7 +363,7 @@ func isFalse(value any) bool {
 	return false
 }
 
-// checkAddresses checks the fields whose names say that they are addresses.
+// checkAddresses checks the fields that hold a URL, by their names.
 func (s *step) checkAddresses(values map[string]any, path string) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		at := path + "." + name
@@ -386,7 +385,7 @@ func (s *step) checkAddresses(values map[string]any, path string) {
 	}
 }
 
-// advise warns of settings without which the type works, and less safely.
+// advise warns about unset fields that make the type less safe.
 func (s *step) advise() {
 	for _, advice := range s.row.Advice {
 		_, given := s.settings[advice.Field]

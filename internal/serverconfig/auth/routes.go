@@ -16,19 +16,19 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 )
 
-// scopePaths is the field of the scope of a rule about paths.
+// scopePaths is the field in the scope of a rule about paths.
 const scopePaths = "paths"
 
-// The paths that the kubelet and the operator ask. The server itself answers them to everyone.
+// Paths that the kubelet and the operator request. The server itself requires no authentication for them.
 const (
 	pathHealth  = "/v1/health"
 	pathVersion = "/v1/version"
 )
 
-// addedRule describes the rule that the operator adds.
+// addedRule is the description of the rule that the operator adds.
 const addedRule = "Added by the operator: probes and status need it."
 
-// checkRoute checks what a rule about paths is about.
+// checkRoute checks the paths of a rule.
 func (s *policies) checkRoute(r *rule) {
 	value, given := r.scope[scopePaths]
 	patterns := texts(value)
@@ -69,7 +69,7 @@ func (s *policies) checkPath(pattern, at string) {
 	}
 }
 
-// coversRoutes returns the path of the rules that decide about all paths of a rule; empty where none do.
+// coversRoutes returns the path of the earlier rules that decide all paths of a rule, or "".
 func coversRoutes(before []*rule, r *rule) string {
 	by := ""
 	for _, path := range texts(r.scope[scopePaths]) {
@@ -86,18 +86,18 @@ func coversRoutes(before []*rule, r *rule) string {
 	return by
 }
 
-// verdict is what a route policy says about a path for someone who is not known.
+// verdict is the decision of a route policy for an anonymous request.
 type verdict int
 
 const (
-	// noRule means that no rule is about the path: the server denies it.
+	// noRule means that the path matches none of the rules, and the server denies it.
 	noRule verdict = iota
 	denied
 	permitted
 )
 
-// keepProbesOpen adds a rule for the path of the probes where the policy would close it, and for the path of the
-// version where no rule is about it.
+// keepProbesOpen adds a rule that permits the health path unless the policy does, and the version path if it has no
+// rule.
 func keepProbesOpen(auth *yaml.Node) {
 	policy := document.Child(auth, keyRoutes)
 	if len(document.Items(policy)) == 0 {
@@ -117,8 +117,8 @@ func keepProbesOpen(auth *yaml.Node) {
 	policy.Content = append([]*yaml.Node{added}, policy.Content...)
 }
 
-// decide finds the first rule that decides about a path. What depends on the user, or on an expression that only the
-// server understands, counts as a denial, and never as a permission.
+// decide returns the verdict of the first rule that decides a path. A condition or an unsupported expression counts as
+// a denial.
 func decide(policy *yaml.Node, path string) verdict {
 	about := false
 	for _, item := range document.Items(policy) {
@@ -147,7 +147,7 @@ func decide(policy *yaml.Node, path string) verdict {
 	return noRule
 }
 
-// matchesPath reports whether one of the patterns matches a path, and whether that is sure.
+// matchesPath reports whether a pattern matches a path, and whether that is certain.
 func matchesPath(patterns []string, path string) (matches, surely bool) {
 	for _, pattern := range patterns {
 		expression, isRegex := strings.CutPrefix(pattern, regexPrefix)

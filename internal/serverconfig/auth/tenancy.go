@@ -19,21 +19,21 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
 )
 
-// The modes of tenancy that need something beside them.
+// The modes of tenancy with requirements.
 const (
 	tenancySingle = "single"
 	tenancyMulti  = "multi"
 )
 
-// tenantID is what the server takes for a tenant, after lower-casing it.
+// tenantID matches a tenant after lower-casing, as the server does.
 var tenantID = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,127}$`)
 
-// tenancyFields are the fields of the tenancy; nil where the release line has none.
+// tenancyFields returns the fields of the tenancy, or nil if the release line has no tenancy.
 func tenancyFields(line *catalog.Line) map[string]catalog.Field {
 	return line.Objects[line.ServerFields()[sectionTenancy].Object]
 }
 
-// applyTenancy writes whose data a request sees.
+// applyTenancy validates and writes the tenancy.
 func (s *step) applyTenancy() {
 	if len(s.spec.Tenancy) == 0 {
 		return
@@ -51,7 +51,7 @@ func (s *step) applyTenancy() {
 	document.Set(s.server, sectionTenancy, tenancy)
 }
 
-// checkTenancy reports what the mode needs.
+// checkTenancy checks the tenant and the requirements of the mode.
 func (s *step) checkTenancy() {
 	const keyDefault = "default_tenant_id"
 	id, given := s.spec.Tenancy[keyDefault].(string)
@@ -73,8 +73,8 @@ func (s *step) checkTenancy() {
 	}
 }
 
-// CheckTenants warns of a release line whose server cannot keep in PostgreSQL what belongs to tenants. The
-// configuration has its storage already.
+// CheckTenants warns if the server of this release line cannot store tenants' data in PostgreSQL. Call it after storage
+// is applied.
 func CheckTenants(doc *document.Document, line *catalog.Line, spec *parse.Auth, problems *problem.Collector) {
 	if spec == nil || !line.TenantsBreakPostgres {
 		return
@@ -95,7 +95,7 @@ func CheckTenants(doc *document.Document, line *catalog.Line, spec *parse.Auth, 
 	})
 }
 
-// checkTenantSource reports that no request could have a tenant: the server would answer each with 401, or not start.
+// checkTenantSource reports mode multi without a source of the tenant: the server would answer 401 or not start.
 func (s *step) checkTenantSource() {
 	switch {
 	case s.row == nil && s.baseHasTenants():
@@ -123,7 +123,7 @@ func (s *step) checkTenantSource() {
 	}
 }
 
-// tenantTypes are the types that distinguish tenants.
+// tenantTypes returns the types that distinguish tenants.
 func (s *step) tenantTypes() []string {
 	var names []string
 	for i := range s.line.Auth {

@@ -12,15 +12,15 @@ import (
 type index struct {
 	// APIs are the APIs of all release lines, by the server's name.
 	APIs map[string]history `yaml:"apis"`
-	// ToolGroups are the names that a tool group has on other release lines.
+	// ToolGroups are the names of tool groups on other release lines.
 	ToolGroups map[string]string `yaml:"toolGroups"`
 }
 
-// history is where an API was and is.
+// history is the history of an API.
 type history struct {
-	// Lines are the release lines that have it, oldest first; none for one that never had providers.
+	// Lines are the release lines that have it, oldest first; empty for an API that never had providers.
 	Lines []string `yaml:"lines"`
-	// Instead reports what to do where it is not.
+	// Instead says what to use on release lines without it.
 	Instead string `yaml:"instead"`
 }
 
@@ -33,21 +33,18 @@ var readIndex = sync.OnceValue(func() *index {
 
 // Absence describes an API that a release line does not have.
 type Absence struct {
-	// GoneSince is the first release line without it; empty where the release line is older than the API or no release
-	// line ever had it.
+	// GoneSince is the first release line without the API, or "" if it was not removed before this one.
 	GoneSince string
-	// ComesWith is the first release line that has it; empty where that is older than this release line or no release line
-	// ever had it.
+	// ComesWith is the first later release line with the API, or "".
 	ComesWith string
-	// Instead reports what to do on this release line; it may be empty.
+	// Instead says what to do on this release line; it may be empty.
 	Instead string
 }
 
-// KnownAPIs returns the APIs that any release line has or had, sorted.
+// KnownAPIs returns the APIs of all release lines, sorted.
 func KnownAPIs() []string { return slices.Sorted(maps.Keys(readIndex().APIs)) }
 
-// Absent describes an API that this release line does not have. It is false for one that the release line has, and for
-// a name that no release line knows.
+// Absent describes a known API that this release line does not have; false otherwise.
 func (l *Line) Absent(api string) (Absence, bool) {
 	if _, here := l.APIs[api]; here {
 		return Absence{}, false
@@ -70,8 +67,7 @@ func (l *Line) Absent(api string) (Absence, bool) {
 	return absence, true
 }
 
-// OtherToolGroup returns the name that a tool group has on other release lines, such as "builtin::file_search" for
-// "builtin::rag".
+// OtherToolGroup returns the name of a tool group on other release lines: "builtin::file_search" for "builtin::rag".
 func OtherToolGroup(id string) (string, bool) {
 	other, ok := readIndex().ToolGroups[id]
 	return other, ok

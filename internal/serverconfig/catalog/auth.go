@@ -9,46 +9,42 @@ import (
 	"strings"
 )
 
-// AuthType is what a release line knows about one way to authenticate requests: a value of
-// server.auth.provider_config.type.
+// AuthType describes a type of authentication: a value of server.auth.provider_config.type.
 type AuthType struct {
-	// Type is that value: "oauth2_token".
+	// Type is the server's name: "oauth2_token".
 	Type string `yaml:"type"`
-	// Short is what the custom resource may call it also: "oauth2"; empty for no other name.
+	// Short is an alias in the custom resource, such as "oauth2"; it may be empty.
 	Short string `yaml:"short,omitempty"`
-	// Source reports where the hand-written part of the row comes from.
+	// Source names the source of the hand-written part.
 	Source string `yaml:"source,omitempty"`
-	// OneOf are fields of which the server wants exactly one; empty where it has no such rule.
+	// OneOf are fields of which exactly one must be set.
 	OneOf []string `yaml:"oneOf,omitempty"`
-	// Secrets are the fields whose values are secrets, sorted; a dot leads into a map: "introspection.client_secret".
+	// Secrets are the secret fields, sorted; a dot leads into a map: "introspection.client_secret".
 	Secrets []string `yaml:"secrets,omitempty"`
-	// Tenant is the field that says where in a request the tenant stands; empty where the type does not distinguish
-	// tenants.
+	// Tenant is the field that names the tenant's attribute; empty if the type does not distinguish tenants.
 	Tenant string `yaml:"tenant,omitempty"`
-	// InCluster are the fields that lead to the API server of the cluster that the server runs in; empty for a type that
-	// asks none.
+	// InCluster are the default settings for the API server of the cluster; empty for other types.
 	InCluster map[string]any `yaml:"inCluster,omitempty"`
-	// Networks are the fields that are lists of networks.
+	// Networks are the fields with lists of networks.
 	Networks []string `yaml:"networks,omitempty"`
-	// Advice are fields without which the type works, and less safely.
+	// Advice are optional fields that make the type safer.
 	Advice []Advice `yaml:"advice,omitempty"`
-	// Example are settings that a working example needs, for the documentation and for the matrix test.
+	// Example holds example settings for the documentation and the matrix test.
 	Example map[string]any `yaml:"example,omitempty"`
-	// Fields are the fields of provider_config but type, by name.
+	// Fields are the fields of provider_config without type, by name.
 	Fields map[string]Field `yaml:"fields"`
 }
 
-// Advice is a field that the server does not demand, and whose absence a warning reports.
+// Advice is an optional field whose absence causes a warning.
 type Advice struct {
-	// Field is the field.
 	Field string `yaml:"field"`
-	// With is a field beside which the advice counts; empty for always.
+	// With is a field that the advice depends on, if any.
 	With string `yaml:"with,omitempty"`
-	// Why reports what is wrong without the field.
+	// Why says what is wrong without the field.
 	Why string `yaml:"why"`
 }
 
-// Names returns what the custom resource may call the type.
+// Names returns the names of the type in the custom resource, the short one first.
 func (t *AuthType) Names() []string {
 	if t.Short == "" || t.Short == t.Type {
 		return []string{t.Type}
@@ -56,19 +52,18 @@ func (t *AuthType) Names() []string {
 	return []string{t.Short, t.Type}
 }
 
-// Rules are what the rules of policies can say on a release line.
+// Rules are the features of policy rules on a release line.
 type Rules struct {
-	// RegexResources and RegexPaths report whether the pattern of a resource, or of a path, may be a regular expression,
-	// as in "regex:model::llama-.*".
+	// RegexResources and RegexPaths report support for patterns such as "regex:model::llama-.*".
 	RegexResources bool `yaml:"regexResources"`
 	RegexPaths     bool `yaml:"regexPaths"`
-	// Unowned reports whether a condition may be "resource is unowned".
+	// Unowned reports support for the condition "resource is unowned".
 	Unowned bool `yaml:"unowned"`
 	// Resources are the types of resources, sorted: "model".
 	Resources []string `yaml:"resources,omitempty"`
 }
 
-// AuthType returns the row of a type of authentication, by either of its names.
+// AuthType returns the row of a type of authentication by one of its names.
 func (l *Line) AuthType(name string) (*AuthType, bool) {
 	for i := range l.Auth {
 		if slices.Contains(l.Auth[i].Names(), name) {
@@ -91,7 +86,7 @@ func (l *Line) AuthNames() []string {
 // AuthFields returns the fields of server.auth.
 func (l *Line) AuthFields() map[string]Field { return l.Objects[l.ServerFields()["auth"].Object] }
 
-// checkAuth finds contradictions in the rows of authentication.
+// checkAuth validates the rows of authentication.
 func (l *Line) checkAuth() error {
 	for i := range l.Auth {
 		row := &l.Auth[i]

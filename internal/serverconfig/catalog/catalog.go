@@ -16,8 +16,7 @@ import (
 //go:embed [0-9]*.yaml apis.yaml
 var files embed.FS
 
-// release lines are the release lines by name. Each is read when it is asked for first: a process that serves one line
-// reads one file. The files are part of the program and covered by its tests: a fault in them is a bug.
+// lines are the release lines by name, parsed on first use. Errors in the embedded files are bugs, and panic.
 var lines = sync.OnceValue(func() map[string]func() *Line {
 	entries, err := files.ReadDir(".")
 	if err != nil {
@@ -44,7 +43,7 @@ func mustRead[T any](file string, parse func([]byte) (T, error)) T {
 	return parsed
 }
 
-// Get returns the release line of that name, such as "0.7".
+// Get returns the release line with that name, such as "0.7".
 func Get(name string) (*Line, bool) {
 	read, ok := lines()[name]
 	if !ok {
@@ -62,25 +61,25 @@ func Newest() string {
 	return names[len(names)-1]
 }
 
-// Standing reports how a server version stands to the release lines.
+// Standing relates a server version to the known release lines.
 type Standing int
 
 const (
 	// NoVersion means that the text names no version.
 	NoVersion Standing = iota
-	// OfLine means that the version is of a known release line.
+	// OfLine means that the version belongs to a known release line.
 	OfLine
-	// Newer means that no known release line has the version, and it is newer than one that is known.
+	// Newer means that the version is unknown, and newer than a known release line.
 	Newer
 	// TooOld means that the version is older than every known release line.
 	TooOld
 )
 
-// version is what begins like a version: the tag 24.04 of an operating system or 20260101 of a build does not.
+// version matches a server version, but not the tag 24.04 of an operating system or 20260101 of a build.
 var version = regexp.MustCompile(`^v?(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})(?:\D|$)`)
 
-// ForVersion returns the release line of a server version such as "0.7.1", "v0.7.1" or "0.7.1-rc2": the release line
-// that has it (OfLine), else the newest release line before it (Newer), else none. It is as the release knows it.
+// ForVersion returns the release line of a server version such as "0.7.1", "v0.7.1" or "0.7.1-rc2", with the patches of
+// the release. For an unknown version, it returns the newest release line before it (Newer), if any.
 func ForVersion(text string) (*Line, Standing) {
 	parts := version.FindStringSubmatch(text)
 	if parts == nil {
@@ -99,12 +98,11 @@ func ForVersion(text string) (*Line, Standing) {
 	return nil, TooOld
 }
 
-// release is a release with its patch number.
+// release matches a release with its patch number.
 var release = regexp.MustCompile(`^v?(\d{1,3}\.\d{1,3}\.\d{1,3})(?:\D|$)`)
 
-// Predates reports whether a server of a release may have more than the release line: newer, because no known release
-// line has the release, and later, because of that or because it is a later patch release than the one that the release
-// line was read from. A text that names no release is neither.
+// Predates reports whether a server release is of a newer, unknown release line, and whether it is later than Release.
+// Both are false for a text without a release.
 func (l *Line) Predates(text string) (newer, later bool) {
 	if _, standing := ForVersion(text); standing != OfLine {
 		return standing == Newer, standing == Newer
@@ -113,7 +111,7 @@ func (l *Line) Predates(text string) (newer, later bool) {
 	return false, parts != nil && l.Release != "" && Compare(parts[1], l.Release) > 0
 }
 
-// FirstLine returns the name of the oldest release line for which a condition holds; empty where it holds for none.
+// FirstLine returns the name of the oldest release line with the condition, or "".
 func FirstLine(holds func(*Line) bool) string {
 	for _, name := range Lines() {
 		if line, _ := Get(name); holds(line) {
@@ -123,7 +121,7 @@ func FirstLine(holds func(*Line) bool) string {
 	return ""
 }
 
-// LinesWhere returns the release lines for which a condition holds, oldest first.
+// LinesWhere returns the release lines with the condition, oldest first.
 func LinesWhere(holds func(*Line) bool) []string {
 	return slices.DeleteFunc(Lines(), func(name string) bool {
 		line, _ := Get(name)
@@ -131,7 +129,7 @@ func LinesWhere(holds func(*Line) bool) []string {
 	})
 }
 
-// HasProvider returns the condition that a release line knows a provider type of an API, for LinesWhere and the like.
+// HasProvider returns the condition that a release line has a provider type of an API.
 func HasProvider(api, providerType string) func(*Line) bool {
 	return func(l *Line) bool {
 		_, ok := l.Provider(api, providerType)
@@ -139,7 +137,7 @@ func HasProvider(api, providerType string) func(*Line) bool {
 	}
 }
 
-// Compare orders the names of release lines as numbers: 0.7 before 0.10 before 1.0.
+// Compare compares the names of release lines as numbers: 0.7 < 0.10 < 1.0.
 func Compare(a, b string) int {
 	return slices.CompareFunc(strings.Split(a, "."), strings.Split(b, "."), func(x, y string) int {
 		return cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(x, y))

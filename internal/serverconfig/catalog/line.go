@@ -8,82 +8,74 @@ import (
 	"strings"
 )
 
-// Line is a release line of the server, such as 0.7, with what it knows.
+// Line is a release line of the server, such as 0.7.
 type Line struct {
 	// Name is the release line: "0.7".
 	Name string `yaml:"line"`
 	// Package is the name of the server's Python package: "llama-stack".
 	Package string `yaml:"package"`
-	// Release is the newest patch release that knows all this: "0.7.3".
+	// Release is the newest patch release that the data describes: "0.7.3".
 	Release string `yaml:"release,omitempty"`
-	// PortEnv is the environment variable that the server takes its port from, before or instead of server.port.
+	// PortEnv is the environment variable that overrides or replaces server.port.
 	PortEnv string `yaml:"portEnv"`
 	// LogEnv is the environment variable of the log levels, such as "core=warning".
 	LogEnv string `yaml:"logEnv,omitempty"`
-	// HomeEnv is the environment variable of the directory in which the server keeps its own files.
+	// HomeEnv is the environment variable of the directory for the server's own files.
 	HomeEnv string `yaml:"homeEnv,omitempty"`
-	// MetricsEnv is the beginning of the names of the environment variables by which the server serves metrics for
-	// Prometheus on a port of their own: with _ENDPOINT_ENABLED, _HOST and _PORT. Empty where it serves none.
+	// MetricsEnv is the prefix of the variables _ENDPOINT_ENABLED, _HOST and _PORT of the Prometheus endpoint; empty if
+	// there is none.
 	MetricsEnv string `yaml:"metricsEnv,omitempty"`
-	// NeedsInsecure reports whether the server refuses to start without TLS unless server.insecure is true.
+	// NeedsInsecure means that the server needs TLS or server.insecure: true to start.
 	NeedsInsecure bool `yaml:"needsInsecure"`
-	// DefaultStorage reports whether a server whose configuration has no section storage keeps its state below the
-	// directory that SQLITE_STORE_DIR names; where not, it demands the section, or takes the reference to the variable for
-	// a directory of that name, in its working directory.
+	// DefaultStorage means that a server without section storage keeps its state in $SQLITE_STORE_DIR. Otherwise it
+	// requires the section, or uses the unexpanded reference as a directory name.
 	DefaultStorage bool `yaml:"defaultStorage"`
-	// RegistersToolGroups reports whether registered_resources.tool_groups counts; where not, the server drops that list
-	// and makes the tool groups of its tool_runtime providers by itself.
+	// RegistersToolGroups means that the server reads registered_resources.tool_groups; otherwise it derives tool groups
+	// from its tool_runtime providers.
 	RegistersToolGroups bool `yaml:"registersToolGroups"`
-	// RegistersVectorStores reports whether the server registers registered_resources.vector_stores; where not, it ignores
-	// that list.
+	// RegistersVectorStores means that the server reads registered_resources.vector_stores.
 	RegistersVectorStores bool `yaml:"registersVectorStores"`
-	// AllProviders reports whether a model may name the provider "all", which registers it under its bare name.
+	// AllProviders means that a model may name the provider "all", which registers it under its bare name.
 	AllProviders bool `yaml:"allProviders"`
-	// ServesModelID reports whether a registered model is served as <provider>/<model_id>; where not, as
-	// <provider>/<provider_model_id>.
+	// ServesModelID means that a model is served as <provider>/<model_id>, otherwise as <provider>/<provider_model_id>.
 	ServesModelID bool `yaml:"servesModelID"`
-	// HostForWorkers reports whether several workers need server.host: without it the server listens on two addresses,
-	// which fails.
+	// HostForWorkers means that several workers need server.host; without it the server fails to listen on two addresses.
 	HostForWorkers bool `yaml:"hostForWorkers"`
-	// WritesConfig reports whether the server writes its configuration, with the values of Secrets, into its directory for
-	// temporary files.
+	// WritesConfig means that the server writes its configuration, with Secret values, to its temporary directory.
 	WritesConfig bool `yaml:"writesConfig"`
-	// APIsMustBeServed reports whether the server refuses to start when an API under apis has no provider; where not, it
-	// leaves the API out, and takes an empty list by its word: no list at all means every API on each release line.
+	// APIsMustBeServed means that the server requires a provider for each API under apis. Otherwise it omits such APIs,
+	// and an empty list means no APIs.
 	APIsMustBeServed bool `yaml:"apisMustBeServed"`
-	// VerifiesAuthTLS reports whether the server refuses to start with verify_tls: false in its authentication, unless it
-	// encrypts nothing.
+	// VerifiesAuthTLS means that a server with TLS refuses verify_tls: false in its authentication.
 	VerifiesAuthTLS bool `yaml:"verifiesAuthTLS"`
-	// TenantsBreakPostgres reports whether the server fails to keep vector stores and responses in PostgreSQL while it
-	// separates tenants.
+	// TenantsBreakPostgres means that vector stores and responses fail in PostgreSQL with tenancy.
 	TenantsBreakPostgres bool `yaml:"tenantsBreakPostgres,omitempty"`
-	// APIs are the APIs that can be named under apis and have providers, by the server's name.
+	// APIs are the APIs with providers that can be named under apis, by the server's name.
 	APIs map[string]API `yaml:"apis,omitempty"`
-	// InternalAPIs are the APIs that the server serves by itself and that have no providers, sorted.
+	// InternalAPIs are the APIs that the server serves without providers, sorted.
 	InternalAPIs []string `yaml:"internalAPIs,omitempty"`
 	// Sections are the top-level fields of config.yaml.
 	Sections map[string]Field `yaml:"sections,omitempty"`
-	// Backends are the types of storage backends, by the value of their field type: "kv_redis".
+	// Backends are the storage backends by type, such as "kv_redis".
 	Backends map[string]Backend `yaml:"backends,omitempty"`
 	// Stores are the entries of storage.stores.
 	Stores map[string]Store `yaml:"stores,omitempty"`
-	// Rows are the provider types of each API, by the server's name of the API, sorted by type.
+	// Rows are the provider types by API, sorted by type.
 	Rows map[string][]Provider `yaml:"providers"`
 	// Auth are the types of authentication, sorted by type.
 	Auth []AuthType `yaml:"auth,omitempty"`
-	// Lists are the paths at which the server lists what it has registered beside models: of "vector_stores",
-	// "tool_groups" and "connectors" those that it can be asked for.
+	// Lists are the paths of the server's lists of registered resources except models: vector_stores, tool_groups,
+	// connectors.
 	Lists map[string]string `yaml:"lists,omitempty"`
-	// Rules are what the rules of policies can say.
+	// Rules are the supported features of policy rules.
 	Rules Rules `yaml:"rules"`
-	// Objects are the fields of the maps that a Field names as its Object.
+	// Objects are the fields of the maps that Field.Object names.
 	Objects map[string]map[string]Field `yaml:"objects,omitempty"`
-	// Patches are what is different in older patch releases, the newest difference first; each is a change of what the one
-	// before it makes.
+	// Patches are the differences of older patch releases, newest first; each applies to the result of the one before it.
 	Patches []Patch `yaml:"patches,omitempty"`
 
-	// older are what Patches make, of a release line of Get; before and next are set for what they make: the patch release
-	// with which next begins.
+	// older are the patched lines of a release line from Get. In a patched one, before is the patch release that begins
+	// next.
 	older  []older
 	before string
 	next   *Line
@@ -91,13 +83,12 @@ type Line struct {
 
 // API is an API of the server that providers serve.
 type API struct {
-	// Table is the API of its registry of resources ("models" of inference); empty where it has none. An API with a
-	// registry is served by a router, with any number of providers and also with none; another one by exactly one
-	// provider.
+	// Table is the API of its resource registry ("models" for inference), or "". An API with a registry may have any
+	// number of providers, otherwise it has exactly one.
 	Table string `yaml:"table,omitempty"`
 }
 
-// StoreKind is how something is stored: by key, or in tables.
+// StoreKind is the kind of a storage backend: key-value or SQL.
 type StoreKind string
 
 // The kinds of storage.
@@ -106,7 +97,7 @@ const (
 	SQL StoreKind = "sql"
 )
 
-// Place returns the field that says where in a backend of this kind something lies: "namespace" or "table_name".
+// Place returns the field of the storage location in a backend: "namespace" or "table_name".
 func (k StoreKind) Place() string {
 	if k == KV {
 		return "namespace"
@@ -114,20 +105,18 @@ func (k StoreKind) Place() string {
 	return "table_name"
 }
 
-// CredentialForm is how a storage backend takes its credentials.
+// CredentialForm says how a storage backend takes its credentials.
 type CredentialForm string
 
 // The forms of credentials.
 const (
-	// CredentialsURLHost means that a password stands before the host, percent-encoded: the server makes a URL of host and
-	// port.
+	// CredentialsURLHost means a percent-encoded password before the host: the server builds a URL from host and port.
 	CredentialsURLHost CredentialForm = "urlHost"
-	// CredentialsURLParts means fields of which the server makes a URL without encoding them; the password goes by
-	// PGPASSWORD.
+	// CredentialsURLParts means fields that the server joins to a URL without encoding; the password is in PGPASSWORD.
 	CredentialsURLParts CredentialForm = "urlParts"
-	// CredentialsParts means fields that reach the driver as they are; the password goes by PGPASSWORD.
+	// CredentialsParts means fields that the driver gets unchanged; the password is in PGPASSWORD.
 	CredentialsParts CredentialForm = "parts"
-	// CredentialsURI means that one field, connection_string, takes it all.
+	// CredentialsURI means one field, connection_string.
 	CredentialsURI CredentialForm = "uri"
 )
 
@@ -135,32 +124,32 @@ var credentialForms = []CredentialForm{"", CredentialsURLHost, CredentialsURLPar
 
 // Backend is a type of storage backend.
 type Backend struct {
-	// Credentials is the form in which it takes credentials; empty where the custom resource gives it none.
+	// Credentials is the form of its credentials; empty if the custom resource sets none.
 	Credentials CredentialForm `yaml:"credentials,omitempty"`
-	// Echoed reports that the server prints at start what holds the password, unless its logging is turned down.
+	// Echoed means that the server logs the password at startup, unless its log level is lowered.
 	Echoed bool `yaml:"echoed,omitempty"`
-	// Instead says, for a field of the custom resource that the backend cannot take, what to do instead.
+	// Instead says what to use instead of an unsupported field of the custom resource.
 	Instead map[string]string `yaml:"instead,omitempty"`
-	// Environment are the variables that its client reads where its own config field is not set, and that field.
+	// Environment maps variables that the client reads to the config field that replaces them.
 	Environment map[string]string `yaml:"environment,omitempty"`
-	// Fields are its fields but type, by name.
+	// Fields are its fields without type, by name.
 	Fields map[string]Field `yaml:"fields"`
 }
 
 // Store is an entry of storage.stores.
 type Store struct {
-	// Kind is the kind of backend that it must name.
+	// Kind is the kind of its backend.
 	Kind StoreKind `yaml:"kind"`
-	// Default is the namespace or the table that the server itself chooses; empty where it keeps nothing unless told to.
+	// Default is the server's default namespace or table; empty if the server stores nothing by default.
 	Default string `yaml:"default,omitempty"`
-	// Object names the fields of the entry; empty for no others than backend and namespace or table_name.
+	// Object names the fields of the entry; empty if it has only backend and namespace or table_name.
 	Object string `yaml:"object,omitempty"`
 }
 
 // FieldType is the type of a config field.
 type FieldType string
 
-// The types of config fields. TypeAny stands for a field that takes more than one type.
+// The types of config fields. TypeAny is a field with more than one type.
 const (
 	TypeString FieldType = "string"
 	TypeInt    FieldType = "int"
@@ -176,42 +165,38 @@ var fieldTypes = []FieldType{TypeString, TypeInt, TypeBool, TypeFloat, TypeURL, 
 
 // Field is one field of a config.
 type Field struct {
-	// Type is the type that the server demands.
+	// Type is the type that the server requires.
 	Type FieldType `yaml:"type"`
-	// Secret reports that the value is a secret.
+	// Secret means that the value is a secret.
 	Secret bool `yaml:"secret,omitempty"`
-	// Required reports that the server refuses a config without the field, or fails for want of it.
+	// Required means that the server fails without the field.
 	Required bool `yaml:"required,omitempty"`
-	// Nullable reports that null will do for a field that is required, or that has a default.
+	// Nullable means that the field may be null although it is required or has a default.
 	Nullable bool `yaml:"nullable,omitempty"`
-	// Store reports that the field refers to a storage backend of this kind; it is a map of backend and Store.Place then.
+	// Store is the kind of the storage backend that the field refers to, as a map of backend and Store.Place.
 	Store StoreKind `yaml:"store,omitempty"`
-	// Object names the fields of a map, or of the maps of a list; empty where they are not known or free.
+	// Object names the fields of a map, or of the maps in a list; empty if unknown or free.
 	Object string `yaml:"object,omitempty"`
-	// AnyOf are the types of which a field of TypeAny takes any; empty where they are not known.
+	// AnyOf are the types of a TypeAny field; empty if unknown.
 	AnyOf []FieldType `yaml:"anyOf,omitempty"`
-	// Elements is the type of the items of a list, or of the values of a map whose keys are free; empty where it is not
-	// known, or where Object has more.
+	// Elements is the type of list items or free map values; empty if unknown, or if Object describes them.
 	Elements FieldType `yaml:"elements,omitempty"`
-	// Values are the only values that a string may have, or the strings of a list or a map.
+	// Values are the allowed strings, of the field itself or of its items.
 	Values []string `yaml:"values,omitempty"`
-	// Min and Max are the least and the greatest that a number may be, and Above what it must be greater than; nil where
-	// there is no limit.
+	// Min and Max are the inclusive bounds of a number and Above an exclusive lower bound; nil for unbounded.
 	Min   *float64 `yaml:"min,omitempty"`
 	Max   *float64 `yaml:"max,omitempty"`
 	Above *float64 `yaml:"above,omitempty"`
-	// Chooses reports that the value reports about which kind the map is that the field stands in; Only are the kinds that
-	// have the field, and empty where all have.
+	// Chooses means that the value selects the kind of its map; Only are the kinds with the field, empty for all.
 	Chooses bool     `yaml:"chooses,omitempty"`
 	Only    []string `yaml:"only,omitempty"`
-	// Default is the server's own value where it is a number, a boolean or a short string.
+	// Default is the server's default if it is a number, a boolean or a short string.
 	Default any `yaml:"default,omitempty"`
-	// AliasOf is the field that this one is another name of.
+	// AliasOf is the field that this one is an alias of.
 	AliasOf string `yaml:"aliasOf,omitempty"`
 }
 
-// Element returns what an item of a list, or a value of a map with free keys, must be; false where nothing is known of
-// it.
+// Element returns the field that describes list items or free map values, and false if they are unknown.
 func (f Field) Element() (Field, bool) {
 	switch {
 	case f.Elements != "":
@@ -222,9 +207,8 @@ func (f Field) Element() (Field, bool) {
 	return Field{}, false
 }
 
-// Chosen returns those of the fields of a map that its kind has. value returns the value of a field as text, empty
-// where it has none. Where the kind is not known, all fields may be there, and those that only some kinds have need
-// not.
+// Chosen returns the fields of a map for its kind, which it reads with value. If the kind is unknown, it returns all
+// fields, with kind-specific ones optional.
 func Chosen(fields map[string]Field, value func(name string) string) map[string]Field {
 	chooser := ""
 	for name := range fields {
@@ -262,7 +246,7 @@ func (l *Line) Provider(api, providerType string) (*Provider, bool) {
 	return &rows[at], true
 }
 
-// FullType gives the name of a provider type its prefix: remote, unless the release line knows the name only as inline.
+// FullType adds the prefix to the name of a provider type: inline if the release line has only that, otherwise remote.
 func (l *Line) FullType(api, name string) string {
 	if strings.Contains(name, "::") {
 		return name
@@ -290,18 +274,17 @@ func (l *Line) APINames() []string { return slices.Sorted(maps.Keys(l.APIs)) }
 // ServerFields returns the fields of the section server.
 func (l *Line) ServerFields() map[string]Field { return l.Objects[l.Sections["server"].Object] }
 
-// ResourceFields returns the fields of the entries of a list under registered_resources, such as "models"; false where
-// the release line has no such list.
+// ResourceFields returns the fields of the entries of a list under registered_resources, such as "models"; false
+// without the list.
 func (l *Line) ResourceFields(list string) (map[string]Field, bool) {
 	field, ok := l.Objects[l.Sections["registered_resources"].Object][list]
 	return l.Objects[field.Object], ok
 }
 
-// MCPToolGroups stands for the tool groups mcp::<id>, one for each MCP server, in Provider.ToolGroup and
-// ToolGroupProviders.
+// MCPToolGroups represents the tool groups mcp::<id> of MCP servers in Provider.ToolGroup and ToolGroupProviders.
 const MCPToolGroups = "mcp::"
 
-// ToolGroups returns the tool groups that any provider type of the release line serves, sorted.
+// ToolGroups returns the tool groups of all provider types, sorted.
 func (l *Line) ToolGroups() []string {
 	var ids []string
 	for i := range l.Rows["tool_runtime"] {
@@ -313,8 +296,8 @@ func (l *Line) ToolGroups() []string {
 	return slices.Compact(ids)
 }
 
-// APIOf returns the API that a name under apis or Provider.Needs means: the API itself, or the one whose registry it is
-// ("inference" for "models"). It is false for an API that the server serves by itself, and for an unknown one.
+// APIOf returns the API for a name under apis or in Provider.Needs: the API itself, or the API whose registry has the
+// name. It returns false for internal and unknown APIs.
 func (l *Line) APIOf(name string) (string, bool) {
 	if _, ok := l.APIs[name]; ok {
 		return name, true
@@ -327,8 +310,7 @@ func (l *Line) APIOf(name string) (string, bool) {
 	return "", false
 }
 
-// ToolGroupProviders returns the provider types of tool_runtime that serve a tool group such as "builtin::websearch",
-// sorted.
+// ToolGroupProviders returns the tool_runtime provider types for a tool group such as "builtin::websearch", sorted.
 func (l *Line) ToolGroupProviders(id string) []string {
 	var types []string
 	for i := range l.Rows["tool_runtime"] {

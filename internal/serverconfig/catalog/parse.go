@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Parse reads the file of a release line and checks that it does not contradict itself.
+// Parse parses and validates the file of a release line.
 func Parse(data []byte) (*Line, error) {
 	line := &Line{}
 	if err := decode(data, line); err != nil {
@@ -31,7 +31,7 @@ func decode(data []byte, into any) error {
 	return decoder.Decode(into)
 }
 
-// Check finds contradictions: rows out of order, fields that are named and not there, unknown types.
+// Check reports unsorted rows, references to missing fields, and unknown types.
 func (l *Line) Check() error {
 	if l.Name == "" || l.Package == "" || l.PortEnv == "" {
 		return errors.New("line, package and portEnv are required")

@@ -11,23 +11,21 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Patch is what is different in the older patch releases of a release line.
+// Patch holds the differences of older patch releases of a release line.
 type Patch struct {
 	// Before is the first patch release without the difference: "1.3.1".
 	Before string `yaml:"before"`
-	// Changes make what the releases before know of what this release knows, as a JSON merge patch: null says that
-	// something is not there. In a list of rows, the names are their types.
+	// Changes is a JSON merge patch that makes the older data from the newer; in lists of rows, the keys are the types.
 	Changes map[string]any `yaml:"changes"`
 }
 
-// older is a release line as its patch releases before another one know it.
+// older is a release line as it was before a patch release.
 type older struct {
 	before string
 	line   func() *Line
 }
 
-// At returns a release line of Get as a release of it knows it: without what later patch releases brought. A text that
-// names no patch release stands for the newest one.
+// At returns the release line as it is in a patch release. A text without a patch release means the newest one.
 func (l *Line) At(text string) *Line {
 	parts := release.FindStringSubmatch(text)
 	if parts == nil {
@@ -43,11 +41,10 @@ func (l *Line) At(text string) *Line {
 	return at
 }
 
-// Older reports whether this is the release line as older patch releases know it.
+// Older reports whether this is the data of older patch releases.
 func (l *Line) Older() bool { return l.next != nil }
 
-// Since returns the first later patch release of the release line for which a condition holds, such as "1.3.1"; empty
-// where it holds for none.
+// Since returns the first later patch release with the condition, such as "1.3.1", or "".
 func (l *Line) Since(holds func(*Line) bool) string {
 	for at := l; at.next != nil; at = at.next {
 		if holds(at.next) {
@@ -57,8 +54,8 @@ func (l *Line) Since(holds func(*Line) bool) string {
 	return ""
 }
 
-// From returns the patch release from which on a condition holds for a release line of Get; empty where it does from
-// the first one on, and where it does not hold for the newest.
+// From returns the patch release that introduced the condition; "" if all patch releases have it, or the newest lacks
+// it.
 func (l *Line) From(holds func(*Line) bool) string {
 	if len(l.older) == 0 {
 		return ""
@@ -69,8 +66,8 @@ func (l *Line) From(holds func(*Line) bool) string {
 	return ""
 }
 
-// Without names a release line for a message that it has not what a condition asks for: "release line 1.3", and where
-// later patch releases have it "release line 1.3 before 1.3.1".
+// Without returns the name of a release line without the condition: "release line 1.3", or "release line 1.3 before
+// 1.3.1" if later patch releases have it.
 func (l *Line) Without(holds func(*Line) bool) string {
 	if since := l.Since(holds); since != "" {
 		return "release line " + l.Name + " before " + since
@@ -78,14 +75,14 @@ func (l *Line) Without(holds func(*Line) bool) string {
 	return "release line " + l.Name
 }
 
-// readPatches prepares what At returns. Each is made when it is asked for first.
+// readPatches prepares the patched release lines for At. Each is built on first use.
 func (l *Line) readPatches(data []byte) {
 	for i := range l.Patches {
 		l.older = append(l.older, older{before: l.Patches[i].Before, line: sync.OnceValue(func() *Line {
 			line, err := patched(data, l.Patches[:i+1])
 			if err != nil {
 				panic(fmt.Sprintf("catalog: release line %s before %s: %v", l.Name, l.Patches[i].Before,
-					err)) // proven by a test over all of them
+					err)) // a test covers all patches
 			}
 			line.before, line.next = l.Patches[i].Before, l
 			if i > 0 {
@@ -96,7 +93,7 @@ func (l *Line) readPatches(data []byte) {
 	}
 }
 
-// patched reads the file of a release line with patches.
+// patched parses the file of a release line with patches applied.
 func patched(data []byte, patches []Patch) (*Line, error) {
 	var tree map[string]any
 	if err := yaml.Unmarshal(data, &tree); err != nil {
@@ -137,7 +134,7 @@ func merge(tree, changes map[string]any) {
 	}
 }
 
-// mergeRows applies a JSON merge patch to a list of rows.
+// mergeRows applies a JSON merge patch to a list of rows, keyed by type.
 func mergeRows(rows []any, changes map[string]any) []any {
 	byType := map[string]any{}
 	for _, row := range rows {

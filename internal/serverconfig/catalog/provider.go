@@ -7,43 +7,42 @@ import (
 	"slices"
 )
 
-// Provider is what a release line knows about one provider type of one API.
+// Provider describes a provider type of an API on a release line.
 type Provider struct {
 	// Type is the provider_type: "remote::vllm".
 	Type string `yaml:"type"`
-	// Source reports where the hand-written part of the row comes from.
+	// Source names the source of the hand-written part.
 	Source string `yaml:"source,omitempty"`
-	// Endpoint reports where the endpoint goes; nil where the type has none.
+	// Endpoint says where the endpoint goes, or is nil.
 	Endpoint *Endpoint `yaml:"endpoint,omitempty"`
-	// Key is the config field of the API key; empty where the type has none.
+	// Key is the config field of the API key, or "".
 	Key string `yaml:"key,omitempty"`
-	// Region is the config field of the region; empty where the type has none.
+	// Region is the config field of the region, or "".
 	Region string `yaml:"region,omitempty"`
-	// DeploymentName is the config field of the deployment's name; empty where the type has none.
+	// DeploymentName is the config field of the deployment's name, or "".
 	DeploymentName string `yaml:"deploymentName,omitempty"`
-	// ToolGroup is the tool group that the type serves: "builtin::websearch".
+	// ToolGroup is the tool group of the type: "builtin::websearch".
 	ToolGroup string `yaml:"toolGroup,omitempty"`
-	// Needs are the APIs that must be served for the type to work, sorted.
+	// Needs are the APIs that the type requires, sorted.
 	Needs []string `yaml:"needs,omitempty"`
-	// Uses are the APIs that the type uses where they are served, sorted.
+	// Uses are the APIs that the type uses if they are served, sorted.
 	Uses []string `yaml:"uses,omitempty"`
-	// Deprecated reports that the server warns of the type; Refused that it does not start with it.
+	// Deprecated means that the server warns about the type, Refused that it does not start with it.
 	Deprecated bool `yaml:"deprecated,omitempty"`
 	Refused    bool `yaml:"refused,omitempty"`
-	// DataPath is the config field of the file or directory in which the type keeps its data; empty where it has none.
+	// DataPath is the config field of the type's data file or directory, or "".
 	DataPath string `yaml:"dataPath,omitempty"`
-	// Instead says, for a field of the custom resource that the type has no use for, what to do instead.
+	// Instead says what to use instead of an unsupported field of the custom resource.
 	Instead map[string]string `yaml:"instead,omitempty"`
-	// Example are settings that a working example needs beside endpoint and key.
+	// Example holds the settings of a working example without endpoint and key.
 	Example map[string]any `yaml:"example,omitempty"`
-	// Environment are the variables that its client reads where its own config field is not set, and that field; empty
-	// where it has no such field.
+	// Environment maps variables that the client reads to the config field that replaces them, or to "".
 	Environment map[string]string `yaml:"environment,omitempty"`
 	// Fields are the fields of the provider's config, by name.
 	Fields map[string]Field `yaml:"fields,omitempty"`
 }
 
-// EndpointKind is how an endpoint is written into the config.
+// EndpointKind is the format of an endpoint in the config.
 type EndpointKind string
 
 const (
@@ -57,26 +56,25 @@ const (
 
 var endpointKinds = []EndpointKind{EndpointURL, EndpointAddress, EndpointHostPort}
 
-// Endpoint reports where the endpoint of a provider goes.
+// Endpoint says where the endpoint of a provider goes.
 type Endpoint struct {
-	// Field is the config field; of EndpointHostPort that of the host.
+	// Field is the config field of the endpoint, or of the host.
 	Field string `yaml:"field"`
-	// Kind is how the endpoint is written.
+	// Kind is the format.
 	Kind EndpointKind `yaml:"kind"`
 	// PortField is the config field of the port, for EndpointHostPort.
 	PortField string `yaml:"portField,omitempty"`
-	// Schemes are the schemes of the URL, or of EndpointAddress those that may stand before the address; empty for http
-	// and https.
+	// Schemes are the schemes of a URL, or the optional ones of an address; empty for http and https.
 	Schemes []string `yaml:"schemes,omitempty"`
-	// DefaultPath is the path of the URL where the user wrote none; empty for none.
+	// DefaultPath is the path of a URL without one.
 	DefaultPath string `yaml:"defaultPath,omitempty"`
-	// Required reports that the server cannot do without: it has no default address.
+	// Required means that the server has no default address.
 	Required bool `yaml:"required,omitempty"`
-	// Example is an address for messages; empty for one that suits the kind.
+	// Example is an address for messages; it may be empty.
 	Example string `yaml:"-"`
 }
 
-// FieldNames returns the names of the provider's config fields, sorted, without those that are other names of a field.
+// FieldNames returns the names of the config fields without aliases, sorted.
 func (p *Provider) FieldNames() []string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(p.Fields)) {
@@ -87,8 +85,7 @@ func (p *Provider) FieldNames() []string {
 	return names
 }
 
-// StoreFields returns the fields that refer to a storage backend of this kind and that the type cannot do without,
-// sorted.
+// StoreFields returns the required fields that refer to a storage backend of this kind, sorted.
 func (p *Provider) StoreFields(kind StoreKind) []string {
 	var names []string
 	for _, name := range p.FieldNames() {

@@ -17,35 +17,35 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/resource"
 )
 
-// removal takes APIs and providers out of a configuration, and everything that refers to them.
+// removal removes APIs, providers and references to them from a configuration.
 type removal struct {
 	doc      *document.Document
 	line     *catalog.Line
 	groups   []parse.ProviderGroup
 	uses     []resource.Use
 	problems *problem.Collector
-	// apis are the APIs that are gone.
+	// apis are the removed APIs.
 	apis []string
-	// ids are the ids of the providers that are gone, by API.
+	// ids are the ids of the removed providers, by API.
 	ids map[string][]string
-	// dependents are the APIs and providers that went along, for the warning.
+	// dependents are the APIs and providers that were also removed, for the warning.
 	dependents []string
 }
 
-// Input is what Apply needs.
+// Input is the input of Apply.
 type Input struct {
-	// Document is the configuration, with all of the spec in it.
+	// Document is the configuration with the spec applied.
 	Document *document.Document
 	// Line is the release line of the server.
 	Line *catalog.Line
-	// APIs are the APIs that spec.disabled names.
+	// APIs are the APIs in spec.disabled.
 	APIs []string
 	// Providers are the providers of the spec, and Uses those that its resources use.
 	Providers []parse.ProviderGroup
 	Uses      []resource.Use
 }
 
-// Apply takes the disabled APIs out of the configuration, with what cannot work without them.
+// Apply removes the disabled APIs and their dependents from the configuration.
 func Apply(in *Input, problems *problem.Collector) {
 	if len(in.APIs) == 0 {
 		return
@@ -76,8 +76,8 @@ func Apply(in *Input, problems *problem.Collector) {
 	}
 }
 
-// listAPIs writes out the APIs where the server would serve all: one that is missing in a list is off. Those with a
-// registry are there also without providers.
+// listAPIs writes the list of all served APIs if the configuration has none, so that APIs can be removed from it. An
+// API with a registry needs no provider.
 func (r *removal) listAPIs() {
 	apis := r.doc.APIs()
 	if apis != nil && (len(apis.Content) > 0 || !r.line.APIsMustBeServed) {
@@ -114,8 +114,8 @@ func (r *removal) removeAPI(api string) {
 	document.Drop(r.doc.Section("providers"), api)
 }
 
-// removeDependents removes the providers that need what is gone, and APIs that lose their last provider by that. It
-// reports whether it removed any.
+// removeDependents removes providers that need a removed API, and APIs without remaining providers. It reports whether
+// it removed any.
 func (r *removal) removeDependents() bool {
 	removed := false
 	providers := r.doc.Section("providers")
@@ -146,8 +146,8 @@ func (r *removal) removeDependents() bool {
 	return removed
 }
 
-// mustGo reports whether a provider needs an API that is gone. One that the resource itself configures or uses cannot
-// go silently.
+// mustGo reports whether a provider needs a removed API. It reports an error if the spec configures or uses the
+// provider.
 func (r *removal) mustGo(api string, entry *yaml.Node) bool {
 	row, known := r.line.Provider(api, document.Text(document.Child(entry, "provider_type")))
 	id := document.IdentityOf(document.Child(entry, "provider_id"))
@@ -171,7 +171,7 @@ func (r *removal) mustGo(api string, entry *yaml.Node) bool {
 	return true
 }
 
-// configuredAt returns the fields of the resource that configure or use a provider.
+// configuredAt returns the fields of the spec that configure or use a provider.
 func (r *removal) configuredAt(api, id string) []string {
 	var paths []string
 	if p := parse.Find(r.groups, api, id); p != nil {
@@ -185,7 +185,7 @@ func (r *removal) configuredAt(api, id string) []string {
 	return paths
 }
 
-// effective names ids for a message; one that only the environment decides has no name.
+// effective returns the ids for a message; an id that only the environment defines becomes "a provider".
 func effective(ids []string) []string {
 	named := make([]string, len(ids))
 	for i, id := range ids {
@@ -197,8 +197,7 @@ func effective(ids []string) []string {
 	return slices.Compact(named)
 }
 
-// removeReferences removes what names APIs or providers that are gone: registered resources, and the defaults that name
-// them.
+// removeReferences removes sections, registered resources and defaults that refer to removed APIs or providers.
 func (r *removal) removeReferences() {
 	for _, api := range r.apis {
 		if section := sectionOf[api]; section != "" {
@@ -226,7 +225,7 @@ func (r *removal) removeReferences() {
 	r.removeShieldDefault(shields)
 }
 
-// lost reports whether a reference names a provider that is gone.
+// lost reports whether a reference names a removed provider.
 func (r *removal) lost(api string, ref *yaml.Node) bool {
 	name := document.IdentityOf(ref).ID
 	if name == "" || !slices.Contains(r.ids[api], name) {
@@ -250,7 +249,7 @@ func (r *removal) removeDefaults() {
 	}
 }
 
-// removeShieldDefault removes the default shield that went with its provider.
+// removeShieldDefault removes the default shield if its shield was removed.
 func (r *removal) removeShieldDefault(before []*yaml.Node) {
 	safety := r.doc.Section("safety")
 	name := document.Text(document.Child(safety, "default_shield_id"))

@@ -15,7 +15,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
-// sectionOf are the sections of the configuration that mean nothing without an API.
+// sectionOf maps an API to the section of the configuration that depends on it.
 var sectionOf = map[string]string{
 	"vector_io":    "vector_stores",
 	"safety":       "safety",
@@ -23,7 +23,7 @@ var sectionOf = map[string]string{
 	"telemetry":    "telemetry",
 }
 
-// knownAPI finds an API that any release line knows, by its name in camelCase or snake_case.
+// knownAPI finds an API of any release line by its name in camelCase or snake_case.
 func knownAPI(name string) (string, bool) {
 	fold := func(s string) string { return strings.ToLower(strings.ReplaceAll(s, "_", "")) }
 	known := catalog.KnownAPIs()
@@ -34,7 +34,7 @@ func knownAPI(name string) (string, bool) {
 	return known[at], true
 }
 
-// APIs returns the APIs among some names, each once. A name that no release line knows is left out.
+// APIs returns the known APIs among the names, without duplicates.
 func APIs(names []string) []string {
 	var apis []string
 	for _, name := range names {
@@ -45,7 +45,7 @@ func APIs(names []string) []string {
 	return apis
 }
 
-// Spec is what spec.disabled decides on.
+// Spec is the input of Read.
 type Spec struct {
 	// Names is spec.disabled.
 	Names []string
@@ -58,8 +58,8 @@ type Spec struct {
 	Tools        []parse.Tool
 }
 
-// Read returns the APIs that spec.disabled names, and removes from the spec what configures these: disabled wins. The
-// release line may be nil where it is not known.
+// Read returns the APIs in spec.disabled, and removes their configuration from the spec with a warning. A nil release
+// line skips the checks against the release line.
 func Read(spec *Spec, line *catalog.Line, problems *problem.Collector) []string {
 	for i, name := range spec.Names {
 		path := fmt.Sprintf("spec.disabled[%d]", i)
@@ -117,7 +117,7 @@ func Read(spec *Spec, line *catalog.Line, problems *problem.Collector) []string 
 	return apis
 }
 
-// noteAbsent warns of a disabled API that the release line does not have anyway.
+// noteAbsent warns about a disabled API that the release line does not have.
 func noteAbsent(line *catalog.Line, api, path string, problems *problem.Collector) {
 	absence, absent := line.Absent(api)
 	if !absent {

@@ -18,17 +18,17 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
-// Base is a parsed base configuration. It is immutable and safe for concurrent use: parse once, generate often.
+// Base is a parsed base configuration. It is immutable and safe for concurrent use.
 type Base struct {
 	name string
 	hash string
 	root *yaml.Node
-	// texts are the pieces of root as they are written.
+	// texts are the subtrees of root, already encoded.
 	texts map[place]written
 }
 
-// ParseBase reads a base configuration. The name stands in the header of what is generated from it. Aliases and merge
-// keys are expanded and comments are dropped. The error is a *BaseError.
+// ParseBase parses a base configuration: it expands aliases and merge keys, and drops comments. The error is a
+// *BaseError.
 func ParseBase(name string, data []byte) (*Base, error) {
 	root, err := Read(data)
 	if err == nil {
@@ -42,35 +42,35 @@ func ParseBase(name string, data []byte) (*Base, error) {
 		nil
 }
 
-// BaseError reports why a base configuration cannot be read.
+// BaseError means that a base configuration is invalid.
 type BaseError struct {
-	// Name is the name that was given to ParseBase.
+	// Name is the name of the base.
 	Name string
-	// Reason reports what is wrong, where possible with the line.
+	// Reason is the cause, with the line number if possible.
 	Reason string
 }
 
 // BaseForm says how to fix a base configuration.
 const BaseForm = "give a config.yaml of the server: a YAML map in which providers are lists by API"
 
-// Error returns what is wrong with which base, and how to fix it.
+// Error returns the name of the base, the reason and the fix.
 func (e *BaseError) Error() string {
 	return limits.Message("base configuration " + e.Name + ": " + e.Reason + ": " + BaseForm)
 }
 
-// Name returns the name that was given to ParseBase, in one line.
+// Name returns the name given to ParseBase, on one line.
 func (b *Base) Name() string { return b.name }
 
-// Hash returns "sha256:<hex>" of the bytes that were parsed.
+// Hash returns "sha256:<hex>" of the parsed bytes.
 func (b *Base) Hash() string { return b.hash }
 
-// Version returns the schema version as it is written, and whether there is any.
+// Version returns the schema version as text, and whether the base has one.
 func (b *Base) Version() (string, bool) {
 	version := Child(b.root, keyVersion)
 	return Text(version), version != nil
 }
 
-// WithVersion returns the base with a schema version, which stands in front. The base itself has none.
+// WithVersion returns a copy of the base with the schema version as its first key.
 func (b *Base) WithVersion(version int32) *Base {
 	root := *b.root
 	root.Content = append([]*yaml.Node{String(keyVersion), Int(int64(version))}, without(b.root, keyVersion)...)
@@ -78,7 +78,7 @@ func (b *Base) WithVersion(version int32) *Base {
 	return &Base{name: b.name, hash: "sha256:" + hex.EncodeToString(sum[:]), root: &root, texts: keepTexts(&root)}
 }
 
-// without returns the keys and values of a map but for one key.
+// without returns the content of a map without one key.
 func without(n *yaml.Node, key string) []*yaml.Node {
 	var kept []*yaml.Node
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -89,10 +89,10 @@ func without(n *yaml.Node, key string) []*yaml.Node {
 	return kept
 }
 
-// Values counts the values of the base, names of members included: each is some 160 bytes of memory.
+// Values returns the number of YAML nodes, including keys: each takes about 160 bytes of memory.
 func (b *Base) Values() int { return count(b.root, math.MaxInt) }
 
-// Read parses a YAML document: aliases and merge keys are expanded, and comments are dropped.
+// Read parses one YAML document, expands aliases and merge keys, and drops comments.
 func Read(data []byte) (*yaml.Node, error) {
 	if excess := limits.ScanYAML(data, limits.Limits{Bytes: limits.ConfigBytes,
 		Nodes: limits.DocumentNodes}); excess != nil {
@@ -125,8 +125,8 @@ func notYAML(err error) error {
 	return fmt.Errorf("not YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
 }
 
-// expander copies a tree within the bounds of a document (the largest known base has about 700 nodes) as plain data:
-// aliases and merge keys expanded, comments and anchors dropped.
+// expander copies a tree within the limits of a document, without aliases, merge keys, comments and anchors. The
+// largest known base has about 700 nodes.
 type expander struct{ budget int }
 
 func (e *expander) expand(n *yaml.Node, depth int) (*yaml.Node, error) {
@@ -138,7 +138,7 @@ func (e *expander) expand(n *yaml.Node, depth int) (*yaml.Node, error) {
 	if n.Kind == yaml.AliasNode {
 		return e.expand(n.Alias, depth+1)
 	}
-	// Flow style goes: within it the emitter quotes more, and a plain 1:30, a number to YAML 1.1, would become a string.
+	// Drop flow style: in it the emitter quotes a plain 1:30, a number in YAML 1.1, which makes it a string.
 	c := &yaml.Node{Kind: n.Kind, Style: n.Style &^ yaml.FlowStyle, Tag: n.Tag, Value: n.Value, Line: n.Line}
 	if n.Kind == yaml.MappingNode {
 		return c, e.expandMap(c, n, depth)
@@ -185,7 +185,7 @@ func (e *expander) expandMap(c, n *yaml.Node, depth int) error {
 	return nil
 }
 
-// mergeInto adds what a merge key brings: a map, or a list of maps of which the first to have a key wins.
+// mergeInto adds the entries of a merge key: a map, or a list of maps in which the first entry of a key wins.
 func mergeInto(c, m *yaml.Node, seen map[string]bool) error {
 	sources := []*yaml.Node{m}
 	if m.Kind == yaml.SequenceNode {
@@ -205,7 +205,7 @@ func mergeInto(c, m *yaml.Node, seen map[string]bool) error {
 	return nil
 }
 
-// checkShape makes sure of the types that the engine relies on; null counts as absent everywhere.
+// checkShape checks the types that the engine relies on; null counts as absent.
 func checkShape(root *yaml.Node) error {
 	if kind := Child(root, "kind"); kind != nil && Child(root, "apiVersion") != nil && Child(root, "providers") == nil {
 		return fmt.Errorf("line %d: a Kubernetes manifest is not the configuration of a server: take what a ConfigMap has "+
@@ -257,8 +257,8 @@ func checkListOfMaps(list *yaml.Node, name string) error {
 	return nil
 }
 
-// ProviderVariables returns, for each environment variable that providers of the base read, those providers as
-// "api/id", sorted. Providers whose id only the environment has are left out.
+// ProviderVariables returns the providers ("api/id", sorted) by the environment variables that they read. It omits
+// providers whose id comes from the environment.
 func (b *Base) ProviderVariables() map[string][]string {
 	found := map[string][]string{}
 	for entry := range providers(b.root) {
@@ -278,5 +278,5 @@ func (b *Base) ProviderVariables() map[string][]string {
 	return found
 }
 
-// Root returns the tree of the base, which nobody may change.
+// Root returns the tree of the base. Callers must not change it.
 func (b *Base) Root() *yaml.Node { return b.root }

@@ -10,20 +10,20 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// chunkNodes is how many nodes the YAML library gets at once: it keeps an event of some 200 bytes for each, and all of
-// them until the last one is written.
+// chunkNodes is the number of nodes in a chunk: the YAML library keeps about 200 bytes for each node until it has
+// written all.
 const chunkNodes = 100
 
-// chunkWriter writes a tree in chunks. The text is the one that the library writes of the whole tree.
+// chunkWriter writes a tree in chunks, with the same text as the library writes for the whole tree.
 type chunkWriter struct {
 	text bytes.Buffer
-	// most is how many bytes may be written.
+	// most is the maximum number of bytes.
 	most int
-	// nodes is how many make a chunk.
+	// nodes is the number of nodes in a chunk.
 	nodes int
 }
 
-// encode writes a map or a list in at most so many bytes. The error is ErrTooLarge, or what the library cannot write.
+// encode writes a map or list of at most that many bytes. The error is ErrTooLarge or an encoding error.
 func encode(root *yaml.Node, most, nodes int) ([]byte, error) {
 	w := &chunkWriter{most: most, nodes: nodes}
 	if !inBlocks(root) {
@@ -33,15 +33,14 @@ func encode(root *yaml.Node, most, nodes int) ([]byte, error) {
 	return w.text.Bytes(), err
 }
 
-// inBlocks reports whether a node is a map or list that is written in lines of its own, and nothing but its content
-// with it.
+// inBlocks reports whether a node is a non-empty map or list in block style, without tag or anchor.
 func inBlocks(n *yaml.Node) bool {
 	isMap, isList := n.Kind == yaml.MappingNode, n.Kind == yaml.SequenceNode
 	usual := n.Tag == "" || isMap && n.ShortTag() == "!!map" || isList && n.ShortTag() == "!!seq"
 	return (isMap || isList) && usual && n.Style == 0 && n.Anchor == "" && len(n.Content) > 0
 }
 
-// count counts the nodes of a tree until there are more than so many.
+// count returns the number of nodes in a tree, or any number above most.
 func count(n *yaml.Node, most int) int {
 	total := 1
 	for _, inner := range n.Content {
@@ -88,7 +87,7 @@ func (w *chunkWriter) block(n *yaml.Node, column int) error {
 	return chunk(len(n.Content))
 }
 
-// item writes a key with its value, or an item of a list, of which the value is too large for a chunk.
+// item writes a map entry or list item whose value exceeds a chunk.
 func (w *chunkWriter) item(item []*yaml.Node, column int) error {
 	value := item[len(item)-1]
 	if len(item) == 1 {
@@ -115,10 +114,10 @@ func (w *chunkWriter) item(item []*yaml.Node, column int) error {
 	return w.block(value, column)
 }
 
-// indent is by how many columns more what stands within something begins.
+// indent is the indentation of one level.
 const indent = 2
 
-// chunk has the library write a map or list whose lines begin in a column: as the value of as many keys as it takes.
+// chunk writes a map or list whose lines begin in a column, by nesting it in placeholder keys for the library.
 func (w *chunkWriter) chunk(n *yaml.Node, column int) error {
 	if len(n.Content) == 0 {
 		return nil
@@ -138,7 +137,7 @@ func (w *chunkWriter) chunk(n *yaml.Node, column int) error {
 	encoder.CompactSeqIndent()
 	err := errors.Join(encoder.Encode(n), encoder.Close())
 	if b.left < 0 {
-		return ErrTooLarge // the encoder reports it in its own words
+		return ErrTooLarge // the encoder wraps it
 	}
 	if err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// The sections of the configuration.
+// Sections of the configuration.
 const (
 	keyVersion       = "version"
 	sectionAPIs      = "apis"
@@ -19,36 +19,35 @@ const (
 	sectionStorage   = "storage"
 )
 
-// Document is a configuration that is edited: the own copy of a base. It is for one goroutine.
+// Document is an editable copy of a base, for one goroutine.
 type Document struct {
 	base *Base
 	root *yaml.Node
 }
 
-// Edit returns a copy of the base to edit.
+// Edit returns an editable copy of the base.
 func (b *Base) Edit() *Document { return &Document{base: b, root: Clone(b.root)} }
 
-// Base returns what the document is a copy of.
+// Base returns the base that the document is a copy of.
 func (d *Document) Base() *Base { return d.base }
 
 // Root returns the whole tree.
 func (d *Document) Root() *yaml.Node { return d.root }
 
-// Section returns the value of a top-level key; nil where it is absent or null.
+// Section returns the value of a top-level key; nil if it is absent or null.
 func (d *Document) Section(name string) *yaml.Node { return Child(d.root, name) }
 
-// Version returns the schema version as it is written, and whether there is any: the server takes a document without
-// one for current.
+// Version returns the schema version as text, and whether there is one. The server assumes the current version by
+// default.
 func (d *Document) Version() (string, bool) {
 	n := d.Section(keyVersion)
 	return Text(n), n != nil
 }
 
-// APIs returns the list of the APIs that the server serves; nil where there is none, or an empty list: then it serves
-// all.
+// APIs returns the list of served APIs; the server serves all APIs if it is nil or empty.
 func (d *Document) APIs() *yaml.Node { return d.Section(sectionAPIs) }
 
-// EnableAPI makes sure that the server serves an API. Without a list it serves all.
+// EnableAPI adds an API to the list of served APIs, if there is a list.
 func (d *Document) EnableAPI(api string) {
 	apis := d.APIs()
 	if apis == nil || len(apis.Content) == 0 {
@@ -59,13 +58,13 @@ func (d *Document) EnableAPI(api string) {
 	}
 }
 
-// Entry is one provider of a document.
+// Entry is a provider of a document.
 type Entry struct {
 	// API is the server's name of the API: "inference".
 	API string
 	// Index is the position in the list of the API.
 	Index int
-	// Node is the entry itself.
+	// Node is the entry.
 	Node *yaml.Node
 }
 
@@ -75,16 +74,16 @@ func (e Entry) Identity() Identity { return IdentityOf(Child(e.Node, "provider_i
 // Type returns the provider_type: "remote::vllm".
 func (e Entry) Type() string { return Text(Child(e.Node, "provider_type")) }
 
-// Config returns the configuration of the provider; nil where it has none.
+// Config returns the configuration of the provider, or nil.
 func (e Entry) Config() *yaml.Node { return Child(e.Node, "config") }
 
-// Path is where the entry stands: "providers.inference[0]".
+// Path returns the path of the entry: "providers.inference[0]".
 func (e Entry) Path() string { return fmt.Sprintf("%s.%s[%d]", sectionProviders, e.API, e.Index) }
 
-// Providers returns the providers of all APIs in their order.
+// Providers returns the providers of all APIs in order.
 func (d *Document) Providers() iter.Seq[Entry] { return providers(d.root) }
 
-// providers returns the providers in a tree.
+// providers returns the providers of all APIs in a tree.
 func providers(root *yaml.Node) iter.Seq[Entry] {
 	return func(yield func(Entry) bool) {
 		for api, list := range Members(Child(root, sectionProviders)) {
@@ -97,16 +96,16 @@ func providers(root *yaml.Node) iter.Seq[Entry] {
 	}
 }
 
-// ProvidersOf returns the list of the providers of an API; nil where there is none.
+// ProvidersOf returns the list of the providers of an API, or nil.
 func (d *Document) ProvidersOf(api string) *yaml.Node { return Child(d.Section(sectionProviders), api) }
 
-// EnsureProviders returns the list of the providers of an API, and makes it where it is absent.
+// EnsureProviders returns the list of the providers of an API, and creates an absent one.
 func (d *Document) EnsureProviders(api string) *yaml.Node {
 	return Ensure(Ensure(d.root, sectionProviders, yaml.MappingNode), api, yaml.SequenceNode)
 }
 
-// PutProvider puts an entry in the place of those of its API with the same effective id, else at the end. There can be
-// several in a base, each with its own condition; the server would take the last one.
+// PutProvider replaces all entries of the API with the same effective id, or appends the entry. A base can have
+// several, with different conditions; the server would use the last one.
 func (d *Document) PutProvider(api, id string, entry *yaml.Node) {
 	list, placed := d.EnsureProviders(api), false
 	var content []*yaml.Node
@@ -126,7 +125,7 @@ func (d *Document) PutProvider(api, id string, entry *yaml.Node) {
 	list.Content = content
 }
 
-// Identities returns the ids of the providers of an API, in the order of the configuration.
+// Identities returns the ids of the providers of an API in order.
 func (d *Document) Identities(api string) []Identity {
 	var ids []Identity
 	for _, entry := range Items(d.ProvidersOf(api)) {
@@ -135,12 +134,12 @@ func (d *Document) Identities(api string) []Identity {
 	return ids
 }
 
-// HasProvider reports whether an API has a provider that is enabled or may be enabled.
+// HasProvider reports whether an API has a provider that is not disabled.
 func (d *Document) HasProvider(api string) bool {
 	return slices.ContainsFunc(d.Identities(api), func(id Identity) bool { return id.Presence != Disabled })
 }
 
-// ProviderOf returns the entry of a provider; false where there is none.
+// ProviderOf returns the entry of a provider, and whether it exists.
 func (d *Document) ProviderOf(api string, provider Identity) (Entry, bool) {
 	for i, n := range Items(d.ProvidersOf(api)) {
 		if provider.ID != "" && Text(Child(n, "provider_id")) == provider.Raw {
@@ -150,39 +149,38 @@ func (d *Document) ProviderOf(api string, provider Identity) (Entry, bool) {
 	return Entry{}, false
 }
 
-// TypeOf returns the provider_type of a provider; empty where there is no such provider.
+// TypeOf returns the provider_type of a provider, or "".
 func (d *Document) TypeOf(api string, provider Identity) string {
 	entry, _ := d.ProviderOf(api, provider)
 	return entry.Type()
 }
 
-// ResourceLists returns the names of the lists of registered resources, in their order.
+// ResourceLists returns the names of the lists of registered resources in order.
 func (d *Document) ResourceLists() []string { return Keys(d.Section(sectionResources)) }
 
-// Registered returns a list of registered resources, such as "models"; nil where there is none.
+// Registered returns a list of registered resources, such as "models", or nil.
 func (d *Document) Registered(list string) *yaml.Node {
 	return Child(d.Section(sectionResources), list)
 }
 
-// EnsureRegistered returns a list of registered resources, and makes it where it is absent.
+// EnsureRegistered returns a list of registered resources, and creates an absent one.
 func (d *Document) EnsureRegistered(list string) *yaml.Node {
 	return Ensure(Ensure(d.root, sectionResources, yaml.MappingNode), list, yaml.SequenceNode)
 }
 
-// Backends returns the storage backends by their names; nil where there are none.
+// Backends returns the storage backends by name, or nil.
 func (d *Document) Backends() *yaml.Node { return Child(d.Section(sectionStorage), "backends") }
 
-// Stores returns the stores by their names; nil where there are none.
+// Stores returns the stores by name, or nil.
 func (d *Document) Stores() *yaml.Node { return Child(d.Section(sectionStorage), "stores") }
 
-// ProviderName names a provider of a server.
+// ProviderName identifies a provider of a server.
 type ProviderName struct {
 	// API is the server's name of the API: "inference". ID is the provider_id.
 	API, ID string
 }
 
-// EnabledProviders returns the providers that the environment cannot disable, in the order of the file: those that are
-// unconditionally enabled, and those that one of the given variables enables.
+// EnabledProviders returns the providers that are enabled unconditionally or by a given variable, in file order.
 func (d *Document) EnabledProviders(given Variables) []ProviderName {
 	var names []ProviderName
 	for entry := range d.Providers() {

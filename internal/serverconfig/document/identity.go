@@ -12,35 +12,35 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
-// Presence is when a configured provider is enabled.
+// Presence says when a configured provider is enabled.
 type Presence int
 
 // The presences.
 const (
-	// Disabled: the id is null, empty or DisabledID.
+	// Disabled means that the id is null, empty or DisabledID.
 	Disabled Presence = iota
-	// Unconditional: the id is plain.
+	// Unconditional means that the id is plain.
 	Unconditional
-	// Conditional: the id depends on an environment variable, but what it is when the provider is enabled is known.
+	// Conditional means that an environment variable enables the provider, and its id is known.
 	Conditional
-	// Unknown: the whole id comes from an environment variable.
+	// Unknown means that the whole id comes from an environment variable.
 	Unknown
 )
 
-// DisabledID is the id by which the server disables an entry.
+// DisabledID is the id with which the server disables an entry.
 const DisabledID = "__disabled__"
 
-// Identity is the id of a configured provider as the server will see it.
+// Identity is the id of a configured provider as the server evaluates it.
 type Identity struct {
-	// ID is the effective id; empty when the presence is Disabled or Unknown.
+	// ID is the effective id; empty for Disabled and Unknown.
 	ID string
-	// Raw is the id as it stands in the configuration.
+	// Raw is the id as written.
 	Raw string
-	// Presence is when the provider is enabled.
+	// Presence says when the provider is enabled.
 	Presence Presence
 }
 
-// IdentityOf reads a provider_id.
+// IdentityOf parses a provider_id.
 func IdentityOf(id *yaml.Node) Identity {
 	raw := Text(id)
 	if id == nil || raw == "" || raw == DisabledID {
@@ -56,7 +56,7 @@ func IdentityOf(id *yaml.Node) Identity {
 	case !whole:
 		return Identity{ID: raw, Raw: raw, Presence: Unconditional}
 	case ref.Value == DisabledID:
-		// ${env.X:=__disabled__}: disabled unless the environment names it.
+		// ${env.X:=__disabled__}: the id is the value of the variable, if set.
 		return Identity{Raw: raw, Presence: Unknown}
 	case ref.Operator != "" && ref.Value != "":
 		return Identity{ID: ref.Value, Raw: raw, Presence: Conditional}
@@ -67,7 +67,7 @@ func IdentityOf(id *yaml.Node) Identity {
 	}
 }
 
-// EffectiveIDs returns the known ids among them, sorted and once each, for messages.
+// EffectiveIDs returns the effective ids, sorted and without duplicates.
 func EffectiveIDs(ids []Identity) []string {
 	var names []string
 	for _, id := range ids {
@@ -88,19 +88,19 @@ func FindIdentity(ids []Identity, id string) (Identity, bool) {
 	return ids[at], true
 }
 
-// ProviderSet holds the providers of an API, to look them up by id as often as there are models, shields or tools.
+// ProviderSet indexes the providers of an API by id.
 type ProviderSet struct {
-	// All are all of them, in the order of the configuration.
+	// All are all providers, in the order of the configuration.
 	All []Identity
-	// Enabled are those that are enabled whatever the environment of the image says.
+	// Enabled are the providers that are enabled independently of the image's environment.
 	Enabled []Identity
-	// HasUnknown reports that there is one whose id only the environment knows.
+	// HasUnknown reports whether the id of a provider comes from the environment.
 	HasUnknown bool
-	// byID are the first ones with an effective id; an enabled one comes before the others.
+	// byID maps an effective id to its first provider, enabled ones first.
 	byID map[string]Identity
 }
 
-// Lookup returns the providers of an API as they are now. given are the variables that are known to be set.
+// Lookup returns the current providers of an API. given are the variables known to be set.
 func (d *Document) Lookup(api string, given Variables) *ProviderSet {
 	ids := d.Identities(api)
 	s := &ProviderSet{All: ids, Enabled: given.Enabled(ids), byID: make(map[string]Identity, len(ids))}
@@ -117,17 +117,16 @@ func (d *Document) Lookup(api string, given Variables) *ProviderSet {
 	return s
 }
 
-// Find finds a provider by its effective id. A base can have several of one id, each with its own condition: one that
-// is unconditionally enabled comes first.
+// Find returns the provider with an effective id: the first enabled one, or else the first.
 func (s *ProviderSet) Find(id string) (Identity, bool) {
 	found, ok := s.byID[id]
 	return found, ok
 }
 
-// First finds the first provider with an effective id, whatever its condition.
+// First returns the first provider with an effective id, enabled or not.
 func (s *ProviderSet) First(id string) (Identity, bool) { return FindIdentity(s.All, id) }
 
-// Nearest returns "did you mean …? " for the effective id nearest to one that is not there; empty where none is near.
+// Nearest returns "did you mean …? " with the most similar effective id, or "".
 func (s *ProviderSet) Nearest(id string) string { return suggest.Sentence(id, EffectiveIDs(s.All)) }
 
 // Names lists the effective ids for a message.

@@ -11,7 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Child returns the value of a key of a map, and nil where n is not a map, or the key is absent or null.
+// Child returns the value of a key of a map; nil if n is not a map, or the value is absent or null.
 func Child(n *yaml.Node, key string) *yaml.Node {
 	if at, ok := IndexOf(n, key); ok && !IsNull(n.Content[at]) {
 		return n.Content[at]
@@ -19,7 +19,7 @@ func Child(n *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-// Descend returns what lies under keys, each in the map of the one before; nil where one is absent.
+// Descend returns the value at a path of keys, or nil.
 func Descend(n *yaml.Node, path []string) *yaml.Node {
 	for _, key := range path {
 		n = Child(n, key)
@@ -27,7 +27,7 @@ func Descend(n *yaml.Node, path []string) *yaml.Node {
 	return n
 }
 
-// IndexOf returns the position of a key's value in a map; false where n is not a map, or has no such key.
+// IndexOf returns the position of a key's value in a map, and whether it exists.
 func IndexOf(n *yaml.Node, key string) (int, bool) {
 	if n == nil || n.Kind != yaml.MappingNode {
 		return 0, false
@@ -42,7 +42,7 @@ func IndexOf(n *yaml.Node, key string) (int, bool) {
 	return 0, false
 }
 
-// Set gives a key of a map a value: in its place where the key is there, else at the end.
+// Set sets a key of a map; it replaces the value or appends the key.
 func Set(n *yaml.Node, key string, value *yaml.Node) {
 	if at, ok := IndexOf(n, key); ok {
 		n.Content[at] = value
@@ -51,7 +51,7 @@ func Set(n *yaml.Node, key string, value *yaml.Node) {
 	n.Content = append(n.Content, String(key), value)
 }
 
-// Ensure returns the value of a key of a map, of the given kind; an absent or null one is made.
+// Ensure returns the value of a key of a map; it replaces a value of another kind by an empty one.
 func Ensure(n *yaml.Node, key string, kind yaml.Kind) *yaml.Node {
 	if v := Child(n, key); v != nil && v.Kind == kind {
 		return v
@@ -61,14 +61,14 @@ func Ensure(n *yaml.Node, key string, kind yaml.Kind) *yaml.Node {
 	return v
 }
 
-// Drop takes a key out of a map.
+// Drop removes a key from a map.
 func Drop(n *yaml.Node, key string) {
 	for at, ok := IndexOf(n, key); ok; at, ok = IndexOf(n, key) {
 		n.Content = slices.Delete(n.Content, at-1, at+1)
 	}
 }
 
-// Keys returns the keys of a map in their order.
+// Keys returns the keys of a map in order.
 func Keys(n *yaml.Node) []string {
 	if n == nil || n.Kind != yaml.MappingNode {
 		return nil
@@ -80,7 +80,7 @@ func Keys(n *yaml.Node) []string {
 	return names
 }
 
-// Members returns the keys of a map with their values, in their order.
+// Members returns the keys and values of a map in order.
 func Members(n *yaml.Node) iter.Seq2[string, *yaml.Node] {
 	return func(yield func(string, *yaml.Node) bool) {
 		if n == nil || n.Kind != yaml.MappingNode {
@@ -94,7 +94,7 @@ func Members(n *yaml.Node) iter.Seq2[string, *yaml.Node] {
 	}
 }
 
-// Items returns the items of a list.
+// Items returns the items of a list, or nil.
 func Items(n *yaml.Node) []*yaml.Node {
 	if n == nil || n.Kind != yaml.SequenceNode {
 		return nil
@@ -102,7 +102,7 @@ func Items(n *yaml.Node) []*yaml.Node {
 	return n.Content
 }
 
-// Text returns the text of a scalar, and the empty string for anything else.
+// Text returns the text of a scalar, or "".
 func Text(n *yaml.Node) string {
 	if n == nil || n.Kind != yaml.ScalarNode {
 		return ""
@@ -110,8 +110,8 @@ func Text(n *yaml.Node) string {
 	return n.Value
 }
 
-// Given returns the text of a Child that holds a value: empty for one that is nil, and for a reference to an
-// environment variable that is empty by default, since what sets the variable is not known here.
+// Given returns the text of a child; "" for nil and for an environment reference with an empty default, because the
+// variable is unknown.
 func Given(child *yaml.Node) string {
 	value := Text(child)
 	if strings.HasPrefix(value, "${env.") && strings.HasSuffix(value, ":=}") {
@@ -123,7 +123,7 @@ func Given(child *yaml.Node) string {
 // IsNull reports whether a node is null.
 func IsNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
-// Clone copies a tree. Trees hold no aliases: ParseBase expands them.
+// Clone copies a tree without aliases.
 func Clone(n *yaml.Node) *yaml.Node {
 	nodes, links := size(n)
 	s := slab{nodes: make([]yaml.Node, nodes), links: make([]*yaml.Node, links)}
@@ -140,7 +140,7 @@ func size(n *yaml.Node) (nodes, links int) {
 	return nodes, links
 }
 
-// slab is the memory of a tree in two pieces: a tree of a thousand nodes is copied for each generation.
+// slab is the memory of a tree in two allocations: each generation copies a tree of about a thousand nodes.
 type slab struct {
 	nodes []yaml.Node
 	links []*yaml.Node
@@ -151,7 +151,7 @@ func (s *slab) copy(n *yaml.Node) *yaml.Node {
 	s.nodes = s.nodes[1:]
 	*c = *n
 	count := len(n.Content)
-	c.Content = s.links[:count:count] // what is appended later goes elsewhere
+	c.Content = s.links[:count:count] // an append must reallocate
 	s.links = s.links[count:]
 	for i, inner := range n.Content {
 		c.Content[i] = s.copy(inner)
@@ -159,7 +159,7 @@ func (s *slab) copy(n *yaml.Node) *yaml.Node {
 	return c
 }
 
-// same reports whether two trees are written alike.
+// same reports whether two trees have the same encoding.
 func same(a, b *yaml.Node) bool {
 	if a.Kind != b.Kind || a.Style != b.Style || a.Tag != b.Tag || a.Value != b.Value || len(a.Content) != len(b.Content) {
 		return false
@@ -172,10 +172,10 @@ func same(a, b *yaml.Node) bool {
 	return true
 }
 
-// MapIndex sets keys of a map without looking through all of it each time. Nobody else may change the map meanwhile.
+// MapIndex sets keys of a map in constant time. The map must not change in other ways meanwhile.
 type MapIndex struct {
 	n *yaml.Node
-	// at are the positions of the values.
+	// at maps keys to the positions of their values.
 	at map[string]int
 }
 
@@ -188,7 +188,7 @@ func NewMapIndex(n *yaml.Node) MapIndex {
 	return x
 }
 
-// Set does what Set does.
+// Set sets a key of the map, like the function Set.
 func (x MapIndex) Set(key string, value *yaml.Node) {
 	if at, ok := x.at[key]; ok {
 		x.n.Content[at] = value
@@ -198,7 +198,7 @@ func (x MapIndex) Set(key string, value *yaml.Node) {
 	x.at[key] = len(x.n.Content) - 1
 }
 
-// Merge lays decoded JSON over a map: maps merge, everything else replaces; null is a value like any other.
+// Merge merges decoded JSON into a map: maps merge, other values and null replace.
 func Merge(n *yaml.Node, over map[string]any) {
 	into := NewMapIndex(n)
 	for _, key := range slices.Sorted(maps.Keys(over)) {
@@ -211,7 +211,7 @@ func Merge(n *yaml.Node, over map[string]any) {
 	}
 }
 
-// Plain turns a tree into what encoding/json can write.
+// Plain decodes a tree to values for encoding/json.
 func Plain(n *yaml.Node) any {
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -227,7 +227,7 @@ func Plain(n *yaml.Node) any {
 		}
 		return list
 	case yaml.ScalarNode, yaml.AliasNode, yaml.DocumentNode:
-		// Trees hold neither aliases nor documents.
+		// Trees contain neither aliases nor documents.
 		return plainScalar(n)
 	default:
 		return nil

@@ -9,15 +9,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// envPattern is the one form in which the server refers to the environment: ${env.X}, ${env.X:=default} and
-// ${env.X:+value if set}.
+// envPattern matches the server's environment references: ${env.X}, ${env.X:=default} and ${env.X:+value if set}.
 var envPattern = regexp.MustCompile(`\$\{env\.([A-Z0-9_]+)(?::([=+])([^}]*))?\}`)
 
-// The operators of a reference that says what goes where its variable is not set, or only where it is.
+// The operators of a reference.
 const (
-	// OrElse gives the value where the variable is not set.
+	// OrElse gives the value if the variable is not set.
 	OrElse = "="
-	// IfSet gives the value where the variable is set, and nothing where it is not.
+	// IfSet gives the value if the variable is set, otherwise nothing.
 	IfSet = "+"
 )
 
@@ -25,17 +24,17 @@ const (
 type Reference struct {
 	// Name is the name of the variable.
 	Name string
-	// Operator is OrElse, IfSet or empty: then the variable must be set.
+	// Operator is OrElse, IfSet or empty; without an operator, the variable must be set.
 	Operator string
-	// Value belongs to the operator.
+	// Value is the operand of the operator.
 	Value string
 }
 
-// HasDefault reports whether the reference gives a value where its variable is not set.
+// HasDefault reports whether the reference has a non-empty default.
 func (r Reference) HasDefault() bool { return r.Operator == OrElse && r.Value != "" }
 
-// WholeReference parses a text that is one reference to the environment and nothing else, and reports whether it is.
-// Every id of every provider goes through it many times, for which the pattern is too slow.
+// WholeReference parses a text that consists of one environment reference. It avoids the slower pattern, because it
+// runs often for each provider id.
 func WholeReference(s string) (Reference, bool) {
 	rest, ok := strings.CutPrefix(s, "${env.")
 	rest, closed := strings.CutSuffix(rest, "}")
@@ -57,16 +56,16 @@ func WholeReference(s string) (Reference, bool) {
 	return Reference{Name: name, Operator: operator, Value: value}, true
 }
 
-// IsReference reports whether a text is one reference to the environment and nothing else.
+// IsReference reports whether a text consists of one environment reference.
 func IsReference(s string) bool {
 	_, ok := WholeReference(s)
 	return ok
 }
 
-// HasReference reports whether a text refers to the environment.
+// HasReference reports whether a text contains an environment reference.
 func HasReference(s string) bool { return strings.Contains(s, "${env.") && envPattern.MatchString(s) }
 
-// References returns the references in a text, in their order.
+// References returns the environment references in a text, in order.
 func References(s string) []Reference {
 	if !strings.Contains(s, "${env.") {
 		return nil
@@ -78,24 +77,21 @@ func References(s string) []Reference {
 	return found
 }
 
-// WithoutReferences returns a text without its references to the environment.
+// WithoutReferences removes the environment references from a text.
 func WithoutReferences(s string) string { return envPattern.ReplaceAllString(s, "") }
 
-// MaskReferences replaces references to the environment by as many zeros, so that a text with them can be parsed as a
-// URL or a path; positions stay.
+// MaskReferences replaces environment references by zeros of the same length, so that a text parses as a URL or path.
 func MaskReferences(s string) string {
 	return envPattern.ReplaceAllStringFunc(s, func(ref string) string { return strings.Repeat("0", len(ref)) })
 }
 
-// ReferenceTo is how the server's configuration refers to an environment variable that must be set.
+// ReferenceTo returns a reference to an environment variable that must be set.
 func ReferenceTo(name string) string { return "${env." + name + "}" }
 
-// VariablesIn returns the environment variables that a tree refers to, in their order; one that is referred to twice is
-// there twice.
+// VariablesIn returns the environment variables that a tree refers to, in order and with duplicates.
 func VariablesIn(n *yaml.Node) []string { return variablesIn(n, func(Reference) bool { return true }) }
 
-// RequiredVariables returns the environment variables that a tree refers to without saying what goes where they are not
-// set.
+// RequiredVariables returns the environment variables that a tree refers to without an operator.
 func RequiredVariables(n *yaml.Node) []string {
 	return variablesIn(n, func(r Reference) bool { return r.Operator == "" })
 }

@@ -12,17 +12,16 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// The server reads config.yaml with PyYAML, which follows YAML 1.1: there yes, on, 012, 1:30 and 2026-01-01 are not
-// strings, and 1e5 is not a number. What comes from the resource is therefore written so that YAML 1.1 and 1.2 agree.
+// Strings are written so that YAML 1.1 (PyYAML, the server) and YAML 1.2 agree: in 1.1, yes, on, 012, 1:30 and
+// 2026-01-01 are not strings, and 1e5 is not a number.
 
-// plainPattern are strings that need no quotes: they begin like a name, a path or an environment reference, so that
-// no version of YAML takes them for a number or a date. Whatever is not obviously harmless is quoted.
+// plainPattern matches strings that need no quotes in any YAML version.
 var plainPattern = regexp.MustCompile(`^[A-Za-z/$][A-Za-z0-9_./:${}+@%=?&-]*$`)
 
-// plainWords match plainPattern, but some version of YAML takes them for something else than a string.
+// plainWords match plainPattern, but some YAML version does not read them as strings.
 var plainWords = []string{"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 
-// String returns a string, in quotes where some version of YAML takes it for something else.
+// String returns a string node, quoted unless every YAML version reads it as a string.
 func String(s string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
 	if !plainPattern.MatchString(s) || strings.HasSuffix(s, ":") || slices.Contains(plainWords, strings.ToLower(s)) {
@@ -31,17 +30,17 @@ func String(s string) *yaml.Node {
 	return n
 }
 
-// Int returns an integer.
+// Int returns an integer node.
 func Int(i int64) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: strconv.FormatInt(i, 10)}
 }
 
-// Bool returns a boolean.
+// Bool returns a boolean node.
 func Bool(b bool) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: strconv.FormatBool(b)}
 }
 
-// floatNode writes a dot even before an exponent: without it YAML 1.1 reads a string.
+// floatNode always writes a dot: without one, YAML 1.1 reads an exponent as a string.
 func floatNode(f float64) *yaml.Node {
 	s := strconv.FormatFloat(f, 'g', -1, 64)
 	if mantissa, exponent, scientific := strings.Cut(s, "e"); !strings.Contains(mantissa, ".") {
@@ -53,7 +52,7 @@ func floatNode(f float64) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!float", Value: s}
 }
 
-// Value turns decoded JSON into a tree; the keys of maps are sorted.
+// Value encodes decoded JSON as a tree with sorted keys.
 func Value(v any) *yaml.Node {
 	switch v := v.(type) {
 	case string:
@@ -79,7 +78,7 @@ func Value(v any) *yaml.Node {
 	}
 }
 
-// plainScalar decodes a scalar; what JSON has no form for stays text.
+// plainScalar decodes a scalar; values without a JSON form stay text.
 func plainScalar(n *yaml.Node) any {
 	switch n.ShortTag() {
 	case "!!null":

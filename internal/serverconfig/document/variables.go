@@ -4,10 +4,10 @@ package document
 
 import "go.yaml.in/yaml/v3"
 
-// Variables are names of environment variables that are known to be set.
+// Variables are the names of environment variables that are known to be set.
 type Variables map[string]bool
 
-// IsEmpty reports whether a value will be empty when the server has put the environment in.
+// IsEmpty reports whether a value is empty after the server expands it.
 func (v Variables) IsEmpty(n *yaml.Node) bool {
 	if n == nil {
 		return true
@@ -22,8 +22,8 @@ func (v Variables) IsEmpty(n *yaml.Node) bool {
 	return !ref.HasDefault() && !v[ref.Name]
 }
 
-// Fills reports whether a field has a value whatever the environment of the image says. A reference that demands its
-// variable counts: the server does not start without.
+// Fills reports whether a field has a value independently of the image's environment. A reference without an operator
+// counts, because the server does not start without its variable.
 func (v Variables) Fills(n *yaml.Node) bool {
 	ref, ok := WholeReference(Text(n))
 	if !ok {
@@ -32,7 +32,7 @@ func (v Variables) Fills(n *yaml.Node) bool {
 	return v[ref.Name] || ref.Operator == "" || ref.HasDefault()
 }
 
-// Enabled returns the providers that are enabled whatever the environment of the image says.
+// Enabled returns the providers that are enabled independently of the image's environment.
 func (v Variables) Enabled(ids []Identity) []Identity {
 	var enabled []Identity
 	for _, id := range ids {
@@ -43,7 +43,7 @@ func (v Variables) Enabled(ids []Identity) []Identity {
 	return enabled
 }
 
-// Enables reports whether a provider is enabled whatever the environment of the image says.
+// Enables reports whether a provider is enabled independently of the image's environment.
 func (v Variables) Enables(id Identity) bool {
 	if id.Presence != Conditional {
 		return id.Presence == Unconditional
@@ -53,8 +53,7 @@ func (v Variables) Enables(id Identity) bool {
 	return ok && (ref.Operator == IfSet) == v[ref.Name]
 }
 
-// MayEnable reports whether a provider is enabled, as far as these variables decide it: one that depends on another
-// variable's value counts as enabled.
+// MayEnable reports whether a provider is enabled or depends on the value of another variable.
 func (v Variables) MayEnable(id Identity) bool {
 	if id.Presence == Disabled || id.Presence == Unconditional {
 		return id.Presence == Unconditional
@@ -67,7 +66,7 @@ func (v Variables) MayEnable(id Identity) bool {
 	return true
 }
 
-// MissingSwitch returns the environment variable that enables a provider, where it is not among these; else nothing.
+// MissingSwitch returns the environment variable that would enable a provider and is not set, or "".
 func (v Variables) MissingSwitch(id Identity) string {
 	ref, _ := WholeReference(id.Raw)
 	if id.Presence != Conditional || ref.Operator != IfSet || v[ref.Name] {

@@ -16,25 +16,24 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
-// piece is a part of a configuration that is written on its own: a top-level section, the providers of an API, or one
-// of them. Most pieces of a base come out of a generation as they went in, and their text is kept.
+// piece is a separately encoded part of a configuration: a section, the providers of an API, or one provider. The text
+// of unchanged pieces is reused.
 type piece struct {
-	// section is the top-level key, api the key under providers, and id the provider_id of an entry; the last two may be
-	// empty.
+	// section is the top-level key, api the key under providers, and id the provider_id; the last two are optional.
 	section, api, id string
-	// keys are the nodes of section and api, and value what stands under them: an entry, where the piece is one.
+	// keys are the nodes of section and api, and value is the content or the entry.
 	keys  [2]*yaml.Node
 	value *yaml.Node
 	// heads are the lines above the piece that it shares with others.
 	heads []string
 }
 
-// place is what distinguishes a piece from others of its tree.
+// place identifies a piece in its tree.
 type place struct{ section, api, id string }
 
 func (p *piece) place() place { return place{p.section, p.api, p.id} }
 
-// pieces cuts a tree. The order is that of the text.
+// pieces splits a tree, in the order of the text.
 func pieces(root *yaml.Node) []piece {
 	var cut []piece
 	for pair := range slices.Chunk(root.Content, 2) {
@@ -54,7 +53,7 @@ func pieces(root *yaml.Node) []piece {
 	return cut
 }
 
-// entries cuts the providers of an API; what cannot be cut without looking at how it is written stays whole.
+// entries splits the providers of an API; it keeps a list whole if a key or id is unusual.
 func entries(api piece) []piece {
 	list := Items(api.value)
 	plainKey := api.api != "" && api.keys[1].Style == 0 && String(api.api).Style == 0
@@ -73,7 +72,7 @@ func entries(api piece) []piece {
 	return cut
 }
 
-// written is a piece of a base with its text, which is made when it is asked for first.
+// written is a piece of a base with its text, which is encoded on first use.
 type written struct {
 	value *yaml.Node
 	text  func() ([]byte, error)
@@ -91,11 +90,10 @@ func keepTexts(root *yaml.Node) map[place]written {
 	return texts
 }
 
-// ErrTooLarge is the error where more would be written than a config.yaml may hold.
+// ErrTooLarge means that the output exceeds limits.ConfigBytes.
 var ErrTooLarge = errors.New("larger than a config.yaml may be")
 
-// limitedBuffer takes so many bytes and no more, so that a tree that is written with long indentation is given up
-// early.
+// limitedBuffer is a buffer with a maximum size, to stop early on deep indentation.
 type limitedBuffer struct {
 	bytes.Buffer
 	left int
@@ -108,7 +106,7 @@ func (b *limitedBuffer) Write(text []byte) (int, error) {
 	return b.Buffer.Write(text)
 }
 
-// write encodes a piece as it stands in the whole text, without its heads, in at most so many bytes.
+// write encodes a piece without its heads, in at most that many bytes.
 func (p *piece) write(limit int) ([]byte, error) {
 	tree := p.value
 	if p.id != "" {
@@ -126,8 +124,8 @@ func (p *piece) write(limit int) ([]byte, error) {
 	return bytes.TrimPrefix(text, []byte(heads)), err
 }
 
-// Write returns the document as YAML below a header, which is a comment. The error is ErrTooLarge, or why the context
-// ended.
+// Write returns the document as YAML below a header comment. The error is ErrTooLarge, the context's cause or an
+// encoding error.
 func (d *Document) Write(ctx context.Context, header string) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString(header)
@@ -154,7 +152,7 @@ func (d *Document) Write(ctx context.Context, header string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// textOf writes a piece, or takes the text that the base has of the same.
+// textOf returns the text of a piece, and reuses that of the base if the piece is unchanged.
 func (b *Base) textOf(p *piece) ([]byte, error) {
 	if kept, ok := b.texts[p.place()]; ok && same(kept.value, p.value) {
 		return kept.text()
@@ -162,7 +160,7 @@ func (b *Base) textOf(p *piece) ([]byte, error) {
 	return p.write(limits.ConfigBytes)
 }
 
-// oneLine keeps a name from ending the comment that it stands in.
+// oneLine removes line breaks and control characters from a name in a comment.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package environment says which environment variables the server needs beside its config.yaml: what they are called,
-// where their values come from, and which of them are known to be set.
-//
-// Contract: pure. No value of a Secret ever reaches it: a variable names the Secret and its key.
+// Package environment describes the environment variables that the server needs beside config.yaml. A variable names a
+// Secret and its key, never the value.
 package environment

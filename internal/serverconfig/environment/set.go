@@ -12,7 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 )
 
-// Set holds the variables of one server: those that the configuration needs, beside those that the user sets.
+// Set holds the environment variables of a server: those that the configuration needs and those of the user.
 type Set struct {
 	overrides []corev1.EnvVar
 	ofSecrets []string
@@ -20,8 +20,8 @@ type Set struct {
 	given     document.Variables
 }
 
-// NewSet returns the variables that the user sets in spec.workload.overrides.env, and the names of those that envFrom
-// takes from Secrets.
+// NewSet returns a set with the variables in spec.workload.overrides.env; ofSecrets are those that envFrom takes from
+// Secrets.
 func NewSet(spec *v1alpha2.LlamaStackDistributionSpec, ofSecrets ...string) *Set {
 	s := &Set{ofSecrets: ofSecrets}
 	if w := spec.Workload; w != nil && w.Overrides != nil {
@@ -31,7 +31,7 @@ func NewSet(spec *v1alpha2.LlamaStackDistributionSpec, ofSecrets ...string) *Set
 	return s
 }
 
-// Overrides returns what the user sets.
+// Overrides returns the variables of the user.
 func (s *Set) Overrides() []corev1.EnvVar { return s.overrides }
 
 // Add adds variables that the configuration needs.
@@ -45,25 +45,22 @@ func (s *Set) Add(variables ...Variable) {
 // Needed returns the variables that the configuration needs.
 func (s *Set) Needed() []Variable { return s.needed }
 
-// Remove removes the needed variables of some names, which the user sets instead.
+// Remove removes needed variables that the user overrides.
 func (s *Set) Remove(names map[string]bool) {
 	s.needed = slices.DeleteFunc(s.needed, func(v Variable) bool { return names[v.Name] })
 	s.index()
 }
 
-// Sort brings the needed variables into the order in which they must stand.
+// Sort sorts the needed variables with Compare.
 func (s *Set) Sort() { slices.SortFunc(s.needed, Compare) }
 
-// Given returns the variables that the container has whatever the image says. To the server an empty one is not set.
-// What is added later is in it too.
+// Given returns the non-empty variables that the operator or the user sets. Later additions appear in it.
 func (s *Set) Given() document.Variables { return s.given }
 
-// expansion is how Kubernetes refers to a variable in the value of another one, and in commands; $$ stands for a
-// dollar.
+// expansion matches a $(NAME) reference of Kubernetes, and $$ for a dollar.
 var expansion = regexp.MustCompile(`\$\$|\$\(([^)]+)\)`)
 
-// Expanded returns the first of the variables that Kubernetes replaces by its value in a text; empty where there is
-// none.
+// Expanded returns the first of the variables that Kubernetes expands in a text, or "".
 func Expanded(text string, variables map[string]bool) string {
 	for _, m := range expansion.FindAllStringSubmatch(text, -1) {
 		if variables[m[1]] {
@@ -73,7 +70,7 @@ func Expanded(text string, variables map[string]bool) string {
 	return ""
 }
 
-// Secrets returns the variables that have a value from a Secret, or one that Kubernetes makes of such a value.
+// Secrets returns the variables whose values come from Secrets, directly or by expansion.
 func (s *Set) Secrets() map[string]bool {
 	secrets := map[string]bool{}
 	for _, name := range s.ofSecrets {
@@ -94,7 +91,7 @@ func (s *Set) Secrets() map[string]bool {
 	return secrets
 }
 
-// index makes given anew.
+// index recomputes given.
 func (s *Set) index() {
 	s.given = document.Variables{}
 	for i := range s.overrides {

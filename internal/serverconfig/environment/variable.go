@@ -10,29 +10,26 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
-// Variable is an environment variable of the server: one key of a Secret, or a plain value.
+// Variable is an environment variable of the server: a key of a Secret, or a plain value.
 type Variable struct {
 	// Name is the name of the variable.
 	Name string
-	// Value is the value of a variable that holds no secret; it counts where Ref names no Secret. $(NAME) in it stands for
-	// the value of another variable, as Kubernetes has it, and $$ for a dollar sign.
+	// Value is the value if Ref is empty. Kubernetes expands $(NAME) to another variable and $$ to a dollar sign.
 	Value string
 	// Ref is the Secret and the key; empty for a plain value.
 	Ref parse.SecretReference
-	// Path is the field of the resource that refers to it, for messages.
+	// Path is the field of the custom resource that refers to the Secret, for messages.
 	Path string
-	// Type is the type of the config field that gets the value, and empty where it is not known. The server turns a
-	// value that looks like a number or a boolean into one, and then refuses it for a field of type string or url.
+	// Type is the type of the config field, if known. The server converts numbers and booleans, and refuses them for a
+	// string or URL.
 	Type catalog.FieldType
-	// Part is what of the Secret's value the variable carries; empty for all of it. Anyone who makes the pod keeps the
-	// parts in a Secret of its own; a part that the value does not have makes the variable absent.
+	// Part is the part of the Secret's value, or "" for all of it. The variable is not set if the value lacks the part.
 	Part Part
-	// Bearer reports that the value is sent as a bearer token through a list of HTTP headers, which not every character
-	// survives.
+	// Bearer means that the value is a bearer token in a list of HTTP headers, which limits its characters.
 	Bearer bool
 }
 
-// Compare orders variables so that those that others may refer to come first.
+// Compare sorts variables with Secret values first, because others may refer to them.
 func Compare(a, b Variable) int {
 	if fromSecret := a.Ref.Name != ""; fromSecret != (b.Ref.Name != "") {
 		if fromSecret {
@@ -43,8 +40,8 @@ func Compare(a, b Variable) int {
 	return strings.Compare(a.Name, b.Name)
 }
 
-// Name returns LLSD_<PROVIDER_ID>_<FIELD>, the variable that carries a field of a provider: upper case, with "_" for
-// every other character.
+// Name returns the variable of a provider's field: LLSD_<PROVIDER_ID>_<FIELD>, upper case, with "_" for other
+// characters.
 func Name(providerID, field string) string {
 	return "LLSD_" + strings.Map(func(r rune) rune {
 		r = unicode.ToUpper(r)

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package external adds the entries of spec.externalProviders to a configuration: providers whose code comes as a
-// Python package in an image.
+// Package external adds spec.externalProviders to a configuration: providers from Python packages in images. An entry
+// replaces the provider of the spec or the base with the same API and id, with a warning.
 //
-// Contract: pure and deterministic. An entry replaces the one with its id of its API, of the spec or of the base, with
-// a warning, and takes nothing over from it; else it follows the others. What its package is called, which type it
-// brings, and which config fields are the endpoint and the key, the file in the image says, or the entry itself: who
-// has read the file passes it in. A package that is not known yet is a problem of its own, which goes away without an
-// edit.
-//
-// It reads no image and knows no registry.
+// The package is pure. The caller passes in the package descriptions from the images; an unknown one is a problem that
+// resolves without an edit.
 package external

@@ -19,45 +19,43 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
 )
 
-// Found is what is known of the package in an image: exactly one of its fields is set.
+// Found is the result of reading the package in an image. Exactly one field is set.
 type Found struct {
-	// Package is what the file parse.PackageFile says.
+	// Package is the parsed file parse.PackageFile.
 	Package *parse.ProviderPackage
-	// Problem reports why that is not known. Its Path is filled in for each entry with the image.
+	// Problem is the reason for a failure; Apply sets its Path for each entry with the image.
 	Problem *problem.Problem
 }
 
-// Installed is one external provider of a configuration: what has to be in the pod.
+// Installed is an external provider to install in the pod.
 type Installed struct {
 	// ID is the provider_id.
 	ID string
-	// Path is where the entry stands in the custom resource.
+	// Path is the path of the entry in the custom resource.
 	Path string
-	// Image is the reference of the image as the user wrote it.
+	// Image is the image reference in the spec.
 	Image string
-	// ImagePullPolicy is when the node pulls the image; empty where the user wrote none.
+	// ImagePullPolicy is the pull policy in the spec, if any.
 	ImagePullPolicy corev1.PullPolicy
 	// Package describes the package.
 	Package *parse.ProviderPackage
 }
 
-// Input is what Apply needs.
+// Input is the input of Apply.
 type Input struct {
-	// Document is the configuration, with the providers of the spec in it.
+	// Document is the configuration with the providers of the spec.
 	Document *document.Document
 	// Line is the release line of the server.
 	Line *catalog.Line
-	// Environment gets the variables that carry Secrets.
+	// Environment receives the variables with Secrets.
 	Environment *environment.Set
 	// Providers are the entries of spec.externalProviders.
 	Providers []parse.ExternalProvider
-	// Packages is what is known of the packages in images, by image as the spec names it. One that is missing is being
-	// read.
+	// Packages are the packages by image. A missing one is still being read.
 	Packages map[string]Found
 }
 
-// Replace takes those of the spec's own providers out that an external one with the same id and API replaces, with a
-// warning for each.
+// Replace removes the providers that an external one with the same id and API replaces, with a warning for each.
 func Replace(groups []parse.ProviderGroup, providers []parse.ExternalProvider,
 	problems *problem.Collector) []parse.ProviderGroup {
 	var kept []parse.ProviderGroup
@@ -83,8 +81,7 @@ func Replace(groups []parse.ProviderGroup, providers []parse.ExternalProvider,
 	return kept
 }
 
-// Groups returns the spec's own providers and the external ones together, for what asks which providers the custom
-// resource has.
+// Groups returns the providers of the spec together with the external ones.
 func Groups(groups []parse.ProviderGroup, providers []parse.ExternalProvider,
 	packages map[string]Found) []parse.ProviderGroup {
 	all := slices.Clone(groups)
@@ -102,7 +99,7 @@ func Groups(groups []parse.ProviderGroup, providers []parse.ExternalProvider,
 	return all
 }
 
-// packageOf returns what describes the package of an entry; nil where that is not known.
+// packageOf returns the package description of an entry, or nil if it is unknown.
 func packageOf(e *parse.ExternalProvider, packages map[string]Found) *parse.ProviderPackage {
 	if e.Package != nil {
 		return e.Package
@@ -110,7 +107,7 @@ func packageOf(e *parse.ExternalProvider, packages map[string]Found) *parse.Prov
 	return packages[e.Image].Package
 }
 
-// typeOf returns the provider type of an entry; where it is not known, one that no server has.
+// typeOf returns the provider type of an entry, or a placeholder type if it is unknown.
 func typeOf(e *parse.ExternalProvider, packages map[string]Found) string {
 	if known := packageOf(e, packages); known != nil {
 		return known.ProviderType
@@ -118,8 +115,8 @@ func typeOf(e *parse.ExternalProvider, packages map[string]Found) string {
 	return "remote::" + e.ID
 }
 
-// Apply adds the external providers to the configuration. It returns what the status shows of each, and what has to be
-// in the pod: both in the order of the entries.
+// Apply adds the external providers to the configuration. It returns their status entries and the packages to install,
+// in the order of the spec.
 func Apply(ctx context.Context, in *Input, problems *problem.Collector) ([]provider.Entry, []Installed) {
 	var entries []provider.Entry
 	var installed []Installed
@@ -152,7 +149,7 @@ func Apply(ctx context.Context, in *Input, problems *problem.Collector) ([]provi
 	return entries, installed
 }
 
-// unread reports that the package of an entry is not known, and why.
+// unread returns the problem of an entry whose package is unknown.
 func (in *Input) unread(e *parse.ExternalProvider) problem.Problem {
 	path := e.Path + ".image"
 	if found, ok := in.Packages[e.Image]; ok && found.Problem != nil {
@@ -166,7 +163,7 @@ func (in *Input) unread(e *parse.ExternalProvider) problem.Problem {
 	}
 }
 
-// misplaced reports an entry that stands under another API than its package is for.
+// misplaced returns the problem of an entry under another API than that of its package.
 func misplaced(e *parse.ExternalProvider, known *parse.ProviderPackage) problem.Problem {
 	p := problem.Problem{
 		Reason: problem.InvalidField, Path: e.Path, Type: field.ErrorTypeInvalid,
@@ -179,7 +176,7 @@ func misplaced(e *parse.ExternalProvider, known *parse.ProviderPackage) problem.
 	return p
 }
 
-// warnOverridden warns where the base has a provider with the id of an entry.
+// warnOverridden warns if an entry replaces a provider of the base.
 func (in *Input) warnOverridden(e *parse.ExternalProvider, known *parse.ProviderPackage, problems *problem.Collector) {
 	id, found := document.FindIdentity(in.Document.Identities(e.API.Name), e.ID)
 	if !found || known == nil {
@@ -194,8 +191,8 @@ func (in *Input) warnOverridden(e *parse.ExternalProvider, known *parse.Provider
 	})
 }
 
-// checkTypes looks at what has the type of a package beside the package's own entries: the server runs one code for a
-// type, the last it finds.
+// checkTypes reports two packages or providers with the same type: the server uses one implementation for each type,
+// the last that it finds.
 func (in *Input) checkTypes(problems *problem.Collector) {
 	type key struct{ api, name string }
 	first := map[key]*parse.ExternalProvider{}

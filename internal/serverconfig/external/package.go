@@ -12,8 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
-// ReadPackage reads the file parse.PackageFile of an image. The error reports what is wrong with the file, each with
-// its path in it.
+// ReadPackage parses the file parse.PackageFile of an image. The error lists the invalid fields.
 func ReadPackage(data []byte) (*parse.ProviderPackage, error) {
 	if len(data) > limits.PackageBytes {
 		return nil, fmt.Errorf("is larger than %d bytes", limits.PackageBytes)
@@ -22,7 +21,7 @@ func ReadPackage(data []byte) (*parse.ProviderPackage, error) {
 	if err != nil {
 		return nil, err
 	}
-	values, _ := document.Plain(root).(map[string]any) // Read takes nothing else
+	values, _ := document.Plain(root).(map[string]any) // Read returns only maps
 	p, problems := parse.ReadPackage(values)
 	if len(problems) == 0 {
 		return p, nil

@@ -15,8 +15,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
 )
 
-// apis checks that the release line has every API that the configuration names, and that something serves those that
-// the server cannot do without. An image that brings APIs of its own says where they are.
+// apis checks that the release line has all APIs in the configuration, and that required APIs have a provider. An image
+// with external_apis_dir is not checked.
 func (c *check) apis() {
 	if c.doc.Section("external_apis_dir") != nil {
 		return
@@ -40,8 +40,7 @@ func (c *check) apis() {
 	}
 }
 
-// unknownAPI reports an API that the release line does not have: at the resource where that configures it, else at the
-// configuration.
+// unknownAPI reports an API that the release line does not have, at its field in the spec if possible.
 func (c *check) unknownAPI(api, path string) {
 	for _, group := range c.groups {
 		if group.API.Name == api {
@@ -58,7 +57,7 @@ func (c *check) unknownAPI(api, path string) {
 		"there are "+strings.Join(c.line.APINames(), ", "))
 }
 
-// needs checks that what every provider needs is served: the server would not start.
+// needs checks that the APIs that providers need are served.
 func (c *check) needs() {
 	for entry := range c.doc.Providers() {
 		id := entry.Identity()
@@ -89,9 +88,8 @@ func (c *check) reportNeeds(api, path, id string, row *catalog.Provider, missing
 		"give these APIs a provider, or disable "+api+" by spec.disabled")
 }
 
-// serves reports whether the configuration serves an API, by a name as Provider.Needs has it. One with a registry is
-// served with any number of providers, also none; an API that the release line does not know is the image's own
-// business.
+// serves reports whether the configuration serves an API by its name in Provider.Needs. Unknown APIs count as served by
+// the image.
 func (c *check) serves(name string) bool {
 	api, ok := c.line.APIOf(name)
 	if !ok {

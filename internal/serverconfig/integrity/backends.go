@@ -17,12 +17,11 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/storage"
 )
 
-// implicitBackends are the backends that the server makes itself where the configuration has no storage section, with
-// their types.
+// implicitBackends maps the backends of a configuration without section storage to their types.
 var implicitBackends = map[string]string{"kv_default": storage.SQLiteType(catalog.KV),
 	"sql_default": storage.SQLiteType(catalog.SQL)}
 
-// backends checks that every storage backend that is named is there, and is of the kind that it is needed for.
+// backends checks that all referenced storage backends exist and have the right kind.
 func (c *check) backends() {
 	search := backendSearch{types: implicitBackends, objects: c.line.Objects}
 	if backends := c.doc.Backends(); backends != nil {
@@ -56,9 +55,8 @@ func (c *check) backends() {
 	}
 }
 
-// movedStores are the stores that were kept by key once. Servers that keep them in tables, from release line 1.0 on,
-// take a reference in the former form for one to the SQL backend whose name begins otherwise
-// (ServerStoresConfig._migrate_kv_to_sql).
+// movedStores are stores that moved from the kv to the SQL backend. From release line 1.0 on, the server migrates old
+// references (ServerStoresConfig._migrate_kv_to_sql).
 var movedStores = []string{"connectors", "prompts"}
 
 func isOldForm(name string, store *yaml.Node, of catalog.Store) bool {
@@ -66,7 +64,7 @@ func isOldForm(name string, store *yaml.Node, of catalog.Store) bool {
 		document.Child(store, catalog.KV.Place()) != nil && document.Child(store, catalog.SQL.Place()) == nil
 }
 
-// inNewForm is a reference as the server's loader rewrites it.
+// inNewForm returns a reference as the server migrates it.
 func inNewForm(store *yaml.Node) *yaml.Node {
 	backend := cmp.Or(document.Text(document.Child(store, "backend")), "sql_default")
 	n := &yaml.Node{Kind: yaml.MappingNode}
@@ -75,29 +73,28 @@ func inNewForm(store *yaml.Node) *yaml.Node {
 	return n
 }
 
-// backendSearch searches trees for references to storage backends that are not there or of the wrong kind.
+// backendSearch searches trees for references to storage backends that are missing or of the wrong kind.
 type backendSearch struct {
-	// types are the types of the backends that there are.
+	// types are the types of the existing backends, by name.
 	types   map[string]string
 	objects map[string]map[string]catalog.Field
 }
 
-// brokenBackend is a reference to a storage backend that cannot work; its path begins at the tree that was searched.
+// brokenBackend is an invalid reference to a storage backend; its path is relative to the searched tree.
 type brokenBackend struct {
 	path, message string
-	// instead are the backends that could be named.
+	// instead are valid backends.
 	instead []string
 }
 
-// broken searches a tree: the value of a field, of which little may be known. References are maps with a backend and a
-// namespace or table in it. A lone "backend" can be any option of a provider. Paths are put together only where
-// something is wrong.
+// broken searches the value of a field for invalid references, which are maps with a backend and a namespace or table.
+// It builds paths only for errors.
 func (s *backendSearch) broken(n *yaml.Node, field catalog.Field) []brokenBackend {
 	var broken []brokenBackend
 	add := func(at func() string, inner []brokenBackend) {
 		for _, b := range inner {
 			if len(broken) > limits.Problems {
-				return // more are not shown
+				return // the rest is not shown
 			}
 			b.path = limits.Join(at(), b.path)
 			broken = append(broken, b)
@@ -115,8 +112,8 @@ func (s *backendSearch) broken(n *yaml.Node, field catalog.Field) []brokenBacken
 	return broken
 }
 
-// defect says what is wrong with one reference, and which backends would do. The kind is that of the backend that is
-// needed; where nothing decides it, a namespace stands for one and a table for the other.
+// defect returns the error of a reference, if any, and the valid backends. An empty kind is inferred from namespace or
+// table.
 func (s *backendSearch) defect(n *yaml.Node, kind catalog.StoreKind) (message string, instead []string) {
 	name := document.Text(document.Child(n, "backend"))
 	namespace, table := document.Child(n, catalog.KV.Place()) != nil, document.Child(n, catalog.SQL.Place()) != nil
@@ -144,8 +141,7 @@ func (s *backendSearch) defect(n *yaml.Node, kind catalog.StoreKind) (message st
 	return fmt.Sprintf("there is no storage backend %q", name), instead
 }
 
-// isOfKind reports whether a type of backends is of a kind, or may be: it is absent, which the server reports, or the
-// environment gives it.
+// isOfKind reports whether a backend type is of a kind, or may be, because it is absent or an environment reference.
 func isOfKind(backendType string, kind catalog.StoreKind) bool {
 	return kind == "" || backendType == "" || strings.HasPrefix(backendType, string(kind)+"_") ||
 		document.HasReference(backendType)

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package integrity checks a complete configuration: that it has what the server's loader demands, that everything that
-// it names is there, that no two providers keep their state in one storage location, and that each environment variable
-// reaches only what it is meant for.
+// Package integrity checks a complete configuration: required fields, references, storage locations, and environment
+// variables. It changes only the set of variables, from which it removes overridden ones.
 //
-// Contract: pure. It changes nothing but the set of variables, of which it removes those that the user sets instead. A
-// problem is reported at the field of the spec that causes it, else at its place in the configuration, "config.yaml:
-// …".
+// A problem has the path of the responsible field of the spec, or a path in the configuration, "config.yaml: …".
 package integrity

@@ -19,8 +19,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/storage"
 )
 
-// environment makes sure that every variable which the configuration needs means one thing, and only to whom it is
-// meant.
+// environment checks that each variable has one meaning and reaches only its intended readers.
 func (c *check) environment() {
 	first := map[string]string{}
 	for _, v := range c.env.Needed() {
@@ -40,12 +39,11 @@ func (c *check) environment() {
 	c.unset()
 }
 
-// ofEveryContainer are the variables that the container engine and Kubernetes set.
+// ofEveryContainer are the variables that the container runtime and Kubernetes set.
 var ofEveryContainer = []string{"HOME", "HOSTNAME", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT", "PATH"}
 
-// unset warns of variables that the resource refers to and that nobody sets, as far as one can see: the image may. The
-// server does not start with a reference to an unset variable that has no default. What envFrom brings is not known
-// here: it may be any variable.
+// unset warns about references of the spec to variables without a default that only the image could set. It skips specs
+// with envFrom, which can set any variable.
 func (c *check) unset() {
 	if w := c.spec.Workload; w != nil && w.Overrides != nil && len(w.Overrides.EnvFrom) > 0 {
 		return
@@ -55,7 +53,7 @@ func (c *check) unset() {
 		"storage": c.spec.Storage, "auth": c.spec.Auth,
 	})
 	if err != nil || !bytes.Contains(written, []byte("${env.")) {
-		return // what is not JSON has been refused before
+		return // other problems report invalid JSON
 	}
 	given, missing := c.env.Given(), document.Variables{}
 	for _, name := range document.RequiredVariables(c.doc.Root()) {
@@ -90,7 +88,7 @@ func (c *check) unset() {
 	})
 }
 
-// walkTexts visits the texts of a tree by their paths, maps in the order of their keys.
+// walkTexts visits the strings of a tree with their paths, in sorted order.
 func walkTexts(value any, path string, visit func(path, text string)) {
 	switch v := value.(type) {
 	case string:
@@ -106,8 +104,8 @@ func walkTexts(value any, path string, visit func(path, text string)) {
 	}
 }
 
-// overrides lets the user's variables win over those of the same name that the configuration asks for, but for those
-// that it cannot do without: what comes from Secrets, and what keeps the server from printing it.
+// overrides removes needed variables that the user overrides, with a warning. Overriding a Secret value or the log
+// level is an error.
 func (c *check) overrides() {
 	byName, replaced := make(map[string]environment.Variable, len(c.env.Needed())), document.Variables{}
 	for _, own := range c.env.Needed() {
@@ -137,8 +135,8 @@ func (c *check) overrides() {
 	c.env.Remove(replaced)
 }
 
-// bystanders looks at the clients of other databases in the server that read a variable which is meant for the storage:
-// a password must not reach a database that it is not for.
+// bystanders reports clients of other databases that would read a variable of the storage: a password must not reach
+// another database.
 func (c *check) bystanders(own map[string]string) {
 	backends := c.doc.Backends()
 	for _, name := range document.Keys(backends) {

@@ -16,26 +16,26 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
-// Input is what Check needs.
+// Input is the input of Check, CheckShape and CheckEnvironment.
 type Input struct {
 	// Document is the complete configuration.
 	Document *document.Document
 	// Line is the release line of the server.
 	Line *catalog.Line
-	// Release is the server's release; empty where it is not known.
+	// Release is the server's release, if known.
 	Release string
-	// Spec is the spec of the custom resource, and Providers the parsed providers of it.
+	// Spec is the spec of the custom resource, and Providers are its parsed providers.
 	Spec      *v1alpha2.LlamaStackDistributionSpec
 	Providers []parse.ProviderGroup
-	// Backends are the names of the storage backends that the spec configures.
+	// Backends are the names of the storage backends in the spec.
 	Backends map[string]bool
-	// Environment are the variables of the server.
+	// Environment are the environment variables of the server.
 	Environment *environment.Set
-	// OfContainer are the names of variables that the server's container has beside those.
+	// OfContainer are the other environment variables of the server's container.
 	OfContainer []string
 }
 
-// check is one run of Check.
+// check is the state of one check.
 type check struct {
 	ctx      context.Context
 	doc      *document.Document
@@ -45,16 +45,15 @@ type check struct {
 	groups   []parse.ProviderGroup
 	env      *environment.Set
 	problems *problem.Collector
-	// ofContainer are the names of variables that the container has beside env.
+	// ofContainer are the other environment variables of the container.
 	ofContainer []string
-	// configured are the names of the storage backends that the spec configures.
+	// configured are the names of the storage backends in the spec.
 	configured map[string]bool
-	// providers are those of each API that was asked for: nothing changes them during a check.
+	// providers caches the providers by API.
 	providers map[string]*document.ProviderSet
 }
 
-// Check makes sure that everything that the configuration names is there: the server would otherwise crash on start, or
-// come up without what was asked for. It ends early when the context ends.
+// Check reports broken references, which would crash the server or disable features. It stops when the context ends.
 func Check(ctx context.Context, in *Input, problems *problem.Collector) {
 	c := newCheck(ctx, in, problems)
 	c.references()
@@ -64,10 +63,8 @@ func Check(ctx context.Context, in *Input, problems *problem.Collector) {
 	c.locations()
 }
 
-// CheckShape makes sure that the configuration has what the server's loader demands of it whatever a custom resource
-// says: it reports bases that the server refuses. What a server may take whose release is newer than what is known, is
-// a warning. What the custom resource configures has been checked before; after an error, nothing is: what a wrong
-// field of the spec leaves out does not count.
+// CheckShape reports bases that the server's loader refuses, as warnings if the server release is newer than the known
+// one. It does nothing after an error, because an invalid field leaves the configuration incomplete.
 func CheckShape(ctx context.Context, in *Input, problems *problem.Collector) {
 	if problems.HasErrors() {
 		return
@@ -83,8 +80,8 @@ func CheckShape(ctx context.Context, in *Input, problems *problem.Collector) {
 	s.check()
 }
 
-// CheckEnvironment makes sure that every variable that the configuration needs means one thing, and reaches only what
-// it is meant for. Variables that the user sets instead of the operator are removed from the environment.
+// CheckEnvironment checks that each variable has one meaning and reaches only its intended readers. It removes
+// overridden variables from the environment.
 func CheckEnvironment(ctx context.Context, in *Input, problems *problem.Collector) {
 	newCheck(ctx, in, problems).environment()
 }
@@ -105,7 +102,7 @@ func (c *check) providersOf(api string) *document.ProviderSet {
 	return c.providers[api]
 }
 
-// configuredAt returns the field of the spec that configures a provider; empty where the base's own has this id.
+// configuredAt returns the field of the spec that configures a provider, or "" for one of the base.
 func (c *check) configuredAt(api, id string) string {
 	if p := parse.Find(c.groups, api, id); p != nil {
 		return p.Path
@@ -113,7 +110,7 @@ func (c *check) configuredAt(api, id string) string {
 	return ""
 }
 
-// broken reports a reference to what is not there; known is what is.
+// broken reports a reference to a missing name; known are the existing names.
 func (c *check) broken(path, detail string, known []string) {
 	fix := "there is none at all"
 	if len(known) > 0 {
@@ -127,7 +124,7 @@ func (c *check) broken(path, detail string, known []string) {
 	})
 }
 
-// faulty reports what else makes the configuration contradict itself.
+// faulty reports another contradiction in the configuration.
 func (c *check) faulty(path, detail, fix string) {
 	c.problems.Add(problem.Problem{
 		Reason: problem.BrokenReference, Path: "config.yaml: " + path, Type: field.ErrorTypeInvalid,

@@ -15,8 +15,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 )
 
-// locations reports a provider of the resource that keeps its state where another provider or the server keeps its own:
-// one would overwrite the other's. That takes an explicit setting, or a base with unusual names.
+// locations reports a provider of the spec that shares its storage location with another provider or the server.
 func (c *check) locations() {
 	ofSpec := map[string]string{}
 	for _, group := range c.groups {
@@ -51,7 +50,7 @@ func (c *check) locations() {
 	}
 }
 
-// locationsOf returns where an entry keeps its state.
+// locationsOf returns the storage locations of an entry.
 func (c *check) locationsOf(entry document.Entry) []string {
 	locations := storeLocations(entry.Config())
 	if row, ok := c.line.Provider(entry.API, entry.Type()); ok && row.DataPath != "" {
@@ -62,7 +61,7 @@ func (c *check) locationsOf(entry document.Entry) []string {
 	return locations
 }
 
-// storeLocations returns the namespaces and tables of storage backends that a tree names.
+// storeLocations returns the namespaces and tables in storage backends that a tree refers to.
 func storeLocations(n *yaml.Node) []string {
 	var locations []string
 	for _, kind := range []catalog.StoreKind{catalog.KV, catalog.SQL} {

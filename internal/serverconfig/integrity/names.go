@@ -18,8 +18,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
 )
 
-// names reports names of resources and providers that would be the value of a Secret: the server lists its names, and
-// the status shows what it lists. The names of the base are its author's, so they bring a warning.
+// names reports names of resources and providers with the value of a Secret: the server lists names, and the status
+// shows them. For names in the base it only warns.
 func (c *check) names() {
 	n := &names{check: c, secrets: c.env.Secrets()}
 	if len(n.secrets) == 0 {
@@ -31,20 +31,20 @@ func (c *check) names() {
 	}
 }
 
-// names is one run of check.names.
+// names is the state of check.names.
 type names struct {
 	*check
 	// secrets are the variables with values from Secrets.
 	secrets map[string]bool
 }
 
-// ofSpec reports what spec.resources refers to in a text that the server lists, and whether there is any. The
-// address of an MCP server is not one: a key may be a part of it.
+// ofSpec reports listed texts in spec.resources that refer to a Secret value, and returns whether there are any. It
+// skips the endpoint of an MCP server, which may contain a key.
 func (n *names) ofSpec() (found bool) {
 	written, err := json.Marshal(n.spec.Resources)
 	var fields any
 	if err != nil || json.Unmarshal(written, &fields) != nil {
-		return false // what is not JSON has been refused before
+		return false // other problems report invalid JSON
 	}
 	walkTexts(fields, "spec.resources", func(path, text string) {
 		variable := disclosed(text, n.secrets)
@@ -62,8 +62,7 @@ func (n *names) ofSpec() (found bool) {
 	return found
 }
 
-// ofProcess warns of overrides in which Kubernetes replaces a variable by the value of a Secret: a node shows command
-// lines and paths to others, and the kubelet in messages.
+// ofProcess warns about overrides with an expanded Secret value: nodes show command lines and paths to others.
 func (n *names) ofProcess() {
 	w := n.spec.Workload
 	if w == nil || w.Overrides == nil {
@@ -90,7 +89,7 @@ func (n *names) ofProcess() {
 	}
 }
 
-// ofDocument warns of names of the base.
+// ofDocument warns about names of the base with a Secret value.
 func (n *names) ofDocument() {
 	warn := func(path string, name *yaml.Node) {
 		if variable := disclosed(document.Text(name), n.secrets); variable != "" {
@@ -121,11 +120,11 @@ func (n *names) ofDocument() {
 	}
 }
 
-// reference is where a text refers to a variable of the environment, also within another reference.
+// reference matches a reference to an environment variable, also a nested one.
 var reference = regexp.MustCompile(`\$\{env\.([A-Z0-9_]+)(:\+)?`)
 
-// disclosed returns the first of the variables whose value would be a part of the text. That a variable is set may be
-// known.
+// disclosed returns the first of the variables whose value would be a part of the text. Whether a variable is set is
+// not secret.
 func disclosed(text string, secrets map[string]bool) string {
 	for _, m := range reference.FindAllStringSubmatch(text, -1) {
 		if secrets[m[1]] && m[2] == "" {

@@ -15,8 +15,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/resource"
 )
 
-// references makes sure that everything that the configuration names is there: the server would otherwise crash
-// on start, or come up without what was asked for.
+// references checks that all referenced providers, models, shields and connectors exist.
 func (c *check) references() {
 	resources := c.doc.Section("registered_resources")
 	for _, name := range document.Keys(resources) {
@@ -49,8 +48,8 @@ func (c *check) references() {
 	c.connectors()
 }
 
-// modelReference checks that a model that the vector stores use has a provider, and that it is not registered as
-// something else. A model that is not registered may still be there: providers list their own.
+// modelReference checks the provider of a model in the vector stores, and the type of a registered one. Unregistered
+// models are allowed, because providers list their own.
 func (c *check) modelReference(ref resource.ModelReference) {
 	n := document.Descend(c.doc.Section("vector_stores"), ref.Path)
 	path := "vector_stores." + strings.Join(ref.Path, ".")
@@ -75,7 +74,7 @@ func (c *check) modelReference(ref resource.ModelReference) {
 	}
 }
 
-// models checks what the server demands of registered models: a dimension of the vectors, and a name of their own.
+// models checks the vector dimension and unique names of registered models.
 func (c *check) models() {
 	first := map[string]int{}
 	for i, entry := range document.Items(c.doc.Registered("models")) {
@@ -102,7 +101,7 @@ func (c *check) models() {
 	}
 }
 
-// connectors checks that each connector has an id of its own.
+// connectors checks that connector ids are unique.
 func (c *check) connectors() {
 	seen := map[string]bool{}
 	for i, entry := range document.Items(c.doc.Section("connectors")) {
@@ -115,12 +114,12 @@ func (c *check) connectors() {
 	}
 }
 
-// providerID checks one reference to a provider. An absent or empty one is skipped by the server, and one that
-// the environment decides cannot be validated; a provider that may be there counts as there.
+// providerID checks a reference to a provider. It skips empty references and those that the environment decides; a
+// conditional provider counts as existing.
 func (c *check) providerID(ref *yaml.Node, api string, providers *document.ProviderSet, path func() string) {
 	name := document.IdentityOf(ref)
 	if name.Presence == document.Conditional && !c.env.Given().Enables(name) {
-		return // off as far as one can see, and then the server skips it
+		return // probably disabled: the server skips it
 	}
 	if _, known := providers.Find(name.ID); name.ID == "" || known || providers.HasUnknown ||
 		c.problems.Full(problem.Error) {
@@ -130,8 +129,8 @@ func (c *check) providerID(ref *yaml.Node, api string, providers *document.Provi
 		document.EffectiveIDs(providers.All))
 }
 
-// defaultShield checks the default shield as the server does: only where any shield is registered. One that the
-// environment turns on is not enough where another one is always there.
+// defaultShield checks the default shield if shields are registered, as the server does. A conditional shield is
+// invalid if another one is unconditionally enabled.
 func (c *check) defaultShield() {
 	name := document.Text(document.Child(c.doc.Section("safety"), "default_shield_id"))
 	if name == "" || document.HasReference(name) {

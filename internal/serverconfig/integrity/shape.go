@@ -17,17 +17,16 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
 )
 
-// shape checks what the server's loader demands of a base.
+// shape checks a base against the server's loader.
 type shape struct {
 	of *check
-	// severityOfTypes is that of provider types that the release line does not have, severity that of everything else: a
-	// warning where the server may know more.
+	// severityOfTypes is the severity for unknown provider types, severity that of other problems: warnings if the server
+	// may know more.
 	severity, severityOfTypes problem.Severity
 }
 
-// check looks for fields that must be there, and at the types of backends, providers and authentication. A value that
-// the environment decides is not checked: the image may set the variable. Neither is the name of the distribution,
-// which bases need not have here.
+// check reports missing required fields and unknown types of backends, providers and authentication. It skips values
+// from the environment and the name of the distribution.
 func (s shape) check() {
 	root := s.of.doc.Root()
 	for _, name := range slices.Sorted(maps.Keys(s.of.line.Sections)) {
@@ -64,9 +63,8 @@ func (s shape) backendType(path string, backend *yaml.Node) {
 	}
 }
 
-// providerShape checks an entry of the base. The type of one that a package or a directory of the image brings is not
-// known here. Any other type that the release line does not have is refused, as every loader refuses it. (In the spec,
-// it is a warning: who writes there may know more of the image than its base does.)
+// providerShape checks an entry of the base. A type unknown to the release line is refused, unless a module or
+// directory of the image may provide it.
 func (s shape) providerShape(entry document.Entry) {
 	path := entry.Path()
 	for _, name := range []string{"provider_id", "provider_type"} {
@@ -92,7 +90,7 @@ func (s shape) providerShape(entry document.Entry) {
 	}
 }
 
-// authType checks how the base says that callers are authenticated.
+// authType checks the base's type of authentication.
 func (s shape) authType() {
 	const path = "server.auth.provider_config"
 	config := document.Descend(s.of.doc.Root(), []string{"server", "auth", "provider_config"})
@@ -109,7 +107,7 @@ func (s shape) authType() {
 	s.requiredFields(config, s.of.line.Auth[at].Fields, path)
 }
 
-// required looks for fields that are demanded and not there, in a map or the maps of a list.
+// required reports missing required fields in a map or the maps of a list.
 func (s shape) required(n *yaml.Node, of catalog.Field, path string) {
 	if of.Object == "" || s.of.problems.Full(s.severity) {
 		return
@@ -126,7 +124,7 @@ func (s shape) requiredFields(n *yaml.Node, all map[string]catalog.Field, path s
 	fields := catalog.Chosen(all, func(name string) string { return document.Text(document.Child(n, name)) })
 	var names []string
 	for name, of := range fields {
-		if of.Required || of.Object != "" || len(of.Values) > 0 { // nothing is demanded of the others, which are most
+		if of.Required || of.Object != "" || len(of.Values) > 0 { // most fields need no check
 			names = append(names, name)
 		}
 	}
@@ -142,7 +140,7 @@ func (s shape) requiredFields(n *yaml.Node, all map[string]catalog.Field, path s
 	}
 }
 
-// hasAlias reports whether a map has a field under another name.
+// hasAlias reports whether a map has an alias of a field.
 func hasAlias(n *yaml.Node, fields map[string]catalog.Field, name string) bool {
 	for other := range fields {
 		if (fields[other].AliasOf == name || fields[name].AliasOf == other) && document.Child(n, other) != nil {
@@ -152,10 +150,10 @@ func hasAlias(n *yaml.Node, fields map[string]catalog.Field, name string) bool {
 	return false
 }
 
-// allowed checks a text, or the texts of a list, that can have certain values only.
+// allowed checks a string or list of strings in server.auth against its allowed values.
 func (s shape) allowed(n *yaml.Node, of catalog.Field, path string) {
 	if len(of.Values) == 0 || n == nil || !strings.HasPrefix(path, "server.auth.") {
-		return // the values of other fields are the business of who wrote them
+		return // other values are not checked in a base
 	}
 	texts := []*yaml.Node{n}
 	if n.Kind == yaml.SequenceNode {
@@ -170,11 +168,10 @@ func (s shape) allowed(n *yaml.Node, of catalog.Field, path string) {
 	}
 }
 
-// invalid reports a base that the server's loader refuses, as far as its release is known.
+// invalid reports a base that the server's loader refuses.
 func (s shape) invalid(path, detail string) { s.found(s.severity, path, detail) }
 
-// found reports a base that the server's loader refuses, or, as a warning, one that it may take because it may know
-// more than its release line.
+// found reports a base that the server's loader refuses, or may refuse if the severity is a warning.
 func (s shape) found(severity problem.Severity, path, detail string) {
 	s.of.problems.Add(release.RefusedBase(severity, s.of.release, "config.yaml: "+path, detail, "correct the base "+
 		"configuration "+s.of.doc.Base().Name()))

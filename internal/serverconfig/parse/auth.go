@@ -15,7 +15,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
-// parseAuth reads spec.auth; nil where nothing in it says anything.
+// parseAuth parses spec.auth; it returns nil for an empty one.
 func parseAuth(spec *v1alpha2.AuthSpec) (*Auth, problem.List) {
 	if spec == nil {
 		return nil, nil
@@ -57,13 +57,13 @@ func parseAuth(spec *v1alpha2.AuthSpec) (*Auth, problem.List) {
 	return a, problems
 }
 
-// isEmpty reports whether nothing is said.
+// isEmpty reports whether no field is set.
 func (a *Auth) isEmpty() bool {
 	return a.Type == "" && max(len(a.Settings), len(a.SecretRefs), len(a.AccessPolicy), len(a.RoutePolicy),
 		len(a.Tenancy)) == 0
 }
 
-// parseMap reads open JSON that must be an object. null in it means absent, as everywhere in Kubernetes.
+// parseMap parses open JSON that must be an object. It drops null values, as Kubernetes does.
 func parseMap(raw *apiextensionsv1.JSON, path *field.Path) (map[string]any, problem.List) {
 	if raw == nil || len(raw.Raw) == 0 {
 		return nil, nil

@@ -13,17 +13,16 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
-// openField is a field of the spec whose value the schema leaves open.
+// openField is a field of the spec with an open schema.
 type openField struct {
 	path *field.Path
 	raw  *apiextensionsv1.JSON
-	// items is how many items a list may have there; 0 where open JSON itself is the bound.
+	// items is the maximum length of a list, or 0 for no such limit.
 	items int
 }
 
-// CheckBounds reports what of a spec is more than the operator takes: it measures the open fields before anyone decodes
-// them, and counts the lists. What it lets pass costs little to work on. It stops at the first open field that is too
-// large.
+// CheckBounds reports lists and open fields of a spec that exceed a limit, before they are decoded. It stops at the
+// first open field that is too large.
 func CheckBounds(spec *v1alpha2.LlamaStackDistributionSpec) problem.List {
 	var problems problem.List
 	if n := len(spec.Disabled); n > limits.DisabledNames {
@@ -122,7 +121,7 @@ func tooMany(path *field.Path, have, may int) problem.Problem {
 	})
 }
 
-// tooLarge reports an open field that is deeper or wider than the operator takes.
+// tooLarge returns the problem of an open field that exceeds a limit.
 func tooLarge(path *field.Path, excess *limits.ExcessError) problem.Problem {
 	p := problem.Problem{
 		Reason: problem.TooLarge, Path: path.String(), Type: field.ErrorTypeInvalid, Fix: "remove some",

@@ -16,44 +16,44 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
-// EndpointKind is a kind of objects that have an address.
+// EndpointKind is a kind of objects with an address.
 type EndpointKind string
 
-// The kinds that endpointFrom can name.
+// The kinds in endpointFrom.
 const (
-	// KindInferenceService is KServe's kind for a model server, of serving.kserve.io/v1beta1.
+	// KindInferenceService is KServe's model server, of serving.kserve.io/v1beta1.
 	KindInferenceService EndpointKind = "InferenceService"
-	// KindLLMInferenceService is KServe's kind for model servers behind one gateway, of serving.kserve.io/v1alpha1.
+	// KindLLMInferenceService is KServe's group of model servers behind a gateway, of serving.kserve.io/v1alpha1.
 	KindLLMInferenceService EndpointKind = "LLMInferenceService"
-	// KindService is Kubernetes' own kind.
+	// KindService is the Service of Kubernetes.
 	KindService EndpointKind = "Service"
 )
 
 // endpointFields are the fields of endpointFrom.
 var endpointFields = []string{"kind", "name", "namespace", "port", "path"}
 
-// Addressed is an object that has an address.
+// Addressed identifies an object with an address.
 type Addressed struct {
 	Kind EndpointKind
-	// Namespace is empty for that of the custom resource.
+	// Namespace is empty for the namespace of the custom resource.
 	Namespace, Name string
 }
 
-// EndpointReference is endpointFrom, parsed: the endpoint is the address of an object.
+// EndpointReference is a parsed endpointFrom.
 type EndpointReference struct {
 	Addressed
-	// Port is the name or the number of a port of a Service; empty where the user wrote none.
+	// Port is the name or number of a Service's port, if given.
 	Port string
-	// URLPath is the path below the address of a Service; empty where the user wrote none.
+	// URLPath is the path at a Service's address, if given.
 	URLPath string
-	// Path is where the reference stands in the resource, for messages: "spec.providers.inference[1].endpointFrom".
+	// Path is the path of the field for messages: "spec.providers.inference[1].endpointFrom".
 	Path string
 }
 
-// EndpointPath is where the endpoint of a provider stands in the resource, for messages.
+// EndpointPath returns the path of the field with a provider's endpoint, for messages.
 func (p *Provider) EndpointPath() string { return endpointPath(p.Path, p.EndpointFrom) }
 
-// EndpointPath is where the endpoint of an MCP server stands in the resource, for messages.
+// EndpointPath returns the path of the field with an MCP server's endpoint, for messages.
 func (t *Tool) EndpointPath() string { return endpointPath(t.Path, t.EndpointFrom) }
 
 func endpointPath(entry string, from *EndpointReference) string {
@@ -63,7 +63,7 @@ func endpointPath(entry string, from *EndpointReference) string {
 	return entry + ".endpoint"
 }
 
-// EndpointReferences returns the objects whose addresses are endpoints, in the order of the spec.
+// EndpointReferences returns the endpoint references of providers and tools, in spec order.
 func (s *Spec) EndpointReferences() []*EndpointReference {
 	var list []*EndpointReference
 	for _, group := range s.Providers {
@@ -81,7 +81,7 @@ func (s *Spec) EndpointReferences() []*EndpointReference {
 	return list
 }
 
-// WithEndpoints returns the spec with the addresses of EndpointReferences as endpoints. The spec itself stays as it is.
+// WithEndpoints returns a copy of the spec with the addresses of EndpointReferences as endpoints.
 func (s *Spec) WithEndpoints(address func(*EndpointReference) string) *Spec {
 	completed := *s
 	completed.Providers = slices.Clone(s.Providers)
@@ -102,7 +102,7 @@ func (s *Spec) WithEndpoints(address func(*EndpointReference) string) *Spec {
 	return &completed
 }
 
-// getEndpointFrom takes "endpointFrom", which may name one of the kinds. The endpoint itself was taken before.
+// getEndpointFrom takes "endpointFrom" with one of the kinds. It conflicts with a set endpoint.
 func (o *object) getEndpointFrom(endpoint string, kinds ...EndpointKind) *EndpointReference {
 	v, ok := o.take("endpointFrom")
 	if !ok {
@@ -162,7 +162,7 @@ func (o *object) getEndpointReference(kinds []EndpointKind) *EndpointReference {
 	return ref
 }
 
-// getPort takes the name or the number of a port.
+// getPort takes the name or number of a port.
 func (o *object) getPort(key string) string {
 	v, ok := o.take(key)
 	if !ok {
@@ -192,7 +192,7 @@ func unsupportedKind(path *field.Path, kind EndpointKind, kinds []EndpointKind) 
 		Reason: problem.InvalidField, Path: path.String(), Type: field.ErrorTypeNotSupported,
 		Fix: "supported values: " + strings.Join(names, ", "),
 	}
-	if slices.Contains([]EndpointKind{KindInferenceService, KindLLMInferenceService}, kind) { // known, but not of use here
+	if slices.Contains([]EndpointKind{KindInferenceService, KindLLMInferenceService}, kind) { // unsupported here
 		p.Value = string(kind)
 	} else if near, ok := suggest.Nearest(string(kind), names); ok {
 		p.Value, p.Fix = string(kind), fmt.Sprintf("did you mean %q?", near)
@@ -200,7 +200,7 @@ func unsupportedKind(path *field.Path, kind EndpointKind, kinds []EndpointKind) 
 	return made(p)
 }
 
-// checkEndpointReferences reports that a spec refers to more objects than are read in a reconcile.
+// checkEndpointReferences reports a spec that refers to more than limits.EndpointReferences objects.
 func (s *Spec) checkEndpointReferences() problem.List {
 	objects := map[Addressed]bool{}
 	for _, ref := range s.EndpointReferences() {

@@ -16,7 +16,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
-// externalAPIs are the APIs of spec.externalProviders, in the order in which their entries are worked on.
+// externalAPIs are the APIs of spec.externalProviders in processing order.
 var externalAPIs = []ProviderAPI{
 	APIInference, APISafety, APIVectorIO, APIToolRuntime,
 	{Field: "agents", Name: "agents"},
@@ -37,21 +37,21 @@ var externalAPIs = []ProviderAPI{
 // ExternalAPIs returns the APIs of spec.externalProviders.
 func ExternalAPIs() []ProviderAPI { return slices.Clone(externalAPIs) }
 
-// ExternalProvider is one entry of spec.externalProviders, parsed.
+// ExternalProvider is a parsed entry of spec.externalProviders.
 type ExternalProvider struct {
-	// Provider is what the entry has in common with those of spec.providers. Its Type is empty: the package says it.
+	// Provider holds the fields shared with spec.providers. Its Type is empty, because the package defines it.
 	Provider
-	// API is the API under which the entry stands.
+	// API is the API of the entry.
 	API ProviderAPI
-	// Image is the reference of the image that holds the package, as the user wrote it.
+	// Image is the image reference in the spec.
 	Image string
-	// ImagePullPolicy is when the node pulls the image; empty where the user wrote none, which leaves it to Kubernetes.
+	// ImagePullPolicy is the pull policy in the spec, if any.
 	ImagePullPolicy corev1.PullPolicy
-	// Package describes the package; nil where the file in the image does.
+	// Package describes the package; nil if a file in the image does.
 	Package *ProviderPackage
 }
 
-// MaxExternalIDLength is the longest id of an external provider, in characters: the name of a container ends with it.
+// MaxExternalIDLength is the maximum length of an external provider's id, which ends the name of a container.
 const MaxExternalIDLength = 46
 
 var (
@@ -61,8 +61,8 @@ var (
 	pullPolicies = []string{string(corev1.PullAlways), string(corev1.PullIfNotPresent), string(corev1.PullNever)}
 )
 
-// parseExternal reads spec.externalProviders. inline are the providers of the spec itself, with which ids are shared
-// only within one API, where the external provider replaces the other.
+// parseExternal parses spec.externalProviders. inline are the providers of the spec, which may share an id with an
+// external provider only in the same API.
 func parseExternal(raw *apiextensionsv1.JSON, inline []ProviderGroup) ([]ExternalProvider, problem.List) {
 	if raw == nil || len(raw.Raw) == 0 {
 		return nil, nil
@@ -97,7 +97,7 @@ func parseExternal(raw *apiextensionsv1.JSON, inline []ProviderGroup) ([]Externa
 	return providers, append(o.problems, sharedIDs(providers, inline)...)
 }
 
-// parseExternalAPI reads the external providers of one API: an object or a list.
+// parseExternalAPI parses the external providers of an API: an object or a list.
 func parseExternalAPI(v any, api ProviderAPI, path *field.Path) ([]ExternalProvider, problem.List) {
 	const example = "for example {providerId: mine, image: registry.example.com/provider:1}"
 	switch v := v.(type) {
@@ -161,7 +161,7 @@ func checkExternalID(id string, path *field.Path) problem.List {
 	const fix = "choose another id"
 	switch {
 	case id == "":
-		return nil // reported already
+		return nil // already reported
 	case slices.Contains(reservedProviderIDs, id):
 		return problem.List{made(problem.Problem{
 			Reason: problem.InvalidField, Path: path.String(), Type: field.ErrorTypeInvalid, Value: id, Detail: "means " +
@@ -179,8 +179,7 @@ func checkExternalID(id string, path *field.Path) problem.List {
 	return nil
 }
 
-// sharedIDs reports the ids that two external providers have, or an external one and one of the spec itself in another
-// API.
+// sharedIDs reports ids that two external providers share, or an external provider and one of the spec in another API.
 func sharedIDs(providers []ExternalProvider, inline []ProviderGroup) problem.List {
 	var problems problem.List
 	users := map[string]string{}

@@ -16,10 +16,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
-// The parsers put no value of the spec into a message that could be anything: a user who pastes a key into the wrong
-// field must not find it in a condition or an event. Names that are known, or near to one that is known, are shown.
+// Messages contain no arbitrary value of the spec, which may be a key in the wrong field. They contain only values that
+// are known names or similar to one.
 
-// decode reads open JSON that is not too large. Integers stay integers, so that 8192 does not become 8192.0 on its way.
+// decode parses open JSON within the limits, and keeps integers as integers.
 func decode(raw []byte, path *field.Path) (any, problem.List) {
 	limitsValue := limits.Limits{Bytes: len(raw), Levels: limits.OpenFieldLevels, Nodes: limits.OpenFieldNodes}
 	if _, excess := limits.Scan(raw, limitsValue); excess != nil {
@@ -32,16 +32,16 @@ func decode(raw []byte, path *field.Path) (any, problem.List) {
 	return v, nil
 }
 
-// made fills in what the row of the reason says.
+// made fills in the properties of the problem's reason.
 func made(p problem.Problem) problem.Problem { return *problem.New(p) }
 
-// invalid reports a wrong value, without the value.
+// invalid returns the problem of an invalid value, without the value.
 func invalid(path *field.Path, detail, fix string) problem.Problem {
 	return made(problem.Problem{Reason: problem.InvalidField, Path: path.String(), Type: field.ErrorTypeInvalid,
 		Detail: detail, Fix: fix})
 }
 
-// wrongType reports a value of the wrong type, without the value.
+// wrongType returns the problem of a value of the wrong type, without the value.
 func wrongType(path *field.Path, want, fix string) problem.Problem {
 	return made(problem.Problem{
 		Reason: problem.InvalidField, Path: path.String(), Type: field.ErrorTypeTypeInvalid, Detail: "must be " + want,
@@ -49,13 +49,13 @@ func wrongType(path *field.Path, want, fix string) problem.Problem {
 	})
 }
 
-// missing reports a required field that is absent.
+// missing returns the problem of an absent required field.
 func missing(path *field.Path, detail, fix string) problem.Problem {
 	return made(problem.Problem{Reason: problem.MissingField, Path: path.String(), Type: field.ErrorTypeRequired,
 		Detail: detail, Fix: fix})
 }
 
-// conflicting reports a field that says what another one says too.
+// conflicting returns the problem of a field that repeats another one.
 func conflicting(path *field.Path, detail string) problem.Problem {
 	return made(problem.Problem{
 		Reason: problem.ConflictingFields, Path: path.String(), Type: field.ErrorTypeForbidden, Detail: detail, Fix: "keep " +
@@ -63,7 +63,7 @@ func conflicting(path *field.Path, detail string) problem.Problem {
 	})
 }
 
-// unknownField reports a key that the object does not have, with the nearest one that it has.
+// unknownField returns the problem of an unknown key, with the most similar known one.
 func unknownField(path *field.Path, key string, known []string, more string) problem.Problem {
 	fix := "known fields: " + strings.Join(known, ", ") + more
 	if near, ok := suggest.Nearest(key, known); ok {
@@ -75,7 +75,7 @@ func unknownField(path *field.Path, key string, known []string, more string) pro
 	})
 }
 
-// object is a JSON object while it is being read: each get* call removes a key, what remains at the end is unknown.
+// object is a JSON object during parsing: each get method removes its key, and the remaining keys are unknown.
 type object struct {
 	path     *field.Path
 	values   map[string]any
@@ -109,7 +109,7 @@ func (o *object) getString(key string) string {
 	return s
 }
 
-// textFix says how to make text of what YAML took for something else, as it does y and 1.5; empty for anything else.
+// textFix returns the fix for an unquoted string that YAML parsed as boolean or number, such as y and 1.5, or "".
 func textFix(v any) string {
 	switch v.(type) {
 	case bool, int64, float64:
@@ -152,10 +152,10 @@ func (o *object) getMap(key string) map[string]any {
 	return m
 }
 
-// rest returns the keys that nobody took, sorted.
+// rest returns the remaining keys, sorted.
 func (o *object) rest() []string { return slices.Sorted(maps.Keys(o.values)) }
 
-// refuseRest reports each key that nobody took as unknown.
+// refuseRest reports each remaining key as unknown.
 func (o *object) refuseRest(known []string) {
 	for _, key := range o.rest() {
 		o.report(unknownField(o.path, key, known, ""))

@@ -15,35 +15,34 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
-// What a file that describes the package of an external provider begins with.
+// The type of a file that describes the package of an external provider.
 const (
 	PackageAPIVersion = "llamastack.io/v1alpha1"
 	PackageKind       = "ProviderPackage"
 )
 
-// Where the image of an external provider has its package.
+// The paths in the image of an external provider.
 const (
 	PackageDir  = "/lls-provider"
 	PackageFile = PackageDir + "/lls-provider-spec.yaml"
 	WheelsDir   = PackageDir + "/packages"
 )
 
-// ProviderPackage describes the Python package of an external provider: the file PackageFile in its image, or the field
+// ProviderPackage describes the Python package of an external provider, from PackageFile in its image or the field
 // package.
 type ProviderPackage struct {
-	// Name, Version and Vendor say what the package is, for people. They are empty in the field.
+	// Name, Version and Vendor are informational, and empty in the field.
 	Name, Version, Vendor string
 	// PackageName is the Python package. The server imports <PackageName>.provider.
 	PackageName string
-	// ProviderType is the provider type that it brings, such as "remote::mine".
+	// ProviderType is the provider type in the package, such as "remote::mine".
 	ProviderType string
-	// API is the server's name of the API that it is for.
+	// API is the server's name of the provider's API.
 	API string
-	// Wheels are the paths of the wheels in the image, that of the package first; empty in the field, which means all in
-	// WheelsDir.
+	// Wheels are the paths of the wheels in the image, that of the package first. If empty, all wheels in WheelsDir are
+	// installed.
 	Wheels []string
-	// EndpointField and KeyField are the config fields that endpoint and apiKey of the entry become; empty where the
-	// package names none.
+	// EndpointField and KeyField are the config fields for endpoint and apiKey, if the package has such fields.
 	EndpointField, KeyField string
 }
 
@@ -53,7 +52,7 @@ var (
 	configField   = regexp.MustCompile(`^[A-Za-z_]\w*$`)
 )
 
-// ReadPackage reads the decoded file PackageFile. Each problem has the path in the file.
+// ReadPackage parses the decoded file PackageFile. Each problem has the path in the file.
 func ReadPackage(values map[string]any) (*ProviderPackage, problem.List) {
 	o := newObject(nil, values)
 	for _, want := range []struct{ key, value string }{{"apiVersion", PackageAPIVersion}, {"kind", PackageKind}} {
@@ -62,7 +61,7 @@ func ReadPackage(values map[string]any) (*ProviderPackage, problem.List) {
 		}
 	}
 	if len(o.problems) > 0 {
-		return nil, o.problems // nothing else is known to mean what it seems to
+		return nil, o.problems // the rest has an unknown format
 	}
 	p := &ProviderPackage{}
 	about := newObject(field.NewPath("metadata"), o.getMap("metadata"))
@@ -78,7 +77,7 @@ func ReadPackage(values map[string]any) (*ProviderPackage, problem.List) {
 	return p, append(append(o.problems, about.problems...), spec.problems...)
 }
 
-// inlinePackage reads the field package of an entry.
+// inlinePackage parses the field package of an entry.
 func (o *object) inlinePackage(v any, api ProviderAPI) *ProviderPackage {
 	at := o.path.Child("package")
 	m, ok := v.(map[string]any)
@@ -97,7 +96,7 @@ func (o *object) inlinePackage(v any, api ProviderAPI) *ProviderPackage {
 	return p
 }
 
-// readCode reads what both the file and the field say.
+// readCode parses the fields that PackageFile and the field package share.
 func (p *ProviderPackage) readCode(o *object) {
 	p.PackageName = o.getRequiredString("packageName", "my_provider")
 	if p.PackageName != "" && !modulePattern.MatchString(p.PackageName) {
@@ -165,15 +164,13 @@ func (p *ProviderPackage) readWheels(o *object) {
 	}
 }
 
-// IsFor reports whether the package is for an API; the package may name it as the server or as the custom resource
-// does.
+// IsFor reports whether the package is for an API, by the name in the server or in the custom resource.
 func (p *ProviderPackage) IsFor(api ProviderAPI) bool {
 	fold := func(s string) string { return strings.ToLower(strings.ReplaceAll(s, "_", "")) }
 	return fold(p.API) == fold(api.Name)
 }
 
-// Placement returns the field of spec.externalProviders under which the package belongs; empty where its API is not
-// known.
+// Placement returns the field of spec.externalProviders for the package, or "" for an unknown API.
 func (p *ProviderPackage) Placement() string {
 	for _, api := range externalAPIs {
 		if p.IsFor(api) {
@@ -183,7 +180,7 @@ func (p *ProviderPackage) Placement() string {
 	return ""
 }
 
-// Describe names the package for a message: "my-provider 1.0.0 of example.com".
+// Describe returns a description for messages: "my-provider 1.0.0 of example.com".
 func (p *ProviderPackage) Describe() string {
 	if p.Name == "" {
 		return p.PackageName

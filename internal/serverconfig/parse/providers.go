@@ -17,11 +17,11 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
-// ProviderAPI is one of the APIs that spec.providers or spec.externalProviders configures.
+// ProviderAPI is an API in spec.providers or spec.externalProviders.
 type ProviderAPI struct {
-	// Field is the name of the field in the resource, such as "vectorIo".
+	// Field is the name in the custom resource, such as "vectorIo".
 	Field string
-	// Name is the server's name of the API, such as "vector_io".
+	// Name is the server's name, such as "vector_io".
 	Name string
 }
 
@@ -34,7 +34,7 @@ var (
 	APITelemetry   = ProviderAPI{Field: "telemetry", Name: "telemetry"}
 )
 
-// endpointKinds are the kinds that endpointFrom of its providers can name: model servers only serve inference.
+// endpointKinds returns the kinds in endpointFrom of the API's providers: model servers only serve inference.
 func (a ProviderAPI) endpointKinds() []EndpointKind {
 	if a == APIInference {
 		return []EndpointKind{KindInferenceService, KindLLMInferenceService, KindService}
@@ -42,13 +42,13 @@ func (a ProviderAPI) endpointKinds() []EndpointKind {
 	return []EndpointKind{KindService}
 }
 
-// ProviderGroup are the providers of one API, in the user's order.
+// ProviderGroup holds the providers of an API in spec order.
 type ProviderGroup struct {
 	API       ProviderAPI
 	Providers []Provider
 }
 
-// Find returns the provider of an API with an effective id; nil where there is none.
+// Find returns the provider of an API with an effective id, or nil.
 func Find(groups []ProviderGroup, api, id string) *Provider {
 	for _, group := range groups {
 		if group.API.Name != api {
@@ -63,13 +63,13 @@ func Find(groups []ProviderGroup, api, id string) *Provider {
 	return nil
 }
 
-// MaxProviderIDLength is the longest provider id, in characters.
+// MaxProviderIDLength is the maximum length of a provider id in characters.
 const MaxProviderIDLength = 63
 
 var (
 	providerIDPattern = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
-	// reservedProviderIDs mean something to the server: "all" registers a model with every provider,
-	// "__disabled__" turns an entry off.
+	// reservedProviderIDs have a meaning for the server: "all" registers a model with every provider, "__disabled__"
+	// disables an entry.
 	reservedProviderIDs = []string{"all", "__disabled__"}
 
 	providerFields = []string{
@@ -77,11 +77,10 @@ var (
 	}
 )
 
-// ProviderFields returns the fields of an entry of spec.providers.
+// ProviderFields returns the fields of an entry in spec.providers.
 func ProviderFields() []string { return slices.Clone(providerFields) }
 
-// EffectiveID is the id under which the server knows the provider: the explicit one, else what follows the last
-// "::" of the provider type.
+// EffectiveID returns the provider_id: the explicit one, or else the provider type after the last "::".
 func (p *Provider) EffectiveID() string {
 	if p.ID != "" {
 		return p.ID
@@ -89,8 +88,8 @@ func (p *Provider) EffectiveID() string {
 	return p.Type[strings.LastIndex(p.Type, ":")+1:]
 }
 
-// parseProviders reads spec.providers: one group for each API that has providers, in the order of ProvidersSpec.
-// An absent spec gives no groups. Ids are checked for form, presence in lists and uniqueness over all APIs.
+// parseProviders parses spec.providers into one group for each API with providers, in the order of ProvidersSpec. It
+// checks that ids are valid, unique over all APIs, and present in lists.
 func parseProviders(spec *v1alpha2.ProvidersSpec) ([]ProviderGroup, problem.List) {
 	if spec == nil {
 		return nil, nil
@@ -116,8 +115,7 @@ func parseProviders(spec *v1alpha2.ProvidersSpec) ([]ProviderGroup, problem.List
 	return groups, append(problems, duplicateIDs(groups)...)
 }
 
-// parseProviderField reads the providers of one API: an object, or a list of objects in which each names its id as
-// soon as there is more than one. Absent and null give none.
+// parseProviderField parses the providers of an API: an object, or a list in which several objects need ids.
 func parseProviderField(raw *apiextensionsv1.JSON, path *field.Path, kinds []EndpointKind) ([]Provider, problem.List) {
 	if raw == nil || len(raw.Raw) == 0 {
 		return nil, nil
@@ -164,7 +162,7 @@ func parseProviderList(items []any, path *field.Path, kinds []EndpointKind) ([]P
 	return providers, problems
 }
 
-// isReported reports whether a field has a problem already.
+// isReported reports whether a field already has a problem.
 func isReported(problems problem.List, path *field.Path) bool {
 	return slices.ContainsFunc(problems, func(p problem.Problem) bool { return p.Path == path.String() })
 }
@@ -210,7 +208,7 @@ func (o *object) getAPIKey() *SecretReference {
 	return &ref
 }
 
-// getSettings takes "settings" or "config", the quickstart's name for the same thing.
+// getSettings takes "settings" or "config", which is an alias from the quickstart.
 func (o *object) getSettings() (map[string]any, string) {
 	_, hasSettings := o.values["settings"]
 	_, hasConfig := o.values["config"]
@@ -224,8 +222,8 @@ func (o *object) getSettings() (map[string]any, string) {
 	return settings, "settings"
 }
 
-// getSecretRefs takes "secretRefs" and every other key whose value is a secret reference, sorted by field. fields are
-// those of the entry.
+// getSecretRefs takes "secretRefs" and every unknown key with a secret reference, sorted by field. fields are the known
+// keys of the entry.
 func (o *object) getSecretRefs(fields []string) []SecretField {
 	var refs []SecretField
 	add := func(name string, v any, path *field.Path, direct bool) {
@@ -254,8 +252,7 @@ func (o *object) getSecretRefs(fields []string) []SecretField {
 	return refs
 }
 
-// isMiswritten reports whether a name is that of an entry's field but for upper and lower case: no server has such a
-// config field.
+// isMiswritten reports whether a name equals a known field except for its case.
 func isMiswritten(name string, fields []string) bool {
 	return slices.ContainsFunc(fields, func(known string) bool { return strings.EqualFold(name, known) })
 }
@@ -280,14 +277,14 @@ func checkProviderID(p *Provider, path *field.Path) problem.List {
 	return nil
 }
 
-// duplicateIDs reports every id that more than one provider has, over all APIs, with all the paths.
+// duplicateIDs reports each id with more than one provider in any API, with all paths.
 func duplicateIDs(groups []ProviderGroup) problem.List {
 	users := map[string][]string{}
 	for _, g := range groups {
 		for i := range g.Providers {
 			p := &g.Providers[i]
 			if p.Type == "" || (p.ID == "" && len(g.Providers) > 1) {
-				continue // reported already: there is no id to compare
+				continue // already reported
 			}
 			users[p.EffectiveID()] = append(users[p.EffectiveID()], p.Path)
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
-// parseItems reads a list whose items are strings or objects.
+// parseItems parses a list of strings or objects.
 func parseItems[T any](items []apiextensionsv1.JSON, path *field.Path,
 	fromString func(string, *field.Path) T, fromObject func(*object) T, known []string,
 ) ([]T, problem.List) {
@@ -56,7 +56,7 @@ var modelFields = []string{
 var modelTypes = []string{string(v1alpha2.ModelTypeLLM), string(v1alpha2.ModelTypeEmbedding),
 	string(v1alpha2.ModelTypeRerank)}
 
-// parseModels reads spec.resources.models.
+// parseModels parses spec.resources.models.
 func parseModels(items []apiextensionsv1.JSON) ([]Model, problem.List) {
 	path := field.NewPath("spec", "resources", "models")
 	models, problems := parseItems(items, path,
@@ -94,8 +94,7 @@ func parseModel(o *object) Model {
 	return m
 }
 
-// isDimension reports whether the server reads a value as a positive integer. What refers to the environment only the
-// server knows.
+// isDimension reports whether the server can parse a value as a positive integer. Environment references count.
 func isDimension(value any) bool {
 	switch v := value.(type) {
 	case int64:
@@ -109,8 +108,8 @@ func isDimension(value any) bool {
 	return false
 }
 
-// unsupportedModelType reports a model type that does not exist; it shows the value where that is near to one that
-// does.
+// unsupportedModelType returns the problem of an unknown model type. It shows the value only if it is similar to a
+// known one.
 func unsupportedModelType(path *field.Path, written string) problem.Problem {
 	p := problem.Problem{
 		Reason: problem.InvalidField, Path: path.String(), Type: field.ErrorTypeNotSupported,
@@ -143,10 +142,10 @@ func duplicateModels(models []Model) problem.List {
 	return problems
 }
 
-// mcpPath is where MCP servers usually answer.
+// mcpPath is the usual path of MCP servers.
 const mcpPath = "/mcp"
 
-// parseTools reads spec.resources.tools.
+// parseTools parses spec.resources.tools.
 func parseTools(items []apiextensionsv1.JSON) ([]Tool, problem.List) {
 	return parseItems(items, field.NewPath("spec", "resources", "tools"),
 		func(s string, p *field.Path) Tool { return Tool{Name: s, Path: p.String()} },
@@ -166,8 +165,8 @@ func parseTools(items []apiextensionsv1.JSON) ([]Tool, problem.List) {
 		}, []string{"name", "provider", "endpoint", "endpointFrom"})
 }
 
-// refuseMCPCredentials reports what people write to let the server authenticate at an MCP server. On no release line
-// does its configuration have a place for that: tool groups and connectors have an address alone.
+// refuseMCPCredentials reports credentials for an MCP server: tool groups and connectors have only an address on all
+// release lines.
 func (o *object) refuseMCPCredentials() {
 	for _, key := range []string{"apiKey", "authorization", "headers", "secretRefs"} {
 		if _, there := o.take(key); there {
@@ -181,7 +180,7 @@ func (o *object) refuseMCPCredentials() {
 	}
 }
 
-// parseShields reads spec.resources.shields.
+// parseShields parses spec.resources.shields.
 func parseShields(items []apiextensionsv1.JSON) ([]Shield, problem.List) {
 	return parseItems(items, field.NewPath("spec", "resources", "shields"),
 		func(s string, p *field.Path) Shield { return Shield{ID: s, Path: p.String()} },
@@ -195,8 +194,8 @@ func parseShields(items []apiextensionsv1.JSON) ([]Shield, problem.List) {
 		}, []string{"id", "provider", "model"})
 }
 
-// ExposeField reads spec.networking.expose: absent and null are off, true, {} and {hostname} are on, and
-// {enabled: false, ...} is off.
+// ExposeField parses spec.networking.expose: absent, null, false and {enabled: false, ...} disable it, true and other
+// objects enable it.
 func ExposeField(raw *apiextensionsv1.JSON) (Expose, problem.List) {
 	path := field.NewPath("spec", "networking", "expose")
 	if raw == nil || len(raw.Raw) == 0 {

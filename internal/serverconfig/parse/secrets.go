@@ -13,8 +13,7 @@ import (
 
 const secretRefForms = "a secret reference, either {name, key} or {secretKeyRef: {name, key}}"
 
-// SecretKeyRef returns the reference whichever form it has, or an error at path when it is not exactly one complete
-// form. It is for references whose schema is typed; those inside open JSON are part of Spec.
+// SecretKeyRef returns a typed reference in either form, or an error at path if it is not exactly one complete form.
 func SecretKeyRef(r *v1alpha2.SecretKeyRef, path *field.Path) (SecretReference, problem.List) {
 	name, key := ptr.Deref(r.Name, ""), ptr.Deref(r.Key, "")
 	if r.SecretKeyRef != nil {
@@ -50,7 +49,7 @@ func completeRef(name, key string, path *field.Path) (SecretReference, problem.L
 	return SecretReference{Name: name, Key: key}, nil
 }
 
-// parseSecretRef reads a secret reference from decoded JSON, in either form.
+// parseSecretRef parses a secret reference in either form from decoded JSON.
 func parseSecretRef(v any, path *field.Path) (SecretReference, problem.List) {
 	m, ok := v.(map[string]any)
 	if !ok {
@@ -82,7 +81,7 @@ func parseSecretRef(v any, path *field.Path) (SecretReference, problem.List) {
 	return completeRef(name, key, o.path)
 }
 
-// looksLikeSecretRef reports whether a value can only be meant as a secret reference.
+// looksLikeSecretRef reports whether a value has the form of a secret reference.
 func looksLikeSecretRef(v any) bool {
 	m, ok := v.(map[string]any)
 	if !ok {

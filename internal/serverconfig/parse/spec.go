@@ -7,36 +7,36 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
-// Spec is a spec with its open fields parsed. Parse makes it, once for each reconcile; it is not changed after that.
+// Spec is a spec with its open fields parsed. Parse creates it once for each reconcile; it is immutable.
 type Spec struct {
-	// Source is the spec as the user wrote it.
+	// Source is the spec as written.
 	Source *v1alpha2.LlamaStackDistributionSpec
-	// Providers are the entries of spec.providers: a group for each API that has any, in the order of ProvidersSpec.
+	// Providers are the entries of spec.providers, in a group for each API and in the order of ProvidersSpec.
 	Providers []ProviderGroup
-	// External are the entries of spec.externalProviders: by API in a fixed order, those of one API in the user's.
+	// External are the entries of spec.externalProviders by API in a fixed order, then in spec order.
 	External []ExternalProvider
 	// Models, Tools, Shields and VectorStores are the items of spec.resources.
 	Models       []Model
 	Tools        []Tool
 	Shields      []Shield
 	VectorStores []VectorStore
-	// Auth is spec.auth; nil where it is absent or empty.
+	// Auth is spec.auth; nil if it is absent or empty.
 	Auth *Auth
-	// Expose is spec.networking.expose; the zero value where ExposeProblems has an item.
+	// Expose is spec.networking.expose; zero if it has problems.
 	Expose Expose
 
-	// Problems are what is wrong with spec.providers, spec.externalProviders, spec.resources and spec.auth. Entries
-	// without problems are in the lists all the same.
+	// Problems are the problems of spec.providers, spec.externalProviders, spec.resources and spec.auth. The lists may
+	// contain entries with problems.
 	Problems problem.List
-	// ExposeProblems are what is wrong with spec.networking.expose.
+	// ExposeProblems are the problems of spec.networking.expose.
 	ExposeProblems problem.List
-	// TooLarge reports that the spec is over its bounds: Problems name them, and nothing else was parsed.
+	// TooLarge means that the spec exceeds a limit and nothing else was parsed.
 	TooLarge bool
-	// TooManyEndpoints reports that the spec takes endpoints from more objects than are read: Problems say so.
+	// TooManyEndpoints means that endpointFrom fields refer to more than limits.EndpointReferences objects.
 	TooManyEndpoints bool
 }
 
-// Parse reads the open fields of a spec. The work grows linearly with the spec, and the spec is not changed.
+// Parse parses the open fields of a spec in linear time. It does not change the spec.
 func Parse(spec *v1alpha2.LlamaStackDistributionSpec) *Spec {
 	if problems := CheckBounds(spec); len(problems) > 0 {
 		return &Spec{Source: spec, Problems: problems, TooLarge: true}

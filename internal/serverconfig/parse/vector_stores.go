@@ -10,8 +10,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
-// readVectorStores reads spec.resources.vectorStores. The schema demands the same, but not of what the annotation of a
-// conversion holds.
+// readVectorStores parses spec.resources.vectorStores. It repeats the schema's checks, which do not cover the
+// annotation of a conversion.
 func readVectorStores(items []v1alpha2.VectorStore) ([]VectorStore, problem.List) {
 	var stores []VectorStore
 	var problems problem.List

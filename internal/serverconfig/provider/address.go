@@ -13,8 +13,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 )
 
-// resolveAddress takes host:port, in one field or split into two. A scheme before it goes where the row names it; for
-// an address in one field http and https do where the row names none.
+// resolveAddress validates host:port and returns it as one field or two. It accepts the row's schemes; for a single
+// field, http and https by default.
 func resolveAddress(endpoint, masked, path string, row *catalog.Endpoint, problems *problem.Collector) []Value {
 	example := "write host:port alone, " + exampleEndpoint(row)
 	schemes := row.Schemes

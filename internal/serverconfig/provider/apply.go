@@ -14,9 +14,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
 )
 
-// Apply lays the providers of the spec over those of the base, by effective id, and returns what the status shows of
-// each. Other providers of the base stay, and so does their order; new ones follow in the order of the spec. The
-// environment variables that carry Secrets are added to env. It ends early when the context ends.
+// Apply merges the providers of the spec into those of the base by effective id, and returns their status entries. It
+// adds the variables of Secrets to env, and stops when the context ends.
 func Apply(
 	ctx context.Context, doc *document.Document, line *catalog.Line, groups []parse.ProviderGroup, env *environment.Set,
 	problems *problem.Collector,

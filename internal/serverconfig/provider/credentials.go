@@ -17,31 +17,29 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
-// What the catalog does not know about a secret its name shows: a header, a parameter of a URL, a field that only the
-// image knows.
+// A name reveals a secret that the catalog does not know: a header, a URL parameter, or a field of the image.
 
-// secretName is how fields, headers and parameters that hold secrets are called.
+// secretName matches the names of fields, headers and parameters that hold secrets.
 var secretName = regexp.MustCompile(`(?i)(key|token|password|secret|credential|authorization|cookie)$`)
 
-// headerName is a value that names a header instead of filling it: which one a credential is passed on in.
+// headerName matches the value of a field that names a header instead of holding a credential.
 var headerName = regexp.MustCompile(`(?i)^((proxy-)?authorization|cookie|x(-[a-z]+)+)$`)
 
-// looksSecret reports whether the value of a field, header or parameter seems to be a secret that stands there as it
-// is.
+// looksSecret reports whether the value of a field, header or parameter looks like a literal secret.
 func looksSecret(name, value string) bool {
 	return value != "" && secretName.MatchString(name) && !headerName.MatchString(value) && !document.HasReference(value)
 }
 
 const readByMany = "everybody who may read the custom resource or its ConfigMap can read it here"
 
-// The ways in which a secret gets where it should be.
+// The fixes for a literal secret.
 const (
 	byReference = "put it into a Secret, and refer to it by apiKey or secretRefs"
 	byVariable  = "put it into a Secret, let a variable of spec.workload.overrides.env take it from there, and write " +
 		"${env.<variable>} here"
 )
 
-// warnCredential reports what seems to be a secret, without showing it.
+// warnCredential warns about a probable secret without showing it.
 func warnCredential(path, detail, fix string, problems *problem.Collector) {
 	problems.Add(problem.Problem{
 		Reason: problem.LiteralSecret, Severity: problem.Warning, Path: path, Detail: detail + ", and " + readByMany,
@@ -49,8 +47,8 @@ func warnCredential(path, detail, fix string, problems *problem.Collector) {
 	})
 }
 
-// warnParameters reports an address with a parameter that seems to hold a secret. The name of the parameter is not
-// shown either: where the address is misspelled, it may be the secret.
+// warnParameters warns about a URL parameter that looks like a secret. It does not show the name, which may be the
+// secret.
 func warnParameters(endpoint, path string, problems *problem.Collector) {
 	if hasCredential(endpoint) {
 		warnCredential(path, "has a parameter that looks like a credential", "use apiKey where the provider takes it so; "+
@@ -67,20 +65,19 @@ func hasCredential(endpoint string) bool {
 	})
 }
 
-// credentialCheck looks for secrets in settings.
+// credentialCheck searches settings for secrets.
 type credentialCheck struct {
 	schema
 	problems *problem.Collector
 }
 
-// checkCredentials warns about secrets in settings that the catalog does not know; the check of settings reports the
-// others.
+// checkCredentials warns about secrets in settings that the catalog does not mark; checkSettings reports the others.
 func checkCredentials(s schema, spec *parse.Provider, problems *problem.Collector) {
 	c := credentialCheck{schema: s, problems: problems}
 	c.members(s.fields(), spec.Settings, spec.Path+"."+spec.SettingsField, byReference)
 }
 
-// members looks at a map of the settings. fields are those that the catalog knows.
+// members checks a map of the settings against the fields in the catalog.
 func (c credentialCheck) members(fields map[string]catalog.Field, values map[string]any, path, fix string) {
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		of, known := fields[key]
@@ -106,7 +103,7 @@ func (c credentialCheck) member(of catalog.Field, value any, path string) {
 			return
 		}
 		warnParameters(value, path, c.problems)
-		// For known types the check of settings reports it.
+		// The settings check reports it for known types.
 		if c.row == nil && address.HasUserInfo(value) {
 			warnCredential(path, "has user information, which looks like a credential", byVariable, c.problems)
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 )
 
-// Value is one config field that an endpoint becomes.
+// Value is a config field derived from an endpoint.
 type Value struct {
 	// Field is the name of the config field.
 	Field string
@@ -25,18 +25,16 @@ type Value struct {
 	Node *yaml.Node
 }
 
-// CredentialBySecret is how to give a credential instead of in an address, where the server takes it from a Secret.
+// CredentialBySecret is the fix for a credential in an address, for fields that support Secrets.
 const CredentialBySecret = "give the credential by apiKey or secretRefs"
 
-// ResolveEndpoint checks an endpoint and returns the fields that it becomes: a URL without a path gets the path that
-// the release line needs, a path that the user wrote stays. The row's endpoint is nil for an unknown provider type,
-// whose endpoint is taken as it is. Nothing comes back where the endpoint is wrong. No message carries it: it may hold
-// a password.
+// ResolveEndpoint validates an endpoint and returns its config fields, or nil for an invalid one. A URL without a path
+// gets the row's default path; a nil row takes any endpoint.
 func ResolveEndpoint(endpoint, path string, row *catalog.Endpoint, problems *problem.Collector) []Value {
 	return resolve(endpoint, path, CredentialBySecret, row, problems)
 }
 
-// resolve is ResolveEndpoint; credential is what it says about a credential in the address.
+// resolve is ResolveEndpoint with a custom fix for a credential in the address.
 func resolve(endpoint, path, credential string, row *catalog.Endpoint, problems *problem.Collector) []Value {
 	masked := document.MaskReferences(endpoint)
 	if address.HasUserInfo(endpoint) {
@@ -56,8 +54,7 @@ func resolve(endpoint, path, credential string, row *catalog.Endpoint, problems 
 	}
 }
 
-// ownScheme returns the address of an object, which has the scheme http or https, as the provider type writes its
-// addresses: with a scheme of its own, or without any.
+// ownScheme converts an object's http or https address to the provider type's scheme, or removes the scheme.
 func ownScheme(endpoint string, row *catalog.Endpoint) string {
 	scheme, rest, found := strings.Cut(endpoint, "://")
 	switch {
@@ -78,7 +75,7 @@ func refuseEndpoint(path, detail, fix string, problems *problem.Collector) {
 		Fix: fix})
 }
 
-// beginsWithScheme is an address with a scheme.
+// beginsWithScheme matches an address with a scheme.
 var beginsWithScheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
 
 func resolveURL(endpoint, masked, path string, row *catalog.Endpoint, problems *problem.Collector) []Value {
@@ -88,7 +85,7 @@ func resolveURL(endpoint, masked, path string, row *catalog.Endpoint, problems *
 	}
 	example := exampleEndpoint(row)
 	if strings.HasPrefix(endpoint, "${env.") {
-		return []Value{{row.Field, document.String(endpoint)}} // the scheme is the environment's business
+		return []Value{{row.Field, document.String(endpoint)}} // the scheme may be in the environment
 	}
 	u, err := url.Parse(masked)
 	switch {
@@ -110,7 +107,7 @@ func resolveURL(endpoint, masked, path string, row *catalog.Endpoint, problems *
 	return []Value{{row.Field, document.String(whole)}}
 }
 
-// validPort reports whether the port of a masked URL is one, or was written with a reference to the environment.
+// validPort reports whether the port of a masked URL is valid or contains an environment reference.
 func validPort(endpoint, masked, port string) bool {
 	if port == "" || address.IsPort(port) {
 		return true
@@ -129,7 +126,7 @@ func alternatives(schemes []string) string {
 	return strings.Join(schemes[:last], "://, ") + ":// or " + schemes[last] + "://"
 }
 
-// exampleEndpoint shows how an endpoint is written.
+// exampleEndpoint returns an example endpoint for messages.
 func exampleEndpoint(row *catalog.Endpoint) string {
 	switch {
 	case row.Example != "":
@@ -143,9 +140,8 @@ func exampleEndpoint(row *catalog.Endpoint) string {
 	}
 }
 
-// ResolveURL is for other addresses than those of providers: that of a collector, or of an MCP server. It reports what
-// is wrong with one, and returns what the server gets of it; example is for the message, and credential is what it says
-// about a credential in the address.
+// ResolveURL validates the address of a collector or MCP server, and returns its URL. example and credential are the
+// fixes in messages.
 func ResolveURL(endpoint, path, example, credential string, problems *problem.Collector) (string, bool) {
 	row := &catalog.Endpoint{Kind: catalog.EndpointURL, Example: example}
 	for _, v := range resolve(endpoint, path, credential, row, problems) {

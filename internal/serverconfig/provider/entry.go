@@ -8,17 +8,15 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 )
 
-// template is the entry of the base that a provider's entry begins with.
+// template is the base's entry that a provider's entry starts from.
 type template struct {
-	// entry is nil where the base has none that fits.
+	// entry is nil if the base has no suitable one.
 	entry *yaml.Node
-	// own reports that the entry has the provider's id, and so its data.
+	// own means that the entry has the provider's id, and so its data.
 	own bool
 }
 
-// templateFor returns what a provider begins with, so that what the server needs and the spec has no name for is there:
-// the base's entry with its id, which makes its data the provider's own, else the first one of its type. An entry with
-// its id but of another type does not count: its config means nothing to the new type.
+// templateFor returns the base's entry with the provider's type and id, or else the first one of its type.
 func templateFor(base []*yaml.Node, p *Provider) template {
 	var found template
 	for _, n := range base {
@@ -34,8 +32,8 @@ func templateFor(base []*yaml.Node, p *Provider) template {
 	return found
 }
 
-// entry makes the provider's entry in the configuration. Stores that it lacks go to a backend of doc, files beside
-// those of its base.
+// entry creates the provider's entry in the configuration. Missing stores use a backend of doc, and files the directory
+// of the base's.
 func (p *Provider) entry(from template, doc *document.Document) *yaml.Node {
 	entry := &yaml.Node{Kind: yaml.MappingNode}
 	if from.entry != nil {

@@ -18,28 +18,27 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/storage"
 )
 
-// A storage location is where a provider keeps its state: a namespace or a table of a storage backend, or a file. No
-// two providers may share one. An entry that lies over the base's entry with its id keeps that one's locations, because
-// its data is there; every other entry gets locations named after its API and id alone, so that no edit elsewhere ever
-// moves them. Bases do not use names of this form.
+// A storage location is a namespace or table of a backend, or a file, and belongs to one provider. An entry keeps the
+// locations of the base's entry with its id; otherwise its locations derive only from API and id, so that other edits
+// do not move them.
 
 const (
-	// fallbackDataPath is the field of the file of a provider type that the release line does not know.
+	// fallbackDataPath is the data file field of an unknown provider type.
 	fallbackDataPath = "db_path"
-	// dataFileExtension is the one that a type of ours insists on, and suits the others.
+	// dataFileExtension is the file extension that one provider type requires, and others accept.
 	dataFileExtension = ".db"
-	// maxTableName is the longest name of a table, in bytes: PostgreSQL's limit.
+	// maxTableName is PostgreSQL's limit in bytes.
 	maxTableName = 63
 )
 
-// locations names the storage locations of one entry.
+// locations generates the storage locations of an entry.
 type locations struct {
 	schema
 	// id is the provider_id.
 	id string
 }
 
-// separate gives an entry that was copied from another one storage locations of its own.
+// separate gives a copied entry its own storage locations.
 func (l locations) separate(config *yaml.Node) {
 	l.separateStores(config, nil)
 	field := fallbackDataPath
@@ -66,8 +65,8 @@ func (l locations) separateStores(n *yaml.Node, steps []string) {
 	}
 }
 
-// fillRequired writes what the server demands, the entry does not have and the spec has no name for: stores, the file
-// of the provider's data, and null where that will do.
+// fillRequired sets missing required fields that the spec has no field for: stores, the data file, and null for
+// nullable fields.
 func (l locations) fillRequired(config, base, root *yaml.Node) {
 	if l.row == nil {
 		return
@@ -95,7 +94,7 @@ func (l locations) fillRequired(config, base, root *yaml.Node) {
 	}
 }
 
-// name names a namespace or a table for the field of the config that the steps lead to.
+// name returns the namespace or table for the config field at the steps.
 func (l locations) name(kind catalog.StoreKind, steps []string) string {
 	name := strings.Join(append([]string{l.api, l.id}, steps...), "::")
 	if kind == catalog.SQL {
@@ -106,8 +105,7 @@ func (l locations) name(kind catalog.StoreKind, steps []string) string {
 
 var plainID = regexp.MustCompile(`^[a-z0-9]+$`)
 
-// tableName folds a name to what every database takes unquoted. What folding or cutting would make alike stays apart by
-// a hash.
+// tableName folds a name to one that every database accepts unquoted. A hash keeps folded or shortened names unique.
 func tableName(name, id string) string {
 	if plain := strings.ReplaceAll(name, "::", "_"); plainID.MatchString(id) && len(plain) <= maxTableName {
 		return plain
@@ -127,7 +125,7 @@ func (l locations) dataFile(dir, extension string) string {
 	return dir + "/" + l.api + "_" + l.id + extension
 }
 
-// directory returns what stands before the last slash that is not within a reference to the environment.
+// directory returns the path before the last slash outside of an environment reference.
 func directory(file string) string {
 	if at := strings.LastIndex(document.MaskReferences(file), "/"); at > 0 {
 		return file[:at]
@@ -135,7 +133,7 @@ func directory(file string) string {
 	return storage.DataDir
 }
 
-// baseDirectory is where the base keeps the files of its storage backends.
+// baseDirectory returns the directory of the base's backend files.
 func baseDirectory(base *yaml.Node) string {
 	backends := document.Child(document.Child(base, "storage"), "backends")
 	for _, name := range document.Keys(backends) {

@@ -14,17 +14,17 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
-// Packaged is an entry whose type a package brings, so that the catalog knows nothing of it.
+// Packaged is an entry with a provider type from a package, which the catalog does not know.
 type Packaged struct {
-	// API is the API of the entry, and Spec what the user wrote.
+	// API is the API of the entry, and Spec is the entry in the spec.
 	API  parse.ProviderAPI
 	Spec *parse.Provider
-	// Package describes the package; nil where it is not known yet: then nothing is reported that depends on it.
+	// Package describes the package. If it is nil (unknown), dependent checks are skipped.
 	Package *parse.ProviderPackage
 }
 
-// Put puts the entry into a configuration, in the place of those with its id, and returns what the status shows of it.
-// It takes nothing over from an entry that it replaces: that config is another type's.
+// Put replaces the entries of the configuration with the same id, and returns the status entry. It copies nothing from
+// a replaced entry, whose type differs.
 func (e *Packaged) Put(doc *document.Document, line *catalog.Line, env *environment.Set,
 	problems *problem.Collector) Entry {
 	p := &Provider{schema: schema{line: line, api: e.API.Name, name: e.Spec.Type}, spec: e.Spec,
@@ -61,7 +61,7 @@ func (e *Packaged) Put(doc *document.Document, line *catalog.Line, env *environm
 	return p.shown(entry)
 }
 
-// fieldFor returns the config field that a field of the entry becomes, as the package says.
+// fieldFor returns the config field for a field of the entry, as the package defines it.
 func (e *Packaged) fieldFor(name, fix string, problems *problem.Collector) (string, bool) {
 	if e.Package == nil {
 		return name, true

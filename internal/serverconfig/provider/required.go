@@ -15,7 +15,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
-// requiredCheck looks for what an entry lacks and the server cannot do without.
+// requiredCheck reports missing required fields of an entry.
 type requiredCheck struct {
 	schema
 	spec *parse.Provider
@@ -24,7 +24,7 @@ type requiredCheck struct {
 	problems *problem.Collector
 }
 
-// check reports what the config of the entry lacks.
+// check reports the missing fields of an entry's config.
 func (c *requiredCheck) check(config *yaml.Node) {
 	if c.row == nil {
 		return
@@ -32,7 +32,7 @@ func (c *requiredCheck) check(config *yaml.Node) {
 	endpointField := ""
 	if e := c.row.Endpoint; e != nil && e.Required {
 		endpointField = e.Field
-		// A wrong one has been reported.
+		// An invalid one is already reported.
 		if c.spec.Endpoint == "" && c.given.IsEmpty(document.Child(config, e.Field)) {
 			c.report(c.spec.EndpointPath(), c.name+" has no default address", exampleEndpoint(e))
 		}
@@ -78,7 +78,7 @@ func (c *requiredCheck) reportField(name string, of catalog.Field) {
 	c.report(path, c.name+" does not start without it", fix)
 }
 
-// checkInner looks for what is required within a map of the config.
+// checkInner reports missing required fields in a map of the config.
 func (c *requiredCheck) checkInner(of catalog.Field, config *yaml.Node, path string) {
 	fields := catalog.Chosen(c.inner(of), func(name string) string { return document.Text(document.Child(config, name)) })
 	for _, name := range slices.Sorted(maps.Keys(fields)) {

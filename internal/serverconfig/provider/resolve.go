@@ -17,24 +17,23 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
-// The config fields of a provider type that the release line does not know.
+// The config fields of an unknown provider type.
 const (
 	fallbackEndpointField = "url"
 	fallbackKeyField      = "api_key"
 )
 
-// Provider is one entry of spec.providers, resolved against a release line.
+// Provider is an entry of spec.providers, resolved against a release line.
 type Provider struct {
 	schema
 	spec *parse.Provider
-	// assignments are the config fields that the entry sets by name, in its order, and assigned where in the entry each
-	// stands.
+	// assignments are the config fields that the entry sets outside of settings, in order; assigned maps each to its path.
 	assignments []assignment
 	assigned    map[string]string
 	variables   []environment.Variable
 }
 
-// assignment is one config field that the entry sets outside of settings.
+// assignment is a config field that the entry sets outside of settings.
 type assignment struct {
 	field string
 	value *yaml.Node
@@ -43,10 +42,10 @@ type assignment struct {
 // ID returns the provider_id.
 func (p *Provider) ID() string { return p.spec.EffectiveID() }
 
-// Path is where the entry stands in the custom resource: "spec.providers.inference[1]".
+// Path returns the path of the entry in the custom resource: "spec.providers.inference[1]".
 func (p *Provider) Path() string { return p.spec.Path }
 
-// Resolve reads one entry of the spec against the release line.
+// Resolve validates an entry of the spec against the release line.
 func Resolve(api parse.ProviderAPI, spec *parse.Provider, line *catalog.Line, problems *problem.Collector) *Provider {
 	p := &Provider{schema: schemaOf(line, api.Name, spec.Type), spec: spec, assigned: map[string]string{}}
 	checkType(p.schema, spec, problems)
@@ -99,7 +98,7 @@ func (p *Provider) assignEndpoint(problems *problem.Collector) {
 	var row *catalog.Endpoint
 	if p.row != nil {
 		if row = p.row.Endpoint; row == nil {
-			// The endpoint of an MCP server is not the provider's: it goes to the tools mcp::<id>.
+			// The endpoint of an MCP server belongs to the tools mcp::<id>.
 			if p.row.ToolGroup != catalog.MCPToolGroups {
 				p.refuse(strings.TrimPrefix(path, p.Path()+"."), problems)
 			}
@@ -129,7 +128,7 @@ func (p *Provider) assignKey(problems *problem.Collector) {
 	p.assignSecret(name, APIKeyUse(p.spec), problems)
 }
 
-// assignNamed writes a field whose meaning only the catalog knows.
+// assignNamed assigns a field whose config field depends on the provider type.
 func (p *Provider) assignNamed(name, value string, target func(*catalog.Provider) string, problems *problem.Collector) {
 	if value == "" {
 		return
@@ -150,7 +149,7 @@ func (p *Provider) assignNamed(name, value string, target func(*catalog.Provider
 	p.refuse(name, problems)
 }
 
-// refuse reports a field of the entry that the provider type has no use for.
+// refuse reports a field of the entry that the provider type does not support.
 func (p *Provider) refuse(name string, problems *problem.Collector) {
 	fix := "remove it; options of the provider itself go under settings"
 	if instead, ok := p.row.Instead[name]; ok {
@@ -162,10 +161,10 @@ func (p *Provider) refuse(name string, problems *problem.Collector) {
 	})
 }
 
-// apiKey is the one field of an entry that is a secret reference.
+// apiKey is the field of an entry with a secret reference.
 const apiKey = "apiKey"
 
-// reportMisplacedKey reports the field apiKey of the entry where it stands under secretRefs.
+// reportMisplacedKey reports the field apiKey under secretRefs.
 func (p *Provider) reportMisplacedKey(s parse.SecretField, problems *problem.Collector) {
 	problems.Add(problem.Problem{
 		Reason: problem.UnknownField, Path: s.Path, Type: field.ErrorTypeInvalid,
@@ -181,7 +180,7 @@ func (p *Provider) assignSecretRefs(problems *problem.Collector) {
 			continue
 		}
 		known := p.row.FieldNames()
-		if s.Direct { // it may be meant as a field of the entry itself
+		if s.Direct { // possibly meant as a field of the entry
 			known = append(parse.ProviderFields(), known...)
 		} else if near, ok := suggest.Nearest(s.Field, append([]string{apiKey}, known...)); ok && near == apiKey &&
 			p.row.Key != "" {

@@ -12,12 +12,12 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 )
 
-// schema is what a release line knows about the config of one provider type.
+// schema describes the config of a provider type on a release line.
 type schema struct {
 	line *catalog.Line
 	// api is the server's name of the API, and name the full type: "remote::vllm".
 	api, name string
-	// row is nil for a type that the release line does not know.
+	// row is nil for an unknown type.
 	row *catalog.Provider
 }
 
@@ -29,7 +29,7 @@ func schemaOf(line *catalog.Line, api, written string) schema {
 	return s
 }
 
-// fields are the fields of the config by name; nil for an unknown type.
+// fields returns the config fields by name; nil for an unknown type.
 func (s schema) fields() map[string]catalog.Field {
 	if s.row == nil {
 		return nil
@@ -37,7 +37,7 @@ func (s schema) fields() map[string]catalog.Field {
 	return s.row.Fields
 }
 
-// canonical returns the name of the field that a name stands for.
+// canonical returns the field that a name is an alias of, or else the name.
 func (s schema) canonical(name string) string {
 	if field := s.fields()[name]; field.AliasOf != "" {
 		return field.AliasOf
@@ -45,7 +45,7 @@ func (s schema) canonical(name string) string {
 	return name
 }
 
-// find finds the field that the user means, by its own name; an unknown type takes any.
+// find returns the field for a name in camelCase or snake_case. An unknown type accepts any name.
 func (s schema) find(written string) (string, bool) {
 	folded := snakeCase(written)
 	if s.row == nil {
@@ -59,7 +59,7 @@ func (s schema) find(written string) (string, bool) {
 	return "", false
 }
 
-// inner returns the fields of a map, of whichever kind it is, and nil where they are free.
+// inner returns the fields of a map, or nil if they are free.
 func (s schema) inner(field catalog.Field) map[string]catalog.Field {
 	switch {
 	case field.Object != "":
@@ -71,8 +71,7 @@ func (s schema) inner(field catalog.Field) map[string]catalog.Field {
 	return nil
 }
 
-// dropAliases removes other names of a field that is about to be set: the server would take whichever it looks for
-// first.
+// dropAliases removes the aliases of a field that is about to be set, because the server might read an alias first.
 func (s schema) dropAliases(config *yaml.Node, name string) {
 	for alias, field := range s.fields() {
 		if field.AliasOf == name {
@@ -81,7 +80,7 @@ func (s schema) dropAliases(config *yaml.Node, name string) {
 	}
 }
 
-// dropOtherKinds removes what the base has for a map of another kind than the one that settings make of it.
+// dropOtherKinds removes fields of the base that do not belong to the kind of map in the settings.
 func (s schema) dropOtherKinds(config *yaml.Node, settings map[string]any) {
 	for name, value := range settings {
 		written, ok := value.(map[string]any)
@@ -99,7 +98,7 @@ func (s schema) dropOtherKinds(config *yaml.Node, settings map[string]any) {
 	}
 }
 
-// alternatives are the names of the types of the API that can be used without reservation, as a user writes them.
+// alternatives returns the types of the API without deprecated and refused ones, in short form.
 func (s schema) alternatives() []string {
 	var names []string
 	for i := range s.line.Rows[s.api] {

@@ -10,10 +10,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
-// SecretUses returns the keys of Secrets that one entry refers to.
+// SecretUses returns the keys of Secrets that an entry refers to.
 func SecretUses(p *parse.Provider) []environment.SecretUse {
 	var uses []environment.SecretUse
-	// An incomplete reference has been reported by the parser.
+	// The parser has reported an incomplete reference.
 	if p.APIKey != nil && p.APIKey.Name != "" {
 		uses = append(uses, APIKeyUse(p))
 	}
@@ -23,7 +23,7 @@ func SecretUses(p *parse.Provider) []environment.SecretUse {
 	return uses
 }
 
-// APIKeyUse is the special case among the names: apiKey is API_KEY whatever the server calls the field.
+// APIKeyUse returns the use for apiKey. Its variable is always named API_KEY, independently of the config field.
 func APIKeyUse(p *parse.Provider) environment.SecretUse {
 	return environment.SecretUse{EnvName: environment.Name(p.EffectiveID(), "api_key"), Ref: *p.APIKey,
 		Path: p.Path + ".apiKey"}
@@ -33,7 +33,7 @@ func secretFieldUse(p *parse.Provider, s parse.SecretField) environment.SecretUs
 	return environment.SecretUse{EnvName: environment.Name(p.EffectiveID(), snakeCase(s.Field)), Ref: s.Ref, Path: s.Path}
 }
 
-// snakeCase folds camelCase to the server's snake_case: clientKey and APIVersion become client_key and api_version.
+// snakeCase converts camelCase to snake_case: clientKey and APIVersion become client_key and api_version.
 func snakeCase(name string) string {
 	runes := []rune(name)
 	var b strings.Builder
@@ -46,7 +46,7 @@ func snakeCase(name string) string {
 	return b.String()
 }
 
-// startsWord reports whether the upper-case letter at i begins a word, rather than going on with an acronym.
+// startsWord reports whether the upper-case letter at i starts a word rather than continuing an acronym.
 func startsWord(runes []rune, i int) bool {
 	if before := runes[i-1]; unicode.IsLower(before) || unicode.IsDigit(before) {
 		return true

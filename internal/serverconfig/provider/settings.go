@@ -20,19 +20,18 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
-// settingsCheck checks the settings of one entry against the schema of its type.
+// settingsCheck checks the settings of an entry against its schema.
 type settingsCheck struct {
 	schema
-	// assigned are the paths that set config fields outside of settings, by field.
+	// assigned maps config fields set outside of settings to their paths.
 	assigned map[string]string
-	// strict makes errors of what is a warning about a provider: fields that the server ignores, and secrets that stand
-	// there as they are.
+	// strict makes ignored fields and literal secrets errors instead of warnings.
 	strict   bool
 	problems *problem.Collector
 }
 
-// CheckStrictly checks values against fields of the catalog as settings are checked. What the server would ignore is an
-// error here, and so is a secret that stands there as it is. name is what has the fields, for messages.
+// CheckStrictly checks values against fields like settings, but fields that the server would ignore and literal secrets
+// are errors. name is the owner of the fields, for messages.
 func CheckStrictly(
 	line *catalog.Line, name string, fields map[string]catalog.Field, values map[string]any, path string,
 	problems *problem.Collector,
@@ -56,7 +55,7 @@ func (c *settingsCheck) severity() problem.Severity {
 	return problem.Warning
 }
 
-// check finds what settings sets a second time, what the server would ignore silently, and what it would refuse.
+// check reports fields that are set twice, ignored or refused.
 func (c *settingsCheck) check(spec *parse.Provider) {
 	first := map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(spec.Settings)) {
@@ -78,8 +77,8 @@ func (c *settingsCheck) check(spec *parse.Provider) {
 	}
 }
 
-// checkValue reports what the server would refuse in a field, and what it would ignore in a map. A text with a
-// reference to the environment can become anything.
+// checkValue reports values that the server refuses, and ignored fields in maps. Any text with an environment reference
+// is valid.
 func (c *settingsCheck) checkValue(of catalog.Field, value any, path string) {
 	if s, ok := value.(string); ok && document.HasReference(s) {
 		if of.Secret && !document.IsReference(s) {
@@ -117,8 +116,8 @@ func (c *settingsCheck) checkValue(of catalog.Field, value any, path string) {
 	}
 }
 
-// unfit returns the problem of a value that the server would refuse in a field. A number or boolean is shown, unless
-// the field is for a secret; a text is shown only where it is near to one that the field takes.
+// unfit returns the problem of a value that the server refuses. It shows numbers and booleans of non-secret fields, and
+// texts similar to a valid one.
 func (c *settingsCheck) unfit(of catalog.Field, value any, path string) (problem.Problem, bool) {
 	want := unfit(of, value)
 	if want == "" {
@@ -151,7 +150,7 @@ func (c *settingsCheck) reportLiteralSecret(path string) {
 	c.problems.Add(p)
 }
 
-// checkMap looks at the keys of a map where the release line lists them, else at its values where it describes these.
+// checkMap checks the keys of a map if they are known, otherwise its values.
 func (c *settingsCheck) checkMap(of catalog.Field, values map[string]any, path string) {
 	fields := c.inner(of)
 	if fields == nil {
@@ -176,7 +175,7 @@ func (c *settingsCheck) checkMap(of catalog.Field, values map[string]any, path s
 	}
 }
 
-// reportUnknownField reports a config field that the type does not have, with the nearest one that it has.
+// reportUnknownField reports an unknown config field, with the most similar known one.
 func reportUnknownField(s schema, path, written string, known []string, severity problem.Severity,
 	problems *problem.Collector) {
 	if problems.Full(severity) {

@@ -12,10 +12,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 )
 
-// redacted stands for a secret, as in the server's own responses.
+// redacted replaces a secret, as in the server's responses.
 const redacted = "********"
 
-// Entry is one provider of the spec as generated.
+// Entry is a generated provider of the spec.
 type Entry struct {
 	// API is the server's name of the API: "inference".
 	API string
@@ -23,11 +23,11 @@ type Entry struct {
 	ID string
 	// Type is the provider_type: "remote::vllm".
 	Type string
-	// Config is the provider's config, with ${env.…} where secrets go.
+	// Config is the provider's config with ${env.…} for secrets.
 	Config json.RawMessage
 }
 
-// shown is what the status of the custom resource shows of an entry: its config without secrets.
+// shown returns the status entry: the config without secrets.
 func (p *Provider) shown(entry *yaml.Node) Entry {
 	config := json.RawMessage("{}")
 	if c := document.Child(entry, "config"); c != nil {
@@ -40,8 +40,8 @@ func (p *Provider) shown(entry *yaml.Node) Entry {
 	return Entry{API: p.api, ID: p.ID(), Type: p.name, Config: config}
 }
 
-// redact replaces secrets that stand in the config as they are: a status has more readers than a ConfigMap. Where the
-// catalog knows no fields, names show what is a secret.
+// redact replaces literal secrets in the config, because a status has more readers than a ConfigMap. It detects unknown
+// secret fields by name.
 func redact(s schema, config *yaml.Node, fields map[string]catalog.Field) {
 	for key, value := range document.Members(config) {
 		of, known := fields[key]

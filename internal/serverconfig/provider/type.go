@@ -15,15 +15,15 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
-// typeCheck checks the provider type of one entry.
+// typeCheck checks the provider type of an entry.
 type typeCheck struct {
 	schema
-	// path is the field, and written its value.
+	// path is the field, and written is its value.
 	path, written string
 	problems      *problem.Collector
 }
 
-// checkType reports what the release line has against the type of an entry.
+// checkType reports an unknown, refused or deprecated type.
 func checkType(s schema, spec *parse.Provider, problems *problem.Collector) {
 	c := typeCheck{schema: s, path: spec.Path + ".provider", written: spec.Type, problems: problems}
 	switch {
@@ -48,8 +48,8 @@ func checkType(s schema, spec *parse.Provider, problems *problem.Collector) {
 	}
 }
 
-// reportUnknown reports a type that the release line does not know: an error where other release lines or other APIs
-// do, or where it looks misspelled. Else a warning, for an image can bring types of its own.
+// reportUnknown reports an unknown type: an error if another release line or API has it or it looks misspelled,
+// otherwise a warning, because the image may have it.
 func (c typeCheck) reportUnknown() {
 	names := c.alternatives()
 	unknown := problem.Problem{
@@ -91,7 +91,7 @@ func (c typeCheck) reportUnknown() {
 	c.problems.Add(unknown)
 }
 
-// candidates are the types that the user can mean.
+// candidates returns the full types that a written type may mean.
 func candidates(written string) []string {
 	if strings.Contains(written, "::") {
 		return []string{written}
@@ -99,8 +99,7 @@ func candidates(written string) []string {
 	return []string{"remote::" + written, "inline::" + written}
 }
 
-// inLaterPatch finds the type in later patch releases of the release line: its name, and what the message says of the
-// release line.
+// inLaterPatch returns the type and the fix if a later patch release of the release line has it.
 func (c typeCheck) inLaterPatch() (found struct{ name, without string }, later string) {
 	for _, candidate := range candidates(c.written) {
 		has := catalog.HasProvider(c.api, candidate)
@@ -112,7 +111,7 @@ func (c typeCheck) inLaterPatch() (found struct{ name, without string }, later s
 	return found, ""
 }
 
-// onOtherLines finds the type on other release lines, and how to get one of them.
+// onOtherLines returns the type and the fix if other release lines have it.
 func (c typeCheck) onOtherLines() (found, elsewhere string) {
 	for _, candidate := range candidates(c.written) {
 		if elsewhere := release.Elsewhere(catalog.HasProvider(c.api, candidate)); elsewhere != "" {
@@ -122,7 +121,7 @@ func (c typeCheck) onOtherLines() (found, elsewhere string) {
 	return "", ""
 }
 
-// inOtherAPI finds the type among those of another API.
+// inOtherAPI returns the API that has the type.
 func (c typeCheck) inOtherAPI() (parse.ProviderAPI, bool) {
 	for _, api := range []parse.ProviderAPI{parse.APIInference, parse.APISafety, parse.APIVectorIO, parse.APIToolRuntime} {
 		for _, candidate := range candidates(c.written) {

@@ -14,15 +14,15 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-// The server reads values with pydantic, which takes more than the type itself: text that says a number for a number, a
-// few words for a boolean. It never takes a number for text.
+// The server parses values with pydantic, which accepts text for numbers and some words for booleans, but never a
+// number for text.
 var (
 	intText   = regexp.MustCompile(`^\s*[+-]?\d+(_\d+)*(\.0*)?\s*$`)
 	floatText = regexp.MustCompile(`(?i)^\s*[+-]?([0-9]+(_[0-9]+)*\.?([0-9]+(_[0-9]+)*)?|\.[0-9]+(_[0-9]+)*)(e[+-]?[0-9]+)?\s*$|^\s*[+-]?(inf|infinity|nan)\s*$`)
 	boolText  = []string{"0", "off", "f", "false", "n", "no", "1", "on", "t", "true", "y", "yes"}
 )
 
-// unfit reports what a field takes instead of a value; empty where the value will do.
+// unfit returns a description of the values that a field accepts, or "" for a valid value.
 func unfit(field catalog.Field, value any) string {
 	if value == nil {
 		anything := field.Type == catalog.TypeAny && len(field.AnyOf) == 0
@@ -69,7 +69,7 @@ func unfit(field catalog.Field, value any) string {
 
 const aString = "a string"
 
-// unfitText is unfit for a string, without the hint for those who forget the quotes.
+// unfitText is unfit for a string, without the hint about quotes.
 func unfitText(field catalog.Field, value any) string {
 	s, ok := value.(string)
 	switch {
@@ -81,7 +81,7 @@ func unfitText(field catalog.Field, value any) string {
 	return ""
 }
 
-// unfitAny is unfit for a field that takes more than one type.
+// unfitAny is unfit for a field with several types.
 func unfitAny(field catalog.Field, value any) string {
 	var wanted []string
 	for _, each := range field.AnyOf {
@@ -100,7 +100,7 @@ func unfitAny(field catalog.Field, value any) string {
 	return strings.Join(wanted, ", or ")
 }
 
-// number returns the number that the server makes of a value; false where it makes none.
+// number returns the number that the server parses from a value, if any.
 func number(value any) (float64, bool) {
 	switch v := value.(type) {
 	case int64:
@@ -119,14 +119,14 @@ func number(value any) (float64, bool) {
 	return 0, false
 }
 
-// outside reports a number beyond the limits of its field; NaN is within none.
+// outside reports whether a number is NaN or exceeds the limits of its field.
 func outside(field catalog.Field, value any) bool {
 	n, ok := number(value)
 	return ok && (field.Min != nil && !(n >= *field.Min) || field.Max != nil && !(n <= *field.Max) ||
 		field.Above != nil && !(n > *field.Above))
 }
 
-// limits describes in words what outside checks.
+// limitsValue describes the limits of a field for messages.
 func limitsValue(field catalog.Field) string {
 	plain := func(limit *float64) string { return strconv.FormatFloat(*limit, 'f', -1, 64) }
 	switch {

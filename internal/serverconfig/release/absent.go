@@ -13,8 +13,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-// MissingAPI is the problem of a field of the spec that asks for something of an API that the release line does not
-// have. It is never left out in silence: a server without the moderation that someone asked for is worse than none.
+// MissingAPI returns the problem of a field for an API that the release line does not have. It is an error, because an
+// ignored API such as moderation could go unnoticed.
 func MissingAPI(line *catalog.Line, api, path string) problem.Problem {
 	absence, _ := line.Absent(api)
 	since, fix := "", "remove it"
@@ -34,8 +34,7 @@ func MissingAPI(line *catalog.Line, api, path string) problem.Problem {
 	}
 }
 
-// Elsewhere returns, for the end of a fix, how to get a server of a release line that has something; empty where no
-// release line has it.
+// Elsewhere returns the end of a fix that names the release lines with a feature, or "".
 func Elsewhere(has func(*catalog.Line) bool) string {
 	lines := catalog.LinesWhere(has)
 	if len(lines) == 0 {
@@ -44,8 +43,7 @@ func Elsewhere(has func(*catalog.Line) bool) string {
 	return "; or use a server of " + Range(lines) + ", by spec.distribution.version or another image"
 }
 
-// Range names release lines, oldest first, for a message. Those up to the newest one are named so that the next one
-// needs no other message.
+// Range names release lines, oldest first, for a message. A range up to the newest one reads "and newer".
 func Range(lines []string) string {
 	all, first, last := catalog.Lines(), lines[0], lines[len(lines)-1]
 	from := slices.Index(all, first)

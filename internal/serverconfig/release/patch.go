@@ -11,8 +11,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 )
 
-// ForPatch returns a base configuration of a release line for older patch releases of it: without the provider types
-// and config fields that came later. For the newest one it is as it was.
+// ForPatch returns a base of a release line without provider types and config fields that an older patch release does
+// not have.
 func ForPatch(base []byte, line *catalog.Line) ([]byte, error) {
 	if !line.Older() {
 		return base, nil
@@ -39,8 +39,7 @@ func ForPatch(base []byte, line *catalog.Line) ([]byte, error) {
 	return yaml.Marshal(root)
 }
 
-// Later names, for the end of a message, the first later patch release of the release line for which a condition holds;
-// empty where there is none.
+// Later returns a fix that names the first later patch release with the condition, or "".
 func Later(line *catalog.Line, holds func(*catalog.Line) bool) string {
 	if since := line.Since(holds); since != "" {
 		return "use release " + since + " or a later one"

@@ -9,13 +9,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 )
 
-// Lines returns the release lines whose config schema the base is written in, oldest first: those that know every
-// section, API, provider type, config field and store that it names. A provider that the image brings along says
-// nothing.
-//
-// Several release lines are the rule, because a release usually reads what the one before it wrote. Which of them the
-// server is cannot be known then, and the wrong one would write fields that the server silently ignores: a caller that
-// needs it must not choose.
+// Lines returns the release lines that support all of the base's sections, APIs, provider types, fields and stores,
+// oldest first. Several release lines usually do, so callers must not infer the server's release line from it.
 func Lines(b *document.Base) []string {
 	var fitting []string
 	for _, name := range catalog.Lines() {
@@ -26,11 +21,11 @@ func Lines(b *document.Base) []string {
 	return fitting
 }
 
-// checkedSections are the sections whose keys distinguish release lines. Not registered_resources, where releases ship
-// keys that they ignore themselves, nor the form of stores, where releases still read the old one.
+// checkedSections are the sections whose keys distinguish release lines. Releases ship ignored keys in
+// registered_resources, and still read the old form of stores.
 var checkedSections = []string{"server", "vector_stores", "safety"}
 
-// understands reports whether a release line knows all that a config says.
+// understands reports whether a release line supports a whole configuration.
 func understands(line *catalog.Line, root *yaml.Node) bool {
 	if !knowsKeys(line.Sections, root) {
 		return false
@@ -56,7 +51,7 @@ func knowsProviders(line *catalog.Line, providers *yaml.Node) bool {
 		}
 		for _, entry := range document.Items(document.Child(providers, api)) {
 			if document.Child(entry, "module") != nil {
-				continue // the image brings it along
+				continue // from the image
 			}
 			row, known := line.Provider(api, document.Text(document.Child(entry, "provider_type")))
 			if !known || !knowsKeys(row.Fields, document.Child(entry, "config")) {
@@ -89,7 +84,7 @@ func knowsStorage(line *catalog.Line, storage *yaml.Node) bool {
 	return true
 }
 
-// knowsKeys reports whether every key of a map is among the fields.
+// knowsKeys reports whether all keys of a map are fields.
 func knowsKeys(fields map[string]catalog.Field, n *yaml.Node) bool {
 	for _, key := range document.Keys(n) {
 		if _, known := fields[key]; !known {

@@ -11,14 +11,14 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 )
 
-// The schema versions of config.yaml that this operator can edit: the previous and the current one.
+// The schema versions of config.yaml that this operator can edit.
 const (
 	PreviousVersion int32 = 1
 	CurrentVersion  int32 = 2
 )
 
-// SchemaVersion returns the version of a document; one without has the current one, as the server sees it. A version
-// that the operator cannot edit is reported.
+// SchemaVersion returns the schema version of a document, by default the current one. It reports an unsupported version
+// and returns 0.
 func SchemaVersion(doc *document.Document, problems *problem.Collector) int32 {
 	version, given := doc.Version()
 	switch {

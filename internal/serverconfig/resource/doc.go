@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package resource applies spec.resources to a configuration: it registers models, shields and vector stores,
-// and makes sure of the tools.
-//
-// Contract: pure. Apply changes the registered resources of the document and what these depend on (the list of APIs,
-// connectors, the default shield, a tool provider without configuration), and reports to the collector. It runs after
-// the providers are applied. It also says which APIs and models registered resources refer to, for the packages that
-// check or remove them.
+// Package resource applies spec.resources to a configuration: it registers models, shields and vector stores, and
+// configures tools. It runs after the providers, and may also change the lists of APIs and connectors, the default
+// shield and tool providers.
 package resource

@@ -17,7 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/provider"
 )
 
-// applyMCP makes the tools of an MCP server known: as a tool group, or as a connector.
+// applyMCP registers an MCP server as a tool group or connector.
 func (r *toolStep) applyMCP(t *parse.Tool, id string) {
 	if !mcpIDPattern.MatchString(id) {
 		r.problems.Add(problem.Problem{
@@ -58,7 +58,7 @@ func (r *toolStep) applyMCP(t *parse.Tool, id string) {
 	r.uses = append(r.uses, Use{API: parse.APIToolRuntime.Name, ID: serving.ID, Path: t.Path})
 }
 
-// connect lays a connector over that of the base with the same id, else after those of the base.
+// connect adds a connector, or updates the base's connector with the same id.
 func (r *toolStep) connect(t *parse.Tool, id, url string) {
 	if _, ok := r.line.Sections[ListConnectors]; !ok {
 		r.unknownTool(t)
@@ -78,8 +78,7 @@ func (r *toolStep) connect(t *parse.Tool, id, url string) {
 	r.register(ListConnectors, id)
 }
 
-// mcpProvider returns the provider of the resource that is called like an MCP server and gives its address: its type is
-// one for MCP servers, or one that the release line does not know.
+// mcpProvider returns the provider of the spec with the MCP server's id, if its type supports MCP or is unknown.
 func (r *toolStep) mcpProvider(id string) *parse.Provider {
 	if p := parse.Find(r.groups, parse.APIToolRuntime.Name, id); p != nil && r.servesMCP(p) {
 		return p
@@ -92,8 +91,8 @@ func (r *toolStep) servesMCP(p *parse.Provider) bool {
 	return !known || row.ToolGroup == catalog.MCPToolGroups
 }
 
-// mcpToolProvider finds the provider of the tool group of an MCP server as toolProvider does, but the one that is
-// called like the MCP server comes first, and where there is none at all it is added: it needs no configuration.
+// mcpToolProvider returns the provider of an MCP server's tool group: the provider with its id, or the result of
+// toolProvider. It adds a provider if no enabled one has a suitable type.
 func (r *toolStep) mcpToolProvider(t *parse.Tool, configured *parse.Provider) (document.Identity, bool) {
 	ids := r.doc.Identities(parse.APIToolRuntime.Name)
 	types := r.line.ToolGroupProviders(catalog.MCPToolGroups)
@@ -109,7 +108,7 @@ func (r *toolStep) mcpToolProvider(t *parse.Tool, configured *parse.Provider) (d
 	return r.toolProvider(t, t.Name, types)
 }
 
-// addToolProvider adds a provider that needs no configuration, or turns on that of the base.
+// addToolProvider adds a provider without configuration, or enables that of the base.
 func (r *toolStep) addToolProvider(t *parse.Tool, providerType string) (document.Identity, bool) {
 	id := providerType[strings.Index(providerType, "::")+2:]
 	entry := &yaml.Node{Kind: yaml.MappingNode}
@@ -134,8 +133,8 @@ func (r *toolStep) addToolProvider(t *parse.Tool, providerType string) (document
 	return document.IdentityOf(document.Child(entry, "provider_id")), true
 }
 
-// warnUnusedEndpoints reports addresses of MCP servers whose tools nobody asks for. tools are the tool groups of the
-// resource.
+// warnUnusedEndpoints warns about MCP servers whose tools are not in spec.resources.tools. tools are the tool groups of
+// the spec.
 func (r *toolStep) warnUnusedEndpoints(tools map[string]string) {
 	for _, group := range r.groups {
 		if group.API != parse.APIToolRuntime {

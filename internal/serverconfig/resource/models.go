@@ -19,15 +19,15 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
 )
 
-// The keys under which a model's metadata carries what the resource has fields for.
+// Keys in a model's metadata for fields of the custom resource.
 const (
 	contextLengthKey      = "context_length"
 	quantizationKey       = "quantization"
 	EmbeddingDimensionKey = "embedding_dimension"
 )
 
-// applyModels registers the models of the resource: over those of the base with the same provider and name, else
-// after them.
+// applyModels registers the models of the spec. A model replaces fields of the base's entry with the same provider and
+// name.
 func (r *registration) applyModels(models []parse.Model) {
 	if len(models) == 0 {
 		return
@@ -60,7 +60,7 @@ func (r *registration) applyModels(models []parse.Model) {
 			continue
 		}
 		paths[served] = m.Path
-		// No error: the image may set the variable. And where it does not, who asks for the model hears that it is not there.
+		// A warning only: the image may set the variable. Otherwise requests for the model fail.
 		if variable := r.env.Given().MissingSwitch(provider); variable != "" {
 			r.problems.Add(problem.Problem{
 				Reason: problem.ProviderNotEnabled, Severity: problem.Warning, Path: m.Path + ".provider",
@@ -82,10 +82,10 @@ func (r *registration) applyModels(models []parse.Model) {
 	}
 }
 
-// modelKey distinguishes registered models: by their model_id and the effective id of their provider.
+// modelKey identifies a registered model by its model_id and the effective id of its provider.
 type modelKey struct{ model, provider string }
 
-// HasModelType reports whether a release line has models of a type. One whose types are not known has each.
+// HasModelType reports whether a release line has a model type, or its types are unknown.
 func HasModelType(line *catalog.Line, modelType v1alpha2.ModelType) bool {
 	types := modelTypes(line)
 	return modelType == "" || len(types) == 0 || slices.Contains(types, string(modelType))
@@ -96,7 +96,7 @@ func modelTypes(line *catalog.Line) []string {
 	return fields["model_type"].Values
 }
 
-// checkModelType makes sure that the release line has models of this type.
+// checkModelType reports a model type that the release line does not have.
 func (r *registration) checkModelType(m *parse.Model) {
 	if HasModelType(r.line, m.ModelType) {
 		return
@@ -112,8 +112,8 @@ func (r *registration) checkModelType(m *parse.Model) {
 	})
 }
 
-// modelProvider finds the provider of a model: the one that it names, else the first inference provider of the
-// resource, else the only one of the base that is always there.
+// modelProvider returns the provider of a model: the named one, the first inference provider of the spec, or the base's
+// only unconditionally enabled one.
 func (r *registration) modelProvider(m *parse.Model, providers *document.ProviderSet) (document.Identity, bool) {
 	if m.Provider != "" {
 		return r.namedProvider(parse.APIInference, providers, m.Provider, m.Path)
@@ -150,7 +150,7 @@ func (r *registration) modelProvider(m *parse.Model, providers *document.Provide
 
 func (r *registration) overlayModel(entry *yaml.Node, m *parse.Model, provider document.Identity) {
 	document.Set(entry, "model_id", document.String(m.Name))
-	// The condition of a conditional provider goes with it: where the provider is off, the server skips the model.
+	// Keep the provider's condition: the server skips the model if the provider is disabled.
 	document.Set(entry, "provider_id", document.String(provider.Raw))
 	if m.ProviderModelID != "" {
 		document.Set(entry, "provider_model_id", document.String(m.ProviderModelID))
@@ -166,7 +166,7 @@ func (r *registration) overlayModel(entry *yaml.Node, m *parse.Model, provider d
 	}
 }
 
-// modelMetadata puts the fields that the server has no name for beside the user's own metadata.
+// modelMetadata returns the metadata of the spec with fields that the server has only as metadata.
 func (r *registration) modelMetadata(m *parse.Model) map[string]any {
 	metadata := map[string]any{}
 	maps.Copy(metadata, m.Metadata)

@@ -15,13 +15,13 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
-// Input is what Apply needs. All but the lists are required.
+// Input is the input of Apply. Only the lists are optional.
 type Input struct {
-	// Document is the configuration, with the providers of the spec in it.
+	// Document is the configuration with the providers of the spec.
 	Document *document.Document
 	// Line is the release line of the server.
 	Line *catalog.Line
-	// Environment are the variables of the server.
+	// Environment are the environment variables of the server.
 	Environment *environment.Set
 	// Providers are the providers of the spec.
 	Providers []parse.ProviderGroup
@@ -34,13 +34,13 @@ type Input struct {
 
 // Use is a provider that a resource of the spec uses.
 type Use struct {
-	// API and ID name the provider as the server does.
+	// API and ID are the server's names of the API and the provider.
 	API, ID string
 	// Path is the field of the spec that uses it.
 	Path string
 }
 
-// The lists of a server in which its resources are, by the names of the catalog.
+// The server's lists of resources, by their names in the catalog.
 const (
 	ListModels       = "models"
 	ListVectorStores = "vector_stores"
@@ -48,12 +48,11 @@ const (
 	ListConnectors   = "connectors"
 )
 
-// Registered is a resource of the spec that the server registers when it starts: the list of the server in which it is,
-// and its name there.
+// Registered is a registered resource of the spec: the server's list and the name in it.
 type Registered struct{ List, Name string }
 
-// Apply registers the resources of the spec, and returns the providers that they use, and which of them the server
-// lists, in the order of the spec. It ends early when the context ends.
+// Apply registers the resources of the spec. It returns the providers in use and the listed resources in spec order,
+// and stops when the context ends.
 func Apply(ctx context.Context, in *Input, problems *problem.Collector) ([]Use, []Registered) {
 	r := &registration{
 		ctx: ctx, doc: in.Document, line: in.Line, env: in.Environment, groups: in.Providers, problems: problems,
@@ -66,7 +65,7 @@ func Apply(ctx context.Context, in *Input, problems *problem.Collector) ([]Use, 
 	return r.uses, r.registered
 }
 
-// registration is one run of Apply.
+// registration is the state of Apply.
 type registration struct {
 	ctx      context.Context
 	doc      *document.Document
@@ -75,7 +74,7 @@ type registration struct {
 	groups   []parse.ProviderGroup
 	problems *problem.Collector
 	uses     []Use
-	// registered are the resources of the spec that the server lists.
+	// registered are the resources that the server lists.
 	registered []Registered
 }
 
@@ -83,8 +82,7 @@ func (r *registration) register(list, name string) {
 	r.registered = append(r.registered, Registered{List: list, Name: name})
 }
 
-// namedProvider finds the provider that a resource of the spec names, and reports it where there is none with this id.
-// path is the field of the resource.
+// namedProvider returns the provider with an id, and reports an unknown one at the path of the resource.
 func (r *registration) namedProvider(api parse.ProviderAPI, providers *document.ProviderSet, id,
 	path string) (document.Identity, bool) {
 	provider, ok := providers.Find(id)
@@ -99,7 +97,7 @@ func (r *registration) namedProvider(api parse.ProviderAPI, providers *document.
 	return provider, ok
 }
 
-// ProviderAPIs holds, for each list of registered_resources, the API whose providers its entries name.
+// ProviderAPIs maps each list of registered_resources to the API of its entries' providers.
 var ProviderAPIs = map[string]string{
 	"models":        "inference",
 	"shields":       "safety",
@@ -110,18 +108,18 @@ var ProviderAPIs = map[string]string{
 	"benchmarks":    "eval",
 }
 
-// AllProviders is the provider of a model that is registered with every provider, on release lines that know this.
+// AllProviders registers a model with every provider, if the release line supports it.
 const AllProviders = "all"
 
-// ModelReference is a field under vector_stores that names a model by provider_id and model_id.
+// ModelReference is a field under vector_stores with the provider_id and model_id of a model.
 type ModelReference struct {
-	// Path leads to the field, from vector_stores on.
+	// Path is the path of the field below vector_stores.
 	Path []string
-	// ModelType is the type that the model must have.
+	// ModelType is the required type of the model.
 	ModelType v1alpha2.ModelType
 }
 
-// ModelReferences are all of them.
+// ModelReferences are all model references under vector_stores.
 var ModelReferences = []ModelReference{
 	{[]string{"default_embedding_model"}, v1alpha2.ModelTypeEmbedding},
 	{[]string{"default_reranker_model"}, v1alpha2.ModelTypeRerank},

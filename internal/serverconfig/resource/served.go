@@ -14,7 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 )
 
-// ServedName is the name under which clients ask for a registered model.
+// ServedName returns the name of a registered model in client requests.
 func ServedName(line *catalog.Line, providerID, modelID, providerModelID string) string {
 	switch {
 	case line.AllProviders && providerID == AllProviders:
@@ -35,7 +35,7 @@ func choicesOf(models []ServedModel) string {
 	return "write {id, model} with one of " + servedNames(models) + ", or register another one under spec.resources.models"
 }
 
-// servedNames lists the names under which models are served, for a message.
+// servedNames lists the served names of models for a message.
 func servedNames(models []ServedModel) string {
 	names := make([]string, len(models))
 	for i, m := range models {
@@ -45,7 +45,7 @@ func servedNames(models []ServedModel) string {
 	return limits.Names(slices.Compact(names))
 }
 
-// looksLikeGuard reports whether a name is that of a Llama Guard model.
+// looksLikeGuard reports whether a name looks like that of a Llama Guard model.
 func looksLikeGuard(name string) bool {
 	letters := strings.Map(func(r rune) rune {
 		if strings.ContainsRune("-_. ", r) {
@@ -58,13 +58,13 @@ func looksLikeGuard(name string) bool {
 
 // ServedModel is a registered model.
 type ServedModel struct {
-	// ID is its model_id, Served the name under which it is asked for.
+	// ID is its model_id, and Served is its name in client requests.
 	ID, Served string
-	// entry is where it is registered.
+	// entry is the entry in the configuration.
 	entry *yaml.Node
 }
 
-// ServedModels returns the registered models of a type that are there or may be there.
+// ServedModels returns the registered models of a type whose provider may be enabled.
 func ServedModels(doc *document.Document, line *catalog.Line, modelType v1alpha2.ModelType) []ServedModel {
 	var models []ServedModel
 	for _, entry := range document.Items(doc.Registered("models")) {
@@ -87,13 +87,13 @@ func ModelTypeOf(entry *yaml.Node) v1alpha2.ModelType {
 	return v1alpha2.ModelTypeLLM
 }
 
-// modelChoices are the registered models that shields may ask.
+// modelChoices are the registered models that a shield or vector store can use.
 type modelChoices struct {
 	all []ServedModel
-	// served are the first models by the name under which they are served, named those by their model_id.
+	// served maps a served name to its first model, named a model_id to its models.
 	served map[string]ServedModel
 	named  map[string][]ServedModel
-	// guards are those that look like a Llama Guard model.
+	// guards are the models that look like Llama Guard.
 	guards []ServedModel
 }
 
@@ -112,7 +112,7 @@ func newModelChoices(models []ServedModel) *modelChoices {
 	return c
 }
 
-// find finds a registered model by the name under which it is served, else by its model_id where only one has it.
+// find returns the model with the served name, or else the only one with the model_id.
 func (c *modelChoices) find(name string) (ServedModel, bool) {
 	if m, ok := c.served[name]; ok {
 		return m, true

@@ -18,7 +18,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
 )
 
-// applyShields registers the shields of the resource: over those of the base with the same id, else after them.
+// applyShields registers the shields of the spec. A shield replaces fields of the base's entry with the same id.
 func (r *registration) applyShields(shields []parse.Shield) {
 	if len(shields) == 0 {
 		return
@@ -76,24 +76,22 @@ func (r *registration) applyShields(shields []parse.Shield) {
 	}
 }
 
-// shieldSearch finds what shields need. Neither providers nor models change while shields are applied.
+// shieldSearch looks up providers and models, which do not change while shields are applied.
 type shieldSearch struct {
 	*registration
 	safety, inference *document.ProviderSet
 	models            *modelChoices
 }
 
-// provider finds the provider of a shield: the one that it names, else the first safety provider of the resource, else
-// that of the base's shield of this id, else the one that is called like the shield, else the only one of the base that
-// is always there.
+// provider returns the provider of a shield: the named one, the first safety provider of the spec, that of the base's
+// shield with this id, the one with the shield's id, or the base's only enabled one.
 func (r *shieldSearch) provider(s *parse.Shield, entry *yaml.Node) (document.Identity, bool) {
 	if s.Provider != "" {
 		provider, ok := r.namedProvider(parse.APISafety, r.safety, s.Provider, s.Path)
 		if !ok {
 			return provider, false
 		}
-		// The server would start without the shield. Unlike a model that is not there nobody notices that, so a warning is
-		// not enough.
+		// An error, because the server would start without the shield, and clients would not notice.
 		if variable := r.env.Given().MissingSwitch(provider); variable != "" {
 			r.problems.Add(problem.Problem{
 				Reason: problem.ProviderNotEnabled, Path: s.Path + ".provider", Type: field.ErrorTypeInvalid, Value: s.Provider,
@@ -130,24 +128,23 @@ func (r *shieldSearch) provider(s *parse.Shield, entry *yaml.Node) (document.Ide
 	return document.Identity{}, false
 }
 
-// turnOn reports how to turn on a provider of the base.
+// turnOn returns the fix for a conditional provider of the base.
 func turnOn(api parse.ProviderAPI, provider document.Identity, variable string) string {
 	return fmt.Sprintf("configure %s under spec.providers.%s, or set %s in spec.workload.overrides.env", provider.ID,
 		api.Field, variable)
 }
 
-// shieldModelKey is where a registered shield names its model.
+// shieldModelKey is the field with the model of a registered shield.
 const shieldModelKey = "provider_shield_id"
 
-// asksModel reports whether a safety provider asks a model: those that need the API inference do.
+// asksModel reports whether a safety provider uses a model, which is when it needs the API inference.
 func (r *registration) asksModel(provider document.Identity) bool {
 	row, known := r.line.Provider(parse.APISafety.Name, r.doc.TypeOf(parse.APISafety.Name, provider))
 	return known && slices.Contains(row.Needs, parse.APIInference.Name)
 }
 
-// warnAbsentModel reports a shield whose model is served by a provider that is not unconditionally enabled. It is not
-// an error: the image may set the variable, and where it does not, what asks for the shield fails instead of going on
-// without it.
+// warnAbsentModel warns about a shield whose model has a conditional provider. It is not an error, because the image
+// may enable the provider, and otherwise requests with the shield fail.
 func (r *shieldSearch) warnAbsentModel(s *parse.Shield, entry *yaml.Node, provider document.Identity) {
 	model := document.Text(document.Child(entry, shieldModelKey))
 	if !r.asksModel(provider) || document.HasReference(model) {
@@ -172,8 +169,8 @@ func (r *shieldSearch) warnAbsentModel(s *parse.Shield, entry *yaml.Node, provid
 	}
 }
 
-// model writes which model a shield asks, where its provider asks one. Other providers take the model's name as they
-// like, and the shield's own id where there is none.
+// model sets the model of a shield. If the provider uses one, it must be known; other providers get the name as
+// written.
 func (r *shieldSearch) model(s *parse.Shield, entry *yaml.Node, provider document.Identity) bool {
 	if !r.asksModel(provider) {
 		if s.Model != "" {
@@ -215,8 +212,7 @@ func (r *shieldSearch) model(s *parse.Shield, entry *yaml.Node, provider documen
 	return false
 }
 
-// isServable reports whether a model that nobody registers may be there: its provider lists it, or the environment
-// names it.
+// isServable reports whether an unregistered model may exist, because a provider lists it or the environment names it.
 func (r *shieldSearch) isServable(name string) bool {
 	if document.HasReference(name) {
 		return true
@@ -226,8 +222,8 @@ func (r *shieldSearch) isServable(name string) bool {
 	})
 }
 
-// keepDefaultShield keeps the default shield among those that are there: with any shield registered, the server does
-// not start where the default one is not. The base's own shields may be off: instead takes their place then.
+// keepDefaultShield replaces a default shield that may be disabled: the server does not start without its default
+// shield.
 func (r *registration) keepDefaultShield(list *yaml.Node, instead string) {
 	name := document.Text(document.Child(r.doc.Section("safety"), "default_shield_id"))
 	if name == "" || document.HasReference(name) {

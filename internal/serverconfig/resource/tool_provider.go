@@ -16,9 +16,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
-// toolProvider finds the provider of a tool group: the one that the tool names, else the first of the resource that
-// serves the group, else one of the base that is always there: where one has its key, one of those; of these the one
-// that the base registers the group with, else the first.
+// toolProvider returns the provider of a tool group: the named one, the first of the spec, or an enabled one of the
+// base. Of these it prefers those with a key, then the one that the base registers the group with.
 func (r *toolStep) toolProvider(t *parse.Tool, id string, types []string) (document.Identity, bool) {
 	if t.Provider != "" {
 		return r.namedToolProvider(t, types)
@@ -67,7 +66,7 @@ func (r *toolStep) toolProvider(t *parse.Tool, id string, types []string) (docum
 	return document.Identity{}, false
 }
 
-// hasKey reports whether a tool provider has the key that its type asks for.
+// hasKey reports whether a tool provider has the key of its type, if any.
 func (r *toolStep) hasKey(provider document.Identity) bool {
 	api := parse.APIToolRuntime.Name
 	entry, _ := r.doc.ProviderOf(api, provider)
@@ -103,12 +102,12 @@ func (r *toolStep) namedToolProvider(t *parse.Tool, types []string) (document.Id
 	return provider, true
 }
 
-// registeredWith returns the provider that the base registers a tool group with.
+// registeredWith returns the provider that the base registers a tool group with, or "".
 func (r *toolStep) registeredWith(id string) string {
 	return document.IdentityOf(document.Child(r.groupEntries[id], "provider_id")).ID
 }
 
-// registerToolGroup lays a tool group over that of the base, else after those of the base.
+// registerToolGroup adds a tool group, or updates that of the base.
 func (r *toolStep) registerToolGroup(id string, provider document.Identity) *yaml.Node {
 	entry := overlayByID(r.doc.EnsureRegistered(ListToolGroups), r.groupEntries, "toolgroup_id", id)
 	r.register(ListToolGroups, id)
@@ -116,7 +115,7 @@ func (r *toolStep) registerToolGroup(id string, provider document.Identity) *yam
 	return entry
 }
 
-// indexByID returns the first entries of a list by the text under a key.
+// indexByID maps the texts under a key to the first entries with them.
 func indexByID(list *yaml.Node, key string) map[string]*yaml.Node {
 	entries := map[string]*yaml.Node{}
 	for _, entry := range slices.Backward(document.Items(list)) {
@@ -125,8 +124,7 @@ func indexByID(list *yaml.Node, key string) map[string]*yaml.Node {
 	return entries
 }
 
-// overlayByID returns the entry of a list with an id; one that is not there is added. known are the entries of the list
-// by their ids.
+// overlayByID returns the entry of a list with an id, and adds a missing one. known maps ids to entries.
 func overlayByID(list *yaml.Node, known map[string]*yaml.Node, key, id string) *yaml.Node {
 	if entry, ok := known[id]; ok {
 		return entry
@@ -138,8 +136,8 @@ func overlayByID(list *yaml.Node, known map[string]*yaml.Node, key, id string) *
 	return entry
 }
 
-// prefer puts a provider before the others that serve the same tool group: a server that makes its tool groups by
-// itself takes the first one that has a key.
+// prefer moves a provider before the others with the same tool group: a server that derives its tool groups takes the
+// first one with a key.
 func (r *toolStep) prefer(provider document.Identity, types []string) {
 	list := r.doc.ProvidersOf(parse.APIToolRuntime.Name)
 	serves := func(n *yaml.Node) bool {

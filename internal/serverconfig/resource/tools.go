@@ -18,29 +18,27 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
-// builtinToolGroups is what the names of tool groups begin with that are not those of MCP servers.
+// builtinToolGroups is the prefix of tool groups that do not belong to an MCP server.
 const builtinToolGroups = "builtin::"
 
-// mcpAddress is what the address of an MCP server looks like.
+// mcpAddress is an example address of an MCP server.
 const mcpAddress = "http://mcp-github.tools.svc:8000/mcp"
 
-// mcpCredential is where the credential of an MCP server comes from: on no release line from the configuration.
+// mcpCredential is the fix for a credential of an MCP server, which no release line has in its configuration.
 const mcpCredential = "let clients give the credential with the tool in their requests"
 
-// mcpIDPattern is what may follow mcp:: in the name of a tool: the server takes what follows a slash for the name of a
-// single tool.
+// mcpIDPattern matches an id after mcp::. The server takes text after a slash for the name of a single tool.
 var mcpIDPattern = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
 
 // toolStep applies the tools.
 type toolStep struct {
 	*registration
-	// connectors and groupEntries are the entries of these lists by their ids.
+	// connectors and groupEntries map ids to the entries of these lists.
 	connectors, groupEntries map[string]*yaml.Node
 }
 
-// apply makes sure that the server has the tools of the resource: as registered tool groups, or, where the release line
-// makes these by itself, by a provider that it makes them from. MCP servers become tool groups or connectors, as the
-// release line wants.
+// apply configures the tools of the spec: as registered tool groups, or with providers from which the server derives
+// them. MCP servers become tool groups or connectors, depending on the release line.
 func (r *toolStep) apply(tools []parse.Tool) {
 	api := parse.APIToolRuntime.Name
 	if _, ok := r.line.APIs[api]; !ok && len(tools) > 0 {
@@ -75,15 +73,15 @@ func (r *toolStep) apply(tools []parse.Tool) {
 	r.warnUnusedEndpoints(paths)
 }
 
-// HasTool reports whether a release line has a tool. Each has those of MCP servers.
+// HasTool reports whether a release line supports a tool. All support those of MCP servers.
 func HasTool(line *catalog.Line, t *parse.Tool) bool {
 	id := toolGroup(line, t.Name)
 	return strings.HasPrefix(id, catalog.MCPToolGroups) || len(line.ToolGroupProviders(id)) > 0 || t.Provider != "" &&
 		line.RegistersToolGroups
 }
 
-// toolGroup returns the name that the release line has for a tool group: "websearch" is builtin::websearch, and
-// builtin::rag became builtin::file_search.
+// toolGroup returns the release line's name of a tool group: "websearch" is builtin::websearch, and builtin::rag became
+// builtin::file_search.
 func toolGroup(line *catalog.Line, name string) string {
 	id := name
 	if !strings.Contains(name, "::") {
@@ -97,7 +95,7 @@ func toolGroup(line *catalog.Line, name string) string {
 	return id
 }
 
-// applyBuiltin makes sure of a tool group that a provider brings.
+// applyBuiltin configures a tool group of a provider.
 func (r *toolStep) applyBuiltin(t *parse.Tool, id string) {
 	if t.Endpoint != "" {
 		r.problems.Add(problem.Problem{
@@ -132,14 +130,14 @@ func (r *toolStep) applyBuiltin(t *parse.Tool, id string) {
 	r.prefer(provider, types)
 }
 
-// refusesToolProvider reports whether a tool provider of the resource is wrong: it may be the one that was meant.
+// refusesToolProvider reports whether a tool provider of the spec has an error: it may be the intended one.
 func (r *toolStep) refusesToolProvider() bool {
 	return slices.ContainsFunc(r.problems.List(), func(p problem.Problem) bool {
 		return p.Severity == problem.Error && strings.HasPrefix(p.Path, "spec.providers."+parse.APIToolRuntime.Field)
 	})
 }
 
-// shown is a name of a tool for a problem: nil where it may be a URL, which may have credentials.
+// shown returns the name of a tool for a problem, or nil for a possible URL, which may have credentials.
 func shown(name string) any {
 	if strings.ContainsAny(name, "/@") {
 		return nil

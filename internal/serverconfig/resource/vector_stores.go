@@ -17,7 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
 )
 
-// The keys of a registered vector store, and where it is registered.
+// The list of registered vector stores, and keys of its entries.
 const (
 	vectorStoresKey    = ListVectorStores
 	vectorStoreIDKey   = "vector_store_id"
@@ -26,8 +26,8 @@ const (
 
 const pathVectorStores = "spec.resources.vectorStores"
 
-// applyVectorStores registers the vector stores of the resource: over those of the base with the same id, else after
-// them. It runs after the models are applied.
+// applyVectorStores registers the vector stores of the spec, after the models. A vector store replaces fields of the
+// base's entry with the same id.
 func (r *registration) applyVectorStores(stores []parse.VectorStore) {
 	if len(stores) == 0 {
 		return
@@ -79,7 +79,7 @@ func (r *registration) applyVectorStores(stores []parse.VectorStore) {
 	}
 }
 
-// storeSearch finds what vector stores need. Neither providers nor models change while they are applied.
+// storeSearch looks up providers and models, which do not change while vector stores are applied.
 type storeSearch struct {
 	*registration
 	vectorIO, inference *document.ProviderSet
@@ -87,13 +87,12 @@ type storeSearch struct {
 	models *modelChoices
 }
 
-// provider finds the provider of a vector store: the one that it names, else the first vectorIo provider of the
-// resource, else that of the base's vector store of this id, else the base's default one, else the only one of the base
-// that is always there.
+// provider returns the provider of a vector store: the named one, the first vectorIo provider of the spec, that of the
+// base's vector store with this id, the base's default, or the base's only enabled one.
 func (s *storeSearch) provider(store *parse.VectorStore, entry *yaml.Node) (document.Identity, bool) {
 	if store.Provider != "" {
 		provider, ok := s.namedProvider(parse.APIVectorIO, s.vectorIO, store.Provider, store.Path)
-		// The server would start without the vector store, and nobody notices that until a search fails.
+		// An error, because the server would start without the vector store.
 		return provider, ok && s.isOn(parse.APIVectorIO, provider, store.Path+".provider", "is")
 	}
 	for _, group := range s.groups {
@@ -122,7 +121,7 @@ func (s *storeSearch) provider(store *parse.VectorStore, entry *yaml.Node) (docu
 	return document.Identity{}, false
 }
 
-// isOn reports whether a provider is unconditionally enabled, and adds the problem where it is not.
+// isOn reports whether a provider needs no variable to be enabled, and adds a problem otherwise.
 func (s *storeSearch) isOn(api parse.ProviderAPI, provider document.Identity, path, what string) bool {
 	variable := s.env.Given().MissingSwitch(provider)
 	if variable == "" {
@@ -136,8 +135,8 @@ func (s *storeSearch) isOn(api parse.ProviderAPI, provider document.Identity, pa
 	return false
 }
 
-// model finds the embedding model of a vector store. The server does not start without it, and it looks among
-// registered models only: those that a provider lists come later.
+// model returns the embedding model of a vector store. It must be registered, because the server reads the models of
+// providers later.
 func (s *storeSearch) model(store *parse.VectorStore) (ServedModel, bool) {
 	path := store.Path + ".embeddingModel"
 	model, ok := s.models.find(store.EmbeddingModel)
@@ -146,7 +145,7 @@ func (s *storeSearch) model(store *parse.VectorStore) (ServedModel, bool) {
 		return model, !there || s.isOn(parse.APIInference, server, path, "is a model of a provider that is")
 	}
 	if s.problems.Full(problem.Error) || store.EmbeddingModel == "" {
-		return model, false // an absent one is reported already
+		return model, false // an absent one is already reported
 	}
 	p := problem.Problem{
 		Reason: problem.BrokenReference, Path: path, Type: field.ErrorTypeNotFound, Value: store.EmbeddingModel,
@@ -163,8 +162,8 @@ func (s *storeSearch) model(store *parse.VectorStore) (ServedModel, bool) {
 	return model, false
 }
 
-// overlay writes a vector store over its entry. It reports false where the length of the vectors is not known, or not
-// that of the model.
+// overlay writes a vector store to its entry. It returns false if the vector length is unknown or differs from the
+// model's.
 func (s *storeSearch) overlay(entry *yaml.Node, store *parse.VectorStore, provider document.Identity,
 	model ServedModel) bool {
 	ofModel := document.Child(document.Child(model.entry, "metadata"), EmbeddingDimensionKey)

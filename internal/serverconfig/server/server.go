@@ -15,17 +15,17 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
 )
 
-// The ports that the server accepts.
+// The range of ports that the server accepts.
 const (
 	minPort int32 = 1024
 	maxPort int32 = 65535
 )
 
-// allAddresses is the address on which one socket takes connections by IPv4 and by IPv6. Releases that choose an
-// address for several workers by themselves choose this one.
+// allAddresses accepts connections by IPv4 and IPv6 on one socket. Some releases choose it by default for several
+// workers.
 const allAddresses = "::"
 
-// Apply sets what the spec says about the server itself: its port, the number of workers, and TLS.
+// Apply sets the port, the number of workers, and TLS.
 func Apply(doc *document.Document, line *catalog.Line, spec *v1alpha2.LlamaStackDistributionSpec,
 	problems *problem.Collector) {
 	port := v1alpha2.DefaultPort
@@ -48,7 +48,7 @@ func Apply(doc *document.Document, line *catalog.Line, spec *v1alpha2.LlamaStack
 	applyTLS(doc, line, spec, problems)
 }
 
-// applyWorkers sets the number of workers. First patch releases of a release line start one, whatever the number is.
+// applyWorkers sets the number of workers, or warns if the patch release ignores it.
 func applyWorkers(doc *document.Document, line *catalog.Line, workers int32, problems *problem.Collector) {
 	reads := func(line *catalog.Line) bool { _, ok := line.ServerFields()["workers"]; return ok }
 	later := release.Later(line, reads)
@@ -63,8 +63,7 @@ func applyWorkers(doc *document.Document, line *catalog.Line, workers int32, pro
 	})
 }
 
-// SetWorkers sets the number of workers, and an address where several workers need one. The line is nil where it is not
-// known.
+// SetWorkers sets the number of workers, and the host that several workers may need. A nil release line is unknown.
 func SetWorkers(doc *document.Document, line *catalog.Line, workers int32) {
 	server := document.Ensure(doc.Root(), "server", yaml.MappingNode)
 	document.Set(server, "workers", document.Int(int64(workers)))

@@ -21,9 +21,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
-// No release line has a telemetry provider that a configuration could name: the image's entrypoint and the server read
-// the variables of the OpenTelemetry SDK. So spec.providers.telemetry becomes environment. Only where a release line
-// has a switch of its own for telemetry is that written into the configuration.
+// No release line has a telemetry provider: the image's entrypoint and the server read the variables of the
+// OpenTelemetry SDK. Some release lines have a switch for telemetry in the configuration.
 
 // The variables of the OpenTelemetry SDK.
 const (
@@ -34,10 +33,9 @@ const (
 )
 
 const (
-	// otlpHTTP is the protocol that the server's own exporter of metrics uses, whatever the variables say; traces must go
-	// the same way, for there is one endpoint.
+	// otlpHTTP is the protocol of the server's metrics exporter, which ignores the variables; traces share the endpoint.
 	otlpHTTP = "http/protobuf"
-	// grpcPort is where collectors listen for the other protocol.
+	// grpcPort is the usual port of collectors for gRPC.
 	grpcPort = "4317"
 
 	telemetryAddress = "http://otel-collector.observability.svc:4318"
@@ -45,33 +43,33 @@ const (
 	otherVariables   = "set other variables of the OpenTelemetry SDK under spec.workload.overrides.env"
 )
 
-// signalPath is what the server adds to the endpoint, and what people add who know the variables of one signal.
+// signalPath matches the path of a signal, which the server adds to the endpoint.
 var signalPath = regexp.MustCompile(`/v1/(traces|metrics|logs)/*$`)
 
-// telemetryProviders are the names of the one provider that there is, without prefix.
+// telemetryProviders are the names of the only provider, without prefix.
 var telemetryProviders = []string{"opentelemetry", "otel", "otlp"}
 
-// Telemetry is what ApplyTelemetry needs.
+// Telemetry is the input of ApplyTelemetry.
 type Telemetry struct {
 	// Document is the configuration.
 	Document *document.Document
 	// Line is the release line of the server.
 	Line *catalog.Line
-	// Environment are the variables of the server.
+	// Environment are the environment variables of the server.
 	Environment *environment.Set
-	// Name is the name of the custom resource: what the server is called in traces.
+	// Name is the name of the custom resource, and the service name in traces.
 	Name string
-	// Exporters are the providers of the API telemetry.
+	// Exporters are the providers of spec.providers.telemetry.
 	Exporters []parse.Provider
 }
 
-// telemetry is one run of ApplyTelemetry.
+// telemetry is the state of ApplyTelemetry.
 type telemetry struct {
 	*Telemetry
 	problems *problem.Collector
 }
 
-// ApplyTelemetry turns the exporter of telemetry into environment variables.
+// ApplyTelemetry converts the telemetry exporter to environment variables.
 func ApplyTelemetry(in *Telemetry, problems *problem.Collector) {
 	t := &telemetry{Telemetry: in, problems: problems}
 	switch len(in.Exporters) {
@@ -99,7 +97,7 @@ func ApplyTelemetry(in *Telemetry, problems *problem.Collector) {
 	if p.APIKey != nil {
 		use := provider.APIKeyUse(p)
 		key := environment.Variable{Name: use.EnvName, Ref: use.Ref, Path: use.Path, Type: catalog.TypeAny, Bearer: true}
-		// The key stays in its Secret: Kubernetes puts it in when it starts the container. The SDK decodes %20.
+		// Kubernetes expands the key when it starts the container. The SDK decodes %20.
 		in.Environment.Add(key, environment.Variable{Name: otelHeaders, Value: "authorization=Bearer%20$(" + key.Name + ")",
 			Path: key.Path})
 	}
@@ -108,7 +106,7 @@ func ApplyTelemetry(in *Telemetry, problems *problem.Collector) {
 	}
 }
 
-// checkFields refuses what has no meaning for an exporter.
+// checkFields reports fields that an exporter does not support.
 func (t *telemetry) checkFields(p *parse.Provider) {
 	name := strings.TrimPrefix(p.Type, "remote::")
 	if !slices.Contains(telemetryProviders, name) {
@@ -138,8 +136,7 @@ func (t *telemetry) checkFields(p *parse.Provider) {
 	}
 }
 
-// endpoint checks the address of the collector. It is the base of several: the SDK and the server add /v1/traces and
-// /v1/metrics.
+// endpoint validates the base address of the collector, to which the SDK and the server add /v1/traces and /v1/metrics.
 func (t *telemetry) endpoint(p *parse.Provider) (string, bool) {
 	path := p.EndpointPath()
 	fail := func(detail, fix string) (string, bool) {
@@ -185,5 +182,5 @@ func (t *telemetry) endpoint(p *parse.Provider) (string, bool) {
 	return strings.TrimRight(p.Endpoint, "/"), true
 }
 
-// escapeDollar keeps Kubernetes from taking a part of a value for a reference to another variable.
+// escapeDollar escapes $ in a value, so that Kubernetes does not expand it.
 func escapeDollar(s string) string { return strings.ReplaceAll(s, "$", "$$") }

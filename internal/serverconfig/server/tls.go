@@ -14,15 +14,15 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
 )
 
-// Where the certificate of spec.networking.tls is in the container. It is a directory of its own: that of the
-// configuration is a mounted ConfigMap, in which nothing else can be mounted.
+// The paths of the certificate of spec.networking.tls in the container. The directory is separate because the
+// configuration is in a mounted ConfigMap, in which nothing else can be mounted.
 const (
 	TLSDir      = "/etc/llama-stack-tls"
 	TLSCertFile = TLSDir + "/tls.crt"
 	TLSKeyFile  = TLSDir + "/tls.key"
 )
 
-// The fields of the section server that say whether the server encrypts.
+// Fields of section server for encryption.
 const (
 	certFileField = "tls_certfile"
 	keyFileField  = "tls_keyfile"
@@ -30,22 +30,22 @@ const (
 	insecureField = "insecure"
 )
 
-// TLS is what a configuration says about encryption. The paths are empty where it names no file.
+// TLS describes the encryption in a configuration. Paths are empty if not set.
 type TLS struct {
-	// CertificateFile and KeyFile are the server's own. It encrypts only with both.
+	// CertificateFile and KeyFile are the server's certificate and key; it needs both for TLS.
 	CertificateFile, KeyFile string
-	// ClientCAFile is the CA of client certificates: with it, the server rejects clients without one.
+	// ClientCAFile is the CA of client certificates; if set, clients need a certificate.
 	ClientCAFile string
 }
 
-// ReadTLS reads the section server of a configuration.
+// ReadTLS reads section server of a configuration.
 func ReadTLS(root *yaml.Node) TLS {
 	server := document.Child(root, "server")
 	given := func(key string) string { return document.Given(document.Child(server, key)) }
 	return TLS{CertificateFile: given(certFileField), KeyFile: given(keyFileField), ClientCAFile: given(clientCAField)}
 }
 
-// Enabled reports whether the server speaks HTTPS: with only one of the two files it speaks HTTP.
+// Enabled reports whether the server uses HTTPS, which needs both files.
 func (t TLS) Enabled() bool { return t.CertificateFile != "" && t.KeyFile != "" }
 
 // ClientCertificates reports whether the server rejects clients without a certificate.
@@ -54,12 +54,12 @@ func (t TLS) ClientCertificates() bool { return t.Enabled() && t.ClientCAFile !=
 // Mounted reports whether the server uses the certificate that the operator mounts.
 func (t TLS) Mounted() bool { return t.CertificateFile == TLSCertFile && t.KeyFile == TLSKeyFile }
 
-// TLSEnabled reports whether the spec asks for TLS.
+// TLSEnabled reports whether the spec enables TLS.
 func TLSEnabled(spec *v1alpha2.LlamaStackDistributionSpec) bool {
 	return spec.Networking != nil && spec.Networking.TLS != nil && ptr.Deref(spec.Networking.TLS.Enabled, false)
 }
 
-// applyTLS makes the server encrypt. Where nothing does, it sets what the server needs to start without encryption.
+// applyTLS sets the certificate files, or server.insecure if the server needs it to start without TLS.
 func applyTLS(doc *document.Document, line *catalog.Line, spec *v1alpha2.LlamaStackDistributionSpec,
 	problems *problem.Collector) {
 	server := document.Ensure(doc.Root(), "server", yaml.MappingNode)
@@ -81,7 +81,7 @@ func applyTLS(doc *document.Document, line *catalog.Line, spec *v1alpha2.LlamaSt
 	}
 }
 
-// hasTLS reports whether servers of the release line read the files.
+// hasTLS reports whether the release line supports TLS.
 func hasTLS(line *catalog.Line) bool {
 	fields := line.ServerFields()
 	_, certificate := fields[certFileField]

@@ -18,20 +18,19 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
 )
 
-// DataDir is where files of the server go that the base names no directory for: on the data volume, which the pod makes
-// sure of.
+// DataDir is the default directory of the server's files, on the data volume.
 const DataDir = "${env.SQLITE_STORE_DIR:=" + v1alpha2.DefaultMountPath + "}"
 
-// defaultFiles are the files that the servers themselves give their two backends; another backend's file has its name.
+// defaultFiles are the files of the server's default backends; those of other backends have the backend's name.
 var defaultFiles = map[string]string{"kv_default": "kvstore.db", "sql_default": "sql_store.db"}
 
-// connectionFields are the fields of a backend that say which database it is. The other ones, such as the size of the
-// pool, survive where the type stays.
+// connectionFields are the fields that identify the database. Other fields, such as the pool size, are kept if the type
+// does not change.
 var connectionFields = []string{
 	"type", "db_path", "host", "port", "db", "user", "password", "connection_string", "ssl_mode", "ca_cert_path",
 }
 
-// backendsOf returns the names of the backends of a kind, in the order of the configuration.
+// backendsOf returns the names of the backends of a kind in order.
 func backendsOf(backends *yaml.Node, kind catalog.StoreKind) []string {
 	var names []string
 	for _, name := range document.Keys(backends) {
@@ -42,8 +41,7 @@ func backendsOf(backends *yaml.Node, kind catalog.StoreKind) []string {
 	return names
 }
 
-// DefaultBackend returns the backend that is used where nothing names one of a kind: the one of the server's own
-// default name, else the first.
+// DefaultBackend returns the default backend of a kind: the one with the server's default name, or else the first.
 func DefaultBackend(backends *yaml.Node, kind catalog.StoreKind) string {
 	preferred := defaultName(kind)
 	if names := backendsOf(backends, kind); len(names) > 0 && !slices.Contains(names, preferred) {
@@ -52,10 +50,10 @@ func DefaultBackend(backends *yaml.Node, kind catalog.StoreKind) string {
 	return preferred
 }
 
-// defaultName is the server's own name for its backend of a kind.
+// defaultName returns the server's default name for the backend of a kind.
 func defaultName(kind catalog.StoreKind) string { return string(kind) + "_default" }
 
-// backendNode makes a backend. Of an old one of the same type, what does not say which database it is stays.
+// backendNode returns a backend. It keeps the other fields of an old one of the same type.
 func backendNode(old *yaml.Node, backendType string, fields []entryField) *yaml.Node {
 	n := mapNode(append([]entryField{{name: "type", value: document.String(backendType)}}, fields...))
 	if document.Text(document.Child(old, "type")) != backendType {
@@ -78,7 +76,7 @@ func mapNode(fields []entryField) *yaml.Node {
 	return n
 }
 
-// SQLiteType is the type of the backends of a kind that keep their state in a file.
+// SQLiteType returns the type of the file backends of a kind.
 func SQLiteType(kind catalog.StoreKind) string { return string(kind) + "_sqlite" }
 
 func sqliteFields(name string) []entryField {
@@ -89,7 +87,7 @@ func sqliteFields(name string) []entryField {
 	return []entryField{{name: "db_path", value: document.String(DataDir + "/" + file)}}
 }
 
-// kvBackend is what the spec asks for of the kv backend; nil where that is wrong.
+// kvBackend returns the kv backend of the spec, or nil if it is invalid.
 func (s *step) kvBackend(spec *v1alpha2.KVStorageSpec) *backend {
 	b := &backend{kind: catalog.KV, path: pathKV, backendType: SQLiteType(catalog.KV), fields: sqliteFields}
 	kind := ptr.Deref(spec.Type, v1alpha2.KVStorageSQLite)
@@ -118,7 +116,7 @@ func (s *step) kvBackend(spec *v1alpha2.KVStorageSpec) *backend {
 	return b
 }
 
-// refuseForeignKV reports the fields that belong to another type.
+// refuseForeignKV reports fields that belong to another type.
 func (s *step) refuseForeignKV(spec *v1alpha2.KVStorageSpec, kind v1alpha2.KVStorageType) {
 	if ptr.Deref(spec.Endpoint, "") != "" && kind != v1alpha2.KVStorageRedis {
 		s.refuseForeign(pathKV+".endpoint", "redis")
@@ -131,7 +129,7 @@ func (s *step) refuseForeignKV(spec *v1alpha2.KVStorageSpec, kind v1alpha2.KVSto
 	}
 }
 
-// sqlBackend is what the spec asks for of the SQL backend; nil where that is wrong.
+// sqlBackend returns the SQL backend of the spec, or nil if it is invalid.
 func (s *step) sqlBackend(spec *v1alpha2.SQLStorageSpec) *backend {
 	b := &backend{kind: catalog.SQL, path: pathSQL, backendType: SQLiteType(catalog.SQL), fields: sqliteFields}
 	switch kind := ptr.Deref(spec.Type, v1alpha2.SQLStorageSQLite); kind {
@@ -153,7 +151,7 @@ func (s *step) sqlBackend(spec *v1alpha2.SQLStorageSpec) *backend {
 	return b
 }
 
-// refuseForeign repeats what the API server checks.
+// refuseForeign repeats a check of the API server.
 func (s *step) refuseForeign(path, belongsTo string) {
 	s.problems.Add(problem.Problem{
 		Reason: problem.ConflictingFields, Path: path, Type: field.ErrorTypeForbidden,
@@ -168,7 +166,7 @@ func (s *step) unknownType(path, value string, known ...string) {
 	})
 }
 
-// row returns what the release line knows of a type of backends; false where the release line does not have it.
+// row returns the catalog's row of a backend type, or reports that the release line does not have it.
 func (s *step) row(backendType, path string) (catalog.Backend, bool) {
 	row, ok := s.line.Backends[backendType]
 	if !ok || row.Credentials == "" {

@@ -15,13 +15,13 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
 )
 
-// envPassword is the variable from which the clients of PostgreSQL read the password.
+// envPassword is the password variable of PostgreSQL clients.
 const envPassword = "PGPASSWORD"
 
-// database is a PostgreSQL that the spec names, for one kind of storage.
+// database is a PostgreSQL database of the spec for one kind of storage.
 type database struct {
 	backendType string
-	// specPath is the field of the spec, and envPrefix begins the names of the environment variables that are its own.
+	// specPath is the field of the spec, and envPrefix is the prefix of its environment variables.
 	specPath, envPrefix string
 }
 
@@ -30,14 +30,14 @@ var (
 	sqlDatabase = database{backendType: "sql_postgres", specPath: pathSQL, envPrefix: "LLSD_STORAGE_SQL_"}
 )
 
-// path is the field of the spec that refers to the connection string.
+// path returns the field of the spec with the connection string.
 func (d database) path() string { return d.specPath + ".connectionString" }
 
-// envConnectionString is the environment variable of the whole connection string.
+// envConnectionString returns the environment variable of the connection string.
 func (d database) envConnectionString() string { return d.envPrefix + "CONNECTION_STRING" }
 
-// postgresFields are the fields of a PostgreSQL backend, in the form that the release line takes without printing or
-// misreading any of it.
+// postgresFields returns the fields of a PostgreSQL backend, in the form that the release line reads correctly without
+// logging credentials.
 func (s *step) postgresFields(d database, connectionString *v1alpha2.SecretKeyRef) ([]entryField, bool) {
 	row, ok := s.row(d.backendType, d.specPath+".type")
 	if !ok {
@@ -53,7 +53,7 @@ func (s *step) postgresFields(d database, connectionString *v1alpha2.SecretKeyRe
 	}
 	use, ok := secretUse(connectionString, d.envConnectionString(), d.path(), &problem.Collector{})
 	if !ok {
-		return nil, false // has been reported by SecretUses
+		return nil, false // reported by SecretUses
 	}
 	if row.Credentials == catalog.CredentialsURI {
 		s.env.Add(environment.Variable{Name: use.EnvName, Ref: use.Ref, Path: use.Path, Part: environment.PostgresURI,
@@ -65,22 +65,19 @@ func (s *step) postgresFields(d database, connectionString *v1alpha2.SecretKeyRe
 		return nil, false
 	}
 	if d.backendType == sqlDatabase.backendType {
-		// A literal empty password makes the driver look into PGPASSWORD, which nothing converts or misreads. The client of
-		// kv does so where there is no password at all.
+		// With a literal empty password, the driver reads PGPASSWORD unconverted. The kv client does so without a password.
 		fields = append(fields, entryField{name: "password", value: document.String("")})
 	}
 	return fields, true
 }
 
-// postgresParts are the fields of a PostgreSQL backend that takes a connection string by its parts, each from a
-// variable.
+// postgresParts returns the fields of a PostgreSQL backend with a variable for each part of the connection string.
 func (s *step) postgresParts(d database, use environment.SecretUse, form catalog.CredentialForm) []entryField {
 	host, database, user := environment.PostgresHost, environment.PostgresDatabase, environment.PostgresUser
 	databaseType, afterDatabase := catalog.TypeString, ""
 	if form == catalog.CredentialsURLParts {
 		host, database, user = environment.PostgresURLHost, environment.PostgresURLDatabase, environment.PostgresURLUser
-		// The mark of options, of which there are none, makes a longer string of the name: one of digits would be turned into
-		// a number.
+		// "?" starts an empty list of options. It keeps the server from converting a name of digits to a number.
 		databaseType, afterDatabase = catalog.TypeURL, "?"
 	}
 	var fields []entryField
@@ -100,8 +97,8 @@ func (s *step) postgresParts(d database, use environment.SecretUse, form catalog
 	return fields
 }
 
-// sharedVariables adds the variables that every PostgreSQL client of the server reads. Two backends can share them only
-// where one Secret names the database of both.
+// sharedVariables adds the variables that all PostgreSQL clients of the server read. Two backends can share them only
+// if both refer to the same Secret key.
 func (s *step) sharedVariables(use environment.SecretUse) bool {
 	for _, v := range s.env.Needed() {
 		if v.Name != envPassword {
@@ -131,8 +128,8 @@ func (s *step) sharedVariables(use environment.SecretUse) bool {
 	return true
 }
 
-// OwnPasswords names, for the end of a message, the first release line above another one on which the PostgreSQL
-// clients of the server share no variables; empty where there is none.
+// OwnPasswords returns the end of a fix that names the first later release line without shared PostgreSQL variables, or
+// "".
 func OwnPasswords(line *catalog.Line) string {
 	name := catalog.FirstLine(func(other *catalog.Line) bool {
 		return other.Backends[sqlDatabase.backendType].Credentials == catalog.CredentialsURI &&

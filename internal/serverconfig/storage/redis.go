@@ -20,19 +20,19 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
 )
 
-// The environment variable, the field of the spec and the port of Redis.
+// Environment variable, field of the spec, scheme and port of Redis.
 const (
 	envRedisPassword  = "LLSD_STORAGE_KV_PASSWORD"
 	pathRedisPassword = pathKV + ".password"
 
 	redisScheme = "redis"
 	redisPort   = 6379
-	// quietLog keeps the server from printing its configuration at start.
+	// quietLog keeps the server from logging its configuration at startup.
 	quietLog = "core=warning"
 )
 
-// redisFields are the fields of a Redis backend. The server makes a URL of host and port, so that a password can stand
-// before the host, encoded as in a URL; it has no field for one.
+// redisFields returns the fields of a Redis backend. The server has no password field but builds a URL from host and
+// port, so the encoded password precedes the host.
 func (s *step) redisFields(spec *v1alpha2.KVStorageSpec) ([]entryField, bool) {
 	row, ok := s.row("kv_redis", pathKV+".type")
 	if !ok {
@@ -53,7 +53,7 @@ func (s *step) redisFields(spec *v1alpha2.KVStorageSpec) ([]entryField, bool) {
 			return nil, false
 		}
 		if !complete {
-			return nil, false // has been reported by SecretUses
+			return nil, false // reported by SecretUses
 		}
 		s.env.Add(environment.Variable{Name: use.EnvName, Ref: use.Ref, Path: use.Path, Part: environment.RedisPassword})
 		if row.Echoed {
@@ -64,7 +64,7 @@ func (s *step) redisFields(spec *v1alpha2.KVStorageSpec) ([]entryField, bool) {
 	return []entryField{{name: "host", value: document.String(host)}, {name: "port", value: document.Int(int64(port))}}, ok
 }
 
-// redisEndpoint reads host:port or redis://host:port. An IPv6 address keeps its brackets: the server makes a URL of it.
+// redisEndpoint parses host:port or redis://host:port. An IPv6 address keeps its brackets for the server's URL.
 func (s *step) redisEndpoint(endpoint, path string) (host string, port int, ok bool) {
 	fail := func(detail, fix string) (string, int, bool) {
 		s.problems.Add(problem.Problem{Reason: problem.InvalidField, Path: path, Type: field.ErrorTypeInvalid,
@@ -114,6 +114,5 @@ func (s *step) redisEndpoint(endpoint, path string) (host string, port int, ok b
 	return host, port, err == nil
 }
 
-// redisHost is what the server can make a URL of: names, addresses, and a port. The server reads no reference to the
-// environment here.
+// redisHost matches hosts with an optional port that are valid in the server's URL; environment references are not.
 var redisHost = regexp.MustCompile(`^[A-Za-z0-9._:\[\]-]*$`)

@@ -13,7 +13,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
-// secretUse resolves a secret reference of the storage; false where it is incomplete.
+// secretUse resolves a secret reference of the storage; it returns false for an incomplete one.
 func secretUse(ref *v1alpha2.SecretKeyRef, envName, path string, problems *problem.Collector) (environment.SecretUse,
 	bool) {
 	names := strings.Split(path, ".")

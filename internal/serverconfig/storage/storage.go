@@ -16,13 +16,13 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
 )
 
-// The fields of the spec.
+// Fields of the spec.
 const (
 	pathKV  = "spec.storage.kv"
 	pathSQL = "spec.storage.sql"
 )
 
-// step is one run of Apply.
+// step is the state of Apply.
 type step struct {
 	doc      *document.Document
 	line     *catalog.Line
@@ -32,27 +32,25 @@ type step struct {
 	configured map[string]bool
 }
 
-// backend is what the spec asks for of the backends of one kind.
+// backend is the setting of the spec for the backends of one kind.
 type backend struct {
 	kind catalog.StoreKind
 	// path is the field of the spec.
 	path string
-	// backendType is the type of the backends: "kv_redis".
+	// backendType is the type of the backend: "kv_redis".
 	backendType string
-	// fields returns the fields of the backend of that name.
+	// fields returns the fields of the backend with that name.
 	fields func(name string) []entryField
 }
 
-// entryField is one field of a backend or a store.
+// entryField is a field of a backend or store.
 type entryField struct {
 	name  string
 	value *yaml.Node
 }
 
-// Apply gives the backends of each kind that the spec configures its type and fields, and returns their names. They
-// keep their names, so that every reference to them stays. If the spec omits kv or sql, the base's setting is kept. A
-// base without the section gets what the server would do by itself written out, because some releases cannot start
-// without it.
+// Apply sets type and fields of the backends that the spec configures, and returns their unchanged names. A base
+// without section storage gets the server's defaults, because some releases cannot start without the section.
 func Apply(
 	doc *document.Document, line *catalog.Line, spec *v1alpha2.StateStorageSpec, env *environment.Set,
 	problems *problem.Collector,
@@ -94,8 +92,8 @@ func Apply(
 	return s.configured
 }
 
-// warnLeftBehind warns if the spec moves the other backend alone, and the base keeps this one in a database whose
-// address the spec does not give. The image may give it, but it is rather forgotten.
+// warnLeftBehind warns if the spec moves only the other backend, and the base's address of this one is in an unset
+// variable.
 func (s *step) warnLeftBehind(backends *yaml.Node, kind catalog.StoreKind, instead string) {
 	for _, name := range backendsOf(backends, kind) {
 		for _, address := range []string{"host", "connection_string"} {
@@ -114,14 +112,14 @@ func (s *step) warnLeftBehind(backends *yaml.Node, kind catalog.StoreKind, inste
 	}
 }
 
-// replaceBackends turns every backend of the kind into what the spec asks for.
+// replaceBackends replaces every backend of the kind by that of the spec.
 func (s *step) replaceBackends(backends *yaml.Node, b *backend) {
 	names := backendsOf(backends, b.kind)
 	for _, name := range names {
 		s.configured[name] = true
 		old := document.Child(backends, name)
 		if b.backendType == SQLiteType(b.kind) && document.Text(document.Child(old, "type")) == b.backendType {
-			continue // it is SQLite already, with a file of its own
+			continue // keep SQLite with its own file
 		}
 		document.Set(backends, name, backendNode(old, b.backendType, b.fields(name)))
 	}
@@ -130,8 +128,8 @@ func (s *step) replaceBackends(backends *yaml.Node, b *backend) {
 	}
 }
 
-// refuseSharing reports what several backends of the base keep under one name: they become one database, and would
-// write over each other there.
+// refuseSharing reports storage locations that several backends of the base have in common and that the new database
+// would merge.
 func (s *step) refuseSharing(b *backend, names []string) {
 	type use struct{ backend, path string }
 	first := map[string]use{}
@@ -158,7 +156,7 @@ func (s *step) refuseSharing(b *backend, names []string) {
 	eachReference(s.doc.Section("providers"), "providers", b.kind, check)
 }
 
-// eachReference calls do for every reference to a backend of the kind within a tree: a map of backend and namespace or
+// eachReference calls do for each reference to a backend of the kind in a tree: a map with backend and namespace or
 // table.
 func eachReference(n *yaml.Node, path string, kind catalog.StoreKind, do func(path, backend, location string)) {
 	for i, item := range document.Items(n) {

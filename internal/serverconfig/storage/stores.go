@@ -12,8 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 )
 
-// completeStores writes out every store that the release line keeps, in the form that it wants. What the base says in
-// that form stays, and so does a store that it turns off.
+// completeStores adds the release line's default stores and converts existing ones to its form. Disabled stores stay.
 func (s *step) completeStores(stores, backends *yaml.Node) {
 	primary := map[catalog.StoreKind]string{
 		catalog.KV:  s.primaryBackend(stores, backends, catalog.KV),
@@ -36,7 +35,7 @@ func (s *step) completeStores(stores, backends *yaml.Node) {
 	}
 }
 
-// correctStore brings a store that the base has in the form of another release line into that of this one.
+// correctStore converts a store from the form of another release line.
 func correctStore(entry *yaml.Node, store catalog.Store, ofKind []string, primary string) {
 	other := catalog.KV
 	if store.Kind == catalog.KV {
@@ -52,8 +51,8 @@ func correctStore(entry *yaml.Node, store catalog.Store, ofKind []string, primar
 	}
 }
 
-// primaryBackend is the backend for a store that the base does not name: the one that other stores of the kind use,
-// else the one that the server would take, else the first.
+// primaryBackend returns the backend for a new store: the one that other stores of the kind use, or else the default
+// one.
 func (s *step) primaryBackend(stores, backends *yaml.Node, kind catalog.StoreKind) string {
 	names := backendsOf(backends, kind)
 	for _, store := range document.Keys(stores) {
@@ -64,13 +63,12 @@ func (s *step) primaryBackend(stores, backends *yaml.Node, kind catalog.StoreKin
 	return DefaultBackend(backends, kind)
 }
 
-// vectorStores is the entry, and names its table: the providers create tables of their own names.
+// vectorStores is the name of the store and of its table.
 const vectorStores = "vector_stores"
 
-// KeepVectorStores gives what is known of vector stores a place in the SQL backend, where the release line has one and
-// the configuration names none. Where a configuration separates users, by rules about access or by tenants, providers
-// of vector_io do not start without it (initialize_openai_vector_stores, from release line 1.1 on). They move there
-// what they kept in the kv backend.
+// KeepVectorStores adds the SQL store of vector stores if the release line has it. With access rules or tenants,
+// vector_io providers need it to start, and migrate their kv data to it (initialize_openai_vector_stores, release line
+// 1.1 and newer).
 func KeepVectorStores(doc *document.Document, line *catalog.Line) {
 	if store, ok := line.Stores[vectorStores]; !ok || store.Kind != catalog.SQL {
 		return
