@@ -24,20 +24,17 @@ const (
 	EnvironmentEntries = 200
 	// Items is the maximum length of every other list of the spec, such as volumes, arguments and namespaces.
 	Items = 1_000
-	// References is the maximum number of referenced Secrets, and of ConfigMaps and Secrets of the overrides: each
-	// reconcile reads all.
+	// References is the maximum number of Secrets, and of ConfigMaps and Secrets of overrides, that a reconcile reads.
 	References = 200
 	// ReferencedBytes is the maximum total size of the referenced objects with metadata, and of the image pull Secrets.
 	ReferencedBytes = 8 << 20
-	// PullSecretValues is the maximum number of values in all image pull Secrets of a custom resource; a registry has up
-	// to six.
+	// PullSecretValues is the maximum number of values in all image pull Secrets; a registry has up to six.
 	PullSecretValues = 10_000
 	// CredentialBytes is the maximum length of the credentials for one registry.
 	CredentialBytes = 16 << 10
 	// EndpointReferences is the maximum number of objects in endpointFrom fields of one spec: each reconcile reads all.
 	EndpointReferences = 50
-	// ImageBytes is the maximum length of an image reference; registry, repository, tag and digest need less than 800
-	// bytes.
+	// ImageBytes is the maximum length of an image reference. Registry, repository, tag and digest need below 800 bytes.
 	ImageBytes = 1 << 10
 	// DisabledNames is the maximum length of spec.disabled.
 	DisabledNames = 50

@@ -21,8 +21,7 @@ func Member(text []byte, path ...string) (begin, end int, found bool) {
 	return begin, end, true
 }
 
-// Spellings counts the members of a JSON object that Go's decoder would assign to the field, in any case, escaped or
-// not.
+// Spellings counts the members of a JSON object that Go's decoder would assign to the field, in any spelling.
 func Spellings(text []byte, field string) (count int) {
 	members(text, func(quoted []byte, _, _ int) bool {
 		name := string(quoted[1:max(1, len(quoted)-1)])

@@ -11,7 +11,6 @@ import (
 
 // Limits bound one JSON text. A zero admits nothing.
 type Limits struct {
-	// Bytes is the maximum length of the text.
 	Bytes int
 	// Levels is the maximum nesting of objects and lists: 0 for a scalar, 1 for {}.
 	Levels int
@@ -77,12 +76,10 @@ type frame struct {
 	// valued is true after the name of a member, when its value follows.
 	valued bool
 	// name is the position of the member's name in the text, with quotes.
-	name [2]int
-	// index is the position in a list.
+	name  [2]int
 	index int
 }
 
-// step reads one token.
 func (s *scanner) step() *ExcessError {
 	switch s.text[s.at] {
 	case '{', '[':
@@ -117,7 +114,6 @@ func (s *scanner) top() *frame {
 	return &s.frames[len(s.frames)-1]
 }
 
-// open enters an object or a list.
 func (s *scanner) open() *ExcessError {
 	if excess := s.node(); excess != nil {
 		return excess

@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 )
 
-// cutMark ends a shortened text.
 const cutMark = "… (cut)"
 
 // Cut shortens a text to at most that many bytes, at a character boundary, and marks the cut.

@@ -8,8 +8,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
-// Collector collects up to limits.Problems problems of each severity and counts the rest. Its zero value is ready for
-// use.
+// Collector collects up to limits.Problems problems of each severity and counts the rest. Its zero value is ready.
 type Collector struct {
 	// Skip reports whether a problem is neither shown nor counted; nil skips nothing.
 	Skip func(Problem) bool

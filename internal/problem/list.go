@@ -55,8 +55,7 @@ func (l List) Polled() bool {
 	return slices.ContainsFunc(l, func(p Problem) bool { return p.Severity != Warning && rowOf(p.Reason).Polled })
 }
 
-// Covers reports whether an error is about the path, a parent or a child of it. Errors about the whole spec do not
-// count.
+// Covers reports whether an error is about the path, a parent or a child of it, but not about the whole spec.
 func (l List) Covers(path string) bool {
 	return slices.ContainsFunc(l, func(p Problem) bool {
 		return p.Severity != Warning && p.Path != "spec" && (within(p.Path, path) || within(path, p.Path))

@@ -14,7 +14,6 @@ import (
 // Class says what has to happen before the operator can continue.
 type Class string
 
-// The classes.
 const (
 	// Terminal means that only an edit helps.
 	Terminal Class = "Terminal"
@@ -27,7 +26,6 @@ const (
 // Severity says whether a problem blocks the spec.
 type Severity string
 
-// The severities.
 const (
 	// Error prevents the spec from being applied.
 	Error Severity = "Error"
@@ -48,8 +46,7 @@ type Problem struct {
 	Reason Reason
 	// Condition is the type of the reporting condition; it defaults to the first of the reason's row.
 	Condition string
-	// Path is the field, such as "spec.providers.inference[0].endpoint", or begins with "config.yaml: " or "operator
-	// settings".
+	// Path is the field, such as "spec.providers.inference[0].id", or begins with "config.yaml: " or "operator settings".
 	Path string
 	// Type is the kind of field error; it is empty for a warning about a valid value.
 	Type field.ErrorType
@@ -57,8 +54,7 @@ type Problem struct {
 	Value any
 	// Detail says what is wrong; it may be empty if Type is clear enough.
 	Detail string
-	// Fix says how to fix it.
-	Fix string
+	Fix    string
 	// Err is the cause, for errors.Is and the log, without Secret values.
 	Err error
 }
@@ -103,8 +99,7 @@ func FromFieldError(err *field.Error) Problem {
 	return p
 }
 
-// FixedBySpec reports whether an edit of the spec fixes the problem, rather than the administrator or another object's
-// owner.
+// FixedBySpec reports whether an edit of the spec fixes the problem.
 func (p Problem) FixedBySpec() bool { return !rowOf(p.Reason).Elsewhere }
 
 // FixedBySettings reports whether an entry in the operator's settings can fix the problem.

@@ -71,8 +71,7 @@ const (
 const (
 	// UnknownDistribution means that no distribution has this name.
 	UnknownDistribution Reason = "UnknownDistribution"
-	// UnknownServerLine means that the release line of the server is unknown. It is a warning if it is newer than all
-	// known.
+	// UnknownServerLine means that the release line is unknown. It is a warning if it is newer than all known ones.
 	UnknownServerLine Reason = "UnknownServerLine"
 	// UnsupportedRelease means that the server is older than every supported release line.
 	UnsupportedRelease Reason = "UnsupportedRelease"
@@ -102,8 +101,7 @@ const (
 	SecretNotFound Reason = "SecretNotFound"
 	// InvalidSecret means that a value or a certificate in a Secret is invalid.
 	InvalidSecret Reason = "InvalidSecret"
-	// DependencyNotReady means that the API that exposes servers is not installed, or that endpointFrom has no address
-	// yet.
+	// DependencyNotReady means that the API that exposes servers or the address for endpointFrom does not exist yet.
 	DependencyNotReady Reason = "DependencyNotReady"
 	// LookupFailed means that a read failed or the reconcile ended early.
 	LookupFailed Reason = "LookupFailed"

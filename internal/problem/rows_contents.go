@@ -4,7 +4,6 @@ package problem
 
 import "k8s.io/apimachinery/pkg/util/validation/field"
 
-// contentRows are the reasons about providers, resources and storage.
 var contentRows = []Row{
 	{
 		Reason: DuplicateProviderID, Class: Terminal, Conditions: inConfigGenerated,

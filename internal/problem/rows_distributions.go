@@ -9,7 +9,6 @@ const waysOut = "what runs stays; the operator tries again. To go on without the
 	"its base configuration in the ConfigMap llama-stack-operator-config, set readLabels: false under registries there, " +
 	"or use overrideConfig"
 
-// distributionRows are the reasons about the distribution and its base configuration.
 var distributionRows = []Row{
 	{
 		Reason: UnknownDistribution, Class: Terminal, Conditions: inConfigGenerated, BySettings: true,

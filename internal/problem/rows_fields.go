@@ -4,7 +4,6 @@ package problem
 
 import "k8s.io/apimachinery/pkg/util/validation/field"
 
-// fieldRows are the reasons about a field of the spec.
 var fieldRows = []Row{
 	{
 		Reason: InvalidField, Class: Terminal, Conditions: inConfigGenerated,

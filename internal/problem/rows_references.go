@@ -4,7 +4,6 @@ package problem
 
 import "k8s.io/apimachinery/pkg/util/validation/field"
 
-// referenceRows are the reasons about objects that the spec refers to.
 var referenceRows = []Row{
 	{
 		Reason: InvalidConfigMap, Class: WaitingForDependency, Conditions: inConfigGenerated, Elsewhere: true,

@@ -4,7 +4,6 @@ package problem
 
 import "k8s.io/apimachinery/pkg/util/validation/field"
 
-// writeRows are the reasons about what the operator writes.
 var writeRows = []Row{
 	{
 		Reason: Conflict, Class: Terminal, Conditions: inDeploymentUpdated, Polled: true,

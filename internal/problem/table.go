@@ -6,7 +6,6 @@ import "slices"
 
 // Row holds the properties of a reason. docs/status.md shows it.
 type Row struct {
-	// Reason is the reason.
 	Reason Reason
 	// Class is the default class of its problems.
 	Class Class
@@ -17,13 +16,10 @@ type Row struct {
 	// BySettings means that an entry in the operator's settings can fix it.
 	BySettings bool
 	// Polled means that the operator does not watch for the fix, and polls instead.
-	Polled bool
-	// Meaning says what is wrong, in one sentence.
+	Polled  bool
 	Meaning string
-	// Example is a problem with this reason.
 	Example Problem
-	// Remedy says how to fix it.
-	Remedy string
+	Remedy  string
 }
 
 // Rows returns the rows of all reasons, in the order of the documentation.

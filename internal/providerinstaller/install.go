@@ -177,7 +177,6 @@ func (i *install) clash(at string) error {
 	return nil
 }
 
-// unpack writes the files of a wheel.
 func (i *install) unpack(w *wheel) error {
 	for _, m := range w.members {
 		if err := i.into.MkdirAll(path.Dir(m.at), 0o755); err != nil {

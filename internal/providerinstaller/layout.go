@@ -37,11 +37,9 @@ func (l Layout) Program() string { return filepath.Join(string(l), programFile) 
 
 // Manifest lists the distributions that a provider has installed.
 type Manifest struct {
-	// Provider is the id of the provider.
 	Provider string `json:"provider"`
 	// Module is the Python package whose module "provider" the server loads, if known.
-	Module string `json:"module,omitempty"`
-	// Distributions are the Python distributions, in the order of their wheels.
+	Module        string         `json:"module,omitempty"`
 	Distributions []Distribution `json:"distributions"`
 }
 
@@ -106,7 +104,6 @@ func (l Layout) others(provider string) ([]Manifest, error) {
 	return list, nil
 }
 
-// record writes the manifest of a provider.
 func (l Layout) record(m *Manifest) error {
 	raw, err := json.Marshal(m)
 	if err != nil {

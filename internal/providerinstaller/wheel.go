@@ -23,8 +23,7 @@ const (
 	wheelSuffix = ".whl"
 	// metadataBytes is the maximum size of the METADATA file, which may contain a manual.
 	metadataBytes = 4 << 20
-	// tableBytes is the maximum size of a wheel's file table in memory, and pathBytes the maximum length of a path, which
-	// is below Linux's limit.
+	// tableBytes is the maximum size of a wheel's file table in memory, and pathBytes that of a path.
 	tableBytes = 32 << 20
 	pathBytes  = 1 << 10
 )
@@ -170,7 +169,7 @@ func (w *wheel) identify(info string) error {
 	return nil
 }
 
-// place sets the target path of each file. Files with the prefix data do not belong to the root.
+// place sets the target path of each file. Files with the prefix data have another target than the root.
 func (w *wheel) place(data string) error {
 	for _, f := range w.archive.File {
 		if strings.HasSuffix(f.Name, "/") {

@@ -13,15 +13,13 @@ import (
 // OnCluster replaces a keyed hash outside of the cluster, where the key is not available.
 const OnCluster = "<on-cluster>"
 
-// Hash is a keyed hash (HMAC-SHA-256) of texts and values. Each part is prefixed with its length, so that "a","bc" and
-// "ab","c" differ.
+// Hash is a keyed hash (HMAC-SHA-256). The length of each part counts: "a","bc" and "ab","c" differ.
 type Hash struct {
 	mac     hash.Hash
 	keyless bool
 }
 
-// NewHash returns an empty hash with the key. With an empty key, Sum returns OnCluster, because an unkeyed hash would
-// reveal a short secret.
+// NewHash returns an empty hash. Its Sum is OnCluster without a key: an unkeyed hash could reveal a secret.
 func NewHash(key Value) *Hash {
 	return &Hash{mac: hmac.New(sha256.New, key.bytes), keyless: key.Empty()}
 }

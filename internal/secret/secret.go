@@ -51,8 +51,7 @@ func (v Value) LogValue() slog.Value { return slog.StringValue(Redacted) }
 // underscores between digits, surrounding space and any Unicode digit are valid.
 var pythonNumber = regexp.MustCompile(`^\s*[+-]?(\p{Nd}+(_\p{Nd}+)*\.?(\p{Nd}+(_\p{Nd}+)*)?|\.\p{Nd}+(_\p{Nd}+)*)([eE][+-]?\p{Nd}+(_\p{Nd}+)*)?\s*$`)
 
-// The following methods validate a value without quoting it, by the server's rules for ${env.X}, which are the same in
-// every release line.
+// These methods validate a value without quoting it, by the server's rules for ${env.X} in all release lines.
 
 // Unfit returns the problems of a value that is not text or ends with a line break.
 func (v Value) Unfit() []string {
@@ -93,8 +92,7 @@ func (v Value) Converted() string {
 // bearerToken is the form of a bearer token (RFC 6750, section 2.1).
 var bearerToken = regexp.MustCompile(`^[A-Za-z0-9._~+/-]+=*$`)
 
-// BearerProblem returns why the value is not a bearer token, or "". Other characters would be decoded or end the header
-// in a list of headers.
+// BearerProblem returns why the value is not a bearer token, or "". Other characters would break the header.
 func (v Value) BearerProblem() string {
 	if bearerToken.Match(v.bytes) {
 		return ""

@@ -34,8 +34,7 @@ type Base = document.Base
 // ProviderName identifies a provider of a server.
 type ProviderName = document.ProviderName
 
-// ParseBase parses a base configuration. The name appears in the header of generated files, and errors have a line
-// number if possible.
+// ParseBase parses a base configuration. The name appears in the header of generated files.
 func ParseBase(name string, data []byte) (*Base, error) { return document.ParseBase(name, data) }
 
 // Input is the input of Generate. Spec, Base and Line are required.
@@ -44,17 +43,13 @@ type Input struct {
 	Name, Namespace string
 	// Spec is the parsed spec. It is not changed.
 	Spec *parse.Spec
-	// Base is the base configuration.
 	Base *document.Base
-	// Line is the release line of the server.
 	Line *catalog.Line
-	// Release is the server's release, if known. Rejections of the base are only warnings if the release is newer than the
-	// release line.
+	// Release is the server's release, if known. If it is newer than Line, rejections of the base are warnings.
 	Release string
 	// Packages are the packages of external providers, by image. A missing one is still being read.
 	Packages map[string]PackageFound
-	// Variables are the other environment variables of the container. A reference to an undefined variable causes a
-	// warning.
+	// Variables are other environment variables of the container; references to undefined variables cause warnings.
 	Variables []string
 	// SecretVariables are the variables that the spec's envFrom takes from Secrets, if known.
 	SecretVariables []string
@@ -64,8 +59,7 @@ type Input struct {
 type Result struct {
 	// YAML is the config.yaml, with a header that names the custom resource, the release line and the base.
 	YAML []byte
-	// Env are the environment variables in their required order: those from Secrets first, because plain values may refer
-	// to them.
+	// Env are the environment variables. Keep the order: plain values may refer to those from Secrets before them.
 	Env []EnvVar
 	// Providers are the generated providers of the custom resource, in its order, without telemetry exporters.
 	Providers []ProviderEntry
@@ -83,10 +77,8 @@ type Result struct {
 	ModelCount, ShieldCount, VectorStoreCount, ToolCount int32
 	// Version is the schema version of the YAML.
 	Version int32
-	// TLS describes the encryption in the YAML.
-	TLS TLS
-	// Auth describes the authentication in the YAML.
-	Auth Auth
+	TLS     TLS
+	Auth    Auth
 }
 
 // Auth describes the authentication and authorization in a configuration.
@@ -230,11 +222,9 @@ func checkIntegrity(ctx context.Context, made *integrity.Input, problems *proble
 // parsedSpec is the spec without disabled parts.
 type parsedSpec struct {
 	disabled.Spec
-	// disabled are the APIs in spec.disabled.
 	disabled []string
 }
 
-// exporters returns the telemetry exporters.
 func (s *parsedSpec) exporters() []parse.Provider {
 	for _, group := range s.Providers {
 		if group.API == parse.APITelemetry {
@@ -292,7 +282,6 @@ func write(ctx context.Context, in *Input, doc *document.Document, problems *pro
 	return nil
 }
 
-// refusal returns the problems of a failed Generate.
 func refusal(ctx context.Context, problems *problem.Collector) problem.List {
 	if p := Incomplete(ctx); p != nil {
 		return problem.List{*p}

@@ -41,7 +41,7 @@ func newMisreading(problems problem.List) *misreading {
 		}
 		if problems[i].Reason == problem.UnknownField {
 			m.unknownKeysOf[entry] = true
-			m.nameless[list] = m.nameless[list] || list == "spec.resources.models" // as above
+			m.nameless[list] = m.nameless[list] || list == "spec.resources.models" // may be a misspelled modelType or metadata
 		}
 	}
 	return m

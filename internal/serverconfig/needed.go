@@ -29,23 +29,19 @@ func Needed(spec *v1alpha2.LlamaStackDistributionSpec, line *catalog.Line) bool 
 		(spec.Workload != nil && spec.Workload.Workers != nil)
 }
 
-// hasAuth reports whether spec.auth sets a field.
 func hasAuth(a *v1alpha2.AuthSpec) bool {
 	return a != nil && (ptr.Deref(a.Provider, "") != "" || jsonFilled(a.Settings) || jsonFilled(a.SecretRefs) ||
 		jsonFilled(a.Tenancy) ||
 		len(a.AccessPolicy) > 0 || len(a.RoutePolicy) > 0)
 }
 
-// hasResources reports whether spec.resources has an entry.
 func hasResources(r *v1alpha2.ResourcesSpec) bool {
 	return r != nil && (len(r.Models) > 0 || len(r.Shields) > 0 || len(r.Tools) > 0 || len(r.VectorStores) > 0)
 }
 
-// hasStorage reports whether spec.storage sets a backend.
 func hasStorage(s *v1alpha2.StateStorageSpec) bool { return s != nil && (s.KV != nil || s.SQL != nil) }
 
-// hasProviders reports whether spec.providers has an API. Telemetry counts, because generation validates it and makes
-// environment variables from it.
+// hasProviders reports whether spec.providers has an API, or telemetry, which becomes environment variables.
 func hasProviders(p *v1alpha2.ProvidersSpec) bool {
 	return p != nil && (jsonPresent(p.Inference) || jsonPresent(p.Safety) || jsonPresent(p.VectorIo) ||
 		jsonPresent(p.ToolRuntime) ||

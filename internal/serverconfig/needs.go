@@ -41,7 +41,6 @@ func Needs(spec *parse.Spec) []Need {
 }
 
 type needs struct {
-	// disabled are the APIs in spec.disabled.
 	disabled []string
 	list     []Need
 }

@@ -18,10 +18,8 @@ import (
 type Override struct {
 	// Version is the schema version, or 0 if it is absent or unknown.
 	Version int32
-	// TLS describes the encryption in the file.
-	TLS TLS
-	// Auth describes the authentication in the file.
-	Auth Auth
+	TLS     TLS
+	Auth    Auth
 	// Insecure means that server.insecure is true.
 	Insecure bool
 	// Storage means that the file has a section storage.

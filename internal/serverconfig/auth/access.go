@@ -75,8 +75,7 @@ func (s *policies) wildcardInstead(kind string) string {
 	return kind + "::*"
 }
 
-// checkRegex checks a regular expression. A syntax error is only a warning, because the server's regexp syntax differs
-// from Go's.
+// checkRegex checks a regular expression. An error is only a warning, because the server's syntax differs from Go's.
 func (s *policies) checkRegex(expression, at string, hasIt func(*catalog.Line) bool) {
 	if !hasIt(s.line) {
 		s.problems.Add(unsupported(at, nil, "a server of release line "+s.line.Name+" knows no regular expressions here, "+

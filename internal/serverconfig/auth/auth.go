@@ -12,7 +12,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
-// Fields of the spec.
 const (
 	root         = "spec.auth"
 	pathProvider = root + ".provider"
@@ -58,7 +57,6 @@ func Read(root *yaml.Node) Auth {
 	}
 }
 
-// step is one run of Apply.
 type step struct {
 	line     *catalog.Line
 	spec     *parse.Auth
@@ -119,7 +117,6 @@ func (s *step) write() {
 	keepProbesOpen(auth)
 }
 
-// baseProvider returns the provider_config of the base, or nil.
 func (s *step) baseProvider() *yaml.Node {
 	return document.Child(document.Child(s.server, sectionAuth), keyProvider)
 }

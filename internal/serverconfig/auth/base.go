@@ -34,7 +34,6 @@ func CheckBase(doc *document.Document, line *catalog.Line, server string, proble
 	}
 }
 
-// baseRule is a rule of a base configuration.
 type baseRule struct {
 	doc  *document.Document
 	line *catalog.Line

@@ -25,7 +25,6 @@ const conditionForms = `"user with <value> in <attribute>", "user with <value> n
 	`"user in owners <attribute>", ` +
 	`"user not in owners <attribute>", "user is owner", "user is not owner" and "resource is unowned"`
 
-// condition is a parsed condition.
 type condition struct {
 	// attribute is the user attribute, if any.
 	attribute string
@@ -55,7 +54,6 @@ func readCondition(text string) (condition, bool) {
 	return condition{}, false
 }
 
-// checkConditions checks the conditions of a rule.
 func (s *policies) checkConditions(r *rule, of parse.Rule, route bool) {
 	for _, name := range []string{ruleWhen, ruleUnless} {
 		value, given := of.Fields[name]

@@ -25,7 +25,6 @@ const (
 // regexPrefix marks a pattern as a regular expression.
 const regexPrefix = "regex:"
 
-// policies checks policies.
 type policies struct{ *step }
 
 // rule is a parsed rule of a policy.
@@ -69,7 +68,6 @@ func (s *policies) check() {
 	checkEach(s, s.spec.RoutePolicy, "routePolicy", keyRoutes, s.checkRoute, coversRoutes)
 }
 
-// checkEach checks the rules of one policy.
 func checkEach(s *policies, rules []parse.Rule, name, key string, check func(*rule),
 	covers func([]*rule, *rule) string) {
 	if len(rules) == 0 {

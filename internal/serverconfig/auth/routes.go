@@ -16,7 +16,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 )
 
-// scopePaths is the field in the scope of a rule about paths.
 const scopePaths = "paths"
 
 // Paths that the kubelet and the operator request. The server itself requires no authentication for them.
@@ -28,7 +27,6 @@ const (
 // addedRule is the description of the rule that the operator adds.
 const addedRule = "Added by the operator: probes and status need it."
 
-// checkRoute checks the paths of a rule.
 func (s *policies) checkRoute(r *rule) {
 	value, given := r.scope[scopePaths]
 	patterns := texts(value)
@@ -96,8 +94,7 @@ const (
 	permitted
 )
 
-// keepProbesOpen adds a rule that permits the health path unless the policy does, and the version path if it has no
-// rule.
+// keepProbesOpen adds a rule that permits the health path if it is denied, and the version path if it has no rule.
 func keepProbesOpen(auth *yaml.Node) {
 	policy := document.Child(auth, keyRoutes)
 	if len(document.Items(policy)) == 0 {
@@ -117,8 +114,7 @@ func keepProbesOpen(auth *yaml.Node) {
 	policy.Content = append([]*yaml.Node{added}, policy.Content...)
 }
 
-// decide returns the verdict of the first rule that decides a path. A condition or an unsupported expression counts as
-// a denial.
+// decide returns the verdict for a path. A condition or unsupported expression denies.
 func decide(policy *yaml.Node, path string) verdict {
 	about := false
 	for _, item := range document.Items(policy) {

@@ -33,7 +33,6 @@ func tenancyFields(line *catalog.Line) map[string]catalog.Field {
 	return line.Objects[line.ServerFields()[sectionTenancy].Object]
 }
 
-// applyTenancy validates and writes the tenancy.
 func (s *step) applyTenancy() {
 	if len(s.spec.Tenancy) == 0 {
 		return
@@ -51,7 +50,6 @@ func (s *step) applyTenancy() {
 	document.Set(s.server, sectionTenancy, tenancy)
 }
 
-// checkTenancy checks the tenant and the requirements of the mode.
 func (s *step) checkTenancy() {
 	const keyDefault = "default_tenant_id"
 	id, given := s.spec.Tenancy[keyDefault].(string)
@@ -73,8 +71,7 @@ func (s *step) checkTenancy() {
 	}
 }
 
-// CheckTenants warns if the server of this release line cannot store tenants' data in PostgreSQL. Call it after storage
-// is applied.
+// CheckTenants warns if the server cannot store tenants' data in PostgreSQL. Call it after storage is applied.
 func CheckTenants(doc *document.Document, line *catalog.Line, spec *parse.Auth, problems *problem.Collector) {
 	if spec == nil || !line.TenantsBreakPostgres {
 		return
@@ -123,7 +120,6 @@ func (s *step) checkTenantSource() {
 	}
 }
 
-// tenantTypes returns the types that distinguish tenants.
 func (s *step) tenantTypes() []string {
 	var names []string
 	for i := range s.line.Auth {
@@ -134,7 +130,6 @@ func (s *step) tenantTypes() []string {
 	return names
 }
 
-// baseHasTenants reports whether the authentication of the base distinguishes tenants.
 func (s *step) baseHasTenants() bool {
 	config := s.baseProvider()
 	row, ok := s.line.AuthType(document.Text(document.Child(config, keyType)))

@@ -16,7 +16,6 @@ type index struct {
 	ToolGroups map[string]string `yaml:"toolGroups"`
 }
 
-// history is the history of an API.
 type history struct {
 	// Lines are the release lines that have it, oldest first; empty for an API that never had providers.
 	Lines []string `yaml:"lines"`

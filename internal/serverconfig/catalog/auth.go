@@ -21,7 +21,7 @@ type AuthType struct {
 	OneOf []string `yaml:"oneOf,omitempty"`
 	// Secrets are the secret fields, sorted; a dot leads into a map: "introspection.client_secret".
 	Secrets []string `yaml:"secrets,omitempty"`
-	// Tenant is the field that names the tenant's attribute; empty if the type does not distinguish tenants.
+	// Tenant is the field that says where a request has its tenant; empty if the type does not distinguish tenants.
 	Tenant string `yaml:"tenant,omitempty"`
 	// InCluster are the default settings for the API server of the cluster; empty for other types.
 	InCluster map[string]any `yaml:"inCluster,omitempty"`
@@ -40,8 +40,7 @@ type Advice struct {
 	Field string `yaml:"field"`
 	// With is a field that the advice depends on, if any.
 	With string `yaml:"with,omitempty"`
-	// Why says what is wrong without the field.
-	Why string `yaml:"why"`
+	Why  string `yaml:"why"`
 }
 
 // Names returns the names of the type in the custom resource, the short one first.
@@ -86,7 +85,6 @@ func (l *Line) AuthNames() []string {
 // AuthFields returns the fields of server.auth.
 func (l *Line) AuthFields() map[string]Field { return l.Objects[l.ServerFields()["auth"].Object] }
 
-// checkAuth validates the rows of authentication.
 func (l *Line) checkAuth() error {
 	for i := range l.Auth {
 		row := &l.Auth[i]

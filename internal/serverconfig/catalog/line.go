@@ -22,16 +22,14 @@ type Line struct {
 	LogEnv string `yaml:"logEnv,omitempty"`
 	// HomeEnv is the environment variable of the directory for the server's own files.
 	HomeEnv string `yaml:"homeEnv,omitempty"`
-	// MetricsEnv is the prefix of the variables _ENDPOINT_ENABLED, _HOST and _PORT of the Prometheus endpoint; empty if
-	// there is none.
+	// MetricsEnv is the prefix of _ENDPOINT_ENABLED, _HOST and _PORT for the Prometheus endpoint, if there is one.
 	MetricsEnv string `yaml:"metricsEnv,omitempty"`
 	// NeedsInsecure means that the server needs TLS or server.insecure: true to start.
 	NeedsInsecure bool `yaml:"needsInsecure"`
 	// DefaultStorage means that a server without section storage keeps its state in $SQLITE_STORE_DIR. Otherwise it
 	// requires the section, or uses the unexpanded reference as a directory name.
 	DefaultStorage bool `yaml:"defaultStorage"`
-	// RegistersToolGroups means that the server reads registered_resources.tool_groups; otherwise it derives tool groups
-	// from its tool_runtime providers.
+	// RegistersToolGroups means that the server reads tool_groups; otherwise it derives them from its providers.
 	RegistersToolGroups bool `yaml:"registersToolGroups"`
 	// RegistersVectorStores means that the server reads registered_resources.vector_stores.
 	RegistersVectorStores bool `yaml:"registersVectorStores"`
@@ -62,20 +60,16 @@ type Line struct {
 	Stores map[string]Store `yaml:"stores,omitempty"`
 	// Rows are the provider types by API, sorted by type.
 	Rows map[string][]Provider `yaml:"providers"`
-	// Auth are the types of authentication, sorted by type.
-	Auth []AuthType `yaml:"auth,omitempty"`
-	// Lists are the paths of the server's lists of registered resources except models: vector_stores, tool_groups,
-	// connectors.
+	Auth []AuthType            `yaml:"auth,omitempty"`
+	// Lists are the paths of the server's lists of vector_stores, tool_groups and connectors.
 	Lists map[string]string `yaml:"lists,omitempty"`
-	// Rules are the supported features of policy rules.
-	Rules Rules `yaml:"rules"`
+	Rules Rules             `yaml:"rules"`
 	// Objects are the fields of the maps that Field.Object names.
 	Objects map[string]map[string]Field `yaml:"objects,omitempty"`
 	// Patches are the differences of older patch releases, newest first; each applies to the result of the one before it.
 	Patches []Patch `yaml:"patches,omitempty"`
 
-	// older are the patched lines of a release line from Get. In a patched one, before is the patch release that begins
-	// next.
+	// older are the patched release lines of one from Get; before is the patch release with which next begins.
 	older  []older
 	before string
 	next   *Line
@@ -108,7 +102,6 @@ func (k StoreKind) Place() string {
 // CredentialForm says how a storage backend takes its credentials.
 type CredentialForm string
 
-// The forms of credentials.
 const (
 	// CredentialsURLHost means a percent-encoded password before the host: the server builds a URL from host and port.
 	CredentialsURLHost CredentialForm = "urlHost"
@@ -138,7 +131,6 @@ type Backend struct {
 
 // Store is an entry of storage.stores.
 type Store struct {
-	// Kind is the kind of its backend.
 	Kind StoreKind `yaml:"kind"`
 	// Default is the server's default namespace or table; empty if the server stores nothing by default.
 	Default string `yaml:"default,omitempty"`
@@ -165,10 +157,8 @@ var fieldTypes = []FieldType{TypeString, TypeInt, TypeBool, TypeFloat, TypeURL, 
 
 // Field is one field of a config.
 type Field struct {
-	// Type is the type that the server requires.
-	Type FieldType `yaml:"type"`
-	// Secret means that the value is a secret.
-	Secret bool `yaml:"secret,omitempty"`
+	Type   FieldType `yaml:"type"`
+	Secret bool      `yaml:"secret,omitempty"`
 	// Required means that the server fails without the field.
 	Required bool `yaml:"required,omitempty"`
 	// Nullable means that the field may be null although it is required or has a default.
@@ -274,8 +264,7 @@ func (l *Line) APINames() []string { return slices.Sorted(maps.Keys(l.APIs)) }
 // ServerFields returns the fields of the section server.
 func (l *Line) ServerFields() map[string]Field { return l.Objects[l.Sections["server"].Object] }
 
-// ResourceFields returns the fields of the entries of a list under registered_resources, such as "models"; false
-// without the list.
+// ResourceFields returns the fields of entries in a list of registered_resources, such as "models", if it exists.
 func (l *Line) ResourceFields(list string) (map[string]Field, bool) {
 	field, ok := l.Objects[l.Sections["registered_resources"].Object][list]
 	return l.Objects[field.Object], ok

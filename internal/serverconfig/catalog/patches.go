@@ -54,8 +54,7 @@ func (l *Line) Since(holds func(*Line) bool) string {
 	return ""
 }
 
-// From returns the patch release that introduced the condition; "" if all patch releases have it, or the newest lacks
-// it.
+// From returns the patch release that introduced the condition, or "" if all have it or the newest lacks it.
 func (l *Line) From(holds func(*Line) bool) string {
 	if len(l.older) == 0 {
 		return ""

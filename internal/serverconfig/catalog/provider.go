@@ -38,8 +38,7 @@ type Provider struct {
 	Example map[string]any `yaml:"example,omitempty"`
 	// Environment maps variables that the client reads to the config field that replaces them, or to "".
 	Environment map[string]string `yaml:"environment,omitempty"`
-	// Fields are the fields of the provider's config, by name.
-	Fields map[string]Field `yaml:"fields,omitempty"`
+	Fields      map[string]Field  `yaml:"fields,omitempty"`
 }
 
 // EndpointKind is the format of an endpoint in the config.
@@ -59,9 +58,8 @@ var endpointKinds = []EndpointKind{EndpointURL, EndpointAddress, EndpointHostPor
 // Endpoint says where the endpoint of a provider goes.
 type Endpoint struct {
 	// Field is the config field of the endpoint, or of the host.
-	Field string `yaml:"field"`
-	// Kind is the format.
-	Kind EndpointKind `yaml:"kind"`
+	Field string       `yaml:"field"`
+	Kind  EndpointKind `yaml:"kind"`
 	// PortField is the config field of the port, for EndpointHostPort.
 	PortField string `yaml:"portField,omitempty"`
 	// Schemes are the schemes of a URL, or the optional ones of an address; empty for http and https.

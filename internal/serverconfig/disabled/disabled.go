@@ -24,8 +24,7 @@ type removal struct {
 	groups   []parse.ProviderGroup
 	uses     []resource.Use
 	problems *problem.Collector
-	// apis are the removed APIs.
-	apis []string
+	apis     []string
 	// ids are the ids of the removed providers, by API.
 	ids map[string][]string
 	// dependents are the APIs and providers that were also removed, for the warning.
@@ -36,8 +35,7 @@ type removal struct {
 type Input struct {
 	// Document is the configuration with the spec applied.
 	Document *document.Document
-	// Line is the release line of the server.
-	Line *catalog.Line
+	Line     *catalog.Line
 	// APIs are the APIs in spec.disabled.
 	APIs []string
 	// Providers are the providers of the spec, and Uses those that its resources use.
@@ -114,8 +112,7 @@ func (r *removal) removeAPI(api string) {
 	document.Drop(r.doc.Section("providers"), api)
 }
 
-// removeDependents removes providers that need a removed API, and APIs without remaining providers. It reports whether
-// it removed any.
+// removeDependents removes providers that need a removed API, and then empty APIs, and reports whether it did.
 func (r *removal) removeDependents() bool {
 	removed := false
 	providers := r.doc.Section("providers")
@@ -146,8 +143,7 @@ func (r *removal) removeDependents() bool {
 	return removed
 }
 
-// mustGo reports whether a provider needs a removed API. It reports an error if the spec configures or uses the
-// provider.
+// mustGo reports whether a provider needs a removed API, and adds an error if the spec configures or uses it.
 func (r *removal) mustGo(api string, entry *yaml.Node) bool {
 	row, known := r.line.Provider(api, document.Text(document.Child(entry, "provider_type")))
 	id := document.IdentityOf(document.Child(entry, "provider_id"))

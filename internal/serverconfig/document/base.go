@@ -27,8 +27,7 @@ type Base struct {
 	texts map[place]written
 }
 
-// ParseBase parses a base configuration: it expands aliases and merge keys, and drops comments. The error is a
-// *BaseError.
+// ParseBase parses a base configuration, expands aliases and merge keys, and drops comments. The error is a *BaseError.
 func ParseBase(name string, data []byte) (*Base, error) {
 	root, err := Read(data)
 	if err == nil {
@@ -44,7 +43,6 @@ func ParseBase(name string, data []byte) (*Base, error) {
 
 // BaseError means that a base configuration is invalid.
 type BaseError struct {
-	// Name is the name of the base.
 	Name string
 	// Reason is the cause, with the line number if possible.
 	Reason string

@@ -10,16 +10,13 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// chunkNodes is the number of nodes in a chunk: the YAML library keeps about 200 bytes for each node until it has
-// written all.
+// chunkNodes is the size of a chunk: the YAML library keeps about 200 bytes for each node while it writes.
 const chunkNodes = 100
 
 // chunkWriter writes a tree in chunks, with the same text as the library writes for the whole tree.
 type chunkWriter struct {
-	text bytes.Buffer
-	// most is the maximum number of bytes.
-	most int
-	// nodes is the number of nodes in a chunk.
+	text  bytes.Buffer
+	most  int
 	nodes int
 }
 
@@ -137,7 +134,7 @@ func (w *chunkWriter) chunk(n *yaml.Node, column int) error {
 	encoder.CompactSeqIndent()
 	err := errors.Join(encoder.Encode(n), encoder.Close())
 	if b.left < 0 {
-		return ErrTooLarge // the encoder wraps it
+		return ErrTooLarge // the encoder wraps the error
 	}
 	if err != nil {
 		return err

@@ -10,7 +10,6 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Sections of the configuration.
 const (
 	keyVersion       = "version"
 	sectionAPIs      = "apis"
@@ -37,17 +36,16 @@ func (d *Document) Root() *yaml.Node { return d.root }
 // Section returns the value of a top-level key; nil if it is absent or null.
 func (d *Document) Section(name string) *yaml.Node { return Child(d.root, name) }
 
-// Version returns the schema version as text, and whether there is one. The server assumes the current version by
-// default.
+// Version returns the schema version as text, and whether there is one. The server defaults to the current one.
 func (d *Document) Version() (string, bool) {
 	n := d.Section(keyVersion)
 	return Text(n), n != nil
 }
 
-// APIs returns the list of served APIs; the server serves all APIs if it is nil or empty.
+// APIs returns the list of served APIs, or nil. Without a list, the server serves all APIs.
 func (d *Document) APIs() *yaml.Node { return d.Section(sectionAPIs) }
 
-// EnableAPI adds an API to the list of served APIs, if there is a list.
+// EnableAPI adds an API to the list of served APIs, unless the list is absent or empty.
 func (d *Document) EnableAPI(api string) {
 	apis := d.APIs()
 	if apis == nil || len(apis.Content) == 0 {
@@ -61,11 +59,9 @@ func (d *Document) EnableAPI(api string) {
 // Entry is a provider of a document.
 type Entry struct {
 	// API is the server's name of the API: "inference".
-	API string
-	// Index is the position in the list of the API.
+	API   string
 	Index int
-	// Node is the entry.
-	Node *yaml.Node
+	Node  *yaml.Node
 }
 
 // Identity returns the id of the provider.
@@ -83,7 +79,6 @@ func (e Entry) Path() string { return fmt.Sprintf("%s.%s[%d]", sectionProviders,
 // Providers returns the providers of all APIs in order.
 func (d *Document) Providers() iter.Seq[Entry] { return providers(d.root) }
 
-// providers returns the providers of all APIs in a tree.
 func providers(root *yaml.Node) iter.Seq[Entry] {
 	return func(yield func(Entry) bool) {
 		for api, list := range Members(Child(root, sectionProviders)) {

@@ -15,7 +15,6 @@ import (
 // Presence says when a configured provider is enabled.
 type Presence int
 
-// The presences.
 const (
 	// Disabled means that the id is null, empty or DisabledID.
 	Disabled Presence = iota
@@ -35,8 +34,7 @@ type Identity struct {
 	// ID is the effective id; empty for Disabled and Unknown.
 	ID string
 	// Raw is the id as written.
-	Raw string
-	// Presence says when the provider is enabled.
+	Raw      string
 	Presence Presence
 }
 

@@ -110,8 +110,7 @@ func Text(n *yaml.Node) string {
 	return n.Value
 }
 
-// Given returns the text of a child; "" for nil and for an environment reference with an empty default, because the
-// variable is unknown.
+// Given returns the text of a child, or "" for nil and for a reference with an empty default.
 func Given(child *yaml.Node) string {
 	value := Text(child)
 	if strings.HasPrefix(value, "${env.") && strings.HasSuffix(value, ":=}") {
@@ -130,7 +129,6 @@ func Clone(n *yaml.Node) *yaml.Node {
 	return s.copy(n)
 }
 
-// size counts the nodes of a tree and the links between them.
 func size(n *yaml.Node) (nodes, links int) {
 	nodes, links = 1, len(n.Content)
 	for _, inner := range n.Content {
@@ -174,8 +172,7 @@ func same(a, b *yaml.Node) bool {
 
 // MapIndex sets keys of a map in constant time. The map must not change in other ways meanwhile.
 type MapIndex struct {
-	n *yaml.Node
-	// at maps keys to the positions of their values.
+	n  *yaml.Node
 	at map[string]int
 }
 

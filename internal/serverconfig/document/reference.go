@@ -12,7 +12,6 @@ import (
 // envPattern matches the server's environment references: ${env.X}, ${env.X:=default} and ${env.X:+value if set}.
 var envPattern = regexp.MustCompile(`\$\{env\.([A-Z0-9_]+)(?::([=+])([^}]*))?\}`)
 
-// The operators of a reference.
 const (
 	// OrElse gives the value if the variable is not set.
 	OrElse = "="
@@ -22,19 +21,16 @@ const (
 
 // Reference is a reference to an environment variable of the server.
 type Reference struct {
-	// Name is the name of the variable.
 	Name string
 	// Operator is OrElse, IfSet or empty; without an operator, the variable must be set.
 	Operator string
-	// Value is the operand of the operator.
-	Value string
+	Value    string
 }
 
 // HasDefault reports whether the reference has a non-empty default.
 func (r Reference) HasDefault() bool { return r.Operator == OrElse && r.Value != "" }
 
-// WholeReference parses a text that consists of one environment reference. It avoids the slower pattern, because it
-// runs often for each provider id.
+// WholeReference parses a text that is one environment reference. It is faster than envPattern.
 func WholeReference(s string) (Reference, bool) {
 	rest, ok := strings.CutPrefix(s, "${env.")
 	rest, closed := strings.CutSuffix(rest, "}")

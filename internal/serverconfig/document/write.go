@@ -28,7 +28,6 @@ type piece struct {
 	heads []string
 }
 
-// place identifies a piece in its tree.
 type place struct{ section, api, id string }
 
 func (p *piece) place() place { return place{p.section, p.api, p.id} }
@@ -124,8 +123,7 @@ func (p *piece) write(limit int) ([]byte, error) {
 	return bytes.TrimPrefix(text, []byte(heads)), err
 }
 
-// Write returns the document as YAML below a header comment. The error is ErrTooLarge, the context's cause or an
-// encoding error.
+// Write returns the document as YAML below a header comment. It fails if it exceeds ConfigBytes or the context ends.
 func (d *Document) Write(ctx context.Context, header string) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString(header)

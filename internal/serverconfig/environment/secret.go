@@ -10,9 +10,8 @@ import (
 type SecretUse struct {
 	// EnvName is the name of the environment variable: LLSD_<PROVIDER_ID>_<FIELD>, or LLSD_STORAGE_<KV or SQL>_<FIELD>.
 	EnvName string
-	// Ref is the Secret and the key.
-	Ref  parse.SecretReference
-	Path string
+	Ref     parse.SecretReference
+	Path    string
 	// Derived means that the variable has a Part of the value, or a value made from it.
 	Derived bool
 }

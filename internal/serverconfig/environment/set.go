@@ -20,8 +20,7 @@ type Set struct {
 	given     document.Variables
 }
 
-// NewSet returns a set with the variables in spec.workload.overrides.env; ofSecrets are those that envFrom takes from
-// Secrets.
+// NewSet returns a set with the overrides in spec.workload.overrides.env; ofSecrets come from Secrets by envFrom.
 func NewSet(spec *v1alpha2.LlamaStackDistributionSpec, ofSecrets ...string) *Set {
 	s := &Set{ofSecrets: ofSecrets}
 	if w := spec.Workload; w != nil && w.Overrides != nil {
@@ -91,7 +90,6 @@ func (s *Set) Secrets() map[string]bool {
 	return secrets
 }
 
-// index recomputes given.
 func (s *Set) index() {
 	s.given = document.Variables{}
 	for i := range s.overrides {

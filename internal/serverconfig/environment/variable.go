@@ -12,7 +12,6 @@ import (
 
 // Variable is an environment variable of the server: a key of a Secret, or a plain value.
 type Variable struct {
-	// Name is the name of the variable.
 	Name string
 	// Value is the value if Ref is empty. Kubernetes expands $(NAME) to another variable and $$ to a dollar sign.
 	Value string
@@ -20,8 +19,7 @@ type Variable struct {
 	Ref parse.SecretReference
 	// Path is the field of the custom resource that refers to the Secret, for messages.
 	Path string
-	// Type is the type of the config field, if known. The server converts numbers and booleans, and refuses them for a
-	// string or URL.
+	// Type is the type of the config field, if known: the server converts numbers and booleans even for a string.
 	Type catalog.FieldType
 	// Part is the part of the Secret's value, or "" for all of it. The variable is not set if the value lacks the part.
 	Part Part
@@ -40,8 +38,7 @@ func Compare(a, b Variable) int {
 	return strings.Compare(a.Name, b.Name)
 }
 
-// Name returns the variable of a provider's field: LLSD_<PROVIDER_ID>_<FIELD>, upper case, with "_" for other
-// characters.
+// Name returns LLSD_<PROVIDER_ID>_<FIELD>, the variable of a provider's field, in upper case with "_".
 func Name(providerID, field string) string {
 	return "LLSD_" + strings.Map(func(r rune) rune {
 		r = unicode.ToUpper(r)

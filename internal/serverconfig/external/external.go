@@ -29,24 +29,19 @@ type Found struct {
 
 // Installed is an external provider to install in the pod.
 type Installed struct {
-	// ID is the provider_id.
-	ID string
-	// Path is the path of the entry in the custom resource.
-	Path string
-	// Image is the image reference in the spec.
+	ID    string
+	Path  string
 	Image string
 	// ImagePullPolicy is the pull policy in the spec, if any.
 	ImagePullPolicy corev1.PullPolicy
-	// Package describes the package.
-	Package *parse.ProviderPackage
+	Package         *parse.ProviderPackage
 }
 
 // Input is the input of Apply.
 type Input struct {
 	// Document is the configuration with the providers of the spec.
 	Document *document.Document
-	// Line is the release line of the server.
-	Line *catalog.Line
+	Line     *catalog.Line
 	// Environment receives the variables with Secrets.
 	Environment *environment.Set
 	// Providers are the entries of spec.externalProviders.
@@ -115,8 +110,7 @@ func typeOf(e *parse.ExternalProvider, packages map[string]Found) string {
 	return "remote::" + e.ID
 }
 
-// Apply adds the external providers to the configuration. It returns their status entries and the packages to install,
-// in the order of the spec.
+// Apply adds the external providers to the configuration, and returns status entries and packages in spec order.
 func Apply(ctx context.Context, in *Input, problems *problem.Collector) ([]provider.Entry, []Installed) {
 	var entries []provider.Entry
 	var installed []Installed
@@ -191,8 +185,7 @@ func (in *Input) warnOverridden(e *parse.ExternalProvider, known *parse.Provider
 	})
 }
 
-// checkTypes reports two packages or providers with the same type: the server uses one implementation for each type,
-// the last that it finds.
+// checkTypes reports packages and providers with the same type, for which the server uses only one package.
 func (in *Input) checkTypes(problems *problem.Collector) {
 	type key struct{ api, name string }
 	first := map[key]*parse.ExternalProvider{}

@@ -88,8 +88,7 @@ func (c *check) reportNeeds(api, path, id string, row *catalog.Provider, missing
 		"give these APIs a provider, or disable "+api+" by spec.disabled")
 }
 
-// serves reports whether the configuration serves an API by its name in Provider.Needs. Unknown APIs count as served by
-// the image.
+// serves reports whether the configuration serves an API by its name in Provider.Needs. Unknown APIs count.
 func (c *check) serves(name string) bool {
 	api, ok := c.line.APIOf(name)
 	if !ok {

@@ -83,8 +83,7 @@ type backendSearch struct {
 // brokenBackend is an invalid reference to a storage backend; its path is relative to the searched tree.
 type brokenBackend struct {
 	path, message string
-	// instead are valid backends.
-	instead []string
+	instead       []string
 }
 
 // broken searches the value of a field for invalid references, which are maps with a backend and a namespace or table.
@@ -112,8 +111,7 @@ func (s *backendSearch) broken(n *yaml.Node, field catalog.Field) []brokenBacken
 	return broken
 }
 
-// defect returns the error of a reference, if any, and the valid backends. An empty kind is inferred from namespace or
-// table.
+// defect returns the error of a reference and the valid backends. An empty kind follows from namespace or table.
 func (s *backendSearch) defect(n *yaml.Node, kind catalog.StoreKind) (message string, instead []string) {
 	name := document.Text(document.Child(n, "backend"))
 	namespace, table := document.Child(n, catalog.KV.Place()) != nil, document.Child(n, catalog.SQL.Place()) != nil

@@ -104,8 +104,7 @@ func walkTexts(value any, path string, visit func(path, text string)) {
 	}
 }
 
-// overrides removes needed variables that the user overrides, with a warning. Overriding a Secret value or the log
-// level is an error.
+// overrides removes overridden variables with a warning. Overriding a Secret value or the log level is an error.
 func (c *check) overrides() {
 	byName, replaced := make(map[string]environment.Variable, len(c.env.Needed())), document.Variables{}
 	for _, own := range c.env.Needed() {
@@ -135,8 +134,7 @@ func (c *check) overrides() {
 	c.env.Remove(replaced)
 }
 
-// bystanders reports clients of other databases that would read a variable of the storage: a password must not reach
-// another database.
+// bystanders reports other databases' clients that would read a variable of the storage, such as its password.
 func (c *check) bystanders(own map[string]string) {
 	backends := c.doc.Backends()
 	for _, name := range document.Keys(backends) {

@@ -20,35 +20,30 @@ import (
 type Input struct {
 	// Document is the complete configuration.
 	Document *document.Document
-	// Line is the release line of the server.
-	Line *catalog.Line
+	Line     *catalog.Line
 	// Release is the server's release, if known.
 	Release string
 	// Spec is the spec of the custom resource, and Providers are its parsed providers.
 	Spec      *v1alpha2.LlamaStackDistributionSpec
 	Providers []parse.ProviderGroup
 	// Backends are the names of the storage backends in the spec.
-	Backends map[string]bool
-	// Environment are the environment variables of the server.
+	Backends    map[string]bool
 	Environment *environment.Set
 	// OfContainer are the other environment variables of the server's container.
 	OfContainer []string
 }
 
-// check is the state of one check.
 type check struct {
-	ctx      context.Context
-	doc      *document.Document
-	line     *catalog.Line
-	release  string
-	spec     *v1alpha2.LlamaStackDistributionSpec
-	groups   []parse.ProviderGroup
-	env      *environment.Set
-	problems *problem.Collector
-	// ofContainer are the other environment variables of the container.
+	ctx         context.Context
+	doc         *document.Document
+	line        *catalog.Line
+	release     string
+	spec        *v1alpha2.LlamaStackDistributionSpec
+	groups      []parse.ProviderGroup
+	env         *environment.Set
+	problems    *problem.Collector
 	ofContainer []string
-	// configured are the names of the storage backends in the spec.
-	configured map[string]bool
+	configured  map[string]bool
 	// providers caches the providers by API.
 	providers map[string]*document.ProviderSet
 }
@@ -94,7 +89,6 @@ func newCheck(ctx context.Context, in *Input, problems *problem.Collector) *chec
 	}
 }
 
-// providersOf returns the providers of an API.
 func (c *check) providersOf(api string) *document.ProviderSet {
 	if c.providers[api] == nil {
 		c.providers[api] = c.doc.Lookup(api, c.env.Given())

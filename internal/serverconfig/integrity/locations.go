@@ -50,7 +50,6 @@ func (c *check) locations() {
 	}
 }
 
-// locationsOf returns the storage locations of an entry.
 func (c *check) locationsOf(entry document.Entry) []string {
 	locations := storeLocations(entry.Config())
 	if row, ok := c.line.Provider(entry.API, entry.Type()); ok && row.DataPath != "" {

@@ -31,7 +31,6 @@ func (c *check) names() {
 	}
 }
 
-// names is the state of check.names.
 type names struct {
 	*check
 	// secrets are the variables with values from Secrets.
@@ -123,8 +122,7 @@ func (n *names) ofDocument() {
 // reference matches a reference to an environment variable, also a nested one.
 var reference = regexp.MustCompile(`\$\{env\.([A-Z0-9_]+)(:\+)?`)
 
-// disclosed returns the first of the variables whose value would be a part of the text. Whether a variable is set is
-// not secret.
+// disclosed returns the first variable whose value would be a part of the text. Being set is not secret.
 func disclosed(text string, secrets map[string]bool) string {
 	for _, m := range reference.FindAllStringSubmatch(text, -1) {
 		if secrets[m[1]] && m[2] == "" {

@@ -101,7 +101,6 @@ func (c *check) models() {
 	}
 }
 
-// connectors checks that connector ids are unique.
 func (c *check) connectors() {
 	seen := map[string]bool{}
 	for i, entry := range document.Items(c.doc.Section("connectors")) {

@@ -20,8 +20,7 @@ import (
 // shape checks a base against the server's loader.
 type shape struct {
 	of *check
-	// severityOfTypes is the severity for unknown provider types, severity that of other problems: warnings if the server
-	// may know more.
+	// severityOfTypes is for unknown provider types, severity for other problems: warnings if the server may know more.
 	severity, severityOfTypes problem.Severity
 }
 
@@ -90,7 +89,6 @@ func (s shape) providerShape(entry document.Entry) {
 	}
 }
 
-// authType checks the base's type of authentication.
 func (s shape) authType() {
 	const path = "server.auth.provider_config"
 	config := document.Descend(s.of.doc.Root(), []string{"server", "auth", "provider_config"})

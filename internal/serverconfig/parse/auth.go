@@ -57,7 +57,6 @@ func parseAuth(spec *v1alpha2.AuthSpec) (*Auth, problem.List) {
 	return a, problems
 }
 
-// isEmpty reports whether no field is set.
 func (a *Auth) isEmpty() bool {
 	return a.Type == "" && max(len(a.Settings), len(a.SecretRefs), len(a.AccessPolicy), len(a.RoutePolicy),
 		len(a.Tenancy)) == 0

@@ -19,7 +19,6 @@ import (
 // EndpointKind is a kind of objects with an address.
 type EndpointKind string
 
-// The kinds in endpointFrom.
 const (
 	// KindInferenceService is KServe's model server, of serving.kserve.io/v1beta1.
 	KindInferenceService EndpointKind = "InferenceService"
@@ -29,7 +28,6 @@ const (
 	KindService EndpointKind = "Service"
 )
 
-// endpointFields are the fields of endpointFrom.
 var endpointFields = []string{"kind", "name", "namespace", "port", "path"}
 
 // Addressed identifies an object with an address.
@@ -162,7 +160,6 @@ func (o *object) getEndpointReference(kinds []EndpointKind) *EndpointReference {
 	return ref
 }
 
-// getPort takes the name or number of a port.
 func (o *object) getPort(key string) string {
 	v, ok := o.take(key)
 	if !ok {

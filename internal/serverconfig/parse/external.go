@@ -41,9 +41,7 @@ func ExternalAPIs() []ProviderAPI { return slices.Clone(externalAPIs) }
 type ExternalProvider struct {
 	// Provider holds the fields shared with spec.providers. Its Type is empty, because the package defines it.
 	Provider
-	// API is the API of the entry.
-	API ProviderAPI
-	// Image is the image reference in the spec.
+	API   ProviderAPI
 	Image string
 	// ImagePullPolicy is the pull policy in the spec, if any.
 	ImagePullPolicy corev1.PullPolicy

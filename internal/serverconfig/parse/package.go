@@ -28,8 +28,7 @@ const (
 	WheelsDir   = PackageDir + "/packages"
 )
 
-// ProviderPackage describes the Python package of an external provider, from PackageFile in its image or the field
-// package.
+// ProviderPackage describes the Python package of an external provider, from its image or the field package.
 type ProviderPackage struct {
 	// Name, Version and Vendor are informational, and empty in the field.
 	Name, Version, Vendor string
@@ -39,8 +38,7 @@ type ProviderPackage struct {
 	ProviderType string
 	// API is the server's name of the provider's API.
 	API string
-	// Wheels are the paths of the wheels in the image, that of the package first. If empty, all wheels in WheelsDir are
-	// installed.
+	// Wheels are the paths of the wheels in the image, that of the package first; empty means all in WheelsDir.
 	Wheels []string
 	// EndpointField and KeyField are the config fields for endpoint and apiKey, if the package has such fields.
 	EndpointField, KeyField string

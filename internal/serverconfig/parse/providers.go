@@ -68,8 +68,7 @@ const MaxProviderIDLength = 63
 
 var (
 	providerIDPattern = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
-	// reservedProviderIDs have a meaning for the server: "all" registers a model with every provider, "__disabled__"
-	// disables an entry.
+	// reservedProviderIDs have a meaning for the server: register a model with every provider, or disable an entry.
 	reservedProviderIDs = []string{"all", "__disabled__"}
 
 	providerFields = []string{
@@ -162,7 +161,6 @@ func parseProviderList(items []any, path *field.Path, kinds []EndpointKind) ([]P
 	return providers, problems
 }
 
-// isReported reports whether a field already has a problem.
 func isReported(problems problem.List, path *field.Path) bool {
 	return slices.ContainsFunc(problems, func(p problem.Problem) bool { return p.Path == path.String() })
 }
@@ -222,8 +220,7 @@ func (o *object) getSettings() (map[string]any, string) {
 	return settings, "settings"
 }
 
-// getSecretRefs takes "secretRefs" and every unknown key with a secret reference, sorted by field. fields are the known
-// keys of the entry.
+// getSecretRefs takes "secretRefs" and every secret reference under a key that is not one of fields, sorted.
 func (o *object) getSecretRefs(fields []string) []SecretField {
 	var refs []SecretField
 	add := func(name string, v any, path *field.Path, direct bool) {

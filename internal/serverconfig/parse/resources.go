@@ -56,7 +56,6 @@ var modelFields = []string{
 var modelTypes = []string{string(v1alpha2.ModelTypeLLM), string(v1alpha2.ModelTypeEmbedding),
 	string(v1alpha2.ModelTypeRerank)}
 
-// parseModels parses spec.resources.models.
 func parseModels(items []apiextensionsv1.JSON) ([]Model, problem.List) {
 	path := field.NewPath("spec", "resources", "models")
 	models, problems := parseItems(items, path,
@@ -108,8 +107,7 @@ func isDimension(value any) bool {
 	return false
 }
 
-// unsupportedModelType returns the problem of an unknown model type. It shows the value only if it is similar to a
-// known one.
+// unsupportedModelType returns the problem of an unknown model type, with the value if it is similar to a known one.
 func unsupportedModelType(path *field.Path, written string) problem.Problem {
 	p := problem.Problem{
 		Reason: problem.InvalidField, Path: path.String(), Type: field.ErrorTypeNotSupported,
@@ -145,7 +143,6 @@ func duplicateModels(models []Model) problem.List {
 // mcpPath is the usual path of MCP servers.
 const mcpPath = "/mcp"
 
-// parseTools parses spec.resources.tools.
 func parseTools(items []apiextensionsv1.JSON) ([]Tool, problem.List) {
 	return parseItems(items, field.NewPath("spec", "resources", "tools"),
 		func(s string, p *field.Path) Tool { return Tool{Name: s, Path: p.String()} },
@@ -165,8 +162,7 @@ func parseTools(items []apiextensionsv1.JSON) ([]Tool, problem.List) {
 		}, []string{"name", "provider", "endpoint", "endpointFrom"})
 }
 
-// refuseMCPCredentials reports credentials for an MCP server: tool groups and connectors have only an address on all
-// release lines.
+// refuseMCPCredentials reports credentials for an MCP server, which no release line has in its configuration.
 func (o *object) refuseMCPCredentials() {
 	for _, key := range []string{"apiKey", "authorization", "headers", "secretRefs"} {
 		if _, there := o.take(key); there {
@@ -180,7 +176,6 @@ func (o *object) refuseMCPCredentials() {
 	}
 }
 
-// parseShields parses spec.resources.shields.
 func parseShields(items []apiextensionsv1.JSON) ([]Shield, problem.List) {
 	return parseItems(items, field.NewPath("spec", "resources", "shields"),
 		func(s string, p *field.Path) Shield { return Shield{ID: s, Path: p.String()} },
@@ -194,8 +189,7 @@ func parseShields(items []apiextensionsv1.JSON) ([]Shield, problem.List) {
 		}, []string{"id", "provider", "model"})
 }
 
-// ExposeField parses spec.networking.expose: absent, null, false and {enabled: false, ...} disable it, true and other
-// objects enable it.
+// ExposeField parses spec.networking.expose: a boolean, or an object that is enabled unless it has enabled: false.
 func ExposeField(raw *apiextensionsv1.JSON) (Expose, problem.List) {
 	path := field.NewPath("spec", "networking", "expose")
 	if raw == nil || len(raw.Raw) == 0 {

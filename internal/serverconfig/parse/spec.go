@@ -14,8 +14,7 @@ type Spec struct {
 	// Providers are the entries of spec.providers, in a group for each API and in the order of ProvidersSpec.
 	Providers []ProviderGroup
 	// External are the entries of spec.externalProviders by API in a fixed order, then in spec order.
-	External []ExternalProvider
-	// Models, Tools, Shields and VectorStores are the items of spec.resources.
+	External     []ExternalProvider
 	Models       []Model
 	Tools        []Tool
 	Shields      []Shield
@@ -25,10 +24,8 @@ type Spec struct {
 	// Expose is spec.networking.expose; zero if it has problems.
 	Expose Expose
 
-	// Problems are the problems of spec.providers, spec.externalProviders, spec.resources and spec.auth. The lists may
-	// contain entries with problems.
-	Problems problem.List
-	// ExposeProblems are the problems of spec.networking.expose.
+	// Problems are the problems of all fields except expose. Entries with problems may be in the lists.
+	Problems       problem.List
 	ExposeProblems problem.List
 	// TooLarge means that the spec exceeds a limit and nothing else was parsed.
 	TooLarge bool

@@ -21,10 +21,8 @@ type Provider struct {
 	// Settings are merged into the provider's config.
 	Settings map[string]any
 	// SettingsField is the name as written: "settings" or its alias "config".
-	SettingsField string
-	// Region is the cloud region, if the type has one.
-	Region string
-	// DeploymentName is the deployment, if the type has one.
+	SettingsField  string
+	Region         string
 	DeploymentName string
 	// SecretRefs are config fields with values from Secrets, sorted by field name.
 	SecretRefs []SecretField
@@ -36,8 +34,7 @@ type Provider struct {
 type SecretField struct {
 	// Field is the name of the config field as written.
 	Field string
-	// Ref is the Secret and the key.
-	Ref SecretReference
+	Ref   SecretReference
 	// Direct means that the field is in the entry itself, not under secretRefs.
 	Direct bool
 	// Path is the path of the reference for messages.
@@ -48,8 +45,7 @@ type SecretField struct {
 type SecretReference struct {
 	// Name is the name of the Secret in the custom resource's namespace.
 	Name string
-	// Key is the key in the Secret.
-	Key string
+	Key  string
 }
 
 // Model is a parsed item of spec.resources.models.
@@ -62,16 +58,13 @@ type Model struct {
 	ModelType v1alpha2.ModelType
 	// ContextLength is the context window in tokens, if given.
 	ContextLength *int64
-	// Quantization is the quantization of the weights, if given.
-	Quantization string
+	Quantization  string
 	// EmbeddingDimension is the vector length of an embedding model.
 	EmbeddingDimension *int64
 	// ProviderModelID is the backend's name of the model if it differs from Name.
 	ProviderModelID string
-	// Metadata is the metadata of the entry in free form.
-	Metadata map[string]any
-	// Path is the path of the item for messages: "spec.resources.models[0]".
-	Path string
+	Metadata        map[string]any
+	Path            string
 }
 
 // Tool is a parsed item of spec.resources.tools.
@@ -79,13 +72,10 @@ type Tool struct {
 	// Name is the tool group: "websearch", "rag", "mcp::<id>", ...
 	Name string
 	// Provider is the id of the toolRuntime provider, or empty for the default.
-	Provider string
-	// Endpoint is the URL of an MCP server, if given.
-	Endpoint string
-	// EndpointFrom refers to an object with the endpoint's address; nil if not given.
+	Provider     string
+	Endpoint     string
 	EndpointFrom *EndpointReference
-	// Path is the path of the item for messages.
-	Path string
+	Path         string
 }
 
 // Shield is a parsed item of spec.resources.shields.
@@ -96,8 +86,7 @@ type Shield struct {
 	Provider string
 	// Model is the registered model of the shield, if given.
 	Model string
-	// Path is the path of the item for messages.
-	Path string
+	Path  string
 }
 
 // VectorStore is a parsed item of spec.resources.vectorStores.
@@ -112,22 +101,18 @@ type VectorStore struct {
 	EmbeddingDimension *int64
 	// ProviderVectorStoreID is the provider's name of the vector store if it differs from Name.
 	ProviderVectorStoreID string
-	// Path is the path of the item for messages.
-	Path string
+	Path                  string
 }
 
 // Auth is the parsed spec.auth.
 type Auth struct {
 	// Type is the type of authentication as written, if given.
-	Type string
-	// Settings are the fields of the type.
+	Type     string
 	Settings map[string]any
 	// SecretRefs are fields with values from Secrets, sorted. A dot leads into a map or names a list item.
-	SecretRefs []SecretField
-	// AccessPolicy and RoutePolicy are the rules of the policies.
+	SecretRefs                []SecretField
 	AccessPolicy, RoutePolicy []Rule
-	// Tenancy are the fields of the tenancy.
-	Tenancy map[string]any
+	Tenancy                   map[string]any
 }
 
 // Rule is a rule of a policy.
@@ -140,7 +125,6 @@ type Rule struct {
 
 // Expose is the parsed spec.networking.expose.
 type Expose struct {
-	// Enabled reports whether the server is exposed.
 	Enabled bool
 	// Hostname is the external host name, or empty for a generated one.
 	Hostname string

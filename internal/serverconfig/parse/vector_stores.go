@@ -10,8 +10,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
-// readVectorStores parses spec.resources.vectorStores. It repeats the schema's checks, which do not cover the
-// annotation of a conversion.
+// readVectorStores parses spec.resources.vectorStores. It repeats the schema's checks for converted objects.
 func readVectorStores(items []v1alpha2.VectorStore) ([]VectorStore, problem.List) {
 	var stores []VectorStore
 	var problems problem.List

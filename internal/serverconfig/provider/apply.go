@@ -23,7 +23,7 @@ func Apply(
 	var entries []Entry
 	for _, group := range groups {
 		if group.API == parse.APITelemetry {
-			continue // it becomes environment variables
+			continue // telemetry becomes environment variables
 		}
 		if _, ok := line.APIs[group.API.Name]; !ok {
 			problems.Add(release.MissingAPI(line, group.API.Name, "spec.providers."+group.API.Field))

@@ -47,8 +47,7 @@ func warnCredential(path, detail, fix string, problems *problem.Collector) {
 	})
 }
 
-// warnParameters warns about a URL parameter that looks like a secret. It does not show the name, which may be the
-// secret.
+// warnParameters warns about a URL parameter that looks like a secret, without its name, which may be the secret.
 func warnParameters(endpoint, path string, problems *problem.Collector) {
 	if hasCredential(endpoint) {
 		warnCredential(path, "has a parameter that looks like a credential", "use apiKey where the provider takes it so; "+

@@ -19,10 +19,8 @@ import (
 
 // Value is a config field derived from an endpoint.
 type Value struct {
-	// Field is the name of the config field.
 	Field string
-	// Node is its value.
-	Node *yaml.Node
+	Node  *yaml.Node
 }
 
 // CredentialBySecret is the fix for a credential in an address, for fields that support Secrets.
@@ -140,8 +138,7 @@ func exampleEndpoint(row *catalog.Endpoint) string {
 	}
 }
 
-// ResolveURL validates the address of a collector or MCP server, and returns its URL. example and credential are the
-// fixes in messages.
+// ResolveURL validates and returns the address of a collector or MCP server. example and credential are message texts.
 func ResolveURL(endpoint, path, example, credential string, problems *problem.Collector) (string, bool) {
 	row := &catalog.Endpoint{Kind: catalog.EndpointURL, Example: example}
 	for _, v := range resolve(endpoint, path, credential, row, problems) {

@@ -32,8 +32,7 @@ func templateFor(base []*yaml.Node, p *Provider) template {
 	return found
 }
 
-// entry creates the provider's entry in the configuration. Missing stores use a backend of doc, and files the directory
-// of the base's.
+// entry creates the provider's entry, with missing stores in a backend of doc and files beside those of its base.
 func (p *Provider) entry(from template, doc *document.Document) *yaml.Node {
 	entry := &yaml.Node{Kind: yaml.MappingNode}
 	if from.entry != nil {

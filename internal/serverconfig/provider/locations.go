@@ -34,7 +34,6 @@ const (
 // locations generates the storage locations of an entry.
 type locations struct {
 	schema
-	// id is the provider_id.
 	id string
 }
 
@@ -65,8 +64,7 @@ func (l locations) separateStores(n *yaml.Node, steps []string) {
 	}
 }
 
-// fillRequired sets missing required fields that the spec has no field for: stores, the data file, and null for
-// nullable fields.
+// fillRequired sets required fields that the spec has no field for: stores, the data file, and null.
 func (l locations) fillRequired(config, base, root *yaml.Node) {
 	if l.row == nil {
 		return

@@ -24,7 +24,6 @@ type requiredCheck struct {
 	problems *problem.Collector
 }
 
-// check reports the missing fields of an entry's config.
 func (c *requiredCheck) check(config *yaml.Node) {
 	if c.row == nil {
 		return

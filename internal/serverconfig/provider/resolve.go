@@ -33,7 +33,6 @@ type Provider struct {
 	variables   []environment.Variable
 }
 
-// assignment is a config field that the entry sets outside of settings.
 type assignment struct {
 	field string
 	value *yaml.Node

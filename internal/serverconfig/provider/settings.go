@@ -77,8 +77,7 @@ func (c *settingsCheck) check(spec *parse.Provider) {
 	}
 }
 
-// checkValue reports values that the server refuses, and ignored fields in maps. Any text with an environment reference
-// is valid.
+// checkValue reports values that the server refuses or ignores. Environment references are always valid.
 func (c *settingsCheck) checkValue(of catalog.Field, value any, path string) {
 	if s, ok := value.(string); ok && document.HasReference(s) {
 		if of.Secret && !document.IsReference(s) {

@@ -17,10 +17,8 @@ const redacted = "********"
 
 // Entry is a generated provider of the spec.
 type Entry struct {
-	// API is the server's name of the API: "inference".
 	API string
-	// ID is the provider_id.
-	ID string
+	ID  string
 	// Type is the provider_type: "remote::vllm".
 	Type string
 	// Config is the provider's config with ${env.…} for secrets.
@@ -40,8 +38,7 @@ func (p *Provider) shown(entry *yaml.Node) Entry {
 	return Entry{API: p.api, ID: p.ID(), Type: p.name, Config: config}
 }
 
-// redact replaces literal secrets in the config, because a status has more readers than a ConfigMap. It detects unknown
-// secret fields by name.
+// redact replaces literal secrets in the config, which it finds by the catalog or by name.
 func redact(s schema, config *yaml.Node, fields map[string]catalog.Field) {
 	for key, value := range document.Members(config) {
 		of, known := fields[key]

@@ -15,10 +15,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
-// typeCheck checks the provider type of an entry.
 type typeCheck struct {
 	schema
-	// path is the field, and written is its value.
 	path, written string
 	problems      *problem.Collector
 }

@@ -11,8 +11,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 )
 
-// ForPatch returns a base of a release line without provider types and config fields that an older patch release does
-// not have.
+// ForPatch returns a base without provider types and config fields that an older patch release does not have.
 func ForPatch(base []byte, line *catalog.Line) ([]byte, error) {
 	if !line.Older() {
 		return base, nil

@@ -17,8 +17,7 @@ const (
 	CurrentVersion  int32 = 2
 )
 
-// SchemaVersion returns the schema version of a document, by default the current one. It reports an unsupported version
-// and returns 0.
+// SchemaVersion returns the version of a document, by default the current one. It reports an unsupported one.
 func SchemaVersion(doc *document.Document, problems *problem.Collector) int32 {
 	version, given := doc.Version()
 	switch {

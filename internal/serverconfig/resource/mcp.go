@@ -133,8 +133,7 @@ func (r *toolStep) addToolProvider(t *parse.Tool, providerType string) (document
 	return document.IdentityOf(document.Child(entry, "provider_id")), true
 }
 
-// warnUnusedEndpoints warns about MCP servers whose tools are not in spec.resources.tools. tools are the tool groups of
-// the spec.
+// warnUnusedEndpoints warns about MCP servers whose tools are not in spec.resources.tools.
 func (r *toolStep) warnUnusedEndpoints(tools map[string]string) {
 	for _, group := range r.groups {
 		if group.API != parse.APIToolRuntime {

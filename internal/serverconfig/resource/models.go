@@ -26,8 +26,7 @@ const (
 	EmbeddingDimensionKey = "embedding_dimension"
 )
 
-// applyModels registers the models of the spec. A model replaces fields of the base's entry with the same provider and
-// name.
+// applyModels registers the models of the spec over those of the base with the same provider and name.
 func (r *registration) applyModels(models []parse.Model) {
 	if len(models) == 0 {
 		return

@@ -18,14 +18,10 @@ import (
 // Input is the input of Apply. Only the lists are optional.
 type Input struct {
 	// Document is the configuration with the providers of the spec.
-	Document *document.Document
-	// Line is the release line of the server.
-	Line *catalog.Line
-	// Environment are the environment variables of the server.
-	Environment *environment.Set
-	// Providers are the providers of the spec.
-	Providers []parse.ProviderGroup
-	// Models, Shields, VectorStores and Tools are the resources of the spec.
+	Document     *document.Document
+	Line         *catalog.Line
+	Environment  *environment.Set
+	Providers    []parse.ProviderGroup
 	Models       []parse.Model
 	Shields      []parse.Shield
 	VectorStores []parse.VectorStore
@@ -36,8 +32,7 @@ type Input struct {
 type Use struct {
 	// API and ID are the server's names of the API and the provider.
 	API, ID string
-	// Path is the field of the spec that uses it.
-	Path string
+	Path    string
 }
 
 // The server's lists of resources, by their names in the catalog.
@@ -67,14 +62,13 @@ func Apply(ctx context.Context, in *Input, problems *problem.Collector) ([]Use, 
 
 // registration is the state of Apply.
 type registration struct {
-	ctx      context.Context
-	doc      *document.Document
-	line     *catalog.Line
-	env      *environment.Set
-	groups   []parse.ProviderGroup
-	problems *problem.Collector
-	uses     []Use
-	// registered are the resources that the server lists.
+	ctx        context.Context
+	doc        *document.Document
+	line       *catalog.Line
+	env        *environment.Set
+	groups     []parse.ProviderGroup
+	problems   *problem.Collector
+	uses       []Use
 	registered []Registered
 }
 

@@ -60,8 +60,7 @@ func looksLikeGuard(name string) bool {
 type ServedModel struct {
 	// ID is its model_id, and Served is its name in client requests.
 	ID, Served string
-	// entry is the entry in the configuration.
-	entry *yaml.Node
+	entry      *yaml.Node
 }
 
 // ServedModels returns the registered models of a type whose provider may be enabled.

@@ -169,8 +169,7 @@ func (r *shieldSearch) warnAbsentModel(s *parse.Shield, entry *yaml.Node, provid
 	}
 }
 
-// model sets the model of a shield. If the provider uses one, it must be known; other providers get the name as
-// written.
+// model sets the model of a shield. It must be known if the provider uses a model.
 func (r *shieldSearch) model(s *parse.Shield, entry *yaml.Node, provider document.Identity) bool {
 	if !r.asksModel(provider) {
 		if s.Model != "" {
@@ -222,8 +221,7 @@ func (r *shieldSearch) isServable(name string) bool {
 	})
 }
 
-// keepDefaultShield replaces a default shield that may be disabled: the server does not start without its default
-// shield.
+// keepDefaultShield replaces a default shield that may be disabled, because the server would not start.
 func (r *registration) keepDefaultShield(list *yaml.Node, instead string) {
 	name := document.Text(document.Child(r.doc.Section("safety"), "default_shield_id"))
 	if name == "" || document.HasReference(name) {

@@ -136,8 +136,7 @@ func overlayByID(list *yaml.Node, known map[string]*yaml.Node, key, id string) *
 	return entry
 }
 
-// prefer moves a provider before the others with the same tool group: a server that derives its tool groups takes the
-// first one with a key.
+// prefer moves a provider before others with the same tool group: some servers take the first one with a key.
 func (r *toolStep) prefer(provider document.Identity, types []string) {
 	list := r.doc.ProvidersOf(parse.APIToolRuntime.Name)
 	serves := func(n *yaml.Node) bool {

@@ -30,7 +30,6 @@ const mcpCredential = "let clients give the credential with the tool in their re
 // mcpIDPattern matches an id after mcp::. The server takes text after a slash for the name of a single tool.
 var mcpIDPattern = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
 
-// toolStep applies the tools.
 type toolStep struct {
 	*registration
 	// connectors and groupEntries map ids to the entries of these lists.
@@ -95,7 +94,6 @@ func toolGroup(line *catalog.Line, name string) string {
 	return id
 }
 
-// applyBuiltin configures a tool group of a provider.
 func (r *toolStep) applyBuiltin(t *parse.Tool, id string) {
 	if t.Endpoint != "" {
 		r.problems.Add(problem.Problem{

@@ -26,8 +26,7 @@ const (
 
 const pathVectorStores = "spec.resources.vectorStores"
 
-// applyVectorStores registers the vector stores of the spec, after the models. A vector store replaces fields of the
-// base's entry with the same id.
+// applyVectorStores registers the vector stores of the spec over those of the base with the same id.
 func (r *registration) applyVectorStores(stores []parse.VectorStore) {
 	if len(stores) == 0 {
 		return
@@ -135,8 +134,7 @@ func (s *storeSearch) isOn(api parse.ProviderAPI, provider document.Identity, pa
 	return false
 }
 
-// model returns the embedding model of a vector store. It must be registered, because the server reads the models of
-// providers later.
+// model returns the embedding model of a vector store, which must be registered for the server to start.
 func (s *storeSearch) model(store *parse.VectorStore) (ServedModel, bool) {
 	path := store.Path + ".embeddingModel"
 	model, ok := s.models.find(store.EmbeddingModel)
@@ -162,8 +160,7 @@ func (s *storeSearch) model(store *parse.VectorStore) (ServedModel, bool) {
 	return model, false
 }
 
-// overlay writes a vector store to its entry. It returns false if the vector length is unknown or differs from the
-// model's.
+// overlay writes a vector store to its entry, unless the vector length is unknown or differs from the model's.
 func (s *storeSearch) overlay(entry *yaml.Node, store *parse.VectorStore, provider document.Identity,
 	model ServedModel) bool {
 	ofModel := document.Child(document.Child(model.entry, "metadata"), EmbeddingDimensionKey)

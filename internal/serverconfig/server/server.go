@@ -21,8 +21,7 @@ const (
 	maxPort int32 = 65535
 )
 
-// allAddresses accepts connections by IPv4 and IPv6 on one socket. Some releases choose it by default for several
-// workers.
+// allAddresses accepts IPv4 and IPv6 on one socket. Some releases use it by default for several workers.
 const allAddresses = "::"
 
 // Apply sets the port, the number of workers, and TLS.

@@ -51,11 +51,8 @@ var telemetryProviders = []string{"opentelemetry", "otel", "otlp"}
 
 // Telemetry is the input of ApplyTelemetry.
 type Telemetry struct {
-	// Document is the configuration.
-	Document *document.Document
-	// Line is the release line of the server.
-	Line *catalog.Line
-	// Environment are the environment variables of the server.
+	Document    *document.Document
+	Line        *catalog.Line
 	Environment *environment.Set
 	// Name is the name of the custom resource, and the service name in traces.
 	Name string
@@ -63,7 +60,6 @@ type Telemetry struct {
 	Exporters []parse.Provider
 }
 
-// telemetry is the state of ApplyTelemetry.
 type telemetry struct {
 	*Telemetry
 	problems *problem.Collector

@@ -24,8 +24,7 @@ const DataDir = "${env.SQLITE_STORE_DIR:=" + v1alpha2.DefaultMountPath + "}"
 // defaultFiles are the files of the server's default backends; those of other backends have the backend's name.
 var defaultFiles = map[string]string{"kv_default": "kvstore.db", "sql_default": "sql_store.db"}
 
-// connectionFields are the fields that identify the database. Other fields, such as the pool size, are kept if the type
-// does not change.
+// connectionFields identify the database of a backend. Other fields are kept if the type does not change.
 var connectionFields = []string{
 	"type", "db_path", "host", "port", "db", "user", "password", "connection_string", "ssl_mode", "ca_cert_path",
 }

@@ -36,8 +36,7 @@ func (d database) path() string { return d.specPath + ".connectionString" }
 // envConnectionString returns the environment variable of the connection string.
 func (d database) envConnectionString() string { return d.envPrefix + "CONNECTION_STRING" }
 
-// postgresFields returns the fields of a PostgreSQL backend, in the form that the release line reads correctly without
-// logging credentials.
+// postgresFields returns the fields of a PostgreSQL backend in the release line's form, which hides credentials.
 func (s *step) postgresFields(d database, connectionString *v1alpha2.SecretKeyRef) ([]entryField, bool) {
 	row, ok := s.row(d.backendType, d.specPath+".type")
 	if !ok {
@@ -128,8 +127,7 @@ func (s *step) sharedVariables(use environment.SecretUse) bool {
 	return true
 }
 
-// OwnPasswords returns the end of a fix that names the first later release line without shared PostgreSQL variables, or
-// "".
+// OwnPasswords returns the end of a fix: the first later release line without shared PostgreSQL variables.
 func OwnPasswords(line *catalog.Line) string {
 	name := catalog.FirstLine(func(other *catalog.Line) bool {
 		return other.Backends[sqlDatabase.backendType].Credentials == catalog.CredentialsURI &&

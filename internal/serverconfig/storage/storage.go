@@ -16,7 +16,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
 )
 
-// Fields of the spec.
 const (
 	pathKV  = "spec.storage.kv"
 	pathSQL = "spec.storage.sql"
@@ -35,7 +34,6 @@ type step struct {
 // backend is the setting of the spec for the backends of one kind.
 type backend struct {
 	kind catalog.StoreKind
-	// path is the field of the spec.
 	path string
 	// backendType is the type of the backend: "kv_redis".
 	backendType string
@@ -43,7 +41,6 @@ type backend struct {
 	fields func(name string) []entryField
 }
 
-// entryField is a field of a backend or store.
 type entryField struct {
 	name  string
 	value *yaml.Node
@@ -92,8 +89,7 @@ func Apply(
 	return s.configured
 }
 
-// warnLeftBehind warns if the spec moves only the other backend, and the base's address of this one is in an unset
-// variable.
+// warnLeftBehind warns if the spec moves only the other backend, and this one's address is in an unset variable.
 func (s *step) warnLeftBehind(backends *yaml.Node, kind catalog.StoreKind, instead string) {
 	for _, name := range backendsOf(backends, kind) {
 		for _, address := range []string{"host", "connection_string"} {
@@ -128,8 +124,7 @@ func (s *step) replaceBackends(backends *yaml.Node, b *backend) {
 	}
 }
 
-// refuseSharing reports storage locations that several backends of the base have in common and that the new database
-// would merge.
+// refuseSharing reports storage locations of several backends that would collide in the new database.
 func (s *step) refuseSharing(b *backend, names []string) {
 	type use struct{ backend, path string }
 	first := map[string]use{}
@@ -156,8 +151,7 @@ func (s *step) refuseSharing(b *backend, names []string) {
 	eachReference(s.doc.Section("providers"), "providers", b.kind, check)
 }
 
-// eachReference calls do for each reference to a backend of the kind in a tree: a map with backend and namespace or
-// table.
+// eachReference calls do for each reference to a backend of the kind in a tree.
 func eachReference(n *yaml.Node, path string, kind catalog.StoreKind, do func(path, backend, location string)) {
 	for i, item := range document.Items(n) {
 		eachReference(item, fmt.Sprintf("%s[%d]", path, i), kind, do)

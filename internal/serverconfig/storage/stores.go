@@ -51,8 +51,7 @@ func correctStore(entry *yaml.Node, store catalog.Store, ofKind []string, primar
 	}
 }
 
-// primaryBackend returns the backend for a new store: the one that other stores of the kind use, or else the default
-// one.
+// primaryBackend returns the backend that other stores of the kind use, or else the default one.
 func (s *step) primaryBackend(stores, backends *yaml.Node, kind catalog.StoreKind) string {
 	names := backendsOf(backends, kind)
 	for _, store := range document.Keys(stores) {
