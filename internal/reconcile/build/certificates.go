@@ -13,20 +13,20 @@ import (
 
 const (
 	pemBegin = "-----BEGIN "
-	// trustedCertificate is the type of a certificate that OpenSSL's own notes about trust follow.
+	// trustedCertificate is OpenSSL's type of a certificate with trust settings after it.
 	trustedCertificate = "TRUSTED CERTIFICATE"
 )
 
-// bundled is what a PEM text holds.
+// bundled is the content of a PEM text.
 type bundled struct {
-	// certificates are its certificates as PEM, and nothing else of it.
+	// certificates are its certificates as PEM, without other content.
 	certificates string
-	// privateKey is true where a private key stands beside them.
+	// privateKey reports that the text has a private key.
 	privateKey bool
 }
 
-// readPEM reads a PEM text. A certificate that is broken is an error with the number of its block: a server that trusts
-// fewer CAs than the user thinks fails much later, and says nothing of the reason.
+// readPEM reads a PEM text. A broken certificate is an error with its block number, because a missing CA would fail
+// much later without a reason.
 func readPEM(text string) (bundled, error) {
 	var found bundled
 	var certificates strings.Builder

@@ -13,8 +13,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// UndecodableError reports that a custom resource cannot be decoded. The schema admits a few values that Go's types
-// refuse, such as an exponent with a fraction in a quantity.
+// UndecodableError means that a custom resource cannot be decoded. The schema admits some values that Go's types
+// refuse, such as a quantity's exponent with a fraction.
 type UndecodableError struct{ Err error }
 
 func (e *UndecodableError) Error() string {
@@ -23,15 +23,15 @@ func (e *UndecodableError) Error() string {
 
 func (e *UndecodableError) Unwrap() error { return e.Err }
 
-// NewTree returns an empty LlamaStackDistribution as the cache holds it, undecoded.
+// NewTree returns an empty undecoded LlamaStackDistribution, the form in the cache.
 func NewTree() *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(v1alpha2.GroupVersion.WithKind(v1alpha2.Kind))
 	return u
 }
 
-// Pack is the transform of the cache: it replaces the spec of an undecoded custom resource by its JSON text. In a tree
-// of maps, a large spec takes ten times as much memory, and an update has two of them.
+// Pack is the cache's transform: it replaces the spec of an undecoded custom resource by its JSON text. A tree of maps
+// takes ten times as much memory.
 func Pack(in any) (any, error) {
 	u, ok := in.(*unstructured.Unstructured)
 	if !ok {
@@ -45,7 +45,7 @@ func Pack(in any) (any, error) {
 	return u, nil
 }
 
-// specText returns the JSON text of the spec of a custom resource, packed or not; nil if it has none.
+// specText returns the JSON text of a spec, packed or not, or nil if there is none.
 func specText(u *unstructured.Unstructured) ([]byte, error) {
 	spec, found := u.Object["spec"]
 	if !found {
@@ -57,15 +57,15 @@ func specText(u *unstructured.Unstructured) ([]byte, error) {
 	return json.Marshal(spec)
 }
 
-// NewTrees returns an empty list of what NewTree returns.
+// NewTrees returns an empty list of undecoded LlamaStackDistributions.
 func NewTrees() *unstructured.UnstructuredList {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(v1alpha2.GroupVersion.WithKind(v1alpha2.Kind + "List"))
 	return list
 }
 
-// Decode decodes a custom resource. With an *UndecodableError, the result has the metadata, and the status if that can
-// be decoded.
+// Decode decodes a custom resource. With an *UndecodableError, the result has the metadata, and the status if it
+// decodes.
 func Decode(from client.Object, into *v1alpha2.LlamaStackDistribution) error {
 	if cr, typed := from.(*v1alpha2.LlamaStackDistribution); typed {
 		cr.DeepCopyInto(into)
@@ -85,7 +85,7 @@ func Decode(from client.Object, into *v1alpha2.LlamaStackDistribution) error {
 	return &UndecodableError{failed}
 }
 
-// decodeFields decodes the metadata and some fields, as a client of the API does.
+// decodeFields decodes the metadata and the given fields.
 func decodeFields(u *unstructured.Unstructured, into *v1alpha2.LlamaStackDistribution, fields ...string) error {
 	tree := map[string]any{"apiVersion": u.GetAPIVersion(), "kind": u.GetKind(), "metadata": u.Object["metadata"]}
 	for _, f := range fields {
