@@ -14,12 +14,11 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
-// handOverManager holds the replicas of a Deployment that were the operator's, until the autoscaler takes them.
+// handOverManager owns a Deployment's replicas until the autoscaler takes them over.
 const handOverManager = objects.ReplicasManager
 
-// handOverReplicas keeps the number of pods when the desired state does not have it any more, because an autoscaler
-// sets it: a field that only the operator owned would fall back to its default, one pod, before the autoscaler has
-// looked.
+// handOverReplicas keeps the number of pods when an autoscaler takes over; otherwise the unowned field would fall back
+// to one pod first.
 func (a *Applier) handOverReplicas(ctx context.Context, desired *unstructured.Unstructured) error {
 	if _, found, err := unstructured.NestedInt64(desired.Object, "spec", "replicas"); found || err != nil {
 		return err

@@ -81,7 +81,7 @@ func (d *Desired) checkCertificate(in *Inputs) {
 			Detail: "TLS needs a certificate", Fix: "name a Secret of type kubernetes.io/tls in this namespace",
 		})
 	case len(validation.NameIsDNSSubdomain(name, false)) > 0:
-		// checkPodReferences reports invalid names
+		// package validation reports a name that no object can have
 	case f == nil || f.State == Unknown: // gather reported the failed read
 	default:
 		if c := d.readCertificate(in, f); d.TLS().Mounted() {

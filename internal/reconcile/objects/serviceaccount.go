@@ -7,8 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ServiceAccount builds the identity of the server's pods. It has no permissions and no mounted token: the server
-// calls no API of the cluster.
+// ServiceAccount returns the ServiceAccount of the server's pods, or nil if the user names another one. It has no
+// permissions and no mounted token.
 func ServiceAccount(p *Params) *corev1.ServiceAccount {
 	if !OwnServiceAccount(&p.CR.Spec) {
 		return nil
