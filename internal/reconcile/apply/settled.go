@@ -20,8 +20,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
-// settled reports whether applying the desired object would change nothing. The caches have the fields that are the
-// operator's. If only the metadata of the object is known, it is read from the API server.
+// settled reports whether applying the desired object would change nothing. It reads the object live if live has only
+// metadata.
 func (a *Applier) settled(ctx context.Context, live client.Object, desired *unstructured.Unstructured,
 	hash [sha256.Size]byte) (bool, error) {
 	whole := &unstructured.Unstructured{}

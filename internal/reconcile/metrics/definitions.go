@@ -11,7 +11,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-// Type is the type of a metric, in Prometheus' words.
+// Type is a Prometheus metric type.
 type Type string
 
 // The types.
@@ -24,7 +24,7 @@ const (
 // Label is a label of a metric.
 type Label struct {
 	Name string
-	// Values are all that it can have.
+	// Values are all possible values.
 	Values []string
 }
 
@@ -32,16 +32,15 @@ type Label struct {
 type Definition struct {
 	Name string
 	Type Type
-	// Help is what it counts, with its unit.
+	// Help is the description, with the unit.
 	Help   string
 	Labels []Label
 }
 
-// Unknown is the value of a label where there is none: the release line of a custom resource whose server is not known
-// yet.
+// Unknown is the release line of custom resources whose server is not known yet.
 const Unknown = "unknown"
 
-// The steps of a reconcile that are timed.
+// The timed steps of a reconcile.
 const (
 	StepGather  = "gather"
 	StepBuild   = "build"
@@ -50,7 +49,7 @@ const (
 	StepObserve = "observe"
 )
 
-// What became of a step, a question or a lookup.
+// Results of a step, a request or a lookup.
 const (
 	Succeeded = "success"
 	Failed    = "error"
@@ -118,7 +117,7 @@ var (
 	}
 )
 
-// Definitions are all metrics of the operator's own.
+// Definitions returns all of the operator's own metrics.
 func Definitions() []Definition {
 	return []Definition{distributions, problems, steps, rollouts, servers, registries, lookups, expiry, migrated,
 		settingsErrors, panicked}

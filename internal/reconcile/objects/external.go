@@ -13,6 +13,7 @@ import (
 )
 
 // fitScript fits the packages of external providers to the server's image, whose Python runs it.
+//
 //go:embed external.py
 var fitScript string
 

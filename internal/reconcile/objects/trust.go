@@ -10,6 +10,7 @@ import (
 )
 
 // trustScript adds the user's CA certificates to the image's. The image's Python runs it, so it needs no shell.
+//
 //go:embed trust.py
 var trustScript string
 

@@ -17,43 +17,43 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// Facts are what a reconcile has found out about a resource.
+// Facts are the observations of a reconcile.
 type Facts struct {
-	// CR is the resource; its status is the one that was written last.
+	// CR is the custom resource with the status that was written last.
 	CR *v1alpha2.LlamaStackDistribution
 	// Now is the time of the reconcile.
 	Now time.Time
 	// OperatorVersion is the version of the operator.
 	OperatorVersion string
-	// Images are the distributions that the operator knows; nil where they could not be read.
+	// Images are the images of known distributions by name; nil if unreadable.
 	Images map[string]string
-	// Distribution is what spec.distribution resolves to; nil where it could not be resolved.
+	// Distribution is the resolved spec.distribution, or nil.
 	Distribution *settings.Distribution
-	// Desired is what shall exist; nil where that could not be decided.
+	// Desired is the desired state, or nil if undecided.
 	Desired *build.Desired
 	// SecretCount is the number of secret references.
 	SecretCount int
-	// Problems are what is wrong: errors keep the spec from being applied.
+	// Problems are the errors, which keep the spec from being applied, and warnings.
 	Problems problem.List
-	// Deployment is the resource's Deployment; nil where there is none.
+	// Deployment is the resource's Deployment, or nil.
 	Deployment *appsv1.Deployment
-	// Pods is what the pods of the Deployment report.
+	// Pods are the facts about the Deployment's pods.
 	Pods pods.Observation
-	// DeploymentUnknown is true where the Deployment could not be read.
+	// DeploymentUnknown reports that the Deployment could not be read.
 	DeploymentUnknown bool
-	// PVC is the resource's PVC; nil where there is none, or none is desired.
+	// Claim is the resource's PVC, or nil if it does not exist or is not desired.
 	Claim *corev1.PersistentVolumeClaim
 	// ServiceThere reports whether the resource's Service exists.
 	ServiceThere bool
-	// Exposure is what is known of the way in from outside of the cluster; empty where there is none.
+	// Exposure is the state of access from outside of the cluster.
 	Exposure objects.Exposure
-	// Server is what the running server says about itself; nil where that is not known.
+	// Server is the server's own report, or nil if unknown.
 	Server *serverprobe.Observation
-	// ServerSilent reports why the server could not be asked; empty where it could, or was not asked yet.
+	// ServerSilent is why the server could not be asked; empty if it answered or was not asked yet.
 	ServerSilent string
 }
 
-// Compute returns the status that the facts amount to.
+// Compute returns the status for the facts.
 func Compute(f *Facts) v1alpha2.LlamaStackDistributionStatus {
 	s := f.CR.Status.DeepCopy()
 	if f.CR.DeletionTimestamp != nil {
@@ -87,5 +87,5 @@ func Compute(f *Facts) v1alpha2.LlamaStackDistributionStatus {
 	return *s
 }
 
-// inForce reports whether nothing kept the spec from being applied.
+// inForce reports whether the spec is applied.
 func (f *Facts) inForce() bool { return f.Desired != nil && !f.Problems.HasErrors() }
