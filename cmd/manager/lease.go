@@ -16,8 +16,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// leaseTimes are the times of leader election. By default, a dead leader is replaced within ten seconds, and requests
-// of two seconds do not lose the lease.
+// leaseTimes are the times of leader election. By default, a dead leader is replaced within ten seconds.
 type leaseTimes struct {
 	duration, renewDeadline, retryPeriod time.Duration
 }
@@ -31,8 +30,7 @@ func (l *leaseTimes) bindFlags(flags *flag.FlagSet) {
 		"renew the lease")
 }
 
-// identity returns the lease holder's name for all managers of this process, so that the next manager takes over at
-// once.
+// identity returns the lease holder for all managers of this process, so that the next one takes over at once.
 func identity(pod string) (string, error) {
 	host, err := os.Hostname()
 	if err != nil {

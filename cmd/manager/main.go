@@ -195,7 +195,6 @@ func loadConfig() (*rest.Config, error) {
 	return config, nil
 }
 
-// edgeAPIs returns the cache of the cluster's APIs.
 func edgeAPIs(restConfig *rest.Config) (*gather.KnownEdgeAPIs, error) {
 	httpClient, err := rest.HTTPClientFor(restConfig)
 	if err != nil {
@@ -236,8 +235,7 @@ func listen(
 }
 
 // together runs all functions until the context or one of them ends, and then cancels the others for at most
-// endTimeout. The webhooks are not part of the manager, because its caches may need them and they serve while it
-// restarts.
+// endTimeout. The webhooks are separate from the manager, because its caches may need them.
 func together(ctx context.Context, all ...func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

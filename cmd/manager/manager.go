@@ -24,8 +24,7 @@ import (
 )
 
 const (
-	// endTimeout bounds the process's shutdown, below the pods' grace period, and stopTimeout the manager's, which then
-	// releases its lease.
+	// endTimeout bounds the process's shutdown within the pods' grace period, and stopTimeout the manager's part.
 	endTimeout  = 27 * time.Second
 	stopTimeout = 10 * time.Second
 )
@@ -37,8 +36,7 @@ type shared struct {
 	apis     *gather.KnownEdgeAPIs
 	// identity is the process's name as holder of the lease.
 	identity string
-	// isReady reports whether the API server is ready.
-	isReady func(context.Context) bool
+	isReady  func(context.Context) bool
 }
 
 // runManager creates a manager and runs it until it or the context ends.

@@ -30,8 +30,7 @@ const (
 	unreachableTimeout = 10 * time.Second
 )
 
-// keepRunning restarts the manager until the context ends; the webhooks continue meanwhile. If the API server is not
-// ready, it waits for that first.
+// keepRunning restarts the manager until the context ends, when the API server is ready; the webhooks continue.
 func keepRunning(ctx context.Context, ready func(context.Context) bool, run func(context.Context) error) error {
 	backoff := wait.Backoff{Duration: firstRestart, Factor: 2, Jitter: 0.1, Steps: restartSteps, Cap: lastRestart}
 	pause := backoff.DelayWithReset(clock.RealClock{}, steady)
@@ -57,16 +56,15 @@ func keepRunning(ctx context.Context, ready func(context.Context) bool, run func
 	return nil
 }
 
-// untilReady waits for the API server, for at most lastRestart, because the operator may not need the part that is not
-// ready.
+// untilReady waits for the API server, at most lastRestart, because some of its checks may not matter.
 func untilReady(ctx context.Context, ready func(context.Context) bool) {
 	_ = wait.PollUntilContextTimeout(ctx, readyPeriod, lastRestart, false, func(ctx context.Context) (bool, error) {
 		return ready(ctx), nil
 	})
 }
 
-// apiServerWatch ends the manager when the API server is unreachable for unreachableTimeout. A new manager's caches
-// fill at once, while failed ones back off up to a minute.
+// apiServerWatch ends the manager when the API server is unreachable, because a new manager's caches fill at once,
+// while failed ones back off up to a minute.
 type apiServerWatch struct{ ready func(context.Context) bool }
 
 var errUnreachable = errors.New("the API server is not ready")
@@ -90,8 +88,7 @@ func (w *apiServerWatch) Start(ctx context.Context) error {
 	return nil // the context ended
 }
 
-// apiServerReady returns a function that reports whether the API server is ready. Any status below 500 counts as ready,
-// also if it forbids the request.
+// apiServerReady returns a function that reports whether the API server is ready: any status below 500.
 func apiServerReady(config *rest.Config) (func(context.Context) bool, error) {
 	httpClient, err := rest.HTTPClientFor(config)
 	if err != nil {

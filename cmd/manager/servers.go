@@ -31,8 +31,7 @@ import (
 
 // Limits for clients of metrics and probes, whose ports are open to others without a NetworkPolicy.
 const (
-	// requestTimeout bounds the handshake, the arrival of a request and a probe's response; answerTimeout bounds the
-	// response with metrics.
+	// requestTimeout bounds the handshake, a request's arrival and a probe's response; answerTimeout that with metrics.
 	requestTimeout = 5 * time.Second
 	answerTimeout  = 30 * time.Second
 	idleTimeout    = time.Minute
@@ -42,8 +41,7 @@ const (
 	maxConnections = 64
 )
 
-// serve serves a handler at an address until the context ends; answer bounds a response. A nil TLS config means plain
-// HTTP.
+// serve serves a handler until the context ends, with the time for an answer, and plain HTTP if TLS is nil.
 func serve(ctx context.Context, name, address string, secure *tls.Config, answer time.Duration,
 	handler http.Handler) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
@@ -64,7 +62,7 @@ func serve(ctx context.Context, name, address string, secure *tls.Config, answer
 	return (&manager.Server{Name: name, Server: server, Listener: listener, ShutdownTimeout: &shutdown}).Start(ctx)
 }
 
-// healthServer returns the server of /healthz and /readyz, which also runs while there is no manager.
+// healthServer returns the server of /healthz and /readyz, which also runs between two managers.
 func healthServer(address string, ready map[string]healthz.Checker) func(context.Context) error {
 	if address == off {
 		return untilTheEnd
@@ -78,8 +76,8 @@ func healthServer(address string, ready map[string]healthz.Checker) func(context
 	return func(ctx context.Context) error { return serve(ctx, "health probes", address, nil, requestTimeout, mux) }
 }
 
-// metricsServer returns the server of /metrics over HTTPS, for clients that may "get" it. controller-runtime's has no
-// limit of connections, headers of 1 MiB and HTTP/2.
+// metricsServer returns the server of /metrics over HTTPS, for authorized clients. controller-runtime's has no limit of
+// connections, headers of 1 MiB and HTTP/2.
 func metricsServer(config *rest.Config, f *flags) (func(context.Context) error, error) {
 	if f.metricsAddress == off {
 		return untilTheEnd, nil
@@ -106,7 +104,7 @@ func metricsServer(config *rest.Config, f *flags) (func(context.Context) error, 
 	}, nil
 }
 
-// metricsTLS returns the TLS config with the certificate in the directory, which the second result watches, or with a
+// metricsTLS returns the TLS config with the certificate in the directory, which the second result watches, or a
 // self-signed one.
 func metricsTLS(directory string) (*tls.Config, func(context.Context) error, error) {
 	secure := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}

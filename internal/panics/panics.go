@@ -24,14 +24,12 @@ const Delay = 10 * time.Minute
 var ErrInternal = errors.New("an error in the operator ended the question; the operator's log has details, please " +
 	"report it")
 
-// counted is the number of panics.
 var counted atomic.Int64
 
 // Count returns how many reconciles, requests and cache reads have panicked in this process.
 func Count() int64 { return counted.Load() }
 
-// Record counts a panic, and returns its text for the log and its problem for the status. The text has the value only
-// if it is a runtime error, because other values may hold a Secret.
+// Record counts a panic, and returns its text for the log and its problem for the status; see the package comment.
 func Record(value any) (what string, wrong *problem.Problem) {
 	what = count(value)
 	return what, problem.New(problem.Problem{
@@ -42,8 +40,7 @@ func Record(value any) (what string, wrong *problem.Problem) {
 	})
 }
 
-// Catch, if deferred, recovers from a panic outside of the reconcile workers, counts and logs it, and sets the error to
-// ErrInternal.
+// Catch, if deferred, recovers from a panic outside of the workers, reports it and sets the error to ErrInternal.
 func Catch(log logr.Logger, message string, err *error) { //nolint:gocritic // the result of the function that defers it
 	if value := recover(); value != nil {
 		logPanic(log, message, value)
@@ -51,8 +48,7 @@ func Catch(log logr.Logger, message string, err *error) { //nolint:gocritic // t
 	}
 }
 
-// CatchRead, if deferred, recovers from a panic of an informer's function, which would end the process at each start.
-// The object's reconcile reports the same panic.
+// CatchRead, if deferred, recovers from a panic of an informer's function; the object's reconcile reports it again.
 func CatchRead(log logr.Logger, of metav1.Object, message string) {
 	if value := recover(); value != nil {
 		logPanic(log.WithValues("namespace", of.GetNamespace(), "name", of.GetName()), message, value)
@@ -63,7 +59,6 @@ func logPanic(log logr.Logger, message string, value any) {
 	log.Error(errors.New(count(value)), message, "stack", string(debug.Stack()))
 }
 
-// count counts a panic, and returns its text for the log.
 func count(value any) (what string) {
 	counted.Add(1)
 	if own, ok := value.(runtime.Error); ok {

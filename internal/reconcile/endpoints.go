@@ -27,8 +27,7 @@ import (
 // absentDelay is the requeue delay of a custom resource that refers to a kind without a CRD in the cluster.
 const absentDelay = 15 * time.Second
 
-// endpointWatches returns for each kind of endpoint a function that starts its watch once. The watches use a separate
-// cache that holds only the identity of objects.
+// endpointWatches returns a function for each kind of endpoint that starts its watch once, in a cache of identities.
 func (r *Reconciler) endpointWatches(mgr manager.Manager, o *Options,
 	by controller.Controller) (map[parse.EndpointKind]func(), error) {
 	c, err := cache.New(mgr.GetConfig(), cacheOptions(mgr, o, onlyIdentity))
@@ -50,8 +49,7 @@ func (r *Reconciler) endpointWatches(mgr manager.Manager, o *Options,
 	return watches, nil
 }
 
-// watchEndpoints watches the kinds of the endpoints that the custom resource refers to, and requeues it while a kind is
-// missing from the cluster.
+// watchEndpoints watches the kinds of the referenced endpoints, and requeues the custom resource while one is missing.
 func (r *Reconciler) watchEndpoints(s *scope) {
 	for i := range s.gathered.Inputs.Endpoints {
 		f := &s.gathered.Inputs.Endpoints[i]

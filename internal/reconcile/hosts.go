@@ -41,8 +41,7 @@ func hostsChanged() predicate.Predicate {
 	}
 }
 
-// usesOfHosts returns a cache of all custom resources with gather.HostIndex. With a selector it is a separate cache,
-// which also holds the custom resources of other operators, reduced to identity and exposure.
+// usesOfHosts returns a cache with gather.HostIndex: the manager's, or without its selector one reduced to exposure.
 func usesOfHosts(ctx context.Context, mgr manager.Manager, o *Options) (cache.Cache, error) {
 	if o.Selector == nil {
 		return mgr.GetCache(), nil // package caching adds the index

@@ -17,15 +17,14 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
-// reportPanic reports the panic in the status and requeues after panics.Delay. Log and status show the panic value only
-// if it is a runtime error, because other values may hold a Secret.
+// reportPanic reports the panic in the status and requeues after panics.Delay.
 func (r *Reconciler) reportPanic(ctx context.Context, s *scope, value any) (ctrl.Result, error) {
 	what, wrong := panics.Record(value)
 	log := logf.FromContext(ctx)
 	log.Error(errors.New(what), "reconcile panicked", "stack", string(debug.Stack()))
 	again := ctrl.Result{RequeueAfter: panics.Delay}
 	if s.cr.UID == "" && s.cr.ResourceVersion == "" {
-		return again, nil // the resource was not read yet
+		return again, nil // not read yet
 	}
 	failed := &scope{key: s.key, cr: s.cr, gathered: s.gathered}
 	if failed.gathered == nil {

@@ -14,8 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// editPriority is the priority of edited custom resources; new ones and events of other objects have 0, those of the
-// initial list less.
+// editPriority is the priority of edited custom resources; other events have 0, the initial list less.
 const editPriority = 100
 
 // editsFirst enqueues an edited custom resource before all others that wait for a worker.
@@ -32,8 +31,7 @@ func editsFirst() handler.EventHandler {
 // settleDelay debounces events of owned objects, several of which change at once in a rollout.
 const settleDelay = 300 * time.Millisecond
 
-// settled delays a handler's requests by settleDelay, so that one reconcile covers all changes and reads its own writes
-// from the cache.
+// settled delays a handler's requests by settleDelay, so that one reconcile covers all changes.
 func settled(inner handler.EventHandler) handler.EventHandler {
 	return handler.Funcs{
 		CreateFunc: func(ctx context.Context, e event.CreateEvent,
@@ -51,10 +49,9 @@ func settled(inner handler.EventHandler) handler.EventHandler {
 	}
 }
 
-// delayed is a queue that adds requests after settleDelay.
 type delayed struct {
 	workqueue.TypedRateLimitingInterface[reconcile.Request]
 }
 
-// Add adds the request after settleDelay.
+// Add implements the queue.
 func (q delayed) Add(request reconcile.Request) { q.AddAfter(request, settleDelay) }

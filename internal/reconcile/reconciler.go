@@ -64,13 +64,11 @@ type Reconciler struct {
 	locate   func(*v1alpha2.LlamaStackDistribution, *corev1.Service, corev1.URIScheme) (url, why string)
 	recorder record.EventRecorder
 	// large bounds the workers that build large custom resources, so that small ones always find a worker.
-	large    *semaphore.Weighted
-	settings *gather.SettingsStore
-	// watchEndpoint starts the watch of a kind of endpoint.
+	large         *semaphore.Weighted
+	settings      *gather.SettingsStore
 	watchEndpoint map[parse.EndpointKind]func()
 	metrics       *metrics.Metrics
-	// queue is the controller's queue.
-	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
+	queue         workqueue.TypedRateLimitingInterface[reconcile.Request]
 }
 
 // controller-gen reads these markers only if a blank line follows them.
@@ -218,8 +216,7 @@ func (r *Reconciler) apply(ctx context.Context, s *scope) {
 	s.fail(p)
 }
 
-// own makes the custom resource the owner of unowned objects of release 0.9 after an error, so that deleting the
-// resource deletes them even if adoption failed.
+// own restores the owner of objects of release 0.9 after an error, so that deleting the resource deletes them.
 func (r *Reconciler) own(ctx context.Context, s *scope) {
 	if !s.problems.HasErrors() || s.gathered == nil {
 		return
@@ -351,8 +348,7 @@ func (r *Reconciler) report(ctx context.Context, s *scope) (ctrl.Result, error) 
 	return ctrl.Result{RequeueAfter: s.next(time.Now())}, nil
 }
 
-// writeStatus patches the status and reads only metadata from the response, because Go's types may not decode the
-// resource. It leaves the spec out of the patch's input, which saves memory for a large spec.
+// writeStatus patches the status without the spec, to save memory. Go's types may not decode the response.
 func (r *Reconciler) writeStatus(ctx context.Context, before *v1alpha2.LlamaStackDistributionStatus,
 	cr *v1alpha2.LlamaStackDistribution) error {
 	identity := metav1.ObjectMeta{Namespace: cr.Namespace, Name: cr.Name, ResourceVersion: cr.ResourceVersion}

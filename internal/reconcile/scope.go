@@ -26,7 +26,6 @@ import (
 
 // scope holds the facts of one reconcile as they become known.
 type scope struct {
-	// Set when the reconcile begins.
 	key types.NamespacedName
 	cr  *v1alpha2.LlamaStackDistribution
 
@@ -38,8 +37,7 @@ type scope struct {
 	desired *build.Desired
 	// Set by apply if build found no errors.
 	applied *apply.Result
-	// lookUp makes gather read live what the caches lack, also for a new custom resource; apply sets startOver to repeat
-	// the steps with lookUp when an object to create already exists.
+	// lookUp makes gather read live what the caches lack; apply sets startOver to repeat the steps with it.
 	lookUp, startOver bool
 	// again is the requeue delay; zero means none.
 	again time.Duration

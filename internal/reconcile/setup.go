@@ -52,14 +52,13 @@ const (
 	firstRetry, lastRetry = 5 * time.Millisecond, 15 * time.Second
 	// passTimeout bounds one reconcile, so that a hanging API server does not hold a worker.
 	passTimeout = time.Minute
-	// workers is the number of concurrent reconciles: enough for many new custom resources of about seven requests each,
-	// few enough that an edit among them gets the API server's answers soon.
+	// workers is the number of concurrent reconciles: enough for many new custom resources of seven requests each, few
+	// enough that an edit among them is not slow.
 	workers = 6
 )
 
 // Options configure Setup.
 type Options struct {
-	// OperatorNamespace has the operator's ConfigMap and hash key.
 	OperatorNamespace string
 	// OperatorImage is the operator's image; if empty, the image of Pod, whose name is empty outside of a cluster.
 	OperatorImage string
@@ -80,13 +79,12 @@ type Options struct {
 	ForbidForeignConfigMaps bool
 	// AllowForeignConfigMaps accepts ConfigMaps of other namespaces without their owners' consent, as release 0.9 does.
 	AllowForeignConfigMaps bool
-	// Metrics are the controller's metrics; nil means unexported ones.
+	// Metrics are the controller's metrics; nil means unregistered ones.
 	Metrics *metrics.Metrics
 	// Build overrides the operator's build; empty means the compiled one.
 	Build string
 }
 
-// newImageLabels returns the reader of image labels in registries.
 func newImageLabels(ctx context.Context, mgr manager.Manager, o *Options, key secret.Value,
 	tell func(types.NamespacedName)) *imagelabels.Reader {
 	return imagelabels.New(ctx, imagelabels.Options{
@@ -96,8 +94,7 @@ func newImageLabels(ctx context.Context, mgr manager.Manager, o *Options, key se
 	})
 }
 
-// Setup adds the controller to the manager, which runs until the context ends. It reads or creates the hash key, so the
-// API server must be reachable.
+// Setup adds the controller to the manager. It reads or creates the hash key, so the API server must be reachable.
 func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 	if o.Metrics == nil {
 		o.Metrics = metrics.New()
@@ -159,7 +156,6 @@ func (r *Reconciler) enqueue(key types.NamespacedName) {
 	r.queue.Add(reconcile.Request{NamespacedName: key})
 }
 
-// reportSettings adds the reporter of errors in the operator's settings.
 func reportSettings(mgr manager.Manager, r *Reconciler, o Options) error {
 	if o.LeaveSettings {
 		return nil
@@ -245,14 +241,12 @@ func deploymentChanged() predicate.Predicate {
 	}}
 }
 
-// serverOfPod maps a pod to its custom resource.
 func serverOfPod(_ context.Context, o client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(),
 		Name: objects.ResourceOfPod(o.GetLabels())}}}
 }
 
-// podChanged passes updates that change the status, and deletions. It drops creations, because the Deployment counts
-// the pods.
+// podChanged passes deletions and updates that change the status; the Deployment counts new pods.
 func podChanged() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },

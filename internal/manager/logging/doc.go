@@ -2,6 +2,5 @@
 
 // Package logging creates the operator's logger from its flags.
 //
-// From verbosity 8 on, client-go logs the bodies of requests, including Secrets. So the highest verbosity is 7; a
-// higher one is lowered, which is logged.
+// The highest verbosity is 7, because from 8 on, client-go logs the bodies of requests, including Secrets.
 package logging

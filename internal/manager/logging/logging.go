@@ -48,7 +48,6 @@ func (o *Options) Logger(w io.Writer) logr.Logger {
 	return log
 }
 
-// cappedLevel is the value of FlagLevel.
 type cappedLevel struct {
 	flag.Value
 	requested int // the given number; 0 for a name

@@ -16,14 +16,12 @@ import (
 )
 
 const (
-	// awaitPeriod is the polling interval of AwaitWhole.
 	awaitPeriod = time.Second
 	// defaultDuration is how long a Lease without a duration counts as held.
 	defaultDuration = 15 * time.Second
 )
 
-// AwaitWhole waits until no operator without a selector leads in the namespace: a predecessor of the shards, or release
-// 0.9. It fails if the Lease cannot be read or the context ends.
+// AwaitWhole waits until no operator without a selector leads in the namespace, or returns an error.
 func AwaitWhole(ctx context.Context, live client.Reader, namespace string) error {
 	key := types.NamespacedName{Namespace: namespace, Name: Lease(nil)}
 	var renewed string

@@ -47,8 +47,7 @@ func Parse(text string) (labels.Selector, error) {
 	return selector, nil
 }
 
-// Lease returns the name of the Lease for a selector, or for nil that of an operator without one. It is a DNS
-// subdomain.
+// Lease returns the Lease's name for a selector, or for an operator without one if it is nil.
 func Lease(selector labels.Selector) string {
 	if selector == nil {
 		return leasePrefix + leaseSuffix

@@ -37,8 +37,8 @@ type legacyObject struct {
 	forPods bool
 }
 
-// legacyObjects returns the objects that release 0.9 makes, except the ConfigMap that Prune deletes. The Deployment is
-// last: until it is adopted, adoption counts as incomplete.
+// legacyObjects returns release 0.9's objects, except the ConfigMap that Prune deletes. The Deployment is last, because
+// until then adoption is incomplete.
 func legacyObjects() []legacyObject {
 	kind := func(group, version, kind string) schema.GroupVersionKind {
 		return schema.GroupVersionKind{Group: group, Version: version, Kind: kind}
@@ -59,8 +59,8 @@ func legacyObjects() []legacyObject {
 	}
 }
 
-// Adopt takes over the objects of release 0.9: it transfers their fields to the operator, restores lost owners and
-// deletes undesired objects. It adopts none if a desired object is foreign.
+// Adopt transfers release 0.9's fields to the operator, restores owners and deletes undesired objects. It does nothing
+// if a desired object is foreign.
 func (a *Adopter) Adopt(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment,
 	wanted []objects.Object) *problem.Problem {
 	// The kept pod template is about to be replaced.
@@ -98,8 +98,8 @@ func (a *Adopter) AdoptInTheWay(
 	return nil
 }
 
-// Own makes the custom resource the owner of an unowned Deployment of release 0.9 and of its objects without data.
-// Deleting the resource then deletes them even if adoption fails.
+// Own restores the owner of release 0.9's Deployment and of its objects without data, so that deleting the resource
+// deletes them even if adoption failed.
 func (a *Adopter) Own(ctx context.Context, owner *v1alpha2.LlamaStackDistribution,
 	live *appsv1.Deployment) *problem.Problem {
 	if live == nil || live.DeletionTimestamp != nil || metav1.GetControllerOf(live) != nil {
@@ -129,8 +129,7 @@ func (a *Adopter) Own(ctx context.Context, owner *v1alpha2.LlamaStackDistributio
 	return nil
 }
 
-// writtenAgain reports whether release 0.9 wrote an object after the adoption, because its manifest was applied again.
-// Checking the cached kinds is enough.
+// writtenAgain reports whether release 0.9 wrote a cached object after the adoption, by an apply of its manifest.
 func (a *Adopter) writtenAgain(ctx context.Context, owner *v1alpha2.LlamaStackDistribution) bool {
 	for _, cached := range apply.FullKinds() {
 		kind := apply.KindOf(cached)
@@ -147,7 +146,6 @@ func (a *Adopter) writtenAgain(ctx context.Context, owner *v1alpha2.LlamaStackDi
 	return false
 }
 
-// adoption is the action for one object of release 0.9.
 type adoption struct {
 	*metav1.PartialObjectMetadata
 	// own makes the custom resource its controller, take transfers its fields, and remove deletes it.
@@ -253,8 +251,7 @@ func own(ctx context.Context, writer client.Writer, owner *v1alpha2.LlamaStackDi
 // ownerManager is the field manager of restored owners; with the operator's own, the object would look created by it.
 const ownerManager = objects.ManagedBy + "-owner"
 
-// takeFields transfers an object's fields to the operator, and adds metadata. The resource version in the patch
-// protects concurrent writes.
+// takeFields transfers an object's fields to the operator, and adds metadata, unless a concurrent write conflicts.
 func takeFields(ctx context.Context, writer client.Writer, resource string, d *adoption) error {
 	o := d.PartialObjectMetadata
 	entries := o.ManagedFields
@@ -299,8 +296,7 @@ func (d *adoption) hasMetadata() bool {
 		maps.Equal(d.Annotations, labels.Merge(d.Annotations, d.metadata.Annotations))
 }
 
-// takenOver returns the entries with those of release 0.9 merged into the operator's. Release 0.9 applies under its own
-// or the resource's name, and creates under its program's name.
+// takenOver returns the entries with release 0.9's, which has several manager names, merged into the operator's.
 func takenOver(entries []metav1.ManagedFieldsEntry, resource string) (out []metav1.ManagedFieldsEntry, changed bool,
 	err error) {
 	out, err = release09.Union(entries, apply.FieldManager, func(e *metav1.ManagedFieldsEntry) bool {
@@ -313,8 +309,7 @@ func takenOver(entries []metav1.ManagedFieldsEntry, resource string) (out []meta
 	return out, changed, err
 }
 
-// isLegacy reports whether release 0.9, a client without apply under the resource's name, or its adoption made the
-// entry.
+// isLegacy reports whether release 0.9, a client under the resource's name, or the adoption made the entry.
 func isLegacy(e *metav1.ManagedFieldsEntry, resource string) bool {
 	ownUpdate := e.Operation == metav1.ManagedFieldsOperationUpdate &&
 		(e.Manager == apply.FieldManager || e.Manager == ownerManager) && e.Subresource == ""

@@ -19,12 +19,10 @@ import (
 
 // Adopter takes over the objects of release 0.9. Set its fields before the first call.
 type Adopter struct {
-	// Client writes.
 	Client client.Client
 	// Cached reads from the caches: full kinds, and the metadata of ConfigMaps.
 	Cached client.Reader
-	// Live reads from the API server.
-	Live client.Reader
+	Live   client.Reader
 }
 
 // Prune deletes release 0.9's ConfigMap of CA certificates when no pod mounts it.

@@ -19,12 +19,11 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
 )
 
-// switchoverDelay is how long old pods run after the Service stops selecting them, for nodes to update and for open
-// requests.
+// switchoverDelay is how long old pods run after the Service stops selecting them, to finish requests.
 const switchoverDelay = 10 * time.Second
 
-// Switchover returns the objects to apply now and the requeue delay, in a rollout that loses no requests of release
-// 0.9's pods. It holds the rollout until all new pods are ready, narrows the Service to these, and then ends the hold.
+// Switchover returns the objects to apply now and the requeue delay, so that replacing release 0.9's pods loses no
+// request. It holds the rollout until all new pods are ready, and narrows the Service to these first.
 func (a *Adopter) Switchover(
 	ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment, list []objects.Object,
 ) ([]objects.Object, time.Duration, *problem.Problem) {
@@ -67,7 +66,6 @@ func (a *Adopter) Switchover(
 	return s.narrowed(owner.Name, list), 0, nil
 }
 
-// switchover is the state of such a rollout.
 type switchover struct {
 	// deployment and service are the positions of these objects, from 1 on; 0 if absent.
 	deployment, service int
@@ -93,7 +91,6 @@ func (s *switchover) count(replicaSets []appsv1.ReplicaSet, want int32) {
 	s.ready = ready > 0 && ready >= want
 }
 
-// hold returns the objects with the rollout held.
 func (s *switchover) hold(list []objects.Object) []objects.Object {
 	list = slices.Clone(list)
 	if s.deployment > 0 {
@@ -104,7 +101,6 @@ func (s *switchover) hold(list []objects.Object) []objects.Object {
 	return list
 }
 
-// narrowed returns the objects with a Service that selects only new pods.
 func (s *switchover) narrowed(resource string, list []objects.Object) []objects.Object {
 	list = slices.Clone(list)
 	if s.service > 0 {

@@ -23,18 +23,15 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
-// FieldManager is the operator's only field manager, except for ReplicasManager.
+// FieldManager is the operator's main field manager.
 const FieldManager = objects.ManagedBy
 
 // Applier writes objects. Set its fields before the first call.
 type Applier struct {
-	// Client writes.
 	Client client.Client
 	// Cached reads from the caches: full kinds, and the metadata of ConfigMaps and Secrets.
-	Cached client.Reader
-	// Live reads from the API server.
-	Live client.Reader
-	// EdgeAPIs are the cluster's APIs to expose servers.
+	Cached   client.Reader
+	Live     client.Reader
 	EdgeAPIs objects.EdgeAPIs
 }
 
@@ -50,8 +47,7 @@ type Result struct {
 	InTheWay bool
 }
 
-// Apply creates or applies the objects in order, until the first problem. A dry run precedes the writes, so a refusal
-// normally leaves all objects unchanged.
+// Apply creates or applies the objects in order. A dry run precedes it, so a refusal normally changes nothing.
 func (a *Applier) Apply(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, list []objects.Object) (*Result,
 	*problem.Problem) {
 	result := &Result{}
@@ -81,7 +77,6 @@ func (a *Applier) Apply(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 	return result, nil
 }
 
-// change is an object to write.
 type change struct {
 	*unstructured.Unstructured
 	gvk     schema.GroupVersionKind
@@ -190,7 +185,6 @@ func (a *Applier) write(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 	return nil
 }
 
-// keep keeps the written objects that the status reports.
 func (r *Result) keep(o objects.Object) {
 	switch o := o.(type) {
 	case *appsv1.Deployment:
@@ -207,8 +201,7 @@ func (a *Applier) send(ctx context.Context, u *unstructured.Unstructured, option
 		append(options, client.FieldOwner(FieldManager), client.ForceOwnership)...)
 }
 
-// resetPorts replaces all ports of a Service by the desired ones, and applies it again. Ports merge by number, so a
-// renumbered one would stay with the same name, which the API server refuses.
+// resetPorts replaces all ports of a Service and applies it again, because ports merge by number, not by name.
 func (a *Applier) resetPorts(ctx context.Context, u *unstructured.Unstructured) error {
 	ports, _, err := unstructured.NestedSlice(u.Object, "spec", "ports")
 	if err != nil {

@@ -54,8 +54,8 @@ func (a *Applier) create(ctx context.Context, owner *v1alpha2.LlamaStackDistribu
 	return nil
 }
 
-// new returns the object to create, typed if possible, for Protobuf. An annotation keeps the hash of the desired object
-// until the first apply, because the API server assigns its defaults to the creator's fields.
+// new returns the object to create. An annotation keeps its hash until the first apply, because the API server assigns
+// its defaults to the creator's fields.
 func (c *change) new() objects.Object {
 	var source runtime.Object = c.Unstructured
 	if clientgoscheme.Scheme.Recognizes(c.gvk) {

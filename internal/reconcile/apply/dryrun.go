@@ -15,8 +15,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
-// dryRun asks the API server whether it accepts the changes, because quotas, policies and webhooks decide, too. It
-// skips the first change, whose refusal changes nothing, unless that is a Deployment from which fields may be left out.
+// dryRun asks the API server whether quotas, policies and webhooks accept the changes. It skips the first one, whose
+// refusal changes nothing, unless it is a Deployment that may lose fields.
 func (a *Applier) dryRun(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, changes []*change,
 	result *Result) *problem.Problem {
 	edit := slices.ContainsFunc(changes, func(c *change) bool { return c.live != nil })
@@ -61,8 +61,7 @@ func (a *Applier) dryRunOne(ctx context.Context, owner *v1alpha2.LlamaStackDistr
 	return err
 }
 
-// passesThrough reports whether the object contains values of the spec. A dry run of others would only cost requests
-// for a new server.
+// passesThrough reports whether the object contains values of the spec, for which a dry run pays.
 func passesThrough(owner *v1alpha2.LlamaStackDistribution, c *change) bool {
 	if c.gvk.Kind == "Deployment" {
 		return owner.Spec.Workload != nil

@@ -87,14 +87,12 @@ func refusedField(owner *v1alpha2.LlamaStackDistribution, c *change, err error) 
 	return fieldsOfKinds[c.gvk.Kind]
 }
 
-// specOf returns the custom resource's spec as a tree for the paths of origins.
 func specOf(owner *v1alpha2.LlamaStackDistribution) map[string]any {
 	spec, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(&owner.Spec)
 	return map[string]any{"spec": spec}
 }
 
-// field returns the field of the custom resource for a field of the object, or "", and whether it is exact. If the
-// custom resource does not set it, it returns the enclosing field.
+// field returns the custom resource's field for a field of the object, or the enclosing one, and whether it is exact.
 func (o *origin) field(c *change, cr map[string]any, field string) (from string, itself bool) {
 	rest, found := strings.CutPrefix(field, o.of)
 	if o.kind != c.gvk.Kind || !found || rest != "" && !strings.ContainsAny(rest[:1], ".[") {

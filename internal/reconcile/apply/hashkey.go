@@ -17,16 +17,14 @@ import (
 )
 
 const (
-	// HashKeySecretName is the Secret in the operator's namespace with the key for hashes of secret content; its loss
-	// causes one rollout of each server.
+	// HashKeySecretName is the Secret with the operator's hash key; its loss causes one rollout of each server.
 	HashKeySecretName = "llama-stack-operator-hash-key"
 
 	hashKeyField = "key"
 	hashKeySize  = 32
 )
 
-// EnsureHashKey returns the operator's hash key, and creates it if it does not exist. Several replicas may call it at
-// once.
+// EnsureHashKey returns the operator's hash key, and creates it if necessary, also in several replicas at once.
 func EnsureHashKey(ctx context.Context, reader client.Reader, writer client.Writer, namespace string) (secret.Value,
 	error) {
 	key := types.NamespacedName{Namespace: namespace, Name: HashKeySecretName}

@@ -30,8 +30,7 @@ func Instance(o client.Object) []string {
 	return nil
 }
 
-// OwnedKinds returns the kinds of objects that a resource owns, in their cached form: full objects, or metadata of
-// ConfigMaps and Secrets.
+// OwnedKinds returns the kinds that a resource owns in their cached form: full objects, or metadata.
 func OwnedKinds() []client.Object {
 	return append(FullKinds(), ConfigMapMetadata(), SecretMetadata())
 }
@@ -51,7 +50,6 @@ func EdgeKinds(apis objects.EdgeAPIs) []client.Object {
 	return kinds
 }
 
-// edgeKinds returns EdgeKinds and their lists.
 func edgeKinds(apis objects.EdgeAPIs) (kinds []client.Object, lists []client.ObjectList) {
 	if apis.Route {
 		kinds, lists = append(kinds, &routev1.Route{}), append(lists, &routev1.RouteList{})
@@ -62,8 +60,7 @@ func edgeKinds(apis objects.EdgeAPIs) (kinds []client.Object, lists []client.Obj
 	return kinds, lists
 }
 
-// prunedLists returns lists of the pruned kinds in the order of removal: routing first, protection last. It excludes
-// PVCs, which hold data and are deleted only with the resource.
+// prunedLists returns lists of the pruned kinds, routing first and protection last, without PVCs.
 func prunedLists() []client.ObjectList {
 	return []client.ObjectList{
 		&networkingv1.IngressList{}, &corev1.ServiceList{}, &autoscalingv2.HorizontalPodAutoscalerList{},

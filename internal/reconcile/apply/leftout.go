@@ -17,7 +17,6 @@ import (
 
 // leftOutError means that the API server silently drops fields of the spec, because their feature gate is off.
 type leftOutError struct {
-	// fields are fields of the object.
 	fields []string
 }
 
@@ -30,8 +29,7 @@ func isLeftOut(err error) bool {
 	return ok
 }
 
-// leftOut returns an error with the fields of the spec that the API server dropped from the Deployment, or nil. It
-// ignores fields that the operator or its settings add.
+// leftOut returns an error with the spec's fields that the API server dropped from the Deployment, or nil.
 func leftOut(owner *v1alpha2.LlamaStackDistribution, c *change, answer *unstructured.Unstructured) error {
 	sent, _, _ := unstructured.NestedFieldNoCopy(c.Object, "spec", "template", "spec")
 	answered, _, _ := unstructured.NestedFieldNoCopy(answer.Object, "spec", "template", "spec")
@@ -52,8 +50,7 @@ func leftOut(owner *v1alpha2.LlamaStackDistribution, c *change, answer *unstruct
 var freeKeys = []string{"annotations", "labels", "limits", "matchLabels", "nodeSelector", "options", "requests",
 	"volumeAttributes"}
 
-// missing returns the outermost fields that sent has and answered lacks. It ignores changed values, map keys and list
-// entries, which webhooks may change.
+// missing returns the outermost fields that sent has and answered lacks; webhooks may change values and lists.
 func missing(path string, sent, answered any) (fields []string) {
 	switch sent := sent.(type) {
 	case map[string]any:
@@ -83,8 +80,7 @@ func isEmpty(value any) bool {
 	return !v.IsValid() || v.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0
 }
 
-// counterpart returns the entry of the other list with the same key, or at the same index of an equally long list
-// without keys.
+// counterpart returns the other list's entry with the same key, or without keys at the same index.
 func counterpart(list []any, i int, other []any) any {
 	for _, key := range []string{"mountPath", "name"} {
 		if value := keyOf(list[i], key); value != nil {

@@ -12,8 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
-// isOrphan reports whether the operator made an object for a custom resource of the owner's name, and it has no
-// controller. The next apply adopts it, or recreates a generated object.
+// isOrphan reports whether the operator made an object for a resource of this name that now has no controller.
 func isOrphan(live metav1.Object, owner *v1alpha2.LlamaStackDistribution) bool {
 	return metav1.GetControllerOf(live) == nil && maps.Equal(objects.OwnLabels(live.GetLabels()),
 		objects.NewPodsSelector(owner.Name)) &&

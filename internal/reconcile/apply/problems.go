@@ -38,8 +38,8 @@ func Conflict(what string, live metav1.Object, owner *v1alpha2.LlamaStackDistrib
 	return problem.New(p)
 }
 
-// deniedByOthers reports whether an admission policy or webhook denied an object, which may change without an edit.
-// Such an error names no field, or has status 400 without a reason of the API server.
+// deniedByOthers reports whether an admission policy or webhook denied an object: the error names no field, or has
+// status 400 without a reason of the API server.
 func deniedByOthers(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -74,8 +74,7 @@ func Failed(what, how string, err error) *problem.Problem {
 // refusedBySize are parts of etcd's messages about too large objects, which the API server returns as internal errors.
 var refusedBySize = []string{"etcdserver: request is too large", "trying to send message larger than max"}
 
-// TooLarge reports whether the API server refused an object for its size, beyond its own limit or etcd's. Retries do
-// not help.
+// TooLarge reports whether the API server refused an object for its size, so that retries do not help.
 func TooLarge(err error) bool {
 	if apierrors.IsRequestEntityTooLargeError(err) {
 		return true

@@ -23,8 +23,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
-// Prune deletes owned objects that are no longer desired, including those of an earlier resource of the name. Of
-// generated objects it keeps the desired ones, the previous of each sort, and those that ReplicaSets with pods need.
+// Prune deletes owned objects that are not desired. It keeps the desired and the previous generated object of each
+// sort, and those of ReplicaSets with pods.
 func (a *Applier) Prune(ctx context.Context, owner *v1alpha2.LlamaStackDistribution,
 	wanted []objects.Object) *problem.Problem {
 	keep := map[string]bool{}
@@ -94,7 +94,6 @@ func ownedBy(
 	return found, err
 }
 
-// obsolete returns the generated objects to delete.
 func (a *Applier) obsolete(ctx context.Context, owner *v1alpha2.LlamaStackDistribution,
 	keep map[string]bool) ([]client.Object, error) {
 	families := map[string][]client.Object{}
@@ -139,8 +138,7 @@ func (a *Applier) obsolete(ctx context.Context, owner *v1alpha2.LlamaStackDistri
 	return doomed, nil
 }
 
-// ReplicaSetsOf lists the resource's ReplicaSets live, newest revision first. It is called only before a deletion, so
-// no cache is needed.
+// ReplicaSetsOf lists the resource's ReplicaSets live, newest revision first, for the rare deletions.
 func ReplicaSetsOf(ctx context.Context, live client.Reader,
 	owner *v1alpha2.LlamaStackDistribution) ([]appsv1.ReplicaSet, error) {
 	var list appsv1.ReplicaSetList

@@ -17,8 +17,7 @@ import (
 // handOverManager owns a Deployment's replicas until the autoscaler takes them over.
 const handOverManager = objects.ReplicasManager
 
-// handOverReplicas keeps the number of pods when an autoscaler takes over; otherwise the unowned field would fall back
-// to one pod first.
+// handOverReplicas keeps the number of pods when an autoscaler takes over, instead of one pod first.
 func (a *Applier) handOverReplicas(ctx context.Context, desired *unstructured.Unstructured) error {
 	if _, found, err := unstructured.NestedInt64(desired.Object, "spec", "replicas"); found || err != nil {
 		return err
@@ -39,7 +38,6 @@ func (a *Applier) handOverReplicas(ctx context.Context, desired *unstructured.Un
 	return a.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(keep), client.FieldOwner(handOverManager))
 }
 
-// ownsReplicas reports whether the operator owns spec.replicas.
 func ownsReplicas(entries []metav1.ManagedFieldsEntry) bool {
 	for i := range entries {
 		e := &entries[i]

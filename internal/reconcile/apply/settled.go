@@ -20,8 +20,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
-// settled reports whether applying the desired object would change nothing. It reads the object live if live has only
-// metadata.
+// settled reports whether applying the desired object would change nothing, reading it live if only its metadata is
+// known.
 func (a *Applier) settled(ctx context.Context, live client.Object, desired *unstructured.Unstructured,
 	hash [sha256.Size]byte) (bool, error) {
 	whole := &unstructured.Unstructured{}
@@ -40,8 +40,8 @@ func (a *Applier) settled(ctx context.Context, live client.Object, desired *unst
 	return isApplied(whole, desired, hash), nil
 }
 
-// isApplied reports whether the operator owns exactly the desired fields of the live object, with the same values. The
-// operator also owns the API server's defaults in a created object, where the annotation must match instead.
+// isApplied reports whether the operator owns exactly the desired fields of the live object, with the same values. In a
+// created object it also owns defaults, so the annotation must match instead.
 func isApplied(live, desired *unstructured.Unstructured, hash [sha256.Size]byte) bool {
 	var own []metav1.ManagedFieldsEntry
 	for _, e := range live.GetManagedFields() {
@@ -63,7 +63,6 @@ func isApplied(live, desired *unstructured.Unstructured, hash [sha256.Size]byte)
 	return (&comparison{created}).sameFields(fields, withoutIdentity(desired.Object), live.Object)
 }
 
-// withoutIdentity removes the fields that no field manager owns.
 func withoutIdentity(object map[string]any) map[string]any {
 	out := map[string]any{}
 	for k, v := range object {
@@ -86,9 +85,8 @@ func withoutIdentity(object map[string]any) map[string]any {
 // comparison compares fields; more allows fields that are not desired.
 type comparison struct{ more bool }
 
-// sameFields reports whether desired has exactly the given fields, and live has the same values. The fields have the
-// form of metadata.managedFields: "f:" and a name, "k:" and the keys of a list item, "v:" and an item; none means the
-// whole value.
+// sameFields reports whether desired has exactly the given fields, in the form of metadata.managedFields ("f:" and a
+// name, "k:" and keys of a list item, "v:" and an item; none means the whole value), and live the same values.
 func (c *comparison) sameFields(fields map[string]any, desired, live any) bool {
 	count, some := 0, false
 	for name, below := range fields {

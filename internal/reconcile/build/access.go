@@ -15,8 +15,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// warnOpen warns of an exposed server without authentication, or with tokens over an unencrypted connection. It skips
-// unknown configurations and v1alpha1, which has no field for authentication.
+// warnOpen warns of an exposed server without authentication or encryption. It skips unknown configurations and
+// v1alpha1.
 func warnOpen(d *Desired, in *Inputs) {
 	known := d.Config != nil || d.Override != nil && string(d.OverrideContent) != secret.OnCluster ||
 		d.Override == nil && d.Distribution != nil && d.Distribution.Base != nil
@@ -36,8 +36,7 @@ func warnOpen(d *Desired, in *Inputs) {
 	}
 }
 
-// warnBypassed warns of overrides that may bypass a configuration with authentication. The condition AccessControlled
-// reports the running server's behavior.
+// warnBypassed warns of overrides that may bypass authentication; condition AccessControlled observes the server.
 func warnBypassed(d *Desired, in *Inputs) {
 	w := in.CR.Spec.Workload
 	if w == nil || w.Overrides == nil || d.Auth().Type == "" && in.Spec.Auth == nil {

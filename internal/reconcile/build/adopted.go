@@ -10,8 +10,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
 )
 
-// distribution returns the distribution to run. It keeps the image that release 0.9 left, so that neither an operator
-// upgrade nor an edit changes the server.
+// distribution returns the distribution to run. It keeps release 0.9's image through upgrades and edits.
 func (in *Inputs) distribution() *settings.Distribution {
 	kept := adopted(in)
 	if kept != nil && (release09.Left(in.Live) || keepsAdopted(in, kept) ||
@@ -21,8 +20,7 @@ func (in *Inputs) distribution() *settings.Distribution {
 	return in.Distribution
 }
 
-// keepsAdopted reports whether an edit keeps the image of release 0.9: the distribution is the same, and the settings
-// have no image of the same release line for it.
+// keepsAdopted reports whether an edit keeps the image of release 0.9: the same distribution, on another release line.
 func keepsAdopted(in *Inputs, kept *settings.Distribution) bool {
 	if ptr.Deref(in.CR.Spec.Distribution.Version, "") != "" ||
 		ptr.Deref(in.CR.Spec.Distribution.Name, "") != in.Live.Annotations[objects.AnnotationAdoptedName] {
@@ -32,8 +30,7 @@ func keepsAdopted(in *Inputs, kept *settings.Distribution) bool {
 		kept.Line.Name != in.Distribution.Line.Name
 }
 
-// adopted returns the distribution with the image that release 0.9 left in the Deployment, or nil if the image is the
-// same.
+// adopted returns the distribution with the image that release 0.9 left, or nil if that is the same.
 func adopted(in *Inputs) *settings.Distribution {
 	if in.Live == nil || in.Distribution == nil || ptr.Deref(in.CR.Spec.Distribution.Image, "") != "" {
 		return nil // the user's image takes precedence

@@ -19,10 +19,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/validation"
 )
 
-// Build returns the desired configuration and objects, and the problems. Objects are set only without errors; an ended
-// context adds a transient error.
-//
-// For an Unresolved resource it reports only problems that do not depend on the distribution.
+// Build returns the desired state and its problems, with Objects only if there are no errors and the context has not
+// ended. For an Unresolved resource it reports only problems that do not depend on the distribution.
 func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 	if in.Unresolved {
 		unknown := *in
@@ -94,7 +92,6 @@ func (in *Inputs) NeedsBase() bool {
 	return !named && (dist.ForeignImage || serverconfig.Needed(&in.CR.Spec, dist.Line)) && !workersIgnored(in)
 }
 
-// generate makes the configuration if the spec needs one.
 func (d *Desired) generate(ctx context.Context, in *Inputs) {
 	dist := d.Distribution
 	if p := tooOld(dist); p != nil {
@@ -219,7 +216,6 @@ func (in *Inputs) variables() []string {
 	return objects.VariableNames(known)
 }
 
-// livePod returns the pod spec of the live Deployment, or nil.
 func (in *Inputs) livePod() *corev1.PodSpec {
 	if in.Live == nil {
 		return nil
@@ -227,8 +223,8 @@ func (in *Inputs) livePod() *corev1.PodSpec {
 	return &in.Live.Spec.Template.Spec
 }
 
-// buildObjects returns the desired objects in the order of writing, which stops at the first refused object. The
-// objects that pods need or that protect them precede the Deployment; those that route to it follow.
+// buildObjects returns the desired objects in the order of writing, which stops at a refusal: dependencies and
+// protection of pods first, routing last.
 func buildObjects(p *objects.Params) []objects.Object {
 	var list []objects.Object
 	add(&list, objects.ServiceAccount(p))
@@ -247,7 +243,6 @@ func buildObjects(p *objects.Params) []objects.Object {
 	return list
 }
 
-// add appends an object unless it is nil.
 func add[T any, O interface {
 	*T
 	objects.Object
@@ -257,8 +252,8 @@ func add[T any, O interface {
 	}
 }
 
-// hold keeps the live Deployment and its configuration if release 0.9 or another build made them from the same inputs.
-// An upgrade causes no rollout; the next edit applies the new form.
+// hold keeps the live Deployment and its configuration if another build or release 0.9 made them from the same inputs,
+// so that an upgrade causes no rollout.
 func (d *Desired) hold(in *Inputs, p *objects.Params) {
 	if in.Live == nil || in.Live.DeletionTimestamp != nil || in.LiveConfigMissing || release09.IsHeld(in.Live) {
 		return // nothing to keep, the pods could not restart, or they are being replaced
@@ -288,7 +283,6 @@ func (d *Desired) hold(in *Inputs, p *objects.Params) {
 			kept.GetAnnotations()[objects.AnnotationBuild] = d.HeldBuild
 			d.Held = append(d.Held, kept)
 		case generated && former == "":
-			// The live Deployment does not use such an object.
 		case generated && former != o.GetName():
 			// Keep the content of the object that the live Deployment uses.
 			moved := o.DeepCopyObject().(objects.Object)

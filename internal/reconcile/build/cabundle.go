@@ -20,23 +20,18 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 )
 
-// PathCABundle is the field that names the CA bundle.
 const PathCABundle = "spec.networking.tls.caBundle"
 
 // CABundleFact is the result of reading spec.networking.tls.caBundle.
 type CABundleFact struct {
-	// Namespace and Name identify the ConfigMap.
 	Namespace, Name string
 	// Keys are the keys to use, all of them; empty means that the operator chooses.
-	Keys []string
-	// Lookup is the result of the look-up.
+	Keys   []string
 	Lookup `json:"-"`
-	// Data is the data of the ConfigMap.
-	Data map[string]string
+	Data   map[string]string
 }
 
-// NamedCABundle returns the ConfigMap of CA certificates that the resource names, or nil. It includes the other
-// namespace and the several keys that v1alpha1 allows.
+// NamedCABundle returns the CA bundle that the resource names, also in v1alpha1's forms, or nil.
 func (in *Inputs) NamedCABundle() *CABundleFact {
 	n := in.CR.Spec.Networking
 	if n == nil || n.TLS == nil || n.TLS.CABundle == nil {
@@ -56,8 +51,7 @@ const (
 	ServiceBundle = "openshift-service-ca.crt"
 )
 
-// PlatformCABundle returns the certificates of all keys of PlatformBundle, or nil if it has none. It ignores other
-// content, because the platform fills the ConfigMap in steps and users cannot fix it.
+// PlatformCABundle returns the certificates of PlatformBundle, or nil. It ignores content that users cannot fix.
 func PlatformCABundle(namespace string, data map[string]string) *CABundleFact {
 	bundle := CertificatesIn(data)
 	if bundle == "" {
@@ -88,7 +82,6 @@ const certificateBlock = "CERTIFICATE"
 // bundleKeys are the default keys of a bundle, in order of preference.
 var bundleKeys = []string{"ca-bundle.crt", "ca.crt"}
 
-// withServiceCA adds the platform's CA of Services to the bundle.
 func withServiceCA(bundle, service string) string {
 	if bundle == secret.OnCluster || strings.Contains(bundle, service) {
 		return bundle
@@ -145,7 +138,6 @@ func (f *CABundleFact) invalid(detail, fix string) problem.Problem {
 	}
 }
 
-// keys returns the keys to use, or a problem if there are none. It skips blank keys.
 func (f *CABundleFact) keys() ([]string, *problem.Problem) {
 	candidates := unique(f.Keys)
 	if len(candidates) == 0 {
@@ -182,7 +174,6 @@ func (f *CABundleFact) keys() ([]string, *problem.Problem) {
 	})
 }
 
-// reference returns the reference to the ConfigMap.
 func (f *CABundleFact) reference() objects.Reference {
 	return objects.Reference{Kind: objects.KindConfigMap, Namespace: f.Namespace, Name: f.Name, Keys: f.Keys,
 		Path: PathCABundle + ".configMapName"}
@@ -197,7 +188,6 @@ func (f *CABundleFact) lookedFor() *objects.Reference {
 	return &ref
 }
 
-// unique returns the names in order, without duplicates.
 func unique(names []string) []string {
 	var once []string
 	for _, name := range names {

@@ -33,7 +33,6 @@ type canonical struct {
 	text, sorted []byte
 }
 
-// member is the position of an object's member in the text.
 type member struct {
 	key        string
 	begin, end int

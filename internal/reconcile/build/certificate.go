@@ -24,19 +24,15 @@ import (
 // PathCertificate is the field that names the Secret with the server's certificate.
 const PathCertificate = "spec.networking.tls.secretName"
 
-// certificateKeys are the keys of a Secret of type kubernetes.io/tls.
 var certificateKeys = []string{corev1.TLSCertKey, corev1.TLSPrivateKeyKey}
 
 // CertificateFact is the result of reading spec.networking.tls.secretName.
 type CertificateFact struct {
-	// Name is the name of the Secret.
 	Name string
-	// Lookup is the result of the look-up.
 	Lookup
 	// Certificate is the certificate with its CA chain, as PEM.
 	Certificate []byte
-	// Key is its private key.
-	Key secret.Value
+	Key         secret.Value
 	// CA are the CA certificates that verify the certificate, as PEM; empty if the Secret has none.
 	CA []byte
 }
@@ -90,7 +86,6 @@ func (d *Desired) checkCertificate(in *Inputs) {
 	}
 }
 
-// readCertificate returns the certificate, or nil after a problem.
 func (d *Desired) readCertificate(in *Inputs, f *CertificateFact) *ServerCertificate {
 	where := fmt.Sprintf("Secret %s/%s", in.CR.Namespace, f.Name)
 	ref := certificateReference(f.Name, in.CR.Namespace)
@@ -145,8 +140,7 @@ func (d *Desired) checkValidity(in *Inputs, f *CertificateFact, leaf *x509.Certi
 	}
 }
 
-// checkHost reports a certificate without the Service's DNS name. That is only a warning for a certificate of the
-// exposed hostname, because a public CA does not sign Service names.
+// checkHost reports a certificate without the Service's DNS name; only a warning if it has the exposed host name.
 func (d *Desired) checkHost(in *Inputs, f *CertificateFact, leaf *x509.Certificate, where string) {
 	host := objects.ServiceHost(in.CR.Name, in.CR.Namespace)
 	if leaf.VerifyHostname(host) == nil {
@@ -172,7 +166,6 @@ func dnsNames(leaf *x509.Certificate) string {
 	return limits.Names(leaf.DNSNames)
 }
 
-// certificateReference returns the reference to the Secret with the certificate.
 func certificateReference(name, namespace string) objects.Reference {
 	return objects.Reference{Kind: objects.KindSecret, Namespace: namespace, Name: name, Keys: certificateKeys,
 		Path: PathCertificate}

@@ -17,7 +17,6 @@ const (
 	trustedCertificate = "TRUSTED CERTIFICATE"
 )
 
-// bundled is the content of a PEM text.
 type bundled struct {
 	// certificates are its certificates as PEM, without other content.
 	certificates string
@@ -25,8 +24,7 @@ type bundled struct {
 	privateKey bool
 }
 
-// readPEM reads a PEM text. A broken certificate is an error with its block number, because a missing CA would fail
-// much later without a reason.
+// readPEM parses a PEM text. A broken certificate is an error, because a missing CA fails much later without a reason.
 func readPEM(text string) (bundled, error) {
 	var found bundled
 	var certificates strings.Builder
@@ -54,7 +52,6 @@ func readPEM(text string) (bundled, error) {
 	return found, nil
 }
 
-// nextBlock returns the text from the next BEGIN on.
 func nextBlock(text string) string {
 	if strings.HasPrefix(text, pemBegin) {
 		return text

@@ -14,8 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
 )
 
-// derive returns the parts of secret values for the server's environment, by variable. It skips missing values, which
-// are reported elsewhere, and uses secret.OnCluster for unknown ones.
+// derive returns the parts of secret values by variable. It skips missing values; unknown ones are secret.OnCluster.
 func (d *Desired) derive(in *Inputs) map[string]secret.Value {
 	if d.Config == nil {
 		return nil
@@ -99,7 +98,6 @@ func (s *source) defects(v *serverconfig.EnvVar, value secret.Value) []string {
 	return defects
 }
 
-// part returns one part, or an empty value.
 func (s *source) part(part serverconfig.Part) secret.Value {
 	switch {
 	case !s.known && part == environment.PostgresSSLRootCert && !s.trusts:
@@ -163,7 +161,6 @@ func derivedName(in *Inputs, values map[string]secret.Value, env []serverconfig.
 	return objects.DerivedSecretName(in.CR.Name, h.Sum())
 }
 
-// secret returns the fact of the reference at a path, or nil.
 func (in *Inputs) secret(path string) *SecretFact {
 	for i := range in.Secrets {
 		if in.Secrets[i].Use.Path == path {

@@ -19,8 +19,7 @@ const pathDistribution = "spec.distribution"
 const fixRelease = "set spec.distribution.version, or register the distribution with its serverVersion in the " +
 	"ConfigMap " + settings.ConfigMapName
 
-// tooOld returns the problem of a release older than all release lines; nothing is applied, and an existing Deployment
-// stays.
+// tooOld returns the problem of a release older than all release lines; an existing Deployment stays.
 func tooOld(dist *settings.Distribution) *problem.Problem {
 	if dist.Standing != catalog.TooOld {
 		return nil
@@ -62,8 +61,7 @@ func removedImage(dist *settings.Distribution) *problem.Problem {
 	})
 }
 
-// unprovenImage returns a warning about an image that may not be published, until the Deployment uses it and its pods
-// report the pull.
+// unprovenImage returns a warning about an image that may not be published, unless the Deployment already uses it.
 func unprovenImage(in *Inputs, dist *settings.Distribution) *problem.Problem {
 	if dist.Unproven == "" || liveImage(in.Live, in.Legacy.ContainerName) == dist.Image {
 		return nil
@@ -91,8 +89,7 @@ func unknownName(in *Inputs) *problem.Problem {
 	})
 }
 
-// baseProblem returns the problem of a distribution without a base configuration, with fixUnknownName if its name is
-// unknown.
+// baseProblem returns the problem of a distribution without base, with advice for an unknown name.
 func baseProblem(in *Inputs, dist *settings.Distribution) *problem.Problem {
 	p := missingBase(dist)
 	if p == nil || in.Distribution == nil || !in.Distribution.Adopted {

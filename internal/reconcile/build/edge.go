@@ -32,8 +32,8 @@ func (in *Inputs) edge() settings.Edge {
 	return edge
 }
 
-// passthrough reports whether the edge must forward TLS unterminated: the server's certificate is unknown or matches
-// the public host, or the server asks for client certificates.
+// passthrough reports whether the edge forwards TLS unterminated: the certificate is unknown or matches the public
+// host, or the server asks for client certificates.
 func (d *Desired) passthrough(in *Inputs) bool {
 	if d.Certificate == nil || d.TLS().ClientCertificates() {
 		return true
@@ -50,8 +50,7 @@ func (in *Inputs) isHostless() bool {
 		objects.Hostname(in.CR, in.Spec.Expose, &edge) == ""
 }
 
-// SharesHost reports whether other custom resources may use the same host: the server is exposed, and no router
-// generates its host name.
+// SharesHost reports whether the server is exposed at a host that other custom resources may use.
 func (in *Inputs) SharesHost() bool {
 	edge := in.edge()
 	if !in.Spec.Expose.Enabled || edge.Err != nil || edge.Kind == settings.EdgeNone {
@@ -60,7 +59,6 @@ func (in *Inputs) SharesHost() bool {
 	return edge.Kind != settings.EdgeRoute || objects.Hostname(in.CR, in.Spec.Expose, &edge) != ""
 }
 
-// warnTaken warns of an older custom resource with the same host.
 func (r *report) warnTaken(in *Inputs) {
 	if in.Elder == nil {
 		return

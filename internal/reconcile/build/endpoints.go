@@ -19,7 +19,6 @@ import (
 
 // EndpointFact is the result of reading an endpointFrom.
 type EndpointFact struct {
-	// Ref is the reference, and Namespace the namespace of its object.
 	Ref       *parse.EndpointReference
 	Namespace string
 	// State is the result; KeyMissing and Empty do not occur.
@@ -30,13 +29,11 @@ type EndpointFact struct {
 	Address endpoint.Address
 }
 
-// EndpointNamespace returns the namespace of a referenced endpoint.
 func (in *Inputs) EndpointNamespace(ref *parse.EndpointReference) string {
 	return cmp.Or(ref.Namespace, in.CR.Namespace)
 }
 
-// LeaveEndpointsUnread sets the endpoints for callers that read no objects: allowed references count as found, with an
-// unknown address.
+// LeaveEndpointsUnread sets allowed endpoints as found, with an unknown address, for callers that read no objects.
 func (in *Inputs) LeaveEndpointsUnread(allowed *settings.EndpointFrom) {
 	for _, ref := range serverconfig.EndpointUses(in.Spec) {
 		fact := EndpointFact{Ref: ref, Namespace: in.EndpointNamespace(ref), State: Unknown}
@@ -68,20 +65,17 @@ func (in *Inputs) withEndpoints() *Inputs {
 	return &completed
 }
 
-// checkEndpoints reports endpoints without an address.
 func (r *report) checkEndpoints(in *Inputs) {
 	for i := range in.Endpoints {
 		r.AddFound(in.Endpoints[i].absent(in.CR.Namespace))
 	}
 }
 
-// lacksEndpoint reports whether an endpoint has no address.
 func (in *Inputs) lacksEndpoint() bool {
 	return slices.ContainsFunc(in.Endpoints, func(f EndpointFact) bool { return f.absent(in.CR.Namespace) != nil })
 }
 
-// absent returns the problem of an object without an address, or nil if it has one or is unknown. The object is
-// watched.
+// absent returns the problem of an object without an address, or nil if it has one or is unknown.
 func (f *EndpointFact) absent(own string) *problem.Problem {
 	kind, what := f.Ref.Kind, fmt.Sprintf("%s %s (namespace %s)", f.Ref.Kind, f.Ref.Name, f.Namespace)
 	p := problem.Problem{Reason: problem.DependencyNotReady, Path: f.Ref.Path}
@@ -114,7 +108,6 @@ func (f *EndpointFact) absent(own string) *problem.Problem {
 	return problem.New(p)
 }
 
-// hashEndpoints adds the addresses to the hash.
 func hashEndpoints(h *secret.Hash, facts []EndpointFact) {
 	for i := range facts {
 		h.Text("endpoint")

@@ -15,8 +15,7 @@ import (
 
 const pathExternal = "spec.externalProviders"
 
-// ExternalProviders returns the effective entries of spec.externalProviders: without overrideConfig, those whose API is
-// not disabled.
+// ExternalProviders returns the effective entries of spec.externalProviders: without overrideConfig and disabled APIs.
 func (in *Inputs) ExternalProviders() []parse.ExternalProvider {
 	if _, named := in.OverrideRef(); named {
 		return nil
@@ -62,13 +61,11 @@ func CheckProviderImage(image string) *problem.Problem {
 	})
 }
 
-// imageOf returns the location of a provider's image after mirrors.
 func (in *Inputs) imageOf(image string) string {
 	found, _ := in.Mirrors.Rewrite(image)
 	return found
 }
 
-// externalImages returns the locations of the external providers' images in the order of the spec.
 func (in *Inputs) externalImages() []string {
 	var images []string
 	for i := range in.Spec.External {
@@ -77,7 +74,6 @@ func (in *Inputs) externalImages() []string {
 	return images
 }
 
-// installed returns the external providers of a configuration for the pod.
 func (in *Inputs) installed(list []serverconfig.ExternalProvider) []objects.ExternalProvider {
 	var providers []objects.ExternalProvider
 	for i := range list {

@@ -68,7 +68,6 @@ func inputHash(in *Inputs) string {
 	return h.Sum()
 }
 
-// packages returns the known packages of external providers, by image.
 func (in *Inputs) packages() map[string]*parse.ProviderPackage {
 	known := map[string]*parse.ProviderPackage{}
 	for image, found := range in.Packages {

@@ -67,8 +67,7 @@ func (d *Desired) warnLocalState(in *Inputs) {
 		"use one replica, or keep the state in databases (spec.storage) and use remote providers for files and vector stores")
 }
 
-// workersAlone reports whether spec.workload.workers is the only field that needs a generated configuration, and the
-// image runs without one.
+// workersAlone reports whether spec.workload.workers is the only field that needs a generated configuration.
 func workersAlone(in *Inputs) bool {
 	w := in.CR.Spec.Workload
 	if w == nil || w.Workers == nil {
@@ -80,8 +79,7 @@ func workersAlone(in *Inputs) bool {
 	return !serverconfig.Needed(&without, in.distribution().Line) && !in.distribution().ForeignImage
 }
 
-// workersIgnored reports whether the server runs without a configuration although spec.workload.workers needs one.
-// Release 0.9 ran such custom resources, and one worker is every server's default.
+// workersIgnored reports whether the server runs without a configuration for spec.workload.workers, as in release 0.9.
 func workersIgnored(in *Inputs) bool {
 	return workersAlone(in) && (*in.CR.Spec.Workload.Workers < 2 || in.Legacy.FromV1alpha1)
 }
@@ -94,8 +92,7 @@ func workersNeedBase(base *problem.Problem, workers int32) *problem.Problem {
 	return &p
 }
 
-// checkWorkers reports a number of workers that does not reach the server. That is a warning for custom resources that
-// release 0.9 ran.
+// checkWorkers reports a number of workers that does not reach the server; it warns for v1alpha1.
 func (d *Desired) checkWorkers(in *Inputs) {
 	workers := ptr.Deref(in.CR.Spec.Workload.Workers, 1)
 	if workers < 2 || d.Config != nil || usesVariable(in.CR.Spec.Workload.Overrides, objects.LegacyWorkersVariable) {

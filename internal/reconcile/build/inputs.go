@@ -18,20 +18,15 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// Inputs are everything that the desired state depends on. NewInputs creates them, and package gather fills them, once
-// per reconcile.
+// Inputs are everything that the desired state depends on. Package gather fills them.
 type Inputs struct {
-	// CR is the custom resource.
-	CR *v1alpha2.LlamaStackDistribution
-	// Spec is the parsed spec of CR.
+	CR   *v1alpha2.LlamaStackDistribution
 	Spec *parse.Spec
 	// Legacy has the fields that only v1alpha1 has, as conversion kept them in CR.
 	Legacy v1alpha2.LegacySettings
-	// Distribution is the resolved spec.distribution, or nil if the settings lack it or are unknown; unreadable image
-	// labels are missing in it.
+	// Distribution is the resolved spec.distribution, or nil if unknown; unreadable image labels are missing in it.
 	Distribution *settings.Distribution
-	// Unresolved reports that the settings have no distribution for the resource, or that needed image labels are unknown;
-	// other fields can still be checked.
+	// Unresolved reports an unknown distribution, or unknown image labels that are needed; other fields are still checked.
 	Unresolved bool
 	// LabelsUnread reports that needed image labels were not read, so that the base configuration is unknown here.
 	LabelsUnread bool
@@ -43,10 +38,8 @@ type Inputs struct {
 	Mirrors settings.Mirrors
 	// OperatorImage is the operator's image, set if there are external providers.
 	OperatorImage string
-	// Secrets are the referenced secret values, found or not.
-	Secrets []SecretFact
-	// Endpoints are the referenced endpoints, found or not.
-	Endpoints []EndpointFact
+	Secrets       []SecretFact
+	Endpoints     []EndpointFact
 	// Override is the result of reading spec.overrideConfig, or nil if unset or unreadable.
 	Override *OverrideFact
 	// EnvFromDefaults reports that the envFrom of CR comes from the operator's settings.
@@ -57,13 +50,12 @@ type Inputs struct {
 	podsHash *secret.Hash
 	// NetworkPolicyFlag is the operator's feature flag enableNetworkPolicy, or nil if unset.
 	NetworkPolicyFlag *bool
-	// Forbidden are the restrictions in the operator's settings.
-	Forbidden []settings.Restriction
+	Forbidden         []settings.Restriction
 	// Edge is the operator's setting for exposing servers.
 	Edge settings.Edge
 	// EdgeAPIs are the cluster's APIs to expose servers.
 	EdgeAPIs objects.EdgeAPIs
-	// Elder is an older custom resource with the same host, or nil if there is none or it is unknown.
+	// Elder is an older custom resource with the same host, or nil.
 	Elder *types.NamespacedName
 	// OperatorNamespace is the operator's namespace; empty in tools without a cluster.
 	OperatorNamespace string
@@ -77,15 +69,12 @@ type Inputs struct {
 	Now time.Time
 	// ClusterAssignsUserIDs reports that the cluster assigns user IDs to pods (OpenShift).
 	ClusterAssignsUserIDs bool
-	// HashKey is the operator's random key for hashes of secret values; empty in tools without a cluster, where derived
-	// names have secret.OnCluster.
+	// HashKey is the operator's random key for hashes of secret values; empty in tools without a cluster.
 	HashKey secret.Value
-	// Build is the operator's build.
-	Build string
+	Build   string
 	// Live is the live Deployment, or nil.
 	Live *appsv1.Deployment
-	// LiveConfigMissing reports that a generated object that Live needs was deleted: configuration, CA certificates or
-	// derived secret values.
+	// LiveConfigMissing reports that a generated object that Live needs was deleted.
 	LiveConfigMissing bool
 }
 
@@ -125,7 +114,6 @@ func (in *Inputs) SecretCount() int {
 type SecretFact struct {
 	// Use is the reference and its field.
 	Use serverconfig.SecretUse
-	// Lookup is the result of the look-up.
 	Lookup
 	// Value is the value if State is Found; empty without a cluster.
 	Value secret.Value
@@ -144,13 +132,10 @@ type Desired struct {
 	OverrideEdited bool
 	// ConfigMapName is the ConfigMap of the server's configuration; empty if the image runs its own.
 	ConfigMapName string
-	// Objects are the objects to apply, in this order.
-	Objects []objects.Object
-	// Expose is the parsed spec.networking.expose.
-	Expose parse.Expose
+	Objects       []objects.Object
+	Expose        parse.Expose
 	// Held are objects that stay as they are: neither applied nor pruned.
 	Held []objects.Object
-	// Edge is the resolved setting for exposing servers.
 	Edge settings.Edge
 	// Certificate is the server's certificate, or nil if unknown.
 	Certificate *ServerCertificate
@@ -166,8 +151,7 @@ type Desired struct {
 	problems report
 }
 
-// TLS returns the TLS settings of the generated configuration, the user's own, or the image's base. It is empty if the
-// configuration is unknown.
+// TLS returns the TLS settings of the server's configuration; empty if the configuration is unknown.
 func (d *Desired) TLS() serverconfig.TLS {
 	switch {
 	case d.Override != nil:

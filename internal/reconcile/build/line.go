@@ -8,8 +8,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-// portVariables returns the variables with the server's port: the release line's, or those of all release lines if it
-// is unknown.
+// portVariables returns the variables with the server's port: the release line's, or all if it is unknown.
 func portVariables(line *catalog.Line) []string {
 	return variablesOf(line, func(l *catalog.Line) string { return l.PortEnv })
 }
@@ -19,8 +18,7 @@ func homeVariables(line *catalog.Line) []string {
 	return variablesOf(line, func(l *catalog.Line) string { return l.HomeEnv })
 }
 
-// variablesOf returns the release line's variable, if it has one. For an unknown release line it returns those of all
-// release lines, oldest first, without duplicates.
+// variablesOf returns the release line's variable, or without a release line those of all, oldest first.
 func variablesOf(line *catalog.Line, name func(*catalog.Line) string) []string {
 	var names []string
 	if line != nil {
@@ -37,6 +35,6 @@ func variablesOf(line *catalog.Line, name func(*catalog.Line) string) []string {
 	return names
 }
 
-// writesConfig reports whether servers of the release line write secret values below /tmp, which then must be in
-// memory. For an unknown release line it returns false, because memory counts against the server's limit.
+// writesConfig reports whether servers write secret values below /tmp, which then must be in memory. It is false for an
+// unknown release line, because memory counts against the server's limit.
 func writesConfig(line *catalog.Line) bool { return line != nil && line.WritesConfig }

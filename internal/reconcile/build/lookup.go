@@ -35,19 +35,15 @@ const (
 	NotWatched
 	// Forbidden means that the operator's flags or settings forbid the object's namespace; it was not read.
 	Forbidden
-	// NotAllowed means that an object in another namespace does not exist or lacks its owner's consent; its content is
-	// unused.
+	// NotAllowed means that an object in another namespace does not exist or lacks its owner's consent.
 	NotAllowed
 	// Unknown means that the object was not read, because there is no cluster or the result would disclose its content.
 	Unknown
 )
 
-// Lookup is the result of looking up a reference to a Secret or ConfigMap.
 type Lookup struct {
-	// State is the result.
 	State State
-	// MissingKeys are the needed keys that the object lacks, and ExistingKeys its keys, sorted; both are set only for
-	// KeyMissing.
+	// MissingKeys are the needed keys that the object lacks, and ExistingKeys its keys; both only for KeyMissing.
 	MissingKeys, ExistingKeys []string
 }
 
@@ -65,8 +61,8 @@ func LookIn[V any](content map[string]V, keys ...string) Lookup {
 	return found
 }
 
-// absent returns the problem of an unusable reference, or nil if it is usable or unknown. own is the custom resource's
-// namespace; another appends an alternative to the fix.
+// absent returns the problem of an unusable reference, or nil. own is the custom resource's namespace; another extends
+// the fix.
 func (l *Lookup) absent(ref *objects.Reference, own, another string) *problem.Problem {
 	if len(validation.IsDNS1123Subdomain(ref.Name)) > 0 {
 		return nil // validation reports a name that no object can have
@@ -109,7 +105,6 @@ func (l *Lookup) absent(ref *objects.Reference, own, another string) *problem.Pr
 	return problem.New(p)
 }
 
-// foreign completes the problem of a reference to another namespace.
 func (*Lookup) foreign(p *problem.Problem, ref *objects.Reference, own, why string) {
 	p.Reason, p.Type, p.Fix = problem.ForbiddenBySettings, field.ErrorTypeForbidden, "copy it to namespace "+own
 	p.Detail = fmt.Sprintf("%s %s is in namespace %s, %s", ref.Kind, ref.Name, ref.Namespace, why)

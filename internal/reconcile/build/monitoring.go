@@ -20,8 +20,7 @@ const (
 	pathMetricsPort       = pathMonitoring + ".metricsPort"
 )
 
-// metricsVariables returns the prefixes of the variables that configure metrics: the release line's, or those of all
-// release lines if it is unknown.
+// metricsVariables returns the prefixes of variables for metrics: the release line's, or all if it is unknown.
 func metricsVariables(line *catalog.Line) []string {
 	return variablesOf(line, func(l *catalog.Line) string { return l.MetricsEnv })
 }

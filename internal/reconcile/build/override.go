@@ -21,9 +21,7 @@ import (
 
 // OverrideFact is the result of reading spec.overrideConfig.
 type OverrideFact struct {
-	// Ref is the ConfigMap.
 	Ref types.NamespacedName
-	// Lookup is the result of the look-up.
 	Lookup
 	// Content is the text of the key if State is Found.
 	Content []byte
@@ -32,8 +30,7 @@ type OverrideFact struct {
 // PathOverride is the field that names the ConfigMap with the user's own configuration.
 const PathOverride = "spec.overrideConfig.configMapName"
 
-// OverrideRef returns the ConfigMap of the user's own configuration, and whether the resource names one. A v1alpha1
-// resource may name another namespace.
+// OverrideRef returns the ConfigMap of the user's own configuration, if any; v1alpha1 may name another namespace.
 func (in *Inputs) OverrideRef() (types.NamespacedName, bool) {
 	cr := in.CR
 	if cr.Spec.OverrideConfig == nil || cr.Spec.OverrideConfig.ConfigMapName == "" {
@@ -91,8 +88,7 @@ func (d *Desired) override(ctx context.Context, in *Inputs) {
 	d.problems.warnStorage(d.Distribution.Line, read)
 }
 
-// warnStorage warns of a configuration without section storage if the server would lose its state with the pod or fail
-// to start.
+// warnStorage warns of a configuration without section storage if the server needs one to keep its state or to start.
 func (r *report) warnStorage(line *catalog.Line, read *serverconfig.Override) {
 	if line == nil || line.DefaultStorage || read.Storage {
 		return
@@ -106,9 +102,8 @@ func (r *report) warnStorage(line *catalog.Line, read *serverconfig.Override) {
 	r.warn(problem.InvalidConfigMap, PathOverride, detail, "add it, with backends in a directory of the volume")
 }
 
-// passWorkers writes a v1alpha1 resource's number of workers into a copy of the configuration, as the start script of
-// release 0.9 overrode the file. It skips resources with their own command, and checkWorkers reports files that it
-// cannot edit.
+// passWorkers writes a v1alpha1 resource's number of workers into a copy of the configuration, as release 0.9 does. It
+// skips resources with their own command and files that it cannot edit.
 func (d *Desired) passWorkers(ctx context.Context, in *Inputs) {
 	w := in.CR.Spec.Workload
 	if !in.Legacy.FromV1alpha1 || w == nil || ptr.Deref(w.Workers, 1) < 2 ||
@@ -138,7 +133,6 @@ func (r *report) warn(reason problem.Reason, path, detail, fix string) {
 	r.Add(problem.Problem{Reason: reason, Severity: problem.Warning, Path: path, Detail: detail, Fix: fix})
 }
 
-// reference returns the reference to the ConfigMap.
 func (o *OverrideFact) reference() objects.Reference {
 	return objects.Reference{Kind: objects.KindConfigMap, Namespace: o.Ref.Namespace, Name: o.Ref.Name,
 		Keys: []string{objects.ConfigKey}, Path: PathOverride}

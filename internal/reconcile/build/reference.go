@@ -12,8 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// References returns all Secrets and ConfigMaps that the custom resource refers to, once for each field, with the
-// platform's CA bundles. It skips malformed references, which Build reports.
+// References returns all well-formed references of the custom resource, also to the platform's CA bundles.
 func References(cr *v1alpha2.LlamaStackDistribution) []objects.Reference {
 	in := NewInputs(cr)
 	var list []objects.Reference
@@ -45,7 +44,6 @@ func DefaultReferences(d *settings.PodDefaults, namespace string) []objects.Refe
 	return workloadReferences(cr)
 }
 
-// workloadReferences returns the references of spec.workload.
 func workloadReferences(cr *v1alpha2.LlamaStackDistribution) []objects.Reference {
 	list := objects.PodReferences(cr)
 	if w := cr.Spec.Workload; w != nil {
@@ -59,8 +57,7 @@ func workloadReferences(cr *v1alpha2.LlamaStackDistribution) []objects.Reference
 	return list
 }
 
-// ReferencesOfPods returns the Secrets and ConfigMaps of the pods' overrides, with the field of the custom resource or
-// of the operator's settings.
+// ReferencesOfPods returns the references of the pods' overrides, with the field that has them.
 func (in *Inputs) ReferencesOfPods() []objects.Reference {
 	const envFrom = ".envFrom["
 	list := objects.PodReferences(in.CR)
@@ -77,8 +74,7 @@ func secretReference(use *serverconfig.SecretUse, namespace string) objects.Refe
 		Keys: []string{use.Ref.Key}, Path: use.Path}
 }
 
-// LeaveUnread sets the facts of the references in the own namespace for callers that read no Secret: found, with
-// unknown content.
+// LeaveUnread sets the references in the own namespace as found, with unknown content, for callers that read no Secret.
 func (in *Inputs) LeaveUnread() {
 	uses, _ := serverconfig.SecretUses(in.Spec) // the engine reports malformed references
 	for _, use := range uses {

@@ -16,9 +16,7 @@ import (
 
 // PodReferenceFact is the result of reading a Secret or ConfigMap of the pods' overrides.
 type PodReferenceFact struct {
-	// Ref is the reference and its field.
 	Ref objects.Reference
-	// Lookup is the result of the look-up.
 	Lookup
 	// Keys are the object's keys that the pods get, sorted.
 	Keys []string
@@ -26,8 +24,7 @@ type PodReferenceFact struct {
 	Values []secret.Value
 }
 
-// AddPodReference adds the fact of a pod reference and hashes its content; it keeps only values of Secrets. Set
-// in.Secrets before the first call, which hashes them.
+// AddPodReference adds a pod reference and hashes its content. It hashes in.Secrets first, so set them before.
 func AddPodReference(in *Inputs, ref objects.Reference, found Lookup, content map[string][]byte) {
 	if in.podsHash == nil {
 		in.podsHash = hashSecrets(in)

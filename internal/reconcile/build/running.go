@@ -15,14 +15,12 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
 )
 
-// Hints returns the hints for the release of a built-in name: the needs of the spec and the running release or release
-// line.
+// Hints returns the hints for the release of a built-in name.
 func Hints(in *Inputs, running string) settings.Hints {
 	return settings.Hints{Needs: serverconfig.Needs(in.Spec), Running: running}
 }
 
-// RunningRelease returns the release line that the Deployment's annotation records, or its image's tag, which may not
-// be a release. It is empty without a Deployment.
+// RunningRelease returns the release line in the Deployment's annotation, else its image's tag, or "".
 func RunningRelease(live *appsv1.Deployment, container string) string {
 	if live == nil {
 		return ""

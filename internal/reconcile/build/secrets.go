@@ -50,8 +50,7 @@ func about(f *SecretFact, namespace string) string {
 	return fmt.Sprintf("the value of key %q in Secret %s/%s", f.Use.Ref.Key, namespace, f.Use.Ref.Name)
 }
 
-// variablesByName returns the configuration's environment variables by name, the first of each; nil without a
-// configuration.
+// variablesByName returns the configuration's variables by name, the first of each.
 func variablesByName(made *serverconfig.Result) map[string]*serverconfig.EnvVar {
 	if made == nil {
 		return nil
@@ -77,8 +76,8 @@ func (d *Desired) unusable(f *SecretFact, v *serverconfig.EnvVar) []string {
 	return d.converted(f, v)
 }
 
-// converted returns the defect of a value that the server would convert to another type than the field's. If the
-// field's type is unknown, it only warns.
+// converted returns the defect of a value that the server would convert to another type; it warns if the type is
+// unknown.
 func (d *Desired) converted(f *SecretFact, v *serverconfig.EnvVar) []string {
 	looks := f.Value.Converted()
 	switch v.Type {
@@ -119,8 +118,8 @@ func (in *Inputs) secretValues(derived map[string]secret.Value) []secret.Value {
 	return values
 }
 
-// secretsHash returns a keyed hash of the pods' secret values and of other content of the overrides, or "". A plain
-// hash would disclose a short password.
+// secretsHash returns a keyed hash of the pods' secret values and other references; a plain one would disclose
+// passwords.
 func secretsHash(in *Inputs) string {
 	switch {
 	case len(in.Secrets)+len(in.PodReferences) == 0:
@@ -131,7 +130,6 @@ func secretsHash(in *Inputs) string {
 	return hashSecrets(in).Sum()
 }
 
-// hashSecrets returns a hash of the values in in.Secrets.
 func hashSecrets(in *Inputs) *secret.Hash {
 	h := secret.NewHash(in.HashKey)
 	for i := range in.Secrets {

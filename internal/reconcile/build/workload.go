@@ -20,7 +20,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// invalidField adds the problem of an invalid value.
 func (r *report) invalidField(at string, value any, detail, fix string) {
 	r.Add(problem.Problem{Reason: problem.InvalidField, Path: at, Type: field.ErrorTypeInvalid, Value: value,
 		Detail: detail, Fix: fix})
@@ -41,8 +40,7 @@ func (r *report) checkWorkload(spec *v1alpha2.LlamaStackDistributionSpec, legacy
 	r.checkStorage(spec, legacy)
 }
 
-// checkSize rejects a workload larger than any pod template. The webhook checks the whole spec, but never refuses
-// v1alpha1.
+// checkSize rejects a workload larger than any pod template; for v1alpha1 no webhook does.
 func (r *report) checkSize(workload *v1alpha2.WorkloadSpec) {
 	text, err := json.Marshal(workload)
 	if err != nil {
@@ -57,8 +55,7 @@ func (r *report) checkSize(workload *v1alpha2.WorkloadSpec) {
 	}
 }
 
-// checkItems applies the list bounds of v1alpha2's schema to v1alpha1 resources as well, and to unchanged fields, to
-// which the API server does not apply them.
+// checkItems applies the list bounds of v1alpha2's schema to v1alpha1 resources and unchanged fields as well.
 func (r *report) checkItems(in *Inputs) {
 	spec := &in.CR.Spec
 	if n := spec.Networking; n != nil && n.AllowedFrom != nil {
@@ -185,15 +182,13 @@ func (r *report) checkDataDir(p *objects.Params) {
 	}
 }
 
-// mountable reports whether the data volume can be mounted at a path.
 func mountable(at string) bool {
 	clean := path.Clean(at)
 	return path.IsAbs(at) && !strings.Contains(at, ":") && clean != "/" && clean != objects.ConfigDir &&
 		clean != objects.TmpDir
 }
 
-// checkOverrides reports overrides that replace essential parts. For v1alpha1 resources and non-essential parts, it
-// only warns.
+// checkOverrides reports overrides that replace essential parts; in v1alpha1 it only warns.
 func (r *report) checkOverrides(p *objects.Params) {
 	for _, clash := range objects.Clashes(p) {
 		if clash.Essential && !p.Legacy.FromV1alpha1 {
@@ -211,8 +206,7 @@ func (r *report) checkOverrides(p *objects.Params) {
 // PathAllowedFrom is the field that requests a NetworkPolicy.
 const PathAllowedFrom = "spec.networking.allowedFrom"
 
-// networkPolicy reports whether a NetworkPolicy is desired. A v1alpha1 resource also needs release 0.9's feature flag,
-// off by default, so that an upgrade does not cut it off.
+// networkPolicy reports whether a NetworkPolicy is desired. In v1alpha1 that also needs release 0.9's feature flag.
 func (d *Desired) networkPolicy(in *Inputs, legacy *v1alpha2.LegacySettings) bool {
 	asked, flag := objects.AllowedFrom(&in.CR.Spec), ptr.Deref(in.NetworkPolicyFlag, false)
 	switch {

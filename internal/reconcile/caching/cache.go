@@ -31,8 +31,7 @@ const ReferenceIndex = "references"
 // kindDistribution is the kind of distributions in the index; they have no namespace.
 const kindDistribution = "distribution"
 
-// New returns the constructor of a manager's cache, for the options from Options. It adds optional kinds of the
-// cluster; the context must live as long as the cache.
+// New returns the constructor of a manager's cache, which adds optional kinds of the cluster.
 func New(ctx context.Context) cache.NewCacheFunc {
 	return func(config *rest.Config, options cache.Options) (cache.Cache, error) {
 		apis, err := gather.EdgeAPIs(options.Mapper)
@@ -61,8 +60,7 @@ func New(ctx context.Context) cache.NewCacheFunc {
 // IndexValue returns the value of an object in ReferenceIndex.
 func IndexValue(kind, namespace, name string) string { return kind + " " + namespace + "/" + name }
 
-// UsersOfDistribution returns the index values of custom resources that may use the distribution: those with its name,
-// and those with an image.
+// UsersOfDistribution returns the index values of custom resources with this distribution or an image.
 func UsersOfDistribution(name string) []string {
 	return []string{IndexValue(kindDistribution, "", name), IndexValue(kindDistribution, "", "")}
 }

@@ -18,8 +18,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
 )
 
-// Options returns the options of the cache for the namespaces; none means all. The selector selects the cached custom
-// resources; nil means all.
+// Options returns the options of the cache; no namespaces mean all, and so does a nil selector.
 func Options(namespaces []string, operatorNamespace string, selector labels.Selector) cache.Options {
 	o := cache.Options{
 		DefaultTransform: strip,
@@ -49,8 +48,7 @@ func ownObjects() cache.ByObject {
 	return cache.ByObject{Label: labels.SelectorFromSet(labels.Set{objects.LabelManagedBy: objects.ManagedBy})}
 }
 
-// UncachedKinds returns the kinds that are never read from a cache: all Secrets and ConfigMaps of a cluster do not fit
-// in memory.
+// UncachedKinds returns the kinds that are never cached, because those of a whole cluster do not fit in memory.
 func UncachedKinds() []client.Object {
 	return []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}
 }
@@ -63,7 +61,6 @@ func stripPod(in any) (any, error) {
 	return in, nil
 }
 
-// stripTree strips and packs a custom resource: see gather.Pack.
 func stripTree(in any) (any, error) {
 	stripped, err := strip(in)
 	if err != nil {
@@ -72,8 +69,7 @@ func stripTree(in any) (any, error) {
 	return gather.Pack(stripped)
 }
 
-// strip drops unused metadata before an object enters the cache. Foreign objects keep only their identity, because
-// annotations may hold secrets.
+// strip drops unused metadata, such as foreign annotations, which may hold secrets.
 func strip(in any) (any, error) {
 	switch o := in.(type) {
 	case *metav1.PartialObjectMetadata:

@@ -17,14 +17,11 @@ import (
 type DSN struct {
 	// Host is a name or an address; IPv6 has no brackets.
 	Host string
-	// Port is the port, by default PostgreSQL's.
 	Port int
 	// User and Database are decoded; the default database is the user's name.
 	User, Database string
-	// Password may be empty.
-	Password string
-	// SSLMode may be empty.
-	SSLMode string
+	Password       string
+	SSLMode        string
 }
 
 const defaultPort = 5432

@@ -33,7 +33,6 @@ func GroupVersionKind(kind parse.EndpointKind) schema.GroupVersionKind {
 
 // Address is the address of an object.
 type Address struct {
-	// URL is the address, or empty.
 	URL string
 	// Missing is the reason for an empty URL, and Fix the advice.
 	Missing, Fix string
@@ -116,7 +115,7 @@ func scheme(p *corev1.ServicePort) string {
 }
 
 // OfModelServer returns the address in a KServe status in JSON: gateway-internal, else internal, else one in the
-// cluster, else the only one. It appends the API's path if it is missing.
+// cluster, else address.url. It appends the API's path if it is missing.
 func OfModelServer(status []byte) Address {
 	single, list, excess := addresses(status)
 	if excess != nil {
@@ -169,8 +168,7 @@ func isInside(at string) bool {
 // clusterDomain is the usual domain of a cluster.
 const clusterDomain = ".cluster.local"
 
-// safeHost returns host and port if the server may send its key there: any host with TLS, else a Service, else "". It
-// drops an unusual cluster domain, without which the Service's name resolves, too.
+// safeHost returns the host and port to which the server may send its key: any with TLS, else a Service, else "".
 func safeHost(u *url.URL) string {
 	if u.Scheme == "https" {
 		return u.Host
@@ -193,8 +191,7 @@ const maxURL = 2048
 // hostAndPath matches addresses that the server does not interpret.
 var hostAndPath = regexp.MustCompile(`^[A-Za-z0-9._:\[\]/~%-]+$`)
 
-// usable validates an address of a status, because the server replaces references to its environment in its
-// configuration.
+// usable validates an address of a status; the server would replace references to its environment.
 func usable(at string) Address {
 	u, err := url.Parse(at)
 	if err != nil || len(at) > maxURL || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" ||

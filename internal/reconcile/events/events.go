@@ -15,7 +15,6 @@ import (
 
 // Event is the content of an Event of the API.
 type Event struct {
-	// Type is Normal or Warning.
 	Type string
 	// Reason and Action are the reason and the type of the condition.
 	Reason, Action string
@@ -24,7 +23,7 @@ type Event struct {
 }
 
 // Of returns the Events for changed conditions: a Warning for each problem and for new warnings, and Normal for the
-// start of a rollout and for becoming ready. Informational conditions cause none.
+// start of a rollout and for becoming ready.
 func Of(before, after []metav1.Condition, warned bool) []Event {
 	var list []Event
 	ready := becameReady(before, after)

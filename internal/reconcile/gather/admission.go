@@ -12,9 +12,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// GatherForAdmission returns the inputs of validation before storage: the spec and the operator's settings. It reads no
-// user object, because anyone may reach the webhooks' port; each Secret and ConfigMap counts as found, with unknown
-// content.
+// GatherForAdmission returns the inputs of validation: the spec and the settings. It reads no user object, because
+// anyone may reach the webhooks' port; Secrets and ConfigMaps count as found.
 func (g *Gatherer) GatherForAdmission(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*build.Inputs,
 	problem.List) {
 	return g.gatherForAdmission(ctx, cr, g.settings)

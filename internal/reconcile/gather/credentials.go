@@ -22,7 +22,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// credentials are an image's credentials by repository.
 type credentials map[string]authn.Authenticator
 
 // Resolve returns the credentials for exactly this repository, so that a mirror never gets those for another registry.
@@ -36,7 +35,6 @@ func (c credentials) Resolve(at authn.Resource) (authn.Authenticator, error) {
 // pullSecret is a Secret with credentials, the field that leads to it, and the ServiceAccount that names it, if any.
 type pullSecret struct{ name, path, account string }
 
-// in returns the Secret's description in messages.
 func (p *pullSecret) in(namespace string) string {
 	text := "Secret " + namespace + "/" + p.name
 	if p.account != "" {
@@ -45,8 +43,7 @@ func (p *pullSecret) in(namespace string) string {
 	return text
 }
 
-// credentials returns a node's credentials for each image and its mirrors: imagePullSecrets of the pod, then of its
-// ServiceAccount. Like a node, it skips missing and broken Secrets.
+// credentials returns a node's credentials for each image and its mirrors. Like a node, it skips broken Secrets.
 func (g *Gatherer) credentials(
 	ctx context.Context, cr *v1alpha2.LlamaStackDistribution, path string, from *settings.Registries, images ...string,
 ) ([]authn.Keychain, *problem.Problem) {

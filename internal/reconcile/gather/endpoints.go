@@ -21,7 +21,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// endpoints reads the objects that the spec takes endpoints from.
 func (g *Gatherer) endpoints(ctx context.Context, in *build.Inputs, allowed *settings.EndpointFrom) *problem.Problem {
 	for _, ref := range serverconfig.EndpointUses(in.Spec) {
 		fact := build.EndpointFact{Ref: ref, Namespace: in.EndpointNamespace(ref)}

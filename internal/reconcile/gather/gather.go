@@ -37,13 +37,11 @@ type Gatherer struct {
 	// Cached reads the operator's own objects.
 	Cached client.Reader
 	// Store has the operator's settings; nil means reading them live each time.
-	Store *SettingsStore
-	// OperatorNamespace has the operator's ConfigMap and hash key.
+	Store             *SettingsStore
 	OperatorNamespace string
 	// HashKey is the operator's key for hashes of secret content.
 	HashKey secret.Value
-	// Build is the operator's build.
-	Build string
+	Build   string
 	// Namespaces are the watched namespaces; empty means all.
 	Namespaces []string
 	// ForbidForeignConfigMaps refuses ConfigMaps of other namespaces, which v1alpha1 can name.
@@ -67,20 +65,16 @@ type Gatherer struct {
 
 // Gathered is the result of Gather.
 type Gathered struct {
-	// Inputs are complete if there are no errors.
-	Inputs *build.Inputs
-	// Settings are the operator's settings, or nil if they could not be read.
+	Inputs   *build.Inputs
 	Settings *settings.Settings
 	// Rival is a foreign Deployment of the resource's name and selector; the Service routes to its pods.
 	Rival *appsv1.Deployment
 	// LabelsPending is the start of the oldest pending registry request, or zero; an event follows each answer.
-	LabelsPending time.Time
-	// DeploymentUnknown reports that the Deployment could not be read.
+	LabelsPending     time.Time
 	DeploymentUnknown bool
 }
 
-// Gather reads the inputs for the custom resource. For a new one it does not look up live a Deployment that the cache
-// lacks.
+// Gather reads the inputs for the custom resource. It skips the live look-up of a new one's Deployment.
 func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*Gathered, problem.List) {
 	if IsNew(cr) {
 		return g.gather(ctx, cr, nil)
@@ -135,8 +129,7 @@ func (g *Gatherer) gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 	return out, problems.List()
 }
 
-// resolveDistribution resolves the distribution with hints from its image and server. If the settings do not know its
-// name, it keeps the image that release 0.9 runs for it.
+// resolveDistribution resolves the distribution with hints. For an unknown name it keeps the image of release 0.9.
 func resolveDistribution(known *settings.Settings, in *build.Inputs, found settings.Hints) (*settings.Distribution,
 	*problem.Problem) {
 	hints := build.Hints(in, build.RunningRelease(in.Live, in.Legacy.ContainerName))
@@ -210,15 +203,14 @@ func secretFact(use serverconfig.SecretUse, s *corev1.Secret) build.SecretFact {
 	return f
 }
 
-// readLive reads the resource's Deployment into out.
 func readLive(ctx context.Context, g *Gatherer, out *Gathered, lookUp client.Reader) (f *problem.Problem) {
 	out.Inputs.Live, out.Rival, f = g.deployment(ctx, out.Inputs.CR, lookUp)
 	out.DeploymentUnknown = f != nil
 	return f
 }
 
-// deployment returns the resource's own Deployment, also of release 0.9, or a rival with the selector of its pods. The
-// cache may lack one of release 0.9, which lookUp then reads live unless it is nil.
+// deployment returns the resource's Deployment, also of release 0.9, or a rival with the same selector. If the cache
+// lacks it, it asks lookUp, unless that is nil.
 func (g *Gatherer) deployment(
 	ctx context.Context, cr *v1alpha2.LlamaStackDistribution, lookUp client.Reader,
 ) (own, rival *appsv1.Deployment, f *problem.Problem) {
@@ -271,8 +263,8 @@ func (g *Gatherer) caBundle(ctx context.Context, in *build.Inputs, o *once) (*bu
 	return fact, nil
 }
 
-// platformBundle reads a ConfigMap that the platform injects into the namespace, or returns nil. It asks the metadata
-// cache first, because most namespaces have none.
+// platformBundle reads a ConfigMap that the platform injects, or returns nil; metadata in the cache saves most
+// requests.
 func (g *Gatherer) platformBundle(ctx context.Context, key types.NamespacedName, o *once) (map[string]string,
 	*problem.Problem) {
 	err := g.Cached.Get(ctx, key, metadataOf("ConfigMap"))

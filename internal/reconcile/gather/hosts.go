@@ -42,8 +42,7 @@ func IndexHosts(o client.Object) []string {
 	return []string{hostMade + objects.HostLabel(client.ObjectKeyFromObject(o)), hostUnnamed}
 }
 
-// rivalHosts returns the HostIndex values of custom resources with the same host; domain is that of the operator's
-// settings, or "".
+// rivalHosts returns the HostIndex values of custom resources with the same host, in the settings' domain or "".
 func rivalHosts(name types.NamespacedName, hostname, domain string) []string {
 	label, rest, _ := strings.Cut(hostname, ".")
 	switch {
@@ -106,8 +105,7 @@ func byAge(a, b client.Object) int {
 		cmp.Compare(a.GetName(), b.GetName()))
 }
 
-// exposeOf returns the exposure of an undecoded custom resource, or the zero value if the field is invalid, which its
-// reconcile reports, or if reading it panics.
+// exposeOf returns the exposure of an undecoded custom resource, or the zero value if it is invalid.
 func exposeOf(o client.Object) parse.Expose {
 	defer panics.CatchRead(logf.Log, o, "reading how a custom resource is exposed panicked")
 	tree, ok := o.(*unstructured.Unstructured)

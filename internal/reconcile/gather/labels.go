@@ -22,8 +22,7 @@ import (
 
 const pathDistribution = "spec.distribution"
 
-// labels completes the distribution by the running server's report and by its image's labels and Python packages, if
-// they count and a config is generated.
+// labels completes the distribution by the running server's report, image labels and Python packages, if needed.
 func (g *Gatherer) labels(ctx context.Context, out *Gathered, problems *problem.Collector) {
 	in := out.Inputs
 	user := client.ObjectKeyFromObject(in.CR)
@@ -57,8 +56,7 @@ func (g *Gatherer) labels(ctx context.Context, out *Gathered, problems *problem.
 	}
 }
 
-// imageSays completes the distribution by the image's labels, and by its Python packages if nothing else names the
-// release.
+// imageSays completes the distribution by the image's labels, and if necessary by its Python packages.
 func imageSays(known *imagelabels.Reader, out *Gathered, question imagelabels.Question,
 	found settings.Hints) *problem.Problem {
 	in := out.Inputs
@@ -92,8 +90,7 @@ func imageSays(known *imagelabels.Reader, out *Gathered, question imagelabels.Qu
 	return nil
 }
 
-// packageSays sets the server's Python package in the image. It ignores images without one and images with layers too
-// large to search.
+// packageSays sets the server's Python package in the image, if it has one in a layer of readable size.
 func packageSays(known *imagelabels.Reader, out *Gathered, question imagelabels.Question,
 	found *settings.Hints) *problem.Problem {
 	answer := known.Files(client.ObjectKeyFromObject(out.Inputs.CR), oci.ServerPackage,
@@ -125,7 +122,6 @@ const waysOut = "what runs stays; the operator tries again. To go on without the
 	"ConfigMap " + settings.ConfigMapName + ", set readLabels: false under " + settings.KeyRegistries + " there, or use " +
 	"overrideConfig"
 
-// labelsProblem returns the problem of labels that could not be read.
 func labelsProblem(image string, err error) *problem.Problem {
 	if label, ok := errors.AsType[*imagelabels.ContentError](err); ok {
 		return problem.New(problem.Problem{

@@ -25,8 +25,7 @@ var mirrorSets = []schema.GroupVersionKind{
 	{Group: "operator.openshift.io", Version: "v1alpha1", Kind: "ImageContentSourcePolicy"},
 }
 
-// MirrorSets returns the kinds of mirrors that the cluster has and the operator may list. An operator with Roles only
-// may not list cluster-scoped kinds.
+// MirrorSets returns the kinds of mirrors that the cluster has and the operator may list, which needs a ClusterRole.
 func MirrorSets(ctx context.Context, mapper meta.RESTMapper, live client.Reader) ([]schema.GroupVersionKind, error) {
 	var there []schema.GroupVersionKind
 	for _, kind := range mirrorSets {
@@ -46,14 +45,12 @@ func MirrorSets(ctx context.Context, mapper meta.RESTMapper, live client.Reader)
 	return there, nil
 }
 
-// MirrorSetList returns an empty list of a kind.
 func MirrorSetList(kind schema.GroupVersionKind) *unstructured.UnstructuredList {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
 	return list
 }
 
-// withMirrors adds the cluster's mirrors to the settings.
 func withMirrors(ctx context.Context, cached client.Reader, kinds []schema.GroupVersionKind,
 	s *settings.Settings) (*settings.Settings, *problem.Problem) {
 	var sets []unstructured.Unstructured

@@ -44,8 +44,7 @@ func (g *Gatherer) override(ctx context.Context, in *build.Inputs, o *once) (*bu
 	return found, nil
 }
 
-// consents reports whether the namespace own may use a ConfigMap, which is nil if it does not exist: its own, or with
-// the owner's consent.
+// consents reports whether the namespace may use a ConfigMap, or nil: its own, or with the owner's consent.
 func (g *Gatherer) consents(cm *corev1.ConfigMap, own, namespace string) bool {
 	return namespace == own || g.AllowForeignConfigMaps || cm != nil && build.Allows(cm.Annotations, own)
 }

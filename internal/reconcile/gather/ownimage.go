@@ -13,7 +13,6 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// managerContainer is the name of the operator's container in its pod.
 const managerContainer = "manager"
 
 // OperatorImage returns the given image, or that of the operator's pod, or "" if both are unknown.

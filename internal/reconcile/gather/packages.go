@@ -102,14 +102,12 @@ func (g *Gatherer) packages(ctx context.Context, out *Gathered, images []string,
 	}
 }
 
-// pending records a pending registry request.
 func (o *Gathered) pending(since time.Time) {
 	if o.LabelsPending.IsZero() || since.Before(o.LabelsPending) {
 		o.LabelsPending = since
 	}
 }
 
-// packageIn returns the package in an image's answer.
 func packageIn(image string, answer imagelabels.Answer) serverconfig.PackageFound {
 	if answer.Err != nil {
 		return serverconfig.PackageFound{Problem: packageProblem(image, answer.Err)}
@@ -125,7 +123,6 @@ func packageIn(image string, answer imagelabels.Answer) serverconfig.PackageFoun
 	return serverconfig.PackageFound{Package: known}
 }
 
-// packageProblem returns the problem of a package file that could not be read.
 func packageProblem(image string, err error) *problem.Problem {
 	if file, ok := errors.AsType[*imagelabels.ContentError](err); ok {
 		p := problem.Problem{

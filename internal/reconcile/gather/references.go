@@ -48,12 +48,10 @@ type once struct {
 	configMaps map[types.NamespacedName]*corev1.ConfigMap
 }
 
-// secret returns the Secret, or nil if it does not exist.
 func (o *once) secret(ctx context.Context, key types.NamespacedName) (*corev1.Secret, error) {
 	return readOnce(ctx, &o.bounded, o.secrets, key, &corev1.Secret{})
 }
 
-// configMap returns the ConfigMap, or nil if it does not exist.
 func (o *once) configMap(ctx context.Context, key types.NamespacedName) (*corev1.ConfigMap, error) {
 	return readOnce(ctx, &o.bounded, o.configMaps, key, &corev1.ConfigMap{})
 }
@@ -75,7 +73,6 @@ func readOnce[O sized](ctx context.Context, from *bounded, known map[types.Names
 	return into, nil
 }
 
-// sized is an object with a size in bytes.
 type sized interface {
 	client.Object
 	Size() int
@@ -90,7 +87,6 @@ type bounded struct {
 // errReferencedBytes means that the referenced objects exceed limits.ReferencedBytes.
 var errReferencedBytes = errors.New("too many bytes")
 
-// read reports whether the object exists.
 func (b *bounded) read(ctx context.Context, key types.NamespacedName, into sized) (bool, error) {
 	switch {
 	case len(validation.NameIsDNSSubdomain(key.Name, false)) > 0:
@@ -119,7 +115,6 @@ func (b *bounded) use(bytes int, found *build.Lookup) error {
 	return nil
 }
 
-// podReferences reads the objects that the pods' overrides refer to.
 func podReferences(ctx context.Context, in *build.Inputs, o *once) *problem.Problem {
 	objectsReferred := map[[2]string]bool{}
 	for _, ref := range in.ReferencesOfPods() {
@@ -148,7 +143,6 @@ func conditionOf(kind string) string {
 	return v1alpha2.ConditionConfigGenerated
 }
 
-// podContent returns the referenced content of an object by key.
 func podContent(ctx context.Context, ref *objects.Reference, o *once) (build.Lookup, map[string][]byte, error) {
 	key := types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}
 	if ref.Kind == objects.KindSecret {

@@ -28,8 +28,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// SettingsStore has the parsed settings and registered distributions for the controller, the webhooks and the report.
-// It outlives managers and has its own metadata informer for the ConfigMaps.
+// SettingsStore has the parsed settings and registered distributions, by its own informer, which outlives managers.
 type SettingsStore struct {
 	// metadata is cache, or another reader in tests.
 	metadata, live client.Reader
@@ -57,7 +56,6 @@ type parsedRegistration struct {
 	refused bool
 }
 
-// version identifies one version of one object.
 type version struct {
 	uid      types.UID
 	resource string
@@ -109,8 +107,7 @@ func onlyIdentityAndLabels(in any) (any, error) {
 // Start runs the cache until the context ends.
 func (s *SettingsStore) Start(ctx context.Context) error { return s.cache.Start(ctx) }
 
-// Watch calls changed with each created, updated (old and new) and deleted ConfigMap of settings until the context
-// ends. The store already has the change.
+// Watch calls changed with each ConfigMap of settings that changed, in its old and new version, until the context ends.
 func (s *SettingsStore) Watch(ctx context.Context, changed func(client.Object)) error {
 	informer, err := s.cache.GetInformer(ctx, metadataOf("ConfigMap"), cache.BlockUntilSynced(false))
 	if err != nil {
@@ -206,7 +203,6 @@ func (s *SettingsStore) read(ctx context.Context, metadata client.Reader) (*sett
 	return parsed.settings, nil
 }
 
-// isOf reports whether the settings were parsed from these ConfigMaps.
 func (p *parsedSettings) isOf(own *metav1.PartialObjectMetadata, registering []metav1.PartialObjectMetadata) bool {
 	if p == nil || p.version != versionOf(own) || len(p.registrations) != len(registering) {
 		return false
@@ -219,8 +215,7 @@ func (p *parsedSettings) isOf(own *metav1.PartialObjectMetadata, registering []m
 	return true
 }
 
-// parsed returns the settings of these ConfigMaps, and reads and parses only changed ones. It ignores a ConfigMap
-// deleted meanwhile: an event follows.
+// parsed returns the settings of these ConfigMaps, and reads only changed ones. An event follows a deletion meanwhile.
 func (s *SettingsStore) parsed(ctx context.Context, own *metav1.PartialObjectMetadata,
 	registering []metav1.PartialObjectMetadata) (*parsedSettings, error) {
 	if last := s.last.Load(); last.isOf(own, registering) {
@@ -263,8 +258,7 @@ func (s *SettingsStore) parsed(ctx context.Context, own *metav1.PartialObjectMet
 	return next, nil
 }
 
-// register parses a ConfigMap's registration if its place by name is within limits.Registrations and its size within
-// room.
+// register parses a ConfigMap's registration, within limits.Registrations and the remaining room in bytes.
 func (s *SettingsStore) register(ctx context.Context, o *metav1.PartialObjectMetadata, place, room int,
 	last parsedRegistration) (parsedRegistration, error) {
 	switch {

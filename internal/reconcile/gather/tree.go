@@ -13,8 +13,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// UndecodableError means that a custom resource cannot be decoded. The schema admits some values that Go's types
-// refuse, such as a quantity's exponent with a fraction.
+// UndecodableError means that Go's types refuse a custom resource that the schema admits, such as by a quantity.
 type UndecodableError struct{ Err error }
 
 func (e *UndecodableError) Error() string {
@@ -30,8 +29,7 @@ func NewTree() *unstructured.Unstructured {
 	return u
 }
 
-// Pack is the cache's transform: it replaces the spec of an undecoded custom resource by its JSON text. A tree of maps
-// takes ten times as much memory.
+// Pack is the cache's transform: it replaces the spec by its JSON text, which takes a tenth of a tree's memory.
 func Pack(in any) (any, error) {
 	u, ok := in.(*unstructured.Unstructured)
 	if !ok {
@@ -45,7 +43,7 @@ func Pack(in any) (any, error) {
 	return u, nil
 }
 
-// specText returns the JSON text of a spec, packed or not, or nil if there is none.
+// specText returns the JSON text of a spec, packed or not, or nil without a spec.
 func specText(u *unstructured.Unstructured) ([]byte, error) {
 	spec, found := u.Object["spec"]
 	if !found {
@@ -64,8 +62,7 @@ func NewTrees() *unstructured.UnstructuredList {
 	return list
 }
 
-// Decode decodes a custom resource. With an *UndecodableError, the result has the metadata, and the status if it
-// decodes.
+// Decode decodes a custom resource. With an *UndecodableError, the result has metadata and, if possible, status.
 func Decode(from client.Object, into *v1alpha2.LlamaStackDistribution) error {
 	if cr, typed := from.(*v1alpha2.LlamaStackDistribution); typed {
 		cr.DeepCopyInto(into)
@@ -85,7 +82,6 @@ func Decode(from client.Object, into *v1alpha2.LlamaStackDistribution) error {
 	return &UndecodableError{failed}
 }
 
-// decodeFields decodes the metadata and the given fields.
 func decodeFields(u *unstructured.Unstructured, into *v1alpha2.LlamaStackDistribution, fields ...string) error {
 	tree := map[string]any{"apiVersion": u.GetAPIVersion(), "kind": u.GetKind(), "metadata": u.Object["metadata"]}
 	for _, f := range fields {

@@ -14,7 +14,7 @@ import (
 // Type is a Prometheus metric type.
 type Type string
 
-// The types.
+// Metric types.
 const (
 	Counter   Type = "counter"
 	Gauge     Type = "gauge"
@@ -23,8 +23,7 @@ const (
 
 // Label is a label of a metric.
 type Label struct {
-	Name string
-	// Values are all possible values.
+	Name   string
 	Values []string
 }
 
@@ -40,7 +39,7 @@ type Definition struct {
 // Unknown is the release line of custom resources whose server is not known yet.
 const Unknown = "unknown"
 
-// The timed steps of a reconcile.
+// The steps of a reconcile that are timed.
 const (
 	StepGather  = "gather"
 	StepBuild   = "build"

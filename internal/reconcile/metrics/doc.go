@@ -2,7 +2,6 @@
 
 // Package metrics has the operator's own Prometheus metrics.
 //
-// Definitions lists every metric with all values of its labels, so the number of series is bounded; docs/metrics.md is
-// generated from it. Gauges are computed from the last reconcile of each existing custom resource. All managers of a
-// process share one Metrics.
+// Definitions has all values of all labels, so the number of series is bounded; docs/metrics.md is generated from it.
+// Gauges are computed from the last reconcile of each existing custom resource.
 package metrics

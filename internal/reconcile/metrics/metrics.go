@@ -34,7 +34,6 @@ type Metrics struct {
 	states map[types.NamespacedName]state
 }
 
-// state is the report of a custom resource's last reconcile.
 type state struct {
 	phase, line string
 	problems    []kind
@@ -112,7 +111,7 @@ func (m *Metrics) Migrated(count int) { m.migrated.Add(float64(count)) }
 // SettingsErrors sets the number of errors in the settings and registered distributions.
 func (m *Metrics) SettingsErrors(count int) { m.settingsErrors.Set(float64(count)) }
 
-// ServeExpiry adds the metric of the certificate's expiry; a zero time means that there is no certificate.
+// ServeExpiry adds the metric of the certificate's expiry; a zero time means a missing certificate.
 func (m *Metrics) ServeExpiry(expires func() time.Time) { m.expires.Store(&expires) }
 
 // Describe implements prometheus.Collector.
@@ -147,7 +146,6 @@ func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// place is the label values of a custom resource.
 type place struct{ phase, line string }
 
 func (m *Metrics) tally() (byState map[place]int, byProblem map[kind]int) {

@@ -15,8 +15,7 @@ func ConfigMap(p *Params) *corev1.ConfigMap {
 	return immutable(p, ConfigMapName(p.CR.Name, p.Config), ConfigKey, string(p.Config))
 }
 
-// CABundle returns the immutable ConfigMap of trusted CA certificates, or nil without any. As a copy, it keeps
-// restarted pods unchanged and rolls out a change once.
+// CABundle returns the immutable ConfigMap of trusted CA certificates, a copy that restarted pods rely on, or nil.
 func CABundle(p *Params) *corev1.ConfigMap {
 	if p.CABundle == "" {
 		return nil

@@ -14,8 +14,7 @@ import (
 )
 
 const (
-	// startupBudgetSeconds is the time limit for a start: slow providers and first downloads take minutes, and some
-	// releases hang with a closed port.
+	// startupBudgetSeconds bounds a start: first downloads take minutes, and some releases hang with a closed port.
 	startupBudgetSeconds = 600
 	startupPeriodSeconds = 2
 	// progressDeadlineSeconds adds time to pull the image.
@@ -93,8 +92,7 @@ func PodServiceAccountName(cr *v1alpha2.LlamaStackDistribution) string {
 	return *cr.Spec.Workload.Overrides.ServiceAccountName
 }
 
-// automount returns false for the operator's ServiceAccount, which has no permissions. Other ServiceAccounts decide
-// themselves.
+// automount returns false for the operator's ServiceAccount, which has no permissions; others decide themselves.
 func automount(p *Params) *bool {
 	if OwnServiceAccount(&p.CR.Spec) {
 		return new(false)
@@ -115,8 +113,7 @@ func podSecurity(p *Params) *corev1.PodSecurityContext {
 	return context
 }
 
-// container returns the server's container. It keeps the image's entrypoint, which sets up instrumentation, unless the
-// user overrides the command.
+// container returns the server's container, with the image's entrypoint unless the user overrides the command.
 func container(p *Params) corev1.Container {
 	overrides := overridesOf(&p.CR.Spec)
 	return corev1.Container{
@@ -138,8 +135,7 @@ func container(p *Params) corev1.Container {
 			TimeoutSeconds:   startupPeriodSeconds,
 			FailureThreshold: startupBudgetSeconds / startupPeriodSeconds,
 		},
-		// Ingestion can block the server for a while, so only a longer silence fails the readiness probe. A liveness probe
-		// would kill the server during that work.
+		// Ingestion can block the server for a while. A liveness probe would kill it during that work.
 		ReadinessProbe: &corev1.Probe{
 			ProbeHandler:     health(p),
 			PeriodSeconds:    10,
@@ -153,8 +149,7 @@ func container(p *Params) corev1.Container {
 	}
 }
 
-// lifecycle returns the preStop sleep, in which requests still reach the pod, or nil if the next pod waits for the PVC
-// or the grace period is too short.
+// lifecycle returns the preStop sleep, or nil with a PVC, for which the next pod waits, or a short grace period.
 func lifecycle(p *Params) *corev1.Lifecycle {
 	grace := workloadOf(&p.CR.Spec).TerminationGracePeriodSeconds
 	if storageSpec(&p.CR.Spec) != nil || ptr.Deref(grace, corev1.DefaultTerminationGracePeriodSeconds) < 2*drainSeconds {

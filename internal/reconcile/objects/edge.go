@@ -18,8 +18,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// Hostname returns the exposed host name: the resource's, else one of name, namespace and the setting's domain, else
-// "". If it is empty, OpenShift's router generates one, and an Ingress or HTTPRoute takes requests for every name.
+// Hostname returns the exposed host name: the resource's, else one in the setting's domain, else "". If it is empty,
+// OpenShift's router generates one; an Ingress or HTTPRoute takes requests for every name.
 func Hostname(cr *v1alpha2.LlamaStackDistribution, expose parse.Expose, edge *settings.Edge) string {
 	made := ""
 	if edge.Domain != "" {
@@ -44,7 +44,6 @@ func AddToScheme(scheme *runtime.Scheme) error {
 	return errors.Join(routev1.Install(scheme), gatewayv1.Install(scheme))
 }
 
-// edgeStamp returns the metadata of the object that exposes the server.
 func edgeStamp(p *Params, name string) metav1.ObjectMeta {
 	meta := stamp(p.CR, name)
 	meta.Annotations = maps.Clone(p.Edge.Annotations)

@@ -22,7 +22,7 @@ import (
 type Exposure struct {
 	// URL is the server's public URL; empty until the edge admits it.
 	URL string
-	// Pending is the reason why there is no URL yet; empty otherwise.
+	// Pending is the reason why the URL is empty.
 	Pending string
 }
 
@@ -70,8 +70,7 @@ func ExposedByRoute(r *routev1.Route) Exposure {
 	return Exposure{Pending: pending}
 }
 
-// ExposedByHTTPRoute returns the exposure by an HTTPRoute, once its Gateway admitted it. The Gateway, nil if it does
-// not exist, decides scheme and port.
+// ExposedByHTTPRoute returns the exposure by an HTTPRoute, with scheme and port of its Gateway, which may be nil.
 func ExposedByHTTPRoute(r *gatewayv1.HTTPRoute, gateway *gatewayv1.Gateway) Exposure {
 	if len(r.Spec.ParentRefs) == 0 {
 		return Exposure{}
@@ -134,8 +133,7 @@ func notAccepted(r *gatewayv1.HTTPRoute, parent *gatewayv1.ParentReference) stri
 	return " has not admitted it"
 }
 
-// listenerFor returns the clients' listener: an HTTPS listener, else an HTTP one; section limits the choice to one
-// name.
+// listenerFor returns the clients' listener: HTTPS, else HTTP, in the given section if any.
 func listenerFor(gateway *gatewayv1.Gateway, section *gatewayv1.SectionName) *gatewayv1.Listener {
 	var plain *gatewayv1.Listener
 	for i := range gateway.Spec.Listeners {
@@ -151,7 +149,6 @@ func listenerFor(gateway *gatewayv1.Gateway, section *gatewayv1.SectionName) *ga
 	return plain
 }
 
-// bracketed returns an address in its URL form.
 func bracketed(address string) string {
 	if strings.Contains(address, ":") {
 		return "[" + address + "]"

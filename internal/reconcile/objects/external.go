@@ -20,8 +20,7 @@ var fitScript string
 const (
 	externalVolume = "external-providers"
 	externalSize   = "2Gi"
-	// externalDir is shared by the pod's containers, in the layout of package providerinstaller. The server reads
-	// packagesDir and the paths of the image's own PYTHONPATH.
+	// externalDir is shared by the pod's containers; the server reads packagesDir and the paths of the image's PYTHONPATH.
 	externalDir     = "/opt/llama-stack/external-providers"
 	packagesDir     = externalDir + "/python-packages"
 	imagePathDir    = externalDir + "/image-path"
@@ -33,16 +32,15 @@ const (
 	installerPrefix = "install-provider-"
 	fitName         = "check-providers"
 
-	// installerDir is the mount point of the operator's program in a provider's image. The runtime recreates /dev, so
-	// neither volumes nor symbolic links of the image can replace the program there.
+	// installerDir is the mount point of the operator's program in a provider's image. Nothing of the image can replace
+	// the program there, because the runtime recreates /dev.
 	installerDir = "/dev/llama-stack"
 )
 
 // ExternalProvider is a provider that comes from its own image.
 type ExternalProvider struct {
 	// ID is the provider's id and the end of its container's name.
-	ID string
-	// Image is the image with its packages.
+	ID    string
 	Image string
 	// PullPolicy is the image's pull policy; empty means Kubernetes' default.
 	PullPolicy corev1.PullPolicy
@@ -69,8 +67,7 @@ func externalVolumeOf() corev1.Volume {
 	}}
 }
 
-// externalContainers returns the containers that install the providers' packages, in order. Provider images run the
-// operator's program, so they need neither a shell nor Python.
+// externalContainers returns the containers that install the providers' packages with the operator's program.
 func externalContainers(p *Params) []corev1.Container {
 	if len(p.External) == 0 {
 		return nil
@@ -111,8 +108,7 @@ func externalContainer(p *Params, name, image string, command ...string) corev1.
 	}
 }
 
-// boundedResources returns the server's resources with limits in any case, because the container reads untrusted
-// images.
+// boundedResources returns the server's resources with limits, because the container reads untrusted images.
 func boundedResources(p *Params) corev1.ResourceRequirements {
 	r := sharedResources(p)
 	for name, amount := range r.Requests {

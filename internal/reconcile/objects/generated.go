@@ -11,14 +11,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 )
 
-// Generated are the names of the immutable objects that the operator generated for a pod; a name is empty if the pod
-// has no such object.
+// Generated are the names of the generated immutable objects of a pod; a name may be empty.
 type Generated struct {
-	// Config is the ConfigMap of the configuration.
-	Config string
-	// CABundle is the ConfigMap of the CA certificates.
-	CABundle string
-	// DerivedSecret is the Secret of derived secret values.
+	Config        string
+	CABundle      string
 	DerivedSecret string
 }
 

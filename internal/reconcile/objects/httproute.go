@@ -9,8 +9,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// HTTPRoute returns the HTTPRoute of the Gateway API, or nil if it is not desired. It sets the API server's defaults
-// itself, so that a comparison finds no difference.
+// HTTPRoute returns the HTTPRoute, or nil if it is not desired, with the API server's defaults for comparisons.
 func HTTPRoute(p *Params) *gatewayv1.HTTPRoute {
 	if !p.Expose.Enabled || p.Edge.Kind != settings.EdgeHTTPRoute || p.Edge.Gateway == nil {
 		return nil

@@ -40,7 +40,6 @@ func Ingress(p *Params) *networkingv1.Ingress {
 	return ingress
 }
 
-// nonEmpty returns a list of the text, or nil if it is empty.
 func nonEmpty(text string) []string {
 	if text == "" {
 		return nil

@@ -14,7 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// The labels of all objects.
+// Labels of all objects.
 const (
 	// LabelManagedBy marks the operator's objects; its caches of full objects hold only these.
 	LabelManagedBy = "app.kubernetes.io/managed-by"

@@ -45,7 +45,6 @@ func metricsEnvironment(p *Params) []corev1.EnvVar {
 	return env
 }
 
-// containerPorts returns the ports of the server's container.
 func containerPorts(p *Params) []corev1.ContainerPort {
 	ports := []corev1.ContainerPort{{Name: ServicePortName, ContainerPort: Port(&p.CR.Spec), Protocol: corev1.ProtocolTCP}}
 	if port := MetricsPort(&p.CR.Spec); port != 0 {
@@ -54,7 +53,6 @@ func containerPorts(p *Params) []corev1.ContainerPort {
 	return ports
 }
 
-// ingressRules returns the rules for access to the server and to its metrics.
 func ingressRules(p *Params) []networkingv1.NetworkPolicyIngressRule {
 	rules := []networkingv1.NetworkPolicyIngressRule{{From: peers(p), Ports: policyPort(Port(&p.CR.Spec))}}
 	if port := MetricsPort(&p.CR.Spec); port != 0 {

@@ -28,8 +28,7 @@ const (
 	ConfigDir = "/etc/llama-stack"
 	// TmpDir is the mount point of the memory for temporary files.
 	TmpDir = "/tmp"
-	// CABundleDir is the mount point of the CA certificates, and CABundlePath the file, as in release 0.9, because users'
-	// configurations may name it.
+	// CABundleDir is the mount point of the CA certificates, and CABundlePath the file, as in release 0.9.
 	CABundleDir  = "/etc/ssl/certs/ca-bundle"
 	CABundlePath = CABundleDir + "/" + caBundleKey
 )
@@ -37,35 +36,29 @@ const (
 // caBundleKey is the key of the ConfigMap of CA certificates, and the file name in the pod.
 const caBundleKey = "ca-bundle.crt"
 
-// derivedSuffix precedes the hash in names of derived Secrets.
 const derivedSuffix = "-env-"
 
-// The annotations that the operator writes.
+// Annotations that the operator writes.
 const (
-	// AnnotationConfigHash on the pod template is the hash of config.yaml, so that a change causes a rollout.
+	// AnnotationConfigHash is the hash of config.yaml on the pod template; a change causes a rollout.
 	AnnotationConfigHash = "llamastack.io/config-hash"
-	// AnnotationSecretsHash on the pod template is the keyed hash of secret values and referenced content, so that a
-	// change causes a rollout.
+	// AnnotationSecretsHash is the keyed hash of secret values and other references; a change causes a rollout.
 	AnnotationSecretsHash = "llamastack.io/secrets-hash"
-	// AnnotationCertificateHash on the pod template is the hash of the server's certificate, so that a change causes a
-	// rollout.
+	// AnnotationCertificateHash is the hash of the server's certificate; a change causes a rollout.
 	AnnotationCertificateHash = "llamastack.io/certificate-hash"
-	// AnnotationInputHash on the Deployment is the keyed hash of all its inputs.
+	// AnnotationInputHash is the keyed hash of all inputs of the Deployment.
 	AnnotationInputHash = "llamastack.io/input-hash"
-	// AnnotationAdoptedImage on the Deployment is the image that release 0.9 left, while it stays, and
-	// AnnotationAdoptedName the name of its distribution.
+	// AnnotationAdoptedImage is release 0.9's image while it stays, and AnnotationAdoptedName its distribution.
 	AnnotationAdoptedImage = "llamastack.io/adopted-image"
 	AnnotationAdoptedName  = "llamastack.io/adopted-name"
-	// AnnotationServerLine on the Deployment is its server's release line, which neither an edit nor an operator upgrade
-	// changes implicitly.
+	// AnnotationServerLine is the Deployment's release line, which no upgrade of the operator changes.
 	AnnotationServerLine = "llamastack.io/server-line"
-	// AnnotationBuild on the Deployment is the operator build that made it.
+	// AnnotationBuild is the operator build that made the Deployment.
 	AnnotationBuild = "llamastack.io/operator-build"
-	// AnnotationCreatedFrom on an object that is unchanged since its creation is the hash of its content.
+	// AnnotationCreatedFrom is the hash of an object that is unchanged since its creation.
 	AnnotationCreatedFrom = "llamastack.io/created-from"
 )
 
-// nameHashLength is the number of hash characters in a name.
 const nameHashLength = 10
 
 // DeploymentName returns the name of the Deployment.
@@ -136,7 +129,6 @@ func ServiceURL(scheme corev1.URIScheme, resource, namespace string, port int32)
 // CertificateHash returns the hash of a certificate, which is public.
 func CertificateHash(certificate []byte) string { return hash(certificate) }
 
-// hash returns the hash of a content, or secret.OnCluster for that placeholder.
 func hash(content []byte) string {
 	if string(content) == secret.OnCluster {
 		return secret.OnCluster

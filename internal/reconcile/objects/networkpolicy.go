@@ -31,8 +31,8 @@ func AllowedFrom(spec *v1alpha2.LlamaStackDistributionSpec) *v1alpha2.AllowedFro
 	return nil
 }
 
-// NetworkPolicy returns the policy, or nil if it is not desired. It always admits the namespaces of the resource and of
-// the operator, and for an exposed server those of routers and of the settings.
+// NetworkPolicy returns the policy, or nil if it is not desired. It always admits the namespaces of the resource and
+// the operator, and those that route to an exposed server.
 func NetworkPolicy(p *Params) *networkingv1.NetworkPolicy {
 	if !p.NetworkPolicy {
 		return nil
@@ -85,8 +85,7 @@ func peers(p *Params) []networkingv1.NetworkPolicyPeer {
 	return list
 }
 
-// forwarders returns the namespaces that forward requests to exposed servers: the settings', and the Gateway's, where
-// most implementations run their pods.
+// forwarders returns the namespaces that route to exposed servers: the settings', and the Gateway's.
 func forwarders(edge *settings.Edge) []string {
 	names := edge.Namespaces
 	if edge.Kind == settings.EdgeHTTPRoute && edge.Gateway != nil {
@@ -95,14 +94,12 @@ func forwarders(edge *settings.Edge) []string {
 	return unique(names)
 }
 
-// routerOfRelease09 reports whether release 0.9 admits the router to a server that is not exposed: it does with any
-// network section, and a user's Route may rely on that.
+// routerOfRelease09 reports whether release 0.9 admits the router to an unexposed server, as a user's Route may need.
 func routerOfRelease09(p *Params) bool {
 	n := p.CR.Spec.Networking
 	return p.Legacy.FromV1alpha1 && n != nil && (n.Expose != nil || n.AllowedFrom != nil)
 }
 
-// unique returns the non-empty texts in order, without duplicates.
 func unique(list []string) []string {
 	seen := map[string]bool{"": true}
 	var out []string

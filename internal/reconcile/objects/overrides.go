@@ -16,7 +16,6 @@ import (
 
 // Clash is a part that both the operator and the user's overrides set; the user's wins.
 type Clash struct {
-	// Path is the field of the resource.
 	Path string
 	// What is "the variable X", "the volume X" or "the mount path X".
 	What string
@@ -31,8 +30,7 @@ func overridesOf(spec *v1alpha2.LlamaStackDistributionSpec) v1alpha2.WorkloadOve
 	return ptr.Deref(spec.Workload.Overrides, v1alpha2.WorkloadOverrides{})
 }
 
-// Clashes returns the parts that both the operator and the user's overrides set. A user's mount at /tmp replaces the
-// operator's without a clash.
+// Clashes returns the parts that both the operator and the user set, except a user's mount at /tmp.
 func Clashes(p *Params) []Clash {
 	const field = "spec.workload.overrides"
 	var list []Clash
@@ -66,8 +64,7 @@ func Clashes(p *Params) []Clash {
 	return list
 }
 
-// DataDirTaken returns the operator's mount point that prevents mounting the data volume, or "". The data volume cannot
-// be below a read-only mount either, which lacks a directory for it.
+// DataDirTaken returns the operator's mount at the data volume's path, or a read-only one above it, or "".
 func DataDirTaken(p *Params) string {
 	dir := DataDir(&p.CR.Spec)
 	for _, m := range ownMounts(p) {
@@ -87,8 +84,7 @@ func OwnVolumeNames(p *Params) []string {
 	return names
 }
 
-// mergedEnvironment returns the operator's variables, with the user's in place of those with the same name. The last of
-// a user's duplicates counts, as in a container.
+// mergedEnvironment returns the operator's and the user's variables; the last one with a name wins.
 func mergedEnvironment(p *Params) []corev1.EnvVar {
 	user := overridesOf(&p.CR.Spec).Env
 	last := lastOf(user)

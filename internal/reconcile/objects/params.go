@@ -15,9 +15,7 @@ import (
 
 // Params are the inputs of the builders.
 type Params struct {
-	// CR is the custom resource.
-	CR *v1alpha2.LlamaStackDistribution
-	// Image is the container image.
+	CR    *v1alpha2.LlamaStackDistribution
 	Image string
 	// StateDir is the directory of the server's state in the data volume; empty if unknown.
 	StateDir string
@@ -34,17 +32,13 @@ type Params struct {
 	// ClientCertificates reports that the server requires client certificates.
 	ClientCertificates bool
 	// Legacy has the fields that only v1alpha1 has.
-	Legacy v1alpha2.LegacySettings
-	// Expose is the parsed spec.networking.expose.
-	Expose parse.Expose
-	// OperatorNamespace is the operator's namespace; empty if unknown.
+	Legacy            v1alpha2.LegacySettings
+	Expose            parse.Expose
 	OperatorNamespace string
-	// NetworkPolicy reports whether a NetworkPolicy is desired.
-	NetworkPolicy bool
+	NetworkPolicy     bool
 	// Edge is the resolved setting for exposing servers; an empty kind means an Ingress.
 	Edge settings.Edge
-	// Passthrough reports that the edge forwards TLS unterminated, because only the server has the certificate that
-	// clients expect.
+	// Passthrough reports that the edge forwards TLS unterminated to the server's certificate.
 	Passthrough bool
 	// ServerCA are the CA certificates that verify the server's certificate, as PEM; empty if unknown.
 	ServerCA string
@@ -57,8 +51,7 @@ type Params struct {
 	CABundle string
 	// ClusterCA reports that the server calls the cluster's API server and verifies it by the namespace's CA ConfigMap.
 	ClusterCA bool
-	// External are the providers with their own images, in installation order, and OperatorImage is the image with the
-	// installer.
+	// External are the external providers in installation order, and OperatorImage is the image with the installer.
 	External      []ExternalProvider
 	OperatorImage string
 	// PortVariables are the variables with the server's port.
@@ -79,8 +72,7 @@ type Params struct {
 	ServerLine string
 	// InputHash is the keyed hash of everything that the objects are made from.
 	InputHash string
-	// Build is the operator's build.
-	Build string
+	Build     string
 }
 
 // Port returns the server's port.

@@ -41,8 +41,7 @@ func VariableNames(p *Params) []string {
 	return names
 }
 
-// environment returns the operator's variables for the server: home and caches on the data volume, port, configuration
-// and secrets.
+// environment returns the operator's variables for the server.
 func environment(p *Params) []corev1.EnvVar {
 	env := []corev1.EnvVar{
 		{Name: "HOME", Value: "/"},
@@ -82,7 +81,6 @@ const (
 	LegacyConfigVariable  = "LLAMA_STACK_CONFIG"
 )
 
-// legacyEnvironment returns the variables that a v1alpha1 custom resource may rely on.
 func legacyEnvironment(p *Params) []corev1.EnvVar {
 	return []corev1.EnvVar{
 		{Name: LegacyWorkersVariable, Value: strconv.FormatInt(workers(p.CR.Spec.Workload), 10)},
@@ -159,8 +157,7 @@ func ownMounts(p *Params) []corev1.VolumeMount {
 		mounts = append(mounts, corev1.VolumeMount{Name: tmpVolume, MountPath: TmpDir})
 	}
 	if p.StateDir != "" {
-		// The server does not create the directory of its SQL database. With a sub path, the kubelet creates it, writable for
-		// the pod's group.
+		// The server does not create the directory of its SQL database; a sub path makes the kubelet create it.
 		mounts = append(mounts, corev1.VolumeMount{
 			Name: dataVolume, MountPath: path.Join(DataDir(&p.CR.Spec), p.StateDir), SubPath: p.StateDir,
 		})
@@ -185,9 +182,8 @@ func ownMounts(p *Params) []corev1.VolumeMount {
 	return mounts
 }
 
-// resources returns the user's resources, with default requests of one CPU for each worker and 1Gi memory, or the limit
-// if lower. It adds limits only for resources that Kubernetes does not overcommit, such as GPUs, whose requests need
-// equal limits.
+// resources returns the user's resources, by default one CPU for each worker and 1Gi, bounded by limits. It adds limits
+// only for resources that cannot be overcommitted, such as GPUs.
 func resources(workload *v1alpha2.WorkloadSpec) corev1.ResourceRequirements {
 	r := corev1.ResourceRequirements{}
 	if workload != nil && workload.Resources != nil {
@@ -219,8 +215,7 @@ func overcommitted(name corev1.ResourceName) bool {
 	return name == corev1.ResourceCPU || name == corev1.ResourceMemory || name == corev1.ResourceEphemeralStorage
 }
 
-// CPUForWorkers returns the CPU request that derives from several workers, or 0 for one worker or if the user sets the
-// CPU.
+// CPUForWorkers returns the CPU request for several workers, or 0 if the user sets it.
 func CPUForWorkers(spec *v1alpha2.LlamaStackDistributionSpec) int64 {
 	n := workers(spec.Workload)
 	if n < 2 {
@@ -237,7 +232,6 @@ func CPUForWorkers(spec *v1alpha2.LlamaStackDistributionSpec) int64 {
 	return n
 }
 
-// workers returns the number of server processes in a pod.
 func workers(workload *v1alpha2.WorkloadSpec) int64 {
 	if workload == nil {
 		return 1
@@ -253,8 +247,7 @@ func with(list corev1.ResourceList, name corev1.ResourceName, amount resource.Qu
 	return list
 }
 
-// health returns the health check. The kubelet has no client certificate, so a server that requires one gets a TCP
-// check.
+// health returns the health check, by TCP if the server requires client certificates, which the kubelet lacks.
 func health(p *Params) corev1.ProbeHandler {
 	port := intstr.FromString(ServicePortName)
 	if p.ClientCertificates {

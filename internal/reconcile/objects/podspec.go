@@ -11,18 +11,15 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// initContainers returns the containers that prepare the server's files.
 func initContainers(p *Params) []corev1.Container {
 	return append(trustContainers(p), externalContainers(p)...)
 }
 
-// workloadOf returns spec.workload, or an empty one.
 func workloadOf(spec *v1alpha2.LlamaStackDistributionSpec) v1alpha2.WorkloadSpec {
 	return ptr.Deref(spec.Workload, v1alpha2.WorkloadSpec{})
 }
 
-// schedule sets the user's fields for nodes, registries and devices in a pod. A user's affinity replaces the
-// operator's.
+// schedule sets the user's fields for scheduling, registries and devices in a pod.
 func schedule(p *Params, pod *corev1.PodSpec) {
 	w := workloadOf(&p.CR.Spec)
 	pod.ImagePullSecrets, pod.ResourceClaims = w.ImagePullSecrets, w.ResourceClaims

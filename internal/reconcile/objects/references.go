@@ -11,7 +11,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// The kinds of a Reference.
+// Kinds of a Reference.
 const (
 	KindSecret    = "Secret"
 	KindConfigMap = "ConfigMap"
@@ -22,9 +22,7 @@ const PathOverrides = "spec.workload.overrides"
 
 // Reference is a Secret or ConfigMap that a custom resource depends on.
 type Reference struct {
-	// Kind is KindSecret or KindConfigMap.
-	Kind string
-	// Namespace and Name identify the object.
+	Kind            string
 	Namespace, Name string
 	// Keys are the keys that are read; empty means all.
 	Keys []string
@@ -34,8 +32,7 @@ type Reference struct {
 	Path string
 }
 
-// PodReferences returns the Secrets and ConfigMaps in variables and volumes of the overrides. It skips references
-// without a name, which the API server refuses.
+// PodReferences returns the Secrets and ConfigMaps of the overrides, except those without a name.
 func PodReferences(cr *v1alpha2.LlamaStackDistribution) []Reference {
 	const field = PathOverrides
 	o, r := overridesOf(&cr.Spec), &podReferences{namespace: cr.Namespace}
@@ -60,7 +57,6 @@ func PodReferences(cr *v1alpha2.LlamaStackDistribution) []Reference {
 	return r.list
 }
 
-// podReferences collects references.
 type podReferences struct {
 	namespace string
 	list      []Reference

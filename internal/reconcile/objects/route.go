@@ -32,8 +32,7 @@ func Route(p *Params) *routev1.Route {
 	}
 }
 
-// termination returns the Route's TLS: edge for an HTTP server, passthrough if only the server has the clients'
-// certificate, else reencrypt.
+// termination returns the Route's TLS: edge for HTTP, passthrough for the server's certificate, else reencrypt.
 func termination(p *Params) *routev1.TLSConfig {
 	tls := &routev1.TLSConfig{Termination: routev1.TLSTerminationEdge,
 		InsecureEdgeTerminationPolicy: routev1.InsecureEdgeTerminationPolicyRedirect}

@@ -89,8 +89,7 @@ func HorizontalPodAutoscaler(p *Params) *autoscalingv2.HorizontalPodAutoscaler {
 	}
 }
 
-// PodDisruptionBudget returns the budget, or nil if it is not desired. The default for several pods allows one
-// disruption, so that nodes can be drained.
+// PodDisruptionBudget returns the budget, or nil; by default, one of several pods may be down.
 func PodDisruptionBudget(p *Params) *policyv1.PodDisruptionBudget {
 	var wanted *v1alpha2.PodDisruptionBudgetSpec
 	if w := p.CR.Spec.Workload; w != nil {
@@ -114,8 +113,8 @@ func PodDisruptionBudget(p *Params) *policyv1.PodDisruptionBudget {
 	}
 }
 
-// spread returns the user's constraints, or a preference for spreading over regions, zones and nodes. A single pod has
-// it too, so that scaling up does not replace it.
+// spread returns the user's constraints, or by default a preference for regions, zones and nodes. A single pod has it
+// too, so that scaling up does not replace it.
 func spread(p *Params) []corev1.TopologySpreadConstraint {
 	selector := &metav1.LabelSelector{MatchLabels: Selector(p.CR.Name)}
 	if w := p.CR.Spec.Workload; w != nil && len(w.TopologySpreadConstraints) > 0 {
@@ -137,7 +136,7 @@ func spread(p *Params) []corev1.TopologySpreadConstraint {
 	return list
 }
 
-// affinity returns a preference for nodes without a pod of the same resource, also for a single pod.
+// affinity returns a preference for nodes without a pod of the same resource.
 func affinity(p *Params) *corev1.Affinity {
 	return &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
 		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{

@@ -7,8 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// DerivedSecret returns the immutable Secret of derived values, one key for each variable, or nil without any. It is
-// the only builder that reveals secret values.
+// DerivedSecret returns the immutable Secret of derived values, or nil; no other builder reveals secret values.
 func DerivedSecret(p *Params) *corev1.Secret {
 	if len(p.Derived) == 0 {
 		return nil

@@ -40,9 +40,7 @@ func Service(p *Params) *corev1.Service {
 	}
 }
 
-// ServerURL returns the URL by which the operator reaches the server: the Service's cluster IP and port. It returns ""
-// and the reason if the resource does not control the Service, or if the Service selects other pods or lacks the IP or
-// port.
+// ServerURL returns the URL of the Service's cluster IP, or "" and the reason, such as a foreign Service or selector.
 func ServerURL(cr *v1alpha2.LlamaStackDistribution, service *corev1.Service, scheme corev1.URIScheme) (url,
 	why string) {
 	address, err := netip.ParseAddr(service.Spec.ClusterIP)

@@ -7,8 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ServiceAccount returns the ServiceAccount of the server's pods, or nil if the user names another one. It has no
-// permissions and no mounted token.
+// ServiceAccount returns the pods' ServiceAccount, without permissions and token, or nil if the user names another.
 func ServiceAccount(p *Params) *corev1.ServiceAccount {
 	if !OwnServiceAccount(&p.CR.Spec) {
 		return nil

@@ -15,7 +15,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// defaultPVCSize is the default size of a PVC.
 const defaultPVCSize = "10Gi"
 
 func storageSpec(spec *v1alpha2.LlamaStackDistributionSpec) *v1alpha2.PVCStorageSpec {
@@ -33,12 +32,10 @@ func DataDir(spec *v1alpha2.LlamaStackDistributionSpec) string {
 	return v1alpha2.DefaultMountPath
 }
 
-// stateDirs is the directory in the data volume that has a directory for each distribution.
 const stateDirs = "distributions"
 
-// StateDir returns the directory of the server's state in the data volume, which is named after the distribution, as in
-// v0.9. On a PVC it keeps the directory of the pods in live, or nil, so that another image or distribution finds its
-// state.
+// StateDir returns the state's directory in the data volume, which is named after the distribution. On a PVC it keeps
+// the directory of the live pods, so that another distribution finds the state.
 func StateDir(cr *v1alpha2.LlamaStackDistribution, distribution string, live *corev1.PodSpec) string {
 	if live != nil && storageSpec(&cr.Spec) != nil && Mounts(live, PVCName(cr.Name)) {
 		for i := range live.Containers {
@@ -83,8 +80,7 @@ func dataSource(p *Params) corev1.VolumeSource {
 	return corev1.VolumeSource{PersistentVolumeClaim: claim}
 }
 
-// strategy returns Recreate with a PVC, because a new pod on another node would wait forever for the volume. Otherwise
-// it is a rolling update that never has fewer pods available.
+// strategy returns Recreate with a PVC, whose node a new pod may not reach, else a rolling update without fewer pods.
 func strategy(p *Params) appsv1.DeploymentStrategy {
 	if storageSpec(&p.CR.Spec) != nil {
 		return appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}

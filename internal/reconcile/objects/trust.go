@@ -47,7 +47,6 @@ func trustVolumeOf() corev1.Volume {
 	}}
 }
 
-// trustContainers returns the container that writes the file with all CA certificates.
 func trustContainers(p *Params) []corev1.Container {
 	if p.CABundle == "" {
 		return nil
@@ -68,8 +67,7 @@ func trustContainers(p *Params) []corev1.Container {
 	}}
 }
 
-// sharedResources returns the server's CPU and memory for init containers, so that the pod's requests and quality of
-// service do not change and it fits a quota that demands limits.
+// sharedResources returns the server's CPU and memory for init containers, so that the pod needs no more.
 func sharedResources(p *Params) corev1.ResourceRequirements {
 	only := func(list corev1.ResourceList) corev1.ResourceList {
 		var kept corev1.ResourceList

@@ -16,7 +16,7 @@ import (
 const keptOfLog = 2000
 
 var (
-	// exception matches the last line of a Python traceback.
+	// exception matches the end of a Python traceback.
 	exception = regexp.MustCompile(`^[A-Za-z_][\w.]*(Error|Exception|Exit|Interrupt|Failure)\b(:|$)`)
 	// details match pydantic's suffix of an error, which contains the value.
 	details = regexp.MustCompile(`\s*\[type=.*$`)
@@ -24,8 +24,7 @@ var (
 	noise = regexp.MustCompile(`^\s*($|For further information visit |[│╭╰╯╮─┃━])`)
 )
 
-// cause returns the cause of the server's exit from its log: the last exception, else the last line. It returns ""
-// unless all of the pod's secret values are known and can be redacted.
+// cause returns the last exception in a log, else its end, or "" unless all of the pod's secret values can be redacted.
 func cause(log string, p *corev1.Pod, known *Secrets) string {
 	if !known.coverPod(p) {
 		return ""

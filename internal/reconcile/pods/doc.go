@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pods explains from the status of a server's pods why a new pod is not ready, and which image it runs. It is
-// pure.
+// Package pods explains why a server's new pod is not ready, and which image it runs. It is pure.
 //
-// The end of a server's log comes from the pod's status, so no permission for logs is needed. It is shown only if all
-// Secrets of the pod are known, and their values are redacted.
+// The end of a log comes from the pod's status; it is shown only if all of the pod's secret values are known and
+// redacted.
 package pods

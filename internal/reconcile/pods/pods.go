@@ -38,9 +38,7 @@ type Observation struct {
 
 // Secrets are the known secret values of the pods.
 type Secrets struct {
-	// Hash is the value of objects.AnnotationSecretsHash on pods with these values.
-	Hash string
-	// Values are the values.
+	Hash   string
 	Values []secret.Value
 }
 
@@ -91,12 +89,10 @@ func Observe(list []corev1.Pod, container string, known *Secrets) Observation {
 	return o
 }
 
-// replacementTime is the largest difference between a pod's end and its replacement's creation, by two clocks with
-// whole seconds.
+// replacementTime bounds the time between a pod's end and its replacement's creation, by two clocks in whole seconds.
 const replacementTime = time.Minute
 
-// isReplacedBy reports whether a pod was disrupted, such as evicted, and next replaces it. Kubernetes keeps ended pods
-// for months, so older ones do not count.
+// isReplacedBy reports whether a pod was disrupted and next replaces it; older ended pods do not count.
 func isReplacedBy(p, next *corev1.Pod) bool {
 	c := disruption(p)
 	return c != nil && next.CreationTimestamp.Sub(c.LastTransitionTime.Time).Abs() <= replacementTime
@@ -127,8 +123,7 @@ func IsReady(p *corev1.Pod) bool {
 	})
 }
 
-// digest returns the digest of the server's image, or "". For an image without registry, the runtime reports only the
-// hash of its configuration.
+// digest returns the digest of the server's image, or "" for an image without registry.
 func digest(p *corev1.Pod, container string) string {
 	for i := range p.Status.ContainerStatuses {
 		if c := &p.Status.ContainerStatuses[i]; c.Name == container {
@@ -139,8 +134,8 @@ func digest(p *corev1.Pod, container string) string {
 	return ""
 }
 
-// notReady returns why a pod is not ready: the scheduler's reason, else the kubelet's, else the container's end. The
-// text is stable over the kubelet's retries.
+// notReady returns why a pod is not ready, by the scheduler, the kubelet or a container; retries do not change the
+// text.
 func notReady(p *corev1.Pod, container string, known *Secrets) string {
 	if p.Status.Reason != "" { // such as Evicted
 		return sentence(p.Status.Reason, p.Status.Message)
@@ -190,7 +185,6 @@ func boolCompare(a, b bool) int {
 	return 1
 }
 
-// pullBackOff is the reason for an image that cannot be pulled.
 const pullBackOff = "ImagePullBackOff"
 
 // isPullFailure reports whether an image cannot be pulled; the two reasons alternate.
@@ -240,8 +234,7 @@ func containerReason(c *corev1.ContainerStatus, who string, p *corev1.Pod, known
 	return sentence(text+" ("+ended.Reason+")", why)
 }
 
-// readLog returns the command that shows the log. Kubernetes keeps no log of a container that ends with exit code 0, as
-// servers from release line 1.2 on do after a failed start.
+// readLog returns the command that shows the log, which the pod's status lacks after an exit with code 0.
 func readLog(p *corev1.Pod, container string) string {
 	return fmt.Sprintf("its log has the cause: kubectl -n %s logs %s -c %s --previous", p.Namespace, p.Name, container)
 }
@@ -251,7 +244,6 @@ func needsTime(reason string) bool {
 	return slices.Contains([]string{"", "ContainerCreating", "PodInitializing", "CrashLoopBackOff"}, reason)
 }
 
-// unschedulable returns the scheduler's message without its part about preemption.
 func unschedulable(message string) string {
 	for _, tail := range []string{" preemption: ", ". no new "} {
 		message, _, _ = strings.Cut(message, tail)
@@ -259,7 +251,6 @@ func unschedulable(message string) string {
 	return strings.TrimRight(message, ". ,")
 }
 
-// sentence joins a reason and its message, without line breaks.
 func sentence(reason, message string) string {
 	message = printable(message)
 	if message == "" {
@@ -341,8 +332,7 @@ func stripContainers(list []corev1.ContainerStatus) []corev1.ContainerStatus {
 	return kept
 }
 
-// Differ reports whether two stripped versions of a pod differ in the status. Starting and becoming ready do not count,
-// because the Deployment reports them.
+// Differ reports whether two stripped versions of a pod differ in the status, except for becoming ready.
 func Differ(a, b *corev1.Pod) bool {
 	before, after := reported(a), reported(b)
 	if !IsReady(a) || !IsReady(b) {

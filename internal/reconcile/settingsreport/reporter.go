@@ -27,7 +27,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// action is the action in the Events.
 const action = "ReadSettings"
 
 // Reporter reports the errors. Set its fields before Setup.
@@ -35,14 +34,10 @@ type Reporter struct {
 	// Read returns the errors of the settings; the problem means that all settings are unreadable or invalid.
 	Read func(context.Context) ([]settings.Problem, *problem.Problem)
 	// Watch calls a function after each change of a ConfigMap with settings until the context ends.
-	Watch func(context.Context, func(client.Object)) error
-	// Cached reads the metadata of the ConfigMaps.
-	Cached client.Reader
-	// Recorder sends the Events.
-	Recorder record.EventRecorder
-	// Count sets the number of errors.
-	Count func(int)
-	// OperatorNamespace has the ConfigMaps.
+	Watch             func(context.Context, func(client.Object)) error
+	Cached            client.Reader
+	Recorder          record.EventRecorder
+	Count             func(int)
 	OperatorNamespace string
 
 	// reported are the messages by ConfigMap and UID; only one worker uses them.

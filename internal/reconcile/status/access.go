@@ -11,8 +11,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// setAccessControlled reports whether a server with authentication refuses callers without credentials, such as the
-// operator. Without a new answer it keeps the last one.
+// setAccessControlled reports whether a server with authentication refuses the operator, which has no credentials.
 func setAccessControlled(f *Facts, s *statusOf) {
 	const kind = v1alpha2.ConditionAccessControlled
 	switch last := meta.FindStatusCondition(s.Conditions, kind); {

@@ -15,7 +15,6 @@ import (
 )
 
 // setBackends reports which models the server lists for the spec's model servers; no release reports their health.
-// Without a new answer it keeps the last condition.
 func setBackends(f *Facts, s *statusOf) {
 	const kind = v1alpha2.ConditionBackendsReachable
 	providers := modelServers(f)
@@ -58,7 +57,6 @@ func setBackends(f *Facts, s *statusOf) {
 	set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonModelsListed, message)
 }
 
-// modelServers returns the sorted ids of the remote inference providers in the spec.
 func modelServers(f *Facts) []string {
 	if f.Desired == nil || f.Desired.Config == nil {
 		return nil

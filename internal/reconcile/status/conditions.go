@@ -36,8 +36,7 @@ func set(f *Facts, s *statusOf, kind string, status metav1.ConditionStatus, reas
 	})
 }
 
-// setErrors sets a condition's errors and reports whether it has any. The status is Unknown if all errors are
-// transient.
+// setErrors sets a condition's errors, if any; the status is Unknown if all are transient.
 func setErrors(f *Facts, s *statusOf, kind string) bool {
 	errs := f.Problems.For(kind)
 	if len(errs) == 0 {
@@ -77,7 +76,7 @@ func setConfigGenerated(f *Facts, s *statusOf) {
 			note(f), warnings(f)))
 }
 
-// generated returns the counts of the spec's entries: providers, models, and if any, shields, vector stores and tools.
+// generated counts the spec's entries for a message.
 func generated(c *serverconfig.Result) string {
 	parts := []string{count(c.ProviderCount, "provider", "providers"), count(c.ModelCount, "model", "models")}
 	if c.ShieldCount > 0 {
@@ -101,7 +100,6 @@ func note(f *Facts) string {
 	return "; " + f.Distribution.Note
 }
 
-// warnings returns the suffix of a message with all warnings.
 func warnings(f *Facts) string {
 	const mark = "; warning: "
 	texts := f.Problems.Warnings().Texts()
@@ -149,7 +147,6 @@ func setDeploymentUpdated(f *Facts, s *statusOf) {
 	set(f, s, kind, status, reason, message+held)
 }
 
-// notApplied refers to the conditions that report why the spec is not applied.
 func notApplied(f *Facts) string {
 	return "Nothing was changed: see " + strings.Join(f.Problems.Conditions(), ", ")
 }
@@ -160,8 +157,7 @@ func RolledOut(d *appsv1.Deployment) bool {
 	return done && d.Status.AvailableReplicas > 0
 }
 
-// rollout reports whether all pods have the current template, and if not, why. The argument why is the reason of a pod
-// that is not ready, or "".
+// rollout reports whether all pods have the current template, else the reason; why is a pod's own reason, or "".
 func rollout(d *appsv1.Deployment, why string) (done bool, reason, message string) {
 	if d == nil {
 		return false, v1alpha2.ReasonRolloutInProgress, "The Deployment is being created"
@@ -197,7 +193,6 @@ func DeploymentDiffers(a, b *appsv1.Deployment) bool {
 	return !equality.Semantic.DeepEqual(reported(a), reported(b))
 }
 
-// reported returns the fields of a Deployment that Compute reads; the generation represents the spec.
 func reported(d *appsv1.Deployment) *appsv1.Deployment {
 	r := &appsv1.Deployment{ObjectMeta: *d.ObjectMeta.DeepCopy(), Status: appsv1.DeploymentStatus{
 		ObservedGeneration: d.Status.ObservedGeneration, Replicas: d.Status.Replicas,
@@ -215,8 +210,7 @@ func reported(d *appsv1.Deployment) *appsv1.Deployment {
 	return r
 }
 
-// replacing reports the progress of a rollout. A rollout removes no old pod before a new one is available, so an
-// unavailable pod is a new one.
+// replacing reports the progress of a rollout, in which an unavailable pod is always a new one.
 func replacing(d *appsv1.Deployment, why string) string {
 	got := d.Status
 	notReady := min(got.Replicas-got.AvailableReplicas, got.UpdatedReplicas)
@@ -231,8 +225,7 @@ func replacing(d *appsv1.Deployment, why string) string {
 	return text
 }
 
-// whyNotReady returns the reason of the newest pod that is not ready, or of the API server for refusing pods, such as a
-// quota. It is empty if unknown.
+// whyNotReady returns the reason of the newest unready pod, or of the API server for refusing pods, or "".
 func whyNotReady(f *Facts) string {
 	if f.Pods.NotReady != "" || f.Deployment == nil {
 		return f.Pods.NotReady
@@ -247,7 +240,6 @@ func whyNotReady(f *Facts) string {
 // refusedPod matches the start of the API server's message, which has a different pod name in each attempt.
 var refusedPod = regexp.MustCompile(`^pods "[^"]*" is (forbidden|invalid): `)
 
-// because appends a pod's reason if it is known.
 func because(text, why string) string {
 	if why == "" {
 		return text
@@ -329,7 +321,6 @@ func serverRemarks(f *Facts) string {
 	return "; " + strings.Join(remarks, "; ")
 }
 
-// listRemarks returns the differences between the server's lists and its configuration.
 func listRemarks(f *Facts) (remarks []string) {
 	missing, resources := missingProviders(f), compare(f)
 	if hidden := hiddenLists(f, resources.hidden); hidden != "" {
@@ -376,8 +367,7 @@ func missingProviders(f *Facts) []string {
 	return slices.Compact(missing)
 }
 
-// setReady summarizes the other conditions: the first that is not True, then one that is unknown. A server scaled to
-// zero is ready.
+// setReady summarizes the other conditions: the first that is not True, then unknown ones.
 func setReady(f *Facts, s *statusOf) {
 	unknown := ""
 	for _, kind := range []string{

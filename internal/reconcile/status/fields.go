@@ -51,7 +51,7 @@ func setResolvedDistribution(f *Facts, s *statusOf) {
 	case f.Desired.Config != nil:
 		r.ConfigSource, r.ConfigHash = d.Source, d.Base.Hash()
 	}
-	// Keep the digest of the same image while no pod is ready.
+	// Keep the digest of the same image while pods are not ready.
 	if last := s.ResolvedDistribution; last != nil && last.Image == r.Image && last.ImageDigestSource != digestOfRegistry {
 		r.ImageDigest, r.ImageDigestSource = last.ImageDigest, last.ImageDigestSource
 	}
@@ -64,8 +64,7 @@ func setResolvedDistribution(f *Facts, s *statusOf) {
 	s.ResolvedDistribution = r
 }
 
-// serverLine returns the release line of the running server, and its source. If only the server reports it, the last
-// report about the same image counts while the server does not answer.
+// serverLine returns the running server's release line and its source; a server's last report about the image counts.
 func serverLine(f *Facts, last *v1alpha2.ResolvedDistributionStatus) (line, source string) {
 	d := f.Distribution
 	if d.Line != nil {
@@ -126,8 +125,8 @@ func setDistributionConfig(f *Facts, s *statusOf) {
 	s.DistributionConfig = &d
 }
 
-// providers returns the server's providers, those of the spec first and in its order. Their config comes from the
-// generated configuration, because the server's answer shows some secrets.
+// providers returns the server's providers, those of the spec first, with the generated config instead of the server's,
+// which may show secrets.
 func providers(f *Facts) []v1alpha2.ProviderInfo {
 	type key struct{ api, id string }
 	own, rank, configMap := map[key][]byte{}, map[key]int{}, ""

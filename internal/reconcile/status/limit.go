@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// maxStatus bounds a status as JSON in bytes, which every list and watch of CRs transfers.
+	// maxStatus bounds a status as JSON in bytes; lists and watches of CRs transfer it.
 	maxStatus = 128 << 10
 	// maxProviderConfig bounds one provider's config in bytes.
 	maxProviderConfig = 4 << 10
@@ -29,8 +29,7 @@ const (
 	cutOverhead = 512
 )
 
-// limit cuts a status to maxStatus: first configs of providers, then providers, then long messages. Each cut is
-// reported in its place.
+// limit cuts a status to maxStatus: first configs of providers, then providers, then long messages.
 func limit(_ *Facts, s *statusOf) {
 	for _, cut := range []func(s *statusOf, excess int){cutConfigs, cutProviders, cutMessages} {
 		excess := sizeOf(s) - maxStatus
@@ -59,7 +58,6 @@ func leftOut(bytes int, configMap string) *apiextensionsv1.JSON {
 	return &apiextensionsv1.JSON{Raw: raw}
 }
 
-// cutConfigs removes configs, the largest first.
 func cutConfigs(s *statusOf, excess int) {
 	if s.DistributionConfig == nil {
 		return
@@ -123,8 +121,7 @@ func cutProviders(s *statusOf, excess int) {
 	}
 }
 
-// cutEnd returns how many entries to remove from the end, to compensate for the excess and the entry that reports the
-// cut.
+// cutEnd returns how many entries to remove from the end to compensate for the excess and its report.
 func cutEnd(entries, excess int, size func(i int) int) int {
 	if excess <= 0 {
 		return 0

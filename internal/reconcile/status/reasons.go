@@ -13,16 +13,13 @@ import (
 
 // Reason documents a condition's reason that is not a problem, for docs/status.md.
 type Reason struct {
-	// Condition is the type of the condition, and Status its status with this reason.
 	Condition string
 	Status    metav1.ConditionStatus
-	// Reason is the reason.
-	Reason string
+	Reason    string
 	// Meaning describes the state in one sentence.
 	Meaning string
-	// Example is a message.
 	Example string
-	// Remedy is the advice; empty if none is needed.
+	// Remedy is the advice, or empty.
 	Remedy string
 }
 

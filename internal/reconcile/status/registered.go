@@ -19,7 +19,6 @@ import (
 
 // resourceKind is a kind of resource that the spec registers and the server lists.
 type resourceKind struct {
-	// list is the name of the server's list.
 	list string
 	// field is the list in spec.resources, and prefix the start of its names that the server's list omits.
 	field, prefix string
@@ -35,12 +34,10 @@ var resourceKinds = []resourceKind{
 	{serverconfig.ListConnectors, "tools", catalog.MCPToolGroups, "connectors"},
 }
 
-// firstVectorStores requests the most vector stores that every release line permits, oldest first, because clients
-// create their own later.
+// firstVectorStores requests as many vector stores as permitted, the oldest first, before clients' own.
 const firstVectorStores = "?limit=100&order=asc"
 
-// Lists returns the paths of the server's lists for Facts.Server, by name. It includes vector stores only if the spec
-// registers some, because the list is slow with many of them.
+// Lists returns the paths of the server's lists by name; the slow one of vector stores only if the spec registers some.
 func Lists(of *build.Desired, by *settings.Distribution) map[string]string {
 	if by == nil || by.Line == nil {
 		return nil
@@ -97,7 +94,6 @@ func resources(entries []serverprobe.Entry) []v1alpha2.ResourceInfo {
 	})
 }
 
-// registered returns the names of the spec's resources by the server's list.
 func (f *Facts) registered() map[string][]string {
 	names := map[string][]string{}
 	if f.Desired == nil || f.Desired.Config == nil {
@@ -109,7 +105,6 @@ func (f *Facts) registered() map[string][]string {
 	return names
 }
 
-// comparison is the result of comparing the spec's resources with the server's lists.
 type comparison struct {
 	// missing are resources that the server does not list, as "<list of spec.resources>/<name>".
 	missing []string
@@ -119,7 +114,6 @@ type comparison struct {
 	remarks []string
 }
 
-// compare compares the spec's resources with the server's lists.
 func compare(f *Facts) (c comparison) {
 	names := f.registered()
 	for _, kind := range resourceKinds {
@@ -162,8 +156,7 @@ func compare(f *Facts) (c comparison) {
 	return c
 }
 
-// hiddenLists returns the remark that lists need credentials, which the operator does not have and does not send, or
-// "".
+// hiddenLists returns the remark that lists need credentials, which the operator lacks, or "".
 func hiddenLists(f *Facts, kinds []string) string {
 	if f.Server.ProvidersHidden {
 		kinds = append([]string{"providers"}, kinds...)
@@ -179,7 +172,6 @@ func hiddenLists(f *Facts, kinds []string) string {
 	return text
 }
 
-// enumerated joins words for a sentence.
 func enumerated(words []string) string {
 	last := len(words) - 1
 	if last == 0 {

@@ -20,33 +20,24 @@ import (
 // Facts are the observations of a reconcile.
 type Facts struct {
 	// CR is the custom resource with the status that was written last.
-	CR *v1alpha2.LlamaStackDistribution
-	// Now is the time of the reconcile.
-	Now time.Time
-	// OperatorVersion is the version of the operator.
+	CR              *v1alpha2.LlamaStackDistribution
+	Now             time.Time
 	OperatorVersion string
 	// Images are the images of known distributions by name; nil if unreadable.
-	Images map[string]string
-	// Distribution is the resolved spec.distribution, or nil.
+	Images       map[string]string
 	Distribution *settings.Distribution
 	// Desired is the desired state, or nil if undecided.
-	Desired *build.Desired
-	// SecretCount is the number of secret references.
+	Desired     *build.Desired
 	SecretCount int
 	// Problems are the errors, which keep the spec from being applied, and warnings.
-	Problems problem.List
-	// Deployment is the resource's Deployment, or nil.
-	Deployment *appsv1.Deployment
-	// Pods are the facts about the Deployment's pods.
-	Pods pods.Observation
-	// DeploymentUnknown reports that the Deployment could not be read.
+	Problems          problem.List
+	Deployment        *appsv1.Deployment
+	Pods              pods.Observation
 	DeploymentUnknown bool
 	// Claim is the resource's PVC, or nil if it does not exist or is not desired.
-	Claim *corev1.PersistentVolumeClaim
-	// ServiceThere reports whether the resource's Service exists.
+	Claim        *corev1.PersistentVolumeClaim
 	ServiceThere bool
-	// Exposure is the state of access from outside of the cluster.
-	Exposure objects.Exposure
+	Exposure     objects.Exposure
 	// Server is the server's own report, or nil if unknown.
 	Server *serverprobe.Observation
 	// ServerSilent is why the server could not be asked; empty if it answered or was not asked yet.
