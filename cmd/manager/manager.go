@@ -116,7 +116,7 @@ func newManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Sc
 	}); err != nil {
 		return nil, err
 	}
-	if len(watched) > 0 || f.leavesCluster() { // Roles do not permit it
+	if len(watched) > 0 || f.leavesCluster() { // Roles do not permit it, or another shard does it
 		return mgr, nil
 	}
 	if f.migrateStorage {

@@ -40,7 +40,7 @@ func Record(value any) (what string, wrong *problem.Problem) {
 	})
 }
 
-// Catch, if deferred, recovers from a panic outside of the workers, reports it and sets the error to ErrInternal.
+// Catch is for defer: it recovers from a panic outside of the workers, counts and logs it, and sets ErrInternal.
 func Catch(log logr.Logger, message string, err *error) { //nolint:gocritic // the result of the function that defers it
 	if value := recover(); value != nil {
 		logPanic(log, message, value)
@@ -48,7 +48,7 @@ func Catch(log logr.Logger, message string, err *error) { //nolint:gocritic // t
 	}
 }
 
-// CatchRead, if deferred, recovers from a panic of an informer's function; the object's reconcile reports it again.
+// CatchRead is for defer: it recovers from a panic of an informer's function, which the object's reconcile reports, too.
 func CatchRead(log logr.Logger, of metav1.Object, message string) {
 	if value := recover(); value != nil {
 		logPanic(log.WithValues("namespace", of.GetNamespace(), "name", of.GetName()), message, value)

@@ -41,7 +41,8 @@ func hostsChanged() predicate.Predicate {
 	}
 }
 
-// usesOfHosts returns a cache with gather.HostIndex: the manager's, or without its selector one reduced to exposure.
+// usesOfHosts returns a cache with gather.HostIndex: the manager's, or with a selector another one of all custom
+// resources.
 func usesOfHosts(ctx context.Context, mgr manager.Manager, o *Options) (cache.Cache, error) {
 	if o.Selector == nil {
 		return mgr.GetCache(), nil // package caching adds the index

@@ -23,7 +23,7 @@ import (
 const switchoverDelay = 10 * time.Second
 
 // Switchover returns the objects to apply now and the requeue delay, so that replacing release 0.9's pods loses no
-// request. It holds the rollout until all new pods are ready, and narrows the Service to these first.
+// request. It holds the rollout until all new pods are ready and the Service selects only these.
 func (a *Adopter) Switchover(
 	ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment, list []objects.Object,
 ) ([]objects.Object, time.Duration, *problem.Problem) {

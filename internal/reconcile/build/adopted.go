@@ -20,7 +20,8 @@ func (in *Inputs) distribution() *settings.Distribution {
 	return in.Distribution
 }
 
-// keepsAdopted reports whether an edit keeps the image of release 0.9: the same distribution, on another release line.
+// keepsAdopted reports whether an edit keeps release 0.9's image: the distribution is the same, and the settings have
+// no image of its release line.
 func keepsAdopted(in *Inputs, kept *settings.Distribution) bool {
 	if ptr.Deref(in.CR.Spec.Distribution.Version, "") != "" ||
 		ptr.Deref(in.CR.Spec.Distribution.Name, "") != in.Live.Annotations[objects.AnnotationAdoptedName] {

@@ -20,6 +20,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 )
 
+// PathCABundle is the field that names the CA bundle.
 const PathCABundle = "spec.networking.tls.caBundle"
 
 // CABundleFact is the result of reading spec.networking.tls.caBundle.
@@ -51,7 +52,8 @@ const (
 	ServiceBundle = "openshift-service-ca.crt"
 )
 
-// PlatformCABundle returns the certificates of PlatformBundle, or nil. It ignores content that users cannot fix.
+// PlatformCABundle returns the certificates of PlatformBundle, or nil. It ignores other content, which users cannot
+// fix.
 func PlatformCABundle(namespace string, data map[string]string) *CABundleFact {
 	bundle := CertificatesIn(data)
 	if bundle == "" {

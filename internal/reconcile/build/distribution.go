@@ -120,7 +120,7 @@ func missingBase(dist *settings.Distribution) *problem.Problem {
 			settings.ConfigMapName
 	case dist.Base == nil:
 		p.Reason = problem.MissingConfigLabels
-		// FR-027e in specs prescribes this text.
+		// See FR-027e in specs/requirements.md.
 		p.Detail = fmt.Sprintf("Distribution image %s missing config labels. Add labels using `crane mutate` or use "+
 			"`overrideConfig` to provide configuration manually. See docs/configuration.md for details.", dist.Image)
 		p.Fix = "You can also register the image with its base configuration in the operator's ConfigMap " +

@@ -29,6 +29,7 @@ type EndpointFact struct {
 	Address endpoint.Address
 }
 
+// EndpointNamespace returns the namespace of a referenced endpoint.
 func (in *Inputs) EndpointNamespace(ref *parse.EndpointReference) string {
 	return cmp.Or(ref.Namespace, in.CR.Namespace)
 }

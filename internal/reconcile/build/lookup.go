@@ -41,6 +41,7 @@ const (
 	Unknown
 )
 
+// Lookup is the result of looking up a reference.
 type Lookup struct {
 	State State
 	// MissingKeys are the needed keys that the object lacks, and ExistingKeys its keys; both only for KeyMissing.

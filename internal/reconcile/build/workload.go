@@ -188,7 +188,8 @@ func mountable(at string) bool {
 		clean != objects.TmpDir
 }
 
-// checkOverrides reports overrides that replace essential parts; in v1alpha1 it only warns.
+// checkOverrides reports overrides that replace the operator's parts; it only warns for v1alpha1 and non-essential
+// parts.
 func (r *report) checkOverrides(p *objects.Params) {
 	for _, clash := range objects.Clashes(p) {
 		if clash.Essential && !p.Legacy.FromV1alpha1 {

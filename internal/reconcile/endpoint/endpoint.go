@@ -213,7 +213,7 @@ func usable(at string) Address {
 	return Address{URL: u.Scheme + "://" + host + path}
 }
 
-// Placeholder returns a stand-in address for tools without a cluster.
+// Placeholder returns the placeholder of an address for tools without a cluster.
 func Placeholder(ref *parse.EndpointReference, namespace string) string {
 	if ref.Kind != parse.KindService {
 		return "http://" + ref.Name + "." + namespace + "." + strings.ToLower(string(ref.Kind)) + ".invalid" + apiPath

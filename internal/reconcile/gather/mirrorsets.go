@@ -45,6 +45,7 @@ func MirrorSets(ctx context.Context, mapper meta.RESTMapper, live client.Reader)
 	return there, nil
 }
 
+// MirrorSetList returns an empty list of a kind.
 func MirrorSetList(kind schema.GroupVersionKind) *unstructured.UnstructuredList {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))

@@ -28,7 +28,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// SettingsStore has the parsed settings and registered distributions, by its own informer, which outlives managers.
+// SettingsStore has the parsed settings and registered distributions. It has its own informer and outlives managers.
 type SettingsStore struct {
 	// metadata is cache, or another reader in tests.
 	metadata, live client.Reader
@@ -258,7 +258,7 @@ func (s *SettingsStore) parsed(ctx context.Context, own *metav1.PartialObjectMet
 	return next, nil
 }
 
-// register parses a ConfigMap's registration, within limits.Registrations and the remaining room in bytes.
+// register parses a ConfigMap's registration, within limits.Registrations and the remaining bytes.
 func (s *SettingsStore) register(ctx context.Context, o *metav1.PartialObjectMetadata, place, room int,
 	last parsedRegistration) (parsedRegistration, error) {
 	switch {

@@ -38,6 +38,7 @@ type Observation struct {
 
 // Secrets are the known secret values of the pods.
 type Secrets struct {
+	// Hash is the value of objects.AnnotationSecretsHash on pods with these values.
 	Hash   string
 	Values []secret.Value
 }
