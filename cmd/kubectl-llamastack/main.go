@@ -19,20 +19,19 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 )
 
-// gcPercent lets the heap grow to some 20 MB before it is collected: a process that lives for 50 ms would spend a third
-// of them on collecting what it is about to leave behind.
+// gcPercent lets the heap grow to some 20 MB first: otherwise a third of the 50 ms of a run is garbage collection.
 const gcPercent = 400
 
 func main() {
 	debug.SetGCPercent(gcPercent)
-	// Without a logger, a command that takes long would print a stack trace.
+	// Without a logger, a slow command would print a stack trace.
 	log.SetLogger(logr.Discard())
 	streams := cli.Safe(cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
 	logTo(streams.Err)
 	os.Exit(plugin.Run(context.Background(), os.Args[1:], streams))
 }
 
-// logTo lets Kubernetes' libraries report to a stream. They would write what a server says to standard error as it is.
+// logTo makes Kubernetes' libraries log to a stream, which escapes control characters of servers' messages.
 func logTo(errs io.Writer) {
 	klog.SetLogger(funcr.New(func(_, text string) { _, _ = fmt.Fprintln(errs, text) }, funcr.Options{}))
 }

@@ -16,8 +16,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// leaseTimes are the times of leader election. With the defaults, a leader that dies is replaced within ten seconds,
-// and an API server that takes two seconds for a request costs nobody the lease.
+// leaseTimes are the times of leader election. By default, a dead leader is replaced within ten seconds.
 type leaseTimes struct {
 	duration, renewDeadline, retryPeriod time.Duration
 }
@@ -31,8 +30,7 @@ func (l *leaseTimes) bindFlags(flags *flag.FlagSet) {
 		"renew the lease")
 }
 
-// identity returns the holder of the lease for all managers of this process: a manager that follows another one takes
-// the lease over at once.
+// identity returns the lease holder for all managers of this process, so that the next one takes over at once.
 func identity(pod string) (string, error) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -41,10 +39,10 @@ func identity(pod string) (string, error) {
 	return cmp.Or(pod, host) + "_" + rand.Text(), nil
 }
 
-// newLock returns the lock on a Lease. A request may take as long as a renewal may.
+// newLock returns the lock on a Lease. The renewal deadline bounds its requests.
 func newLock(config *rest.Config, namespace, name, identity string,
 	renewDeadline time.Duration) (*resourcelock.LeaseLock, error) {
-	config = rest.AddUserAgent(rest.CopyConfig(config), "leader-election") // it changes its argument
+	config = rest.AddUserAgent(rest.CopyConfig(config), "leader-election") // AddUserAgent changes its argument
 	config.Timeout = renewDeadline
 	leases, err := coordinationv1client.NewForConfig(config)
 	if err != nil {

@@ -36,12 +36,12 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook/certificates"
 )
 
-// off is the address that turns an endpoint off.
+// off is the address that disables an endpoint.
 const off = "0"
 
 type flags struct {
 	metricsAddress, healthAddress, webhookAddress string
-	// metricsCertificate is a folder, validationClientCA a file.
+	// metricsCertificate is a directory, validationClientCA a file.
 	metricsCertificate, validationClientCA string
 
 	leaderElection          bool
@@ -57,11 +57,11 @@ type flags struct {
 	allowForeignConfigMaps  bool
 	log                     logging.Options
 
-	// selector is watchLabelSelector, parsed; nil means all custom resources.
+	// selector is the parsed watchLabelSelector; nil means all custom resources.
 	selector labels.Selector
 }
 
-// leavesCluster reports whether another shard does what concerns the whole cluster: it serves the webhooks.
+// leavesCluster reports whether another shard, which serves the webhooks, does the work for the whole cluster.
 func (f *flags) leavesCluster() bool {
 	return f.selector != nil && f.webhookAddress == off && f.watchNamespaces == ""
 }
@@ -177,8 +177,7 @@ func run(ctx context.Context, f *flags) error {
 	return together(ctx, append(run, healthServer(f.healthAddress, ready))...)
 }
 
-// loadConfig returns the way to the API server. A connection over which nothing comes is given up after eight seconds:
-// what Kubernetes' clients take by themselves, 45, is longer than a user waits.
+// loadConfig returns the client config. A silent connection fails after eight seconds instead of the default of 45.
 func loadConfig() (*rest.Config, error) {
 	for variable, value := range map[string]string{"HTTP2_READ_IDLE_TIMEOUT_SECONDS": "5",
 		"HTTP2_PING_TIMEOUT_SECONDS": "3"} {
@@ -196,7 +195,6 @@ func loadConfig() (*rest.Config, error) {
 	return config, nil
 }
 
-// edgeAPIs makes what asks for the APIs of the cluster.
 func edgeAPIs(restConfig *rest.Config) (*gather.KnownEdgeAPIs, error) {
 	httpClient, err := rest.HTTPClientFor(restConfig)
 	if err != nil {
@@ -209,8 +207,7 @@ func edgeAPIs(restConfig *rest.Config) (*gather.KnownEdgeAPIs, error) {
 	return gather.NewKnownEdgeAPIs(mapper), nil
 }
 
-// listen makes the webhooks, which read the operator's settings from the store, and takes their port. It asks the API
-// server nothing.
+// listen returns the webhooks, listening on their port. It sends no request to the API server.
 func listen(
 	ctx context.Context, restConfig *rest.Config, scheme *runtime.Scheme, known *gather.SettingsStore,
 	apis *gather.KnownEdgeAPIs, f *flags,
@@ -237,10 +234,8 @@ func listen(
 	return webhooks, nil
 }
 
-// together runs all until the context or one of them ends, and then ends the others. It does not wait forever for them:
-// the process ends with it, within the grace period of the pod. The webhooks are not part of the manager: its caches
-// may need them to get filled, they serve while it waits for the API server or has lost its lease, and they go on for a
-// while after it has stopped and handed over the lease.
+// together runs all functions until the context or one of them ends, and then cancels the others for at most
+// endTimeout. The webhooks are separate from the manager, because its caches may need them.
 func together(ctx context.Context, all ...func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -252,7 +247,7 @@ func together(ctx context.Context, all ...func(context.Context) error) error {
 		}()
 	}
 	var err error
-	var late <-chan time.Time // none until the end begins
+	var late <-chan time.Time // nil until the context ends
 	stop := ctx.Done()
 	for waiting := len(all); waiting > 0; {
 		select {
@@ -268,7 +263,7 @@ func together(ctx context.Context, all ...func(context.Context) error) error {
 	return err
 }
 
-// namespaces splits the flag; no names mean all namespaces.
+// namespaces parses the flag; an empty list means all namespaces.
 func namespaces(list string) []string {
 	names := strings.Split(list, ",")
 	for i := range names {

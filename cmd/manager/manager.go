@@ -24,31 +24,29 @@ import (
 )
 
 const (
-	// endTimeout bounds the end of the process, below the grace period of its pods, and stopTimeout within it that of the
-	// manager, which hands over its lease afterwards.
+	// endTimeout bounds the process's shutdown within the pods' grace period, and stopTimeout the manager's part.
 	endTimeout  = 27 * time.Second
 	stopTimeout = 10 * time.Second
 )
 
-// shared is what one manager after the other uses.
+// shared has the parts that successive managers share.
 type shared struct {
 	counts   *metrics.Metrics
 	settings *gather.SettingsStore
 	apis     *gather.KnownEdgeAPIs
-	// identity is the process's as the holder of the lease.
+	// identity is the process's name as holder of the lease.
 	identity string
-	// isReady reports whether the API server is ready.
-	isReady func(context.Context) bool
+	isReady  func(context.Context) bool
 }
 
-// runManager makes a new manager and runs it until it or the context ends. Nothing of one that ended is used again.
+// runManager creates a manager and runs it until it or the context ends.
 func runManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Scheme, known shared, f *flags) error {
-	ctx, cancel := context.WithCancel(ctx) // what the manager does not start itself ends with it, too
+	ctx, cancel := context.WithCancel(ctx) // also ends goroutines that the manager did not start
 	defer cancel()
-	defer known.counts.ForgetAll() // from now on another replica counts them
+	defer known.counts.ForgetAll() // another replica counts them from now on
 	made := make(chan error, 1)
 	var mgr manager.Manager
-	// The look-up of the cluster's APIs takes no context: an API server that does not answer would keep the process.
+	// The discovery of APIs takes no context, so a hanging API server would block the shutdown.
 	go func() {
 		var err error
 		mgr, err = newManager(ctx, restConfig, scheme, known, f)
@@ -88,13 +86,13 @@ func newManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Sc
 		NewCache: caching.New(ctx),
 		Cache:    caching.Options(watched, f.operatorNamespace, f.selector),
 		Client:   client.Options{Cache: &client.CacheOptions{DisableFor: caching.UncachedKinds(), Unstructured: true}},
-		// The names of the former manager's controllers are used again. A standby fills its caches before it leads.
+		// Controllers reuse the names of the previous manager's; a standby fills its caches before it leads.
 		Controller:                    config.Controller{SkipNameValidation: &again, EnableWarmup: &again},
 		Metrics:                       metricsserver.Options{BindAddress: off},
 		HealthProbeBindAddress:        off,
 		GracefulShutdownTimeout:       &stopping,
 		LeaderElection:                f.leaderElection,
-		LeaderElectionReleaseOnCancel: true, // nothing of the manager goes on after it has stopped
+		LeaderElectionReleaseOnCancel: true, // nothing of the manager continues after it stopped
 		LeaseDuration:                 &f.lease.duration,
 		RenewDeadline:                 &f.lease.renewDeadline,
 		RetryPeriod:                   &f.lease.retryPeriod,
@@ -118,7 +116,7 @@ func newManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Sc
 	}); err != nil {
 		return nil, err
 	}
-	if len(watched) > 0 || f.leavesCluster() { // with Roles only it may not look
+	if len(watched) > 0 || f.leavesCluster() { // Roles do not permit it, or another shard does it
 		return mgr, nil
 	}
 	if f.migrateStorage {

@@ -14,8 +14,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// A manager that ended is replaced after firstRestart, then less and less often, down to every lastRestart; one that
-// ran for longer than steady begins anew.
+// Managers restart with a back-off from firstRestart to lastRestart, which starts over after a run of steady.
 const (
 	firstRestart, lastRestart = time.Second, 30 * time.Second
 	restartSteps              = 6
@@ -23,19 +22,15 @@ const (
 )
 
 const (
-	// readyPeriod is how often the API server is asked whether it is ready, while it is not, and readyTimeout how long it
-	// may take to answer.
+	// readyPeriod is the polling interval while the API server is not ready, and readyTimeout bounds each request.
 	readyPeriod  = 500 * time.Millisecond
 	readyTimeout = 5 * time.Second
-	// watchPeriod is how often the API server is asked while a manager runs, and unreachableTimeout how long it may be
-	// away.
+	// watchPeriod is the polling interval while a manager runs, and unreachableTimeout the tolerated outage.
 	watchPeriod        = 5 * time.Second
 	unreachableTimeout = 10 * time.Second
 )
 
-// keepRunning runs the manager until the context ends. A manager ends when the API server cannot be reached at its
-// start, and when it loses its lease; the process and its webhooks go on meanwhile. Where the API server is not ready,
-// the next manager starts as soon as it is.
+// keepRunning restarts the manager until the context ends, when the API server is ready; the webhooks continue.
 func keepRunning(ctx context.Context, ready func(context.Context) bool, run func(context.Context) error) error {
 	backoff := wait.Backoff{Duration: firstRestart, Factor: 2, Jitter: 0.1, Steps: restartSteps, Cap: lastRestart}
 	pause := backoff.DelayWithReset(clock.RealClock{}, steady)
@@ -61,26 +56,23 @@ func keepRunning(ctx context.Context, ready func(context.Context) bool, run func
 	return nil
 }
 
-// untilReady waits until the API server is ready, for lastRestart at most: the operator may not need the part that is
-// not ready.
+// untilReady waits for the API server, at most lastRestart, because some of its checks may not matter.
 func untilReady(ctx context.Context, ready func(context.Context) bool) {
 	_ = wait.PollUntilContextTimeout(ctx, readyPeriod, lastRestart, false, func(ctx context.Context) (bool, error) {
 		return ready(ctx), nil
 	})
 }
 
-// apiServerWatch ends the manager when the API server could not be reached for unreachableTimeout. Caches whose
-// requests fail back off up to a minute; those of the next manager are filled as soon as the API server is ready. A
-// leader loses its lease before.
+// apiServerWatch ends the manager when the API server is unreachable, because a new manager's caches fill at once,
+// while failed ones back off up to a minute.
 type apiServerWatch struct{ ready func(context.Context) bool }
 
 var errUnreachable = errors.New("the API server is not ready")
 
-// NeedLeaderElection is part of manager.LeaderElectionRunnable: the caches of a standby must be current when it begins
-// to lead.
+// NeedLeaderElection returns false, because a standby's caches must be current, too.
 func (*apiServerWatch) NeedLeaderElection() bool { return false }
 
-// Start asks until the context ends.
+// Start polls until the context ends, or returns errUnreachable.
 func (w *apiServerWatch) Start(ctx context.Context) error {
 	last := time.Now()
 	if err := wait.PollUntilContextCancel(ctx, watchPeriod, false, func(ctx context.Context) (bool, error) {
@@ -96,8 +88,7 @@ func (w *apiServerWatch) Start(ctx context.Context) error {
 	return nil // the context ended
 }
 
-// apiServerReady returns a function that reports whether the API server is ready. An API server that forbids the
-// question counts as ready.
+// apiServerReady returns a function that reports whether the API server is ready: any status below 500.
 func apiServerReady(config *rest.Config) (func(context.Context) bool, error) {
 	httpClient, err := rest.HTTPClientFor(config)
 	if err != nil {

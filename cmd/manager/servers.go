@@ -29,22 +29,19 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook"
 )
 
-// What a client of the metrics and of the probes can take. Both ports are open to others than those that they are for,
-// wherever no NetworkPolicy is enforced.
+// Limits for clients of metrics and probes, whose ports are open to others without a NetworkPolicy.
 const (
-	// requestTimeout bounds a handshake, then how long a request takes to arrive, and the answer to a probe. answerTimeout
-	// bounds the answer of metrics, from the end of the header on.
+	// requestTimeout bounds the handshake, a request's arrival and a probe's response; answerTimeout that with metrics.
 	requestTimeout = 5 * time.Second
 	answerTimeout  = 30 * time.Second
 	idleTimeout    = time.Minute
-	// maxHeader is the largest header, in bytes: a token has one or two kilobytes.
+	// maxHeader is the largest header in bytes; a token has one or two kilobytes.
 	maxHeader = 8 << 10
-	// maxConnections is how many connections each of the ports has.
+	// maxConnections bounds the connections of each port.
 	maxConnections = 64
 )
 
-// serve serves a handler at an address until the context ends. TLS is nil for plain HTTP. An answer may take as long as
-// is given.
+// serve serves a handler until the context ends, with the time for an answer, and plain HTTP if TLS is nil.
 func serve(ctx context.Context, name, address string, secure *tls.Config, answer time.Duration,
 	handler http.Handler) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
@@ -55,7 +52,7 @@ func serve(ctx context.Context, name, address string, secure *tls.Config, answer
 		Handler: handler, MaxHeaderBytes: maxHeader, ReadTimeout: requestTimeout, WriteTimeout: answer,
 		IdleTimeout: idleTimeout,
 		ErrorLog:    slog.NewLogLogger(logr.ToSlogHandler(ctrl.Log.WithName(name)), slog.LevelDebug),
-		// failed handshakes, mostly
+		// mostly failed handshakes
 	}
 	listener, _ = webhook.LimitConnections(server, listener, maxConnections)
 	if secure != nil {
@@ -65,7 +62,7 @@ func serve(ctx context.Context, name, address string, secure *tls.Config, answer
 	return (&manager.Server{Name: name, Server: server, Listener: listener, ShutdownTimeout: &shutdown}).Start(ctx)
 }
 
-// healthServer serves /healthz and /readyz. It is not the manager's, so that probes are answered while there is none.
+// healthServer returns the server of /healthz and /readyz, which also runs between two managers.
 func healthServer(address string, ready map[string]healthz.Checker) func(context.Context) error {
 	if address == off {
 		return untilTheEnd
@@ -79,8 +76,8 @@ func healthServer(address string, ready map[string]healthz.Checker) func(context
 	return func(ctx context.Context) error { return serve(ctx, "health probes", address, nil, requestTimeout, mux) }
 }
 
-// metricsServer serves /metrics by HTTPS, to those whom the API server knows and lets "get" it. It is not
-// controller-runtime's, which bounds no connections, takes headers of 1 MiB and speaks HTTP/2.
+// metricsServer returns the server of /metrics over HTTPS, for authorized clients. controller-runtime's has no limit of
+// connections, headers of 1 MiB and HTTP/2.
 func metricsServer(config *rest.Config, f *flags) (func(context.Context) error, error) {
 	if f.metricsAddress == off {
 		return untilTheEnd, nil
@@ -107,8 +104,8 @@ func metricsServer(config *rest.Config, f *flags) (func(context.Context) error, 
 	}, nil
 }
 
-// metricsTLS serves the certificate in the directory, which the second result watches, or a self-signed one without
-// a directory.
+// metricsTLS returns the TLS config with the certificate in the directory, which the second result watches, or a
+// self-signed one.
 func metricsTLS(directory string) (*tls.Config, func(context.Context) error, error) {
 	secure := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
 	if directory != "" {
@@ -117,7 +114,7 @@ func metricsTLS(directory string) (*tls.Config, func(context.Context) error, err
 		if err == nil {
 			secure.GetCertificate = given.GetCertificate
 			return secure, func(ctx context.Context) error {
-				if err := given.Start(ctx); err != nil { // the certificate that was read is served on
+				if err := given.Start(ctx); err != nil { // the loaded certificate stays in use
 					ctrl.Log.WithName("metrics").Error(err, "the certificate is not watched any more")
 					<-ctx.Done()
 				}

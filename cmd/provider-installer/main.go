@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command provider-installer brings the Python packages of external providers into the pod of a server. The operator
-// runs it in init containers:
+// Command provider-installer installs Python packages of external providers into a server's pod. It runs in init
+// containers:
 //
 //	provider-installer prepare DIRECTORY
 //	provider-installer install --provider ID [--module PACKAGE] [--wheel FILE]... DIRECTORY
 //
-// The first form runs in the operator's own image, and puts the program into a directory that the containers of the pod
-// share. The second one runs in the image of a provider, and unpacks its wheels there: see package wheels. The last
-// line that it prints is the result, or what is wrong.
+// The first form runs in the operator's image and copies the program to a shared directory. The second runs in a
+// provider's image and unpacks its wheels there. The last line of output is the result or the error.
 package main
 
 import (

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package panics counts the reconciles, the questions and the reads for the caches that panicked, and decides what is
-// reported of one.
+// Package panics counts panics and decides how to report them.
 //
-// Contract: neither the log nor the status gets what a panic says unless it is one of Go's own errors: anything else
-// can hold a value of a Secret.
+// Log and status show a panic's value only if it is a runtime error; other values may hold a Secret.
 package panics

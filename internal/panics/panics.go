@@ -17,22 +17,19 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
-// Delay is how long a custom resource waits whose reconcile panicked, and a question that did: the same input does the
-// same again.
+// Delay is the retry delay after a panic, because the same input panics again.
 const Delay = 10 * time.Minute
 
-// ErrInternal is what a question reports that panicked.
+// ErrInternal means that a request to a server or registry panicked.
 var ErrInternal = errors.New("an error in the operator ended the question; the operator's log has details, please " +
 	"report it")
 
-// counted is how many reconciles, questions and reads for the caches panicked.
 var counted atomic.Int64
 
-// Count is how many reconciles, questions and reads for the caches have panicked in this process.
+// Count returns how many reconciles, requests and cache reads have panicked in this process.
 func Count() int64 { return counted.Load() }
 
-// Record counts a panic with this value, and returns what the log and the status may report of it: what it says only
-// where it is one of Go's own, because it can hold a value of a Secret.
+// Record counts a panic, and returns its text for the log and its problem for the status; see the package comment.
 func Record(value any) (what string, wrong *problem.Problem) {
 	what = count(value)
 	return what, problem.New(problem.Problem{
@@ -43,8 +40,7 @@ func Record(value any) (what string, wrong *problem.Problem) {
 	})
 }
 
-// Catch ends, where it is deferred, a panic outside of the reconcile workers, which would end the process: it counts
-// it, logs what may be shown of it, and sets the error to ErrInternal.
+// Catch is for defer: it recovers from a panic outside of the workers, counts and logs it, and sets ErrInternal.
 func Catch(log logr.Logger, message string, err *error) { //nolint:gocritic // the result of the function that defers it
 	if value := recover(); value != nil {
 		logPanic(log, message, value)
@@ -52,9 +48,7 @@ func Catch(log logr.Logger, message string, err *error) { //nolint:gocritic // t
 	}
 }
 
-// CatchRead ends, where it is deferred, a panic of a function by which an informer reads an object. It would end the
-// process, again at each of its starts, because the object is still there: the function returns nothing instead, and
-// the object's reconcile meets and reports the same panic.
+// CatchRead is for defer: it recovers from a panic of an informer's function, which the object's reconcile reports, too.
 func CatchRead(log logr.Logger, of metav1.Object, message string) {
 	if value := recover(); value != nil {
 		logPanic(log.WithValues("namespace", of.GetNamespace(), "name", of.GetName()), message, value)
@@ -65,7 +59,6 @@ func logPanic(log logr.Logger, message string, value any) {
 	log.Error(errors.New(count(value)), message, "stack", string(debug.Stack()))
 }
 
-// count counts a panic, and returns what may be shown of it.
 func count(value any) (what string) {
 	counted.Add(1)
 	if own, ok := value.(runtime.Error); ok {

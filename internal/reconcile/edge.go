@@ -18,7 +18,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// observeEdge reads what came of exposing the server.
+// observeEdge reads the URL or the pending reason from the object that exposes the server.
 func (r *Reconciler) observeEdge(ctx context.Context, s *scope) {
 	if s.desired == nil || !s.desired.Expose.Enabled {
 		return
@@ -47,7 +47,7 @@ func (r *Reconciler) observeEdge(ctx context.Context, s *scope) {
 	}
 }
 
-// exposedByGateway reads the Gateway, which is the administrator's and may be in any namespace, from the API server.
+// exposedByGateway reads the Gateway live: an administrator owns it, in any namespace.
 func (r *Reconciler) exposedByGateway(ctx context.Context, route *gatewayv1.HTTPRoute) objects.Exposure {
 	if len(route.Spec.ParentRefs) == 0 {
 		return objects.Exposure{}

@@ -24,12 +24,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
-// absentDelay is how often a custom resource is reconciled that refers to a kind which the cluster does not have.
+// absentDelay is the requeue delay of a custom resource that refers to a kind without a CRD in the cluster.
 const absentDelay = 15 * time.Second
 
-// endpointWatches returns for each kind of endpoint a function that starts a watch when it is called for the first
-// time. A cache beside the manager's has only the identity of each object, of objects that belong to others. Objects
-// that exist become events, too.
+// endpointWatches returns a function for each kind of endpoint that starts its watch once, in a cache of identities.
 func (r *Reconciler) endpointWatches(mgr manager.Manager, o *Options,
 	by controller.Controller) (map[parse.EndpointKind]func(), error) {
 	c, err := cache.New(mgr.GetConfig(), cacheOptions(mgr, o, onlyIdentity))
@@ -44,15 +42,14 @@ func (r *Reconciler) endpointWatches(mgr manager.Manager, o *Options,
 		parse.KindLLMInferenceService} {
 		watches[kind] = sync.OnceFunc(func() {
 			handle := handler.EnqueueRequestsFromMapFunc(r.referrersOfEndpoint)
-			// It fails only without a type, cache or handler: what cannot be listed is tried again.
+			// Watch fails only without a type, cache or handler; the cache retries failed lists.
 			_ = by.Watch(source.Kind[client.Object](c, apply.MetadataOf(endpoint.GroupVersionKind(kind)), handle))
 		})
 	}
 	return watches, nil
 }
 
-// watchEndpoints watches the kinds of the objects that the custom resource takes endpoints from. While the cluster
-// lacks one, the custom resource is reconciled again and again.
+// watchEndpoints watches the kinds of the referenced endpoints, and requeues the custom resource while one is missing.
 func (r *Reconciler) watchEndpoints(s *scope) {
 	for i := range s.gathered.Inputs.Endpoints {
 		f := &s.gathered.Inputs.Endpoints[i]
@@ -72,7 +69,7 @@ func (r *Reconciler) referrersOfEndpoint(ctx context.Context, o client.Object) [
 		o.GetName())})
 }
 
-// onlyIdentity keeps the identity and the version of an object.
+// onlyIdentity strips an object to its identity and resource version.
 func onlyIdentity(in any) (any, error) {
 	if o, ok := in.(*metav1.PartialObjectMetadata); ok {
 		o.ObjectMeta = metav1.ObjectMeta{Namespace: o.Namespace, Name: o.Name, UID: o.UID, ResourceVersion: o.ResourceVersion}

@@ -19,7 +19,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
 )
 
-// sharedHosts maps a custom resource to the one whose warning about a shared host may change with it.
+// sharedHosts maps a custom resource to the next younger one with the same host, whose warning may change with it.
 func sharedHosts(uses client.Reader, domain func() string) handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
 		next, err := gather.NextYounger(ctx, uses, o, domain())
@@ -33,7 +33,7 @@ func sharedHosts(uses client.Reader, domain func() string) handler.EventHandler 
 	})
 }
 
-// hostsChanged lets through what begins or ceases to ask for a host. All of the initial list are reconciled anyway.
+// hostsChanged passes creations after the initial list and updates that change the requested hosts.
 func hostsChanged() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool { return !e.IsInInitialList },
@@ -41,8 +41,8 @@ func hostsChanged() predicate.Predicate {
 	}
 }
 
-// usesOfHosts returns a cache of all custom resources with gather.HostIndex: the manager's, or, with a selector, one
-// that has the other operators' custom resources too, and of each only its identity and how it is exposed.
+// usesOfHosts returns a cache with gather.HostIndex: the manager's, or with a selector another one of all custom
+// resources.
 func usesOfHosts(ctx context.Context, mgr manager.Manager, o *Options) (cache.Cache, error) {
 	if o.Selector == nil {
 		return mgr.GetCache(), nil // package caching adds the index
@@ -60,7 +60,7 @@ func usesOfHosts(ctx context.Context, mgr manager.Manager, o *Options) (cache.Ca
 	return uses, nil
 }
 
-// cacheOptions returns the options of a cache beside that of the manager, in the same namespaces.
+// cacheOptions returns the options of an additional cache in the manager's namespaces.
 func cacheOptions(mgr manager.Manager, o *Options, transform func(any) (any, error)) cache.Options {
 	options := cache.Options{
 		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), DefaultTransform: transform,

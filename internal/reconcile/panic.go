@@ -17,15 +17,14 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
-// reportPanic reports in the status of the resource that its reconcile panicked, and tries again much later. Neither
-// log nor status shows what the panic says unless it is one of Go's own, because it can hold a value of a Secret.
+// reportPanic reports the panic in the status and requeues after panics.Delay.
 func (r *Reconciler) reportPanic(ctx context.Context, s *scope, value any) (ctrl.Result, error) {
 	what, wrong := panics.Record(value)
 	log := logf.FromContext(ctx)
 	log.Error(errors.New(what), "reconcile panicked", "stack", string(debug.Stack()))
 	again := ctrl.Result{RequeueAfter: panics.Delay}
 	if s.cr.UID == "" && s.cr.ResourceVersion == "" {
-		return again, nil // it has not been read
+		return again, nil // not read yet
 	}
 	failed := &scope{key: s.key, cr: s.cr, gathered: s.gathered}
 	if failed.gathered == nil {

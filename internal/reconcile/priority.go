@@ -14,11 +14,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// editPriority is that of custom resources that were edited. New ones, and what happens to objects of others, have 0,
-// and those that an operator finds when it starts less.
+// editPriority is the priority of edited custom resources; other events have 0, the initial list less.
 const editPriority = 100
 
-// editsFirst puts a custom resource that somebody edited, and waits for, before all others that wait for a worker.
+// editsFirst enqueues an edited custom resource before all others that wait for a worker.
 func editsFirst() handler.EventHandler {
 	return handler.Funcs{UpdateFunc: func(_ context.Context, e event.UpdateEvent,
 		q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
@@ -29,12 +28,10 @@ func editsFirst() handler.EventHandler {
 	}}
 }
 
-// settleDelay is how long an event of an owned object waits for further ones. In a rollout, several objects change
-// within a moment.
+// settleDelay debounces events of owned objects, several of which change at once in a rollout.
 const settleDelay = 300 * time.Millisecond
 
-// settled lets a handler enqueue after settleDelay, so that one reconcile reports all changes of that time, and finds
-// its own writes in the cache.
+// settled delays a handler's requests by settleDelay, so that one reconcile covers all changes.
 func settled(inner handler.EventHandler) handler.EventHandler {
 	return handler.Funcs{
 		CreateFunc: func(ctx context.Context, e event.CreateEvent,
@@ -52,10 +49,9 @@ func settled(inner handler.EventHandler) handler.EventHandler {
 	}
 }
 
-// delayed is a queue whose requests wait for settleDelay.
 type delayed struct {
 	workqueue.TypedRateLimitingInterface[reconcile.Request]
 }
 
-// Add adds the request after settleDelay.
+// Add implements the queue.
 func (q delayed) Add(request reconcile.Request) { q.AddAfter(request, settleDelay) }

@@ -43,19 +43,17 @@ import (
 )
 
 const (
-	// conflictDelay is how long a reconcile waits for the cache after someone else wrote the resource.
+	// conflictDelay is the requeue delay after a write conflict, for the cache to catch up.
 	conflictDelay = 200 * time.Millisecond
-	// foreignDelay is how often a reconcile looks whether an object of someone else's that is in the way has gone: the
-	// operator does not watch what is not its own.
+	// foreignDelay is the polling interval for a foreign object that blocks a name; the operator does not watch it.
 	foreignDelay = 30 * time.Second
-	// largeDelay is how long a large custom resource waits while others are built.
+	// largeDelay is the requeue delay of a large custom resource while others are built.
 	largeDelay = 500 * time.Millisecond
-	// labelsGrace is how long a registry may take to answer before the status reports that it is being asked. Most answer
-	// at once.
+	// labelsGrace is how long the status waits for a registry before it reports the request as pending.
 	labelsGrace = 3 * time.Second
 )
 
-// Reconciler brings a LlamaStackDistribution into force.
+// Reconciler reconciles LlamaStackDistributions.
 type Reconciler struct {
 	client   client.Client
 	live     client.Reader
@@ -65,17 +63,15 @@ type Reconciler struct {
 	prober   *prober.Prober
 	locate   func(*v1alpha2.LlamaStackDistribution, *corev1.Service, corev1.URIScheme) (url, why string)
 	recorder record.EventRecorder
-	// large bounds how many workers build large custom resources at a time, so that small ones always find a worker.
-	large    *semaphore.Weighted
-	settings *gather.SettingsStore
-	// watchEndpoint starts the watch of a kind of objects that custom resources take endpoints from.
+	// large bounds the workers that build large custom resources, so that small ones always find a worker.
+	large         *semaphore.Weighted
+	settings      *gather.SettingsStore
 	watchEndpoint map[parse.EndpointKind]func()
 	metrics       *metrics.Metrics
-	// queue is the controller's.
-	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
+	queue         workqueue.TypedRateLimitingInterface[reconcile.Request]
 }
 
-// controller-gen reads these only where they stand apart.
+// controller-gen reads these markers only if a blank line follows them.
 // +kubebuilder:rbac:groups=llamastack.io,resources=llamastackdistributions,verbs=list;watch
 // +kubebuilder:rbac:groups=llamastack.io,resources=llamastackdistributions/status,verbs=patch
 // +kubebuilder:rbac:groups=llamastack.io,resources=llamastackdistributions/finalizers,verbs=update
@@ -98,7 +94,7 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups="",resources=serviceaccounts;services,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create
 
-// Reconcile makes one pass over a resource.
+// Reconcile reconciles one custom resource.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ctrl.Result, err error) {
 	s := &scope{key: req.NamespacedName, cr: &v1alpha2.LlamaStackDistribution{}}
 	defer func() {
@@ -144,7 +140,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 	return r.report(ctx, s)
 }
 
-// step is a part of a reconcile. One without a name in the metrics takes no time to speak of.
+// step is a part of a reconcile; a step without a name is not timed.
 type step struct {
 	name string
 	do   func(context.Context, *scope)
@@ -169,13 +165,12 @@ func (r *Reconciler) gather(ctx context.Context, s *scope) {
 		s.postponed, s.again = true, labelsGrace
 	}
 	r.watchEndpoints(s)
-	if !s.problems.HasErrors() { // of a spec that could not be read nothing else can be said
+	if !s.problems.HasErrors() { // other problems of an unreadable spec mean nothing
 		s.problems = append(s.problems, problems...)
 	}
 }
 
-// build computes the desired objects. While other workers build large custom resources, a further large one is
-// postponed.
+// build computes the desired objects. It postpones a large custom resource while other workers build large ones.
 func (r *Reconciler) build(ctx context.Context, s *scope) {
 	if !s.canBuild() {
 		return
@@ -221,8 +216,7 @@ func (r *Reconciler) apply(ctx context.Context, s *scope) {
 	s.fail(p)
 }
 
-// own keeps what release 0.9 runs without an owner from running on when the custom resource is deleted before it can be
-// adopted.
+// own restores the owner of objects of release 0.9 after an error, so that deleting the resource deletes them.
 func (r *Reconciler) own(ctx context.Context, s *scope) {
 	if !s.problems.HasErrors() || s.gathered == nil {
 		return
@@ -241,7 +235,7 @@ func (r *Reconciler) prune(ctx context.Context, s *scope) {
 	s.fail(r.adopter.Prune(ctx, s.cr))
 }
 
-// observe looks at what came of it: the Deployment, and what the server says about itself once it is rolled out.
+// observe reads the Deployment, its pods and, after the rollout, the server's own report.
 func (r *Reconciler) observe(ctx context.Context, s *scope) {
 	r.observeServer(ctx, s)
 	s.deployment = cmp.Or(s.gathered.Inputs.Live, s.gathered.Rival)
@@ -251,7 +245,7 @@ func (r *Reconciler) observe(ctx context.Context, s *scope) {
 	r.observePods(ctx, s)
 	if s.desired == nil || s.problems.HasErrors() || s.service == nil || !status.RolledOut(s.deployment) ||
 		s.pods.OtherSecrets {
-		return // where a pod is ending whose answer cannot be shown, the event of its end follows
+		return // an ending pod has other Secrets; the event of its end starts the next reconcile
 	}
 	url, why := r.locate(s.cr, s.service, s.desired.Scheme())
 	if url == "" {
@@ -266,7 +260,7 @@ func (r *Reconciler) observe(ctx context.Context, s *scope) {
 	s.serverPending = s.server == nil && s.serverSilent == ""
 }
 
-// trust is what verifies the server's certificate; nil where it is not known.
+// trust returns what verifies the server's certificate, or nil without a known certificate.
 func trust(c *build.ServerCertificate) *serverprobe.Trust {
 	if c == nil {
 		return nil
@@ -274,11 +268,10 @@ func trust(c *build.ServerCertificate) *serverprobe.Trust {
 	return &serverprobe.Trust{Host: c.Host, Leaf: c.Leaf, CA: c.CA}
 }
 
-// observeServer reads from the cache what the status reports in addition to the Deployment. What applies an object
-// reports that it cannot be read.
+// observeServer reads the Service, PVC and exposure for the status. It ignores read errors, which apply reports.
 func (r *Reconciler) observeServer(ctx context.Context, s *scope) {
 	key := func(name string) client.ObjectKey { return client.ObjectKey{Namespace: s.cr.Namespace, Name: name} }
-	if s.applied != nil { // the cache need not have it yet
+	if s.applied != nil { // the cache may lag behind
 		s.service, s.claim = s.applied.Service, s.applied.PVC
 	}
 	service, claim := &corev1.Service{}, &corev1.PersistentVolumeClaim{}
@@ -293,8 +286,7 @@ func (r *Reconciler) observeServer(ctx context.Context, s *scope) {
 	r.observeEdge(ctx, s)
 }
 
-// observePods reads from the cache what the pods report. Where they cannot be read, the status says what the Deployment
-// reports.
+// observePods reads the pods from the cache; if that fails, the status relies on the Deployment alone.
 func (r *Reconciler) observePods(ctx context.Context, s *scope) {
 	if s.deployment == nil {
 		return
@@ -315,13 +307,13 @@ func (r *Reconciler) observePods(ctx context.Context, s *scope) {
 	s.pods = pods.Observe(list.Items, cmp.Or(s.gathered.Inputs.Legacy.ContainerName, objects.ContainerName), known)
 }
 
-// report writes the status where it changed, and reports what changed by events.
+// report writes the status if it changed, and records an Event for each changed condition.
 func (r *Reconciler) report(ctx context.Context, s *scope) (ctrl.Result, error) {
 	log := logf.FromContext(ctx)
 	before := s.cr.Status.DeepCopy()
 	s.cr.Status = status.Compute(s.facts(version.Version()))
 	r.count(s)
-	// While the server is being asked, its answer starts the next reconcile: until then, the status stays as it is.
+	// The pending answer of the server starts the next reconcile; the status stays as it is until then.
 	changed := !equality.Semantic.DeepEqual(before, &s.cr.Status) && (!s.serverPending || s.problems.HasErrors())
 	if changed {
 		err := r.writeStatus(ctx, before, s.cr)
@@ -331,7 +323,7 @@ func (r *Reconciler) report(ctx context.Context, s *scope) (ctrl.Result, error) 
 			return ctrl.Result{RequeueAfter: conflictDelay}, nil
 		case apierrors.IsNotFound(err):
 			return ctrl.Result{}, nil
-		case apply.TooLarge(err): // sending the same again does not help
+		case apply.TooLarge(err): // retrying the same status does not help
 			return ctrl.Result{}, reconcile.TerminalError(err)
 		case err != nil:
 			return ctrl.Result{}, err
@@ -356,9 +348,7 @@ func (r *Reconciler) report(ctx context.Context, s *scope) (ctrl.Result, error) 
 	return ctrl.Result{RequeueAfter: s.next(time.Now())}, nil
 }
 
-// writeStatus patches the status. Of the answer only the metadata are read: the resource may be one that Go's types
-// cannot read. The patch is made without the spec, which both sides have in common: of a large one, that took more
-// memory than all the rest of the reconcile.
+// writeStatus patches the status without the spec, to save memory. Go's types may not decode the response.
 func (r *Reconciler) writeStatus(ctx context.Context, before *v1alpha2.LlamaStackDistributionStatus,
 	cr *v1alpha2.LlamaStackDistribution) error {
 	identity := metav1.ObjectMeta{Namespace: cr.Namespace, Name: cr.Name, ResourceVersion: cr.ResourceVersion}

@@ -21,8 +21,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// referrersOf maps an object of the kind to the custom resources that refer to it: all of its namespace if the
-// operator's settings do so for them.
+// referrersOf maps an object to the custom resources that refer to it, themselves or by the operator's settings.
 func (r *Reconciler) referrersOf(kind string) handler.MapFunc {
 	return func(ctx context.Context, o client.Object) []reconcile.Request {
 		found := r.requests(ctx, client.MatchingFields{caching.ReferenceIndex: caching.IndexValue(kind, o.GetNamespace(),
@@ -32,14 +31,13 @@ func (r *Reconciler) referrersOf(kind string) handler.MapFunc {
 			func(ref objects.Reference) bool {
 				return ref.Kind == kind && ref.Name == o.GetName()
 			}) {
-			found = append(found, r.requests(ctx, client.InNamespace(o.GetNamespace()))...) // the queue has each only once
+			found = append(found, r.requests(ctx, client.InNamespace(o.GetNamespace()))...) // the queue removes duplicates
 		}
 		return found
 	}
 }
 
-// settingsChanges reconciles all custom resources when the operator's settings change, and those that may use a
-// registered distribution when that does.
+// settingsChanges enqueues the custom resources that a change of the settings or of a registered distribution affects.
 func (r *Reconciler) settingsChanges() source.Source {
 	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		return r.settings.Watch(ctx, func(o client.Object) {
@@ -50,8 +48,7 @@ func (r *Reconciler) settingsChanges() source.Source {
 	})
 }
 
-// usersOfSettings maps a ConfigMap of the operator's namespace to the custom resources whose settings or distribution
-// it has.
+// usersOfSettings maps a ConfigMap of the operator's namespace to the custom resources that use it.
 func (r *Reconciler) usersOfSettings(ctx context.Context, o client.Object) []reconcile.Request {
 	if o.GetName() == settings.ConfigMapName {
 		return r.requests(ctx)

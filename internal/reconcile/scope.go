@@ -24,41 +24,38 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// scope holds the facts of one pass as they become known.
+// scope holds the facts of one reconcile as they become known.
 type scope struct {
-	// Set when the reconcile begins.
 	key types.NamespacedName
 	cr  *v1alpha2.LlamaStackDistribution
 
 	// Set by gather.
 	gathered *gather.Gathered
-	// postponed ends the reconcile: a registry is being asked, or other large custom resources are being built.
+	// postponed ends the reconcile early: a registry request is pending, or other large custom resources are being built.
 	postponed bool
-	// Set by build, where gather found no errors.
+	// Set by build if gather found no errors.
 	desired *build.Desired
-	// Set by apply, where build found no errors.
+	// Set by apply if build found no errors.
 	applied *apply.Result
-	// lookUp makes gather ask the API server for what the caches do not have, also for a new custom resource. Apply sets
-	// startOver when an object exists that was to be created for one: the steps begin anew, with lookUp.
+	// lookUp makes gather read live what the caches lack; apply sets startOver to repeat the steps with it.
 	lookUp, startOver bool
-	// again is when the next step of a switchover is due; zero where none is.
+	// again is the requeue delay; zero means none.
 	again time.Duration
 	// Set by observe.
 	deployment   *appsv1.Deployment
 	pods         pods.Observation
 	server       *serverprobe.Observation
 	serverSilent string
-	// serverPending reports that the server is being asked and has not answered, nor failed to, since this operator
-	// started.
+	// serverPending reports that the server is being asked and neither answered nor failed since this operator started.
 	serverPending bool
 	claim         *corev1.PersistentVolumeClaim
 	service       *corev1.Service
 	exposure      objects.Exposure
 
-	// stale reports that the status was not written: somebody else wrote the custom resource in between.
+	// stale reports that the status was not written because of a conflict.
 	stale bool
 
-	// problems are what is wrong; after an error nothing is applied.
+	// problems has the errors and warnings; nothing is applied after an error.
 	problems problem.List
 }
 
@@ -68,12 +65,12 @@ func (s *scope) fail(p *problem.Problem) {
 	}
 }
 
-// next is how long to wait for the next pass; zero where none is due.
+// next returns the delay until the next reconcile, or zero if none is due.
 func (s *scope) next(now time.Time) time.Duration {
 	if s.desired == nil || s.desired.Recheck.IsZero() {
 		return s.again
 	}
-	// Not before the moment itself, to which a certificate counts.
+	// A certificate is still valid at the moment itself, so wait a second longer.
 	recheck := max(s.desired.Recheck.Sub(now)+time.Second, time.Second)
 	if s.again > 0 {
 		return min(s.again, recheck)
@@ -81,20 +78,19 @@ func (s *scope) next(now time.Time) time.Duration {
 	return recheck
 }
 
-// desiredObjects are the objects that shall exist: those that were applied and those that were left alone.
+// desiredObjects returns the desired objects: applied ones and held ones.
 func (s *scope) desiredObjects() []objects.Object {
 	return append(append([]objects.Object{}, s.desired.Objects...), s.desired.Held...)
 }
 
-// canBuild reports whether the rest of the resource can be built: nothing is wrong so far, or only that its
-// distribution is not known.
+// canBuild reports whether the resource can be built: it has no error, or only an unresolved distribution.
 func (s *scope) canBuild() bool {
 	errs := s.problems.Errors()
 	return len(errs) == 0 || s.gathered.Inputs.Unresolved && len(errs) == 1 &&
 		strings.HasPrefix(errs[0].Path, "spec.distribution")
 }
 
-// distribution is what spec.distribution resolves to; nil where it could not be resolved.
+// distribution returns the resolved spec.distribution, or nil.
 func (s *scope) distribution() *settings.Distribution {
 	if s.desired != nil && s.desired.Distribution != nil {
 		return s.desired.Distribution
@@ -121,7 +117,7 @@ func (s *scope) facts(operatorVersion string) *status.Facts {
 	return f
 }
 
-// count notes for the metrics what is reported of the custom resource, and whether its pods get a new template.
+// count records the custom resource in the metrics, and a rollout if the pod template changed.
 func (r *Reconciler) count(s *scope) {
 	line := metrics.Unknown
 	if resolved := s.cr.Status.ResolvedDistribution; resolved != nil {

@@ -46,50 +46,45 @@ import (
 )
 
 const (
-	// largeWorkers is how many of the workers may build large custom resources at a time.
+	// largeWorkers is how many workers may build large custom resources at a time.
 	largeWorkers = 2
-	// A reconcile that failed is repeated after firstRetry, then after twice as long each time, up to lastRetry.
+	// firstRetry and lastRetry bound the exponential back-off of failed reconciles.
 	firstRetry, lastRetry = 5 * time.Millisecond, 15 * time.Second
-	// passTimeout bounds one pass: an API server that hangs must not hold a worker.
+	// passTimeout bounds one reconcile, so that a hanging API server does not hold a worker.
 	passTimeout = time.Minute
-	// workers is the number of resources that are looked at once. A new one is some seven requests, one after the other:
-	// with fewer workers, many new ones wait for the API server's answers, and with more, an edit among them waits for
-	// theirs.
+	// workers is the number of concurrent reconciles: enough for many new custom resources of seven requests each, few
+	// enough that an edit among them is not slow.
 	workers = 6
 )
 
-// Options are the choices of a Setup.
+// Options configure Setup.
 type Options struct {
-	// OperatorNamespace is where the operator's ConfigMap and hash key are.
 	OperatorNamespace string
-	// OperatorImage is the operator's own image; empty means that of its Pod, whose name is empty where it does not run in
-	// one.
+	// OperatorImage is the operator's image; if empty, the image of Pod, whose name is empty outside of a cluster.
 	OperatorImage string
 	Pod           types.NamespacedName
-	// Settings has the operator's settings, also for the webhooks. It is started elsewhere.
+	// Settings has the operator's settings, also for the webhooks; the caller starts it.
 	Settings *gather.SettingsStore
-	// APIs has the APIs of the cluster, also for the webhooks. It is started elsewhere.
+	// APIs has the APIs of the cluster, also for the webhooks; the caller starts it.
 	APIs *gather.KnownEdgeAPIs
-	// ServerURL reports where the server of a CR is reached, for tests without nodes; nil means at its Service.
+	// ServerURL overrides the URL of a CR's server, for tests without nodes; nil means its Service.
 	ServerURL func(*v1alpha2.LlamaStackDistribution, corev1.URIScheme) string
-	// Namespaces are those that the operator watches; empty means all.
+	// Namespaces are the watched namespaces; empty means all.
 	Namespaces []string
-	// Selector selects the custom resources that the manager's cache holds; nil means that it holds all.
+	// Selector selects the custom resources in the manager's cache; nil means all.
 	Selector labels.Selector
-	// LeaveSettings leaves it to another operator to report what is wrong with the settings.
+	// LeaveSettings leaves reports about the settings to another operator.
 	LeaveSettings bool
-	// ForbidForeignConfigMaps refuses ConfigMaps in other namespaces than the resource's, which v1alpha1 can name.
+	// ForbidForeignConfigMaps refuses ConfigMaps of other namespaces, which v1alpha1 can name.
 	ForbidForeignConfigMaps bool
-	// AllowForeignConfigMaps takes ConfigMaps of other namespaces without the consent of their owners, as release 0.9
-	// does.
+	// AllowForeignConfigMaps accepts ConfigMaps of other namespaces without their owners' consent, as release 0.9 does.
 	AllowForeignConfigMaps bool
-	// Metrics count what the controller does; nil means that nobody reads them.
+	// Metrics are the controller's metrics; nil means unregistered ones.
 	Metrics *metrics.Metrics
-	// Build overrides the build of the operator; empty means the real one.
+	// Build overrides the operator's build; empty means the compiled one.
 	Build string
 }
 
-// newImageLabels returns what asks registries.
 func newImageLabels(ctx context.Context, mgr manager.Manager, o *Options, key secret.Value,
 	tell func(types.NamespacedName)) *imagelabels.Reader {
 	return imagelabels.New(ctx, imagelabels.Options{
@@ -99,8 +94,7 @@ func newImageLabels(ctx context.Context, mgr manager.Manager, o *Options, key se
 	})
 }
 
-// Setup adds the controller to the manager, which runs until the context ends. The hash key is read, or made, at once:
-// the API server must be reachable.
+// Setup adds the controller to the manager. It reads or creates the hash key, so the API server must be reachable.
 func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 	if o.Metrics == nil {
 		o.Metrics = metrics.New()
@@ -118,7 +112,7 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 	operatorImage, noImage := gather.OperatorImage(ctx, mgr.GetAPIReader(), o.OperatorImage, o.Pod)
 	uses, noUses := usesOfHosts(ctx, mgr, &o)
 	err = errors.Join(err, noMirrors, noImage, noUses, mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
-		return o.APIs.AwaitChange(ctx, apis) // the next manager has the caches and watches for what there is then
+		return o.APIs.AwaitChange(ctx, apis) // the restarted manager has caches and watches for the new APIs
 	})))
 	if err != nil {
 		return err
@@ -157,12 +151,11 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 	return errors.Join(reportSettings(mgr, r, o), r.watch(mgr, uses, &o))
 }
 
-// enqueue reconciles a custom resource of whose server or image there is news.
+// enqueue reconciles a custom resource whose server or image has a new answer.
 func (r *Reconciler) enqueue(key types.NamespacedName) {
 	r.queue.Add(reconcile.Request{NamespacedName: key})
 }
 
-// reportSettings adds what reports errors of the operator's settings.
 func reportSettings(mgr manager.Manager, r *Reconciler, o Options) error {
 	if o.LeaveSettings {
 		return nil
@@ -173,7 +166,7 @@ func reportSettings(mgr manager.Manager, r *Reconciler, o Options) error {
 	}).Setup(mgr)
 }
 
-// watchMirrors lets each custom resource follow a change of the cluster's mirrors.
+// watchMirrors reconciles all custom resources when the cluster's registry mirrors change.
 func watchMirrors(b *builder.Builder, r *Reconciler) *builder.Builder {
 	all := handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, _ client.Object) []reconcile.Request {
 		return r.requests(ctx)
@@ -186,7 +179,7 @@ func watchMirrors(b *builder.Builder, r *Reconciler) *builder.Builder {
 	return b
 }
 
-// clusterAssignsUserIDs reports whether the cluster gives pods their user id, as OpenShift does.
+// clusterAssignsUserIDs reports whether the cluster assigns user IDs to pods, as OpenShift does.
 func clusterAssignsUserIDs(mapper meta.RESTMapper) (bool, error) {
 	_, err := mapper.RESTMapping(schema.GroupKind{Group: "security.openshift.io", Kind: "SecurityContextConstraints"})
 	if err != nil && !meta.IsNoMatchError(err) {
@@ -215,7 +208,7 @@ func (r *Reconciler) watch(mgr manager.Manager, uses cache.Cache, o *Options) er
 			builder.WithPredicates(podChanged())).
 		WatchesRawSource(source.Func(func(_ context.Context,
 			queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-			r.queue = queue // the sources start before the workers, and only these ask servers and registries
+			r.queue = queue // sources start before the workers, which alone ask servers and registries
 			return nil
 		}))
 	for _, kind := range append(apply.OwnedKinds(), apply.EdgeKinds(r.applier.EdgeAPIs)...) {
@@ -229,19 +222,17 @@ func (r *Reconciler) watch(mgr manager.Manager, uses cache.Cache, o *Options) er
 	return err
 }
 
-// notCreated lets through what happens to owned objects but for their creation: the operator creates them, and knows
-// what came of it.
+// notCreated drops creations of owned objects, which the operator itself makes.
 func notCreated() predicate.Predicate {
 	return predicate.Funcs{CreateFunc: func(event.CreateEvent) bool { return false }}
 }
 
-// notUpdated leaves updates to editsFirst: two handlers of one event can start two reconciles.
+// notUpdated drops updates, which editsFirst handles: two handlers of one event can start two reconciles.
 func notUpdated() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }}
 }
 
-// deploymentChanged drops updates of Deployments that change neither what the operator applies nor what the status
-// reports.
+// deploymentChanged drops Deployment updates that change neither applied fields nor the status.
 func deploymentChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, isDeployment := e.ObjectOld.(*appsv1.Deployment)
@@ -250,14 +241,12 @@ func deploymentChanged() predicate.Predicate {
 	}}
 }
 
-// serverOfPod maps a pod to the custom resource that it belongs to.
 func serverOfPod(_ context.Context, o client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(),
 		Name: objects.ResourceOfPod(o.GetLabels())}}}
 }
 
-// podChanged lets through what the status reports of pods. A new pod has nothing to report, and the Deployment reports
-// how many there are.
+// podChanged passes deletions and updates that change the status; the Deployment counts new pods.
 func podChanged() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },
@@ -270,8 +259,7 @@ func podChanged() predicate.Predicate {
 	}
 }
 
-// specChanged lets through what changes the desired state: the spec, and what conversion keeps of v1alpha1's in an
-// annotation.
+// specChanged passes changes of the spec, and of the annotation in which conversion keeps v1alpha1 fields.
 func specChanged() predicate.Predicate {
 	return predicate.Or(predicate.GenerationChangedPredicate{},
 		predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// Error reduces a network error to what is the same each time: addresses and ports of connections come and go.
+// Error removes the changing parts of a network error, such as addresses and ports.
 func Error(err error) error {
 	var timeout interface{ Timeout() bool }
 	var dns *net.DNSError

@@ -10,13 +10,11 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// longestWord is what is worth comparing, in bytes: nobody misspells more, and the work grows with it.
+// longestWord is the longest compared word in bytes; the work grows with the length.
 const longestWord = 100
 
-// Nearest returns the known name nearest to word, and false where none is near enough to be worth a guess: more
-// than a third of the letters (at least two) would have to change. Case, "-" and "_" do not count, so that
-// "baseUrl" finds "base_url". Failing that, it returns the one known name that has all words of the other, or
-// the other way round: "url" finds "base_url".
+// Nearest returns the known name nearest to word, ignoring case, "-" and "_", and whether at most a third of the
+// letters, or two, differ. Otherwise it returns the only name with the same words, so that "url" finds "base_url".
 func Nearest(word string, known []string) (string, bool) {
 	if len(word) > longestWord {
 		return "", false
@@ -35,8 +33,7 @@ func Nearest(word string, known []string) (string, bool) {
 	return best, best != ""
 }
 
-// oneWithTheWords returns the name that has all words of a name, or whose words it has; empty where there are several,
-// or none.
+// oneWithTheWords returns the only name whose words contain, or are contained in, those of the given name, or "".
 func oneWithTheWords(name string, known []string) string {
 	found := ""
 	for _, candidate := range known {

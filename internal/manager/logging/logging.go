@@ -11,20 +11,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 )
 
-// MaxVerbosity is the highest verbosity of the logger. From 8 on client-go logs the bodies of requests, those of
-// Secrets too.
+// MaxVerbosity is the highest verbosity: from 8 on, client-go logs the bodies of requests, including Secrets.
 const MaxVerbosity = 7
 
 // FlagLevel is the name of the flag with the log level.
 const FlagLevel = "zap-log-level"
 
-// Options are the options of the logger, as flags set them.
+// Options are the options of the logger.
 type Options struct {
 	zap   zap.Options
 	level cappedLevel
 }
 
-// BindFlags adds the flags of the logger, those of controller-runtime, with the level limited to MaxVerbosity.
+// BindFlags adds controller-runtime's flags of the logger, with the level limited to MaxVerbosity.
 func (o *Options) BindFlags(flags *flag.FlagSet) {
 	var all flag.FlagSet
 	o.zap.BindFlags(&all)
@@ -39,7 +38,7 @@ func (o *Options) BindFlags(flags *flag.FlagSet) {
 	})
 }
 
-// Logger returns the logger, which writes to w. Its first message reports a level that was lowered.
+// Logger returns a logger that writes to w. It logs whether the level was lowered.
 func (o *Options) Logger(w io.Writer) logr.Logger {
 	log := zap.New(zap.UseFlagOptions(&o.zap), zap.WriteTo(w))
 	if o.level.requested > MaxVerbosity {
@@ -49,13 +48,12 @@ func (o *Options) Logger(w io.Writer) logr.Logger {
 	return log
 }
 
-// cappedLevel is the value of FlagLevel.
 type cappedLevel struct {
 	flag.Value
-	requested int // the number that the flag was given; 0 for a name
+	requested int // the given number; 0 for a name
 }
 
-// Set takes the name of a level, or a number.
+// Set sets the level by name or number.
 func (l *cappedLevel) Set(text string) error {
 	l.requested = 0
 	if number, err := strconv.Atoi(text); err == nil {
@@ -67,7 +65,7 @@ func (l *cappedLevel) Set(text string) error {
 	return l.Value.Set(text)
 }
 
-// String returns the level as the flag has it. The flag package calls it on a zero value.
+// String returns the level. The flag package calls it on a zero value.
 func (l *cappedLevel) String() string {
 	if l.Value == nil {
 		return ""

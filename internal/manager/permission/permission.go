@@ -21,30 +21,30 @@ import (
 )
 
 const (
-	// maxDecisions is how many decisions are remembered, and the times are how long.
+	// maxDecisions bounds the cached decisions, and the times are their lifetimes.
 	maxDecisions = 256
 	allowedTime  = time.Minute
 	deniedTime   = 10 * time.Second
-	// reviewTimeout bounds both questions to the API server.
+	// reviewTimeout bounds both requests to the API server together.
 	reviewTimeout = 10 * time.Second
-	// maxToken is the longest token that is asked for, in bytes.
+	// maxToken is the longest accepted token in bytes.
 	maxToken = 16 << 10
 )
 
-// Reviewer asks the API server, with permission to create TokenReviews and SubjectAccessReviews.
+// Reviewer asks the API server; it needs permission to create TokenReviews and SubjectAccessReviews.
 type Reviewer struct {
 	tokens    authenticationclient.TokenReviewInterface
 	accesses  authorizationclient.SubjectAccessReviewInterface
-	decisions *cache.LRUExpireCache // of question to the status of its answer
+	decisions *cache.LRUExpireCache // question to HTTP status
 }
 
-// question is what decisions are remembered by.
+// question is the key of a decision.
 type question struct {
 	token      [sha256.Size]byte
 	verb, path string
 }
 
-// New makes a Reviewer. It asks nothing yet.
+// New returns a Reviewer, without a request.
 func New(config *rest.Config, httpClient *http.Client) (*Reviewer, error) {
 	authentication, err := authenticationclient.NewForConfigAndClient(config, httpClient)
 	if err != nil {
@@ -58,7 +58,7 @@ func New(config *rest.Config, httpClient *http.Client) (*Reviewer, error) {
 		cache.NewLRUExpireCache(maxDecisions)}, nil
 }
 
-// Only serves the handler to those who may: the verb is the method in small letters, and the path is that of the URL.
+// Only returns a handler that authorizes the URL's path with the lower-case method as verb, and then calls next.
 func (r *Reviewer) Only(log logr.Logger, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		status, err := r.decide(request)
@@ -74,7 +74,7 @@ func (r *Reviewer) Only(log logr.Logger, next http.Handler) http.Handler {
 	})
 }
 
-// decide returns the status of the answer: 200 for those who may.
+// decide returns the HTTP status: 200 if the request is authorized.
 func (r *Reviewer) decide(request *http.Request) (int, error) {
 	scheme, token, _ := strings.Cut(request.Header.Get("Authorization"), " ")
 	token = strings.TrimSpace(token)

@@ -16,15 +16,12 @@ import (
 )
 
 const (
-	// awaitPeriod is how often AwaitWhole reads the Lease.
 	awaitPeriod = time.Second
 	// defaultDuration is how long a Lease without a duration counts as held.
 	defaultDuration = 15 * time.Second
 )
 
-// AwaitWhole waits until no operator without a selector leads in the namespace: neither one that is about to be
-// replaced by shards, nor release 0.9. Its Lease is held as long as somebody renews it, by this process' clock. An
-// error is that the Lease cannot be read, or that the context ended.
+// AwaitWhole waits until no operator without a selector leads in the namespace, or returns an error.
 func AwaitWhole(ctx context.Context, live client.Reader, namespace string) error {
 	key := types.NamespacedName{Namespace: namespace, Name: Lease(nil)}
 	var renewed string
@@ -54,7 +51,7 @@ func AwaitWhole(ctx context.Context, live client.Reader, namespace string) error
 			duration = defaultDuration
 		}
 		if time.Since(since) > duration {
-			return nil // nobody renews it
+			return nil // the Lease expired
 		}
 		select {
 		case <-ctx.Done():

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package shard divides the custom resources of a cluster among several operators, by a label selector for each.
+// Package shard divides the custom resources of a cluster among several operators by label selectors.
 //
-// Contract: operators whose selectors select the same, in whatever order or spelling of single requirements, have the
-// same Lease, and others have another one. An operator without a selector has the Lease of release 0.9. An operator
-// with a selector begins only when no operator without one leads, because that one reconciles all custom resources.
-// Whether the selectors of several operators overlap is not known here: each knows its own only.
-//
-// It selects nothing: the API server does, for the cache of custom resources.
+// Operators with equivalent selectors share a Lease; without a selector it is release 0.9's. An operator with a
+// selector starts only when no operator without one leads.
 package shard

@@ -16,17 +16,16 @@ import (
 const (
 	// Flag is the operator's flag with the selector.
 	Flag = "watch-label-selector"
-	// maxSelector bounds a selector, in bytes: it is a part of the address of requests.
+	// maxSelector bounds a selector in bytes, because requests have it in their URL.
 	maxSelector = 2 << 10
 
-	// leasePrefix and leaseSuffix make the name that release 0.9 uses, so that it and this operator never work at the same
-	// time.
+	// leasePrefix and leaseSuffix make release 0.9's Lease name, so that it never runs at the same time.
 	leasePrefix, leaseSuffix = "54e06e98", ".llamastack.io"
-	// hashBytes is how much of the hash of a selector is in the name of its Lease.
+	// hashBytes is the length of a selector's hash in its Lease's name.
 	hashBytes = 8
 )
 
-// Parse reads the flag. No selector, which means all custom resources, is nil.
+// Parse parses the flag. It returns nil, for all custom resources, if the text is empty.
 func Parse(text string) (labels.Selector, error) {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -48,7 +47,7 @@ func Parse(text string) (labels.Selector, error) {
 	return selector, nil
 }
 
-// Lease is the name of the Lease for a selector; nil is that of an operator without one. It is a DNS subdomain.
+// Lease returns the Lease's name for a selector, or for an operator without one if it is nil.
 func Lease(selector labels.Selector) string {
 	if selector == nil {
 		return leasePrefix + leaseSuffix
@@ -57,13 +56,12 @@ func Lease(selector labels.Selector) string {
 	return fmt.Sprintf("%s-%x%s", leasePrefix, sum[:hashBytes], leaseSuffix)
 }
 
-// aliases are operators of one value and the same with several.
+// aliases maps operators for one value to those for several.
 var aliases = map[selection.Operator]selection.Operator{
 	selection.Equals: selection.In, selection.DoubleEquals: selection.In, selection.NotEquals: selection.NotIn,
 }
 
-// canonical is the same for selectors that differ only in the order of requirements and values, and in how a
-// requirement of one value is written.
+// canonical returns the same text for equivalent selectors, regardless of order and notation.
 func canonical(selector labels.Selector) string {
 	requirements, _ := selector.Requirements()
 	var texts []string

@@ -29,16 +29,16 @@ import (
 type legacyObject struct {
 	kind schema.GroupVersionKind
 	name func(resource string) string
-	// selector is where the object says which pods it is for; nil where its kind does not.
+	// selector is the path of the object's pod selector; nil if its kind has none.
 	selector []string
-	// keep reports whether it stays although it is not desired: it holds data.
+	// keep reports that adoption keeps the object because it holds data, even if it is not desired.
 	keep bool
-	// forPods reports whether pods of release 0.9 need it although it is not desired.
+	// forPods reports that pods of release 0.9 need the object, even if it is not desired.
 	forPods bool
 }
 
-// legacyObjects are the objects that release 0.9 makes, but for the ConfigMap that Prune removes. The Deployment comes
-// last: until it is adopted, it reports that the adoption is not complete.
+// legacyObjects returns release 0.9's objects, except the ConfigMap that Prune deletes. The Deployment is last, because
+// until then adoption is incomplete.
 func legacyObjects() []legacyObject {
 	kind := func(group, version, kind string) schema.GroupVersionKind {
 		return schema.GroupVersionKind{Group: group, Version: version, Kind: kind}
@@ -53,19 +53,17 @@ func legacyObjects() []legacyObject {
 		{kind: kind("networking.k8s.io", "v1", "NetworkPolicy"), name: objects.NetworkPolicyName,
 			selector: []string{"spec", "podSelector", "matchLabels"}},
 		{kind: kind("networking.k8s.io", "v1", "Ingress"), name: objects.IngressName},
-		// On OpenShift it lets the pods have the user and group that release 0.9 gives them.
+		// On OpenShift it allows the pods' user and group of release 0.9.
 		{kind: kind("rbac.authorization.k8s.io", "v1", "RoleBinding"), name: release09.RoleBindingName, forPods: true},
 		{kind: kind("apps", "v1", "Deployment"), name: objects.DeploymentName, selector: matchLabels},
 	}
 }
 
-// Adopt takes over what release 0.9 made for the custom resource and has left, or has written again: its fields become
-// the operator's, so that server-side apply can take them away, a lost owner comes back, and what is not desired is
-// removed. If a desired object is someone else's, none is adopted. A Deployment whose pod template stays (see
-// release09.KeepsTemplate) gets the metadata of the desired one.
+// Adopt transfers release 0.9's fields to the operator, restores owners and deletes undesired objects. It does nothing
+// if a desired object is foreign.
 func (a *Adopter) Adopt(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment,
 	wanted []objects.Object) *problem.Problem {
-	// The pod template that adoption kept is about to be replaced.
+	// The kept pod template is about to be replaced.
 	releases := live != nil && live.Annotations[objects.AnnotationBuild] == release09.Build && keptTemplate(wanted) == nil
 	if live == nil && !release09.Reported(&owner.Status) ||
 		live != nil && !release09.Left(live) && !releases && !a.writtenAgain(ctx, owner) {
@@ -74,7 +72,7 @@ func (a *Adopter) Adopt(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 	return a.AdoptInTheWay(ctx, owner, live, wanted)
 }
 
-// keptTemplate is the desired Deployment if its pods stay those of release 0.9; nil otherwise.
+// keptTemplate returns the desired Deployment if it keeps the pods of release 0.9, or nil.
 func keptTemplate(wanted []objects.Object) *appsv1.Deployment {
 	for _, o := range wanted {
 		if d, ok := o.(*appsv1.Deployment); ok && d.Annotations[objects.AnnotationBuild] == release09.Build {
@@ -84,7 +82,7 @@ func keptTemplate(wanted []objects.Object) *appsv1.Deployment {
 	return nil
 }
 
-// AdoptInTheWay is Adopt where something exists that the operator did not make.
+// AdoptInTheWay is Adopt for existing objects that the operator did not make.
 func (a *Adopter) AdoptInTheWay(
 	ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment, wanted []objects.Object,
 ) *problem.Problem {
@@ -100,8 +98,8 @@ func (a *Adopter) AdoptInTheWay(
 	return nil
 }
 
-// Own gives a Deployment of release 0.9 that lost its owner, and what belongs to it but for data, back to a custom
-// resource that cannot be adopted: nothing of it shall run on when it is deleted.
+// Own restores the owner of release 0.9's Deployment and of its objects without data, so that deleting the resource
+// deletes them even if adoption failed.
 func (a *Adopter) Own(ctx context.Context, owner *v1alpha2.LlamaStackDistribution,
 	live *appsv1.Deployment) *problem.Problem {
 	if live == nil || live.DeletionTimestamp != nil || metav1.GetControllerOf(live) != nil {
@@ -131,8 +129,7 @@ func (a *Adopter) Own(ctx context.Context, owner *v1alpha2.LlamaStackDistributio
 	return nil
 }
 
-// writtenAgain reports whether release 0.9 has written an object since the Deployment was adopted: someone applied its
-// manifest again. What is not cached it never writes alone.
+// writtenAgain reports whether release 0.9 wrote a cached object after the adoption, by an apply of its manifest.
 func (a *Adopter) writtenAgain(ctx context.Context, owner *v1alpha2.LlamaStackDistribution) bool {
 	for _, cached := range apply.FullKinds() {
 		kind := apply.KindOf(cached)
@@ -149,18 +146,17 @@ func (a *Adopter) writtenAgain(ctx context.Context, owner *v1alpha2.LlamaStackDi
 	return false
 }
 
-// adoption is what becomes of one object of release 0.9.
 type adoption struct {
 	*metav1.PartialObjectMetadata
-	// own makes the custom resource its controller, take takes its fields, and remove removes it.
+	// own makes the custom resource its controller, take transfers its fields, and remove deletes it.
 	own, take, remove bool
-	// metadata are the labels and annotations that it gets; nil where applying it brings them.
+	// metadata are labels and annotations to add; nil if the apply adds them.
 	metadata *metav1.ObjectMeta
 }
 
 func (d *adoption) what() string { return d.Kind + " " + d.Name }
 
-// plan finds what is to be adopted, and writes nothing.
+// plan returns the adoptions, and writes nothing.
 func (a *Adopter) plan(
 	ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment, wanted []objects.Object,
 ) ([]adoption, *problem.Problem) {
@@ -194,7 +190,7 @@ func (a *Adopter) plan(
 				return nil, apply.Conflict(what, o, owner)
 			}
 			if !d.own {
-				continue // someone else's, and not in the way
+				continue // foreign, but not in the way
 			}
 			d.own = !d.remove
 		}
@@ -203,8 +199,7 @@ func (a *Adopter) plan(
 	return adoptions, nil
 }
 
-// isOrphan reports whether an object is release 0.9's although no controller owns it. A PVC is, where the custom
-// resource's own Deployment mounts it.
+// isOrphan reports whether an unowned object is release 0.9's. A PVC is if the resource's own Deployment mounts it.
 func (a *Adopter) isOrphan(
 	ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment, old *legacyObject,
 	o *metav1.PartialObjectMetadata,
@@ -233,7 +228,7 @@ func (a *Adopter) adopt(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 			client.PropagationPolicy(metav1.DeletePropagationBackground))
 		return client.IgnoreNotFound(err)
 	}
-	if d.own { // first: an object without an owner is recognized by the fields that are taken then
+	if d.own { // first, because orphans are recognized by the fields that takeFields transfers
 		if err := own(ctx, a.Client, owner, d.PartialObjectMetadata); err != nil {
 			return err
 		}
@@ -244,7 +239,7 @@ func (a *Adopter) adopt(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 	return takeFields(ctx, a.Client, owner.Name, d)
 }
 
-// own makes the custom resource the controller of an object that has none.
+// own makes the custom resource the controller of an object without controller.
 func own(ctx context.Context, writer client.Writer, owner *v1alpha2.LlamaStackDistribution,
 	o *metav1.PartialObjectMetadata) error {
 	before := o.DeepCopy()
@@ -253,17 +248,15 @@ func own(ctx context.Context, writer client.Writer, owner *v1alpha2.LlamaStackDi
 	return writer.Patch(ctx, o, patch, client.FieldOwner(ownerManager))
 }
 
-// ownerManager is the field manager of owners that were given back: an update of the operator's own field manager would
-// look as if the operator had created the object.
+// ownerManager is the field manager of restored owners; with the operator's own, the object would look created by it.
 const ownerManager = objects.ManagedBy + "-owner"
 
-// takeFields rewrites the field managers of an object, and its metadata. The version goes along, so that what was
-// written in between is not lost.
+// takeFields transfers an object's fields to the operator, and adds metadata, unless a concurrent write conflicts.
 func takeFields(ctx context.Context, writer client.Writer, resource string, d *adoption) error {
 	o := d.PartialObjectMetadata
 	entries := o.ManagedFields
 	if o.Kind == "PersistentVolumeClaim" {
-		// The class of a PVC cannot be changed, so that applying must not take it away: its fields are nobody's instead.
+		// A PVC's class is immutable, so no manager may own these fields; otherwise an apply would remove them.
 		entries = slices.DeleteFunc(slices.Clone(entries), func(e metav1.ManagedFieldsEntry) bool {
 			return isLegacy(&e, resource)
 		})
@@ -274,7 +267,7 @@ func takeFields(ctx context.Context, writer client.Writer, resource string, d *a
 		return err
 	}
 	if len(entries) == 0 {
-		entries = []metav1.ManagedFieldsEntry{{}} // so the API server is told to forget them: an empty list would say nothing
+		entries = []metav1.ManagedFieldsEntry{{}} // an empty list would have no effect
 	}
 	operations := []map[string]any{
 		{"op": "replace", "path": "/metadata/managedFields", "value": entries},
@@ -286,8 +279,7 @@ func takeFields(ctx context.Context, writer client.Writer, resource string, d *a
 			map[string]any{"op": "add", "path": "/metadata/annotations",
 				"value": labels.Merge(o.Annotations, d.metadata.Annotations)})
 	} else if made {
-		// What release 0.9 wrote into a Deployment of this operator's makes it another one: it is adopted as if for the first
-		// time.
+		// A Deployment that release 0.9 wrote again is adopted as if for the first time.
 		operations = append(operations, map[string]any{"op": "remove",
 			"path": "/metadata/annotations/" + strings.ReplaceAll(objects.AnnotationBuild, "/", "~1")})
 	}
@@ -298,14 +290,13 @@ func takeFields(ctx context.Context, writer client.Writer, resource string, d *a
 	return writer.Patch(ctx, o, client.RawPatch(types.JSONPatchType, patch), client.FieldOwner(apply.FieldManager))
 }
 
-// hasMetadata reports whether the object has the labels and annotations that it is to get.
+// hasMetadata reports whether the object already has the labels and annotations to add.
 func (d *adoption) hasMetadata() bool {
 	return d.metadata == nil || maps.Equal(d.Labels, labels.Merge(d.Labels, d.metadata.Labels)) &&
 		maps.Equal(d.Annotations, labels.Merge(d.Annotations, d.metadata.Annotations))
 }
 
-// takenOver returns the entries with those of release 0.9 made the operator's: it applied under its own name or that of
-// the resource, and created under that of its program.
+// takenOver returns the entries with release 0.9's, which has several manager names, merged into the operator's.
 func takenOver(entries []metav1.ManagedFieldsEntry, resource string) (out []metav1.ManagedFieldsEntry, changed bool,
 	err error) {
 	out, err = release09.Union(entries, apply.FieldManager, func(e *metav1.ManagedFieldsEntry) bool {
@@ -318,8 +309,7 @@ func takenOver(entries []metav1.ManagedFieldsEntry, resource string) (out []meta
 	return out, changed, err
 }
 
-// isLegacy reports whether release 0.9 made the entry, as a client that cannot apply under the name of the custom
-// resource, or whether it belongs to its adoption.
+// isLegacy reports whether release 0.9, a client under the resource's name, or the adoption made the entry.
 func isLegacy(e *metav1.ManagedFieldsEntry, resource string) bool {
 	ownUpdate := e.Operation == metav1.ManagedFieldsOperationUpdate &&
 		(e.Manager == apply.FieldManager || e.Manager == ownerManager) && e.Subresource == ""

@@ -17,17 +17,15 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
 )
 
-// Adopter takes over what release 0.9 left. Its fields are set once, before the first call.
+// Adopter takes over the objects of release 0.9. Set its fields before the first call.
 type Adopter struct {
-	// Client writes.
 	Client client.Client
-	// Cached reads what is cached: the full kinds, and the metadata of ConfigMaps.
+	// Cached reads from the caches: full kinds, and the metadata of ConfigMaps.
 	Cached client.Reader
-	// Live reads from the API server.
-	Live client.Reader
+	Live   client.Reader
 }
 
-// Prune removes the ConfigMap of CA certificates that release 0.9 has left, once no pod mounts it any more.
+// Prune deletes release 0.9's ConfigMap of CA certificates when no pod mounts it.
 func (a *Adopter) Prune(ctx context.Context, owner *v1alpha2.LlamaStackDistribution) *problem.Problem {
 	o := apply.ConfigMapMetadata()
 	err := a.Cached.Get(ctx, client.ObjectKey{Namespace: owner.Namespace, Name: release09.CABundleName(owner.Name)}, o)

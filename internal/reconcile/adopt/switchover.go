@@ -19,14 +19,11 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
 )
 
-// switchoverDelay is how long old pods run on after the Service stopped leading to them: every node needs a moment to
-// learn it, and requests that they have already taken are answered in that time.
+// switchoverDelay is how long old pods run after the Service stops selecting them, to finish requests.
 const switchoverDelay = 10 * time.Second
 
-// Switchover returns the objects to apply now, and when to look again, so that a rollout from pods of release 0.9 loses
-// no request. Those pods end as soon as they are told to, when requests are still sent to them. So the rollout is held
-// until all new pods are ready. Then the Service selects only those, a moment later the hold ends, and after the last
-// old pod the Service is as desired. Each step follows from what is in the cluster.
+// Switchover returns the objects to apply now and the requeue delay, so that replacing release 0.9's pods loses no
+// request. It holds the rollout until all new pods are ready and the Service selects only these.
 func (a *Adopter) Switchover(
 	ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment, list []objects.Object,
 ) ([]objects.Object, time.Duration, *problem.Problem) {
@@ -54,7 +51,7 @@ func (a *Adopter) Switchover(
 	}
 	s.count(replicaSets, ptr.Deref(live.Spec.Replicas, 1))
 	switch {
-	case s.gone: // nothing is left to keep
+	case s.gone: // all old pods ended
 		return list, 0, nil
 	case !s.held:
 		return s.narrowed(owner.Name, list), 0, nil
@@ -69,15 +66,14 @@ func (a *Adopter) Switchover(
 	return s.narrowed(owner.Name, list), 0, nil
 }
 
-// switchover is where such a rollout stands.
 type switchover struct {
-	// deployment and service are the positions of these objects, from one on; zero where there are none.
+	// deployment and service are the positions of these objects, from 1 on; 0 if absent.
 	deployment, service int
-	// held reports whether the rollout is, or is to be, held; narrow whether the Service leads only to new pods.
+	// held reports whether the rollout is, or must be, held; narrow whether the Service selects only new pods.
 	held, narrow bool
-	// since is when the operator changed the Service last.
+	// since is the operator's last change of the Service.
 	since time.Time
-	// ready reports whether as many new pods are ready as there shall be, and gone whether no old ones are left.
+	// ready reports whether enough new pods are ready, and gone whether all old ones ended.
 	ready, gone bool
 }
 
@@ -95,7 +91,6 @@ func (s *switchover) count(replicaSets []appsv1.ReplicaSet, want int32) {
 	s.ready = ready > 0 && ready >= want
 }
 
-// hold returns the objects with the rollout held.
 func (s *switchover) hold(list []objects.Object) []objects.Object {
 	list = slices.Clone(list)
 	if s.deployment > 0 {
@@ -106,7 +101,6 @@ func (s *switchover) hold(list []objects.Object) []objects.Object {
 	return list
 }
 
-// narrowed returns the objects with a Service that leads only to new pods.
 func (s *switchover) narrowed(resource string, list []objects.Object) []objects.Object {
 	list = slices.Clone(list)
 	if s.service > 0 {
@@ -117,7 +111,7 @@ func (s *switchover) narrowed(resource string, list []objects.Object) []objects.
 	return list
 }
 
-// lastApplied returns when the operator changed a field of the object last, by the API server's clock.
+// lastApplied returns the time of the operator's last change of the object, by the API server's clock.
 func lastApplied(o client.Object) (last time.Time) {
 	for _, e := range o.GetManagedFields() {
 		if e.Manager == apply.FieldManager && e.Time != nil && e.Time.After(last) {

@@ -23,36 +23,31 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
-// FieldManager is the operator's one field manager, from the first write.
+// FieldManager is the operator's main field manager.
 const FieldManager = objects.ManagedBy
 
-// Applier writes objects. Its fields are set once, before the first call.
+// Applier writes objects. Set its fields before the first call.
 type Applier struct {
-	// Client writes.
 	Client client.Client
-	// Cached reads what is cached: the full kinds, and the metadata of ConfigMaps and Secrets.
-	Cached client.Reader
-	// Live reads from the API server.
-	Live client.Reader
-	// EdgeAPIs are the APIs of the cluster by which servers can be exposed.
+	// Cached reads from the caches: full kinds, and the metadata of ConfigMaps and Secrets.
+	Cached   client.Reader
+	Live     client.Reader
 	EdgeAPIs objects.EdgeAPIs
 }
 
-// Result is what came of applying.
+// Result is the result of Apply.
 type Result struct {
-	// Deployment, Service and PVC are the objects as the API server returned them; nil where they were not sent.
+	// Deployment, Service and PVC are the objects as the API server returned them; nil if they were not sent.
 	Deployment *appsv1.Deployment
 	Service    *corev1.Service
 	PVC        *corev1.PersistentVolumeClaim
-	// Written counts the objects that were created or changed.
+	// Written counts the created and changed objects.
 	Written int
-	// InTheWay reports that an object which was to be created exists, and is not the custom resource's own: it may be
-	// release 0.9's.
+	// InTheWay reports that an object to create exists and is not the custom resource's own; it may be release 0.9's.
 	InTheWay bool
 }
 
-// Apply creates or applies the objects, in their order, until the first problem. The API server has been asked before
-// where it may refuse one, so either nothing is written, or everything but for what changes in between.
+// Apply creates or applies the objects in order. A dry run precedes it, so a refusal normally changes nothing.
 func (a *Applier) Apply(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, list []objects.Object) (*Result,
 	*problem.Problem) {
 	result := &Result{}
@@ -66,7 +61,7 @@ func (a *Applier) Apply(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 			changes = append(changes, c)
 		}
 	}
-	for _, c := range changes { // before the dry run, which would not take away what is no longer desired
+	for _, c := range changes { // before the dry run, which would keep fields that are no longer desired
 		if err := a.takeCreated(ctx, c); err != nil {
 			return result, refused(owner, c, err)
 		}
@@ -82,26 +77,25 @@ func (a *Applier) Apply(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 	return result, nil
 }
 
-// change is an object that is to be written.
 type change struct {
 	*unstructured.Unstructured
 	gvk     schema.GroupVersionKind
-	object  objects.Object // the same as Unstructured
-	live    metav1.Object  // nil where none is known
-	orphan  client.Object  // what is removed before this is created; nil where nothing is
-	taken   bool           // the fields of the live object are those of server-side apply
+	object  objects.Object // the same object as Unstructured
+	live    metav1.Object  // nil if unknown
+	orphan  client.Object  // deleted before the creation, or nil
+	taken   bool           // server-side apply owns the live object's fields
 	desired [sha256.Size]byte
 }
 
 func (c *change) what() string { return c.gvk.Kind + " " + c.GetName() }
 
-// compare returns what is to be written of an object; nil where it is as desired.
+// compare returns the change of an object, or nil if it is as desired.
 func (a *Applier) compare(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, o objects.Object) (*change,
 	*problem.Problem) {
 	what := o.GetObjectKind().GroupVersionKind().Kind + " " + o.GetName()
 	live, err := a.cached(ctx, o)
 	if err == nil && live != nil && !metav1.IsControlledBy(live, owner) {
-		live, err = a.fresh(ctx, o) // the cache may not have seen its adoption yet
+		live, err = a.fresh(ctx, o) // the cache may lag behind its adoption
 	}
 	switch {
 	case err != nil:
@@ -112,14 +106,14 @@ func (a *Applier) compare(ctx context.Context, owner *v1alpha2.LlamaStackDistrib
 	return a.difference(ctx, owner, o, live)
 }
 
-// difference returns what is to be written of an object that is not someone else's; nil where it is as desired.
+// difference returns the change of an object that is not foreign, or nil if it is as desired.
 func (a *Applier) difference(
 	ctx context.Context, owner *v1alpha2.LlamaStackDistribution, o objects.Object, live client.Object,
 ) (*change, *problem.Problem) {
 	gvk := o.GetObjectKind().GroupVersionKind()
 	owned := live != nil && metav1.IsControlledBy(live, owner)
 	if owned && isGenerated(gvk) {
-		return nil, nil // what is generated is immutable and named by its content
+		return nil, nil // generated objects are immutable and named by their content
 	}
 	if live != nil && !owned && gvk.Kind == "PersistentVolumeClaim" {
 		o = withoutOwner(o)
@@ -148,7 +142,7 @@ func (a *Applier) difference(
 }
 
 func newChange(o objects.Object) (*change, error) {
-	content, err := objects.Content(o) // without the empty fields that typed objects write and nobody desired
+	content, err := objects.Content(o) // without the empty fields of typed objects
 	if err != nil {
 		return nil, err
 	}
@@ -191,7 +185,6 @@ func (a *Applier) write(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 	return nil
 }
 
-// keep keeps what the status reports of the objects that were written.
 func (r *Result) keep(o objects.Object) {
 	switch o := o.(type) {
 	case *appsv1.Deployment:
@@ -208,9 +201,7 @@ func (a *Applier) send(ctx context.Context, u *unstructured.Unstructured, option
 		append(options, client.FieldOwner(FieldManager), client.ForceOwnership)...)
 }
 
-// resetPorts puts the desired ports in the place of all that a Service has, and applies it again. Ports are merged by
-// number: one that someone renumbered would stay beside the desired one under the same name, which the API server
-// refuses.
+// resetPorts replaces all ports of a Service and applies it again, because ports merge by number, not by name.
 func (a *Applier) resetPorts(ctx context.Context, u *unstructured.Unstructured) error {
 	ports, _, err := unstructured.NestedSlice(u.Object, "spec", "ports")
 	if err != nil {
@@ -228,8 +219,7 @@ func (a *Applier) resetPorts(ctx context.Context, u *unstructured.Unstructured) 
 	return a.send(ctx, u)
 }
 
-// cached returns the object as the caches have it; nil where they have none. They hold only what carries the operator's
-// label.
+// cached returns the object from the caches, or nil. They hold only objects with the operator's label.
 func (a *Applier) cached(ctx context.Context, o objects.Object) (client.Object, error) {
 	gvk := o.GetObjectKind().GroupVersionKind()
 	var found client.Object = MetadataOf(gvk)
@@ -243,7 +233,7 @@ func (a *Applier) cached(ctx context.Context, o objects.Object) (client.Object, 
 	return found, err
 }
 
-// fresh reads the metadata of the object from the API server; nil where it does not exist.
+// fresh reads the object's metadata from the API server, or returns nil.
 func (a *Applier) fresh(ctx context.Context, o objects.Object) (client.Object, error) {
 	found := MetadataOf(o.GetObjectKind().GroupVersionKind())
 	err := a.Live.Get(ctx, types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}, found)
@@ -253,7 +243,7 @@ func (a *Applier) fresh(ctx context.Context, o objects.Object) (client.Object, e
 	return found, err
 }
 
-// Named returns an object of the same type, namespace and name, and without content.
+// Named returns an empty object with the same type, namespace and name.
 func Named(o objects.Object) objects.Object {
 	empty := reflect.New(reflect.TypeOf(o).Elem()).Interface().(objects.Object)
 	empty.GetObjectKind().SetGroupVersionKind(o.GetObjectKind().GroupVersionKind())

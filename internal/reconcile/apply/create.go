@@ -29,8 +29,7 @@ var (
 	errNotAdopted = errors.New("it is as release 0.9 left it and was not adopted; trying again")
 )
 
-// create creates an object that the caches do not have. Where it exists nevertheless, it is someone else's, or the
-// caches are behind.
+// create creates an object that the caches lack. If it exists, it is foreign or the caches lag behind.
 func (a *Applier) create(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, c *change,
 	result *Result) *problem.Problem {
 	if c.orphan != nil {
@@ -55,8 +54,8 @@ func (a *Applier) create(ctx context.Context, owner *v1alpha2.LlamaStackDistribu
 	return nil
 }
 
-// new is the object to create, of a kind of Kubernetes' own for Protobuf. Until it is applied, an annotation has the
-// hash of the desired object: the API server counts its defaults among the fields of who creates an object.
+// new returns the object to create. An annotation keeps its hash until the first apply, because the API server assigns
+// its defaults to the creator's fields.
 func (c *change) new() objects.Object {
 	var source runtime.Object = c.Unstructured
 	if clientgoscheme.Scheme.Recognizes(c.gvk) {
@@ -75,8 +74,7 @@ func (c *change) new() objects.Object {
 	return o
 }
 
-// existing returns what is to be written of an object that could not be created because it exists; nil where it is as
-// desired.
+// existing returns the change of an object whose creation failed because it exists, or nil if it is as desired.
 func (a *Applier) existing(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, c *change,
 	result *Result) (*change, *problem.Problem) {
 	live, err := a.fresh(ctx, c.object)
@@ -88,21 +86,20 @@ func (a *Applier) existing(ctx context.Context, owner *v1alpha2.LlamaStackDistri
 	case !metav1.IsControlledBy(live, owner) && !isOrphan(live, owner):
 		result.InTheWay = true
 		return nil, Conflict(c.what(), live, owner)
-	case release09.Owns(live, owner.Name): // also where nobody has reported on the custom resource yet
+	case release09.Owns(live, owner.Name): // also before the first status of the custom resource
 		result.InTheWay = true
 		return nil, Failed(c.what(), "could not be created", errNotAdopted)
 	}
 	return a.difference(ctx, owner, c.object, live)
 }
 
-// takeCreated makes the fields of an object that the operator created, and has not applied yet, those of server-side
-// apply: otherwise what is no longer desired would stay.
+// takeCreated moves the fields of a created object to server-side apply; otherwise undesired fields would stay.
 func (a *Applier) takeCreated(ctx context.Context, c *change) error {
 	if c.live == nil || c.taken || !hasUpdated(c.live.GetManagedFields()) {
 		return nil
 	}
 	c.taken = true
-	return retry.RetryOnConflict(retry.DefaultBackoff, func() error { // its controllers write the object, too
+	return retry.RetryOnConflict(retry.DefaultBackoff, func() error { // controllers write the object, too
 		o := MetadataOf(c.gvk)
 		if err := a.Live.Get(ctx, client.ObjectKeyFromObject(c), o); err != nil {
 			return client.IgnoreNotFound(err)
@@ -115,8 +112,7 @@ func (a *Applier) takeCreated(ctx context.Context, c *change) error {
 	})
 }
 
-// hasUpdated reports whether the operator created the object, or updated it, and has not made the fields those of
-// server-side apply since.
+// hasUpdated reports whether the operator's fields are still those of a create or update.
 func hasUpdated(entries []metav1.ManagedFieldsEntry) bool {
 	return slices.ContainsFunc(entries, func(e metav1.ManagedFieldsEntry) bool {
 		return e.Manager == FieldManager && e.Operation == metav1.ManagedFieldsOperationUpdate && e.Subresource == ""

@@ -15,9 +15,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
-// dryRun asks the API server whether it takes the changes: quotas, policies and webhooks of others decide, too. The
-// first change is not asked for: it is written first, and refusing it leaves everything as it was. But it would write a
-// Deployment without the fields that it leaves out.
+// dryRun asks the API server whether quotas, policies and webhooks accept the changes. It skips the first one, whose
+// refusal changes nothing, unless it is a Deployment that may lose fields.
 func (a *Applier) dryRun(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, changes []*change,
 	result *Result) *problem.Problem {
 	edit := slices.ContainsFunc(changes, func(c *change) bool { return c.live != nil })
@@ -28,14 +27,14 @@ func (a *Applier) dryRun(ctx context.Context, owner *v1alpha2.LlamaStackDistribu
 		}
 		err := a.dryRunOne(ctx, owner, c)
 		switch {
-		case c.live == nil && apierrors.IsAlreadyExists(err): // for new custom resources, nothing was looked up before
+		case c.live == nil && apierrors.IsAlreadyExists(err): // new custom resources are not looked up first
 			if _, p := a.existing(ctx, owner, c, result); p != nil {
 				return p
 			}
 		case err == nil, apierrors.IsBadRequest(err) && strings.HasSuffix(err.Error(),
 			"does not support dry run"): // a webhook with side effects
 		case c.gvk.Kind == "Service" && c.live != nil && apierrors.IsInvalid(err) &&
-			!deniedByOthers(err): // ports that somebody else added: writing it resets them
+			!deniedByOthers(err): // foreign ports, which write resets
 		default:
 			return refused(owner, c, err)
 		}
@@ -50,7 +49,7 @@ func (a *Applier) dryRunOne(ctx context.Context, owner *v1alpha2.LlamaStackDistr
 	case c.live != nil:
 		err = a.send(ctx, answer, client.DryRunAll)
 	case strict:
-		// As a tree, the server refuses fields of a later Kubernetes, as an apply does. Otherwise it drops them silently.
+		// A tree makes the API server refuse unknown fields, as an apply does; typed objects would drop them silently.
 		err = a.Client.Create(ctx, answer, client.DryRunAll, client.FieldOwner(FieldManager),
 			client.FieldValidation(metav1.FieldValidationStrict))
 	default:
@@ -62,9 +61,7 @@ func (a *Applier) dryRunOne(ctx context.Context, owner *v1alpha2.LlamaStackDistr
 	return err
 }
 
-// passesThrough reports whether values of the spec are in an object as they are. The others hold what the operator
-// decides: asking for them before a server is made would only cost requests, as nothing runs yet that a refusal could
-// harm.
+// passesThrough reports whether the object contains values of the spec, for which a dry run pays.
 func passesThrough(owner *v1alpha2.LlamaStackDistribution, c *change) bool {
 	if c.gvk.Kind == "Deployment" {
 		return owner.Spec.Workload != nil
@@ -72,7 +69,7 @@ func passesThrough(owner *v1alpha2.LlamaStackDistribution, c *change) bool {
 	return fieldsOfKinds[c.gvk.Kind] != "" && c.gvk.Kind != "Service"
 }
 
-// fieldsOfKinds is the field of the spec that an object is made from, by its kind.
+// fieldsOfKinds is the field of the spec that determines an object, by kind.
 var fieldsOfKinds = map[string]string{
 	"PersistentVolumeClaim":   "spec.workload.storage",
 	"NetworkPolicy":           "spec.networking.allowedFrom",
@@ -84,8 +81,7 @@ var fieldsOfKinds = map[string]string{
 	"HTTPRoute":               "spec.networking.expose",
 }
 
-// refused is the problem of an object that the API server does not take. It is about the field of the spec, where there
-// is one.
+// refused returns the problem of an object that the API server refuses, at the causing field of the spec if known.
 func refused(owner *v1alpha2.LlamaStackDistribution, c *change, err error) *problem.Problem {
 	p := Failed(c.what(), "could not be applied", err)
 	if !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) && !deniedByOthers(err) && !unknownField(err) &&
@@ -104,7 +100,7 @@ func refused(owner *v1alpha2.LlamaStackDistribution, c *change, err error) *prob
 			"what it was, or move the data to a new custom resource"
 	}
 	from := refusedField(owner, c, err)
-	if from == "" && passesThrough(owner, c) { // which of its values was refused is not known
+	if from == "" && passesThrough(owner, c) { // the refused value is unknown
 		from = "spec.workload"
 	}
 	if from != "" {

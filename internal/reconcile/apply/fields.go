@@ -16,12 +16,12 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// origin is a field of an object that holds a field of the spec.
+// origin maps a field of an object to its field of the spec.
 type origin struct {
 	kind string
-	// of is the field of the object, from that of the spec. What is below them is the same in both.
+	// of is the field of the object, and from that of the spec; their subfields are the same.
 	of, from string
-	// key tells entries of a list apart to which the operator adds its own: in the spec, they have other places.
+	// key identifies entries of a list in which the operator adds its own, so that indexes differ.
 	key string
 }
 
@@ -64,7 +64,7 @@ var origins = []origin{
 	{kind: "Route", of: "spec.host", from: "spec.networking.expose.hostname"},
 }
 
-// refusedField is the field of the spec that an object was refused for; empty where none is known to be the cause.
+// refusedField returns the field of the spec for which an object was refused, or "" if unknown.
 func refusedField(owner *v1alpha2.LlamaStackDistribution, c *change, err error) string {
 	fields := unknownFields(err)
 	var status apierrors.APIStatus
@@ -87,14 +87,12 @@ func refusedField(owner *v1alpha2.LlamaStackDistribution, c *change, err error) 
 	return fieldsOfKinds[c.gvk.Kind]
 }
 
-// specOf is the spec of a custom resource as origins name its fields.
 func specOf(owner *v1alpha2.LlamaStackDistribution) map[string]any {
 	spec, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(&owner.Spec)
 	return map[string]any{"spec": spec}
 }
 
-// field is the field of the custom resource that a field of the object is from; empty where it is from another one. Of
-// what the custom resource does not say itself, it is the whole.
+// field returns the custom resource's field for a field of the object, or the enclosing one, and whether it is exact.
 func (o *origin) field(c *change, cr map[string]any, field string) (from string, itself bool) {
 	rest, found := strings.CutPrefix(field, o.of)
 	if o.kind != c.gvk.Kind || !found || rest != "" && !strings.ContainsAny(rest[:1], ".[") {
@@ -126,7 +124,7 @@ func (o *origin) field(c *change, cr map[string]any, field string) (from string,
 	return fmt.Sprintf("%s[%d]%s", o.from, place, below), true
 }
 
-// nameAt is what tells the entry of the object's list apart; nil where there is none.
+// nameAt returns the key of the entry in the object's list, or nil.
 func (o *origin) nameAt(c *change, index int) any {
 	var at any = c.Object
 	for part := range strings.SplitSeq(strings.ReplaceAll(o.of, "[0]", ".0"), ".") {

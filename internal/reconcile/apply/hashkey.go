@@ -17,15 +17,14 @@ import (
 )
 
 const (
-	// HashKeySecretName is the name of the Secret, in the operator's namespace, that holds the key for hashes of secret
-	// content. Losing it costs one rollout of each server.
+	// HashKeySecretName is the Secret with the operator's hash key; its loss causes one rollout of each server.
 	HashKeySecretName = "llama-stack-operator-hash-key"
 
 	hashKeyField = "key"
 	hashKeySize  = 32
 )
 
-// EnsureHashKey reads the operator's hash key, and makes it where there is none. Several replicas may call it at once.
+// EnsureHashKey returns the operator's hash key, and creates it if necessary, also in several replicas at once.
 func EnsureHashKey(ctx context.Context, reader client.Reader, writer client.Writer, namespace string) (secret.Value,
 	error) {
 	key := types.NamespacedName{Namespace: namespace, Name: HashKeySecretName}
@@ -33,7 +32,7 @@ func EnsureHashKey(ctx context.Context, reader client.Reader, writer client.Writ
 	err := reader.Get(ctx, key, &s)
 	if apierrors.IsNotFound(err) {
 		random := make([]byte, hashKeySize)
-		_, _ = rand.Read(random) // never fails: the program ends where there is no randomness
+		_, _ = rand.Read(random) // never fails: crypto/rand ends the program instead
 		created := &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: HashKeySecretName},
 			Immutable:  new(true),
@@ -42,7 +41,7 @@ func EnsureHashKey(ctx context.Context, reader client.Reader, writer client.Writ
 		if err = writer.Create(ctx, created); err == nil {
 			return secret.New(random), nil
 		}
-		if apierrors.IsAlreadyExists(err) { // another replica was faster
+		if apierrors.IsAlreadyExists(err) { // another replica created it
 			err = reader.Get(ctx, key, &s)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
-// InstanceIndex indexes owned objects and pods in the cache by the custom resource that they are for.
+// InstanceIndex indexes owned objects and pods in the cache by custom resource.
 const InstanceIndex = "instance"
 
 // Instance returns the value of an object in InstanceIndex.
@@ -30,14 +30,12 @@ func Instance(o client.Object) []string {
 	return nil
 }
 
-// OwnedKinds are the kinds of objects that a resource owns, as the caches hold them: full objects of what the operator
-// labels as its own, metadata alone of ConfigMaps and Secrets, which may be anyone's and large.
+// OwnedKinds returns the kinds that a resource owns in their cached form: full objects, or metadata.
 func OwnedKinds() []client.Object {
 	return append(FullKinds(), ConfigMapMetadata(), SecretMetadata())
 }
 
-// FullKinds are the owned kinds that are cached as full objects, restricted to those that the operator labels as its
-// own.
+// FullKinds returns the owned kinds that are cached as full objects, if they have the operator's label.
 func FullKinds() []client.Object {
 	return []client.Object{
 		&corev1.ServiceAccount{}, &corev1.PersistentVolumeClaim{}, &appsv1.Deployment{}, &corev1.Service{},
@@ -46,13 +44,12 @@ func FullKinds() []client.Object {
 	}
 }
 
-// EdgeKinds are the owned kinds that a cluster may lack, of the APIs that it has. They are cached as FullKinds are.
+// EdgeKinds returns the owned kinds of the given optional APIs, cached like FullKinds.
 func EdgeKinds(apis objects.EdgeAPIs) []client.Object {
 	kinds, _ := edgeKinds(apis)
 	return kinds
 }
 
-// edgeKinds are EdgeKinds and their lists.
 func edgeKinds(apis objects.EdgeAPIs) (kinds []client.Object, lists []client.ObjectList) {
 	if apis.Route {
 		kinds, lists = append(kinds, &routev1.Route{}), append(lists, &routev1.RouteList{})
@@ -63,9 +60,7 @@ func edgeKinds(apis objects.EdgeAPIs) (kinds []client.Object, lists []client.Obj
 	return kinds, lists
 }
 
-// prunedLists are lists of the kinds that are removed when nobody wants them any more, in the order of removal: what
-// leads to the pods first, what protects them last. A PVC is not among them: it holds data, and goes only with the
-// resource.
+// prunedLists returns lists of the pruned kinds, routing first and protection last, without PVCs.
 func prunedLists() []client.ObjectList {
 	return []client.ObjectList{
 		&networkingv1.IngressList{}, &corev1.ServiceList{}, &autoscalingv2.HorizontalPodAutoscalerList{},
@@ -74,23 +69,23 @@ func prunedLists() []client.ObjectList {
 	}
 }
 
-// generatedKinds are the kinds of what is made of content, named by it and immutable. They are cached as metadata only.
+// generatedKinds are the kinds of immutable objects that are named by their content; the cache holds their metadata.
 var generatedKinds = []schema.GroupVersionKind{corev1.SchemeGroupVersion.WithKind("ConfigMap"),
 	corev1.SchemeGroupVersion.WithKind("Secret")}
 
 func isGenerated(gvk schema.GroupVersionKind) bool { return slices.Contains(generatedKinds, gvk) }
 
-// ConfigMapMetadata returns an empty ConfigMap of which only the metadata is read.
+// ConfigMapMetadata returns an empty ConfigMap for reading metadata only.
 func ConfigMapMetadata() *metav1.PartialObjectMetadata {
 	return MetadataOf(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
 }
 
-// SecretMetadata returns an empty Secret of which only the metadata is read.
+// SecretMetadata returns an empty Secret for reading metadata only.
 func SecretMetadata() *metav1.PartialObjectMetadata {
 	return MetadataOf(corev1.SchemeGroupVersion.WithKind("Secret"))
 }
 
-// MetadataOf returns an empty object of the kind, of which only the metadata is read.
+// MetadataOf returns an empty object of the kind for reading metadata only.
 func MetadataOf(gvk schema.GroupVersionKind) *metav1.PartialObjectMetadata {
 	m := &metav1.PartialObjectMetadata{}
 	m.SetGroupVersionKind(gvk)

@@ -15,10 +15,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// leftOutError are fields of the spec that an API server knows and silently leaves out of an object: their feature gate
-// is off.
+// leftOutError means that the API server silently drops fields of the spec, because their feature gate is off.
 type leftOutError struct {
-	// fields are those of the object.
 	fields []string
 }
 
@@ -31,8 +29,7 @@ func isLeftOut(err error) bool {
 	return ok
 }
 
-// leftOut reports which fields of the spec the API server left out of a Deployment that it was asked for; nil where
-// there are none. What the operator adds by itself, or by its settings, does not count.
+// leftOut returns an error with the spec's fields that the API server dropped from the Deployment, or nil.
 func leftOut(owner *v1alpha2.LlamaStackDistribution, c *change, answer *unstructured.Unstructured) error {
 	sent, _, _ := unstructured.NestedFieldNoCopy(c.Object, "spec", "template", "spec")
 	answered, _, _ := unstructured.NestedFieldNoCopy(answer.Object, "spec", "template", "spec")
@@ -49,12 +46,11 @@ func leftOut(owner *v1alpha2.LlamaStackDistribution, c *change, answer *unstruct
 	return &leftOutError{fields}
 }
 
-// freeKeys are fields with keys that the user chooses.
+// freeKeys are fields whose keys the user chooses.
 var freeKeys = []string{"annotations", "labels", "limits", "matchLabels", "nodeSelector", "options", "requests",
 	"volumeAttributes"}
 
-// missing lists the fields that one value has and the other one has not, the outermost of each. Values that differ,
-// keys of maps and entries of lists do not count: webhooks of others change them.
+// missing returns the outermost fields that sent has and answered lacks; webhooks may change values and lists.
 func missing(path string, sent, answered any) (fields []string) {
 	switch sent := sent.(type) {
 	case map[string]any:
@@ -78,14 +74,13 @@ func missing(path string, sent, answered any) (fields []string) {
 	return fields
 }
 
-// isEmpty reports whether an API server leaves the value out by itself.
+// isEmpty reports whether an API server omits the value.
 func isEmpty(value any) bool {
 	v := reflect.ValueOf(value)
 	return !v.IsValid() || v.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0
 }
 
-// counterpart is the entry of the other list: that of the same key, or, where entries have none, that at the same place
-// of as many.
+// counterpart returns the other list's entry with the same key, or without keys at the same index.
 func counterpart(list []any, i int, other []any) any {
 	for _, key := range []string{"mountPath", "name"} {
 		if value := keyOf(list[i], key); value != nil {

@@ -12,9 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
-// isOrphan reports whether the operator made an object for a custom resource of the owner's name, and no controller
-// owns it any more. The next apply makes the owner its controller; what is generated is made anew, so that its content
-// is what its name says.
+// isOrphan reports whether the operator made an object for a resource of this name that now has no controller.
 func isOrphan(live metav1.Object, owner *v1alpha2.LlamaStackDistribution) bool {
 	return metav1.GetControllerOf(live) == nil && maps.Equal(objects.OwnLabels(live.GetLabels()),
 		objects.NewPodsSelector(owner.Name)) &&
@@ -23,8 +21,7 @@ func isOrphan(live metav1.Object, owner *v1alpha2.LlamaStackDistribution) bool {
 		})
 }
 
-// withoutOwner is the object as it is desired where it stays without an owner. That is so for a PVC: it may have been
-// taken away to keep the data when the custom resource is deleted.
+// withoutOwner returns a copy of the object without owner. A PVC's owner may have been removed to keep the data.
 func withoutOwner(o objects.Object) objects.Object {
 	o = o.DeepCopyObject().(objects.Object)
 	o.SetOwnerReferences(nil)

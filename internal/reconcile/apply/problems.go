@@ -17,10 +17,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/stable"
 )
 
-// conflictAdvice never tells to remove the object: it may be a server that others use.
+// conflictAdvice never suggests to delete the object, which may be a server in use.
 const conflictAdvice = "create the LlamaStackDistribution under another name, or give the other object another name"
 
-// Conflict is the problem of an object that is not the custom resource's own.
+// Conflict returns the problem of an object that is not the custom resource's own.
 func Conflict(what string, live metav1.Object, owner *v1alpha2.LlamaStackDistribution) *problem.Problem {
 	p := problem.Problem{Reason: problem.Conflict, Path: what, Fix: conflictAdvice}
 	controller := metav1.GetControllerOf(live)
@@ -29,7 +29,7 @@ func Conflict(what string, live metav1.Object, owner *v1alpha2.LlamaStackDistrib
 		p.Detail = "exists and was made by neither this operator nor release 0.9 for this LlamaStackDistribution; nothing " +
 			"was changed"
 	case controller.Kind == v1alpha2.Kind && controller.Name == owner.Name:
-		// The garbage collector is about to remove it; its going is an event.
+		// The garbage collector deletes it, which is an event.
 		p.Reason, p.Detail, p.Fix = problem.WaitingForRemoval, "still belongs to an earlier custom resource of this name, "+
 			"which is being removed", "wait"
 	default:
@@ -38,8 +38,8 @@ func Conflict(what string, live metav1.Object, owner *v1alpha2.LlamaStackDistrib
 	return problem.New(p)
 }
 
-// deniedByOthers reports whether an admission policy or a webhook of others denied an object, which may change without
-// an edit. It names no field, as validation does, or answers 400 without one of the API server's reasons.
+// deniedByOthers reports whether an admission policy or webhook denied an object: the error names no field, or has
+// status 400 without a reason of the API server.
 func deniedByOthers(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -56,8 +56,7 @@ func deniedByOthers(err error) bool {
 	return len(causes) > 0 && !slices.ContainsFunc(causes, func(c metav1.StatusCause) bool { return c.Field != "" })
 }
 
-// Failed classifies an error of the API server: only an edit fixes what it calls invalid or too large, anything else
-// may pass.
+// Failed returns the problem of an API server's error: terminal if the object is invalid or too large, else transient.
 func Failed(what, how string, err error) *problem.Problem {
 	p := problem.Problem{Reason: problem.ApplyFailed, Path: what, Detail: fmt.Sprintf("%s: %v", how, stable.Error(err)),
 		Err: err}
@@ -72,13 +71,10 @@ func Failed(what, how string, err error) *problem.Problem {
 	return problem.New(p)
 }
 
-// refusedBySize are parts of the messages with which etcd, or the API server's client of it, refuses an object that is
-// too large. The API server passes them on as internal errors, and nothing else in its answer distinguishes them from
-// errors that pass.
+// refusedBySize are parts of etcd's messages about too large objects, which the API server returns as internal errors.
 var refusedBySize = []string{"etcdserver: request is too large", "trying to send message larger than max"}
 
-// TooLarge reports whether the API server refused an object because of its size: the request is above the API server's
-// limit, or the stored object above that of etcd. Sending the same again does not help.
+// TooLarge reports whether the API server refused an object for its size, so that retries do not help.
 func TooLarge(err error) bool {
 	if apierrors.IsRequestEntityTooLargeError(err) {
 		return true
@@ -95,14 +91,12 @@ func TooLarge(err error) bool {
 	return false
 }
 
-// unknownField reports whether the API server does not know a field of an object: created with strict validation, or
-// applied.
+// unknownField reports whether the API server does not know a field of an object, in a strict create or an apply.
 func unknownField(err error) bool {
 	return len(unknownFields(err)) > 0 || strings.Contains(err.Error(), "field not declared in schema")
 }
 
-// unknownFields are the fields of an object that the API server does not know, where it was created with strict
-// validation.
+// unknownFields returns the unknown fields that a strict create reports.
 func unknownFields(err error) (fields []string) {
 	_, list, strict := strings.Cut(err.Error(), "strict decoding error: ")
 	for _, match := range quotedField.FindAllStringSubmatch(list, -1) {

@@ -23,9 +23,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
-// Prune removes what the resource owns, or an earlier one of its name left behind, and it does not need any more: owned
-// minus desired. Of what was generated, the desired and the previous one of each sort stay, and every one that a
-// ReplicaSet with replicas needs.
+// Prune deletes owned objects that are not desired. It keeps the desired and the previous generated object of each
+// sort, and those of ReplicaSets with pods.
 func (a *Applier) Prune(ctx context.Context, owner *v1alpha2.LlamaStackDistribution,
 	wanted []objects.Object) *problem.Problem {
 	keep := map[string]bool{}
@@ -57,7 +56,7 @@ func (a *Applier) Prune(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 	return nil
 }
 
-// Remove deletes the object that was seen: one that someone made since under its name stays.
+// Remove deletes exactly this object, not a later one of its name.
 func Remove(ctx context.Context, writer client.Writer, o client.Object) *problem.Problem {
 	err := writer.Delete(ctx, o, client.Preconditions{UID: new(o.GetUID())},
 		client.PropagationPolicy(metav1.DeletePropagationBackground))
@@ -67,7 +66,7 @@ func Remove(ctx context.Context, writer client.Writer, o client.Object) *problem
 	return nil
 }
 
-// KindOf is the kind of an object of a list, whose type metadata is empty where the type has the kind.
+// KindOf returns an object's kind, also for an item of a typed list, which has no type metadata.
 func KindOf(o client.Object) string {
 	if kind := o.GetObjectKind().GroupVersionKind().Kind; kind != "" {
 		return kind
@@ -75,7 +74,7 @@ func KindOf(o client.Object) string {
 	return reflect.TypeOf(o).Elem().Name()
 }
 
-// ownedBy lists from the cache what the resource controls, and what an earlier one of its name left behind.
+// ownedBy lists from the cache the objects that the resource controls, and orphans of its name.
 func ownedBy(
 	ctx context.Context, cached client.Reader, owner *v1alpha2.LlamaStackDistribution, list client.ObjectList,
 ) ([]client.Object, error) {
@@ -95,7 +94,6 @@ func ownedBy(
 	return found, err
 }
 
-// obsolete finds, of what was generated, what nobody needs any more.
 func (a *Applier) obsolete(ctx context.Context, owner *v1alpha2.LlamaStackDistribution,
 	keep map[string]bool) ([]client.Object, error) {
 	families := map[string][]client.Object{}
@@ -140,8 +138,7 @@ func (a *Applier) obsolete(ctx context.Context, owner *v1alpha2.LlamaStackDistri
 	return doomed, nil
 }
 
-// ReplicaSetsOf lists the resource's ReplicaSets, newest revision first. They are asked for only when something would
-// be removed, so that no cache of them is needed.
+// ReplicaSetsOf lists the resource's ReplicaSets live, newest revision first, for the rare deletions.
 func ReplicaSetsOf(ctx context.Context, live client.Reader,
 	owner *v1alpha2.LlamaStackDistribution) ([]appsv1.ReplicaSet, error) {
 	var list appsv1.ReplicaSetList
@@ -154,18 +151,18 @@ func ReplicaSetsOf(ctx context.Context, live client.Reader,
 }
 
 func revision(rs *appsv1.ReplicaSet) int {
-	n, _ := strconv.Atoi(rs.Annotations["deployment.kubernetes.io/revision"]) // 0 where there is none yet
+	n, _ := strconv.Atoi(rs.Annotations["deployment.kubernetes.io/revision"]) // 0 without a revision
 	return n
 }
 
-// neededByPods reports whether pods need a generated object or may need it any moment.
+// neededByPods reports whether existing or upcoming pods need a generated object.
 func neededByPods(resource string, replicaSets []appsv1.ReplicaSet, o client.Object) bool {
 	return slices.ContainsFunc(replicaSets, func(rs appsv1.ReplicaSet) bool {
 		return HasPods(&rs) && needs(resource, &rs, o)
 	})
 }
 
-// HasPods reports whether there are pods, or may be any moment.
+// HasPods reports whether the ReplicaSet has pods, or will have.
 func HasPods(rs *appsv1.ReplicaSet) bool {
 	return ptr.Deref(rs.Spec.Replicas, 1) > 0 || rs.Status.Replicas > 0
 }
@@ -174,8 +171,7 @@ func needs(resource string, rs *appsv1.ReplicaSet, o client.Object) bool {
 	return objects.GeneratedFor(resource, &rs.Spec.Template.Spec).Has(KindOf(o), o.GetName())
 }
 
-// previous names, of the objects that are not needed any more, the one that was applied last: that of the newest
-// ReplicaSet, for a rollback to find; empty where no ReplicaSet has one.
+// previous returns the object of the newest ReplicaSet, which a rollback needs, or "".
 func previous(resource string, replicaSets []appsv1.ReplicaSet, others []client.Object) string {
 	for i := range replicaSets {
 		for _, o := range others {

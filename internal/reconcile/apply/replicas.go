@@ -14,12 +14,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
-// handOverManager holds the replicas of a Deployment that were the operator's, until the autoscaler takes them.
+// handOverManager owns a Deployment's replicas until the autoscaler takes them over.
 const handOverManager = objects.ReplicasManager
 
-// handOverReplicas keeps the number of pods when the desired state does not have it any more, because an autoscaler
-// sets it: a field that only the operator owned would fall back to its default, one pod, before the autoscaler has
-// looked.
+// handOverReplicas keeps the number of pods when an autoscaler takes over, instead of one pod first.
 func (a *Applier) handOverReplicas(ctx context.Context, desired *unstructured.Unstructured) error {
 	if _, found, err := unstructured.NestedInt64(desired.Object, "spec", "replicas"); found || err != nil {
 		return err
@@ -40,7 +38,6 @@ func (a *Applier) handOverReplicas(ctx context.Context, desired *unstructured.Un
 	return a.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(keep), client.FieldOwner(handOverManager))
 }
 
-// ownsReplicas reports whether the operator owns spec.replicas.
 func ownsReplicas(entries []metav1.ManagedFieldsEntry) bool {
 	for i := range entries {
 		e := &entries[i]

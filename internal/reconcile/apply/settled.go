@@ -20,8 +20,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
-// settled reports whether applying the desired object would change nothing. The caches have the fields that are the
-// operator's. If only the metadata of the object is known, it is read from the API server.
+// settled reports whether applying the desired object would change nothing, reading it live if only its metadata is
+// known.
 func (a *Applier) settled(ctx context.Context, live client.Object, desired *unstructured.Unstructured,
 	hash [sha256.Size]byte) (bool, error) {
 	whole := &unstructured.Unstructured{}
@@ -40,9 +40,8 @@ func (a *Applier) settled(ctx context.Context, live client.Object, desired *unst
 	return isApplied(whole, desired, hash), nil
 }
 
-// isApplied reports whether the operator's fields of the live object are those of the desired one, with the same
-// values. Of an object that was created, the API server's defaults are also the operator's fields: there, the
-// annotation reports that no more is desired.
+// isApplied reports whether the operator owns exactly the desired fields of the live object, with the same values. In a
+// created object it also owns defaults, so the annotation must match instead.
 func isApplied(live, desired *unstructured.Unstructured, hash [sha256.Size]byte) bool {
 	var own []metav1.ManagedFieldsEntry
 	for _, e := range live.GetManagedFields() {
@@ -64,7 +63,6 @@ func isApplied(live, desired *unstructured.Unstructured, hash [sha256.Size]byte)
 	return (&comparison{created}).sameFields(fields, withoutIdentity(desired.Object), live.Object)
 }
 
-// withoutIdentity leaves out what no field manager owns.
 func withoutIdentity(object map[string]any) map[string]any {
 	out := map[string]any{}
 	for k, v := range object {
@@ -84,12 +82,11 @@ func withoutIdentity(object map[string]any) map[string]any {
 	return out
 }
 
-// comparison is how fields are compared: more may allow fields that are not desired.
+// comparison compares fields; more allows fields that are not desired.
 type comparison struct{ more bool }
 
-// sameFields reports whether the desired value has exactly the fields, and the live one has them with the same values.
-// The fields are in the form of metadata.managedFields: "f:" and a name, "k:" and the keys of an item of a list, "v:"
-// and an item; none means the whole value.
+// sameFields reports whether desired has exactly the given fields, in the form of metadata.managedFields ("f:" and a
+// name, "k:" and keys of a list item, "v:" and an item; none means the whole value), and live the same values.
 func (c *comparison) sameFields(fields map[string]any, desired, live any) bool {
 	count, some := 0, false
 	for name, below := range fields {
@@ -117,10 +114,10 @@ func (c *comparison) sameFields(fields map[string]any, desired, live any) bool {
 	return count == size(desired)
 }
 
-// defaulted is what the API server adds inside of values that are owned as a whole.
+// defaulted are the API server's defaults inside of atomic values.
 var defaulted = map[string]any{"apiVersion": "v1", "divisor": "0", "expirationSeconds": int64(3600)}
 
-// sameValue reports whether two values are equal but for what the API server adds.
+// sameValue reports whether two values are equal except for the API server's defaults.
 func sameValue(desired, live any) bool {
 	switch d := desired.(type) {
 	case map[string]any:
@@ -143,7 +140,7 @@ func sameValue(desired, live any) bool {
 	return equality.Semantic.DeepEqual(desired, live)
 }
 
-// step goes to the part of the value that a name of managedFields means.
+// step returns the part of the value that a name of managedFields refers to.
 func step(value any, name string) (any, bool) {
 	kind, rest, _ := strings.Cut(name, ":")
 	switch kind {

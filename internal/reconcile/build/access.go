@@ -15,9 +15,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// warnOpen warns of a server that is exposed and does not ask who calls it, or that gets tokens without encryption.
-// What runs a configuration that nobody knows is not warned of, and neither is a custom resource of v1alpha1, which has
-// no field for it.
+// warnOpen warns of an exposed server without authentication or encryption. It skips unknown configurations and
+// v1alpha1.
 func warnOpen(d *Desired, in *Inputs) {
 	known := d.Config != nil || d.Override != nil && string(d.OverrideContent) != secret.OnCluster ||
 		d.Override == nil && d.Distribution != nil && d.Distribution.Base != nil
@@ -37,8 +36,7 @@ func warnOpen(d *Desired, in *Inputs) {
 	}
 }
 
-// warnBypassed warns of overrides that may lead the server past its configuration, where that has authentication. What
-// the server does is known only when it runs: the condition AccessControlled reports it.
+// warnBypassed warns of overrides that may bypass authentication; condition AccessControlled observes the server.
 func warnBypassed(d *Desired, in *Inputs) {
 	w := in.CR.Spec.Workload
 	if w == nil || w.Overrides == nil || d.Auth().Type == "" && in.Spec.Auth == nil {
@@ -83,7 +81,7 @@ func warnBypassed(d *Desired, in *Inputs) {
 	}
 }
 
-// codeDirs are where images of the server have code, and where Python looks for modules of the user.
+// codeDirs are the directories of code in server images, and Python's user site.
 var codeDirs = []string{"/app", "/bin", "/lib", "/lib64", "/sbin", "/usr", "/.local"}
 
 func isWithin(at, dir string) bool { return at == dir || strings.HasPrefix(at, dir+"/") }

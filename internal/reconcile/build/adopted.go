@@ -10,8 +10,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
 )
 
-// distribution is what shall run. The image that release 0.9 left stays: neither an upgrade of the operator nor an edit
-// must bring another server.
+// distribution returns the distribution to run. It keeps release 0.9's image through upgrades and edits.
 func (in *Inputs) distribution() *settings.Distribution {
 	kept := adopted(in)
 	if kept != nil && (release09.Left(in.Live) || keepsAdopted(in, kept) ||
@@ -21,8 +20,8 @@ func (in *Inputs) distribution() *settings.Distribution {
 	return in.Distribution
 }
 
-// keepsAdopted reports whether the image that release 0.9 left stays after an edit: the distribution is the same, and
-// the operator's settings do not name an image for it that has the same release line.
+// keepsAdopted reports whether an edit keeps release 0.9's image: the distribution is the same, and the settings have
+// no image of its release line.
 func keepsAdopted(in *Inputs, kept *settings.Distribution) bool {
 	if ptr.Deref(in.CR.Spec.Distribution.Version, "") != "" ||
 		ptr.Deref(in.CR.Spec.Distribution.Name, "") != in.Live.Annotations[objects.AnnotationAdoptedName] {
@@ -32,10 +31,10 @@ func keepsAdopted(in *Inputs, kept *settings.Distribution) bool {
 		kept.Line.Name != in.Distribution.Line.Name
 }
 
-// adopted is the distribution with the image that release 0.9 left in the Deployment; nil where that is the same one.
+// adopted returns the distribution with the image that release 0.9 left, or nil if that is the same.
 func adopted(in *Inputs) *settings.Distribution {
 	if in.Live == nil || in.Distribution == nil || ptr.Deref(in.CR.Spec.Distribution.Image, "") != "" {
-		return nil // an image that the user names is the one to run
+		return nil // the user's image takes precedence
 	}
 	image, _ := in.Mirrors.Rewrite(release09.Image(in.Live, in.Legacy.ContainerName))
 	if image == "" || image == in.Distribution.Image {

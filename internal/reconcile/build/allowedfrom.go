@@ -14,8 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
-// checkAllowedFrom reports what the API server would refuse in the NetworkPolicy, before anything is written: a server
-// must not run without the policy that its custom resource asks for.
+// checkAllowedFrom reports fields that the API server would refuse in the NetworkPolicy.
 func (r *report) checkAllowedFrom(p *objects.Params) {
 	allowed := objects.AllowedFrom(&p.CR.Spec)
 	if !p.NetworkPolicy || allowed == nil {
@@ -45,12 +44,10 @@ func (r *report) checkAllowedFrom(p *objects.Params) {
 	}
 }
 
-// warnEmpty warns of an item of a list that says nothing.
 func (r *report) warnEmpty(at string) {
 	r.warn(problem.NoEffect, at, "is empty, and lets nobody in", "give a name, or remove it")
 }
 
-// labelAdvice says how to fix a label key.
 func labelAdvice(key string) string {
 	const existence = "namespaces that have the label are let in, whatever its value"
 	if name, _, found := strings.Cut(key, "="); found && len(metav1validation.ValidateLabelName(name,

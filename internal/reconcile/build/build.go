@@ -19,12 +19,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/validation"
 )
 
-// Build returns what shall exist, and what is wrong. The result holds what could be decided even where there are errors
-// (the configuration is known although a Secret is missing), but Objects only where there are none. When the context
-// ends, so does the work, after the part of some 0.1 s that it is in, with a transient error and without Objects.
-//
-// Of an Unresolved resource it reports what is wrong beside its distribution, as far as that can be known, and returns
-// no Objects.
+// Build returns the desired state and its problems, with Objects only if there are no errors and the context has not
+// ended. For an Unresolved resource it reports only problems that do not depend on the distribution.
 func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 	if in.Unresolved {
 		unknown := *in
@@ -74,7 +70,7 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 		return d, d.problems.List()
 	}
 	list := buildObjects(params)
-	if interrupted(ctx, &d.problems.Collector) { // what is complete too late is not applied either
+	if interrupted(ctx, &d.problems.Collector) { // a late result is not applied
 		return d, d.problems.List()
 	}
 	d.Objects = list
@@ -82,22 +78,20 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 	return d, d.problems.List()
 }
 
-// interrupted reports whether the context has ended, which is a problem then. Its callers stop, so that the problem is
-// added once.
+// interrupted reports whether the context ended, and adds that problem. The caller must stop, so that it is added once.
 func interrupted(ctx context.Context, problems *problem.Collector) bool {
 	p := serverconfig.Incomplete(ctx)
 	problems.AddFound(p)
 	return p != nil
 }
 
-// NeedsBase reports whether a base configuration is needed, because something is generated from it.
+// NeedsBase reports whether a configuration is generated, which needs a base.
 func (in *Inputs) NeedsBase() bool {
 	_, named := in.OverrideRef()
 	dist := in.distribution()
 	return !named && (dist.ForeignImage || serverconfig.Needed(&in.CR.Spec, dist.Line)) && !workersIgnored(in)
 }
 
-// generate makes the configuration, where one is needed.
 func (d *Desired) generate(ctx context.Context, in *Inputs) {
 	dist := d.Distribution
 	if p := tooOld(dist); p != nil {
@@ -137,7 +131,7 @@ func (d *Desired) generate(ctx context.Context, in *Inputs) {
 		Packages: in.Packages, Variables: in.variables(), SecretVariables: secretVariables(in),
 	})
 	if ctx.Err() != nil {
-		return // Build reports that, for all steps
+		return // Build reports it, for all steps
 	}
 	d.problems.AddAll(in.withoutUnread(problems))
 	if result == nil {
@@ -150,7 +144,7 @@ func (d *Desired) generate(ctx context.Context, in *Inputs) {
 	d.ConfigMapName = objects.ConfigMapName(in.CR.Name, result.YAML)
 }
 
-// withoutUnread leaves out that the package of an external provider is not known, where nobody asked for it.
+// withoutUnread drops problems of unknown provider packages if the caller does not read packages.
 func (in *Inputs) withoutUnread(problems problem.List) problem.List {
 	if !in.PackagesUnread {
 		return problems
@@ -205,7 +199,7 @@ func (d *Desired) params(in *Inputs) *objects.Params {
 	return p
 }
 
-// variables are the names of the variables that the container has beside those of the generated configuration.
+// variables returns the names of the container's variables other than those of the generated configuration.
 func (in *Inputs) variables() []string {
 	dist := in.distribution()
 	known := &objects.Params{
@@ -214,7 +208,7 @@ func (in *Inputs) variables() []string {
 		StateDir:      objects.StateDir(in.CR, dist.Name, in.livePod()),
 		PortVariables: portVariables(dist.Line),
 		HomeVariables: homeVariables(dist.Line), MetricsVariables: metricsVariables(dist.Line),
-		Config: []byte{}, // names depend on whether there is one, not on what it holds
+		Config: []byte{}, // names depend on its presence, not on its content
 	}
 	if in.CABundle != nil || in.ServiceCA != "" {
 		known.CABundle = "ca"
@@ -222,7 +216,6 @@ func (in *Inputs) variables() []string {
 	return objects.VariableNames(known)
 }
 
-// livePod is the template of the pods that run; nil where there are none.
 func (in *Inputs) livePod() *corev1.PodSpec {
 	if in.Live == nil {
 		return nil
@@ -230,9 +223,8 @@ func (in *Inputs) livePod() *corev1.PodSpec {
 	return &in.Live.Spec.Template.Spec
 }
 
-// buildObjects is the list of everything that a resource may need; a builder returns nil for what is not needed. The
-// order is that of writing, which stops at the first object that is refused: what the pods need and what protects them
-// comes before them, and what leads to them after.
+// buildObjects returns the desired objects in the order of writing, which stops at a refusal: dependencies and
+// protection of pods first, routing last.
 func buildObjects(p *objects.Params) []objects.Object {
 	var list []objects.Object
 	add(&list, objects.ServiceAccount(p))
@@ -251,7 +243,6 @@ func buildObjects(p *objects.Params) []objects.Object {
 	return list
 }
 
-// add appends an object that is not nil.
 func add[T any, O interface {
 	*T
 	objects.Object
@@ -261,11 +252,11 @@ func add[T any, O interface {
 	}
 }
 
-// hold keeps the live Deployment and its configuration as they are when the same inputs made them with another build of
-// the operator, or when release 0.9 made them: an upgrade rolls nothing, the next edit brings the newer form.
+// hold keeps the live Deployment and its configuration if another build or release 0.9 made them from the same inputs,
+// so that an upgrade causes no rollout.
 func (d *Desired) hold(in *Inputs, p *objects.Params) {
 	if in.Live == nil || in.Live.DeletionTimestamp != nil || in.LiveConfigMissing || release09.IsHeld(in.Live) {
-		return // there is nothing to keep, its pods could not start again, or they are being replaced
+		return // nothing to keep, the pods could not restart, or they are being replaced
 	}
 	made := in.Live.Annotations
 	switch adopted := release09.Left(in.Live) && release09.KeepsTemplate(in.Live); {
@@ -277,7 +268,7 @@ func (d *Desired) hold(in *Inputs, p *objects.Params) {
 	default:
 		d.HeldBuild = made[objects.AnnotationBuild]
 	}
-	var live objects.Generated // release 0.9 generates nothing that this operator does
+	var live objects.Generated // release 0.9 generates none of these objects
 	if objects.HasNewPods(&in.Live.Spec.Template) {
 		live = objects.GeneratedFor(in.CR.Name, &in.Live.Spec.Template.Spec)
 	}
@@ -292,9 +283,8 @@ func (d *Desired) hold(in *Inputs, p *objects.Params) {
 			kept.GetAnnotations()[objects.AnnotationBuild] = d.HeldBuild
 			d.Held = append(d.Held, kept)
 		case generated && former == "":
-			// The live Deployment has nothing of the sort.
 		case generated && former != o.GetName():
-			// What the live Deployment needs stays in its place.
+			// Keep the content of the object that the live Deployment uses.
 			moved := o.DeepCopyObject().(objects.Object)
 			moved.SetName(former)
 			d.Held = append(d.Held, moved)

@@ -23,20 +23,16 @@ import (
 // PathCABundle is the field that names the CA bundle.
 const PathCABundle = "spec.networking.tls.caBundle"
 
-// CABundleFact is what was found at spec.networking.tls.caBundle.
+// CABundleFact is the result of reading spec.networking.tls.caBundle.
 type CABundleFact struct {
-	// Namespace and Name are those of the ConfigMap.
 	Namespace, Name string
-	// Keys are the keys whose certificates count, all of them; empty leaves the choice to the operator.
-	Keys []string
-	// Lookup is what was found.
+	// Keys are the keys to use, all of them; empty means that the operator chooses.
+	Keys   []string
 	Lookup `json:"-"`
-	// Data is what the ConfigMap holds.
-	Data map[string]string
+	Data   map[string]string
 }
 
-// NamedCABundle reports where the CA certificates of the resource are; nil where it names none. What conversion carried
-// from v1alpha1 counts: another namespace, and several keys.
+// NamedCABundle returns the CA bundle that the resource names, also in v1alpha1's forms, or nil.
 func (in *Inputs) NamedCABundle() *CABundleFact {
 	n := in.CR.Spec.Networking
 	if n == nil || n.TLS == nil || n.TLS.CABundle == nil {
@@ -48,17 +44,16 @@ func (in *Inputs) NamedCABundle() *CABundleFact {
 	}
 }
 
-// The ConfigMaps that platforms put into namespaces. Servers trust the certificates in them.
+// ConfigMaps that platforms inject into namespaces.
 const (
-	// PlatformBundle is Open Data Hub's. It counts if the custom resource names no other bundle, as in release 0.9.
+	// PlatformBundle is Open Data Hub's; as in release 0.9, it applies if the custom resource names no bundle.
 	PlatformBundle = "odh-trusted-ca-bundle"
-	// ServiceBundle is OpenShift's, with the CA that signs the certificates of Services. It counts in addition to any
-	// other bundle.
+	// ServiceBundle is OpenShift's, with the CA of Service certificates; it is added to any other bundle.
 	ServiceBundle = "openshift-service-ca.crt"
 )
 
-// PlatformCABundle returns the certificates of all keys of the ConfigMap PlatformBundle; nil if it has none. Other
-// content is left out: the platform fills it in steps, and who could fix it does not read the status.
+// PlatformCABundle returns the certificates of PlatformBundle, or nil. It ignores other content, which users cannot
+// fix.
 func PlatformCABundle(namespace string, data map[string]string) *CABundleFact {
 	bundle := CertificatesIn(data)
 	if bundle == "" {
@@ -77,7 +72,7 @@ func CertificatesIn(data map[string]string) string {
 				break
 			}
 			if _, err := x509.ParseCertificate(block.Bytes); err == nil && block.Type == certificateBlock {
-				_ = pem.Encode(&bundle, &pem.Block{Type: certificateBlock, Bytes: block.Bytes}) // a buffer takes everything
+				_ = pem.Encode(&bundle, &pem.Block{Type: certificateBlock, Bytes: block.Bytes}) // writes to a buffer do not fail
 			}
 		}
 	}
@@ -86,10 +81,9 @@ func CertificatesIn(data map[string]string) string {
 
 const certificateBlock = "CERTIFICATE"
 
-// The keys that a bundle is looked for under, in this order, when the resource names none.
+// bundleKeys are the default keys of a bundle, in order of preference.
 var bundleKeys = []string{"ca-bundle.crt", "ca.crt"}
 
-// withServiceCA adds the certificates of the platform for its Services to those of the bundle.
 func withServiceCA(bundle, service string) string {
 	if bundle == secret.OnCluster || strings.Contains(bundle, service) {
 		return bundle
@@ -146,8 +140,6 @@ func (f *CABundleFact) invalid(detail, fix string) problem.Problem {
 	}
 }
 
-// keys returns the keys whose certificates count, or what is wrong if there are none. A blank key has no certificate,
-// and is not an error.
 func (f *CABundleFact) keys() ([]string, *problem.Problem) {
 	candidates := unique(f.Keys)
 	if len(candidates) == 0 {
@@ -184,13 +176,12 @@ func (f *CABundleFact) keys() ([]string, *problem.Problem) {
 	})
 }
 
-// reference is the reference of the fact.
 func (f *CABundleFact) reference() objects.Reference {
 	return objects.Reference{Kind: objects.KindConfigMap, Namespace: f.Namespace, Name: f.Name, Keys: f.Keys,
 		Path: PathCABundle + ".configMapName"}
 }
 
-// lookedFor is the reference with the key to create where the spec names none.
+// lookedFor returns the reference, with the default key if the spec names none.
 func (f *CABundleFact) lookedFor() *objects.Reference {
 	ref := f.reference()
 	if len(ref.Keys) == 0 {
@@ -199,7 +190,6 @@ func (f *CABundleFact) lookedFor() *objects.Reference {
 	return &ref
 }
 
-// unique returns the names, each once, in their order.
 func unique(names []string) []string {
 	var once []string
 	for _, name := range names {

@@ -11,7 +11,7 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// canonicalJSON writes keys in sorted order, so that moving a field in a Go type does not change the hash.
+// canonicalJSON encodes v with sorted keys, so that moving a field in a Go type does not change the hash.
 func canonicalJSON(v any) string {
 	raw, err := json.Marshal(v)
 	c := &canonical{raw: raw}
@@ -24,16 +24,15 @@ func canonicalJSON(v any) string {
 	return string(c.text)
 }
 
-// canonical writes JSON with sorted keys, without decoding it: a tree of the largest spec would take 15 MiB.
+// canonical sorts the keys of JSON without decoding it: a tree of the largest spec would take 15 MiB.
 type canonical struct {
-	// raw is what encoding/json wrote: it is well-formed, and has no blanks. at is where it is read.
+	// raw is compact output of encoding/json, and at the read position.
 	raw []byte
 	at  int
-	// text is what is written, and sorted has space for the members of one object.
+	// text is the output, and sorted a buffer for the members of one object.
 	text, sorted []byte
 }
 
-// member is where a member of an object stands in the text.
 type member struct {
 	key        string
 	begin, end int
@@ -59,11 +58,11 @@ func (c *canonical) value() error {
 		c.text = append(c.text, scalar...)
 		return nil
 	}
-	var number any // the same one in every notation
+	var number any // normalizes the notation
 	return c.again(scalar, &number)
 }
 
-// again writes what encoding/json writes of a scalar.
+// again writes a scalar as encoding/json encodes it.
 func (c *canonical) again(scalar []byte, into any) error {
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(scalar, into); err != nil {
 		return err
@@ -73,24 +72,24 @@ func (c *canonical) again(scalar []byte, into any) error {
 	return err
 }
 
-// isDigits reports whether a number is an integer that has one notation.
+// isDigits reports whether a number is an integer with only one notation.
 func isDigits(number []byte) bool {
 	for _, b := range number {
 		if b < '0' || b > '9' {
 			return false
 		}
 	}
-	return len(number) <= 18 // of the 19 of an int64
+	return len(number) <= 18 // an int64 has 19
 }
 
-// string writes a string, and returns it. Most have one notation.
+// string writes a string and returns it; most have only one notation.
 func (c *canonical) string() (string, error) {
 	end, plain := c.at+1, true
 	for ; c.raw[end] != '"'; end++ {
 		switch b := c.raw[end]; {
 		case b == '\\':
 			plain = false
-			end++ // what it escapes ends nothing
+			end++ // an escaped character does not end the string
 		case b >= 0x80:
 			plain = false
 		}

@@ -24,24 +24,20 @@ import (
 // PathCertificate is the field that names the Secret with the server's certificate.
 const PathCertificate = "spec.networking.tls.secretName"
 
-// certificateKeys are the keys of a Secret of type kubernetes.io/tls.
 var certificateKeys = []string{corev1.TLSCertKey, corev1.TLSPrivateKeyKey}
 
-// CertificateFact is what was found at spec.networking.tls.secretName.
+// CertificateFact is the result of reading spec.networking.tls.secretName.
 type CertificateFact struct {
-	// Name is the name of the Secret.
 	Name string
-	// Lookup is what was found.
 	Lookup
-	// Certificate is the certificate, with those of its CAs up to the root, as PEM.
+	// Certificate is the certificate with its CA chain, as PEM.
 	Certificate []byte
-	// Key is its private key.
-	Key secret.Value
-	// CA are the CA certificates that verify the certificate, as PEM; empty where the Secret holds none.
+	Key         secret.Value
+	// CA are the CA certificates that verify the certificate, as PEM; empty if the Secret has none.
 	CA []byte
 }
 
-// CertificateOf reports which Secret holds the certificate of the server; nil where TLS is not enabled.
+// CertificateOf returns the Secret with the server's certificate, or nil if TLS is not enabled.
 func CertificateOf(cr *v1alpha2.LlamaStackDistribution) *CertificateFact {
 	if !serverconfig.TLSEnabled(&cr.Spec) || ptr.Deref(cr.Spec.Networking.TLS.SecretName, "") == "" {
 		return nil
@@ -49,7 +45,7 @@ func CertificateOf(cr *v1alpha2.LlamaStackDistribution) *CertificateFact {
 	return &CertificateFact{Name: *cr.Spec.Networking.TLS.SecretName}
 }
 
-// content is the certificate, or what stands for it where nobody knows.
+// content returns the certificate, or a placeholder if it is unknown.
 func (f *CertificateFact) content() []byte {
 	if f.State == Unknown {
 		return []byte(secret.OnCluster)
@@ -57,17 +53,17 @@ func (f *CertificateFact) content() []byte {
 	return f.Certificate
 }
 
-// ServerCertificate is what a client needs to know of a server before it trusts it.
+// ServerCertificate lets a client verify the server.
 type ServerCertificate struct {
-	// Host is the DNS name that clients in the cluster call the server by.
+	// Host is the server's DNS name in the cluster.
 	Host string
 	// Leaf is the server's own certificate in DER form.
 	Leaf []byte
-	// CA are the CA certificates that verify it, as PEM; empty where they are not known.
+	// CA are the CA certificates that verify it, as PEM; empty if unknown.
 	CA []byte
 }
 
-// checkCertificate reports what keeps the server from using the certificate, and clients from trusting it.
+// checkCertificate reports a certificate that the server cannot use or clients cannot trust.
 func (d *Desired) checkCertificate(in *Inputs) {
 	if !serverconfig.TLSEnabled(&in.CR.Spec) {
 		return
@@ -81,8 +77,8 @@ func (d *Desired) checkCertificate(in *Inputs) {
 			Detail: "TLS needs a certificate", Fix: "name a Secret of type kubernetes.io/tls in this namespace",
 		})
 	case len(validation.NameIsDNSSubdomain(name, false)) > 0:
-		// nothing can have that name, which is reported with those of all other objects
-	case f == nil || f.State == Unknown: // what could not be read has been reported
+		// package validation reports a name that no object can have
+	case f == nil || f.State == Unknown: // gather reported the failed read
 	default:
 		if c := d.readCertificate(in, f); d.TLS().Mounted() {
 			d.Certificate = c
@@ -90,7 +86,6 @@ func (d *Desired) checkCertificate(in *Inputs) {
 	}
 }
 
-// readCertificate returns the certificate, nil where there is a problem.
 func (d *Desired) readCertificate(in *Inputs, f *CertificateFact) *ServerCertificate {
 	where := fmt.Sprintf("Secret %s/%s", in.CR.Namespace, f.Name)
 	ref := certificateReference(f.Name, in.CR.Namespace)
@@ -123,7 +118,7 @@ func (d *Desired) readCertificate(in *Inputs, f *CertificateFact) *ServerCertifi
 	return &ServerCertificate{Host: objects.ServiceHost(in.CR.Name, in.CR.Namespace), Leaf: leaf.Raw, CA: f.CA}
 }
 
-// checkValidity reports a certificate that clients reject at this time, and notes when that changes.
+// checkValidity reports a certificate outside of its validity, and sets Recheck to the next change.
 func (d *Desired) checkValidity(in *Inputs, f *CertificateFact, leaf *x509.Certificate, where string) {
 	switch {
 	case in.Now.After(leaf.NotAfter):
@@ -145,8 +140,7 @@ func (d *Desired) checkValidity(in *Inputs, f *CertificateFact, leaf *x509.Certi
 	}
 }
 
-// checkHost reports a certificate for other hosts. One for the hostname under which the server is exposed is useful
-// without the name of the Service: a public CA does not sign that.
+// checkHost reports a certificate without the Service's DNS name; only a warning if it has the exposed host name.
 func (d *Desired) checkHost(in *Inputs, f *CertificateFact, leaf *x509.Certificate, where string) {
 	host := objects.ServiceHost(in.CR.Name, in.CR.Namespace)
 	if leaf.VerifyHostname(host) == nil {
@@ -172,7 +166,6 @@ func dnsNames(leaf *x509.Certificate) string {
 	return limits.Names(leaf.DNSNames)
 }
 
-// certificateReference is the reference to the Secret with the certificate.
 func certificateReference(name, namespace string) objects.Reference {
 	return objects.Reference{Kind: objects.KindSecret, Namespace: namespace, Name: name, Keys: certificateKeys,
 		Path: PathCertificate}

@@ -13,20 +13,18 @@ import (
 
 const (
 	pemBegin = "-----BEGIN "
-	// trustedCertificate is the type of a certificate that OpenSSL's own notes about trust follow.
+	// trustedCertificate is OpenSSL's type of a certificate with trust settings after it.
 	trustedCertificate = "TRUSTED CERTIFICATE"
 )
 
-// bundled is what a PEM text holds.
 type bundled struct {
-	// certificates are its certificates as PEM, and nothing else of it.
+	// certificates are its certificates as PEM, without other content.
 	certificates string
-	// privateKey is true where a private key stands beside them.
+	// privateKey reports that the text has a private key.
 	privateKey bool
 }
 
-// readPEM reads a PEM text. A certificate that is broken is an error with the number of its block: a server that trusts
-// fewer CAs than the user thinks fails much later, and says nothing of the reason.
+// readPEM parses a PEM text. A broken certificate is an error, because a missing CA fails much later without a reason.
 func readPEM(text string) (bundled, error) {
 	var found bundled
 	var certificates strings.Builder
@@ -54,7 +52,6 @@ func readPEM(text string) (bundled, error) {
 	return found, nil
 }
 
-// nextBlock returns the text from the next BEGIN on.
 func nextBlock(text string) string {
 	if strings.HasPrefix(text, pemBegin) {
 		return text

@@ -9,8 +9,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// Allows reports whether the owner of an object with these annotations lets LlamaStackDistributions of another
-// namespace refer to it.
+// Allows reports whether an object's annotations let LlamaStackDistributions of the namespace refer to it.
 func Allows(annotations map[string]string, namespace string) bool {
 	names := strings.FieldsFunc(annotations[v1alpha2.AllowFromAnnotation], func(r rune) bool {
 		return r == ',' || r == ' '

@@ -14,9 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
 )
 
-// derive makes the parts of secret values that the server's environment needs. A value that is missing has been
-// reported; one that is not known, because there is no cluster, gives secret.OnCluster for every part that it could
-// have.
+// derive returns the parts of secret values by variable. It skips missing values; unknown ones are secret.OnCluster.
 func (d *Desired) derive(in *Inputs) map[string]secret.Value {
 	if d.Config == nil {
 		return nil
@@ -49,22 +47,22 @@ func (d *Desired) derive(in *Inputs) map[string]secret.Value {
 	return values
 }
 
-// source is a secret value that parts are made of.
+// source is a secret value with parts.
 type source struct {
 	fact *SecretFact
-	// known is false where there is no cluster to read the value from.
+	// known is false without a cluster to read the value from.
 	known bool
-	// trusts reports that there are CA certificates to verify a certificate with.
+	// trusts reports that CA certificates exist to verify a certificate.
 	trusts bool
-	// dsn is the value, read; nil where it is not a connection string.
+	// dsn is the parsed value, or nil if it is not a connection string.
 	dsn *dsn.DSN
 }
 
-// readSource finds and reads the value behind a variable; nil where there is none that can be used.
+// readSource reads and parses the value of a variable, or returns nil if it is unusable.
 func (d *Desired) readSource(in *Inputs, v *serverconfig.EnvVar) *source {
 	fact := in.secret(v.Path)
 	if fact == nil || fact.State != Found || len(fact.Value.Unfit()) > 0 {
-		return nil // has been reported
+		return nil // already reported
 	}
 	s := &source{fact: fact, known: !fact.Value.Empty(), trusts: in.CABundle != nil}
 	if !s.known || v.Part == environment.RedisPassword {
@@ -85,7 +83,7 @@ func (d *Desired) readSource(in *Inputs, v *serverconfig.EnvVar) *source {
 	return s
 }
 
-// defects reports what the server would make of a part that it substitutes.
+// defects returns the ways in which the server would change a part by substitution or conversion.
 func (s *source) defects(v *serverconfig.EnvVar, value secret.Value) []string {
 	if !s.known || v.Type != catalog.TypeString && v.Type != catalog.TypeURL {
 		return nil
@@ -100,7 +98,6 @@ func (s *source) defects(v *serverconfig.EnvVar, value secret.Value) []string {
 	return defects
 }
 
-// part makes one part; empty where the value has none.
 func (s *source) part(part serverconfig.Part) secret.Value {
 	switch {
 	case !s.known && part == environment.PostgresSSLRootCert && !s.trusts:
@@ -143,8 +140,7 @@ func (s *source) text(part serverconfig.Part) string {
 	return ""
 }
 
-// encodeAsText encodes a text for a URL, so that the server takes it for nothing but text: a number no longer looks
-// like one when a digit of it is encoded.
+// encodeAsText encodes a text for a URL so that the server does not convert it to a number: it also encodes a digit.
 func encodeAsText(text string) string {
 	encoded := dsn.Encode(text)
 	if secret.New([]byte(encoded)).Converted() == "" {
@@ -153,7 +149,7 @@ func encodeAsText(text string) string {
 	return "%" + strconv.FormatInt(int64(text[0]), 16) + dsn.Encode(text[1:])
 }
 
-// derivedName names the Secret of the parts by a keyed hash of its content.
+// derivedName returns the name of the Secret with the parts, with a keyed hash of its content.
 func derivedName(in *Inputs, values map[string]secret.Value, env []serverconfig.EnvVar) string {
 	h := secret.NewHash(in.HashKey)
 	for i := range env {
@@ -165,7 +161,6 @@ func derivedName(in *Inputs, values map[string]secret.Value, env []serverconfig.
 	return objects.DerivedSecretName(in.CR.Name, h.Sum())
 }
 
-// secret returns the fact of the reference at a path; nil where there is none.
 func (in *Inputs) secret(path string) *SecretFact {
 	for i := range in.Secrets {
 		if in.Secrets[i].Use.Path == path {

@@ -15,12 +15,11 @@ import (
 
 const pathDistribution = "spec.distribution"
 
-// fixRelease says what to do where the release of a server was read wrong or not at all.
+// fixRelease is the advice for a wrong or unknown server release.
 const fixRelease = "set spec.distribution.version, or register the distribution with its serverVersion in the " +
 	"ConfigMap " + settings.ConfigMapName
 
-// tooOld is the problem of a server that no release line covers: nothing is applied, and a Deployment that exists stays
-// as it is.
+// tooOld returns the problem of a release older than all release lines; an existing Deployment stays.
 func tooOld(dist *settings.Distribution) *problem.Problem {
 	if dist.Standing != catalog.TooOld {
 		return nil
@@ -34,7 +33,7 @@ func tooOld(dist *settings.Distribution) *problem.Problem {
 	})
 }
 
-// newerRelease warns of a release that the operator does not know yet.
+// newerRelease returns a warning about a release that the operator does not know.
 func newerRelease(dist *settings.Distribution) *problem.Problem {
 	if dist.Standing != catalog.Newer {
 		return nil
@@ -48,7 +47,7 @@ func newerRelease(dist *settings.Distribution) *problem.Problem {
 	})
 }
 
-// removedImage warns of an image that can be pulled from nowhere, before the next pod on another node shows it.
+// removedImage returns a warning about an image that no registry has, before a pod on another node fails.
 func removedImage(dist *settings.Distribution) *problem.Problem {
 	organization := settings.RemovedFrom(dist.Image)
 	if organization == "" {
@@ -62,8 +61,7 @@ func removedImage(dist *settings.Distribution) *problem.Problem {
 	})
 }
 
-// unprovenImage warns of an image that is not known to be published, until the Deployment has it: its pods show then
-// whether it can be pulled.
+// unprovenImage returns a warning about an image that may not be published, unless the Deployment already uses it.
 func unprovenImage(in *Inputs, dist *settings.Distribution) *problem.Problem {
 	if dist.Unproven == "" || liveImage(in.Live, in.Legacy.ContainerName) == dist.Image {
 		return nil
@@ -74,12 +72,11 @@ func unprovenImage(in *Inputs, dist *settings.Distribution) *problem.Problem {
 	})
 }
 
-// fixUnknownName are the two ways out of a name that nobody registered.
+// fixUnknownName is the advice for an unregistered name.
 const fixUnknownName = "an administrator registers the name by a ConfigMap, as " + settings.Sample + " shows; or " +
 	"name a known distribution, such as starter, with the release of the server in spec.distribution.version"
 
-// unknownName warns of a name that the operator's settings do not know, while the image that release 0.9 ran for it
-// goes on.
+// unknownName returns a warning about an unknown name for which the image of release 0.9 stays.
 func unknownName(in *Inputs) *problem.Problem {
 	if in.Distribution == nil || !in.Distribution.Adopted {
 		return nil
@@ -92,8 +89,7 @@ func unknownName(in *Inputs) *problem.Problem {
 	})
 }
 
-// baseProblem is the problem of a distribution for which no configuration can be generated; of an unknown name, it has
-// the ways out of that.
+// baseProblem returns the problem of a distribution without base, with advice for an unknown name.
 func baseProblem(in *Inputs, dist *settings.Distribution) *problem.Problem {
 	p := missingBase(dist)
 	if p == nil || in.Distribution == nil || !in.Distribution.Adopted {
@@ -107,7 +103,7 @@ func baseProblem(in *Inputs, dist *settings.Distribution) *problem.Problem {
 	})
 }
 
-// missingBase is the problem of a distribution for which no configuration can be generated.
+// missingBase returns the problem of a distribution for which no configuration can be generated.
 func missingBase(dist *settings.Distribution) *problem.Problem {
 	p := problem.Problem{Reason: problem.UnknownServerLine, Path: pathDistribution, Type: field.ErrorTypeInvalid,
 		Fix: fixRelease}
@@ -124,7 +120,7 @@ func missingBase(dist *settings.Distribution) *problem.Problem {
 			settings.ConfigMapName
 	case dist.Base == nil:
 		p.Reason = problem.MissingConfigLabels
-		// The words of FR-027e.
+		// See FR-027e in specs/requirements.md.
 		p.Detail = fmt.Sprintf("Distribution image %s missing config labels. Add labels using `crane mutate` or use "+
 			"`overrideConfig` to provide configuration manually. See docs/configuration.md for details.", dist.Image)
 		p.Fix = "You can also register the image with its base configuration in the operator's ConfigMap " +

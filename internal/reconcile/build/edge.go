@@ -15,7 +15,7 @@ import (
 
 const pathExpose = "spec.networking.expose"
 
-// edge is the operator's setting, with the kind that it comes to in this cluster.
+// edge returns the operator's setting with the kind resolved for this cluster.
 func (in *Inputs) edge() settings.Edge {
 	edge := in.Edge
 	if edge.Kind != "" && edge.Kind != settings.EdgeAuto {
@@ -32,8 +32,8 @@ func (in *Inputs) edge() settings.Edge {
 	return edge
 }
 
-// passthrough reports whether the edge has to forward TLS connections as they are: where the server wants certificates
-// of clients, where its certificate is not known, and where it has a certificate for the name that clients use.
+// passthrough reports whether the edge forwards TLS unterminated: the certificate is unknown or matches the public
+// host, or the server asks for client certificates.
 func (d *Desired) passthrough(in *Inputs) bool {
 	if d.Certificate == nil || d.TLS().ClientCertificates() {
 		return true
@@ -43,15 +43,14 @@ func (d *Desired) passthrough(in *Inputs) bool {
 	return err != nil || (host != "" && leaf.VerifyHostname(host) == nil)
 }
 
-// isHostless reports whether what exposes the server takes the requests for every name.
+// isHostless reports whether the edge object takes requests for every host name.
 func (in *Inputs) isHostless() bool {
 	edge := in.edge()
 	return in.Spec.Expose.Enabled && (edge.Kind == settings.EdgeIngress || edge.Kind == settings.EdgeHTTPRoute) &&
 		objects.Hostname(in.CR, in.Spec.Expose, &edge) == ""
 }
 
-// SharesHost reports whether other custom resources can take requests that are meant for the server: where it is
-// exposed, unless a router makes a host name of its own for it.
+// SharesHost reports whether the server is exposed at a host that other custom resources may use.
 func (in *Inputs) SharesHost() bool {
 	edge := in.edge()
 	if !in.Spec.Expose.Enabled || edge.Err != nil || edge.Kind == settings.EdgeNone {
@@ -60,7 +59,6 @@ func (in *Inputs) SharesHost() bool {
 	return edge.Kind != settings.EdgeRoute || objects.Hostname(in.CR, in.Spec.Expose, &edge) != ""
 }
 
-// warnTaken warns of an older custom resource that uses the same host.
 func (r *report) warnTaken(in *Inputs) {
 	if in.Elder == nil {
 		return
@@ -75,7 +73,7 @@ func (r *report) warnTaken(in *Inputs) {
 		in.Elder, what), "set another "+pathExpose+".hostname in one of them")
 }
 
-// checkExpose reports what keeps the server from being exposed.
+// checkExpose reports the problems of exposing the server.
 func (r *report) checkExpose(in *Inputs) {
 	expose, edge := in.Spec.Expose, in.edge()
 	host := objects.Hostname(in.CR, in.Spec.Expose, &edge)

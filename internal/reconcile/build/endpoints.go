@@ -17,26 +17,24 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// EndpointFact is what was found at an endpointFrom.
+// EndpointFact is the result of reading an endpointFrom.
 type EndpointFact struct {
-	// Ref is what the spec refers to, and Namespace where that is.
 	Ref       *parse.EndpointReference
 	Namespace string
-	// State reports what was found; KeyMissing and Empty have no meaning here.
+	// State is the result; KeyMissing and Empty do not occur.
 	State State
-	// KindMissing reports of a missing object that the cluster does not have its kind at all.
+	// KindMissing reports that the cluster does not have the kind of a missing object.
 	KindMissing bool
-	// Address is where the object is reached, where State is Found.
+	// Address is the object's address if State is Found.
 	Address endpoint.Address
 }
 
-// EndpointNamespace is the namespace of what an endpointFrom of a custom resource refers to.
+// EndpointNamespace returns the namespace of a referenced endpoint.
 func (in *Inputs) EndpointNamespace(ref *parse.EndpointReference) string {
 	return cmp.Or(ref.Namespace, in.CR.Namespace)
 }
 
-// LeaveEndpointsUnread fills in what the custom resource takes endpoints from, for callers that read no object: what
-// may be referred to counts as found, at an address that nobody knows.
+// LeaveEndpointsUnread sets allowed endpoints as found, with an unknown address, for callers that read no objects.
 func (in *Inputs) LeaveEndpointsUnread(allowed *settings.EndpointFrom) {
 	for _, ref := range serverconfig.EndpointUses(in.Spec) {
 		fact := EndpointFact{Ref: ref, Namespace: in.EndpointNamespace(ref), State: Unknown}
@@ -47,7 +45,7 @@ func (in *Inputs) LeaveEndpointsUnread(allowed *settings.EndpointFrom) {
 	}
 }
 
-// URL is the address, and a placeholder where it is not known.
+// URL returns the address, or a placeholder if it is unknown.
 func (f *EndpointFact) URL() string {
 	return cmp.Or(f.Address.URL, endpoint.Placeholder(f.Ref, f.Namespace))
 }
@@ -68,20 +66,17 @@ func (in *Inputs) withEndpoints() *Inputs {
 	return &completed
 }
 
-// checkEndpoints reports what has no address.
 func (r *report) checkEndpoints(in *Inputs) {
 	for i := range in.Endpoints {
 		r.AddFound(in.Endpoints[i].absent(in.CR.Namespace))
 	}
 }
 
-// lacksEndpoint reports whether something has no address.
 func (in *Inputs) lacksEndpoint() bool {
 	return slices.ContainsFunc(in.Endpoints, func(f EndpointFact) bool { return f.absent(in.CR.Namespace) != nil })
 }
 
-// absent is the problem of an object that has no address; nil where it has one, or where nobody knows. It heals by
-// itself: the object is watched.
+// absent returns the problem of an object without an address, or nil if it has one or is unknown.
 func (f *EndpointFact) absent(own string) *problem.Problem {
 	kind, what := f.Ref.Kind, fmt.Sprintf("%s %s (namespace %s)", f.Ref.Kind, f.Ref.Name, f.Namespace)
 	p := problem.Problem{Reason: problem.DependencyNotReady, Path: f.Ref.Path}
@@ -114,7 +109,6 @@ func (f *EndpointFact) absent(own string) *problem.Problem {
 	return problem.New(p)
 }
 
-// hashEndpoints adds the addresses to the hash.
 func hashEndpoints(h *secret.Hash, facts []EndpointFact) {
 	for i := range facts {
 		h.Text("endpoint")

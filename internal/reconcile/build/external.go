@@ -15,8 +15,7 @@ import (
 
 const pathExternal = "spec.externalProviders"
 
-// ExternalProviders are the entries of spec.externalProviders that count: those of APIs that are not disabled, without
-// overrideConfig.
+// ExternalProviders returns the effective entries of spec.externalProviders: without overrideConfig and disabled APIs.
 func (in *Inputs) ExternalProviders() []parse.ExternalProvider {
 	if _, named := in.OverrideRef(); named {
 		return nil
@@ -34,7 +33,7 @@ func (in *Inputs) ExternalProviders() []parse.ExternalProvider {
 	return list
 }
 
-// checkExternal reports images that cannot be references of one. Those that are read are reported by what reads them.
+// checkExternal reports invalid image references; the reader of an image reports those that are read.
 func (r *report) checkExternal(in *Inputs) {
 	providers := in.ExternalProviders()
 	for i := range providers {
@@ -49,8 +48,7 @@ func (r *report) checkExternal(in *Inputs) {
 	}
 }
 
-// CheckProviderImage returns the problem of text that is not the reference of an image, with the path of all of them;
-// nil where it is one.
+// CheckProviderImage returns the problem of an invalid image reference, with path spec.externalProviders, or nil.
 func CheckProviderImage(image string) *problem.Problem {
 	_, err := name.ParseReference(image)
 	if err == nil {
@@ -63,13 +61,11 @@ func CheckProviderImage(image string) *problem.Problem {
 	})
 }
 
-// imageOf is where the image of a provider is found.
 func (in *Inputs) imageOf(image string) string {
 	found, _ := in.Mirrors.Rewrite(image)
 	return found
 }
 
-// externalImages are where the images of external providers are found, in the order of the spec.
 func (in *Inputs) externalImages() []string {
 	var images []string
 	for i := range in.Spec.External {
@@ -78,7 +74,6 @@ func (in *Inputs) externalImages() []string {
 	return images
 }
 
-// installed are the external providers of a configuration, for the pod.
 func (in *Inputs) installed(list []serverconfig.ExternalProvider) []objects.ExternalProvider {
 	var providers []objects.ExternalProvider
 	for i := range list {

@@ -16,7 +16,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// checkForbidden reports what the spec asks for and the operator's settings forbid. What runs stays as it is.
+// checkForbidden reports fields that the operator's settings forbid.
 func (r *report) checkForbidden(in *Inputs) {
 	for _, use := range restrictedUses(in) {
 		if !slices.Contains(in.Forbidden, use.restriction) {
@@ -32,21 +32,20 @@ func (r *report) checkForbidden(in *Inputs) {
 }
 
 const (
-	// mountsDir is where volumes may be mounted that must not lie over the image; sharedMemory has no files of an image
-	// either.
+	// mountsDir and sharedMemory are the mount points that hide no files of the image.
 	mountsDir    = "/mnt"
 	sharedMemory = "/dev/shm"
 
 	mountsOverImage = "mounts outside of " + mountsDir + " and " + sharedMemory + ", which can replace code of the image"
 )
 
-// besideImage reports whether a mount lies over nothing of the image.
+// besideImage reports whether a mount hides no files of the image.
 func besideImage(at string) bool {
-	clean := path.Join("/", at) // a relative path begins there, too
+	clean := path.Join("/", at) // a relative path is relative to /
 	return isWithin(clean, mountsDir) || clean == sharedMemory
 }
 
-// restrictedUse is a field of the spec that a restriction is about.
+// restrictedUse is the use of a field that a restriction covers.
 type restrictedUse struct {
 	path        string
 	restriction settings.Restriction

@@ -11,8 +11,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
-// inputHash is a keyed hash of everything that the objects are made from, the build of the operator left out: the
-// spec, what it refers to, and what the operator's settings resolve it to.
+// inputHash returns a keyed hash of everything that the objects are made from, except the operator's build.
 func inputHash(in *Inputs) string {
 	h := secret.NewHash(in.HashKey)
 	h.Text(canonicalJSON(&in.CR.Spec))
@@ -32,19 +31,19 @@ func inputHash(in *Inputs) string {
 	d := in.Distribution
 	h.Text(d.Name)
 	if d.Listed && d.Line != nil {
-		// Where it is pulled from: a build that has a newer patch release must roll nothing.
+		// The repository only: a build with a newer patch release causes no rollout.
 		h.Text(d.Image[:strings.LastIndex(d.Image, ":")])
 		h.Text(d.Line.Name)
 	} else {
 		h.Text(d.Image)
-		h.Text(d.Release) // not the release line: a build that knows a newer one must roll nothing
+		h.Text(d.Release) // not the release line: a build with a newer line causes no rollout
 	}
 	if kept := adopted(in); kept != nil {
 		h.Text("adopted image")
-		h.Text(kept.Image) // a mirror of it
+		h.Text(kept.Image) // the mirrored image
 	}
 	if d.Base != nil && d.Source != v1alpha2.ConfigSourceEmbedded {
-		h.Text(d.Base.Hash()) // an embedded base is part of the build: a newer one alone must roll nothing
+		h.Text(d.Base.Hash()) // an embedded base belongs to the build: a newer base causes no rollout
 	}
 	if packages := in.packages(); len(packages) > 0 {
 		h.Text("packages")
@@ -69,7 +68,6 @@ func inputHash(in *Inputs) string {
 	return h.Sum()
 }
 
-// packages are what is known of the packages of external providers, by image.
 func (in *Inputs) packages() map[string]*parse.ProviderPackage {
 	known := map[string]*parse.ProviderPackage{}
 	for image, found := range in.Packages {

@@ -24,7 +24,7 @@ import (
 
 const pathWorkers = "spec.workload.workers"
 
-// warnIneffective warns of what is set and does nothing.
+// warnIneffective warns of fields without effect.
 func (d *Desired) warnIneffective(in *Inputs) {
 	if n := in.CR.Spec.Networking; n != nil && n.TLS != nil && ptr.Deref(n.TLS.SecretName, "") != "" &&
 		!ptr.Deref(n.TLS.Enabled, false) {
@@ -32,7 +32,7 @@ func (d *Desired) warnIneffective(in *Inputs) {
 			"set spec.networking.tls.enabled: true, or remove it")
 	}
 	if in.CR.Spec.Workload == nil || in.Unresolved {
-		return // the rest depends on what runs
+		return // the rest depends on the distribution
 	}
 	d.checkWorkers(in)
 	d.warnLocalState(in)
@@ -41,8 +41,7 @@ func (d *Desired) warnIneffective(in *Inputs) {
 	}
 }
 
-// warnLocalState warns of several pods with state that each keeps for itself. A PVC, which they share, has a warning of
-// its own.
+// warnLocalState warns of several pods that each keep state of their own. It skips a PVC, for which checkStorage warns.
 func (d *Desired) warnLocalState(in *Inputs) {
 	w := in.CR.Spec.Workload
 	if _, most := objects.PodRange(&in.CR.Spec); most < 2 || w.Storage != nil || d.Override != nil {
@@ -68,8 +67,7 @@ func (d *Desired) warnLocalState(in *Inputs) {
 		"use one replica, or keep the state in databases (spec.storage) and use remote providers for files and vector stores")
 }
 
-// workersAlone reports whether the number of workers is all that asks for a generated configuration, and the image runs
-// without one.
+// workersAlone reports whether spec.workload.workers is the only field that needs a generated configuration.
 func workersAlone(in *Inputs) bool {
 	w := in.CR.Spec.Workload
 	if w == nil || w.Workers == nil {
@@ -81,14 +79,12 @@ func workersAlone(in *Inputs) bool {
 	return !serverconfig.Needed(&without, in.distribution().Line) && !in.distribution().ForeignImage
 }
 
-// workersIgnored reports whether the number of workers alone asks for a configuration and the server runs without:
-// release 0.9 ran such custom resources, and a single worker is what every server runs by itself.
+// workersIgnored reports whether the server runs without a configuration for spec.workload.workers, as in release 0.9.
 func workersIgnored(in *Inputs) bool {
 	return workersAlone(in) && (*in.CR.Spec.Workload.Workers < 2 || in.Legacy.FromV1alpha1)
 }
 
-// workersNeedBase is the problem of a number of workers that alone asks for a configuration. base is the reason why
-// none can be generated.
+// workersNeedBase returns the problem of spec.workload.workers without a base; base is the reason.
 func workersNeedBase(base *problem.Problem, workers int32) *problem.Problem {
 	p := *base
 	p.Path, p.Value = pathWorkers, workers
@@ -96,8 +92,7 @@ func workersNeedBase(base *problem.Problem, workers int32) *problem.Problem {
 	return &p
 }
 
-// checkWorkers reports a number of workers that the server does not get to know. What release 0.9 ran goes on, with a
-// warning.
+// checkWorkers reports a number of workers that does not reach the server; it warns for v1alpha1.
 func (d *Desired) checkWorkers(in *Inputs) {
 	workers := ptr.Deref(in.CR.Spec.Workload.Workers, 1)
 	if workers < 2 || d.Config != nil || usesVariable(in.CR.Spec.Workload.Overrides, objects.LegacyWorkersVariable) {
@@ -128,8 +123,7 @@ func (d *Desired) checkWorkers(in *Inputs) {
 	}
 }
 
-// warnLegacyVariables warns of variables of release 0.9 that the command counts on: only custom resources of v1alpha1
-// have them.
+// warnLegacyVariables warns of a command with variables of release 0.9, which only custom resources of v1alpha1 have.
 func (d *Desired) warnLegacyVariables(in *Inputs) {
 	overrides := in.CR.Spec.Workload.Overrides
 	for _, v := range []struct{ name, instead string }{
@@ -151,7 +145,7 @@ func usesVariable(o *v1alpha2.WorkloadOverrides, name string) bool {
 	if o == nil || slices.ContainsFunc(o.Env, func(v corev1.EnvVar) bool { return v.Name == name }) {
 		return false
 	}
-	// As a shell or as Kubernetes replaces it; a shell that is given a default, as in ${NAME:-8321}, needs no variable.
+	// Shell or Kubernetes syntax; a shell default, as in ${NAME:-8321}, needs no variable.
 	reference := regexp.MustCompile(`\$(\{` + name + `\}|\(` + name + `\)|` + name + `\b)`)
 	return reference.MatchString(strings.Join(o.Command, "\n") + "\n" + strings.Join(o.Args, "\n"))
 }

@@ -18,89 +18,72 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// Inputs is everything that decides what shall exist. NewInputs begins it, and package gather fills it, once per pass.
+// Inputs are everything that the desired state depends on. Package gather fills them.
 type Inputs struct {
-	// CR is the resource.
-	CR *v1alpha2.LlamaStackDistribution
-	// Spec is the spec of CR, parsed.
+	CR   *v1alpha2.LlamaStackDistribution
 	Spec *parse.Spec
-	// Legacy is what only v1alpha1 can say, as conversion left it in CR.
+	// Legacy has the fields that only v1alpha1 has, as conversion kept them in CR.
 	Legacy v1alpha2.LegacySettings
-	// Distribution is what spec.distribution resolves to; nil where the operator's settings have none, or are not known.
-	// Where the labels of its image cannot be read, it lacks what they say.
+	// Distribution is the resolved spec.distribution, or nil if unknown; unreadable image labels are missing in it.
 	Distribution *settings.Distribution
-	// Unresolved is true where the operator's settings have no distribution for the resource, or the labels of its image
-	// count and are not known. What else is wrong with it can be judged.
+	// Unresolved reports an unknown distribution, or unknown image labels that are needed; other fields are still checked.
 	Unresolved bool
-	// LabelsUnread is true where the labels of the image count and nobody asked for them, so that a base configuration may
-	// be known elsewhere.
+	// LabelsUnread reports that needed image labels were not read, so that the base configuration is unknown here.
 	LabelsUnread bool
-	// Packages is what is known of the packages of external providers, by image as the spec names it. One that is missing
-	// is being read.
+	// Packages are the packages of external providers by the image in the spec; a missing entry is still being read.
 	Packages map[string]serverconfig.PackageFound
-	// PackagesUnread is true where nobody asked for the packages in images, so that an unknown one is not a problem.
+	// PackagesUnread reports that packages in images were not read, so that an unknown one is not a problem.
 	PackagesUnread bool
-	// Mirrors are where images are found instead of where they are named. That of Distribution is its own already.
+	// Mirrors are the mirrors of images; Distribution already has its mirror.
 	Mirrors settings.Mirrors
-	// OperatorImage is the operator's own image, where there are external providers.
+	// OperatorImage is the operator's image, set if there are external providers.
 	OperatorImage string
-	// Secrets are the secret values that the spec refers to, found or not.
-	Secrets []SecretFact
-	// Endpoints are the objects that the spec takes endpoints from, found or not.
-	Endpoints []EndpointFact
-	// Override is what was found at spec.overrideConfig; nil where the spec has none, or where it cannot be known.
+	Secrets       []SecretFact
+	Endpoints     []EndpointFact
+	// Override is the result of reading spec.overrideConfig, or nil if unset or unreadable.
 	Override *OverrideFact
-	// EnvFromDefaults reports that the envFrom of CR is that of the operator's settings.
+	// EnvFromDefaults reports that the envFrom of CR comes from the operator's settings.
 	EnvFromDefaults bool
-	// PodReferences are the Secrets and ConfigMaps that the overrides bring into the pods, found or not, as
-	// AddPodReference adds them.
+	// PodReferences are the Secrets and ConfigMaps of the pods' overrides, found or not; AddPodReference adds them.
 	PodReferences []PodReferenceFact
-	// podsHash is the hash of Secrets and of what PodReferences hold; nil where there are none.
+	// podsHash hashes Secrets and the content of PodReferences; nil without any.
 	podsHash *secret.Hash
-	// NetworkPolicyFlag is the operator's feature flag enableNetworkPolicy; nil where it is not set.
+	// NetworkPolicyFlag is the operator's feature flag enableNetworkPolicy, or nil if unset.
 	NetworkPolicyFlag *bool
-	// Forbidden is what the operator's settings forbid.
-	Forbidden []settings.Restriction
-	// Edge is the operator's setting of how servers are exposed.
+	Forbidden         []settings.Restriction
+	// Edge is the operator's setting for exposing servers.
 	Edge settings.Edge
-	// EdgeAPIs are the APIs of the cluster by which servers can be exposed.
+	// EdgeAPIs are the cluster's APIs to expose servers.
 	EdgeAPIs objects.EdgeAPIs
-	// Elder is an older custom resource that uses the same host; nil where there is none, or where nobody could know.
+	// Elder is an older custom resource with the same host, or nil.
 	Elder *types.NamespacedName
 	// OperatorNamespace is the operator's namespace; empty in tools without a cluster.
 	OperatorNamespace string
-	// CABundle is what was found at spec.networking.tls.caBundle, else the PlatformCABundle; nil where there is neither,
-	// or where nobody could know.
+	// CABundle is the result of reading spec.networking.tls.caBundle, else the PlatformCABundle, else nil.
 	CABundle *CABundleFact
-	// ServiceCA is the certificates of the ConfigMap ServiceBundle in the namespace, as PEM; empty where there are none.
+	// ServiceCA has the certificates of ServiceBundle in the namespace as PEM, or is empty.
 	ServiceCA string
-	// Certificate is what was found at spec.networking.tls.secretName; nil where TLS is not enabled, or where it could not
-	// be read.
+	// Certificate is the result of reading spec.networking.tls.secretName, or nil without TLS or if unreadable.
 	Certificate *CertificateFact
-	// Now is the time of the reconcile, which decides whether a certificate is valid.
+	// Now is the time of the reconcile, for the validity of certificates.
 	Now time.Time
-	// ClusterAssignsUserIDs is true where the cluster gives pods their user id (OpenShift).
+	// ClusterAssignsUserIDs reports that the cluster assigns user IDs to pods (OpenShift).
 	ClusterAssignsUserIDs bool
-	// HashKey is the operator's random key for hashes that depend on secret values. It is empty in tools without a
-	// cluster: what derives from it reads secret.OnCluster there.
+	// HashKey is the operator's random key for hashes of secret values; empty in tools without a cluster.
 	HashKey secret.Value
-	// Build is the build of the operator.
-	Build string
-	// Live is the Deployment as it stands in the cluster; nil where there is none.
+	Build   string
+	// Live is the live Deployment, or nil.
 	Live *appsv1.Deployment
-	// LiveConfigMissing is true where something that the operator made and Live needs is gone: its configuration, CA
-	// certificates or derived secret values.
+	// LiveConfigMissing reports that a generated object that Live needs was deleted.
 	LiveConfigMissing bool
 }
 
-// NewInputs returns inputs that hold what the resource itself says. This is where its open fields are parsed, once per
-// pass.
+// NewInputs returns inputs with the parsed spec of the resource.
 func NewInputs(cr *v1alpha2.LlamaStackDistribution) *Inputs {
 	return &Inputs{CR: cr, Spec: parse.Parse(&cr.Spec), Legacy: v1alpha2.Legacy(cr)}
 }
 
-// CompleteWorkload completes the spec by defaults of the operator's settings. The custom resource itself stays as it
-// is.
+// CompleteWorkload completes a copy of the spec by defaults of the operator's settings.
 func (in *Inputs) CompleteWorkload(defaults *settings.PodDefaults) {
 	completed := defaults.Complete(in.CR.Spec.Workload)
 	if completed == in.CR.Spec.Workload {
@@ -113,7 +96,7 @@ func (in *Inputs) CompleteWorkload(defaults *settings.PodDefaults) {
 	in.CR, in.Spec = &cr, &spec
 }
 
-// SecretCount is the number of references to Secrets.
+// SecretCount returns the number of references to Secrets.
 func (in *Inputs) SecretCount() int {
 	count := len(in.Secrets)
 	for i := range in.PodReferences {
@@ -127,57 +110,48 @@ func (in *Inputs) SecretCount() int {
 	return count
 }
 
-// SecretFact is what was found at a secret reference.
+// SecretFact is the result of reading a secret reference.
 type SecretFact struct {
-	// Use is who refers to what.
+	// Use is the reference and its field.
 	Use serverconfig.SecretUse
-	// Lookup is what was found.
 	Lookup
-	// Value is the value where State is Found; empty where there is no cluster to read it from.
+	// Value is the value if State is Found; empty without a cluster.
 	Value secret.Value
 }
 
-// Desired is what shall exist.
+// Desired is the desired state.
 type Desired struct {
-	// Distribution is what runs: what spec.distribution resolves to, or with the image that release 0.9 left.
+	// Distribution is the resolved spec.distribution, or the one with the image of release 0.9.
 	Distribution *settings.Distribution
-	// Config is the generated configuration; nil where the image runs its own.
+	// Config is the generated configuration, or nil if the image runs its own.
 	Config *serverconfig.Result
-	// Override is what the user's own configuration says, and OverrideContent its text; nil where the spec gives none.
+	// Override is the user's parsed configuration, and OverrideContent its text; nil if the spec names none.
 	Override        *serverconfig.Override
 	OverrideContent []byte
-	// OverrideEdited reports that the text has the number of workers of a resource of v1alpha1, which the user's does not
-	// have.
+	// OverrideEdited reports that OverrideContent has the workers of a v1alpha1 resource added.
 	OverrideEdited bool
-	// ConfigMapName is the name of the ConfigMap that the server's configuration is in; empty where the image runs its own
-	// configuration.
+	// ConfigMapName is the ConfigMap of the server's configuration; empty if the image runs its own.
 	ConfigMapName string
-	// Objects are the objects to apply, in this order.
-	Objects []objects.Object
-	// Expose is the way in from outside of the cluster.
-	Expose parse.Expose
-	// Held are objects that stay as they are in the cluster: neither applied nor pruned.
+	Objects       []objects.Object
+	Expose        parse.Expose
+	// Held are objects that stay as they are: neither applied nor pruned.
 	Held []objects.Object
-	// Edge is how the server is exposed, where it is.
 	Edge settings.Edge
-	// Certificate is the certificate that the server shows; nil where the operator does not know it.
+	// Certificate is the server's certificate, or nil if unknown.
 	Certificate *ServerCertificate
-	// Recheck is when the certificate begins or ends to be valid, without an event; zero where that is not known.
+	// Recheck is when the certificate starts or stops being valid; zero if unknown.
 	Recheck time.Time
-	// HeldBuild is the build that made the live Deployment, when that is kept as it is although this build would make
-	// another: an upgrade of the operator rolls nothing. Empty otherwise.
+	// HeldBuild is the build that made the live Deployment, if hold keeps it after an operator upgrade; else empty.
 	HeldBuild string
 
-	// SecretsHash is the hash that the pods carry which get the values of SecretValues, those that are made of others
-	// included.
+	// SecretsHash is the hash on pods that use SecretValues, which include derived values.
 	SecretsHash  string
 	SecretValues []secret.Value
 
 	problems report
 }
 
-// TLS is what the server's configuration says about encryption: the generated one, the user's own, or the base that the
-// image runs unchanged. Of an image with a configuration that is not known it says nothing.
+// TLS returns the TLS settings of the server's configuration; empty if the configuration is unknown.
 func (d *Desired) TLS() serverconfig.TLS {
 	switch {
 	case d.Override != nil:
@@ -190,7 +164,7 @@ func (d *Desired) TLS() serverconfig.TLS {
 	return serverconfig.TLS{}
 }
 
-// Auth is what the server's configuration says about who may call it; empty where nobody knows the configuration.
+// Auth returns the authentication of the server's configuration; empty if the configuration is unknown.
 func (d *Desired) Auth() serverconfig.Auth {
 	switch {
 	case d.Override != nil:
@@ -203,7 +177,7 @@ func (d *Desired) Auth() serverconfig.Auth {
 	return serverconfig.Auth{}
 }
 
-// Scheme is the server's protocol.
+// Scheme returns the server's protocol.
 func (d *Desired) Scheme() corev1.URIScheme {
 	if d.TLS().Enabled() {
 		return corev1.URISchemeHTTPS
@@ -211,12 +185,10 @@ func (d *Desired) Scheme() corev1.URIScheme {
 	return corev1.URISchemeHTTP
 }
 
-// largeInputs is the size from which IsLarge reports true, in bytes. The inputs of most custom resources are far
-// smaller.
+// largeInputs is the threshold of IsLarge in bytes; most custom resources are far smaller.
 const largeInputs = 32 << 10
 
-// IsLarge reports whether the spec, the ConfigMaps and the values of Secrets that a custom resource is built from are
-// large together.
+// IsLarge reports whether the spec and its ConfigMaps and secret values exceed largeInputs.
 func IsLarge(in *Inputs) bool {
 	size := 0
 	if spec, err := json.Marshal(&in.CR.Spec); err == nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
-// warnLegacy warns of what conversion from v1alpha1 could not keep.
+// warnLegacy warns of fields that conversion from v1alpha1 could not keep.
 func (r *report) warnLegacy(in *Inputs) {
 	legacy, path := &in.Legacy, "metadata.annotations["+v1alpha2.ConversionAnnotation+"]"
 	if legacy.Problem != "" {

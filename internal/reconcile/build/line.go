@@ -8,20 +8,17 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-// portVariables names the variables with the server's port: the release line's; all that any release line reads where
-// the release line is not known.
+// portVariables returns the variables with the server's port: the release line's, or all if it is unknown.
 func portVariables(line *catalog.Line) []string {
 	return variablesOf(line, func(l *catalog.Line) string { return l.PortEnv })
 }
 
-// homeVariables names the variables with the directory of the server's own files: the release line's; all that any
-// release line reads where it is not known.
+// homeVariables returns the variables with the directory of the server's files, like portVariables.
 func homeVariables(line *catalog.Line) []string {
 	return variablesOf(line, func(l *catalog.Line) string { return l.HomeEnv })
 }
 
-// variablesOf returns a variable of the release line, if it has it, else of all that there are: each once, those of
-// older release lines first.
+// variablesOf returns the release line's variable, or without a release line those of all, oldest first.
 func variablesOf(line *catalog.Line, name func(*catalog.Line) string) []string {
 	var names []string
 	if line != nil {
@@ -38,7 +35,6 @@ func variablesOf(line *catalog.Line, name func(*catalog.Line) string) []string {
 	return names
 }
 
-// writesConfig reports whether servers of the release line write the values of Secrets below /tmp, which is to be in
-// memory then. It is not assumed of a release line that is not known: memory counts against the limit of a server that
-// runs well.
+// writesConfig reports whether servers write secret values below /tmp, which then must be in memory. It is false for an
+// unknown release line, because memory counts against the server's limit.
 func writesConfig(line *catalog.Line) bool { return line != nil && line.WritesConfig }

@@ -18,40 +18,37 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
-// State reports what was found at a reference to a Secret or ConfigMap.
+// State is the result of looking up a reference to a Secret or ConfigMap.
 type State int
 
 // The states of a reference.
 const (
-	// Found: the object has what the reference needs.
+	// Found means that the object has the needed content.
 	Found State = iota
-	// Missing: there is no such object.
+	// Missing means that the object does not exist.
 	Missing
-	// KeyMissing: the object lacks keys.
+	// KeyMissing means that the object lacks keys.
 	KeyMissing
-	// Empty: the value is empty, which the server takes for an unset variable.
+	// Empty means that the value is empty, which the server treats as an unset variable.
 	Empty
-	// NotWatched: the object would be in a namespace that the operator does not watch. It was not read.
+	// NotWatched means that the object's namespace is not watched; it was not read.
 	NotWatched
-	// Forbidden: the object would be in another namespace, which the operator's flags do not allow. It was not read.
+	// Forbidden means that the operator's flags or settings forbid the object's namespace; it was not read.
 	Forbidden
-	// NotAllowed: the object would be in another namespace, and does not exist or has no consent of its owner. Its content
-	// was not looked at.
+	// NotAllowed means that an object in another namespace does not exist or lacks its owner's consent.
 	NotAllowed
-	// Unknown: the object was not read: there is no cluster, or the answer would disclose what it holds.
+	// Unknown means that the object was not read, because there is no cluster or the result would disclose its content.
 	Unknown
 )
 
-// Lookup is what was found at a reference to a Secret or ConfigMap, the same for all of them.
+// Lookup is the result of looking up a reference.
 type Lookup struct {
-	// State reports what was found.
 	State State
-	// MissingKeys are the keys that the reference needs and the object lacks, and ExistingKeys those that it has, sorted.
-	// Both are empty where the State is another than KeyMissing.
+	// MissingKeys are the needed keys that the object lacks, and ExistingKeys its keys; both only for KeyMissing.
 	MissingKeys, ExistingKeys []string
 }
 
-// LookIn is what was found in an object with this content, of which the keys are needed.
+// LookIn returns the result of looking for the keys in an object's content.
 func LookIn[V any](content map[string]V, keys ...string) Lookup {
 	var found Lookup
 	for _, key := range keys {
@@ -65,12 +62,11 @@ func LookIn[V any](content map[string]V, keys ...string) Lookup {
 	return found
 }
 
-// absent is the problem of a reference that cannot be used, nil where it can, or where nobody knows. Where the object
-// or a key is missing, it heals by itself: the object is watched. own is the namespace of the custom resource; another
-// continues the fix with a further way out, or is empty.
+// absent returns the problem of an unusable reference, or nil. own is the custom resource's namespace; another extends
+// the fix.
 func (l *Lookup) absent(ref *objects.Reference, own, another string) *problem.Problem {
 	if len(validation.IsDNS1123Subdomain(ref.Name)) > 0 {
-		return nil // nothing can have that name, which is reported as such
+		return nil // validation reports a name that no object can have
 	}
 	p := problem.Problem{Reason: problem.SecretNotFound, Path: ref.Path}
 	if ref.Kind == objects.KindConfigMap {
@@ -99,7 +95,7 @@ func (l *Lookup) absent(ref *objects.Reference, own, another string) *problem.Pr
 	case Forbidden:
 		l.foreign(&p, ref, own, "and this operator does not allow other namespaces")
 	case NotAllowed:
-		// Whether it exists is not said: who may not read the namespace does not learn what is there.
+		// Do not disclose whether the object exists.
 		p.Reason, p.Type = problem.ConfigMapNotFound, field.ErrorTypeForbidden
 		p.Detail = fmt.Sprintf("%s %s in namespace %s does not exist, or does not allow namespace %s to use it", ref.Kind,
 			ref.Name, ref.Namespace, own)
@@ -110,13 +106,12 @@ func (l *Lookup) absent(ref *objects.Reference, own, another string) *problem.Pr
 	return problem.New(p)
 }
 
-// foreign completes the problem of a reference to another namespace that is not followed.
 func (*Lookup) foreign(p *problem.Problem, ref *objects.Reference, own, why string) {
 	p.Reason, p.Type, p.Fix = problem.ForbiddenBySettings, field.ErrorTypeForbidden, "copy it to namespace "+own
 	p.Detail = fmt.Sprintf("%s %s is in namespace %s, %s", ref.Kind, ref.Name, ref.Namespace, why)
 }
 
-// existing says which keys the object has, the nearest one first.
+// existing returns the object's keys for a message, the most similar one first.
 func (l *Lookup) existing() string {
 	if len(l.ExistingKeys) == 0 {
 		return "; it has no keys"

@@ -20,8 +20,7 @@ const (
 	pathMetricsPort       = pathMonitoring + ".metricsPort"
 )
 
-// metricsVariables are the beginnings of the names of the variables by which the server serves metrics: the release
-// line's; all that any release line reads where the release line is not known.
+// metricsVariables returns the prefixes of variables for metrics: the release line's, or all if it is unknown.
 func metricsVariables(line *catalog.Line) []string {
 	return variablesOf(line, func(l *catalog.Line) string { return l.MetricsEnv })
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
-// namePattern is what the names of Services, which derive from the resource's name, may look like.
+// namePattern matches valid Service names, which derive from the resource's name.
 var namePattern = regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?$`)
 
-// maxNameLength leaves room for the suffixes of derived names, in characters.
+// maxNameLength leaves room for suffixes of derived names, in characters.
 const maxNameLength = 55
 
-// checkName repeats what the API server checks for new resources.
+// checkName repeats the API server's check of new resources.
 func (r *report) checkName(name string) {
 	if len(name) <= maxNameLength && namePattern.MatchString(name) {
 		return

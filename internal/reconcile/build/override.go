@@ -19,21 +19,18 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-// OverrideFact is what was found at spec.overrideConfig.
+// OverrideFact is the result of reading spec.overrideConfig.
 type OverrideFact struct {
-	// Ref is the ConfigMap.
 	Ref types.NamespacedName
-	// Lookup is what was found.
 	Lookup
-	// Content is the text of the key where State is Found.
+	// Content is the text of the key if State is Found.
 	Content []byte
 }
 
 // PathOverride is the field that names the ConfigMap with the user's own configuration.
 const PathOverride = "spec.overrideConfig.configMapName"
 
-// OverrideRef returns the ConfigMap that holds the user's own configuration, and whether the resource names one. A
-// resource of v1alpha1 may name one in another namespace.
+// OverrideRef returns the ConfigMap of the user's own configuration, if any; v1alpha1 may name another namespace.
 func (in *Inputs) OverrideRef() (types.NamespacedName, bool) {
 	cr := in.CR
 	if cr.Spec.OverrideConfig == nil || cr.Spec.OverrideConfig.ConfigMapName == "" {
@@ -46,7 +43,7 @@ func (in *Inputs) OverrideRef() (types.NamespacedName, bool) {
 	return ref, true
 }
 
-// override takes the user's own configuration. Only the cluster knows what secret.OnCluster says.
+// override uses the user's own configuration. It does not parse the placeholder secret.OnCluster.
 func (d *Desired) override(ctx context.Context, in *Inputs) {
 	if excluded := serverconfig.Excluded(&in.CR.Spec); len(excluded) > 0 {
 		d.problems.Add(problem.Problem{
@@ -57,7 +54,7 @@ func (d *Desired) override(ctx context.Context, in *Inputs) {
 	}
 	found := in.Override
 	if found == nil {
-		return // it could not be read, which has been reported
+		return // gather reported the failed read
 	}
 	ref := found.reference()
 	if p := found.absent(&ref, in.CR.Namespace, ""); p != nil {
@@ -91,8 +88,7 @@ func (d *Desired) override(ctx context.Context, in *Inputs) {
 	d.problems.warnStorage(d.Distribution.Line, read)
 }
 
-// warnStorage warns of a configuration without the section storage where the server would keep its state in its working
-// directory, which is lost with the pod, or would not start.
+// warnStorage warns of a configuration without section storage if the server needs one to keep its state or to start.
 func (r *report) warnStorage(line *catalog.Line, read *serverconfig.Override) {
 	if line == nil || line.DefaultStorage || read.Storage {
 		return
@@ -106,10 +102,8 @@ func (r *report) warnStorage(line *catalog.Line, read *serverconfig.Override) {
 	r.warn(problem.InvalidConfigMap, PathOverride, detail, "add it, with backends in a directory of the volume")
 }
 
-// passWorkers writes the number of workers of a resource of v1alpha1 into the copy of the configuration: release 0.9
-// passed the number on the command line of its own start script, where it was stronger than the file. A user's own
-// command took the place of that script. A file that cannot be edited stays as it is, and checkWorkers reports the
-// number.
+// passWorkers writes a v1alpha1 resource's number of workers into a copy of the configuration, as release 0.9 does. It
+// skips resources with their own command and files that it cannot edit.
 func (d *Desired) passWorkers(ctx context.Context, in *Inputs) {
 	w := in.CR.Spec.Workload
 	if !in.Legacy.FromV1alpha1 || w == nil || ptr.Deref(w.Workers, 1) < 2 ||
@@ -117,7 +111,7 @@ func (d *Desired) passWorkers(ctx context.Context, in *Inputs) {
 		w.Overrides != nil && len(w.Overrides.Command) > 0 {
 		return
 	}
-	// Without its namespace: the same configuration is the same text wherever it is.
+	// Without the namespace, so that the same configuration has the same text everywhere.
 	header := fmt.Sprintf("# The key %s of ConfigMap %s, with server.workers of the custom resource.\n",
 		objects.ConfigKey, in.Override.Ref.Name)
 	if text, err := serverconfig.WithWorkers(ctx, in.Override.Content, d.Distribution.Line, *w.Workers,
@@ -139,7 +133,6 @@ func (r *report) warn(reason problem.Reason, path, detail, fix string) {
 	r.Add(problem.Problem{Reason: reason, Severity: problem.Warning, Path: path, Detail: detail, Fix: fix})
 }
 
-// reference is the reference of the fact.
 func (o *OverrideFact) reference() objects.Reference {
 	return objects.Reference{Kind: objects.KindConfigMap, Namespace: o.Ref.Namespace, Name: o.Ref.Name,
 		Keys: []string{objects.ConfigKey}, Path: PathOverride}

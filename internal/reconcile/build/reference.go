@@ -12,10 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// References returns every Secret and ConfigMap that the custom resource refers to, once for each field: those of
-// providers and storage, the user's own configuration, the CA bundles (those of the platform included), the server's
-// certificate, what the overrides bring into the pods, and the credentials for the image. References that the spec
-// gives in a wrong form are left out; Build reports them.
+// References returns all well-formed references of the custom resource, also to the platform's CA bundles.
 func References(cr *v1alpha2.LlamaStackDistribution) []objects.Reference {
 	in := NewInputs(cr)
 	var list []objects.Reference
@@ -40,15 +37,13 @@ func References(cr *v1alpha2.LlamaStackDistribution) []objects.Reference {
 	return append(list, workloadReferences(cr)...)
 }
 
-// DefaultReferences returns every Secret and ConfigMap that the operator's settings bring into the pods of a namespace
-// whose custom resources do not set these fields.
+// DefaultReferences returns the Secrets and ConfigMaps that the operator's settings add to the pods of a namespace.
 func DefaultReferences(d *settings.PodDefaults, namespace string) []objects.Reference {
 	cr := &v1alpha2.LlamaStackDistribution{Spec: v1alpha2.LlamaStackDistributionSpec{Workload: d.Complete(nil)}}
 	cr.Namespace = namespace
 	return workloadReferences(cr)
 }
 
-// workloadReferences are those of spec.workload.
 func workloadReferences(cr *v1alpha2.LlamaStackDistribution) []objects.Reference {
 	list := objects.PodReferences(cr)
 	if w := cr.Spec.Workload; w != nil {
@@ -62,8 +57,7 @@ func workloadReferences(cr *v1alpha2.LlamaStackDistribution) []objects.Reference
 	return list
 }
 
-// ReferencesOfPods are the Secrets and ConfigMaps that the overrides bring into the pods, at the field that names them:
-// one of the custom resource, or one of the operator's settings.
+// ReferencesOfPods returns the references of the pods' overrides, with the field that has them.
 func (in *Inputs) ReferencesOfPods() []objects.Reference {
 	const envFrom = ".envFrom["
 	list := objects.PodReferences(in.CR)
@@ -80,10 +74,9 @@ func secretReference(use *serverconfig.SecretUse, namespace string) objects.Refe
 		Keys: []string{use.Ref.Key}, Path: use.Path}
 }
 
-// LeaveUnread fills in what the custom resource refers to in its own namespace, for callers that read no Secret: each
-// counts as found, with content that nobody knows.
+// LeaveUnread sets the references in the own namespace as found, with unknown content, for callers that read no Secret.
 func (in *Inputs) LeaveUnread() {
-	uses, _ := serverconfig.SecretUses(in.Spec) // the engine reports what is wrong there
+	uses, _ := serverconfig.SecretUses(in.Spec) // the engine reports malformed references
 	for _, use := range uses {
 		in.Secrets = append(in.Secrets, SecretFact{Use: use})
 	}

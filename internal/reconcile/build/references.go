@@ -14,20 +14,17 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 )
 
-// PodReferenceFact is what was found at a Secret or ConfigMap that the overrides bring into the pods.
+// PodReferenceFact is the result of reading a Secret or ConfigMap of the pods' overrides.
 type PodReferenceFact struct {
-	// Ref is who refers to what.
 	Ref objects.Reference
-	// Lookup is what was found.
 	Lookup
-	// Keys are those that the pods get of the object, sorted.
+	// Keys are the object's keys that the pods get, sorted.
 	Keys []string
-	// Values are those of a Secret that the pods get. Of a ConfigMap, they are empty.
+	// Values are the values that the pods get of a Secret; empty for a ConfigMap.
 	Values []secret.Value
 }
 
-// AddPodReference adds what was found at a reference of the pods, with what they get of the object, by key. That is
-// hashed, and only the values of Secrets stay in memory. in.Secrets is hashed before the first reference.
+// AddPodReference adds a pod reference and hashes its content. It hashes in.Secrets first, so set them before.
 func AddPodReference(in *Inputs, ref objects.Reference, found Lookup, content map[string][]byte) {
 	if in.podsHash == nil {
 		in.podsHash = hashSecrets(in)
@@ -45,7 +42,7 @@ func AddPodReference(in *Inputs, ref objects.Reference, found Lookup, content ma
 	in.PodReferences = append(in.PodReferences, fact)
 }
 
-// checkPodReferences reports what keeps the pods from starting.
+// checkPodReferences reports references that keep the pods from starting.
 func (r *report) checkPodReferences(in *Inputs) {
 	for i := range in.PodReferences {
 		if f := &in.PodReferences[i]; !f.Ref.Optional {
@@ -54,8 +51,7 @@ func (r *report) checkPodReferences(in *Inputs) {
 	}
 }
 
-// secretVariables are the names of the variables that the envFrom of the overrides takes from Secrets, as far as their
-// keys are known.
+// secretVariables returns the variables that envFrom takes from Secrets, if their keys are known.
 func secretVariables(in *Inputs) []string {
 	w := in.CR.Spec.Workload
 	if w == nil || w.Overrides == nil {
@@ -70,8 +66,7 @@ func secretVariables(in *Inputs) []string {
 	return names
 }
 
-// envFromVariables are the names of the variables of one envFrom of the overrides, as far as the keys of its object are
-// known.
+// envFromVariables returns the variables of one envFrom, if the keys of its object are known.
 func envFromVariables(in *Inputs, from *corev1.EnvFromSource, index int) []string {
 	var names []string
 	for i := range in.PodReferences {

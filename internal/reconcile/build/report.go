@@ -4,5 +4,5 @@ package build
 
 import "github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 
-// report collects what is wrong. The checks that need nothing of what was decided are its methods.
+// report collects problems and has the checks that need no earlier decision.
 type report struct{ problem.Collector }

@@ -15,14 +15,12 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
 )
 
-// Hints are what decides on the release of a built-in name beside spec.distribution: what the spec needs, and the
-// release or release line that runs.
+// Hints returns the hints for the release of a built-in name.
 func Hints(in *Inputs, running string) settings.Hints {
 	return settings.Hints{Needs: serverconfig.Needs(in.Spec), Running: running}
 }
 
-// RunningRelease returns the release line of the server that a Deployment runs, as the operator recorded it, else what
-// the tag of its image has, which need not be a release. It is empty without a Deployment.
+// RunningRelease returns the release line in the Deployment's annotation, else its image's tag, or "".
 func RunningRelease(live *appsv1.Deployment, container string) string {
 	if live == nil {
 		return ""
@@ -38,8 +36,7 @@ func RunningRelease(live *appsv1.Deployment, container string) string {
 	return tag
 }
 
-// liveImage returns the image of the server in a Deployment; empty without one. container is the name of its container;
-// empty for the operator's own choice.
+// liveImage returns the server's image in a Deployment, or "". An empty container means the operator's container name.
 func liveImage(live *appsv1.Deployment, container string) string {
 	if live == nil {
 		return ""
@@ -52,8 +49,7 @@ func liveImage(live *appsv1.Deployment, container string) string {
 	return ""
 }
 
-// ReportedLine returns the release line that the status of a custom resource reports, for those who cannot see its
-// Deployment.
+// ReportedLine returns the release line in the status, for callers that cannot read the Deployment.
 func ReportedLine(cr *v1alpha2.LlamaStackDistribution) string {
 	if cr.Status.ResolvedDistribution == nil {
 		return ""

@@ -15,7 +15,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-// checkSecrets reports what keeps the server from using a secret value. Messages name the reference, never the value.
+// checkSecrets reports secret values that the server cannot use. Messages name the reference, never the value.
 func (d *Desired) checkSecrets(in *Inputs) {
 	variables := variablesByName(d.Config)
 	for i := range in.Secrets {
@@ -26,7 +26,7 @@ func (d *Desired) checkSecrets(in *Inputs) {
 			continue
 		}
 		if f.Value.Empty() {
-			continue // there is no cluster to read it from
+			continue // no cluster to read it from
 		}
 		defects := f.Value.Unfit()
 		if !f.Use.Derived {
@@ -38,8 +38,7 @@ func (d *Desired) checkSecrets(in *Inputs) {
 	}
 }
 
-// invalid is the problem of a value that cannot be used. Another value in the Secret fixes it, and the Secret is
-// watched.
+// invalid returns the problem of an unusable value. The operator watches the Secret.
 func invalid(f *SecretFact, namespace, defect string) problem.Problem {
 	return problem.Problem{
 		Reason: problem.InvalidSecret, Path: f.Use.Path, Type: field.ErrorTypeInvalid,
@@ -51,8 +50,7 @@ func about(f *SecretFact, namespace string) string {
 	return fmt.Sprintf("the value of key %q in Secret %s/%s", f.Use.Ref.Key, namespace, f.Use.Ref.Name)
 }
 
-// variablesByName are the environment variables of a configuration, nil where there is none, by their names; of several
-// with one name the first.
+// variablesByName returns the configuration's variables by name, the first of each.
 func variablesByName(made *serverconfig.Result) map[string]*serverconfig.EnvVar {
 	if made == nil {
 		return nil
@@ -67,8 +65,7 @@ func variablesByName(made *serverconfig.Result) map[string]*serverconfig.EnvVar 
 	return byName
 }
 
-// unusable reports a value that will not do for what the configuration uses it for: the variable, nil where it uses
-// none.
+// unusable returns the defects of a value for its use as variable v; none if v is nil.
 func (d *Desired) unusable(f *SecretFact, v *serverconfig.EnvVar) []string {
 	if v == nil {
 		return nil
@@ -79,8 +76,8 @@ func (d *Desired) unusable(f *SecretFact, v *serverconfig.EnvVar) []string {
 	return d.converted(f, v)
 }
 
-// converted reports a value that the server would turn into another type than the field takes. Where the type of the
-// field is not known that is a warning.
+// converted returns the defect of a value that the server would convert to another type; it warns if the type is
+// unknown.
 func (d *Desired) converted(f *SecretFact, v *serverconfig.EnvVar) []string {
 	looks := f.Value.Converted()
 	switch v.Type {
@@ -103,8 +100,7 @@ func (d *Desired) converted(f *SecretFact, v *serverconfig.EnvVar) []string {
 	return nil
 }
 
-// secretValues are the values of Secrets that the pods get, with the private key of the server, and what was derived
-// from them.
+// secretValues returns all secret values of the pods: Secrets, derived parts and the server's private key.
 func (in *Inputs) secretValues(derived map[string]secret.Value) []secret.Value {
 	values := make([]secret.Value, 0, len(in.Secrets)+len(derived))
 	for i := range in.Secrets {
@@ -122,8 +118,8 @@ func (in *Inputs) secretValues(derived map[string]secret.Value) []secret.Value {
 	return values
 }
 
-// secretsHash is a keyed hash over the secret values that the pods read, and whatever else the overrides bring into
-// them; empty where that is nothing. It is keyed because a plain hash of a short password is the password.
+// secretsHash returns a keyed hash of the pods' secret values and other references; a plain one would disclose
+// passwords.
 func secretsHash(in *Inputs) string {
 	switch {
 	case len(in.Secrets)+len(in.PodReferences) == 0:
@@ -134,7 +130,6 @@ func secretsHash(in *Inputs) string {
 	return hashSecrets(in).Sum()
 }
 
-// hashSecrets begins the hash with the values of in.Secrets.
 func hashSecrets(in *Inputs) *secret.Hash {
 	h := secret.NewHash(in.HashKey)
 	for i := range in.Secrets {

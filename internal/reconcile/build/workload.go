@@ -20,13 +20,12 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// invalidField adds the problem of a value that cannot be used.
 func (r *report) invalidField(at string, value any, detail, fix string) {
 	r.Add(problem.Problem{Reason: problem.InvalidField, Path: at, Type: field.ErrorTypeInvalid, Value: value,
 		Detail: detail, Fix: fix})
 }
 
-// checkWorkload reports what cannot become objects, and warns of what will work otherwise than its author may think.
+// checkWorkload reports invalid fields of spec.workload, and warns of surprising effects.
 func (r *report) checkWorkload(spec *v1alpha2.LlamaStackDistributionSpec, legacy *v1alpha2.LegacySettings) {
 	if spec.Workload == nil {
 		return
@@ -41,12 +40,11 @@ func (r *report) checkWorkload(spec *v1alpha2.LlamaStackDistributionSpec, legacy
 	r.checkStorage(spec, legacy)
 }
 
-// checkSize keeps what is larger than any pod template from being encoded, sent and refused. The webhook measures the
-// whole spec, but it never refuses one of v1alpha1; the open fields have limits of their own.
+// checkSize rejects a workload larger than any pod template; for v1alpha1 no webhook does.
 func (r *report) checkSize(workload *v1alpha2.WorkloadSpec) {
 	text, err := json.Marshal(workload)
 	if err != nil {
-		return // nothing that was decoded cannot be encoded
+		return // every decoded value can be encoded
 	}
 	limitsValue := limits.Limits{Bytes: len(text), Levels: limits.ObjectLevels, Nodes: limits.SpecNodes}
 	if _, excess := limits.Scan(text, limitsValue); excess != nil {
@@ -57,8 +55,7 @@ func (r *report) checkSize(workload *v1alpha2.WorkloadSpec) {
 	}
 }
 
-// checkItems has the rules of the schema of v1alpha2 for the length of lists, in a custom resource of v1alpha1 as well,
-// which has no such bounds. The API server does not apply the schema to what stays as it is.
+// checkItems applies the list bounds of v1alpha2's schema to v1alpha1 resources and unchanged fields as well.
 func (r *report) checkItems(in *Inputs) {
 	spec := &in.CR.Spec
 	if n := spec.Networking; n != nil && n.AllowedFrom != nil {
@@ -73,7 +70,7 @@ func (r *report) checkItems(in *Inputs) {
 	if o == nil {
 		return
 	}
-	if !in.Legacy.FromV1alpha1 { // release 0.9 ran with any number of variables
+	if !in.Legacy.FromV1alpha1 { // release 0.9 did not limit the number of variables
 		r.checkCount("spec.workload.overrides.env", len(o.Env), limits.EnvironmentEntries)
 	}
 	r.checkCount("spec.workload.overrides.command", len(o.Command), limits.Items)
@@ -121,7 +118,7 @@ func (r *report) checkAutoscaling(spec *v1alpha2.LlamaStackDistributionSpec) {
 	}
 }
 
-// checkBudget warns of budgets that allow no disruptions: draining a node would wait forever.
+// checkBudget warns of budgets that allow no disruptions, so that draining a node would wait forever.
 func (r *report) checkBudget(spec *v1alpha2.LlamaStackDistributionSpec) {
 	const base = "spec.workload.podDisruptionBudget"
 	b := spec.Workload.PodDisruptionBudget
@@ -153,7 +150,7 @@ func (r *report) checkBudget(spec *v1alpha2.LlamaStackDistributionSpec) {
 	}
 }
 
-// checkStorage checks the PVC. A size of zero, as v1alpha1 can say it, has always been the default one.
+// checkStorage checks the PVC. In v1alpha1, a size of zero means the default.
 func (r *report) checkStorage(spec *v1alpha2.LlamaStackDistributionSpec, legacy *v1alpha2.LegacySettings) {
 	const base = "spec.workload.storage"
 	s := spec.Workload.Storage
@@ -176,7 +173,7 @@ func (r *report) checkStorage(spec *v1alpha2.LlamaStackDistributionSpec, legacy 
 	}
 }
 
-// checkDataDir reports a path for the data volume at which the operator mounts something else.
+// checkDataDir reports a mount path that collides with a volume of the operator.
 func (r *report) checkDataDir(p *objects.Params) {
 	dir := objects.DataDir(&p.CR.Spec)
 	if taken := objects.DataDirTaken(p); taken != "" && mountable(dir) {
@@ -185,15 +182,14 @@ func (r *report) checkDataDir(p *objects.Params) {
 	}
 }
 
-// mountable reports whether the data volume can be mounted at a path.
 func mountable(at string) bool {
 	clean := path.Clean(at)
 	return path.IsAbs(at) && !strings.Contains(at, ":") && clean != "/" && clean != objects.ConfigDir &&
 		clean != objects.TmpDir
 }
 
-// checkOverrides reports overrides that take away what the server needs. In a resource of v1alpha1, which knows no such
-// rule, and for what is only a choice of the operator's, that is a warning.
+// checkOverrides reports overrides that replace the operator's parts; it only warns for v1alpha1 and non-essential
+// parts.
 func (r *report) checkOverrides(p *objects.Params) {
 	for _, clash := range objects.Clashes(p) {
 		if clash.Essential && !p.Legacy.FromV1alpha1 {
@@ -208,11 +204,10 @@ func (r *report) checkOverrides(p *objects.Params) {
 	}
 }
 
-// PathAllowedFrom is the field that asks for a NetworkPolicy.
+// PathAllowedFrom is the field that requests a NetworkPolicy.
 const PathAllowedFrom = "spec.networking.allowedFrom"
 
-// networkPolicy reports whether a NetworkPolicy is desired. Release 0.9 has a flag for that, which is off by itself: a
-// resource that was written for it must not be cut off by an upgrade.
+// networkPolicy reports whether a NetworkPolicy is desired. In v1alpha1 that also needs release 0.9's feature flag.
 func (d *Desired) networkPolicy(in *Inputs, legacy *v1alpha2.LegacySettings) bool {
 	asked, flag := objects.AllowedFrom(&in.CR.Spec), ptr.Deref(in.NetworkPolicyFlag, false)
 	switch {

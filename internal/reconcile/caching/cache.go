@@ -28,11 +28,10 @@ import (
 // ReferenceIndex indexes custom resources by the objects that they refer to, and by their distribution.
 const ReferenceIndex = "references"
 
-// kindDistribution stands in the index for the name of a distribution, which has no namespace.
+// kindDistribution is the kind of distributions in the index; they have no namespace.
 const kindDistribution = "distribution"
 
-// New makes the cache of a manager from what Options returned. Kinds that the cluster may lack are added here: a cache
-// cannot be made with kinds that the cluster does not have. The context is that of the cache's whole life.
+// New returns the constructor of a manager's cache, which adds optional kinds of the cluster.
 func New(ctx context.Context) cache.NewCacheFunc {
 	return func(config *rest.Config, options cache.Options) (cache.Cache, error) {
 		apis, err := gather.EdgeAPIs(options.Mapper)
@@ -58,11 +57,10 @@ func New(ctx context.Context) cache.NewCacheFunc {
 	}
 }
 
-// IndexValue is the value of an object in ReferenceIndex.
+// IndexValue returns the value of an object in ReferenceIndex.
 func IndexValue(kind, namespace, name string) string { return kind + " " + namespace + "/" + name }
 
-// UsersOfDistribution returns the values of the custom resources that may use a distribution of this name: those that
-// name it, and those that name an image.
+// UsersOfDistribution returns the index values of custom resources with this distribution or an image.
 func UsersOfDistribution(name string) []string {
 	return []string{IndexValue(kindDistribution, "", name), IndexValue(kindDistribution, "", "")}
 }
@@ -82,7 +80,7 @@ func References(o client.Object) []string {
 	return values
 }
 
-// EndpointValue is the value of an object in ReferenceIndex that custom resources take endpoints from.
+// EndpointValue returns the value of an endpoint's object in ReferenceIndex.
 func EndpointValue(kind parse.EndpointKind, namespace, name string) string {
 	return IndexValue("endpoint "+string(kind), namespace, name)
 }

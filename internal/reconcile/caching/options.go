@@ -18,10 +18,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
 )
 
-// Options restricts what the operator holds in memory: its own objects in full, and of Secrets and ConfigMaps a
-// few metadata. An empty list of namespaces means all of them.
-//
-// Of the custom resources, the cache holds those that the selector selects; nil means all.
+// Options returns the options of the cache; no namespaces mean all, and so does a nil selector.
 func Options(namespaces []string, operatorNamespace string, selector labels.Selector) cache.Options {
 	o := cache.Options{
 		DefaultTransform: strip,
@@ -36,8 +33,7 @@ func Options(namespaces []string, operatorNamespace string, selector labels.Sele
 		return o
 	}
 	o.DefaultNamespaces = map[string]cache.Config{}
-	// The operator's settings and registered distributions are ConfigMaps in its own namespace, which need not be among
-	// the watched ones: nothing else is watched there.
+	// The operator's namespace has its settings and registered distributions; watch only ConfigMaps there.
 	withOwn := map[string]cache.Config{operatorNamespace: {}}
 	for _, n := range namespaces {
 		o.DefaultNamespaces[n] = cache.Config{}
@@ -47,18 +43,17 @@ func Options(namespaces []string, operatorNamespace string, selector labels.Sele
 	return o
 }
 
-// ownObjects restricts a kind to what the operator labels as its own.
+// ownObjects restricts a kind to objects with the operator's label.
 func ownObjects() cache.ByObject {
 	return cache.ByObject{Label: labels.SelectorFromSet(labels.Set{objects.LabelManagedBy: objects.ManagedBy})}
 }
 
-// UncachedKinds are never read from a cache: a full copy of every Secret or ConfigMap of a cluster does not fit.
+// UncachedKinds returns the kinds that are never cached, because those of a whole cluster do not fit in memory.
 func UncachedKinds() []client.Object {
 	return []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}
 }
 
-// stripPod keeps of a pod what the status reports: other operators' caches of whole pods take gigabytes in large
-// clusters.
+// stripPod strips a pod to the fields that the status needs; whole pods take gigabytes in large clusters.
 func stripPod(in any) (any, error) {
 	if pod, ok := in.(*corev1.Pod); ok {
 		pods.Strip(pod)
@@ -66,7 +61,6 @@ func stripPod(in any) (any, error) {
 	return in, nil
 }
 
-// stripTree is strip for custom resources: see gather.Pack.
 func stripTree(in any) (any, error) {
 	stripped, err := strip(in)
 	if err != nil {
@@ -75,8 +69,7 @@ func stripTree(in any) (any, error) {
 	return gather.Pack(stripped)
 }
 
-// strip drops what the operator does not use before an object enters a cache. Of foreign objects, known by metadata
-// alone, only their identity stays: annotations may hold anything.
+// strip drops unused metadata, such as foreign annotations, which may hold secrets.
 func strip(in any) (any, error) {
 	switch o := in.(type) {
 	case *metav1.PartialObjectMetadata:
@@ -98,8 +91,7 @@ func strip(in any) (any, error) {
 	return in, nil
 }
 
-// writers are the managed fields that the operator uses: its own, to know what it applied, and of others' who they are,
-// for release 0.9.
+// writers returns the managed fields that the operator uses: its own entries, and the writers for release09.
 func writers(o metav1.Object) []metav1.ManagedFieldsEntry {
 	kept := slices.DeleteFunc(release09.Writers(o), func(e metav1.ManagedFieldsEntry) bool {
 		return e.Manager == apply.FieldManager

@@ -13,18 +13,15 @@ import (
 	"strings"
 )
 
-// DSN is a connection string, read.
+// DSN is a parsed connection string.
 type DSN struct {
-	// Host is a name or an address, that of IPv6 without brackets.
+	// Host is a name or an address; IPv6 has no brackets.
 	Host string
-	// Port is the port; where the string names none, PostgreSQL's own.
 	Port int
-	// User and Database are as the server of the database knows them. Where the string names no database it is the user's.
+	// User and Database are decoded; the default database is the user's name.
 	User, Database string
-	// Password is empty where the string has none.
-	Password string
-	// SSLMode is empty where the string has none.
-	SSLMode string
+	Password       string
+	SSLMode        string
 }
 
 const defaultPort = 5432
@@ -32,8 +29,7 @@ const defaultPort = 5432
 // sslModes are the TLS modes of PostgreSQL's clients.
 var sslModes = []string{"disable", "allow", "prefer", "require", "verify-ca", "verify-full"}
 
-// knownOptions are options of PostgreSQL's clients that messages may name. A name that is not among them may be a piece
-// of a password.
+// knownOptions are the options that messages may name; another name may be a part of a password.
 var knownOptions = []string{
 	"application_name", "channel_binding", "client_encoding", "connect_timeout", "fallback_application_name",
 	"gssencmode", "hostaddr",
@@ -45,10 +41,10 @@ var knownOptions = []string{
 	"target_session_attrs", "tcp_user_timeout",
 }
 
-// scheme takes the names of drivers too, as programs in Python write them.
+// scheme also matches names of Python drivers.
 var scheme = regexp.MustCompile(`^(?i:postgres(ql)?(\+[a-z0-9_]+)?)://`)
 
-// Parse reads a connection string.
+// Parse parses a connection string.
 func Parse(text string) (*DSN, error) {
 	var options map[string]string
 	var err error
@@ -66,7 +62,7 @@ func Parse(text string) (*DSN, error) {
 	return fromOptions(options)
 }
 
-// fromOptions makes a DSN of options by the names of PostgreSQL's own clients.
+// fromOptions returns the DSN of options by libpq's names.
 func fromOptions(options map[string]string) (*DSN, error) {
 	take := func(name string) string {
 		value := options[name]
@@ -113,7 +109,7 @@ func fromOptions(options map[string]string) (*DSN, error) {
 	return d, nil
 }
 
-// refuseOption reports options that are left. The message is the same whatever the order of the map.
+// refuseOption returns the error for the remaining options, independent of the map's order.
 func refuseOption(name string, options map[string]string) error {
 	var known []string
 	for option := range options {
@@ -137,12 +133,12 @@ func refuseOption(name string, options map[string]string) error {
 
 const encodeHint = "in a URI, write the characters : / ? # [ ] @ % of user and password percent-encoded, '@' as %40"
 
-// hostName is what host names look like: those of Kubernetes and of DNS.
+// hostName matches host names of Kubernetes and DNS.
 var hostName = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_.])?$`)
 
 func isHost(host string) bool { return hostName.MatchString(host) || net.ParseIP(host) != nil }
 
-// fromURI reads the parts of a URI into options. What the query says wins, as it does with PostgreSQL's own clients.
+// fromURI returns the options of a URI. As in libpq, the query wins.
 func fromURI(text string) (map[string]string, error) {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -158,7 +154,7 @@ func fromURI(text string) (map[string]string, error) {
 			options["password"] = password
 		}
 	}
-	// Only what is not encoded parts the path: a name may hold an encoded '/'.
+	// Split before decoding: a name may hold an encoded '/'.
 	path := strings.TrimPrefix(u.EscapedPath(), "/")
 	if strings.Contains(path, "/") {
 		return nil, errors.New("has a '/' in the name of the database; " + encodeHint)
@@ -168,7 +164,7 @@ func fromURI(text string) (map[string]string, error) {
 		return nil, errors.New("is not a valid URI; " + encodeHint)
 	}
 	options["dbname"], options["host"], options["port"] = database, u.Hostname(), u.Port()
-	// Unlike in a form, a plus is a plus.
+	// Unlike in a form, a plus is literal.
 	query, err := url.ParseQuery(strings.ReplaceAll(u.RawQuery, "+", "%2B"))
 	if err != nil {
 		return nil, errors.New("has options that cannot be read; " + encodeHint)
@@ -185,8 +181,7 @@ func fromURI(text string) (map[string]string, error) {
 	return options, nil
 }
 
-// fromKeywords reads key=value pairs, of which a value may stand in single quotes; a backslash takes the next character
-// as it is.
+// fromKeywords parses key=value pairs. A value may have single quotes; a backslash escapes the next character.
 func fromKeywords(text string) (map[string]string, error) {
 	malformed := errors.New("is neither a URI (postgresql://user:password@host:5432/db) nor keywords (host=… dbname=… " +
 		"user=… password=…)")
@@ -238,10 +233,10 @@ func keywordValue(text string) (value, rest string, ok bool) {
 	return b.String(), "", !quoted
 }
 
-// Verifies reports whether the TLS mode demands CA certificates.
+// Verifies reports whether the TLS mode needs CA certificates.
 func (d *DSN) Verifies() bool { return d.SSLMode == "verify-ca" || d.SSLMode == "verify-full" }
 
-// URLHost is the host as it stands in a URL.
+// URLHost returns the host in its URL form.
 func (d *DSN) URLHost() string {
 	if strings.Contains(d.Host, ":") {
 		return "[" + d.Host + "]"
@@ -249,8 +244,7 @@ func (d *DSN) URLHost() string {
 	return d.Host
 }
 
-// URI writes the connection string in the one spelling that everyone reads alike. The file of CA certificates is named
-// where the TLS mode demands it.
+// URI returns the connection string as a URI without ambiguities, with the CA file if the TLS mode needs it.
 func (d *DSN) URI(rootCert string) string {
 	var b strings.Builder
 	b.WriteString("postgresql://" + Encode(d.User))
@@ -267,7 +261,7 @@ func (d *DSN) URI(rootCert string) string {
 	return b.String()
 }
 
-// Encode writes a text as a part of a URL, with everything encoded that could mean something to anyone on the way.
+// Encode percent-encodes a text for any part of a URL.
 func Encode(text string) string {
 	var b strings.Builder
 	for i := range len(text) {

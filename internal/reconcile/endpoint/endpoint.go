@@ -19,7 +19,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
-// GroupVersionKind returns the kind of the API that a reference means.
+// GroupVersionKind returns the API kind of an endpoint.
 func GroupVersionKind(kind parse.EndpointKind) schema.GroupVersionKind {
 	switch kind {
 	case parse.KindInferenceService:
@@ -31,26 +31,24 @@ func GroupVersionKind(kind parse.EndpointKind) schema.GroupVersionKind {
 	return corev1.SchemeGroupVersion.WithKind("Service")
 }
 
-// Address is where an object is reached.
+// Address is the address of an object.
 type Address struct {
-	// URL is the address; empty where there is none.
 	URL string
-	// Missing says what the object lacks where there is no URL, and Fix what to do.
+	// Missing is the reason for an empty URL, and Fix the advice.
 	Missing, Fix string
 }
 
-// apiPath is below which model servers have the API of OpenAI.
+// apiPath is the path of the OpenAI API on model servers.
 const apiPath = "/v1"
 
-// OfService returns the address of a port of a Service: of the port that is named, else of its only one, else of the
-// one for HTTP.
+// OfService returns the address of a Service's port: the referenced one, else the only one, else the one for HTTP.
 func OfService(s *corev1.Service, ref *parse.EndpointReference) Address {
 	port, why := servicePort(s, ref.Port)
 	if port == nil {
 		return why
 	}
 	number := port.Port
-	if s.Spec.ClusterIP == corev1.ClusterIPNone { // its name leads to the pods, which have other ports
+	if s.Spec.ClusterIP == corev1.ClusterIPNone { // the name resolves to the pods, which have other ports
 		switch {
 		case port.TargetPort.Type == intstr.String:
 			return Address{
@@ -94,7 +92,7 @@ func servicePort(s *corev1.Service, wanted string) (*corev1.ServicePort, Address
 	return nil, Address{Missing: "has several ports", Fix: "name one of them with port: " + limits.Names(names)}
 }
 
-// portName is how a port is named in port: by its name, else by its number.
+// portName returns the value that refers to a port: its name, else its number.
 func portName(p *corev1.ServicePort) string {
 	if p.Name != "" {
 		return p.Name
@@ -102,7 +100,7 @@ func portName(p *corev1.ServicePort) string {
 	return strconv.Itoa(int(p.Port))
 }
 
-// scheme is https where the port says so: by its application protocol, else by its name or number.
+// scheme returns https if the port's application protocol, name or number says so, else http.
 func scheme(p *corev1.ServicePort) string {
 	if protocol := ptr.Deref(p.AppProtocol, ""); protocol != "" {
 		if strings.EqualFold(protocol, "https") {
@@ -116,9 +114,8 @@ func scheme(p *corev1.ServicePort) string {
 	return "http"
 }
 
-// OfModelServer returns the address in the status of one of KServe's objects, a JSON text: the one that it names
-// gateway-internal, else internal, else one inside of the cluster, else its only one. The path of the API follows where
-// the address does not end in it.
+// OfModelServer returns the address in a KServe status in JSON: gateway-internal, else internal, else one in the
+// cluster, else address.url. It appends the API's path if it is missing.
 func OfModelServer(status []byte) Address {
 	single, list, excess := addresses(status)
 	if excess != nil {
@@ -160,7 +157,7 @@ func OfModelServer(status []byte) Address {
 		"has one"}
 }
 
-// insideHost is the DNS name of a Service, with its name in the cluster and what follows.
+// insideHost matches a Service's DNS name, with any cluster domain.
 var insideHost = regexp.MustCompile(`(?i)^([a-z0-9-]+\.[a-z0-9-]+\.svc)(\..+)?$`)
 
 func isInside(at string) bool {
@@ -171,9 +168,7 @@ func isInside(at string) bool {
 // clusterDomain is the usual domain of a cluster.
 const clusterDomain = ".cluster.local"
 
-// safeHost returns the host and the port of an address to which the server may send its key: any with TLS, else a
-// Service of the cluster. The cluster's domain is not known, so another one than the usual is left out: the name leads
-// to the Service without it. It is empty for all other addresses.
+// safeHost returns the host and port to which the server may send its key: any with TLS, else a Service, else "".
 func safeHost(u *url.URL) string {
 	if u.Scheme == "https" {
 		return u.Host
@@ -190,14 +185,13 @@ func safeHost(u *url.URL) string {
 	return strings.ToLower(service[1])
 }
 
-// maxURL is the longest address, in bytes.
+// maxURL is the longest address in bytes.
 const maxURL = 2048
 
-// hostAndPath is what an address consists of that the server takes as it is.
+// hostAndPath matches addresses that the server does not interpret.
 var hostAndPath = regexp.MustCompile(`^[A-Za-z0-9._:\[\]/~%-]+$`)
 
-// usable returns an address of a status. Everything in it gets into the configuration of the server, which replaces
-// references to its environment.
+// usable validates an address of a status; the server would replace references to its environment.
 func usable(at string) Address {
 	u, err := url.Parse(at)
 	if err != nil || len(at) > maxURL || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" ||
@@ -219,7 +213,7 @@ func usable(at string) Address {
 	return Address{URL: u.Scheme + "://" + host + path}
 }
 
-// Placeholder stands for the address of an object in a namespace where no cluster is known.
+// Placeholder returns the placeholder of an address for tools without a cluster.
 func Placeholder(ref *parse.EndpointReference, namespace string) string {
 	if ref.Kind != parse.KindService {
 		return "http://" + ref.Name + "." + namespace + "." + strings.ToLower(string(ref.Kind)) + ".invalid" + apiPath

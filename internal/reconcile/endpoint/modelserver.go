@@ -12,8 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
-// ModelServer is what is read of one of KServe's objects: identity and status. A decoder passes over the rest, which
-// can be large, and leaves the status a text.
+// ModelServer has the identity and status of a KServe object; decoding skips the rest, which can be large.
 type ModelServer struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -43,7 +42,7 @@ func (s *ModelServer) deepCopy() ModelServer {
 	return made
 }
 
-// AddToScheme lets a client read KServe's objects as ModelServers.
+// AddToScheme registers KServe's objects as ModelServers.
 func AddToScheme(scheme *runtime.Scheme) error {
 	for kind, o := range map[parse.EndpointKind]runtime.Object{
 		parse.KindInferenceService: &InferenceService{}, parse.KindLLMInferenceService: &LLMInferenceService{},
@@ -55,11 +54,10 @@ func AddToScheme(scheme *runtime.Scheme) error {
 	return nil
 }
 
-// statusLimits bound a status. KServe's have some hundred values; a model server with many revisions has some thousand.
+// statusLimits bound a status; KServe's have some hundred values, or some thousand with many revisions.
 var statusLimits = limits.Limits{Bytes: 256 << 10, Levels: 32, Nodes: 10_000}
 
-// addresses are those that a status has: a single one, and a list of named ones. What has another form counts for
-// nothing.
+// addresses returns the single address and the list of named addresses in a status. It ignores other forms.
 func addresses(status []byte) (single string, list []any, excess *limits.ExcessError) {
 	if len(status) == 0 {
 		return "", nil, nil
@@ -68,7 +66,7 @@ func addresses(status []byte) (single string, list []any, excess *limits.ExcessE
 		return "", nil, excess
 	}
 	var tree map[string]any
-	_ = json.Unmarshal(status, &tree) // a text without an object has no addresses
+	_ = json.Unmarshal(status, &tree) // invalid JSON has no addresses
 	address, _ := tree["address"].(map[string]any)
 	single, _ = address["url"].(string)
 	list, _ = tree["addresses"].([]any)

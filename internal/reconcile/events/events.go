@@ -13,20 +13,17 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
-// Event is what an Event of the API says.
+// Event is the content of an Event of the API.
 type Event struct {
-	// Type is Normal or Warning.
 	Type string
 	// Reason and Action are the reason and the type of the condition.
 	Reason, Action string
-	// Note is its message, cut to what the API takes.
+	// Note is its message, cut to the API's limit.
 	Note string
 }
 
-// Of returns the Events for conditions that changed: on the edge alone. Each condition that is wrong gets a Warning,
-// and so do the warnings, which the configuration's condition shows. Where nothing is wrong, there is one for a rollout
-// that begins and one for the custom resource that becomes ready: a new one makes these two. What is for information
-// gets none.
+// Of returns the Events for changed conditions: a Warning for each problem and for new warnings, and Normal for the
+// start of a rollout and for becoming ready.
 func Of(before, after []metav1.Condition, warned bool) []Event {
 	var list []Event
 	ready := becameReady(before, after)
@@ -56,14 +53,14 @@ func becameReady(before, after []metav1.Condition) bool {
 		!meta.IsStatusConditionTrue(before, v1alpha2.ConditionReady)
 }
 
-// isRepeated reports whether a condition only says what another one does.
+// isRepeated reports whether a condition only repeats another one.
 func isRepeated(c *metav1.Condition, ready bool) bool {
 	return c.Type == v1alpha2.ConditionReady && !ready || c.Type == v1alpha2.ConditionStalled ||
 		c.Reason == v1alpha2.ReasonNotApplied ||
 		slices.Contains(v1alpha2.LegacyConditions(), c.Type)
 }
 
-// isStep reports whether a condition with which nothing is wrong is a step that users wait for.
+// isStep reports whether a condition without problem is a step that users wait for.
 func isStep(c *metav1.Condition, ready bool) bool {
 	switch c.Type {
 	case v1alpha2.ConditionReady:
@@ -77,7 +74,7 @@ func isStep(c *metav1.Condition, ready bool) bool {
 	return false
 }
 
-// eventType is Warning for what is wrong. A server that is not available yet is on its way; one that was is not.
+// eventType returns Warning for a problem. An unavailable server is a problem only if it was available before.
 func eventType(c, last *metav1.Condition) string {
 	normal := c.Status == metav1.ConditionTrue
 	switch c.Reason {

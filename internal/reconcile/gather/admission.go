@@ -12,15 +12,14 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// GatherForAdmission returns what a LlamaStackDistribution is validated by before it is stored: the spec and the
-// operator's own settings. Anyone may reach the webhooks' port, so nothing else is read: each Secret and ConfigMap of
-// the user's counts as found, with content that is not known.
+// GatherForAdmission returns the inputs of validation: the spec and the settings. It reads no user object, because
+// anyone may reach the webhooks' port; Secrets and ConfigMaps count as found.
 func (g *Gatherer) GatherForAdmission(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*build.Inputs,
 	problem.List) {
 	return g.gatherForAdmission(ctx, cr, g.settings)
 }
 
-// GatherForAdmissionLive is GatherForAdmission with the operator's settings as the API server has them.
+// GatherForAdmissionLive is GatherForAdmission with settings that are read live.
 func (g *Gatherer) GatherForAdmissionLive(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*build.Inputs,
 	problem.List) {
 	return g.gatherForAdmission(ctx, cr, g.settingsLive)

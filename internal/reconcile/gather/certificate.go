@@ -14,7 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 )
 
-// certificate reads the Secret that spec.networking.tls.secretName names.
+// certificate reads the Secret in spec.networking.tls.secretName.
 func certificate(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, o *once) (*build.CertificateFact,
 	*problem.Problem) {
 	fact := build.CertificateOf(cr)

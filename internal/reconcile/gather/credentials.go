@@ -22,10 +22,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// credentials are those for the repositories from which one image can be read.
 type credentials map[string]authn.Authenticator
 
-// Resolve returns the credentials for a repository, so that a mirror never gets those for another registry.
+// Resolve returns the credentials for exactly this repository, so that a mirror never gets those for another registry.
 func (c credentials) Resolve(at authn.Resource) (authn.Authenticator, error) {
 	if who := c[at.String()]; who != nil {
 		return who, nil
@@ -33,11 +32,9 @@ func (c credentials) Resolve(at authn.Resource) (authn.Authenticator, error) {
 	return authn.Anonymous, nil
 }
 
-// pullSecret is the name of a Secret with credentials, the field that leads to it, and the ServiceAccount that names
-// it, if one does.
+// pullSecret is a Secret with credentials, the field that leads to it, and the ServiceAccount that names it, if any.
 type pullSecret struct{ name, path, account string }
 
-// in is the Secret in a namespace, for messages.
 func (p *pullSecret) in(namespace string) string {
 	text := "Secret " + namespace + "/" + p.name
 	if p.account != "" {
@@ -46,9 +43,7 @@ func (p *pullSecret) in(namespace string) string {
 	return text
 }
 
-// credentials returns those that a node has for each of the images and its mirrors: of the pod's imagePullSecrets, then
-// of its ServiceAccount's; nil where there are none. A Secret that does not exist, or is broken, is skipped, as a node
-// does.
+// credentials returns a node's credentials for each image and its mirrors. Like a node, it skips broken Secrets.
 func (g *Gatherer) credentials(
 	ctx context.Context, cr *v1alpha2.LlamaStackDistribution, path string, from *settings.Registries, images ...string,
 ) ([]authn.Keychain, *problem.Problem) {
@@ -84,8 +79,7 @@ func (g *Gatherer) credentials(
 	return chains, nil
 }
 
-// pullSecrets are the Secrets that a node takes credentials from, in its order, each once. The path is where an image
-// is named.
+// pullSecrets returns the pull Secrets in a node's order, without duplicates; path is the field of an image.
 func pullSecrets(ctx context.Context, g *Gatherer, cr *v1alpha2.LlamaStackDistribution, path string) ([]pullSecret,
 	error) {
 	var names []pullSecret
@@ -103,7 +97,7 @@ func pullSecrets(ctx context.Context, g *Gatherer, cr *v1alpha2.LlamaStackDistri
 	}
 	var account corev1.ServiceAccount
 	key := types.NamespacedName{Namespace: cr.Namespace, Name: objects.PodServiceAccountName(cr)}
-	err := g.Cached.Get(ctx, key, &account) // the operator's own; one that the spec names is not in the cache
+	err := g.Cached.Get(ctx, key, &account) // the cache has only the operator's own ServiceAccounts
 	if apierrors.IsNotFound(err) {
 		err = g.Live.Get(ctx, key, &account)
 	}
@@ -113,8 +107,7 @@ func pullSecrets(ctx context.Context, g *Gatherer, cr *v1alpha2.LlamaStackDistri
 	return names, client.IgnoreNotFound(err)
 }
 
-// resolve completes the credentials of images that have none by those of a Secret, and takes its values from those that
-// may still be decoded.
+// resolve adds a Secret's credentials for images that have none yet, and subtracts the Secret's values from the budget.
 func resolve(ctx context.Context, s *corev1.Secret, from *settings.Registries, images []string, found []credentials,
 	values *int) error {
 	key, holds := map[corev1.SecretType]string{
@@ -133,11 +126,11 @@ func resolve(ctx context.Context, s *corev1.Secret, from *settings.Registries, i
 			"one", limits.PullSecretValues)
 	case excess != nil:
 		return fmt.Errorf("it has more than %d %s", excess.Limit,
-			excess.Unit) // without the path, which has text of the Secret
+			excess.Unit) // without the path, which holds text of the Secret
 	}
 	chain, err := kubernetes.NewFromPullSecrets(ctx, []corev1.Secret{*s})
 	if err != nil {
-		return nil //nolint:nilerr // a node passes it over
+		return nil //nolint:nilerr // a node skips it
 	}
 	for i, image := range images {
 		for _, location := range from.Locations(image) {
@@ -149,19 +142,19 @@ func resolve(ctx context.Context, s *corev1.Secret, from *settings.Registries, i
 	return nil
 }
 
-// resolveAt adds the credentials for a location of an image, where there are none yet.
+// resolveAt adds the credentials for a location of an image unless it has some.
 func resolveAt(chain authn.Keychain, location string, found *credentials) error {
 	ref, err := imagename.ParseReference(location)
 	if err != nil || (*found)[ref.Context().String()] != nil {
-		return nil //nolint:nilerr // the question reports what is wrong with the image
+		return nil //nolint:nilerr // the registry request reports a malformed image
 	}
 	who, err := chain.Resolve(ref.Context())
 	if err != nil || who == authn.Anonymous {
-		return nil //nolint:nilerr // a node goes on without credentials
+		return nil //nolint:nilerr // a node continues without credentials
 	}
 	config, err := who.Authorization()
 	if err != nil {
-		return nil //nolint:nilerr // a node goes on without credentials
+		return nil //nolint:nilerr // a node continues without credentials
 	}
 	size := len(config.Username) + len(config.Password) + len(config.IdentityToken) + len(config.RegistryToken)
 	if size > limits.CredentialBytes {

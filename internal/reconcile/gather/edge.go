@@ -20,13 +20,12 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
-// The kinds of objects.EdgeAPIs.
 var (
 	routeKind     = schema.GroupVersionKind{Group: "route.openshift.io", Version: "v1", Kind: "Route"}
 	httpRouteKind = schema.GroupVersionKind{Group: "gateway.networking.k8s.io", Version: "v1", Kind: "HTTPRoute"}
 )
 
-// EdgeAPIs asks the cluster which of these APIs it has.
+// EdgeAPIs returns which of these APIs the cluster has.
 func EdgeAPIs(mapper meta.RESTMapper) (objects.EdgeAPIs, error) {
 	var apis objects.EdgeAPIs
 	for kind, has := range map[schema.GroupVersionKind]*bool{routeKind: &apis.Route, httpRouteKind: &apis.HTTPRoute} {
@@ -40,23 +39,21 @@ func EdgeAPIs(mapper meta.RESTMapper) (objects.EdgeAPIs, error) {
 }
 
 const (
-	// edgeInterval is how often KnownEdgeAPIs asks, edgeRetry how often after a request that failed.
+	// edgeInterval is the polling interval of KnownEdgeAPIs, edgeRetry the one after a failure.
 	edgeInterval = 5 * time.Minute
 	edgeRetry    = 10 * time.Second
 )
 
-// KnownEdgeAPIs are the APIs as they were asked for last, for the webhooks, which ask nothing themselves, and for the
-// manager.
+// KnownEdgeAPIs caches the cluster's APIs for the webhooks and the manager.
 type KnownEdgeAPIs struct {
 	mapper meta.RESTMapper
 	known  atomic.Pointer[objects.EdgeAPIs]
 }
 
-// NewKnownEdgeAPIs returns what Start keeps up to date.
+// NewKnownEdgeAPIs returns a cache that Start keeps up to date.
 func NewKnownEdgeAPIs(mapper meta.RESTMapper) *KnownEdgeAPIs { return &KnownEdgeAPIs{mapper: mapper} }
 
-// Get returns the APIs. Until they are known, the cluster counts as one that has all: what only the controller can know
-// is left to it.
+// Get returns the cached APIs. Until they are known it returns all, and leaves the decision to the controller.
 func (k *KnownEdgeAPIs) Get() objects.EdgeAPIs {
 	if known := k.known.Load(); known != nil {
 		return *known
@@ -73,7 +70,7 @@ func (k *KnownEdgeAPIs) Ask() (objects.EdgeAPIs, error) {
 	return apis, err
 }
 
-// Start asks until the context ends.
+// Start polls until the context ends.
 func (k *KnownEdgeAPIs) Start(ctx context.Context) error {
 	for {
 		pause := edgeInterval
@@ -88,10 +85,10 @@ func (k *KnownEdgeAPIs) Start(ctx context.Context) error {
 	}
 }
 
-// ErrOtherAPIs says that the cluster has other APIs than before.
+// ErrOtherAPIs means that the cluster's APIs changed.
 var ErrOtherAPIs = errors.New("the cluster has other APIs to expose servers by than before")
 
-// AwaitChange waits until the context ends, or fails when the cluster has others of the APIs than these.
+// AwaitChange returns ErrOtherAPIs when the cached APIs differ from these, or nil when the context ends.
 func (k *KnownEdgeAPIs) AwaitChange(ctx context.Context, than objects.EdgeAPIs) error {
 	err := wait.PollUntilContextCancel(ctx, edgeRetry, false, func(context.Context) (bool, error) {
 		if k.Get() != than {
@@ -112,7 +109,7 @@ func (g *Gatherer) edgeAPIs() objects.EdgeAPIs {
 	return g.EdgeAPIs()
 }
 
-// elder returns an older custom resource that uses the same host; nil if there is none.
+// elder returns an older custom resource that uses the same host, or nil.
 func (g *Gatherer) elder(ctx context.Context, in *build.Inputs) (*types.NamespacedName, *problem.Problem) {
 	if g.Hosts == nil || !in.SharesHost() {
 		return nil, nil
@@ -125,7 +122,7 @@ func (g *Gatherer) elder(ctx context.Context, in *build.Inputs) (*types.Namespac
 	return elder, nil
 }
 
-// Domain returns the domain of exposed servers in the operator's settings; empty if they have none.
+// Domain returns the domain for exposed servers in the operator's settings, or "".
 func (s *SettingsStore) Domain() string {
 	if known := s.Current(); known != nil {
 		return known.Edge.Domain

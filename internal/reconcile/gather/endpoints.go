@@ -21,7 +21,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// endpoints reads the objects that the spec takes endpoints from.
 func (g *Gatherer) endpoints(ctx context.Context, in *build.Inputs, allowed *settings.EndpointFrom) *problem.Problem {
 	for _, ref := range serverconfig.EndpointUses(in.Spec) {
 		fact := build.EndpointFact{Ref: ref, Namespace: in.EndpointNamespace(ref)}
@@ -50,7 +49,7 @@ func addressed(f *build.EndpointFact) parse.Addressed {
 	return parse.Addressed{Kind: f.Ref.Kind, Namespace: f.Namespace, Name: f.Ref.Name}
 }
 
-// readEndpoint reads one object, once in a reconcile: known has those that were read.
+// readEndpoint reads one object; known holds the objects that this reconcile already read.
 func readEndpoint(ctx context.Context, live client.Reader, f *build.EndpointFact,
 	known map[parse.Addressed]client.Object) *problem.Problem {
 	id := addressed(f)
@@ -68,7 +67,7 @@ func readEndpoint(ctx context.Context, live client.Reader, f *build.EndpointFact
 		case err != nil:
 			return lookupFailed(v1alpha2.ConditionConfigGenerated, f.Ref.Path, string(id.Kind)+" "+key.String(), err)
 		}
-		o.SetManagedFields(nil) // they and annotations are most of an object, and no address
+		o.SetManagedFields(nil) // managed fields and annotations are large and hold no address
 		o.SetAnnotations(nil)
 		known[id] = o
 	}

@@ -30,60 +30,51 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
 )
 
-// Gatherer reads the inputs of a reconcile. Its fields are set once, before the first call.
+// Gatherer reads the inputs of a reconcile. Set its fields before the first call.
 type Gatherer struct {
-	// Live reads from the API server: Secrets and ConfigMaps.
+	// Live reads Secrets and ConfigMaps from the API server.
 	Live client.Reader
-	// Cached reads what the operator itself wrote.
+	// Cached reads the operator's own objects.
 	Cached client.Reader
-	// Store has the operator's settings; nil means that they are read live each time.
-	Store *SettingsStore
-	// OperatorNamespace is where the operator's ConfigMap and hash key are.
+	// Store has the operator's settings; nil means reading them live each time.
+	Store             *SettingsStore
 	OperatorNamespace string
 	// HashKey is the operator's key for hashes of secret content.
 	HashKey secret.Value
-	// Build is the build of the operator.
-	Build string
-	// Namespaces are those that the operator watches; empty means all.
+	Build   string
+	// Namespaces are the watched namespaces; empty means all.
 	Namespaces []string
-	// ForbidForeignConfigMaps refuses ConfigMaps in other namespaces than the resource's, which v1alpha1 can name.
+	// ForbidForeignConfigMaps refuses ConfigMaps of other namespaces, which v1alpha1 can name.
 	ForbidForeignConfigMaps bool
-	// AllowForeignConfigMaps takes ConfigMaps of other namespaces without the consent of their owners, as release 0.9
-	// does.
+	// AllowForeignConfigMaps accepts ConfigMaps of other namespaces without their owners' consent, as release 0.9 does.
 	AllowForeignConfigMaps bool
-	// ClusterAssignsUserIDs is true where the cluster gives pods their user id (OpenShift).
+	// ClusterAssignsUserIDs reports that the cluster assigns user IDs to pods (OpenShift).
 	ClusterAssignsUserIDs bool
-	// Labels knows the labels of images; nil means that they do not count.
+	// Labels reads the labels of images; nil means that labels do not count.
 	Labels *imagelabels.Reader
-	// MirrorSets are the kinds of the cluster that say where images are mirrored; registries are asked there.
+	// MirrorSets are the kinds with the cluster's image mirrors, where registry requests go.
 	MirrorSets []schema.GroupVersionKind
-	// OperatorImage is the operator's own image, which installs external providers; empty if it is not known.
+	// OperatorImage is the operator's image, which installs external providers; empty if unknown.
 	OperatorImage string
-	// EdgeAPIs reports the APIs of the cluster by which servers can be exposed; nil means none.
+	// EdgeAPIs reports the cluster's APIs to expose servers; nil means none.
 	EdgeAPIs func() objects.EdgeAPIs
 
-	// Hosts has all custom resources with HostIndex; nil if shared hosts do not matter.
+	// Hosts has all custom resources with HostIndex; nil disables the check of shared hosts.
 	Hosts client.Reader
 }
 
-// Gathered is what a reconcile has read.
+// Gathered is the result of Gather.
 type Gathered struct {
-	// Inputs are complete where there are no errors.
-	Inputs *build.Inputs
-	// Settings are the operator's settings; nil where they could not be read.
+	Inputs   *build.Inputs
 	Settings *settings.Settings
-	// Rival is a Deployment of the resource's name and selector that is not the resource's own: its pods are what the
-	// Service leads to.
+	// Rival is a foreign Deployment of the resource's name and selector; the Service routes to its pods.
 	Rival *appsv1.Deployment
-	// LabelsPending is since when a registry is being asked for the labels of the image, or for the package of an external
-	// provider; zero where none is, or all have answered. An event follows.
-	LabelsPending time.Time
-	// DeploymentUnknown is true where the Deployment could not be read.
+	// LabelsPending is the start of the oldest pending registry request, or zero; an event follows each answer.
+	LabelsPending     time.Time
 	DeploymentUnknown bool
 }
 
-// Gather reads the inputs for the custom resource. For a new one, a Deployment that the cache does not have is not
-// looked up.
+// Gather reads the inputs for the custom resource. It skips the live look-up of a new one's Deployment.
 func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*Gathered, problem.List) {
 	if IsNew(cr) {
 		return g.gather(ctx, cr, nil)
@@ -91,13 +82,13 @@ func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 	return g.gather(ctx, cr, g.Live)
 }
 
-// GatherNothingAssumed is Gather with that look-up, for a new custom resource for which something exists nevertheless.
+// GatherNothingAssumed is Gather with the live look-up, for a new custom resource with existing objects.
 func (g *Gatherer) GatherNothingAssumed(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*Gathered,
 	problem.List) {
 	return g.gather(ctx, cr, g.Live)
 }
 
-// gather looks up by lookUp a Deployment that the cache does not have; nil means not at all.
+// gather reads the inputs; lookUp reads a Deployment that the cache lacks, unless it is nil.
 func (g *Gatherer) gather(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, lookUp client.Reader) (*Gathered,
 	problem.List) {
 	in := build.NewInputs(cr)
@@ -120,7 +111,7 @@ func (g *Gatherer) gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 		problems.AddFound(f)
 		in.Distribution, f = resolveDistribution(out.Settings, in, settings.Hints{})
 		if f != nil && f.Reason == problem.UnknownDistribution && in.Live == nil &&
-			lookUp == nil { // the cache may lack the Deployment with the image that runs
+			lookUp == nil { // the cache may lack the Deployment with the running image
 			problems.AddFound(readLive(ctx, g, out, g.Live))
 			in.Distribution, f = resolveDistribution(out.Settings, in, settings.Hints{})
 		}
@@ -138,8 +129,7 @@ func (g *Gatherer) gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 	return out, problems.List()
 }
 
-// resolveDistribution finds the distribution of the custom resource, with what was found of its image and its server.
-// If the settings do not know its name, the image that release 0.9 runs for it stays.
+// resolveDistribution resolves the distribution with hints. For an unknown name it keeps the image of release 0.9.
 func resolveDistribution(known *settings.Settings, in *build.Inputs, found settings.Hints) (*settings.Distribution,
 	*problem.Problem) {
 	hints := build.Hints(in, build.RunningRelease(in.Live, in.Legacy.ContainerName))
@@ -158,8 +148,7 @@ func resolveDistribution(known *settings.Settings, in *build.Inputs, found setti
 	return d, p
 }
 
-// lookupFailed is the problem of something that could not be read. The path is the field that refers to it, or what it
-// is.
+// lookupFailed returns the problem of a failed read; path is the referring field or describes the object.
 func lookupFailed(condition, path, what string, err error) *problem.Problem {
 	if errors.Is(err, errReferencedBytes) {
 		return problem.New(problem.Problem{
@@ -177,8 +166,7 @@ func lookupFailed(condition, path, what string, err error) *problem.Problem {
 	})
 }
 
-// secrets reads the Secrets that the configuration needs. References that the spec spells wrong are reported by the
-// engine.
+// secrets reads the Secrets that the configuration needs. The engine reports malformed references.
 func (g *Gatherer) secrets(ctx context.Context, in *build.Inputs, o *once) ([]build.SecretFact, *problem.Problem) {
 	uses, _ := serverconfig.SecretUses(in.Spec)
 	facts := make([]build.SecretFact, 0, len(uses))
@@ -215,15 +203,14 @@ func secretFact(use serverconfig.SecretUse, s *corev1.Secret) build.SecretFact {
 	return f
 }
 
-// readLive reads the Deployment of the resource's name into what is gathered.
 func readLive(ctx context.Context, g *Gatherer, out *Gathered, lookUp client.Reader) (f *problem.Problem) {
 	out.Inputs.Live, out.Rival, f = g.deployment(ctx, out.Inputs.CR, lookUp)
 	out.DeploymentUnknown = f != nil
 	return f
 }
 
-// deployment reads the Deployment of the resource's name: its own, also of release 0.9, or a rival with the selector of
-// its pods. The cache need not have one that release 0.9 has left; without lookUp, the API server is not asked.
+// deployment returns the resource's Deployment, also of release 0.9, or a rival with the same selector. If the cache
+// lacks it, it asks lookUp, unless that is nil.
 func (g *Gatherer) deployment(
 	ctx context.Context, cr *v1alpha2.LlamaStackDistribution, lookUp client.Reader,
 ) (own, rival *appsv1.Deployment, f *problem.Problem) {
@@ -246,13 +233,12 @@ func (g *Gatherer) deployment(
 	return nil, nil, nil
 }
 
-// IsNew reports whether no reconcile has reported on the custom resource yet, so that no object of it is expected to
-// exist.
+// IsNew reports whether no reconcile has written the status yet, so that the resource has no objects.
 func IsNew(cr *v1alpha2.LlamaStackDistribution) bool {
 	return cr.Status.Phase == "" && len(cr.Status.Conditions) == 0
 }
 
-// caBundle reads the ConfigMap that spec.networking.tls.caBundle names.
+// caBundle reads the ConfigMap in spec.networking.tls.caBundle, or the platform's.
 func (g *Gatherer) caBundle(ctx context.Context, in *build.Inputs, o *once) (*build.CABundleFact, *problem.Problem) {
 	cr, fact := in.CR, in.NamedCABundle()
 	if fact == nil {
@@ -277,8 +263,8 @@ func (g *Gatherer) caBundle(ctx context.Context, in *build.Inputs, o *once) (*bu
 	return fact, nil
 }
 
-// platformBundle reads a ConfigMap that the platform puts into the namespace; nil if there is none. Most namespaces
-// have none: the cache knows.
+// platformBundle reads a ConfigMap that the platform injects, or returns nil; metadata in the cache saves most
+// requests.
 func (g *Gatherer) platformBundle(ctx context.Context, key types.NamespacedName, o *once) (map[string]string,
 	*problem.Problem) {
 	err := g.Cached.Get(ctx, key, metadataOf("ConfigMap"))
@@ -298,14 +284,14 @@ func (g *Gatherer) platformBundle(ctx context.Context, key types.NamespacedName,
 	return cm.Data, nil
 }
 
-// metadataOf returns an empty ConfigMap or Secret of which only the metadata is read.
+// metadataOf returns an empty ConfigMap or Secret for reading metadata only.
 func metadataOf(kind string) *metav1.PartialObjectMetadata {
 	metadata := &metav1.PartialObjectMetadata{}
 	metadata.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))
 	return metadata
 }
 
-// somethingMissing reports whether something that the operator made and the Deployment needs is gone.
+// somethingMissing reports whether a generated object that the Deployment needs was deleted.
 func (g *Gatherer) somethingMissing(ctx context.Context, cr *v1alpha2.LlamaStackDistribution,
 	d *appsv1.Deployment) (bool, *problem.Problem) {
 	if d == nil || !objects.HasNewPods(&d.Spec.Template) {

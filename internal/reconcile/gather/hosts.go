@@ -20,18 +20,17 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
-// HostIndex indexes undecoded custom resources by the host names that they ask for: see IndexHosts.
+// HostIndex indexes undecoded custom resources by their hosts: see IndexHosts.
 const HostIndex = "hosts"
 
-// Values of HostIndex: a host name of the spec, the first label of a host name that is made from namespace and name,
-// and any made one.
+// Values of HostIndex: a host name of the spec, the first label of a generated host name, and any generated host name.
 const (
 	hostNamed   = "host "
 	hostMade    = "made "
 	hostUnnamed = "unnamed"
 )
 
-// IndexHosts returns the values of an undecoded custom resource in HostIndex; none if it is not exposed.
+// IndexHosts returns the values of an undecoded custom resource in HostIndex, or none if it is not exposed.
 func IndexHosts(o client.Object) []string {
 	expose := exposeOf(o)
 	switch {
@@ -43,8 +42,7 @@ func IndexHosts(o client.Object) []string {
 	return []string{hostMade + objects.HostLabel(client.ObjectKeyFromObject(o)), hostUnnamed}
 }
 
-// rivalHosts returns the values of HostIndex of the custom resources that ask for the same host as an exposed one, if
-// the operator's settings have the domain; empty means that they have none.
+// rivalHosts returns the HostIndex values of custom resources with the same host, in the settings' domain or "".
 func rivalHosts(name types.NamespacedName, hostname, domain string) []string {
 	label, rest, _ := strings.Cut(hostname, ".")
 	switch {
@@ -59,25 +57,23 @@ func rivalHosts(name types.NamespacedName, hostname, domain string) []string {
 	return []string{hostNamed + hostname}
 }
 
-// NextOlder returns the youngest of the custom resources that are older than this one and ask for the same host. Uses
-// has HostIndex.
+// NextOlder returns the youngest of the older custom resources with the same host, or nil; uses has HostIndex.
 func NextOlder(ctx context.Context, uses client.Reader, o client.Object, hostname,
 	domain string) (*types.NamespacedName, error) {
 	return neighbor(ctx, uses, o, hostname, domain, -1)
 }
 
-// NextYounger returns the oldest of the custom resources that are younger than this one and ask for the same host.
+// NextYounger returns the oldest of the younger custom resources with the same host, or nil.
 func NextYounger(ctx context.Context, uses client.Reader, o client.Object, domain string) (*types.NamespacedName,
 	error) {
 	expose := exposeOf(o)
 	if !expose.Enabled {
-		return nil, nil //nolint:nilnil // there is none
+		return nil, nil //nolint:nilnil // not exposed
 	}
 	return neighbor(ctx, uses, o, expose.Hostname, domain, 1)
 }
 
-// neighbor returns, of the custom resources that ask for the same host, the next one in age: the direction is 1 for
-// younger ones, -1 for older ones.
+// neighbor returns the next custom resource in age with the same host; direction is 1 for younger, -1 for older.
 func neighbor(
 	ctx context.Context, uses client.Reader, o client.Object, hostname, domain string, direction int,
 ) (*types.NamespacedName, error) {
@@ -96,21 +92,20 @@ func neighbor(
 		}
 	}
 	if best == nil {
-		return nil, nil //nolint:nilnil // there is none
+		return nil, nil //nolint:nilnil // no other custom resource has this host
 	}
 	name := client.ObjectKeyFromObject(best)
 	return &name, nil
 }
 
-// byAge orders custom resources: the older one first, and of two of the same second by name.
+// byAge orders custom resources by age, oldest first, and then by namespace and name.
 func byAge(a, b client.Object) int {
 	created := b.GetCreationTimestamp()
 	return cmp.Or(a.GetCreationTimestamp().Compare(created.Time), cmp.Compare(a.GetNamespace(), b.GetNamespace()),
 		cmp.Compare(a.GetName(), b.GetName()))
 }
 
-// exposeOf reads how an undecoded custom resource is exposed: not at all if that cannot be read, which its reconcile
-// reports, or if it panics.
+// exposeOf returns the exposure of an undecoded custom resource, or the zero value if it is invalid.
 func exposeOf(o client.Object) parse.Expose {
 	defer panics.CatchRead(logf.Log, o, "reading how a custom resource is exposed panicked")
 	tree, ok := o.(*unstructured.Unstructured)
@@ -134,7 +129,7 @@ func exposeOf(o client.Object) parse.Expose {
 	return expose
 }
 
-// SameHosts reports whether two versions of a custom resource ask for the same host.
+// SameHosts reports whether two versions of a custom resource request the same host.
 func SameHosts(a, b client.Object) bool {
 	return a.GetUID() == b.GetUID() && slices.Equal(IndexHosts(a), IndexHosts(b))
 }

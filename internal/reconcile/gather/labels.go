@@ -22,8 +22,7 @@ import (
 
 const pathDistribution = "spec.distribution"
 
-// labels completes the distribution by what its running server reported, and by the labels and the Python packages of
-// its image, where they count and something is generated.
+// labels completes the distribution by the running server's report, image labels and Python packages, if needed.
 func (g *Gatherer) labels(ctx context.Context, out *Gathered, problems *problem.Collector) {
 	in := out.Inputs
 	user := client.ObjectKeyFromObject(in.CR)
@@ -53,12 +52,11 @@ func (g *Gatherer) labels(ctx context.Context, out *Gathered, problems *problem.
 	}
 	if p := imageSays(g.Labels, out, question, found); p != nil {
 		problems.AddFound(p)
-		in.Unresolved = true // what else is wrong is reported beside this
+		in.Unresolved = true // report other errors as well
 	}
 }
 
-// imageSays completes the distribution by the labels of its image, and by its Python packages where nothing else names
-// the release.
+// imageSays completes the distribution by the image's labels, and if necessary by its Python packages.
 func imageSays(known *imagelabels.Reader, out *Gathered, question imagelabels.Question,
 	found settings.Hints) *problem.Problem {
 	in := out.Inputs
@@ -70,8 +68,7 @@ func imageSays(known *imagelabels.Reader, out *Gathered, question imagelabels.Qu
 		out.pending(answer.Since)
 		return pendingProblem("labels", question.Image)
 	case answer.Err != nil && (registered || in.Distribution.Adopted):
-		// An administrator who registers images may have no registry that answers. Build reports how to go on with a name
-		// that is not registered.
+		// A registry that does not answer is fine for a registered image; build reports the alternatives for other names.
 		return nil
 	case answer.Err != nil:
 		return labelsProblem(question.Image, answer.Err)
@@ -93,8 +90,7 @@ func imageSays(known *imagelabels.Reader, out *Gathered, question imagelabels.Qu
 	return nil
 }
 
-// packageSays sets the server's Python package in the image. An image without one, or whose layers are too large to be
-// searched, says nothing.
+// packageSays sets the server's Python package in the image, if it has one in a layer of readable size.
 func packageSays(known *imagelabels.Reader, out *Gathered, question imagelabels.Question,
 	found *settings.Hints) *problem.Problem {
 	answer := known.Files(client.ObjectKeyFromObject(out.Inputs.CR), oci.ServerPackage,
@@ -109,7 +105,7 @@ func packageSays(known *imagelabels.Reader, out *Gathered, question imagelabels.
 	case answer.Err != nil:
 		return readingPackages.failed(question.Image, answer.Err)
 	}
-	found.Package, _ = oci.ReadPackage(answer.Content) // an error names no release, which is as silent as no package
+	found.Package, _ = oci.ReadPackage(answer.Content) // like a missing package, an error names no release
 	return nil
 }
 
@@ -120,13 +116,12 @@ func pendingProblem(what, image string) *problem.Problem {
 	})
 }
 
-// waysOut are what a user can do where labels cannot be read.
+// waysOut is the advice for labels that could not be read.
 const waysOut = "what runs stays; the operator tries again. To go on without the registry, register the image with " +
 	"its base configuration in the " +
 	"ConfigMap " + settings.ConfigMapName + ", set readLabels: false under " + settings.KeyRegistries + " there, or use " +
 	"overrideConfig"
 
-// labelsProblem is the problem of labels that could not be read.
 func labelsProblem(image string, err error) *problem.Problem {
 	if label, ok := errors.AsType[*imagelabels.ContentError](err); ok {
 		return problem.New(problem.Problem{
@@ -138,13 +133,13 @@ func labelsProblem(image string, err error) *problem.Problem {
 	return readingLabels.failed(image, err)
 }
 
-// reading is a part of an image that is read, and what a user can do if that fails.
+// reading describes a part of an image and the advice if reading it fails.
 type reading struct {
 	// path is the field that names the image, and what the part.
 	path, what string
-	// first comes before the other fixes, and goOn is how to go on without the registry.
+	// first precedes the other fixes, and goOn tells how to continue without the registry.
 	first, goOn string
-	// instead is what does without the part, and use the same as an advice.
+	// instead replaces the part, and use is the same as advice.
 	instead, use string
 }
 
@@ -161,7 +156,7 @@ var (
 	}
 )
 
-// failed is the problem of a part of an image that its registry did not give.
+// failed returns the problem of a part of an image that the registry did not return.
 func (r *reading) failed(image string, err error) *problem.Problem {
 	cause := err
 	if known, ok := errors.AsType[*registry.Error](err); ok {

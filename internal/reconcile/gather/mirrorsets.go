@@ -18,15 +18,14 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// mirrorSets are the kinds by which an OpenShift cluster says where its nodes look for images.
+// mirrorSets are OpenShift's kinds with image mirrors.
 var mirrorSets = []schema.GroupVersionKind{
 	{Group: "config.openshift.io", Version: "v1", Kind: "ImageDigestMirrorSet"},
 	{Group: "config.openshift.io", Version: "v1", Kind: "ImageTagMirrorSet"},
 	{Group: "operator.openshift.io", Version: "v1alpha1", Kind: "ImageContentSourcePolicy"},
 }
 
-// MirrorSets returns those of the kinds with mirrors that the cluster has and that the operator may list. Others do not
-// count: an operator with Roles only may not read what has no namespace.
+// MirrorSets returns the kinds of mirrors that the cluster has and the operator may list, which needs a ClusterRole.
 func MirrorSets(ctx context.Context, mapper meta.RESTMapper, live client.Reader) ([]schema.GroupVersionKind, error) {
 	var there []schema.GroupVersionKind
 	for _, kind := range mirrorSets {
@@ -53,13 +52,12 @@ func MirrorSetList(kind schema.GroupVersionKind) *unstructured.UnstructuredList 
 	return list
 }
 
-// withMirrors completes the settings by the mirrors of the cluster.
 func withMirrors(ctx context.Context, cached client.Reader, kinds []schema.GroupVersionKind,
 	s *settings.Settings) (*settings.Settings, *problem.Problem) {
 	var sets []unstructured.Unstructured
 	for _, kind := range kinds {
 		list := MirrorSetList(kind)
-		if err := cached.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil { // they are only read
+		if err := cached.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil { // the items are only read
 			return nil, lookupFailed(v1alpha2.ConditionConfigGenerated, pathDistribution, kind.Kind+"s", err)
 		}
 		sets = append(sets, list.Items...)

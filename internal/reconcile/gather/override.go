@@ -14,7 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
-// override reads the user's own configuration. A ConfigMap of another namespace is read only where that is allowed.
+// override reads the user's own configuration. It reads a ConfigMap of another namespace only if that is allowed.
 func (g *Gatherer) override(ctx context.Context, in *build.Inputs, o *once) (*build.OverrideFact, *problem.Problem) {
 	ref, ok := in.OverrideRef()
 	if !ok {
@@ -44,13 +44,12 @@ func (g *Gatherer) override(ctx context.Context, in *build.Inputs, o *once) (*bu
 	return found, nil
 }
 
-// consents reports whether a ConfigMap, nil where there is none, may be used in a namespace: in its own, or with its
-// owner's consent.
+// consents reports whether the namespace may use a ConfigMap, or nil: its own, or with the owner's consent.
 func (g *Gatherer) consents(cm *corev1.ConfigMap, own, namespace string) bool {
 	return namespace == own || g.AllowForeignConfigMaps || cm != nil && build.Allows(cm.Annotations, own)
 }
 
-// foreign reports why a ConfigMap of the namespace may not be read for a resource; Found where it may.
+// foreign returns why a resource may not read ConfigMaps of the namespace, or Found if it may.
 func (g *Gatherer) foreign(own, namespace string) build.State {
 	switch {
 	case namespace == own:

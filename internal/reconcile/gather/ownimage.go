@@ -13,10 +13,9 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// managerContainer is the name of the operator's container in its pod.
 const managerContainer = "manager"
 
-// OperatorImage returns the operator's own image: the given one, or that of its pod. It is empty if neither is known.
+// OperatorImage returns the given image, or that of the operator's pod, or "" if both are unknown.
 func OperatorImage(ctx context.Context, live client.Reader, name string, at types.NamespacedName) (string, error) {
 	if name != "" || at.Name == "" {
 		return name, nil

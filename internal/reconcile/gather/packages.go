@@ -22,10 +22,10 @@ import (
 
 const pathExternal = "spec.externalProviders"
 
-// inlinePackage is the way out where the file of a package cannot be read.
+// inlinePackage is the alternative to a package file in the image.
 const inlinePackage = "describe the package in the entry itself, under package"
 
-// external learns what the pods need for external providers: what is in their images, and the operator's own image.
+// external reads the packages in the images of external providers, and sets the operator's own image.
 func (g *Gatherer) external(ctx context.Context, out *Gathered, problems *problem.Collector) {
 	in := out.Inputs
 	if g.Labels == nil || out.Settings == nil {
@@ -54,7 +54,7 @@ func (g *Gatherer) external(ctx context.Context, out *Gathered, problems *proble
 	g.packages(ctx, out, images, problems)
 }
 
-// unreadable is why nobody is asked for an image; nil where someone is.
+// unreadable returns why the operator does not read the image, or nil.
 func unreadable(image string, registries *settings.Registries) *problem.Problem {
 	if p := build.CheckProviderImage(image); p != nil {
 		return p
@@ -70,7 +70,7 @@ func unreadable(image string, registries *settings.Registries) *problem.Problem 
 	})
 }
 
-// packages asks what is known of the packages in images.
+// packages asks registries for the package files in images.
 func (g *Gatherer) packages(ctx context.Context, out *Gathered, images []string, problems *problem.Collector) {
 	in := out.Inputs
 	user := client.ObjectKeyFromObject(in.CR)
@@ -102,14 +102,12 @@ func (g *Gatherer) packages(ctx context.Context, out *Gathered, images []string,
 	}
 }
 
-// pending notes that a registry is being asked.
 func (o *Gathered) pending(since time.Time) {
 	if o.LabelsPending.IsZero() || since.Before(o.LabelsPending) {
 		o.LabelsPending = since
 	}
 }
 
-// packageIn is the package in an image, by the answer.
 func packageIn(image string, answer imagelabels.Answer) serverconfig.PackageFound {
 	if answer.Err != nil {
 		return serverconfig.PackageFound{Problem: packageProblem(image, answer.Err)}
@@ -125,7 +123,6 @@ func packageIn(image string, answer imagelabels.Answer) serverconfig.PackageFoun
 	return serverconfig.PackageFound{Package: known}
 }
 
-// packageProblem is the problem of a file of a package that could not be read.
 func packageProblem(image string, err error) *problem.Problem {
 	if file, ok := errors.AsType[*imagelabels.ContentError](err); ok {
 		p := problem.Problem{

@@ -22,7 +22,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
-// references reads what the resource refers to. What could not be asked stays nil.
+// references reads the objects that the resource refers to; failed reads stay nil.
 func (g *Gatherer) references(ctx context.Context, in *build.Inputs, problems *problem.Collector) {
 	o := &once{bounded: bounded{live: g.Live}, secrets: map[types.NamespacedName]*corev1.Secret{},
 		configMaps: map[types.NamespacedName]*corev1.ConfigMap{}}
@@ -41,19 +41,17 @@ func (g *Gatherer) references(ctx context.Context, in *build.Inputs, problems *p
 	problems.AddFound(podReferences(ctx, in, o))
 }
 
-// once reads each Secret and each ConfigMap once in a reconcile, so that all who refer to one see the same.
+// once reads each Secret and ConfigMap once in a reconcile, so that all references see the same version.
 type once struct {
 	bounded
 	secrets    map[types.NamespacedName]*corev1.Secret
 	configMaps map[types.NamespacedName]*corev1.ConfigMap
 }
 
-// secret returns nil where there is none.
 func (o *once) secret(ctx context.Context, key types.NamespacedName) (*corev1.Secret, error) {
 	return readOnce(ctx, &o.bounded, o.secrets, key, &corev1.Secret{})
 }
 
-// configMap returns nil where there is none.
 func (o *once) configMap(ctx context.Context, key types.NamespacedName) (*corev1.ConfigMap, error) {
 	return readOnce(ctx, &o.bounded, o.configMaps, key, &corev1.ConfigMap{})
 }
@@ -75,27 +73,24 @@ func readOnce[O sized](ctx context.Context, from *bounded, known map[types.Names
 	return into, nil
 }
 
-// sized is an object that knows its size in bytes.
 type sized interface {
 	client.Object
 	Size() int
 }
 
-// bounded reads objects from the API server, until they have more than bounds.ReferencedBytes together, or as much was
-// used of them.
+// bounded reads live objects up to limits.ReferencedBytes, and bounds the bytes used of them in the same way.
 type bounded struct {
 	live        client.Reader
 	bytes, used int
 }
 
-// errReferencedBytes reports that the objects of a custom resource are larger than what is read.
+// errReferencedBytes means that the referenced objects exceed limits.ReferencedBytes.
 var errReferencedBytes = errors.New("too many bytes")
 
-// read reports whether there is such an object.
 func (b *bounded) read(ctx context.Context, key types.NamespacedName, into sized) (bool, error) {
 	switch {
 	case len(validation.NameIsDNSSubdomain(key.Name, false)) > 0:
-		return false, nil // nothing can have that name, and asking for it would fail forever
+		return false, nil // no object can have that name, and the request would fail forever
 	case b.bytes > limits.ReferencedBytes:
 		return false, errReferencedBytes
 	}
@@ -108,7 +103,7 @@ func (b *bounded) read(ctx context.Context, key types.NamespacedName, into sized
 	return true, nil
 }
 
-// use counts what a reference takes of an object: bytes of values, and the names of its keys where one is missing.
+// use counts the bytes of values, and of the existing keys' names if a key is missing.
 func (b *bounded) use(bytes int, found *build.Lookup) error {
 	b.used += bytes
 	for _, key := range found.ExistingKeys {
@@ -120,7 +115,6 @@ func (b *bounded) use(bytes int, found *build.Lookup) error {
 	return nil
 }
 
-// podReferences reads what the overrides bring into the pods.
 func podReferences(ctx context.Context, in *build.Inputs, o *once) *problem.Problem {
 	objectsReferred := map[[2]string]bool{}
 	for _, ref := range in.ReferencesOfPods() {
@@ -141,7 +135,7 @@ func podReferences(ctx context.Context, in *build.Inputs, o *once) *problem.Prob
 	return nil
 }
 
-// conditionOf is the condition that reports an object of a kind that cannot be read.
+// conditionOf returns the condition that reports an unreadable object of a kind.
 func conditionOf(kind string) string {
 	if kind == objects.KindSecret {
 		return v1alpha2.ConditionSecretsResolved
@@ -149,7 +143,6 @@ func conditionOf(kind string) string {
 	return v1alpha2.ConditionConfigGenerated
 }
 
-// podContent is what a reference of the pods takes of an object, by key.
 func podContent(ctx context.Context, ref *objects.Reference, o *once) (build.Lookup, map[string][]byte, error) {
 	key := types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}
 	if ref.Kind == objects.KindSecret {
@@ -166,7 +159,7 @@ func podContent(ctx context.Context, ref *objects.Reference, o *once) (build.Loo
 	return take(o, ref.Keys, cm.BinaryData, cm.Data)
 }
 
-// take returns the values of keys, and of all where none is named. No key has both data and text.
+// take returns the values of the keys, or all values if keys is empty. A key is either in data or in texts.
 func take(o *once, keys []string, data map[string][]byte, texts map[string]string) (found build.Lookup,
 	taken map[string][]byte, _ error) {
 	all := map[string]bool{}

@@ -28,11 +28,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// SettingsStore has the operator's settings and the registered distributions, parsed once for the controller, the
-// webhooks and the report. It outlives managers: an informer of its own for the metadata of the ConfigMaps says which
-// of them have changed.
+// SettingsStore has the parsed settings and registered distributions. It has its own informer and outlives managers.
 type SettingsStore struct {
-	// metadata is cache, or, in tests, another reader.
+	// metadata is cache, or another reader in tests.
 	metadata, live client.Reader
 	cache          cache.Cache
 	namespace      string
@@ -44,21 +42,20 @@ type SettingsStore struct {
 // parsedSettings are the settings of one state of the ConfigMaps.
 type parsedSettings struct {
 	version       version
-	registrations map[string]parsedRegistration // by the name of the ConfigMap
+	registrations map[string]parsedRegistration // by ConfigMap name
 	settings      *settings.Settings
 	err           error
 }
 
 type parsedRegistration struct {
 	version version
-	// parsed is nil for a ConfigMap that is gone or registers nothing any more: an event follows.
+	// parsed is nil if the ConfigMap was deleted or lost its label; an event follows.
 	parsed *settings.Registered
-	// size is how many bytes of memory the configuration takes, at least if it is refused because it does not fit.
+	// size is the configuration's memory in bytes; at least that if refused for its size.
 	size    int
 	refused bool
 }
 
-// version is which object was read, and in which state.
 type version struct {
 	uid      types.UID
 	resource string
@@ -66,14 +63,14 @@ type version struct {
 
 func versionOf(o metav1.Object) version { return version{o.GetUID(), o.GetResourceVersion()} }
 
-// NewSettingsStore returns a store that asks the API server nothing before it is started.
+// NewSettingsStore returns a store that sends no request before Start.
 func NewSettingsStore(ctx context.Context, config *rest.Config, operatorNamespace string) (*SettingsStore, error) {
 	scheme := runtime.NewScheme()
 	if err := corev1.AddToScheme(scheme); err != nil {
 		return nil, err
 	}
 	mapper := meta.NewDefaultRESTMapper(nil)
-	for _, kind := range []string{"ConfigMap", "ConfigMapList"} { // a cache looks a list up by the list's own kind
+	for _, kind := range []string{"ConfigMap", "ConfigMapList"} { // a cache maps a list by the list's own kind
 		mapper.Add(corev1.SchemeGroupVersion.WithKind(kind), meta.RESTScopeNamespace)
 	}
 	live, err := client.New(config, client.Options{Scheme: scheme, Mapper: mapper})
@@ -86,7 +83,7 @@ func NewSettingsStore(ctx context.Context, config *rest.Config, operatorNamespac
 	})
 	if err == nil {
 		_, err = c.GetInformer(ctx, metadataOf("ConfigMap"),
-			cache.BlockUntilSynced(false)) // with the start, not with the first read
+			cache.BlockUntilSynced(false)) // starts with the cache, not with the first read
 	}
 	if err != nil {
 		return nil, fmt.Errorf("watch the operator's settings: %w", err)
@@ -94,13 +91,12 @@ func NewSettingsStore(ctx context.Context, config *rest.Config, operatorNamespac
 	return &SettingsStore{metadata: c, live: live, cache: c, namespace: operatorNamespace}, nil
 }
 
-// NewSettingsStoreOf returns a store that reads by another reader, for tests. It cannot be started or watched.
+// NewSettingsStoreOf returns a store with another reader, for tests. It cannot be started or watched.
 func NewSettingsStoreOf(reader client.Reader, operatorNamespace string) *SettingsStore {
 	return &SettingsStore{metadata: reader, live: reader, namespace: operatorNamespace}
 }
 
-// onlyIdentityAndLabels drops what is not used of the metadata of a ConfigMap: an annotation of kubectl may have its
-// whole text.
+// onlyIdentityAndLabels drops unused metadata; an annotation of kubectl may hold the whole ConfigMap.
 func onlyIdentityAndLabels(in any) (any, error) {
 	if o, ok := in.(*metav1.PartialObjectMetadata); ok {
 		o.ManagedFields, o.Annotations, o.OwnerReferences, o.Finalizers = nil, nil, nil, nil
@@ -108,11 +104,10 @@ func onlyIdentityAndLabels(in any) (any, error) {
 	return in, nil
 }
 
-// Start fills the store until the context ends.
+// Start runs the cache until the context ends.
 func (s *SettingsStore) Start(ctx context.Context) error { return s.cache.Start(ctx) }
 
-// Watch calls changed for each ConfigMap with settings that comes, changes or goes, before and after, until the context
-// ends. Read has the change then.
+// Watch calls changed with each ConfigMap of settings that changed, in its old and new version, until the context ends.
 func (s *SettingsStore) Watch(ctx context.Context, changed func(client.Object)) error {
 	informer, err := s.cache.GetInformer(ctx, metadataOf("ConfigMap"), cache.BlockUntilSynced(false))
 	if err != nil {
@@ -139,13 +134,13 @@ func (s *SettingsStore) Watch(ctx context.Context, changed func(client.Object)) 
 	return nil
 }
 
-// isSettings reports whether a ConfigMap of the operator's namespace has its settings or registers a distribution.
+// isSettings reports whether a ConfigMap has the operator's settings or registers a distribution.
 func isSettings(o client.Object) bool {
 	_, registers := o.GetLabels()[settings.LabelDistribution]
 	return registers || o.GetName() == settings.ConfigMapName
 }
 
-// Current returns the settings that were parsed last; nil if there are none.
+// Current returns the settings that were parsed last, or nil.
 func (s *SettingsStore) Current() *settings.Settings {
 	if s == nil {
 		return nil
@@ -156,7 +151,7 @@ func (s *SettingsStore) Current() *settings.Settings {
 	return nil
 }
 
-// settings reads the operator's settings, which need not exist, and the registered distributions.
+// settings returns the operator's settings and registered distributions; the settings' ConfigMap is optional.
 func (g *Gatherer) settings(ctx context.Context) (*settings.Settings, *problem.Problem) {
 	if g.Store == nil {
 		return NewSettingsStoreOf(g.Live, g.OperatorNamespace).read(ctx, g.Live)
@@ -164,7 +159,7 @@ func (g *Gatherer) settings(ctx context.Context) (*settings.Settings, *problem.P
 	return g.Store.read(ctx, g.Store.metadata)
 }
 
-// settingsLive reads them as the API server has them.
+// settingsLive is settings with live metadata.
 func (g *Gatherer) settingsLive(ctx context.Context) (*settings.Settings, *problem.Problem) {
 	if g.Store == nil {
 		return g.settings(ctx)
@@ -172,8 +167,7 @@ func (g *Gatherer) settingsLive(ctx context.Context) (*settings.Settings, *probl
 	return g.Store.read(ctx, g.Store.live)
 }
 
-// Settings returns what is wrong with the operator's settings and with the registered distributions, if they can be
-// read.
+// Settings returns the errors in the operator's settings and registered distributions.
 func (g *Gatherer) Settings(ctx context.Context) ([]settings.Problem, *problem.Problem) {
 	s, p := g.settings(ctx)
 	if p != nil {
@@ -182,7 +176,7 @@ func (g *Gatherer) Settings(ctx context.Context) ([]settings.Problem, *problem.P
 	return s.Problems(), nil
 }
 
-// read parses the ConfigMaps, if by their metadata they are others than those that were parsed last.
+// read parses the ConfigMaps if their metadata changed since the last parse.
 func (s *SettingsStore) read(ctx context.Context, metadata client.Reader) (*settings.Settings, *problem.Problem) {
 	key := types.NamespacedName{Namespace: s.namespace, Name: settings.ConfigMapName}
 	own, list := metadataOf("ConfigMap"), &metav1.PartialObjectMetadataList{}
@@ -209,7 +203,6 @@ func (s *SettingsStore) read(ctx context.Context, metadata client.Reader) (*sett
 	return parsed.settings, nil
 }
 
-// isOf reports whether the settings were parsed from these ConfigMaps.
 func (p *parsedSettings) isOf(own *metav1.PartialObjectMetadata, registering []metav1.PartialObjectMetadata) bool {
 	if p == nil || p.version != versionOf(own) || len(p.registrations) != len(registering) {
 		return false
@@ -222,17 +215,16 @@ func (p *parsedSettings) isOf(own *metav1.PartialObjectMetadata, registering []m
 	return true
 }
 
-// parsed returns the settings of these ConfigMaps. What has not changed is not read and parsed again. A ConfigMap that
-// is gone meanwhile counts for nothing: an event follows.
+// parsed returns the settings of these ConfigMaps, and reads only changed ones. An event follows a deletion meanwhile.
 func (s *SettingsStore) parsed(ctx context.Context, own *metav1.PartialObjectMetadata,
 	registering []metav1.PartialObjectMetadata) (*parsedSettings, error) {
 	if last := s.last.Load(); last.isOf(own, registering) {
 		return last, nil
 	}
-	s.parsing.Lock() // reading and parsing a text takes far more memory than what is kept of it
+	s.parsing.Lock() // parsing takes far more memory than the result
 	defer s.parsing.Unlock()
 	last := s.last.Load()
-	if last.isOf(own, registering) { // by another reader
+	if last.isOf(own, registering) { // another reader parsed them
 		return last, nil
 	}
 	if last == nil {
@@ -266,8 +258,7 @@ func (s *SettingsStore) parsed(ctx context.Context, own *metav1.PartialObjectMet
 	return next, nil
 }
 
-// register reads and parses what a ConfigMap registers, the one at this place by name, if so many bytes are enough. The
-// first of them count.
+// register parses a ConfigMap's registration, within limits.Registrations and the remaining bytes.
 func (s *SettingsStore) register(ctx context.Context, o *metav1.PartialObjectMetadata, place, room int,
 	last parsedRegistration) (parsedRegistration, error) {
 	switch {
@@ -275,7 +266,7 @@ func (s *SettingsStore) register(ctx context.Context, o *metav1.PartialObjectMet
 		return parsedRegistration{versionOf(o), settings.RefuseRegistration(o.Name, o.Labels[settings.LabelDistribution]), 0,
 			true}, nil
 	case last.version == versionOf(o) && last.parsed != nil &&
-		last.refused == (last.size > room): // it fits, or does not, as before
+		last.refused == (last.size > room): // the last decision about its size still holds
 		return last, nil
 	}
 	cm := &corev1.ConfigMap{}

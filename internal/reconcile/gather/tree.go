@@ -13,8 +13,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// UndecodableError reports that a custom resource cannot be decoded. The schema admits a few values that Go's types
-// refuse, such as an exponent with a fraction in a quantity.
+// UndecodableError means that Go's types refuse a custom resource that the schema admits, such as by a quantity.
 type UndecodableError struct{ Err error }
 
 func (e *UndecodableError) Error() string {
@@ -23,15 +22,14 @@ func (e *UndecodableError) Error() string {
 
 func (e *UndecodableError) Unwrap() error { return e.Err }
 
-// NewTree returns an empty LlamaStackDistribution as the cache holds it, undecoded.
+// NewTree returns an empty undecoded LlamaStackDistribution, the form in the cache.
 func NewTree() *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(v1alpha2.GroupVersion.WithKind(v1alpha2.Kind))
 	return u
 }
 
-// Pack is the transform of the cache: it replaces the spec of an undecoded custom resource by its JSON text. In a tree
-// of maps, a large spec takes ten times as much memory, and an update has two of them.
+// Pack is the cache's transform: it replaces the spec by its JSON text, which takes a tenth of a tree's memory.
 func Pack(in any) (any, error) {
 	u, ok := in.(*unstructured.Unstructured)
 	if !ok {
@@ -45,7 +43,7 @@ func Pack(in any) (any, error) {
 	return u, nil
 }
 
-// specText returns the JSON text of the spec of a custom resource, packed or not; nil if it has none.
+// specText returns the JSON text of a spec, packed or not, or nil without a spec.
 func specText(u *unstructured.Unstructured) ([]byte, error) {
 	spec, found := u.Object["spec"]
 	if !found {
@@ -57,15 +55,14 @@ func specText(u *unstructured.Unstructured) ([]byte, error) {
 	return json.Marshal(spec)
 }
 
-// NewTrees returns an empty list of what NewTree returns.
+// NewTrees returns an empty list of undecoded LlamaStackDistributions.
 func NewTrees() *unstructured.UnstructuredList {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(v1alpha2.GroupVersion.WithKind(v1alpha2.Kind + "List"))
 	return list
 }
 
-// Decode decodes a custom resource. With an *UndecodableError, the result has the metadata, and the status if that can
-// be decoded.
+// Decode decodes a custom resource. With an *UndecodableError, the result has metadata and, if possible, status.
 func Decode(from client.Object, into *v1alpha2.LlamaStackDistribution) error {
 	if cr, typed := from.(*v1alpha2.LlamaStackDistribution); typed {
 		cr.DeepCopyInto(into)
@@ -85,7 +82,6 @@ func Decode(from client.Object, into *v1alpha2.LlamaStackDistribution) error {
 	return &UndecodableError{failed}
 }
 
-// decodeFields decodes the metadata and some fields, as a client of the API does.
 func decodeFields(u *unstructured.Unstructured, into *v1alpha2.LlamaStackDistribution, fields ...string) error {
 	tree := map[string]any{"apiVersion": u.GetAPIVersion(), "kind": u.GetKind(), "metadata": u.Object["metadata"]}
 	for _, f := range fields {

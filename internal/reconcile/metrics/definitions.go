@@ -11,10 +11,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-// Type is the type of a metric, in Prometheus' words.
+// Type is a Prometheus metric type.
 type Type string
 
-// The types.
+// Metric types.
 const (
 	Counter   Type = "counter"
 	Gauge     Type = "gauge"
@@ -23,8 +23,7 @@ const (
 
 // Label is a label of a metric.
 type Label struct {
-	Name string
-	// Values are all that it can have.
+	Name   string
 	Values []string
 }
 
@@ -32,13 +31,12 @@ type Label struct {
 type Definition struct {
 	Name string
 	Type Type
-	// Help is what it counts, with its unit.
+	// Help is the description, with the unit.
 	Help   string
 	Labels []Label
 }
 
-// Unknown is the value of a label where there is none: the release line of a custom resource whose server is not known
-// yet.
+// Unknown is the release line of custom resources whose server is not known yet.
 const Unknown = "unknown"
 
 // The steps of a reconcile that are timed.
@@ -50,7 +48,7 @@ const (
 	StepObserve = "observe"
 )
 
-// What became of a step, a question or a lookup.
+// Results of a step, a request or a lookup.
 const (
 	Succeeded = "success"
 	Failed    = "error"
@@ -118,7 +116,7 @@ var (
 	}
 )
 
-// Definitions are all metrics of the operator's own.
+// Definitions returns all of the operator's own metrics.
 func Definitions() []Definition {
 	return []Definition{distributions, problems, steps, rollouts, servers, registries, lookups, expiry, migrated,
 		settingsErrors, panicked}

@@ -17,7 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-// Metrics are the operator's own metrics. It is a prometheus.Collector, and safe for concurrent use.
+// Metrics are the operator's metrics, a prometheus.Collector that is safe for concurrent use.
 type Metrics struct {
 	distributions, problems, expiry *prometheus.Desc
 
@@ -34,19 +34,18 @@ type Metrics struct {
 	states map[types.NamespacedName]state
 }
 
-// state is what the last reconcile of a custom resource reported.
 type state struct {
 	phase, line string
 	problems    []kind
 }
 
-// kind is what the metrics say of a problem.
+// kind is a problem's label values.
 type kind struct {
 	reason   problem.Reason
 	severity problem.Severity
 }
 
-// New returns metrics that have counted nothing.
+// New returns metrics without any counts.
 func New() *Metrics {
 	plain := func(d *Definition) prometheus.CounterOpts { return prometheus.CounterOpts{Name: d.Name, Help: d.Help} }
 	return &Metrics{
@@ -62,8 +61,7 @@ func New() *Metrics {
 	}
 }
 
-// Report notes what a reconcile reported of a custom resource. A release line that the catalog does not know counts as
-// unknown.
+// Report records the result of a reconcile. An unknown release line counts as Unknown.
 func (m *Metrics) Report(key types.NamespacedName, phase, line string, list problem.List) {
 	if !slices.Contains(catalog.Lines(), line) {
 		line = Unknown
@@ -80,14 +78,14 @@ func (m *Metrics) Report(key types.NamespacedName, phase, line string, list prob
 	m.states[key] = s
 }
 
-// Forget drops a custom resource that is gone.
+// Forget drops a deleted custom resource.
 func (m *Metrics) Forget(key types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.states, key)
 }
 
-// ForgetAll drops all custom resources and the errors of the settings: this process does not reconcile them any more.
+// ForgetAll drops all custom resources and settings errors when this process stops reconciling.
 func (m *Metrics) ForgetAll() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -95,7 +93,7 @@ func (m *Metrics) ForgetAll() {
 	m.settingsErrors.Set(0)
 }
 
-// Step notes how long a step of a reconcile took, with the problems that it found.
+// Step records the duration of a step, with the problems that it found.
 func (m *Metrics) Step(step string, began time.Time, found problem.List) {
 	result := Succeeded
 	if errs := found.Errors(); len(errs) > 0 {
@@ -104,20 +102,19 @@ func (m *Metrics) Step(step string, began time.Time, found problem.List) {
 	m.steps.WithLabelValues(step, result).Observe(time.Since(began).Seconds())
 }
 
-// Rollout notes that the operator wrote a new pod template.
+// Rollout counts a new pod template.
 func (m *Metrics) Rollout() { m.rollouts.Inc() }
 
-// Migrated notes how many custom resources were rewritten in the version that is stored now.
+// Migrated counts custom resources that were rewritten in the storage version.
 func (m *Metrics) Migrated(count int) { m.migrated.Add(float64(count)) }
 
-// SettingsErrors notes how many errors the operator's settings and the registered distributions have.
+// SettingsErrors sets the number of errors in the settings and registered distributions.
 func (m *Metrics) SettingsErrors(count int) { m.settingsErrors.Set(float64(count)) }
 
-// ServeExpiry makes the metric of the certificate from what tells when it expires; a zero time stands for no
-// certificate.
+// ServeExpiry adds the metric of the certificate's expiry; a zero time means a missing certificate.
 func (m *Metrics) ServeExpiry(expires func() time.Time) { m.expires.Store(&expires) }
 
-// Describe is that of prometheus.Collector.
+// Describe implements prometheus.Collector.
 func (m *Metrics) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{m.distributions, m.problems, m.expiry} {
 		to <- d
@@ -127,7 +124,7 @@ func (m *Metrics) Describe(to chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect is that of prometheus.Collector.
+// Collect implements prometheus.Collector.
 func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 	byState, byProblem := m.tally()
 	for of, count := range byState {
@@ -149,7 +146,6 @@ func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// place is where a custom resource counts.
 type place struct{ phase, line string }
 
 func (m *Metrics) tally() (byState map[place]int, byProblem map[kind]int) {

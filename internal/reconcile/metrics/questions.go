@@ -11,12 +11,12 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe/prober"
 )
 
-// LookedUp notes a lookup in the answers of registries.
+// LookedUp counts a lookup in the cached answers of registries.
 func (m *Metrics) LookedUp(known bool) {
 	m.lookups.WithLabelValues(map[bool]string{true: hit, false: miss}[known]).Inc()
 }
 
-// Servers returns an asker that asks by another one, and counts the questions.
+// Servers returns an asker that counts the requests of another one.
 func (m *Metrics) Servers(by prober.Asker) prober.Asker { return askerOf{by, m.servers} }
 
 type askerOf struct {
@@ -30,7 +30,7 @@ func (a askerOf) Ask(ctx context.Context, server serverprobe.Server) (*serverpro
 	return answer, err
 }
 
-// AskedRegistry notes a question to a registry, with its error.
+// AskedRegistry counts a request to a registry.
 func (m *Metrics) AskedRegistry(question string, err error) {
 	m.registries.WithLabelValues(question, result(err)).Inc()
 }

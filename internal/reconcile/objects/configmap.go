@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ConfigMap builds the immutable ConfigMap that holds the generated configuration; nil where the image runs its own.
+// ConfigMap returns the immutable ConfigMap of the generated configuration, or nil if the image runs its own.
 func ConfigMap(p *Params) *corev1.ConfigMap {
 	if p.Config == nil {
 		return nil
@@ -15,8 +15,7 @@ func ConfigMap(p *Params) *corev1.ConfigMap {
 	return immutable(p, ConfigMapName(p.CR.Name, p.Config), ConfigKey, string(p.Config))
 }
 
-// CABundle builds the immutable ConfigMap of the CA certificates that the server trusts; nil where none are given. It
-// is a copy, so that a pod that starts again finds what it had, and that a change rolls out once.
+// CABundle returns the immutable ConfigMap of trusted CA certificates, a copy that restarted pods rely on, or nil.
 func CABundle(p *Params) *corev1.ConfigMap {
 	if p.CABundle == "" {
 		return nil

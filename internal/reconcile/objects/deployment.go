@@ -14,20 +14,18 @@ import (
 )
 
 const (
-	// startupBudgetSeconds is how long a server may take to start: slow providers and first downloads take minutes,
-	// and some releases hang with their port closed when a start fails.
+	// startupBudgetSeconds bounds a start: first downloads take minutes, and some releases hang with a closed port.
 	startupBudgetSeconds = 600
 	startupPeriodSeconds = 2
-	// progressDeadlineSeconds leaves time to pull the image, and to start.
+	// progressDeadlineSeconds adds time to pull the image.
 	progressDeadlineSeconds = startupBudgetSeconds + 300
-	// drainSeconds is how long a pod that is told to end goes on serving: every node needs a moment to take it out of the
-	// Service, and a server that ends before refuses requests that still come.
+	// drainSeconds is how long a terminating pod keeps serving, until every node removes it from the Service.
 	drainSeconds = 5
-	// serverUserID is the non-root user of the pods where the cluster assigns none.
+	// serverUserID is the pods' non-root user if the cluster assigns none.
 	serverUserID = 1001
 )
 
-// Deployment builds the Deployment that runs the server.
+// Deployment returns the Deployment that runs the server.
 func Deployment(p *Params) *appsv1.Deployment {
 	meta := stamp(p.CR, DeploymentName(p.CR.Name))
 	meta.Annotations = map[string]string{AnnotationInputHash: p.InputHash, AnnotationBuild: p.Build}
@@ -72,8 +70,7 @@ func podTemplate(p *Params) corev1.PodTemplateSpec {
 		Spec: corev1.PodSpec{
 			ServiceAccountName:           PodServiceAccountName(p.CR),
 			AutomountServiceAccountToken: automount(p),
-			// Service links would inject LLAMA_STACK_PORT=tcp://... for a Service of that name, and the server would
-			// not start.
+			// Service links would inject LLAMA_STACK_PORT=tcp://... for a Service of that name, which prevents the start.
 			EnableServiceLinks:        new(false),
 			SecurityContext:           podSecurity(p),
 			InitContainers:            initContainers(p),
@@ -87,7 +84,7 @@ func podTemplate(p *Params) corev1.PodTemplateSpec {
 	return template
 }
 
-// PodServiceAccountName is the name of the ServiceAccount of the pods.
+// PodServiceAccountName returns the name of the pods' ServiceAccount.
 func PodServiceAccountName(cr *v1alpha2.LlamaStackDistribution) string {
 	if OwnServiceAccount(&cr.Spec) {
 		return ServiceAccountName(cr.Name)
@@ -95,8 +92,7 @@ func PodServiceAccountName(cr *v1alpha2.LlamaStackDistribution) string {
 	return *cr.Spec.Workload.Overrides.ServiceAccountName
 }
 
-// automount keeps the token of the operator's ServiceAccount, which has no permissions, out of the pods. Who names
-// another one may want its token: that ServiceAccount decides.
+// automount returns false for the operator's ServiceAccount, which has no permissions; others decide themselves.
 func automount(p *Params) *bool {
 	if OwnServiceAccount(&p.CR.Spec) {
 		return new(false)
@@ -117,8 +113,7 @@ func podSecurity(p *Params) *corev1.PodSecurityContext {
 	return context
 }
 
-// container keeps the image's entrypoint, which sets up instrumentation, and steers by environment, unless the user
-// wants another command.
+// container returns the server's container, with the image's entrypoint unless the user overrides the command.
 func container(p *Params) corev1.Container {
 	overrides := overridesOf(&p.CR.Spec)
 	return corev1.Container{
@@ -132,8 +127,7 @@ func container(p *Params) corev1.Container {
 		Resources:    resources(p.CR.Spec.Workload),
 		VolumeMounts: volumeMounts(p),
 		Lifecycle:    lifecycle(p),
-		// The status of the pod then shows why the server ended. Releases that end with exit code 0 when they cannot start
-		// leave nothing there.
+		// The pod's status shows why the server ended, unless a release exits with code 0.
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 		StartupProbe: &corev1.Probe{
 			ProbeHandler:     health(p),
@@ -141,8 +135,7 @@ func container(p *Params) corev1.Container {
 			TimeoutSeconds:   startupPeriodSeconds,
 			FailureThreshold: startupBudgetSeconds / startupPeriodSeconds,
 		},
-		// Ingestion can block the server for a while: only a longer silence takes it out of the Service. There is no
-		// liveness probe, which would kill it in the middle of that work.
+		// Ingestion can block the server for a while. A liveness probe would kill it during that work.
 		ReadinessProbe: &corev1.Probe{
 			ProbeHandler:     health(p),
 			PeriodSeconds:    10,
@@ -156,9 +149,7 @@ func container(p *Params) corev1.Container {
 	}
 }
 
-// lifecycle keeps a pod serving until nobody is led to it any more; nil where that would only lengthen the time without
-// a server, because the next pod waits for the PVC, and where the user leaves too little time for it. The kubelet
-// itself sleeps: the image needs no program for that.
+// lifecycle returns the preStop sleep, or nil with a PVC, for which the next pod waits, or a short grace period.
 func lifecycle(p *Params) *corev1.Lifecycle {
 	grace := workloadOf(&p.CR.Spec).TerminationGracePeriodSeconds
 	if storageSpec(&p.CR.Spec) != nil || ptr.Deref(grace, corev1.DefaultTerminationGracePeriodSeconds) < 2*drainSeconds {

@@ -18,9 +18,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// Hostname is the host name under which the resource is exposed: the one that it names, else one made of its name and
-// namespace in the domain of the setting. It is empty where there is neither: then OpenShift's router makes one, and an
-// Ingress or HTTPRoute takes the requests for every name that reaches it.
+// Hostname returns the exposed host name: the resource's, else one in the setting's domain, else "". If it is empty,
+// OpenShift's router generates one; an Ingress or HTTPRoute takes requests for every name.
 func Hostname(cr *v1alpha2.LlamaStackDistribution, expose parse.Expose, edge *settings.Edge) string {
 	made := ""
 	if edge.Domain != "" {
@@ -29,11 +28,10 @@ func Hostname(cr *v1alpha2.LlamaStackDistribution, expose parse.Expose, edge *se
 	return cmp.Or(expose.Hostname, made)
 }
 
-// HostLabel is what comes before the domain of the operator's settings in the host name of a custom resource that names
-// none.
+// HostLabel returns the first label of a generated host name.
 func HostLabel(resource types.NamespacedName) string { return resource.Name + "-" + resource.Namespace }
 
-// EdgeAPIs are the APIs of the cluster that it may lack, and that servers can be exposed by.
+// EdgeAPIs are optional APIs of the cluster to expose servers.
 type EdgeAPIs struct {
 	// Route is OpenShift's API of Routes.
 	Route bool
@@ -46,7 +44,6 @@ func AddToScheme(scheme *runtime.Scheme) error {
 	return errors.Join(routev1.Install(scheme), gatewayv1.Install(scheme))
 }
 
-// edgeStamp is the metadata of what exposes the server.
 func edgeStamp(p *Params, name string) metav1.ObjectMeta {
 	meta := stamp(p.CR, name)
 	meta.Annotations = maps.Clone(p.Edge.Annotations)

@@ -18,15 +18,15 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
-// Exposure is what is known of the way in from outside of the cluster.
+// Exposure is the state of access from outside of the cluster.
 type Exposure struct {
-	// URL is where the server is reached; empty while the edge has not admitted it.
+	// URL is the server's public URL; empty until the edge admits it.
 	URL string
-	// Pending says what the URL waits for; empty where it waits for nothing.
+	// Pending is the reason why the URL is empty.
 	Pending string
 }
 
-// ExposedByIngress reads from an Ingress whether an ingress controller has admitted it: then it has an address.
+// ExposedByIngress returns the exposure by an Ingress, which is admitted once it has an address.
 func ExposedByIngress(i *networkingv1.Ingress) Exposure {
 	if len(i.Status.LoadBalancer.Ingress) == 0 {
 		class := "the default class"
@@ -47,7 +47,7 @@ func ExposedByIngress(i *networkingv1.Ingress) Exposure {
 	return Exposure{URL: "http://" + host}
 }
 
-// ExposedByRoute reads from a Route whether a router has admitted it.
+// ExposedByRoute returns the exposure by a Route, once a router admitted it.
 func ExposedByRoute(r *routev1.Route) Exposure {
 	pending := "Route " + r.Name + ": no router has admitted it"
 	for i := range r.Status.Ingress {
@@ -70,8 +70,7 @@ func ExposedByRoute(r *routev1.Route) Exposure {
 	return Exposure{Pending: pending}
 }
 
-// ExposedByHTTPRoute reads from an HTTPRoute whether its Gateway has admitted it. The Gateway, nil where it does not
-// exist, decides scheme and port.
+// ExposedByHTTPRoute returns the exposure by an HTTPRoute, with scheme and port of its Gateway, which may be nil.
 func ExposedByHTTPRoute(r *gatewayv1.HTTPRoute, gateway *gatewayv1.Gateway) Exposure {
 	if len(r.Spec.ParentRefs) == 0 {
 		return Exposure{}
@@ -111,7 +110,7 @@ func ExposedByHTTPRoute(r *gatewayv1.HTTPRoute, gateway *gatewayv1.Gateway) Expo
 	return Exposure{URL: scheme + "://" + host}
 }
 
-// notAccepted says why the parent does not serve the route as it is now; empty where it does.
+// notAccepted returns why the parent does not serve the current route, or "".
 func notAccepted(r *gatewayv1.HTTPRoute, parent *gatewayv1.ParentReference) string {
 	for i := range r.Status.Parents {
 		status := &r.Status.Parents[i]
@@ -134,7 +133,7 @@ func notAccepted(r *gatewayv1.HTTPRoute, parent *gatewayv1.ParentReference) stri
 	return " has not admitted it"
 }
 
-// listenerFor is the listener that clients use: the named one, else one with encryption, else one without.
+// listenerFor returns the clients' listener: HTTPS, else HTTP, in the given section if any.
 func listenerFor(gateway *gatewayv1.Gateway, section *gatewayv1.SectionName) *gatewayv1.Listener {
 	var plain *gatewayv1.Listener
 	for i := range gateway.Spec.Listeners {
@@ -150,7 +149,6 @@ func listenerFor(gateway *gatewayv1.Gateway, section *gatewayv1.SectionName) *ga
 	return plain
 }
 
-// bracketed is an address as it stands in a URL.
 func bracketed(address string) string {
 	if strings.Contains(address, ":") {
 		return "[" + address + "]"

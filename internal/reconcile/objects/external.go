@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// fitScript fits the packages of external providers to the server's image, whose own Python runs it.
+// fitScript fits the packages of external providers to the server's image, whose Python runs it.
 //
 //go:embed external.py
 var fitScript string
@@ -20,8 +20,7 @@ var fitScript string
 const (
 	externalVolume = "external-providers"
 	externalSize   = "2Gi"
-	// externalDir is what the containers of the pod share, by the layout of package wheels. Of it the server reads
-	// packagesDir, and what the image's own PYTHONPATH named.
+	// externalDir is shared by the pod's containers; the server reads packagesDir and the paths of the image's PYTHONPATH.
 	externalDir     = "/opt/llama-stack/external-providers"
 	packagesDir     = externalDir + "/python-packages"
 	imagePathDir    = externalDir + "/image-path"
@@ -33,26 +32,24 @@ const (
 	installerPrefix = "install-provider-"
 	fitName         = "check-providers"
 
-	// installerDir is where the image of a provider finds the operator's program. An image can declare volumes and have
-	// symbolic links, by which its own program would lie over ours. Not so here: the runtime makes /dev anew, and a
-	// mount of the pod takes the place of a volume of the image.
+	// installerDir is the mount point of the operator's program in a provider's image. Nothing of the image can replace
+	// the program there, because the runtime recreates /dev.
 	installerDir = "/dev/llama-stack"
 )
 
-// ExternalProvider is a provider that comes from an image of its own.
+// ExternalProvider is a provider that comes from its own image.
 type ExternalProvider struct {
-	// ID is the provider's id, which may end the name of a container.
-	ID string
-	// Image is the image with its packages.
+	// ID is the provider's id and the end of its container's name.
+	ID    string
 	Image string
-	// PullPolicy is when a node asks for the image; empty means Kubernetes' default.
+	// PullPolicy is the image's pull policy; empty means Kubernetes' default.
 	PullPolicy corev1.PullPolicy
 	// Module is the Python package that the server loads, and Wheels are files that the image must have.
 	Module string
 	Wheels []string
 }
 
-// externalEnvironment leads the server to the packages, and then to where its image's own PYTHONPATH leads.
+// externalEnvironment returns PYTHONPATH with the packages, then the image's own paths.
 func externalEnvironment(p *Params) []corev1.EnvVar {
 	if len(p.External) == 0 {
 		return nil
@@ -70,8 +67,7 @@ func externalVolumeOf() corev1.Volume {
 	}}
 }
 
-// externalContainers install the packages of the providers, in their order. The images of the providers run the
-// operator's program, so that they need neither a shell nor Python.
+// externalContainers returns the containers that install the providers' packages with the operator's program.
 func externalContainers(p *Params) []corev1.Container {
 	if len(p.External) == 0 {
 		return nil
@@ -112,8 +108,7 @@ func externalContainer(p *Params, name, image string, command ...string) corev1.
 	}
 }
 
-// boundedResources are those of the server, which runs later, with limits in any case: what the container reads comes
-// from someone else's image.
+// boundedResources returns the server's resources with limits, because the container reads untrusted images.
 func boundedResources(p *Params) corev1.ResourceRequirements {
 	r := sharedResources(p)
 	for name, amount := range r.Requests {

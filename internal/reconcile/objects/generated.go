@@ -11,18 +11,14 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 )
 
-// Generated are the names of what the operator made for a pod: immutable objects that are named by their content. A
-// name is empty where the pod needs no such object.
+// Generated are the names of the generated immutable objects of a pod; a name may be empty.
 type Generated struct {
-	// Config is the ConfigMap of the configuration.
-	Config string
-	// CABundle is the ConfigMap of the CA certificates.
-	CABundle string
-	// DerivedSecret is the Secret of what was made of secret values.
+	Config        string
+	CABundle      string
 	DerivedSecret string
 }
 
-// GeneratedFor reads the names from a pod of the resource that this package made.
+// GeneratedFor reads the names from a pod of the resource that this package built.
 func GeneratedFor(resource string, pod *corev1.PodSpec) Generated {
 	g := Generated{Config: MountedConfigMap(pod), CABundle: configMapIn(pod, caBundleVolume)}
 	for i := range pod.Containers {
@@ -36,8 +32,7 @@ func GeneratedFor(resource string, pod *corev1.PodSpec) Generated {
 	return g
 }
 
-// MountedConfigMap returns the name of the ConfigMap that a pod made by this package mounts its configuration from;
-// empty where there is none.
+// MountedConfigMap returns the ConfigMap of the configuration that a pod of this package mounts, or "".
 func MountedConfigMap(pod *corev1.PodSpec) string { return configMapIn(pod, configVolume) }
 
 func configMapIn(pod *corev1.PodSpec, volume string) string {
@@ -56,8 +51,7 @@ func isDerivedSecret(resource, name string) bool {
 	return ok && (contentHash.MatchString(hash) || hash == secret.OnCluster)
 }
 
-// InPlaceOf reports which of these stands for an object that is one of the other ones, and whether it is one of them at
-// all.
+// InPlaceOf returns the name in g that corresponds to an object of other, and whether the object is in other.
 func (g Generated) InPlaceOf(other Generated, kind, name string) (string, bool) {
 	switch {
 	case kind == "ConfigMap" && name == other.Config:
@@ -70,11 +64,11 @@ func (g Generated) InPlaceOf(other Generated, kind, name string) (string, bool) 
 	return "", false
 }
 
-// Has reports whether an object is one of these.
+// Has reports whether an object is in g.
 func (g Generated) Has(kind, name string) bool {
 	_, ok := g.InPlaceOf(g, kind, name)
 	return ok
 }
 
-// Family is what the names of a generated object and of its predecessors have in common.
+// Family returns the common name prefix of a generated object and its predecessors.
 func Family(name string) string { return name[:strings.LastIndexByte(name, '-')+1] }

@@ -9,8 +9,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// HTTPRoute builds the HTTPRoute of the Gateway API; nil where none is desired. What the API server would set by itself
-// is set here, so that a comparison with what it stores finds no difference.
+// HTTPRoute returns the HTTPRoute, or nil if it is not desired, with the API server's defaults for comparisons.
 func HTTPRoute(p *Params) *gatewayv1.HTTPRoute {
 	if !p.Expose.Enabled || p.Edge.Kind != settings.EdgeHTTPRoute || p.Edge.Gateway == nil {
 		return nil

@@ -10,8 +10,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// Ingress builds the Ingress; nil where none is desired. Without a host name it takes the requests for every name that
-// reaches the ingress controller.
+// Ingress returns the Ingress, or nil if it is not desired. Without a host name it takes requests for every name.
 func Ingress(p *Params) *networkingv1.Ingress {
 	if !p.Expose.Enabled || (p.Edge.Kind != "" && p.Edge.Kind != settings.EdgeIngress) {
 		return nil
@@ -41,7 +40,6 @@ func Ingress(p *Params) *networkingv1.Ingress {
 	return ingress
 }
 
-// nonEmpty is a list of the text, without items where it is empty.
 func nonEmpty(text string) []string {
 	if text == "" {
 		return nil

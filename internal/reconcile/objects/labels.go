@@ -14,14 +14,14 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// The labels of all objects.
+// Labels of all objects.
 const (
-	// LabelManagedBy marks what the operator writes; its caches of full objects hold nothing else.
+	// LabelManagedBy marks the operator's objects; its caches of full objects hold only these.
 	LabelManagedBy = "app.kubernetes.io/managed-by"
 	// ManagedBy is the value of LabelManagedBy, and the operator's field manager.
 	ManagedBy = "llama-stack-operator"
 
-	// ReplicasManager is the field manager of the number of pods while that goes from the operator to an autoscaler.
+	// ReplicasManager is the field manager of replicas during the handover to an autoscaler.
 	ReplicasManager = ManagedBy + "-replicas"
 
 	// LabelInstance has the name of the custom resource.
@@ -31,18 +31,18 @@ const (
 	appName  = "llama-stack"
 )
 
-// Selector returns the labels that select the pods of a resource. They are immutable in a Deployment and never change.
+// Selector returns the pod selector of a resource, which is immutable in a Deployment and never changes.
 func Selector(resource string) map[string]string {
 	return map[string]string{labelApp: appName, LabelInstance: resource}
 }
 
-// PodsOfServers selects the pods of all resources, those of release 0.9 included.
+// PodsOfServers returns the selector of all resources' pods, including those of release 0.9.
 func PodsOfServers() labels.Selector {
-	named, _ := labels.NewRequirement(LabelInstance, selection.Exists, nil) // the label is a valid one
+	named, _ := labels.NewRequirement(LabelInstance, selection.Exists, nil) // the label is valid
 	return labels.SelectorFromSet(labels.Set{labelApp: appName}).Add(*named)
 }
 
-// NewPodsSelector selects the pods that this operator's template made. Pods of release 0.9 do not have its label.
+// NewPodsSelector returns the selector of pods of this operator's template; pods of release 0.9 lack its label.
 func NewPodsSelector(resource string) map[string]string {
 	selector := Selector(resource)
 	selector[LabelManagedBy] = ManagedBy
@@ -54,7 +54,7 @@ func SelectsNewPods(service *corev1.Service, resource string) bool {
 	return maps.Equal(service.Spec.Selector, NewPodsSelector(resource))
 }
 
-// HasNewPods reports whether pods of a template are selected by NewPodsSelector.
+// HasNewPods reports whether NewPodsSelector selects the template's pods.
 func HasNewPods(template *corev1.PodTemplateSpec) bool {
 	return template.Labels[LabelManagedBy] == ManagedBy
 }
@@ -75,7 +75,7 @@ func objectLabels(resource string) map[string]string {
 	return all
 }
 
-// stamp is the metadata of every object: name, labels and the owner, so that deleting the resource removes it.
+// stamp returns the metadata of every object: name, labels and owner, so that deleting the resource deletes the object.
 func stamp(cr *v1alpha2.LlamaStackDistribution, name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Name:      name,
@@ -86,7 +86,7 @@ func stamp(cr *v1alpha2.LlamaStackDistribution, name string) metav1.ObjectMeta {
 	}
 }
 
-// ControllerRef is the reference by which the resource controls its objects.
+// ControllerRef returns the owner reference of a resource's objects.
 func ControllerRef(cr *v1alpha2.LlamaStackDistribution) *metav1.OwnerReference {
 	return &metav1.OwnerReference{
 		APIVersion:         v1alpha2.GroupVersion.String(),
@@ -98,10 +98,10 @@ func ControllerRef(cr *v1alpha2.LlamaStackDistribution) *metav1.OwnerReference {
 	}
 }
 
-// ResourceOfPod is the name of the custom resource that a pod with these labels belongs to.
+// ResourceOfPod returns the custom resource of a pod with these labels.
 func ResourceOfPod(all map[string]string) string { return all[LabelInstance] }
 
-// OwnLabels returns, of an object's labels, those by which the operator finds its objects again.
+// OwnLabels returns the labels by which the operator finds its objects.
 func OwnLabels(all map[string]string) map[string]string {
 	own := map[string]string{}
 	for _, key := range []string{LabelManagedBy, labelApp, LabelInstance} {

@@ -14,15 +14,13 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// MetricsPortName is the name of the container's port with the server's metrics, by which the PodMonitor in
-// config/prometheus finds it.
+// MetricsPortName is the name of the container port for metrics, which the PodMonitor in config/prometheus selects.
 const MetricsPortName = "metrics"
 
-// metricsLabel marks, with the value "enabled", the namespaces that may read metrics: the operator's as well as the
-// servers'.
+// metricsLabel with the value "enabled" marks the namespaces that may read metrics of the operator and the servers.
 const metricsLabel = "metrics"
 
-// MetricsPort is the port on which the server serves its metrics; 0 where it serves none.
+// MetricsPort returns the server's metrics port, or 0 without metrics.
 func MetricsPort(spec *v1alpha2.LlamaStackDistributionSpec) int32 {
 	if m := spec.Monitoring; m != nil && ptr.Deref(m.Enabled, false) {
 		return ptr.Deref(m.MetricsPort, v1alpha2.DefaultMetricsPort)
@@ -30,8 +28,7 @@ func MetricsPort(spec *v1alpha2.LlamaStackDistributionSpec) int32 {
 	return 0
 }
 
-// metricsEnvironment makes the server serve its metrics to other pods: without it, it serves none, and then only to its
-// own.
+// metricsEnvironment returns the variables that make the server serve metrics to other pods.
 func metricsEnvironment(p *Params) []corev1.EnvVar {
 	port := MetricsPort(&p.CR.Spec)
 	if port == 0 {
@@ -48,7 +45,6 @@ func metricsEnvironment(p *Params) []corev1.EnvVar {
 	return env
 }
 
-// containerPorts are the ports of the server's container.
 func containerPorts(p *Params) []corev1.ContainerPort {
 	ports := []corev1.ContainerPort{{Name: ServicePortName, ContainerPort: Port(&p.CR.Spec), Protocol: corev1.ProtocolTCP}}
 	if port := MetricsPort(&p.CR.Spec); port != 0 {
@@ -57,7 +53,6 @@ func containerPorts(p *Params) []corev1.ContainerPort {
 	return ports
 }
 
-// ingressRules say who may reach the server, and its metrics.
 func ingressRules(p *Params) []networkingv1.NetworkPolicyIngressRule {
 	rules := []networkingv1.NetworkPolicyIngressRule{{From: peers(p), Ports: policyPort(Port(&p.CR.Spec))}}
 	if port := MetricsPort(&p.CR.Spec); port != 0 {

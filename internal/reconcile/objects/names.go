@@ -22,14 +22,13 @@ const ServicePortName = "http"
 // ConfigKey is the key of the generated ConfigMap, and the file name in the pod.
 const ConfigKey = "config.yaml"
 
-// The paths in the pod.
+// Paths in the pod.
 const (
-	// ConfigDir is where the generated ConfigMap is mounted.
+	// ConfigDir is the mount point of the generated ConfigMap.
 	ConfigDir = "/etc/llama-stack"
-	// TmpDir is where the memory for temporary files is mounted.
+	// TmpDir is the mount point of the memory for temporary files.
 	TmpDir = "/tmp"
-	// CABundleDir is where the CA certificates are mounted, and CABundlePath the file. Release 0.9 had them there, and
-	// configurations and variables of the user's own may name the file.
+	// CABundleDir is the mount point of the CA certificates, and CABundlePath the file, as in release 0.9.
 	CABundleDir  = "/etc/ssl/certs/ca-bundle"
 	CABundlePath = CABundleDir + "/" + caBundleKey
 )
@@ -37,77 +36,70 @@ const (
 // caBundleKey is the key of the ConfigMap of CA certificates, and the file name in the pod.
 const caBundleKey = "ca-bundle.crt"
 
-// derivedSuffix ends the names of derived Secrets, but for the hash.
 const derivedSuffix = "-env-"
 
-// The annotations that the operator writes.
+// Annotations that the operator writes.
 const (
-	// AnnotationConfigHash on the pod template is the hash of config.yaml: new content rolls the pods.
+	// AnnotationConfigHash is the hash of config.yaml on the pod template; a change causes a rollout.
 	AnnotationConfigHash = "llamastack.io/config-hash"
-	// AnnotationSecretsHash on the pod template is the keyed hash of the secret values that the pods read, and of what
-	// else the user's overrides bring into them from Secrets and ConfigMaps: new content rolls the pods.
+	// AnnotationSecretsHash is the keyed hash of secret values and other references; a change causes a rollout.
 	AnnotationSecretsHash = "llamastack.io/secrets-hash"
-	// AnnotationCertificateHash on the pod template is the hash of the server's certificate: another one rolls the pods.
+	// AnnotationCertificateHash is the hash of the server's certificate; a change causes a rollout.
 	AnnotationCertificateHash = "llamastack.io/certificate-hash"
-	// AnnotationInputHash on the Deployment is the keyed hash of everything that it was made from.
+	// AnnotationInputHash is the keyed hash of all inputs of the Deployment.
 	AnnotationInputHash = "llamastack.io/input-hash"
-	// AnnotationAdoptedImage on the Deployment is the image that release 0.9 left, while it stays instead of the one that
-	// the operator would choose, and AnnotationAdoptedName the name of its distribution.
+	// AnnotationAdoptedImage is release 0.9's image while it stays, and AnnotationAdoptedName its distribution.
 	AnnotationAdoptedImage = "llamastack.io/adopted-image"
 	AnnotationAdoptedName  = "llamastack.io/adopted-name"
-	// AnnotationServerLine on the Deployment is the release line of its server: no edit and no upgrade of the operator
-	// moves it to another one by itself.
+	// AnnotationServerLine is the Deployment's release line, which no upgrade of the operator changes.
 	AnnotationServerLine = "llamastack.io/server-line"
-	// AnnotationBuild on the Deployment is the build of the operator that made it.
+	// AnnotationBuild is the operator build that made the Deployment.
 	AnnotationBuild = "llamastack.io/operator-build"
-	// AnnotationCreatedFrom on an object that was created, and not changed by the operator since, is the hash of what it
-	// was created from.
+	// AnnotationCreatedFrom is the hash of an object that is unchanged since its creation.
 	AnnotationCreatedFrom = "llamastack.io/created-from"
 )
 
-// nameHashLength is how much of a hash stands in a name.
 const nameHashLength = 10
 
-// DeploymentName is the name of the Deployment.
+// DeploymentName returns the name of the Deployment.
 func DeploymentName(resource string) string { return resource }
 
-// ServiceName is the name of the Service.
+// ServiceName returns the name of the Service.
 func ServiceName(resource string) string { return resource + "-service" }
 
-// ServiceAccountName is the name of the ServiceAccount.
+// ServiceAccountName returns the name of the ServiceAccount.
 func ServiceAccountName(resource string) string { return resource + "-sa" }
 
-// PVCName is the name of the PersistentVolumeClaim.
+// PVCName returns the name of the PersistentVolumeClaim.
 func PVCName(resource string) string { return resource + "-pvc" }
 
-// AutoscalerName is the name of the HorizontalPodAutoscaler.
+// AutoscalerName returns the name of the HorizontalPodAutoscaler.
 func AutoscalerName(resource string) string { return resource + "-hpa" }
 
-// BudgetName is the name of the PodDisruptionBudget.
+// BudgetName returns the name of the PodDisruptionBudget.
 func BudgetName(resource string) string { return resource + "-pdb" }
 
-// NetworkPolicyName is the name of the NetworkPolicy.
+// NetworkPolicyName returns the name of the NetworkPolicy.
 func NetworkPolicyName(resource string) string { return resource + "-network-policy" }
 
-// IngressName is the name of the Ingress.
+// IngressName returns the name of the Ingress.
 func IngressName(resource string) string { return resource + "-ingress" }
 
-// RouteName is the name of the Route.
+// RouteName returns the name of the Route.
 func RouteName(resource string) string { return resource + "-route" }
 
-// HTTPRouteName is the name of the HTTPRoute.
+// HTTPRouteName returns the name of the HTTPRoute.
 func HTTPRouteName(resource string) string { return resource + "-httproute" }
 
-// ConfigMapName is the name of the generated ConfigMap: the content is part of it, so that a name never changes its
-// content.
+// ConfigMapName returns the name of the generated ConfigMap, which includes a hash of its content.
 func ConfigMapName(resource string, content []byte) string {
 	if string(content) == secret.OnCluster {
-		return resource + "-config-" + secret.OnCluster // what the content is only the operator in its cluster knows
+		return resource + "-config-" + secret.OnCluster // only the operator in the cluster knows the content
 	}
 	return fmt.Sprintf("%s-config-%s", resource, hash(content)[:nameHashLength])
 }
 
-// CABundleName is the name of the ConfigMap of CA certificates, whose content is part of it.
+// CABundleName returns the name of the ConfigMap of CA certificates, which includes a hash of its content.
 func CABundleName(resource, content string) string {
 	of := secret.OnCluster
 	if content != secret.OnCluster {
@@ -116,8 +108,7 @@ func CABundleName(resource, content string) string {
 	return resource + "-ca-bundle-" + of
 }
 
-// DerivedSecretName is the name of the Secret of what was made of secret values; the keyed hash of its content is part
-// of it.
+// DerivedSecretName returns the name of the Secret of derived values, which includes a keyed hash of its content.
 func DerivedSecretName(resource, keyedHash string) string {
 	if keyedHash != secret.OnCluster {
 		keyedHash = keyedHash[:nameHashLength]
@@ -125,20 +116,19 @@ func DerivedSecretName(resource, keyedHash string) string {
 	return resource + derivedSuffix + keyedHash
 }
 
-// ServiceHost is the DNS name of the Service in its cluster.
+// ServiceHost returns the DNS name of the Service in its cluster.
 func ServiceHost(resource, namespace string) string {
 	return ServiceName(resource) + "." + namespace + ".svc"
 }
 
-// ServiceURL is the URL of the server inside the cluster.
+// ServiceURL returns the URL of the server in the cluster.
 func ServiceURL(scheme corev1.URIScheme, resource, namespace string, port int32) string {
 	return fmt.Sprintf("%s://%s:%d", strings.ToLower(string(scheme)), ServiceHost(resource, namespace), port)
 }
 
-// CertificateHash is the hash of a certificate, which everybody may see.
+// CertificateHash returns the hash of a certificate, which is public.
 func CertificateHash(certificate []byte) string { return hash(certificate) }
 
-// hash is the hash of a content; that of a content that only the operator in its cluster knows reads so.
 func hash(content []byte) string {
 	if string(content) == secret.OnCluster {
 		return secret.OnCluster

@@ -14,13 +14,13 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// AllNamespaces stands for every namespace in allowedFrom.
+// AllNamespaces in allowedFrom means every namespace.
 const AllNamespaces = "*"
 
-// routerLabel marks, with the value "ingress", the namespaces of OpenShift's router.
+// routerLabel with the value "ingress" marks the namespaces of OpenShift's router.
 const routerLabel = "network.openshift.io/policy-group"
 
-// AllowedFrom is what the spec reports about who may reach the server; nil where it says nothing.
+// AllowedFrom returns the spec's allowedFrom, or nil if it is empty.
 func AllowedFrom(spec *v1alpha2.LlamaStackDistributionSpec) *v1alpha2.AllowedFromSpec {
 	if spec.Networking == nil || spec.Networking.AllowedFrom == nil {
 		return nil
@@ -31,8 +31,8 @@ func AllowedFrom(spec *v1alpha2.LlamaStackDistributionSpec) *v1alpha2.AllowedFro
 	return nil
 }
 
-// NetworkPolicy builds the policy; nil where Params want none. The namespaces of the resource and of the operator may
-// always reach the server, and where it is exposed the router's and those of the setting.
+// NetworkPolicy returns the policy, or nil if it is not desired. It always admits the namespaces of the resource and
+// the operator, and those that route to an exposed server.
 func NetworkPolicy(p *Params) *networkingv1.NetworkPolicy {
 	if !p.NetworkPolicy {
 		return nil
@@ -85,8 +85,7 @@ func peers(p *Params) []networkingv1.NetworkPolicyPeer {
 	return list
 }
 
-// forwarders are the namespaces of the pods that forward requests to exposed servers: those of the setting, and that of
-// the Gateway, where most implementations run them.
+// forwarders returns the namespaces that route to exposed servers: the settings', and the Gateway's.
 func forwarders(edge *settings.Edge) []string {
 	names := edge.Namespaces
 	if edge.Kind == settings.EdgeHTTPRoute && edge.Gateway != nil {
@@ -95,14 +94,12 @@ func forwarders(edge *settings.Edge) []string {
 	return unique(names)
 }
 
-// routerOfRelease09 reports whether release 0.9 lets the router in although the server is not exposed: it does so for
-// every custom resource that has a network section, and a Route of the user's own may rely on it.
+// routerOfRelease09 reports whether release 0.9 admits the router to an unexposed server, as a user's Route may need.
 func routerOfRelease09(p *Params) bool {
 	n := p.CR.Spec.Networking
 	return p.Legacy.FromV1alpha1 && n != nil && (n.Expose != nil || n.AllowedFrom != nil)
 }
 
-// unique returns the texts without repetitions and empty ones, in their order.
 func unique(list []string) []string {
 	seen := map[string]bool{"": true}
 	var out []string

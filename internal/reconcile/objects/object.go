@@ -14,7 +14,7 @@ type Object interface {
 	runtime.Object
 }
 
-// Content is the object as it is sent to the API server: without what the Go types write although nobody has set it.
+// Content returns the object as sent to the API server, without empty fields that Go types encode.
 func Content(o Object) (map[string]any, error) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
 	if err != nil {

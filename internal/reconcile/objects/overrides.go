@@ -14,13 +14,12 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// Clash is something that the operator sets for this resource and the user's overrides set as well. The user's wins.
+// Clash is a part that both the operator and the user's overrides set; the user's wins.
 type Clash struct {
-	// Path is the field of the resource.
 	Path string
 	// What is "the variable X", "the volume X" or "the mount path X".
 	What string
-	// Essential reports that the generated configuration, or the server's files, depend on what the operator sets.
+	// Essential reports that the generated configuration or the server's files need the operator's part.
 	Essential bool
 }
 
@@ -31,8 +30,7 @@ func overridesOf(spec *v1alpha2.LlamaStackDistributionSpec) v1alpha2.WorkloadOve
 	return ptr.Deref(spec.Workload.Overrides, v1alpha2.WorkloadOverrides{})
 }
 
-// Clashes reports what both the operator and the user's overrides set. A mount at /tmp does not count, nor is a volume
-// "tmp" then: the user's takes the place of the operator's.
+// Clashes returns the parts that both the operator and the user set, except a user's mount at /tmp.
 func Clashes(p *Params) []Clash {
 	const field = "spec.workload.overrides"
 	var list []Clash
@@ -48,7 +46,7 @@ func Clashes(p *Params) []Clash {
 	ownTmp := slices.ContainsFunc(o.VolumeMounts, func(m corev1.VolumeMount) bool {
 		return path.Clean(m.MountPath) == TmpDir
 	})
-	ownVolumes, ownMounts := ownVolumes(p), ownMounts(p) // few, unlike those of the user
+	ownVolumes, ownMounts := ownVolumes(p), ownMounts(p) // few, unlike the user's
 	for i := range o.Volumes {
 		if o.Volumes[i].Name == tmpVolume && ownTmp {
 			continue
@@ -66,9 +64,7 @@ func Clashes(p *Params) []Clash {
 	return list
 }
 
-// DataDirTaken returns where the operator mounts a volume of its own, so that the data volume cannot be mounted there;
-// empty where nothing is in the way. Nor can it be mounted below a volume that is read-only, in which there is no
-// directory for it.
+// DataDirTaken returns the operator's mount at the data volume's path, or a read-only one above it, or "".
 func DataDirTaken(p *Params) string {
 	dir := DataDir(&p.CR.Spec)
 	for _, m := range ownMounts(p) {
@@ -79,7 +75,7 @@ func DataDirTaken(p *Params) string {
 	return ""
 }
 
-// OwnVolumeNames are the names of the volumes that the operator makes; the user may mount them at more paths.
+// OwnVolumeNames returns the names of the operator's volumes, which the user may mount at more paths.
 func OwnVolumeNames(p *Params) []string {
 	var names []string
 	for _, v := range ownVolumes(p) {
@@ -88,8 +84,7 @@ func OwnVolumeNames(p *Params) []string {
 	return names
 }
 
-// mergedEnvironment is the operator's environment with the user's in the place of what has the same name. Of a name
-// that the user gives twice the last counts, as it would in a container.
+// mergedEnvironment returns the operator's and the user's variables; the last one with a name wins.
 func mergedEnvironment(p *Params) []corev1.EnvVar {
 	user := overridesOf(&p.CR.Spec).Env
 	last := lastOf(user)
@@ -107,7 +102,7 @@ func mergedEnvironment(p *Params) []corev1.EnvVar {
 	return list
 }
 
-// lastOf is where each name stands in a list of variables: of a name that stands twice the last counts.
+// lastOf returns the last index of each name in a list of variables.
 func lastOf(list []corev1.EnvVar) map[string]int {
 	last := make(map[string]int, len(list))
 	for i := range list {
@@ -116,7 +111,7 @@ func lastOf(list []corev1.EnvVar) map[string]int {
 	return last
 }
 
-// volumes are the operator's that are still mounted, and the user's.
+// volumes returns the operator's volumes that are still mounted, and the user's.
 func volumes(p *Params) []corev1.Volume {
 	mounts, user := volumeMounts(p), overridesOf(&p.CR.Spec).Volumes
 	for _, c := range initContainers(p) {
@@ -129,7 +124,7 @@ func volumes(p *Params) []corev1.Volume {
 	return append(list, user...)
 }
 
-// volumeMounts are the operator's, without those whose place or volume the user takes, and the user's.
+// volumeMounts returns the operator's mounts, except those that the user replaces, and the user's.
 func volumeMounts(p *Params) []corev1.VolumeMount {
 	o := overridesOf(&p.CR.Spec)
 	list := slices.DeleteFunc(ownMounts(p), func(m corev1.VolumeMount) bool {
@@ -141,8 +136,7 @@ func volumeMounts(p *Params) []corev1.VolumeMount {
 	return append(list, o.VolumeMounts...)
 }
 
-// OwnServiceAccount reports whether the resource has the operator's ServiceAccount; false where the user names another
-// one.
+// OwnServiceAccount reports whether the resource uses the operator's ServiceAccount.
 func OwnServiceAccount(spec *v1alpha2.LlamaStackDistributionSpec) bool {
 	return ptr.Deref(overridesOf(spec).ServiceAccountName, "") == ""
 }

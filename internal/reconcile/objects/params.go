@@ -13,80 +13,69 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// Params is everything that the builders need.
+// Params are the inputs of the builders.
 type Params struct {
-	// CR is the resource.
-	CR *v1alpha2.LlamaStackDistribution
-	// Image is the container image.
+	CR    *v1alpha2.LlamaStackDistribution
 	Image string
-	// StateDir is the directory below the data volume in which the server keeps its state; empty where none is known.
+	// StateDir is the directory of the server's state in the data volume; empty if unknown.
 	StateDir string
-	// Config is the configuration; nil where the image runs its own.
+	// Config is the configuration, or nil if the image runs its own.
 	Config []byte
-	// Overridden reports that Config is the user's own: it says itself where the server keeps its state.
+	// Overridden reports that Config is the user's own and configures the state directory itself.
 	Overridden bool
 	// Scheme is the server's protocol; empty means HTTP.
 	Scheme corev1.URIScheme
-	// Certificate is the name of the Secret with the server's certificate; empty where the operator mounts none.
+	// Certificate is the Secret with the server's certificate; empty if the operator mounts none.
 	Certificate string
 	// CertificateHash is the hash of that certificate, never of its key.
 	CertificateHash string
-	// ClientCertificates reports that the server refuses anyone who has no certificate.
+	// ClientCertificates reports that the server requires client certificates.
 	ClientCertificates bool
-	// Legacy is what only v1alpha1 can say.
-	Legacy v1alpha2.LegacySettings
-	// Expose is the way in from outside of the cluster that is desired.
-	Expose parse.Expose
-	// OperatorNamespace is the operator's namespace; empty where it is not known.
+	// Legacy has the fields that only v1alpha1 has.
+	Legacy            v1alpha2.LegacySettings
+	Expose            parse.Expose
 	OperatorNamespace string
-	// NetworkPolicy reports whether a NetworkPolicy is desired.
-	NetworkPolicy bool
-	// Edge is how the server is exposed, where it is: the operator's setting, with the kind that this cluster has. Any
-	// kind but those of Routes, HTTPRoutes and none at all means an Ingress.
+	NetworkPolicy     bool
+	// Edge is the resolved setting for exposing servers; an empty kind means an Ingress.
 	Edge settings.Edge
-	// Passthrough reports that the edge forwards TLS connections as they are: only the server has the certificate that
-	// clients expect.
+	// Passthrough reports that the edge forwards TLS unterminated to the server's certificate.
 	Passthrough bool
-	// ServerCA are the CA certificates that verify the server's certificate, as PEM; empty where they are not known.
+	// ServerCA are the CA certificates that verify the server's certificate, as PEM; empty if unknown.
 	ServerCA string
-	// Env are the variables that the server needs beside the configuration.
+	// Env are the variables of the generated configuration.
 	Env []serverconfig.EnvVar
-	// Derived is what was made of secret values, by the variable that carries it, and DerivedName the name of its Secret.
+	// Derived are the derived secret values by variable, and DerivedName the name of their Secret.
 	Derived     map[string]secret.Value
 	DerivedName string
-	// CABundle are the CA certificates that the server trusts; empty for those of the image.
+	// CABundle are the CA certificates that the server trusts, in addition to the image's.
 	CABundle string
-	// ClusterCA reports whether the server calls the cluster's API server, and verifies it by the CA certificates that
-	// every namespace has.
+	// ClusterCA reports that the server calls the cluster's API server and verifies it by the namespace's CA ConfigMap.
 	ClusterCA bool
-	// External are the providers that come from images of their own, in the order in which they are installed, and
-	// OperatorImage is the operator's image, which has the program for that.
+	// External are the external providers in installation order, and OperatorImage is the image with the installer.
 	External      []ExternalProvider
 	OperatorImage string
-	// PortVariables are the names of the variables with the server's port.
+	// PortVariables are the variables with the server's port.
 	PortVariables []string
-	// HomeVariables are the names of the variables with the directory of the server's own files.
+	// HomeVariables are the variables with the directory of the server's files.
 	HomeVariables []string
-	// MetricsVariables are the beginnings of the names of the variables by which the server serves metrics.
+	// MetricsVariables are the prefixes of the variables that configure metrics.
 	MetricsVariables []string
-	// MemoryTmp reports whether /tmp is in memory: the server writes its configuration there, with the values of Secrets.
+	// MemoryTmp reports that /tmp is in memory, because the server writes its configuration with secret values there.
 	MemoryTmp bool
-	// ClusterAssignsUserIDs is true where the cluster gives pods their user id (OpenShift).
+	// ClusterAssignsUserIDs reports that the cluster assigns user IDs to pods (OpenShift).
 	ClusterAssignsUserIDs bool
-	// SecretsHash is the keyed hash for AnnotationSecretsHash; empty where the pods read nothing of the sort.
+	// SecretsHash is the value of AnnotationSecretsHash; empty if the pods read no such content.
 	SecretsHash string
-	// AdoptedImage is Image where release 0.9 left it and it is not the one that the operator would choose; empty
-	// otherwise.
+	// AdoptedImage is Image if it is an adopted image of release 0.9, else empty.
 	AdoptedImage string
-	// ServerLine is the release line of the server; empty where it is not known.
+	// ServerLine is the server's release line; empty if unknown.
 	ServerLine string
 	// InputHash is the keyed hash of everything that the objects are made from.
 	InputHash string
-	// Build is the build of the operator.
-	Build string
+	Build     string
 }
 
-// Port is the port that the server listens on.
+// Port returns the server's port.
 func Port(spec *v1alpha2.LlamaStackDistributionSpec) int32 {
 	if spec.Networking == nil {
 		return v1alpha2.DefaultPort
@@ -94,7 +83,7 @@ func Port(spec *v1alpha2.LlamaStackDistributionSpec) int32 {
 	return ptr.Deref(spec.Networking.Port, v1alpha2.DefaultPort)
 }
 
-// Replicas is the desired number of pods.
+// Replicas returns the desired number of pods.
 func Replicas(spec *v1alpha2.LlamaStackDistributionSpec) int32 {
 	if spec.Workload == nil {
 		return 1

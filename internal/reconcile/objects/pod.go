@@ -25,16 +25,14 @@ const (
 	tlsVolume      = "server-tls"
 	clusterVolume  = "cluster-ca"
 
-	// clusterCAName is the ConfigMap with the CA certificates of the API server, which Kubernetes keeps in every
-	// namespace.
+	// clusterCAName is the ConfigMap with the API server's CA certificates, which Kubernetes keeps in every namespace.
 	clusterCAName = "kube-root-ca.crt"
 
-	// tmpSize bounds the memory-backed /tmp, where some servers put the resolved configuration, and all of them uploads.
+	// tmpSize bounds the memory-backed /tmp for uploads and, with some servers, the resolved configuration.
 	tmpSize = "256Mi"
 )
 
-// VariableNames are the names of the variables in the server's container that are known before its configuration is:
-// all but those of Env.
+// VariableNames returns the container's variables except those of Env, which are known before its configuration.
 func VariableNames(p *Params) []string {
 	var names []string
 	for _, v := range environment(p) {
@@ -43,13 +41,13 @@ func VariableNames(p *Params) []string {
 	return names
 }
 
-// environment steers the server: its home and caches on the data volume, its port, its configuration, its secrets.
+// environment returns the operator's variables for the server.
 func environment(p *Params) []corev1.EnvVar {
 	env := []corev1.EnvVar{
 		{Name: "HOME", Value: "/"},
 		{Name: "HF_HOME", Value: DataDir(&p.CR.Spec)},
 	}
-	// OGX would look for its files in ~/.ogx, which no volume holds, and move what it finds in ~/.llama there.
+	// OGX would use ~/.ogx, which no volume holds, and move the files of ~/.llama there.
 	for _, name := range p.HomeVariables {
 		env = append(env, corev1.EnvVar{Name: name, Value: DataDir(&p.CR.Spec)})
 	}
@@ -76,14 +74,13 @@ func environment(p *Params) []corev1.EnvVar {
 	return append(env, generatedEnvironment(p)...)
 }
 
-// The variables that release 0.9 gives every server, for the user's own command, arguments and image.
+// The variables that release 0.9 gives every server, for users' commands, arguments and images.
 const (
 	LegacyPortVariable    = "LLS_PORT"
 	LegacyWorkersVariable = "LLS_WORKERS"
 	LegacyConfigVariable  = "LLAMA_STACK_CONFIG"
 )
 
-// legacyEnvironment is what a custom resource of v1alpha1 may count on.
 func legacyEnvironment(p *Params) []corev1.EnvVar {
 	return []corev1.EnvVar{
 		{Name: LegacyWorkersVariable, Value: strconv.FormatInt(workers(p.CR.Spec.Workload), 10)},
@@ -92,8 +89,7 @@ func legacyEnvironment(p *Params) []corev1.EnvVar {
 	}
 }
 
-// generatedEnvironment are the variables that the generated configuration refers to, and those that it does not work
-// without.
+// generatedEnvironment returns the variables that the generated configuration needs.
 func generatedEnvironment(p *Params) []corev1.EnvVar {
 	var env []corev1.EnvVar
 	for _, v := range p.Env {
@@ -138,7 +134,7 @@ func ownVolumes(p *Params) []corev1.Volume {
 		volumes = append(volumes, configMapVolume(clusterVolume, clusterCAName))
 	}
 	if p.Certificate != "" {
-		// Nothing but what the server reads: the Secret may hold more.
+		// Mount only the keys that the server reads.
 		volumes = append(volumes, corev1.Volume{Name: tlsVolume,
 			VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
 				SecretName: p.Certificate, Items: []corev1.KeyToPath{
@@ -161,8 +157,7 @@ func ownMounts(p *Params) []corev1.VolumeMount {
 		mounts = append(mounts, corev1.VolumeMount{Name: tmpVolume, MountPath: TmpDir})
 	}
 	if p.StateDir != "" {
-		// The server does not create the directory of its SQL database. Mounting it as a sub path makes the kubelet
-		// create it, writable for the pod's group, without a container that would need a shell in the image.
+		// The server does not create the directory of its SQL database; a sub path makes the kubelet create it.
 		mounts = append(mounts, corev1.VolumeMount{
 			Name: dataVolume, MountPath: path.Join(DataDir(&p.CR.Spec), p.StateDir), SubPath: p.StateDir,
 		})
@@ -187,10 +182,8 @@ func ownMounts(p *Params) []corev1.VolumeMount {
 	return mounts
 }
 
-// resources are the user's. Of CPU and memory, what the user does not request is one CPU for each worker and one
-// gibibyte, or the limit where that is less. Limits are set only where the user sets them: one that nobody asked for
-// would stop servers that run well. The exception are resources that Kubernetes does not overcommit, such as GPUs: it
-// refuses a request for them without an equal limit.
+// resources returns the user's resources, by default one CPU for each worker and 1Gi, bounded by limits. It adds limits
+// only for resources that cannot be overcommitted, such as GPUs.
 func resources(workload *v1alpha2.WorkloadSpec) corev1.ResourceRequirements {
 	r := corev1.ResourceRequirements{}
 	if workload != nil && workload.Resources != nil {
@@ -222,8 +215,7 @@ func overcommitted(name corev1.ResourceName) bool {
 	return name == corev1.ResourceCPU || name == corev1.ResourceMemory || name == corev1.ResourceEphemeralStorage
 }
 
-// CPUForWorkers is the CPU that a pod requests because of its number of workers; zero where one worker runs, or the
-// user says how much.
+// CPUForWorkers returns the CPU request for several workers, or 0 if the user sets it.
 func CPUForWorkers(spec *v1alpha2.LlamaStackDistributionSpec) int64 {
 	n := workers(spec.Workload)
 	if n < 2 {
@@ -240,7 +232,6 @@ func CPUForWorkers(spec *v1alpha2.LlamaStackDistributionSpec) int64 {
 	return n
 }
 
-// workers is the number of server processes in a pod.
 func workers(workload *v1alpha2.WorkloadSpec) int64 {
 	if workload == nil {
 		return 1
@@ -256,8 +247,7 @@ func with(list corev1.ResourceList, name corev1.ResourceName, amount resource.Qu
 	return list
 }
 
-// health asks the server how it is. Where it refuses anyone who has no certificate, which the kubelet does not have, an
-// open port has to do.
+// health returns the health check, by TCP if the server requires client certificates, which the kubelet lacks.
 func health(p *Params) corev1.ProbeHandler {
 	port := intstr.FromString(ServicePortName)
 	if p.ClientCertificates {

@@ -11,18 +11,15 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// initContainers prepare what the server needs before it starts.
 func initContainers(p *Params) []corev1.Container {
 	return append(trustContainers(p), externalContainers(p)...)
 }
 
-// workloadOf is spec.workload, empty where the resource has none.
 func workloadOf(spec *v1alpha2.LlamaStackDistributionSpec) v1alpha2.WorkloadSpec {
 	return ptr.Deref(spec.Workload, v1alpha2.WorkloadSpec{})
 }
 
-// schedule writes the user's fields about nodes, registries and devices into a pod. An affinity of the user's takes the
-// place of the operator's.
+// schedule sets the user's fields for scheduling, registries and devices in a pod.
 func schedule(p *Params, pod *corev1.PodSpec) {
 	w := workloadOf(&p.CR.Spec)
 	pod.ImagePullSecrets, pod.ResourceClaims = w.ImagePullSecrets, w.ResourceClaims

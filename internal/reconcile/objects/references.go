@@ -11,7 +11,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// The kinds of a Reference.
+// Kinds of a Reference.
 const (
 	KindSecret    = "Secret"
 	KindConfigMap = "ConfigMap"
@@ -20,22 +20,19 @@ const (
 // PathOverrides is the field of the overrides.
 const PathOverrides = "spec.workload.overrides"
 
-// Reference is a Secret or a ConfigMap that decides what a custom resource becomes.
+// Reference is a Secret or ConfigMap that a custom resource depends on.
 type Reference struct {
-	// Kind is KindSecret or KindConfigMap.
-	Kind string
-	// Namespace and Name are those of the object.
+	Kind            string
 	Namespace, Name string
-	// Keys are the keys that are read; empty means those that there are.
+	// Keys are the keys that are read; empty means all.
 	Keys []string
-	// Optional reports that the custom resource works without the object, or without one of the keys.
+	// Optional reports that the custom resource works without the object or one of the keys.
 	Optional bool
-	// Path is the field that refers to the object; empty where nobody wrote the reference.
+	// Path is the field that refers to the object; empty for implicit references.
 	Path string
 }
 
-// PodReferences reports which Secrets and ConfigMaps the overrides bring into the pods: in variables and in volumes. A
-// reference without a name is left out: the API server refuses its Deployment.
+// PodReferences returns the Secrets and ConfigMaps of the overrides, except those without a name.
 func PodReferences(cr *v1alpha2.LlamaStackDistribution) []Reference {
 	const field = PathOverrides
 	o, r := overridesOf(&cr.Spec), &podReferences{namespace: cr.Namespace}
@@ -60,7 +57,6 @@ func PodReferences(cr *v1alpha2.LlamaStackDistribution) []Reference {
 	return r.list
 }
 
-// podReferences collects references.
 type podReferences struct {
 	namespace string
 	list      []Reference

@@ -11,11 +11,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// allWeight is the weight of a Service that gets all requests, as the APIs have it by default.
+// allWeight is the API's default weight of a Service that gets all requests.
 const allWeight int32 = 100
 
-// Route builds the Route of OpenShift; nil where none is desired. Clients always use TLS: plain requests are
-// redirected.
+// Route returns OpenShift's Route, or nil if it is not desired. It redirects plain requests to TLS.
 func Route(p *Params) *routev1.Route {
 	if !p.Expose.Enabled || p.Edge.Kind != settings.EdgeRoute {
 		return nil
@@ -33,8 +32,7 @@ func Route(p *Params) *routev1.Route {
 	}
 }
 
-// termination says who decrypts: the router where the server speaks HTTP; the router and the server where the router
-// can verify the server; the server alone where only it has the certificate that clients expect.
+// termination returns the Route's TLS: edge for HTTP, passthrough for the server's certificate, else reencrypt.
 func termination(p *Params) *routev1.TLSConfig {
 	tls := &routev1.TLSConfig{Termination: routev1.TLSTerminationEdge,
 		InsecureEdgeTerminationPolicy: routev1.InsecureEdgeTerminationPolicyRedirect}

@@ -14,11 +14,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// defaultCPUTarget is the average CPU utilization to aim at where the resource names no target, in percent of the
-// requests.
+// defaultCPUTarget is the default target of the average CPU utilization, in percent of the requests.
 const defaultCPUTarget = 80
 
-// Autoscaling is the autoscaler of the spec; nil where it has none.
+// Autoscaling returns the spec's autoscaler, or nil if it is empty.
 func Autoscaling(spec *v1alpha2.LlamaStackDistributionSpec) *v1alpha2.AutoscalingSpec {
 	if spec.Workload == nil || spec.Workload.Autoscaling == nil ||
 		*spec.Workload.Autoscaling == (v1alpha2.AutoscalingSpec{}) {
@@ -27,7 +26,7 @@ func Autoscaling(spec *v1alpha2.LlamaStackDistributionSpec) *v1alpha2.Autoscalin
 	return spec.Workload.Autoscaling
 }
 
-// PodRange is the least and the largest number of pods that the spec wants: with an autoscaler its bounds.
+// PodRange returns the smallest and largest desired number of pods.
 func PodRange(spec *v1alpha2.LlamaStackDistributionSpec) (least, most int32) {
 	a := Autoscaling(spec)
 	if a == nil {
@@ -41,7 +40,7 @@ func PodRange(spec *v1alpha2.LlamaStackDistributionSpec) (least, most int32) {
 	return least, ptr.Deref(a.MaxReplicas, 0)
 }
 
-// appliedReplicas are the replicas of the Deployment; nil where they are the autoscaler's.
+// appliedReplicas returns the Deployment's replicas, or nil if an autoscaler controls them.
 func appliedReplicas(p *Params) *int32 {
 	if Autoscaling(&p.CR.Spec) != nil {
 		return nil
@@ -49,7 +48,7 @@ func appliedReplicas(p *Params) *int32 {
 	return new(Replicas(&p.CR.Spec))
 }
 
-// HorizontalPodAutoscaler builds the autoscaler; nil where none is desired.
+// HorizontalPodAutoscaler returns the autoscaler, or nil if it is not desired.
 func HorizontalPodAutoscaler(p *Params) *autoscalingv2.HorizontalPodAutoscaler {
 	a := Autoscaling(&p.CR.Spec)
 	if a == nil {
@@ -90,8 +89,7 @@ func HorizontalPodAutoscaler(p *Params) *autoscalingv2.HorizontalPodAutoscaler {
 	}
 }
 
-// PodDisruptionBudget builds the budget; nil where none is desired. By default one pod may be down where there are
-// several: a budget that lets none go down would block the draining of nodes.
+// PodDisruptionBudget returns the budget, or nil; by default, one of several pods may be down.
 func PodDisruptionBudget(p *Params) *policyv1.PodDisruptionBudget {
 	var wanted *v1alpha2.PodDisruptionBudgetSpec
 	if w := p.CR.Spec.Workload; w != nil {
@@ -115,8 +113,8 @@ func PodDisruptionBudget(p *Params) *policyv1.PodDisruptionBudget {
 	}
 }
 
-// spread are the user's constraints, else the default: over zones and nodes as far as that is possible. A single pod
-// has it too, so that scaling to two does not replace it.
+// spread returns the user's constraints, or by default a preference for regions, zones and nodes. A single pod has it
+// too, so that scaling up does not replace it.
 func spread(p *Params) []corev1.TopologySpreadConstraint {
 	selector := &metav1.LabelSelector{MatchLabels: Selector(p.CR.Name)}
 	if w := p.CR.Spec.Workload; w != nil && len(w.TopologySpreadConstraints) > 0 {
@@ -124,7 +122,7 @@ func spread(p *Params) []corev1.TopologySpreadConstraint {
 		for i := range list {
 			w.TopologySpreadConstraints[i].DeepCopyInto(&list[i])
 			if list[i].LabelSelector == nil {
-				list[i].LabelSelector = selector // without one it would count no pods
+				list[i].LabelSelector = selector // without a selector it would count no pods
 			}
 		}
 		return list
@@ -138,7 +136,7 @@ func spread(p *Params) []corev1.TopologySpreadConstraint {
 	return list
 }
 
-// affinity prefers nodes without a pod of the same resource. A single pod has it too, as with spread.
+// affinity returns a preference for nodes without a pod of the same resource.
 func affinity(p *Params) *corev1.Affinity {
 	return &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
 		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{

@@ -7,9 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// DerivedSecret builds the immutable Secret of what was made of secret values for the server's environment, one key for
-// each variable; nil where there is nothing. It is the one builder that opens secret values; package build has opened
-// some before, to make these of them.
+// DerivedSecret returns the immutable Secret of derived values, or nil; no other builder reveals secret values.
 func DerivedSecret(p *Params) *corev1.Secret {
 	if len(p.Derived) == 0 {
 		return nil

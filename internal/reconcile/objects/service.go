@@ -15,9 +15,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// Service builds the Service of the server.
+// Service returns the Service of the server.
 func Service(p *Params) *corev1.Service {
-	// The name of the port stays what it is for HTTPS as well: clients and ingresses of release 0.9 refer to it.
+	// The port keeps its name with HTTPS, because clients and ingresses of release 0.9 refer to it.
 	var appProtocol *string
 	if p.Scheme == corev1.URISchemeHTTPS {
 		appProtocol = new("https")
@@ -33,17 +33,14 @@ func Service(p *Params) *corev1.Service {
 				Protocol:    corev1.ProtocolTCP,
 				AppProtocol: appProtocol,
 				Port:        Port(&p.CR.Spec),
-				// A number: pods of release 0.9 have no named port, and a name would leave them out of the Service while they
-				// serve.
+				// Pods of release 0.9 have no named port, so a name would exclude them from the Service.
 				TargetPort: intstr.FromInt32(Port(&p.CR.Spec)),
 			}},
 		},
 	}
 }
 
-// ServerURL is where the operator itself reaches the server: the Service's own address and port. It is empty, with the
-// reason, where the Service does not lead to the resource's pods: the resource does not control it, it selects other
-// pods, or it has no address of its own. A name would not do: anyone who changes the Service decides where that leads.
+// ServerURL returns the URL of the Service's cluster IP, or "" and the reason, such as a foreign Service or selector.
 func ServerURL(cr *v1alpha2.LlamaStackDistribution, service *corev1.Service, scheme corev1.URIScheme) (url,
 	why string) {
 	address, err := netip.ParseAddr(service.Spec.ClusterIP)

@@ -7,8 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ServiceAccount builds the identity of the server's pods. It has no permissions and no mounted token: the server
-// calls no API of the cluster.
+// ServiceAccount returns the pods' ServiceAccount, without permissions and token, or nil if the user names another.
 func ServiceAccount(p *Params) *corev1.ServiceAccount {
 	if !OwnServiceAccount(&p.CR.Spec) {
 		return nil

@@ -15,7 +15,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// defaultPVCSize is the size of a PVC where the resource names none.
 const defaultPVCSize = "10Gi"
 
 func storageSpec(spec *v1alpha2.LlamaStackDistributionSpec) *v1alpha2.PVCStorageSpec {
@@ -25,7 +24,7 @@ func storageSpec(spec *v1alpha2.LlamaStackDistributionSpec) *v1alpha2.PVCStorage
 	return spec.Workload.Storage
 }
 
-// DataDir is where the server's data volume is mounted.
+// DataDir returns the mount path of the server's data volume.
 func DataDir(spec *v1alpha2.LlamaStackDistributionSpec) string {
 	if c := storageSpec(spec); c != nil && ptr.Deref(c.MountPath, "") != "" {
 		return path.Clean(*c.MountPath)
@@ -33,12 +32,10 @@ func DataDir(spec *v1alpha2.LlamaStackDistributionSpec) string {
 	return v1alpha2.DefaultMountPath
 }
 
-// stateDirs is the directory below the data volume that has a directory for each distribution.
 const stateDirs = "distributions"
 
-// StateDir is the directory below the data volume in which the server of a resource keeps its state: where v0.9 left
-// it, in a directory that is called after the distribution. What lies on a PVC stays where the pods of live have it, so
-// that another image or another name of the distribution finds it again; live is nil where there are none.
+// StateDir returns the state's directory in the data volume, which is named after the distribution. On a PVC it keeps
+// the directory of the live pods, so that another distribution finds the state.
 func StateDir(cr *v1alpha2.LlamaStackDistribution, distribution string, live *corev1.PodSpec) string {
 	if live != nil && storageSpec(&cr.Spec) != nil && Mounts(live, PVCName(cr.Name)) {
 		for i := range live.Containers {
@@ -55,7 +52,7 @@ func StateDir(cr *v1alpha2.LlamaStackDistribution, distribution string, live *co
 	return path.Join(stateDirs, distribution)
 }
 
-// PersistentVolumeClaim builds the PVC for the server's data; nil where the data lives as long as the pod.
+// PersistentVolumeClaim returns the PVC for the server's data, or nil if the data is ephemeral.
 func PersistentVolumeClaim(p *Params) *corev1.PersistentVolumeClaim {
 	c := storageSpec(&p.CR.Spec)
 	if c == nil {
@@ -83,9 +80,7 @@ func dataSource(p *Params) corev1.VolumeSource {
 	return corev1.VolumeSource{PersistentVolumeClaim: claim}
 }
 
-// strategy replaces pods one by one where each can have its own data. A PVC is mounted by one node at a time: a new pod
-// on another node would wait for the old one forever, so that the old ones go first. Without one, no old pod goes
-// before a new one is available: there are never fewer than before. The numbers go again when the strategy changes.
+// strategy returns Recreate with a PVC, whose node a new pod may not reach, else a rolling update without fewer pods.
 func strategy(p *Params) appsv1.DeploymentStrategy {
 	if storageSpec(&p.CR.Spec) != nil {
 		return appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}

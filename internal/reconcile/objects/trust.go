@@ -9,8 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// trustScript adds the CA certificates of the user to those of the image. The image's own Python runs it, so it needs
-// no shell there.
+// trustScript adds the user's CA certificates to the image's. The image's Python runs it, so it needs no shell.
 //
 //go:embed trust.py
 var trustScript string
@@ -19,21 +18,18 @@ const (
 	trustVolume    = "trust"
 	trustContainer = "trust"
 	trustDir       = "/etc/llama-stack-trust"
-	// trustSize bounds the file: a bundle has at most 1 MiB, and the roots of an image have some 300 KiB.
+	// trustSize bounds the file: a bundle has at most 1 MiB, and an image's roots have some 300 KiB.
 	trustSize = "16Mi"
 )
 
-// TrustPath is the file in the pod with all CA certificates that the server trusts: those of the image, and those of
-// the user.
+// TrustPath is the file in the pod with all trusted CA certificates: the image's and the user's.
 const TrustPath = trustDir + "/ca-certificates.crt"
 
-// trustVariables name the file for clients: OpenSSL, httpx and aiohttp read the first, requests and the exporter of
-// telemetry the second, gRPC the third, and boto3 the last.
+// trustVariables name the file for OpenSSL, httpx and aiohttp; requests and the telemetry exporter; gRPC; boto3.
 var trustVariables = []string{"SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH",
 	"AWS_CA_BUNDLE"}
 
-// trustEnvironment are the variables that name the file; none without CA certificates of the user, since clients find
-// those of the image.
+// trustEnvironment returns the variables that name the file, or nil without a CA bundle.
 func trustEnvironment(p *Params) []corev1.EnvVar {
 	if p.CABundle == "" {
 		return nil
@@ -51,7 +47,6 @@ func trustVolumeOf() corev1.Volume {
 	}}
 }
 
-// trustContainers write the file with all CA certificates.
 func trustContainers(p *Params) []corev1.Container {
 	if p.CABundle == "" {
 		return nil
@@ -72,8 +67,7 @@ func trustContainers(p *Params) []corev1.Container {
 	}}
 }
 
-// sharedResources are the CPU and memory of the server, which runs later: so the pod needs no more than without the
-// container, keeps its quality of service, and fits a quota that demands limits.
+// sharedResources returns the server's CPU and memory for init containers, so that the pod needs no more.
 func sharedResources(p *Params) corev1.ResourceRequirements {
 	only := func(list corev1.ResourceList) corev1.ResourceList {
 		var kept corev1.ResourceList

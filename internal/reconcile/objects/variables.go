@@ -8,19 +8,18 @@ import (
 )
 
 var (
-	// configVariables are the variables by which the start scripts and the server find the configuration.
+	// configVariables locate the configuration for the start scripts and the server.
 	configVariables = []string{
 		"RUN_CONFIG_PATH", "LLAMA_STACK_CONFIG", "OGX_CONFIG", "LLAMA_STACK_CONFIG_DIR", "OGX_CONFIG_DIR", "DISTRO_NAME",
 		"CLI_NAME", "PACKAGE_NAME",
 	}
-	// codeVariables are the variables by which shells, the linker and OpenSSL find programs and libraries, and
-	// codePrefixes what others begin with.
+	// codeVariables and codePrefixes are variables by which shells, the linker and OpenSSL find programs and libraries.
 	codeVariables = []string{
 		"PATH", "HOME", "ENV", "IFS", "PS4", "SHELLOPTS", "BASHOPTS", "GCONV_PATH", "OPENSSL_CONF", "OPENSSL_ENGINES",
 		"OPENSSL_MODULES",
 	}
 	codePrefixes = []string{"PYTHON", "LD_", "BASH_", "GLIBC_"}
-	// plainPython are Python's variables that load nothing.
+	// plainPython are Python's variables that load no code.
 	plainPython = []string{
 		"PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONIOENCODING", "PYTHONUTF8", "PYTHONHASHSEED",
 		"PYTHONFAULTHANDLER", "PYTHONTRACEMALLOC",
@@ -29,7 +28,7 @@ var (
 	}
 )
 
-// ChoosesCode reports whether a variable decides which code or which configuration the server of an image runs.
+// ChoosesCode reports whether a variable decides which code or configuration a server's image runs.
 func ChoosesCode(variable string) bool {
 	return slices.Contains(configVariables, variable) || slices.Contains(codeVariables, variable) ||
 		slices.ContainsFunc(codePrefixes, func(prefix string) bool { return strings.HasPrefix(variable, prefix) }) &&

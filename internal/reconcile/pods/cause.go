@@ -12,28 +12,26 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 )
 
-// keptOfLog is how much of a log the kubelet keeps in the status of a pod, in bytes, less a little: of a longer one the
-// beginning is cut off.
+// keptOfLog is slightly less than the bytes of a log's end that the kubelet keeps in the pod's status.
 const keptOfLog = 2000
 
 var (
-	// exception is how Python ends a traceback.
+	// exception matches the end of a Python traceback.
 	exception = regexp.MustCompile(`^[A-Za-z_][\w.]*(Error|Exception|Exit|Interrupt|Failure)\b(:|$)`)
-	// details are what pydantic, whose errors are long, adds to one: the value among it.
+	// details match pydantic's suffix of an error, which contains the value.
 	details = regexp.MustCompile(`\s*\[type=.*$`)
-	// noise is what names no cause: the frames of tracebacks, say.
+	// noise matches lines without a cause, such as frames of tracebacks.
 	noise = regexp.MustCompile(`^\s*($|For further information visit |[│╭╰╯╮─┃━])`)
 )
 
-// cause is what reports in a log why the server ended: the last exception, else the end. It is empty where nobody knows
-// which values of Secrets may be in it.
+// cause returns the last exception in a log, else its end, or "" unless all of the pod's secret values can be redacted.
 func cause(log string, p *corev1.Pod, known *Secrets) string {
 	if !known.coverPod(p) {
 		return ""
 	}
 	lines := strings.Split(strings.TrimSpace(strings.ToValidUTF8(log, "")), "\n")
 	if len(log) >= keptOfLog {
-		lines = lines[1:] // cut, perhaps within a secret value
+		lines = lines[1:] // the cut may be within a secret value
 	}
 	last := ""
 	for i, line := range slices.Backward(lines) {
@@ -49,8 +47,7 @@ func cause(log string, p *corev1.Pod, known *Secrets) string {
 	return secret.Redact(printable(last), known.Values)
 }
 
-// withFirstDetail adds to "ValidationError: 1 validation error for X" the field and what is wrong with it, which
-// follow.
+// withFirstDetail appends the field and its error from the next lines to "ValidationError: 1 validation error for X".
 func withFirstDetail(line string, following []string) string {
 	if !strings.Contains(line, "validation error") || len(following) < 2 {
 		return line

@@ -21,31 +21,29 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// maxMessage bounds the text of one reason, in bytes.
+// maxMessage bounds one reason in bytes.
 const maxMessage = 300
 
-// Observation is what the pods of a server report.
+// Observation has the facts about a server's pods.
 type Observation struct {
-	// NotReady is why the newest pod that is not ready is not; empty where all are ready, or where it only needs time.
+	// NotReady is the reason of the newest pod that is not ready; empty if all are ready or the pod only needs time.
 	NotReady string
-	// ImageDigest is the digest of the image that the newest ready pod runs; empty where no pod reports one.
+	// ImageDigest is the image digest of the newest ready pod; empty if unknown.
 	ImageDigest string
-	// Existing are the UIDs of all pods, also of those that are ending, in one text: it changes when a pod comes or goes.
+	// Existing has the UIDs of all pods, also terminating ones, in one text that changes with the set of pods.
 	Existing string
-	// OtherSecrets is true while a pod is ending that got other values of Secrets than those that are known: it may still
-	// answer.
+	// OtherSecrets reports that a terminating pod with other, unknown secret values may still answer.
 	OtherSecrets bool
 }
 
-// Secrets are what is known of the Secrets that the pods get.
+// Secrets are the known secret values of the pods.
 type Secrets struct {
-	// Hash is the value of objects.AnnotationSecretsHash of pods that got these values.
-	Hash string
-	// Values are the values.
+	// Hash is the value of objects.AnnotationSecretsHash on pods with these values.
+	Hash   string
 	Values []secret.Value
 }
 
-// coverPod reports whether the pod got these values, and no others.
+// coverPod reports whether the pod has exactly these values.
 func (s *Secrets) coverPod(p *corev1.Pod) bool {
 	return s != nil && p.Annotations[objects.AnnotationSecretsHash] == s.Hash
 }
@@ -57,18 +55,18 @@ func (s *Secrets) values() []secret.Value {
 	return s.Values
 }
 
-// plainConfigError are the kubelet's messages about a container that quote no value of a variable.
+// plainConfigError matches the kubelet's messages about a container that quote no variable's value.
 var plainConfigError = regexp.MustCompile(
 	`^((secret|configmap) "[^"]*" not found|couldn't find key \S+ in (Secret|ConfigMap) \S+|container has runAsNonRoot and image .*)$`)
 
-// Observe reads the pods of a server. The container is the name of the server's container.
+// Observe returns the facts about a server's pods; container is the name of the server's container.
 func Observe(list []corev1.Pod, container string, known *Secrets) Observation {
 	var o Observation
 	newest := slices.SortedFunc(slices.Values(list), func(a, b corev1.Pod) int {
 		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
 	})
-	replaced := false        // by one that became ready
-	var homeless *corev1.Pod // the newest one, where no node takes it, and nothing is said yet of the one before it
+	replaced := false        // a later pod became ready
+	var homeless *corev1.Pod // the newest pod, if unschedulable, until its predecessor is explained
 	for i := range newest {
 		p := &newest[i]
 		o.Existing += string(p.UID) + " "
@@ -92,24 +90,21 @@ func Observe(list []corev1.Pod, container string, known *Secrets) Observation {
 	return o
 }
 
-// replacementTime is how much later than the end of a pod the one in its place is made, at most. Both times have whole
-// seconds, and are of two clocks.
+// replacementTime bounds the time between a pod's end and its replacement's creation, by two clocks in whole seconds.
 const replacementTime = time.Minute
 
-// isReplacedBy reports whether a pod was evicted, say, and the next one was made because of that. Kubernetes keeps a
-// pod that has ended for months: that one has nothing to do with what is made today.
+// isReplacedBy reports whether a pod was disrupted and next replaces it; older ended pods do not count.
 func isReplacedBy(p, next *corev1.Pod) bool {
 	c := disruption(p)
 	return c != nil && next.CreationTimestamp.Sub(c.LastTransitionTime.Time).Abs() <= replacementTime
 }
 
-// HasEnded reports whether a pod runs no more: Kubernetes keeps those that it evicted. Where the server ends by itself
-// when it is asked to, Kubernetes calls the pod of an eviction successful.
+// HasEnded reports whether a pod ended. An evicted pod has the phase Succeeded if its server exits cleanly.
 func HasEnded(p *corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded
 }
 
-// disruption is the condition of Kubernetes that ended a pod; nil for all others.
+// disruption returns the condition of a disruption that ended a pod, or nil.
 func disruption(p *corev1.Pod) *corev1.PodCondition {
 	if !HasEnded(p) {
 		return nil
@@ -129,8 +124,7 @@ func IsReady(p *corev1.Pod) bool {
 	})
 }
 
-// digest is that of the server's image. A runtime that got the image from nowhere reports the hash of its configuration
-// alone, which nobody can pull.
+// digest returns the digest of the server's image, or "" for an image without registry.
 func digest(p *corev1.Pod, container string) string {
 	for i := range p.Status.ContainerStatuses {
 		if c := &p.Status.ContainerStatuses[i]; c.Name == container {
@@ -141,10 +135,10 @@ func digest(p *corev1.Pod, container string) string {
 	return ""
 }
 
-// notReady is why a pod is not ready: the scheduler's reason, else the kubelet's, else how a container ended. It is the
-// same text while the kubelet tries again and again.
+// notReady returns why a pod is not ready, by the scheduler, the kubelet or a container; retries do not change the
+// text.
 func notReady(p *corev1.Pod, container string, known *Secrets) string {
-	if p.Status.Reason != "" { // evicted, say
+	if p.Status.Reason != "" { // such as Evicted
 		return sentence(p.Status.Reason, p.Status.Message)
 	}
 	if c := disruption(p); c != nil {
@@ -171,7 +165,7 @@ func notReady(p *corev1.Pod, container string, known *Secrets) string {
 	return ""
 }
 
-// unscheduled is why no node takes the pod; empty where one does.
+// unscheduled returns why no node takes the pod, or "".
 func unscheduled(p *corev1.Pod) string {
 	for i := range p.Status.Conditions {
 		if c := &p.Status.Conditions[i]; c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse &&
@@ -192,13 +186,12 @@ func boolCompare(a, b bool) int {
 	return 1
 }
 
-// pullBackOff is the reason for an image that cannot be pulled.
 const pullBackOff = "ImagePullBackOff"
 
-// isPullFailure reports whether an image cannot be pulled. The two reasons alternate.
+// isPullFailure reports whether an image cannot be pulled; the two reasons alternate.
 func isPullFailure(reason string) bool { return reason == "ErrImagePull" || reason == pullBackOff }
 
-// pullFailure returns why an image cannot be pulled, out of the kubelet's text: it has no other property for that.
+// pullFailure extracts the cause of a failed pull from the kubelet's message.
 func pullFailure(message string) string {
 	if _, why, found := strings.Cut(message, "ErrImagePull: "); found {
 		return why
@@ -212,7 +205,7 @@ func containerReason(c *corev1.ContainerStatus, who string, p *corev1.Pod, known
 	}
 	if w := c.State.Waiting; w != nil {
 		switch {
-		case needsTime(w.Reason): // how it ended before says more
+		case needsTime(w.Reason): // the last termination says more
 		case isPullFailure(w.Reason):
 			if organization := settings.RemovedFrom(c.Image); organization != "" {
 				return fmt.Sprintf("%s: organization %s was removed from its registry, so image %s can be pulled from nowhere: %s",
@@ -225,7 +218,7 @@ func containerReason(c *corev1.ContainerStatus, who string, p *corev1.Pod, known
 			return text
 		case !known.coverPod(p) && !plainConfigError.MatchString(w.Message):
 			return fmt.Sprintf("%s: for its message: kubectl -n %s describe pod %s", w.Reason, p.Namespace, p.Name)
-		default: // a command or a path of a volume may have the value of a variable in it
+		default: // a command or a volume's path may contain a variable's value
 			return sentence(w.Reason, secret.HideIn(w.Message, known.values()))
 		}
 	}
@@ -242,18 +235,16 @@ func containerReason(c *corev1.ContainerStatus, who string, p *corev1.Pod, known
 	return sentence(text+" ("+ended.Reason+")", why)
 }
 
-// readLog says where the cause is when the pod's status does not have it. Kubernetes keeps nothing of the log of a
-// container that ends with exit code 0, as servers from release line 1.2 on do when they cannot start.
+// readLog returns the command that shows the log, which the pod's status lacks after an exit with code 0.
 func readLog(p *corev1.Pod, container string) string {
 	return fmt.Sprintf("its log has the cause: kubectl -n %s logs %s -c %s --previous", p.Namespace, p.Name, container)
 }
 
-// needsTime reports whether a container waits for nothing that anybody must do.
+// needsTime reports whether a waiting container needs only time.
 func needsTime(reason string) bool {
 	return slices.Contains([]string{"", "ContainerCreating", "PodInitializing", "CrashLoopBackOff"}, reason)
 }
 
-// unschedulable is the scheduler's message without the part about preemption, which helps nobody.
 func unschedulable(message string) string {
 	for _, tail := range []string{" preemption: ", ". no new "} {
 		message, _, _ = strings.Cut(message, tail)
@@ -261,7 +252,6 @@ func unschedulable(message string) string {
 	return strings.TrimRight(message, ". ,")
 }
 
-// sentence joins a reason and its message, without line breaks.
 func sentence(reason, message string) string {
 	message = printable(message)
 	if message == "" {
@@ -270,7 +260,7 @@ func sentence(reason, message string) string {
 	return reason + ": " + limits.Cut(message, maxMessage)
 }
 
-// printable is a text without line breaks and control characters.
+// printable returns the text without line breaks and control characters.
 func printable(text string) string {
 	return strings.Join(strings.Fields(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -280,7 +270,7 @@ func printable(text string) string {
 	}, strings.ToValidUTF8(text, ""))), " ")
 }
 
-// Strip drops everything of a pod that Observe does not read, and what changes while the kubelet tries the same again.
+// Strip drops the fields of a pod that Observe does not read, and those that change with each retry of the kubelet.
 func Strip(p *corev1.Pod) {
 	annotations := map[string]string{}
 	if hash, found := p.Annotations[objects.AnnotationSecretsHash]; found {
@@ -309,7 +299,7 @@ func Strip(p *corev1.Pod) {
 	}
 }
 
-// stripCondition returns of a condition what is read of it; nil for all others.
+// stripCondition returns the used fields of a condition, or nil.
 func stripCondition(c *corev1.PodCondition) *corev1.PodCondition {
 	kept := &corev1.PodCondition{Type: c.Type, Status: c.Status}
 	switch {
@@ -343,8 +333,7 @@ func stripContainers(list []corev1.ContainerStatus) []corev1.ContainerStatus {
 	return kept
 }
 
-// Differ reports whether two states of a pod, both as Strip leaves them, differ in what the status reports. A pod that
-// starts and becomes ready does not: its Deployment reports it.
+// Differ reports whether two stripped versions of a pod differ in the status, except for becoming ready.
 func Differ(a, b *corev1.Pod) bool {
 	before, after := reported(a), reported(b)
 	if !IsReady(a) || !IsReady(b) {
@@ -354,7 +343,7 @@ func Differ(a, b *corev1.Pod) bool {
 	return (a.DeletionTimestamp == nil) != (b.DeletionTimestamp == nil) || !equality.Semantic.DeepEqual(before, after)
 }
 
-// reported returns the state of a pod without the conditions and flags that say that it starts and becomes ready.
+// reported returns the pod's status without the conditions and flags of a normal start.
 func reported(p *corev1.Pod) corev1.PodStatus {
 	s := *p.Status.DeepCopy()
 	s.Conditions = slices.DeleteFunc(s.Conditions, func(c corev1.PodCondition) bool {
@@ -368,7 +357,7 @@ func reported(p *corev1.Pod) corev1.PodStatus {
 	return s
 }
 
-// dropImages removes the images, and the containers with nothing else to report.
+// dropImages removes the images, and then containers without other content.
 func dropImages(s *corev1.PodStatus) {
 	for _, list := range []*[]corev1.ContainerStatus{&s.InitContainerStatuses, &s.ContainerStatuses} {
 		for i := range *list {

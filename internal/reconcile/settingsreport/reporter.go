@@ -27,25 +27,20 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// action is what the operator did when it found a problem, as an Event says it.
 const action = "ReadSettings"
 
-// Reporter reports the problems. Its fields are set before Setup.
+// Reporter reports the errors. Set its fields before Setup.
 type Reporter struct {
-	// Read returns what is wrong with the settings; the problem is that of settings that cannot be read or used at all.
+	// Read returns the errors of the settings; the problem means that all settings are unreadable or invalid.
 	Read func(context.Context) ([]settings.Problem, *problem.Problem)
-	// Watch calls a function for each change of a ConfigMap with settings until the context ends.
-	Watch func(context.Context, func(client.Object)) error
-	// Cached reads the metadata of the ConfigMaps.
-	Cached client.Reader
-	// Recorder sends the Events.
-	Recorder record.EventRecorder
-	// Count notes how many errors there are.
-	Count func(int)
-	// OperatorNamespace has the ConfigMaps.
+	// Watch calls a function after each change of a ConfigMap with settings until the context ends.
+	Watch             func(context.Context, func(client.Object)) error
+	Cached            client.Reader
+	Recorder          record.EventRecorder
+	Count             func(int)
 	OperatorNamespace string
 
-	// reported are the messages by ConfigMap and its UID; one worker uses them.
+	// reported are the messages by ConfigMap and UID; only one worker uses them.
 	reported map[subject]string
 }
 
@@ -64,7 +59,7 @@ func (r *Reporter) Setup(mgr manager.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).Named("operatorsettings").WatchesRawSource(changes).Complete(r)
 }
 
-// Reconcile reads the settings and reports what is new about them.
+// Reconcile reads the settings and reports changed errors.
 func (r *Reporter) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 	problems, p := r.Read(ctx)
 	switch {

@@ -11,8 +11,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// setAccessControlled reports whether a server whose configuration has authentication refuses callers without
-// credentials: the operator is one. What is not asked again stays what it was.
+// setAccessControlled reports whether a server with authentication refuses the operator, which has no credentials.
 func setAccessControlled(f *Facts, s *statusOf) {
 	const kind = v1alpha2.ConditionAccessControlled
 	switch last := meta.FindStatusCondition(s.Conditions, kind); {
@@ -34,7 +33,7 @@ func setAccessControlled(f *Facts, s *statusOf) {
 	}
 }
 
-// openLists names the lists that the server shows to the operator, which has no credentials.
+// openLists returns the lists that the server shows without credentials.
 func openLists(f *Facts) []string {
 	var open []string
 	if !f.Server.ProvidersHidden {

@@ -14,8 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
-// setBackends reports which models the server lists of the model servers that the spec configures. No release reports
-// their health. What a server lists that nobody asked again stays what it was.
+// setBackends reports which models the server lists for the spec's model servers; no release reports their health.
 func setBackends(f *Facts, s *statusOf) {
 	const kind = v1alpha2.ConditionBackendsReachable
 	providers := modelServers(f)
@@ -58,7 +57,6 @@ func setBackends(f *Facts, s *statusOf) {
 	set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonModelsListed, message)
 }
 
-// modelServers are the ids of the remote inference providers that the spec configures, sorted.
 func modelServers(f *Facts) []string {
 	if f.Desired == nil || f.Desired.Config == nil {
 		return nil

@@ -26,7 +26,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
 )
 
-// maxMessage bounds a condition's message, in bytes: several problems can stand in it. The API allows 32 KiB.
+// maxMessage bounds a condition's message in bytes, for several problems; the API allows 32 KiB.
 const maxMessage = 8 << 10
 
 func set(f *Facts, s *statusOf, kind string, status metav1.ConditionStatus, reason, message string) {
@@ -36,8 +36,7 @@ func set(f *Facts, s *statusOf, kind string, status metav1.ConditionStatus, reas
 	})
 }
 
-// setErrors reports the errors of a condition, and whether there were any. What could not be read is unknown, not
-// false.
+// setErrors sets a condition's errors, if any; the status is Unknown if all are transient.
 func setErrors(f *Facts, s *statusOf, kind string) bool {
 	errs := f.Problems.For(kind)
 	if len(errs) == 0 {
@@ -77,8 +76,7 @@ func setConfigGenerated(f *Facts, s *statusOf) {
 			note(f), warnings(f)))
 }
 
-// generated counts the entries of the spec: its providers and models, and its shields, vector stores and tools where it
-// has some.
+// generated counts the spec's entries for a message.
 func generated(c *serverconfig.Result) string {
 	parts := []string{count(c.ProviderCount, "provider", "providers"), count(c.ModelCount, "model", "models")}
 	if c.ShieldCount > 0 {
@@ -94,7 +92,7 @@ func generated(c *serverconfig.Result) string {
 	return strings.Join(parts[:last], ", ") + " and " + parts[last]
 }
 
-// note is what follows a message where the release line is not the newest one: why.
+// note returns the suffix of a message that explains an older release line.
 func note(f *Facts) string {
 	if f.Distribution == nil || f.Distribution.Note == "" {
 		return ""
@@ -102,7 +100,6 @@ func note(f *Facts) string {
 	return "; " + f.Distribution.Note
 }
 
-// warnings is what follows a message: each warning.
 func warnings(f *Facts) string {
 	const mark = "; warning: "
 	texts := f.Problems.Warnings().Texts()
@@ -116,7 +113,7 @@ func setSecretsResolved(f *Facts, s *statusOf) {
 	const kind = v1alpha2.ConditionSecretsResolved
 	switch {
 	case setErrors(f, s, kind) || f.Desired == nil:
-	// A reference may be among what could not be read.
+	// A reference may be in an unreadable field.
 	case f.SecretCount == 0 && f.Problems.For(v1alpha2.ConditionConfigGenerated).Has(problem.Terminal):
 	case f.SecretCount == 0:
 		set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonNoSecrets, "The spec refers to no Secret")
@@ -150,19 +147,17 @@ func setDeploymentUpdated(f *Facts, s *statusOf) {
 	set(f, s, kind, status, reason, message+held)
 }
 
-// notApplied refers to the conditions that report what kept the spec from being applied.
 func notApplied(f *Facts) string {
 	return "Nothing was changed: see " + strings.Join(f.Problems.Conditions(), ", ")
 }
 
-// RolledOut reports whether all pods of the Deployment are those of its current template, and serve.
+// RolledOut reports whether all pods have the Deployment's current template, and some are available.
 func RolledOut(d *appsv1.Deployment) bool {
 	done, _, _ := rollout(d, "")
 	return done && d.Status.AvailableReplicas > 0
 }
 
-// rollout reports whether all pods are those of the current template, and if not, why. The reason is that of a pod
-// which is not ready; empty where none is known.
+// rollout reports whether all pods have the current template, else the reason; why is a pod's own reason, or "".
 func rollout(d *appsv1.Deployment, why string) (done bool, reason, message string) {
 	if d == nil {
 		return false, v1alpha2.ReasonRolloutInProgress, "The Deployment is being created"
@@ -185,7 +180,7 @@ func rollout(d *appsv1.Deployment, why string) (done bool, reason, message strin
 		return false, v1alpha2.ReasonRolloutInProgress, because(fmt.Sprintf(
 			"%d of %d up-to-date pods are available", got.AvailableReplicas, got.UpdatedReplicas), why)
 	case got.AvailableReplicas < got.UpdatedReplicas:
-		// While a volume is made, the pod has no condition: what fails is said in events of the PVC.
+		// During provisioning of a volume only the PVC's events have errors, not the pod's conditions.
 		return false, v1alpha2.ReasonRolloutInProgress, fmt.Sprintf(
 			"%d of %d up-to-date pods are available; where that takes long: kubectl -n %s describe pods,pvc -l %s",
 			got.AvailableReplicas, got.UpdatedReplicas, d.Namespace, metav1.FormatLabelSelector(d.Spec.Selector))
@@ -193,14 +188,11 @@ func rollout(d *appsv1.Deployment, why string) (done bool, reason, message strin
 	return true, v1alpha2.ReasonDeploymentUpdated, "All pods are up to date"
 }
 
-// DeploymentDiffers reports whether two states of a Deployment differ in more than the progress of a rollout that
-// Compute does not read.
+// DeploymentDiffers reports whether two versions of a Deployment differ in fields that Compute reads.
 func DeploymentDiffers(a, b *appsv1.Deployment) bool {
 	return !equality.Semantic.DeepEqual(reported(a), reported(b))
 }
 
-// reported returns a Deployment without its spec, which the generation stands for, and without what Compute does not
-// read of its status.
 func reported(d *appsv1.Deployment) *appsv1.Deployment {
 	r := &appsv1.Deployment{ObjectMeta: *d.ObjectMeta.DeepCopy(), Status: appsv1.DeploymentStatus{
 		ObservedGeneration: d.Status.ObservedGeneration, Replicas: d.Status.Replicas,
@@ -218,8 +210,7 @@ func reported(d *appsv1.Deployment) *appsv1.Deployment {
 	return r
 }
 
-// replacing reports how far the new pods are in the place of the old ones. The Deployment replaces no old pod before a
-// new one is available, so that a pod that is not available is a new one.
+// replacing reports the progress of a rollout, in which an unavailable pod is always a new one.
 func replacing(d *appsv1.Deployment, why string) string {
 	got := d.Status
 	notReady := min(got.Replicas-got.AvailableReplicas, got.UpdatedReplicas)
@@ -234,8 +225,7 @@ func replacing(d *appsv1.Deployment, why string) string {
 	return text
 }
 
-// whyNotReady is why there is no new pod that serves, as the newest one reports, or as the API server does that refuses
-// to create one: quotas, policies and missing ServiceAccounts show only there. It is empty where no reason is known.
+// whyNotReady returns the reason of the newest unready pod, or of the API server for refusing pods, or "".
 func whyNotReady(f *Facts) string {
 	if f.Pods.NotReady != "" || f.Deployment == nil {
 		return f.Pods.NotReady
@@ -247,10 +237,9 @@ func whyNotReady(f *Facts) string {
 	return "no pod can be created: " + limits.Message(refusedPod.ReplaceAllString(failure.Message, ""))
 }
 
-// refusedPod is the beginning of the API server's text, with a name that is another one for each attempt.
+// refusedPod matches the start of the API server's message, which has a different pod name in each attempt.
 var refusedPod = regexp.MustCompile(`^pods "[^"]*" is (forbidden|invalid): `)
 
-// because adds a pod's reason, where one is known.
 func because(text, why string) string {
 	if why == "" {
 		return text
@@ -277,14 +266,13 @@ func isAvailable(f *Facts) bool {
 		deploymentCondition(d, appsv1.DeploymentAvailable).Status == corev1.ConditionTrue
 }
 
-// isPaused reports whether someone scaled the Deployment to zero although the spec has an autoscaler: that is how
-// Kubernetes pauses one, and the spec cannot ask for it.
+// isPaused reports whether a Deployment with an autoscaler is scaled to zero, which pauses autoscaling in Kubernetes.
 func isPaused(f *Facts) bool {
 	return f.inForce() && f.Deployment != nil && ptr.Deref(f.Deployment.Spec.Replicas, 1) == 0 &&
 		objects.Autoscaling(&f.CR.Spec) != nil
 }
 
-// setAvailable reports what serves, even if the last edit was rejected.
+// setAvailable reports the running server, even if the last edit was rejected.
 func setAvailable(f *Facts, s *statusOf) {
 	const kind = v1alpha2.ConditionAvailable
 	d := f.Deployment
@@ -312,7 +300,7 @@ func available(d *appsv1.Deployment) string {
 	return fmt.Sprintf("%d of %d pods are available", d.Status.AvailableReplicas, ptr.Deref(d.Spec.Replicas, 1))
 }
 
-// serverRemarks are differences between what the server reports about itself and what it was configured to be.
+// serverRemarks returns the differences between the server's own report and its configuration.
 func serverRemarks(f *Facts) string {
 	var remarks []string
 	switch {
@@ -333,13 +321,12 @@ func serverRemarks(f *Facts) string {
 	return "; " + strings.Join(remarks, "; ")
 }
 
-// listRemarks are differences between what the server lists and what it was configured to have.
 func listRemarks(f *Facts) (remarks []string) {
 	missing, resources := missingProviders(f), compare(f)
 	if hidden := hiddenLists(f, resources.hidden); hidden != "" {
 		remarks = append(remarks, hidden)
 	}
-	if f.Server.LeftOut > 0 && !f.Server.ProvidersHidden { // the missing ones may be among them
+	if f.Server.LeftOut > 0 && !f.Server.ProvidersHidden { // the missing providers may be among these
 		missing = nil
 		//nolint:gosec // an answer has at most 100,000 values
 		remarks = append(remarks, count(int32(f.Server.LeftOut), "entry",
@@ -352,7 +339,7 @@ func listRemarks(f *Facts) (remarks []string) {
 	return append(remarks, resources.remarks...)
 }
 
-// isAsTaken reports whether the version that the server reports is what the configuration was made for.
+// isAsTaken reports whether the server's version has the release line that the configuration was made for.
 func isAsTaken(version string, taken *settings.Distribution) bool {
 	if taken.Line == nil {
 		return true
@@ -361,7 +348,7 @@ func isAsTaken(version string, taken *settings.Distribution) bool {
 	return line != nil && line.Name == taken.Line.Name && (standing == catalog.OfLine || taken.Standing == catalog.Newer)
 }
 
-// missingProviders names the configured providers that the server does not list, those of the base included.
+// missingProviders returns the configured providers that the server does not list, including the base's.
 func missingProviders(f *Facts) []string {
 	if f.Desired.Config == nil || f.Server.ProvidersHidden {
 		return nil
@@ -380,8 +367,7 @@ func missingProviders(f *Facts) []string {
 	return slices.Compact(missing)
 }
 
-// setReady sums up: the first condition that is not True gives reason and message, before one that is not known yet. A
-// server scaled to zero is as desired.
+// setReady summarizes the other conditions: the first that is not True, then unknown ones.
 func setReady(f *Facts, s *statusOf) {
 	unknown := ""
 	for _, kind := range []string{
@@ -416,8 +402,7 @@ func setReady(f *Facts, s *statusOf) {
 	set(f, s, v1alpha2.ConditionReady, metav1.ConditionTrue, v1alpha2.ReasonReady, message)
 }
 
-// isPlainGateway reports whether callers send their tokens to a listener without TLS. Of other edges this is known
-// before anything is applied.
+// isPlainGateway reports whether callers send tokens to a Gateway listener without TLS. For other edges, build warns.
 func isPlainGateway(f *Facts) bool {
 	return f.inForce() && f.Desired.Edge.Kind == settings.EdgeHTTPRoute && f.Desired.Auth().Type != "" &&
 		strings.HasPrefix(f.Exposure.URL, "http://")

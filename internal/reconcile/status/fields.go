@@ -20,20 +20,20 @@ import (
 
 type statusOf = v1alpha2.LlamaStackDistributionStatus
 
-// Who reports the digest of the image.
+// Sources of the image's digest.
 const (
 	digestOfNode     = "node"
 	digestOfRegistry = "registry"
 )
 
-// setResolvedDistribution reports what runs: a failing edit leaves it as it was.
+// setResolvedDistribution reports the running distribution; a failing edit does not change it.
 func setResolvedDistribution(f *Facts, s *statusOf) {
 	if !f.inForce() {
 		return
 	}
 	d := f.Distribution
 	if last := s.ResolvedDistribution; f.Desired.HeldBuild != "" && last != nil && last.Image != d.Image {
-		kept := *last // another build has another patch release, which the next edit brings
+		kept := *last // this build's patch release applies with the next edit
 		kept.NewerServerLine = d.Newer
 		s.ResolvedDistribution = &kept
 		return
@@ -51,7 +51,7 @@ func setResolvedDistribution(f *Facts, s *statusOf) {
 	case f.Desired.Config != nil:
 		r.ConfigSource, r.ConfigHash = d.Source, d.Base.Hash()
 	}
-	// Of the same image, the digest stays known while no pod is ready.
+	// Keep the digest of the same image while pods are not ready.
 	if last := s.ResolvedDistribution; last != nil && last.Image == r.Image && last.ImageDigestSource != digestOfRegistry {
 		r.ImageDigest, r.ImageDigestSource = last.ImageDigest, last.ImageDigestSource
 	}
@@ -64,8 +64,7 @@ func setResolvedDistribution(f *Facts, s *statusOf) {
 	s.ResolvedDistribution = r
 }
 
-// serverLine returns the release line of what runs, and its source. If only the running server names it, what it
-// reported last about the same image counts while it is silent.
+// serverLine returns the running server's release line and its source; a server's last report about the image counts.
 func serverLine(f *Facts, last *v1alpha2.ResolvedDistributionStatus) (line, source string) {
 	d := f.Distribution
 	if d.Line != nil {
@@ -86,7 +85,7 @@ func serverLine(f *Facts, last *v1alpha2.ResolvedDistributionStatus) (line, sour
 	return line, source
 }
 
-// setConfigGeneration reports what runs: a failing edit leaves it as it was.
+// setConfigGeneration reports the running configuration; a failing edit does not change it.
 func setConfigGeneration(f *Facts, s *statusOf) {
 	if !f.inForce() || f.Desired.HeldBuild != "" {
 		return
@@ -118,7 +117,7 @@ func setDistributionConfig(f *Facts, s *statusOf) {
 	if f.Images != nil {
 		d.AvailableDistributions = someDistributions(f.Images)
 	}
-	held := f.Desired != nil && f.Desired.HeldBuild != "" // what runs is not what this build would generate
+	held := f.Desired != nil && f.Desired.HeldBuild != "" // the running configuration is not this build's
 	if f.Server != nil && (!held || len(d.Providers) == 0) {
 		d.Providers = providers(f)
 	}
@@ -126,8 +125,8 @@ func setDistributionConfig(f *Facts, s *statusOf) {
 	s.DistributionConfig = &d
 }
 
-// providers lists what the server lists, those of the spec first and in its order. The config is the operator's own,
-// for the entries that it generated: the server's answer shows some secrets.
+// providers returns the server's providers, those of the spec first, with the generated config instead of the server's,
+// which may show secrets.
 func providers(f *Facts) []v1alpha2.ProviderInfo {
 	type key struct{ api, id string }
 	own, rank, configMap := map[key][]byte{}, map[key]int{}, ""
@@ -179,14 +178,14 @@ func setReplicas(f *Facts, s *statusOf) {
 	}
 }
 
-// setServiceURL reports what runs: a failing edit leaves it as it was.
+// setServiceURL reports the running server's URL; a failing edit does not change it.
 func setServiceURL(f *Facts, s *statusOf) {
 	if f.inForce() {
 		s.ServiceURL = objects.ServiceURL(f.Desired.Scheme(), f.CR.Name, f.CR.Namespace, objects.Port(&f.CR.Spec))
 	}
 }
 
-// setRouteURL reports what runs: absent where the server is not exposed, empty while the edge has not admitted it.
+// setRouteURL reports the public URL: nil if the server is not exposed, empty until the edge admits it.
 func setRouteURL(f *Facts, s *statusOf) {
 	if !f.inForce() {
 		return
@@ -197,7 +196,7 @@ func setRouteURL(f *Facts, s *statusOf) {
 	}
 }
 
-// setPhase follows what serves: a failing edit changes conditions, not the phase.
+// setPhase sets the phase of the running server; a failing edit changes conditions, not the phase.
 func setPhase(f *Facts, s *statusOf) {
 	available, wanted := isAvailable(f), f.Deployment != nil && ptr.Deref(f.Deployment.Spec.Replicas, 1) > 0
 	switch {
@@ -215,7 +214,7 @@ func setPhase(f *Facts, s *statusOf) {
 	}
 }
 
-// setObservedGeneration says that the spec was dealt with: not so while a question is open.
+// setObservedGeneration reports that the spec was processed, unless an error is transient.
 func setObservedGeneration(f *Facts, s *statusOf) {
 	if !f.Problems.Has(problem.Transient) {
 		s.ObservedGeneration = f.CR.Generation

@@ -15,22 +15,21 @@ import (
 )
 
 const (
-	// maxStatus bounds a status as JSON, in bytes: every list and every watch of CRs carries it.
+	// maxStatus bounds a status as JSON in bytes; lists and watches of CRs transfer it.
 	maxStatus = 128 << 10
-	// maxProviderConfig bounds the config of one provider in it, in bytes.
+	// maxProviderConfig bounds one provider's config in bytes.
 	maxProviderConfig = 4 << 10
-	// maxDistributions bounds the distributions in it together, in bytes.
+	// maxDistributions bounds all distributions in bytes.
 	maxDistributions = 32 << 10
-	// maxModels bounds the models in it together, in bytes.
+	// maxModels bounds all models in bytes.
 	maxModels = 16 << 10
-	// maxResources bounds each other list of resources in it, in bytes.
+	// maxResources bounds each other list of resources in bytes.
 	maxResources = 8 << 10
-	// cutOverhead is more than the text that reports a cut has, in bytes.
+	// cutOverhead is an upper bound of the text that reports a cut, in bytes.
 	cutOverhead = 512
 )
 
-// limit makes a status fit. What users miss least goes first: the configs of providers, then providers, then the end of
-// long messages. A cut is reported where it was made, so that it stays readable as long as the cut does.
+// limit cuts a status to maxStatus: first configs of providers, then providers, then long messages.
 func limit(_ *Facts, s *statusOf) {
 	for _, cut := range []func(s *statusOf, excess int){cutConfigs, cutProviders, cutMessages} {
 		excess := sizeOf(s) - maxStatus
@@ -44,22 +43,21 @@ func limit(_ *Facts, s *statusOf) {
 func sizeOf(v any) int {
 	raw, err := json.Marshal(v)
 	if err != nil {
-		panic("a status cannot be written as JSON: " + err.Error()) // it has no such types
+		panic("a status cannot be written as JSON: " + err.Error()) // the types can be encoded
 	}
 	return len(raw)
 }
 
-// leftOut stands where a config was: a string, which no config is.
+// leftOut returns the placeholder of a config: a string, which a config never is.
 func leftOut(bytes int, configMap string) *apiextensionsv1.JSON {
 	text := fmt.Sprintf("left out: %d bytes", bytes)
 	if configMap != "" {
 		text += ", see ConfigMap " + configMap
 	}
-	raw, _ := json.Marshal(text) // a string always can
+	raw, _ := json.Marshal(text) // encoding a string does not fail
 	return &apiextensionsv1.JSON{Raw: raw}
 }
 
-// cutConfigs leaves out configs, the largest ones first.
 func cutConfigs(s *statusOf, excess int) {
 	if s.DistributionConfig == nil {
 		return
@@ -85,7 +83,7 @@ func cutConfigs(s *statusOf, excess int) {
 	}
 }
 
-// someDistributions copies the known distributions as far as they fit.
+// someDistributions returns as many distributions as fit into maxDistributions.
 func someDistributions(known map[string]string) map[string]string {
 	some := maps.Clone(known)
 	names := slices.Sorted(maps.Keys(known))
@@ -101,7 +99,7 @@ func someDistributions(known map[string]string) map[string]string {
 	return some
 }
 
-// some are the entries of a list as far as they fit in so many bytes. What is made of the text says how many do not.
+// some returns as many entries as fit into most bytes; of makes the entry that reports the omitted number.
 func some[T any](list []T, most int, of func(text string) T) []T {
 	cut := cutEnd(len(list), sizeOf(list)-most, func(i int) int { return sizeOf(list[i]) })
 	if cut > 0 {
@@ -123,8 +121,7 @@ func cutProviders(s *statusOf, excess int) {
 	}
 }
 
-// cutEnd returns how many entries must go from the end so that their sizes make up for an excess and the entry that
-// reports it.
+// cutEnd returns how many entries to remove from the end to compensate for the excess and its report.
 func cutEnd(entries, excess int, size func(i int) int) int {
 	if excess <= 0 {
 		return 0

@@ -6,8 +6,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 )
 
-// withoutSecrets returns the facts with the server's answer, in which the value of a known Secret is hidden wherever it
-// stands as a name, or in one. Names in the configuration are public and stay.
+// withoutSecrets returns the facts with secret values redacted in the server's names, unless the configuration has
+// them.
 func (f *Facts) withoutSecrets() *Facts {
 	if f.Server == nil || f.Desired == nil || len(f.Desired.SecretValues) == 0 {
 		return f

@@ -11,19 +11,15 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
 )
 
-// Reason is what is known of a condition's reason that is not a problem. docs/status.md shows it, beside those of
-// package problem.
+// Reason documents a condition's reason that is not a problem, for docs/status.md.
 type Reason struct {
-	// Condition is the type of the condition, and Status its status with this reason.
 	Condition string
 	Status    metav1.ConditionStatus
-	// Reason is the reason.
-	Reason string
-	// Meaning says what is the case, in one sentence.
+	Reason    string
+	// Meaning describes the state in one sentence.
 	Meaning string
-	// Example is a message.
 	Example string
-	// Remedy says what to do; empty where there is nothing to do.
+	// Remedy is the advice, or empty.
 	Remedy string
 }
 

@@ -19,16 +19,14 @@ import (
 
 // resourceKind is a kind of resource that the spec registers and the server lists.
 type resourceKind struct {
-	// list is the name of the server's list.
 	list string
-	// field is the list of spec.resources, and prefix what a name there begins with that the server's list does without.
+	// field is the list in spec.resources, and prefix the start of its names that the server's list omits.
 	field, prefix string
-	// called is what it is called in a message.
+	// called is the kind's name in messages.
 	called string
 }
 
-// resourceKinds are all of them. A release line has tool groups or connectors, and spec.resources.tools becomes what it
-// has.
+// resourceKinds are all kinds; spec.resources.tools becomes tool groups or connectors, depending on the release line.
 var resourceKinds = []resourceKind{
 	{serverconfig.ListModels, "models", "", "models"},
 	{serverconfig.ListVectorStores, "vectorStores", "", "vector stores"},
@@ -36,12 +34,10 @@ var resourceKinds = []resourceKind{
 	{serverconfig.ListConnectors, "tools", catalog.MCPToolGroups, "connectors"},
 }
 
-// firstVectorStores asks for as many vector stores as each release line permits, those first that are there for the
-// longest time: clients create their own while the server runs.
+// firstVectorStores requests as many vector stores as permitted, the oldest first, before clients' own.
 const firstVectorStores = "?limit=100&order=asc"
 
-// Lists are the lists that a server is asked for to know Facts.Server, by name. The one of vector stores is among them
-// where the spec registers some: the server takes time for each of its clients' to make it.
+// Lists returns the paths of the server's lists by name; the slow one of vector stores only if the spec registers some.
 func Lists(of *build.Desired, by *settings.Distribution) map[string]string {
 	if by == nil || by.Line == nil {
 		return nil
@@ -57,8 +53,7 @@ func Lists(of *build.Desired, by *settings.Distribution) map[string]string {
 	return lists
 }
 
-// setRegistered reports what the server has registered. What it lists to nobody without credentials, or failed to list,
-// stays as it was.
+// setRegistered reports the server's registered resources. Lists that need credentials or failed keep their last value.
 func setRegistered(f *Facts, d *v1alpha2.DistributionConfig) {
 	if f.Server == nil {
 		return
@@ -75,7 +70,7 @@ func setRegistered(f *Facts, d *v1alpha2.DistributionConfig) {
 		case !asked:
 			*to = nil
 		case listed.Unknown != "":
-		case list == serverconfig.ListVectorStores: // how clients call theirs is their own affair
+		case list == serverconfig.ListVectorStores: // the names of clients' vector stores may be private
 			*to = resources(slices.DeleteFunc(slices.Clone(listed.Entries), func(e serverprobe.Entry) bool {
 				return !slices.Contains(names[list], e.Name)
 			}))
@@ -99,7 +94,6 @@ func resources(entries []serverprobe.Entry) []v1alpha2.ResourceInfo {
 	})
 }
 
-// registered are the names of the resources of the spec in each list of the server.
 func (f *Facts) registered() map[string][]string {
 	names := map[string][]string{}
 	if f.Desired == nil || f.Desired.Config == nil {
@@ -111,17 +105,15 @@ func (f *Facts) registered() map[string][]string {
 	return names
 }
 
-// comparison is what came of looking for the resources of the spec in the server's lists.
 type comparison struct {
-	// missing are those that it does not list, as "<list of spec.resources>/<name>".
+	// missing are resources that the server does not list, as "<list of spec.resources>/<name>".
 	missing []string
-	// hidden names the kinds that it lists to authenticated callers only.
+	// hidden are the kinds that need credentials.
 	hidden []string
-	// remarks are what kept others from being compared.
+	// remarks are reasons why other kinds could not be compared.
 	remarks []string
 }
 
-// compare looks for the resources of the spec in what the server lists.
 func compare(f *Facts) (c comparison) {
 	names := f.registered()
 	for _, kind := range resourceKinds {
@@ -164,8 +156,7 @@ func compare(f *Facts) (c comparison) {
 	return c
 }
 
-// hiddenLists says why the operator cannot compare what the server lists to authenticated callers only: it has no
-// credentials, and sends none. It is empty where the server hides nothing that would be compared.
+// hiddenLists returns the remark that lists need credentials, which the operator lacks, or "".
 func hiddenLists(f *Facts, kinds []string) string {
 	if f.Server.ProvidersHidden {
 		kinds = append([]string{"providers"}, kinds...)
@@ -181,7 +172,6 @@ func hiddenLists(f *Facts, kinds []string) string {
 	return text
 }
 
-// enumerated is a list of words in a sentence.
 func enumerated(words []string) string {
 	last := len(words) - 1
 	if last == 0 {
@@ -190,7 +180,7 @@ func enumerated(words []string) string {
 	return strings.Join(words[:last], ", ") + " and " + words[last]
 }
 
-// models lists what the server lists, those of the providers of the spec first and in its order.
+// models returns the server's models, those of the spec's providers first and in its order.
 func models(f *Facts) []v1alpha2.ModelInfo {
 	rank := map[string]int{}
 	if f.Desired != nil && f.Desired.Config != nil {

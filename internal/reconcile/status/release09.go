@@ -9,7 +9,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
 )
 
-// setRelease09 keeps up the conditions of release 0.9, for programs that look at them.
+// setRelease09 sets the conditions of release 0.9, for programs that read them.
 func setRelease09(f *Facts, s *statusOf) {
 	done, _, words := rollout(f.Deployment, whyNotReady(f))
 	list, absent := release09.Conditions(&release09.Observed{

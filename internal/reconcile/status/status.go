@@ -17,43 +17,34 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// Facts are what a reconcile has found out about a resource.
+// Facts are the observations of a reconcile.
 type Facts struct {
-	// CR is the resource; its status is the one that was written last.
-	CR *v1alpha2.LlamaStackDistribution
-	// Now is the time of the reconcile.
-	Now time.Time
-	// OperatorVersion is the version of the operator.
+	// CR is the custom resource with the status that was written last.
+	CR              *v1alpha2.LlamaStackDistribution
+	Now             time.Time
 	OperatorVersion string
-	// Images are the distributions that the operator knows; nil where they could not be read.
-	Images map[string]string
-	// Distribution is what spec.distribution resolves to; nil where it could not be resolved.
+	// Images are the images of known distributions by name; nil if unreadable.
+	Images       map[string]string
 	Distribution *settings.Distribution
-	// Desired is what shall exist; nil where that could not be decided.
-	Desired *build.Desired
-	// SecretCount is the number of secret references.
+	// Desired is the desired state, or nil if undecided.
+	Desired     *build.Desired
 	SecretCount int
-	// Problems are what is wrong: errors keep the spec from being applied.
-	Problems problem.List
-	// Deployment is the resource's Deployment; nil where there is none.
-	Deployment *appsv1.Deployment
-	// Pods is what the pods of the Deployment report.
-	Pods pods.Observation
-	// DeploymentUnknown is true where the Deployment could not be read.
+	// Problems are the errors, which keep the spec from being applied, and warnings.
+	Problems          problem.List
+	Deployment        *appsv1.Deployment
+	Pods              pods.Observation
 	DeploymentUnknown bool
-	// PVC is the resource's PVC; nil where there is none, or none is desired.
-	Claim *corev1.PersistentVolumeClaim
-	// ServiceThere reports whether the resource's Service exists.
+	// Claim is the resource's PVC, or nil if it does not exist or is not desired.
+	Claim        *corev1.PersistentVolumeClaim
 	ServiceThere bool
-	// Exposure is what is known of the way in from outside of the cluster; empty where there is none.
-	Exposure objects.Exposure
-	// Server is what the running server says about itself; nil where that is not known.
+	Exposure     objects.Exposure
+	// Server is the server's own report, or nil if unknown.
 	Server *serverprobe.Observation
-	// ServerSilent reports why the server could not be asked; empty where it could, or was not asked yet.
+	// ServerSilent is why the server could not be asked; empty if it answered or was not asked yet.
 	ServerSilent string
 }
 
-// Compute returns the status that the facts amount to.
+// Compute returns the status for the facts.
 func Compute(f *Facts) v1alpha2.LlamaStackDistributionStatus {
 	s := f.CR.Status.DeepCopy()
 	if f.CR.DeletionTimestamp != nil {
@@ -87,5 +78,5 @@ func Compute(f *Facts) v1alpha2.LlamaStackDistributionStatus {
 	return *s
 }
 
-// inForce reports whether nothing kept the spec from being applied.
+// inForce reports whether the spec is applied.
 func (f *Facts) inForce() bool { return f.Desired != nil && !f.Problems.HasErrors() }
