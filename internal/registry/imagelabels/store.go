@@ -21,22 +21,22 @@ import (
 
 const (
 	storeName = "llama-stack-image-labels"
-	// storeBytes bounds the ConfigMap, and plainBytes one answer in it before compression.
+	// storeBytes bounds the ConfigMap, plainBytes one uncompressed answer.
 	storeBytes, plainBytes = 900_000, 4 << 20
 	// savePause is the pause between two writes.
 	savePause = 10 * time.Second
 )
 
-// Store is the ConfigMap that keeps answers across restarts: compressed JSON, by the keyed hash of the question.
+// Store is the ConfigMap that keeps answers across restarts, as gzipped JSON by the hash of the question.
 type Store struct {
-	// Live reads from the API server, and Writer writes to it.
+	// Live reads from the API server, Writer writes to it.
 	Live   client.Reader
 	Writer client.Writer
-	// Namespace is the operator's.
+	// Namespace is the operator's namespace.
 	Namespace string
 }
 
-// load reads the answers of an earlier process. Registries are asked again for an answer that cannot be read.
+// load reads the stored answers and skips unreadable ones.
 func (r *Reader) load(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
