@@ -100,7 +100,7 @@ func Listen(ctx context.Context, config *rest.Config, o Options) (*Server, error
 	return s, nil
 }
 
-// CertificateExpiry returns the expiry of the serving certificate; zero if there is not one yet.
+// CertificateExpiry returns the expiry of the serving certificate; zero before the first one.
 func (s *Server) CertificateExpiry() time.Time { return s.served.Expiry() }
 
 // Handle adds a kind of review. It must be called before Run.

@@ -41,7 +41,7 @@ func (in *admissionReview) cutTooLarge() error {
 
 // measuredSpec is the spec of an object.
 type measuredSpec struct {
-	// text is object[begin:end]; nil if there is not a spec.
+	// text is object[begin:end]; nil without a spec.
 	text       []byte
 	begin, end int
 	excess     *limits.ExcessError

@@ -25,7 +25,7 @@ func (s *Served) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) 
 	return nil, errNone
 }
 
-// Expiry returns the expiry of the certificate; zero if there is not one yet.
+// Expiry returns the expiry of the certificate; zero before the first one.
 func (s *Served) Expiry() time.Time {
 	if c := s.current.Load(); c != nil && c.Leaf != nil {
 		return c.Leaf.NotAfter
