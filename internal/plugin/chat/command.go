@@ -39,7 +39,7 @@ type options struct {
 	timeout time.Duration
 }
 
-// New returns the command.
+// New returns the chat command.
 func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
@@ -61,10 +61,10 @@ func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 	return cmd
 }
 
-// errAnswered ends the forwarding when the answer is there.
+// errAnswered stops the port forwarding after the response.
 var errAnswered = errors.New("answered")
 
-// run is the verb: find the pod, ask, print.
+// run sends the message to a ready pod and prints the response.
 func (o *options) run(ctx context.Context, c *cluster.Connection, name, message string, out io.Writer) error {
 	if err := o.output.Check(); err != nil {
 		return err
@@ -100,7 +100,7 @@ func (o *options) run(ctx context.Context, c *cluster.Connection, name, message 
 	return err
 }
 
-// server is the server, as this machine reaches it.
+// server is the server behind a forwarded port.
 type server struct {
 	url    string
 	client *http.Client
@@ -108,7 +108,7 @@ type server struct {
 
 func newServer(url string) *server {
 	return &server{url: url, client: &http.Client{Transport: cluster.RefuseRedirects(&http.Transport{
-		// The API server makes the connection to the pod, and no certificate is for the loopback address.
+		// The API server authenticates the pod; certificates are never for the loopback address.
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // see above
 	})}}
 }
@@ -116,7 +116,7 @@ func newServer(url string) *server {
 var errNoModel = errors.New("the server lists no model that can chat: register one under spec.resources.models, or " +
 	"name one with --model")
 
-// firstModel returns the first model that the server lists and that can chat.
+// firstModel returns the first listed model of type llm.
 func (s *server) firstModel(ctx context.Context) (string, error) {
 	var list struct {
 		Data []struct {
@@ -139,7 +139,7 @@ func (s *server) firstModel(ctx context.Context) (string, error) {
 	return "", errNoModel
 }
 
-// ask returns the answer of a model: all of it, and its text.
+// ask returns the response of a model, and its text.
 func (s *server) ask(ctx context.Context, model, message string) (whole json.RawMessage, text string, err error) {
 	var answer struct {
 		Choices []struct {
@@ -161,10 +161,10 @@ func (s *server) ask(ctx context.Context, model, message string) (whole json.Raw
 	return whole, answer.Choices[0].Message.Content, nil
 }
 
-// maxAnswer bounds what is read of an answer, in bytes.
+// maxAnswer bounds a response, in bytes.
 const maxAnswer = 16 << 20
 
-// exchange sends a request and reads the answer.
+// exchange sends a request and decodes the response.
 func (s *server) exchange(ctx context.Context, method, path string, body, into any) error {
 	raw, err := json.Marshal(body)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 //go:embed all:page
 var files embed.FS
 
-// defaultPort is the port unless told otherwise.
+// defaultPort is the default of --port.
 const defaultPort = 8322
 
 const long = `Serve the playground: a page to write LlamaStackDistributions in, which shows what the operator makes of them while you type.
@@ -33,7 +33,7 @@ const examples = `  # Serve it, and open the address that is printed
   # On a free port
   kubectl llamastack playground --port 0`
 
-// New returns the command.
+// New returns the playground command.
 func New(streams cli.Streams) *cobra.Command {
 	port := uint16(defaultPort)
 	cmd := &cobra.Command{

@@ -68,7 +68,7 @@ const examples = `  # The config.yaml that the server gets
   # What an edit of a running server would change
   kubectl get llsd my-stack -o yaml | kubectl llamastack render -f - > before.yaml`
 
-// New returns the command.
+// New returns the render command.
 func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
@@ -103,7 +103,7 @@ func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 	return cmd
 }
 
-// check reports what is wrong with the command line.
+// check validates the command line.
 func (o *options) check() error {
 	if !slices.Contains(formats(), o.output) {
 		return fmt.Errorf("--output %q: choose one of %s", o.output, strings.Join(formats(), ", "))
@@ -122,7 +122,7 @@ func (o *options) check() error {
 	return o.settings.CheckStdin(append([]string{o.base, o.imageLabels}, o.files.Names...)...)
 }
 
-// run is the verb: gather, make, print.
+// run builds the resources and prints them.
 func (o *options) run(ctx context.Context, streams cli.Streams) error {
 	in, err := gather(ctx, o, streams)
 	if err != nil {

@@ -36,7 +36,7 @@ type options struct {
 	now               func() time.Time
 }
 
-// New returns the command.
+// New returns the report command.
 func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 	o := &options{now: time.Now}
 	cmd := &cobra.Command{
@@ -59,7 +59,7 @@ func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 	return cmd
 }
 
-// run is the verb: gather, pack.
+// run collects the files and writes the archive.
 func (o *options) run(ctx context.Context, c *cluster.Connection, name string, streams cli.Streams) (err error) {
 	if err := o.check(); err != nil {
 		return err
@@ -101,15 +101,15 @@ func (o *options) run(ctx context.Context, c *cluster.Connection, name string, s
 	})
 }
 
-// written is what was packed, for programs.
+// written is the machine-readable output.
 type written struct {
 	Archive string   `json:"archive"`
 	Files   []string `json:"files"`
-	// NotRead says what could not be read, and why.
+	// NotRead lists objects that could not be read, with errors.
 	NotRead []string `json:"notRead,omitempty"`
 }
 
-// check reports what is wrong with the flags.
+// check validates the flags.
 func (o *options) check() error {
 	if o.file == "-" && o.output.ForPrograms() {
 		return errors.New("--output and -f -: standard output is one or the other")
@@ -117,7 +117,7 @@ func (o *options) check() error {
 	return o.output.Check()
 }
 
-// pack writes the files as an archive.
+// pack writes the files as a gzipped tar archive.
 func pack(w io.Writer, dir string, files []file, now time.Time) error {
 	compressed := gzip.NewWriter(w)
 	archive := tar.NewWriter(compressed)

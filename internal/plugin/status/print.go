@@ -12,7 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 )
 
-// print prints the screen for eyes.
+// print prints the screen as text.
 func (s *screen) print(w io.Writer, style cli.Style) error {
 	p := &printer{style: style}
 	p.verdict(s)
@@ -83,7 +83,7 @@ type printer struct {
 	text  strings.Builder
 }
 
-// verdict writes how it is, why, and what to do.
+// verdict prints the verdict, the causes and the remedies.
 func (p *printer) verdict(s *screen) {
 	colored := p.style.Bad
 	if s.Good {
@@ -98,7 +98,7 @@ func (p *printer) verdict(s *screen) {
 	}
 }
 
-// section writes a title and a table; nothing where the table is empty.
+// section prints a title and a table unless it is empty.
 func (p *printer) section(title string, rows [][]string) {
 	if len(rows) == 0 {
 		return
@@ -109,7 +109,7 @@ func (p *printer) section(title string, rows [][]string) {
 		p.text.WriteString(p.style.Bold(title) + "\n")
 		indent = 2
 	}
-	_ = cli.Table(&p.text, indent, rows) // into memory
+	_ = cli.Table(&p.text, indent, rows) // writes to memory
 }
 
 func (p *printer) providers(list []offered.Provider) [][]string {

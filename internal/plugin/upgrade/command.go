@@ -43,11 +43,11 @@ type options struct {
 	to                string
 	settings          files.Settings
 	operatorNamespace string
-	// chosen are the flags, as they were given, that say where the resource is.
+	// chosen are the given flags for cluster and namespace.
 	chosen string
 }
 
-// New returns the command.
+// New returns the upgrade-check command.
 func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
@@ -84,7 +84,7 @@ var (
 	errNothing = errors.New("the file must hold exactly one LlamaStackDistribution")
 )
 
-// check reports what is wrong with the command line.
+// check validates the command line.
 func (o *options) check(args []string) error {
 	if (len(args) == 1) == (o.file != "") {
 		return errOne
@@ -96,7 +96,7 @@ func (o *options) check(args []string) error {
 	return errors.Join(o.output.Check(), o.settings.CheckStdin(o.file))
 }
 
-// run is the verb: gather, compare, print.
+// run compares the releases and prints the result.
 func (o *options) run(ctx context.Context, connect cluster.Connect, args []string, streams cli.Streams) error {
 	made, d, err := o.gather(ctx, connect, args, streams)
 	if err != nil {
@@ -125,7 +125,7 @@ func (o *options) run(ctx context.Context, connect cluster.Connect, args []strin
 	return &cli.InputError{}
 }
 
-// renderCommand is the command that prints the configuration for the other release.
+// renderCommand returns the command that prints the new configuration.
 func (o *options) renderCommand(args []string) string {
 	if len(args) == 1 {
 		return fmt.Sprintf("kubectl get llsd %s%s -o yaml | kubectl llamastack render -f - -o config --server-version %s",
@@ -138,11 +138,11 @@ func (o *options) renderCommand(args []string) string {
 	return text
 }
 
-// chosen are the flags that choose a cluster and a namespace, for another command.
+// chosen returns the given flags for cluster and namespace.
 func chosen(cmd *cobra.Command) string {
 	var text strings.Builder
 	for _, name := range []string{"kubeconfig", "context", "cluster", "user",
-		"namespace"} { // those with credentials are repeated nowhere
+		"namespace"} { // never repeat credentials
 		if flag := cmd.Flags().Lookup(name); flag != nil && flag.Changed {
 			fmt.Fprintf(&text, " --%s=%s", name, flag.Value)
 		}
@@ -150,7 +150,7 @@ func chosen(cmd *cobra.Command) string {
 	return text.String()
 }
 
-// gather reads the resource, and what would decide about it in the cluster.
+// gather returns the custom resource and the cluster for the dry run.
 func (o *options) gather(ctx context.Context, connect cluster.Connect, args []string,
 	streams cli.Streams) (*offline.Cluster, *manifest.Document, error) {
 	if len(args) == 1 {
@@ -203,7 +203,7 @@ func (o *options) fromCluster(ctx context.Context, connect cluster.Connect, name
 	return made, d, nil
 }
 
-// specOf is the spec of a document in v1alpha2.
+// specOf returns the v1alpha2 spec of a document.
 func specOf(d *manifest.Document) (*v1alpha2.LlamaStackDistributionSpec, error) {
 	object := d.Object
 	if d.APIVersion() == v1alpha1.GroupVersion.String() {
