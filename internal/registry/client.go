@@ -65,7 +65,7 @@ func NewLimits() *Limits {
 type Client struct {
 	*Limits
 	options Options
-	// anywhere connects to any address, outside not to loopback or link-local ones, public not to private ones either.
+	// anywhere connects to any address, outside refuses loopback and link-local ones, public also private ones.
 	anywhere, outside, public *http.Transport
 	// searchTime bounds FindMatch.
 	searchTime time.Duration

@@ -24,7 +24,7 @@ type Kind string
 
 // The kinds of errors.
 const (
-	// Unreachable means no response or a temporary server error. It is transient.
+	// Unreachable means no response, or an error status without a Kind of its own. It is transient.
 	Unreachable Kind = "Unreachable"
 	// RateLimited means too many requests; retry after Error.RetryAfter if it is set. It is transient.
 	RateLimited Kind = "RateLimited"
@@ -38,7 +38,7 @@ const (
 	TooLarge Kind = "TooLarge"
 	// Corrupt means that a response is truncated, cannot be decoded, or has another digest. It may be transient.
 	Corrupt Kind = "Corrupt"
-	// NoFile means that the layer does not contain the file.
+	// NoFile means that the layer or image does not contain the file.
 	NoFile Kind = "NoFile"
 	// Refused means that the settings do not allow the registry or an address that it redirects to.
 	Refused Kind = "Refused"

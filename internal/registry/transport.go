@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// These timeouts bound a silent registry; the context bounds the whole question.
+	// dialTimeout, headerTimeout and idleTimeout bound a silent registry; the context bounds the whole question.
 	dialTimeout   = 10 * time.Second
 	headerTimeout = 15 * time.Second
 	idleTimeout   = 30 * time.Second

@@ -36,7 +36,7 @@ func decode(yamlText []byte, to any) error {
 	return err
 }
 
-// misfits collects the type errors of a YAML tree.
+// misfits collects the unknown keys and type errors of a YAML tree.
 type misfits struct{ errs []string }
 
 // The kinds of YAML values, as they appear in errors.

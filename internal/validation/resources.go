@@ -13,7 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// resources checks requests and limits, and that requests do not exceed limits.
+// resources checks requests and limits. A request may not exceed its limit, and equals it if pods cannot share the
+// resource.
 func (c *check) resources(r *corev1.ResourceRequirements, at *field.Path) {
 	c.amounts(r.Requests, at.Child("requests"))
 	c.amounts(r.Limits, at.Child("limits"))

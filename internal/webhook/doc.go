@@ -2,8 +2,8 @@
 
 // Package webhook serves the conversion and validating webhooks of LlamaStackDistribution.
 //
-// Conversion works on JSON trees, so that every stored object can be converted. Validation admits a request if it
-// cannot decode or check it. Intake bounds the memory of reviews, Connections the number of connections; both answer
-// 503 when full. Every replica serves before any cache syncs, because the custom resource's own cache needs conversion.
-// On SIGTERM the server keeps serving for DefaultDrain.
+// Conversion works on JSON trees, so that every stored object can be converted. Validation admits a request that it
+// cannot decode or check. Intake bounds the memory of reviews and answers 503 when it is used up; Connections bounds
+// idle connections. A NetworkPolicy must keep slow clients away. Every replica serves before any cache syncs, because
+// the cache of custom resources needs conversion. On SIGTERM the server keeps serving for DefaultDrain.
 package webhook

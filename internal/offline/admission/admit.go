@@ -180,8 +180,7 @@ func (s *Schema) parentOf(path string) (*schema.Structural, string) {
 	return at, steps[len(steps)-1]
 }
 
-// validate validates the object in the API server's order. It reports whether errors prevented the evaluation of the
-// rules.
+// validate validates the object in the API server's order, and reports whether errors prevented evaluating the rules.
 func (s *Schema) validate(ctx context.Context, object map[string]any) (errs field.ErrorList, unchecked bool) {
 	if meta, _, err := objectmeta.GetObjectMeta(object, true); err == nil && meta != nil {
 		errs = append(errs, metadatavalidation.ValidateObjectMeta(meta, true, metadatavalidation.NameIsDNSSubdomain,

@@ -152,8 +152,7 @@ func attributesOf(object, old map[string]any) *admission.VersionedAttributes {
 	return attributes
 }
 
-// message returns the message that the API server uses: the evaluated expression, unless it is too long or has line
-// breaks.
+// message returns the evaluated message expression, or v.Message if it is empty, too long or multi-line.
 func message(v *admissionregistrationv1.Validation, evaluated cel.EvaluationResult) string {
 	text, _ := evaluated.EvalResult.Value().(string)
 	text = strings.TrimSpace(text)

@@ -61,7 +61,7 @@ func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 	return cmd
 }
 
-// errAnswered stops the port forwarding after the response.
+// errAnswered means that the response has arrived; it ends the port forwarding.
 var errAnswered = errors.New("answered")
 
 // run sends the message to a ready pod and prints the response.

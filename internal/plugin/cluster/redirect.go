@@ -9,8 +9,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
-// RefuseRedirects returns a round tripper that fails on redirects. Following one could send a question or token to an
-// address chosen by the server.
+// RefuseRedirects returns a round tripper that fails on redirects, which could send a question or token to an address
+// chosen by the server.
 func RefuseRedirects(next http.RoundTripper) http.RoundTripper { return withoutRedirects{next} }
 
 type withoutRedirects struct{ next http.RoundTripper }

@@ -17,8 +17,8 @@ import (
 // registrationsPage is the page size for registering ConfigMaps, each of up to a megabyte.
 const registrationsPage = 10
 
-// Settings reads the operator's settings and registered distributions. It returns known=false and default settings if
-// the user may not read all of them.
+// Settings reads the operator's settings and registered distributions. known is false if the user may not read all of
+// them; those are treated as absent.
 func (c *Connection) Settings(ctx context.Context, operatorNamespace string) (s *settings.Settings, known bool,
 	err error) {
 	cm := &corev1.ConfigMap{}

@@ -83,7 +83,7 @@ type item struct {
 	difference.Report
 }
 
-// errDiffers sets the exit code after differences were printed.
+// errDiffers means that differences were printed.
 var errDiffers = &cli.InputError{}
 
 // run compares the files with the cluster and prints the differences.

@@ -16,7 +16,7 @@ import (
 // providerType describes a provider type of an API.
 type providerType struct {
 	Type string `json:"type"`
-	// API is the server's name of the API; Field is its field in spec.providers, empty if there is none.
+	// API is the server's name of the API; Field is its field in spec.providers, which may be empty.
 	API   string `json:"api"`
 	Field string `json:"field,omitempty"`
 	// Lines are the release lines with the type, oldest first.

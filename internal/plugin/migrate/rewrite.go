@@ -259,7 +259,7 @@ func (r *rewriting) variable(name string) map[string]any {
 	return nil
 }
 
-// plain returns the literal value of a variable; empty if there is none.
+// plain returns the literal value of a variable; may be empty.
 func (r *rewriting) plain(name string) string {
 	value, _ := r.variable(name)["value"].(string)
 	return value

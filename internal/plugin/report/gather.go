@@ -228,7 +228,7 @@ func (r *collection) text(name, text string) {
 	r.files = append(r.files, file{name, []byte(strings.Join(lines, ""))})
 }
 
-// events adds the Events about the custom resource, its objects and pods.
+// events adds the Events about the custom resource and objects whose names begin with its name.
 func (r *collection) events(events []corev1.Event, name string) {
 	var own []any
 	for i := range events {

@@ -23,7 +23,7 @@ import (
 const (
 	// askTimeout bounds all requests of one question.
 	askTimeout = time.Minute
-	// A tag is checked again after recheck, plus up to recheckJitter.
+	// recheck is the interval between checks of a tag, plus up to recheckJitter.
 	recheck       = 4 * time.Hour
 	recheckJitter = 2 * time.Hour
 	// editPause delays the question after an edit, askAgainPause the one for an evicted answer.

@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// The limits of concurrent questions: in total, per namespace, and per namespace and registry. Package registry reads
-	// up to 2.75 MiB for each.
+	// maxQuestions, maxPerNamespace and maxPerRegistry bound the concurrent questions in total, per namespace, and per
+	// namespace and registry; each question reads up to 2.75 MiB.
 	maxQuestions    = 24
 	maxPerNamespace = 4
 	maxPerRegistry  = 3

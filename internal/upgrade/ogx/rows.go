@@ -35,8 +35,8 @@ type field struct {
 	kind   kind
 }
 
-// fieldsOf parses the fields of a row from a space-separated list such as "maxTokens:integer apiToken:secret". The
-// server's name is the snake case name unless "=" gives another.
+// fieldsOf parses a space-separated list of fields such as "maxTokens:integer". The server's name of a field is in
+// snake case unless "=" gives another.
 func fieldsOf(list string) map[string]field {
 	kinds := map[string]kind{"": text, "integer": integer, "boolean": boolean, "texts": texts, "network": network,
 		"secret": secret}

@@ -37,7 +37,7 @@ const (
 	definitionName = "llamastackdistributions.llamastack.io"
 	// pageSize is the number of custom resources in a page.
 	pageSize = 100
-	// perSecond is the rate limit of rewrites.
+	// perSecond is the maximum number of rewrites per second.
 	perSecond = 10
 	// firstRetry and lastRetry bound the backoff of failed reconciles.
 	firstRetry, lastRetry = time.Second, 5 * time.Minute
