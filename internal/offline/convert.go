@@ -79,7 +79,6 @@ func (c *Cluster) convert(ctx context.Context, d *manifest.Document, version str
 	return r
 }
 
-// inSomeNamespace returns a copy of the object with a namespace.
 func inSomeNamespace(object map[string]any) map[string]any {
 	object = runtime.DeepCopyJSON(object)
 	if namespace, _, err := unstructured.NestedString(object, "metadata", "namespace"); namespace == "" && err == nil {

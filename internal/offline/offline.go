@@ -183,7 +183,6 @@ func (c *Cluster) build(ctx context.Context, r *Resource, cr *v1alpha2.LlamaStac
 	}
 }
 
-// sort orders problems by line, errors first.
 func (r *Resource) sort() {
 	slices.SortStableFunc(r.Problems, func(a, b problem.Problem) int {
 		return cmp.Or(cmp.Compare(r.Line(a), r.Line(b)), strings.Compare(string(a.Severity), string(b.Severity)))
@@ -345,7 +344,6 @@ func (c *Cluster) caBundle(in *build.Inputs) *build.CABundleFact {
 	return found
 }
 
-// texts returns the string values of a given ConfigMap.
 func (c *Cluster) texts(namespace, name string) map[string]string {
 	list := map[string]string{}
 	for key, value := range c.configMaps[types.NamespacedName{Namespace: namespace, Name: name}].data {
@@ -356,7 +354,6 @@ func (c *Cluster) texts(namespace, name string) map[string]string {
 	return list
 }
 
-// configMap is a given ConfigMap.
 type configMap struct {
 	namespace   string
 	annotations map[string]string

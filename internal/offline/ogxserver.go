@@ -59,7 +59,6 @@ func (c *Cluster) ConvertKind(ctx context.Context, d *manifest.Document, to stri
 	return r
 }
 
-// lose warns about lost fields.
 func (r *Converted) lose(losses []ogx.Loss, kind string) {
 	defer r.sort()
 	for _, l := range losses {

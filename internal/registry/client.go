@@ -67,8 +67,7 @@ type Client struct {
 	options Options
 	// anywhere connects to any address, outside refuses loopback and link-local ones, public also private ones.
 	anywhere, outside, public *http.Transport
-	// searchTime bounds FindMatch.
-	searchTime time.Duration
+	searchTime                time.Duration
 }
 
 // New returns a Client.
@@ -280,5 +279,4 @@ func (c *Client) remoteOptions(ctx context.Context, trip *roundTripper, keys aut
 // anonymous is a keychain without credentials; the library's default keychain reads files of the user.
 type anonymous struct{}
 
-// Resolve returns anonymous credentials.
 func (anonymous) Resolve(authn.Resource) (authn.Authenticator, error) { return authn.Anonymous, nil }

@@ -61,14 +61,12 @@ func (t *roundTripper) document(ctx context.Context, body *limitedBody) io.ReadC
 	return io.NopCloser(bytes.NewReader(content))
 }
 
-// failedBody is a body that returns an error.
 type failedBody struct{ err error }
 
 func (b failedBody) Read([]byte) (int, error) { return 0, b.err }
 
 func (failedBody) Close() error { return nil }
 
-// spend adds n bytes to the documents read for the question.
 func (t *roundTripper) spend(n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

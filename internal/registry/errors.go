@@ -22,7 +22,6 @@ import (
 // Kind classifies why an image could not be read.
 type Kind string
 
-// The kinds of errors.
 const (
 	// Unreachable means no response, or an error status without a Kind of its own. It is transient.
 	Unreachable Kind = "Unreachable"

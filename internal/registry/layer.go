@@ -169,9 +169,7 @@ func (i *Image) layer(digest string) *Blob {
 
 var errNotTar = errors.New("not a tar archive")
 
-// finding is the result of searching a layer for a path.
 type finding struct {
-	// content is the content of the file; nil if the layer has no such regular file.
 	content []byte
 	// hidden reports that the layer deletes or replaces the path of lower layers.
 	hidden bool

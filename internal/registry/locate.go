@@ -80,7 +80,6 @@ func nowhere(reference string, failed []error) error {
 // everywhere holds the errors of all locations.
 type everywhere struct{ errs []error }
 
-// Error returns the texts of all errors.
 func (e *everywhere) Error() string {
 	texts := make([]string, len(e.errs))
 	for i, err := range e.errs {
@@ -89,5 +88,4 @@ func (e *everywhere) Error() string {
 	return strings.Join(texts, "; ")
 }
 
-// Unwrap returns the errors.
 func (e *everywhere) Unwrap() []error { return e.errs }

@@ -27,8 +27,7 @@ const (
 	// searchTime bounds a search. It is below the caller's timeout of one minute, so that a slow search fails permanently
 	// instead of being retried.
 	searchTime = 45 * time.Second
-	// headBytes is how much of the found file is read.
-	headBytes = 4 << 10
+	headBytes  = 4 << 10
 	// whiteoutBytes bounds the names of deleted files.
 	whiteoutBytes = 256 << 10
 )

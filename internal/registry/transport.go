@@ -25,10 +25,8 @@ const (
 	idleTimeout   = 30 * time.Second
 	// idleConnections bounds the idle connections to all registries.
 	idleConnections = 64
-	// headerBytes bounds the response headers.
-	headerBytes = 64 << 10
-	// retryLimit is the largest accepted Retry-After.
-	retryLimit = 6 * time.Hour
+	headerBytes     = 64 << 10
+	retryLimit      = 6 * time.Hour
 )
 
 // newTransport returns a transport that verifies registries with the certificates; nil means the system pool. check may
@@ -82,16 +80,13 @@ func checkAddress(address string, private bool) error {
 // roundTripper sends the requests of one question to one registry. It bounds each response and records status and
 // Retry-After.
 type roundTripper struct {
-	// registry is the host and port of the registry.
-	registry string
-	// plainHTTP allows http:// for the registry.
+	registry  string
 	plainHTTP bool
 	// own connects to the registry, foreign to other hosts (token service, storage), and trusted to other hosts that may
 	// be private or behind a proxy.
 	own, foreign, trusted http.RoundTripper
 	// private reports whether the registry may redirect to a private address of the host.
-	private func(host string) bool
-	// decoding is the semaphore of Limits.
+	private  func(host string) bool
 	decoding chan struct{}
 
 	mu         sync.Mutex
@@ -104,7 +99,6 @@ type roundTripper struct {
 	decodes, ended bool
 }
 
-// RoundTrip implements http.RoundTripper.
 func (t *roundTripper) RoundTrip(request *http.Request) (*http.Response, error) {
 	t.endDecoding()
 	if err := t.check(request.URL); err != nil {
@@ -145,7 +139,6 @@ func (t *roundTripper) isOwn(u *url.URL) bool {
 	return u.Host == t.registry || u.Hostname() == hostname(t.registry)
 }
 
-// way returns the transport for a request.
 func (t *roundTripper) way(request *http.Request) http.RoundTripper {
 	if t.isOwn(request.URL) {
 		return t.own

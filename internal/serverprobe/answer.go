@@ -19,14 +19,12 @@ const (
 	// maxKept bounds the texts of the lists of providers and of models, in bytes; maxKeptOfList those of other lists.
 	maxKept       = 32 << 10
 	maxKeptOfList = 16 << 10
-	// maxName bounds each text, in bytes.
-	maxName = 253
+	maxName       = 253
 )
 
 // versionForm matches versions of Python packages.
 var versionForm = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+!_-]{0,63}$`)
 
-// readVersion decodes a response of /v1/version.
 func readVersion(body []byte) (string, error) {
 	var answer struct {
 		Version string `json:"version"`

@@ -32,7 +32,6 @@ const (
 	smallBody = 64 << 10
 )
 
-// The errors of a misbehaving server.
 var (
 	errUnauthorized = errors.New("the server asks for credentials")
 	errNoAnswer     = errors.New("no answer in time")
@@ -92,7 +91,6 @@ func (c *Client) exchange(ctx context.Context, at *target, address *url.URL, rea
 // stream is the response side of a connection.
 type stream struct {
 	io.Reader
-	// deadline sets the read deadline.
 	deadline func(time.Time) error
 	// places bounds the large responses in memory.
 	places *semaphore.Weighted

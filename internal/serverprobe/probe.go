@@ -17,7 +17,6 @@ import (
 )
 
 const (
-	// totalTimeout bounds all requests to a server.
 	totalTimeout = 10 * time.Second
 	// requestTimeout bounds one request; /v1/providers may take 3 s because it calls model servers.
 	requestTimeout = 6 * time.Second
@@ -115,7 +114,6 @@ func New() *Client {
 	return &Client{large: semaphore.NewWeighted(maxLargeAnswers), largeOfSlow: semaphore.NewWeighted(maxLargeAnswers)}
 }
 
-// places returns the slots for large responses of a server.
 func (c *Client) places(server Server) *semaphore.Weighted {
 	if server.Slow {
 		return c.largeOfSlow

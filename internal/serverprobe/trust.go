@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// target is the destination of a request.
 type target struct {
 	base   *url.URL
 	trust  *Trust

@@ -22,19 +22,15 @@ const pathVersion = pathDistribution + ".version"
 
 // choice is the release chosen for a built-in name.
 type choice struct {
-	// version is the release.
 	version string
-	// source is where the release comes from.
-	source string
+	source  string
 	// note explains why the release line is not the newest one; empty if it is, or if the spec sets it.
 	note string
 	// newer is the newest release line if a running server keeps an older one; otherwise empty.
 	newer string
 }
 
-// asked is the input of choose.
 type asked struct {
-	// version is spec.distribution.version; may be empty.
 	version string
 	// running is the release or release line of the running server; empty for a new custom resource.
 	running string
@@ -126,13 +122,11 @@ func chooseNewest(d *distributions.Distribution, needs []serverconfig.Need) (cho
 	})
 }
 
-// lackedBy returns the needs that a release does not meet.
 func lackedBy(r distributions.Release, needs []serverconfig.Need) []serverconfig.Need {
 	known, _ := catalog.ForVersion(r.Version)
 	return slices.DeleteFunc(slices.Clone(needs), func(n serverconfig.Need) bool { return n.Has(known) })
 }
 
-// knownSomewhere returns the needs that at least one release line meets.
 func knownSomewhere(needs []serverconfig.Need) []serverconfig.Need {
 	return slices.DeleteFunc(slices.Clone(needs), func(n serverconfig.Need) bool { return catalog.FirstLine(n.Has) == "" })
 }

@@ -19,7 +19,6 @@ const KeyEdge = "edge"
 // EdgeKind is the kind of object that exposes a server.
 type EdgeKind string
 
-// The supported values of EdgeKind.
 const (
 	// EdgeAuto is a Route if the cluster has the API, else an HTTPRoute if it has that API and a Gateway is set, else an
 	// Ingress.
@@ -72,7 +71,6 @@ type Gateway struct {
 	SectionName string `json:"sectionName,omitempty"`
 }
 
-// parseEdge parses KeyEdge.
 func parseEdge(text string) Edge {
 	var e Edge
 	err := decode([]byte(text), &e)

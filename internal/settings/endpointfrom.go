@@ -30,7 +30,6 @@ func (e *EndpointFrom) Allows(own, namespace string) bool {
 	return namespace == own || slices.Contains(e.Namespaces, namespace) || slices.Contains(e.Namespaces, allNamespaces)
 }
 
-// parseEndpointFrom parses KeyEndpointFrom.
 func parseEndpointFrom(text string) (EndpointFrom, error) {
 	var e EndpointFrom
 	err := decode([]byte(text), &e)

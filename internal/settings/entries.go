@@ -47,7 +47,6 @@ func readEntries(text string) (entries map[string]yamlMessage, broken map[string
 	return entries, broken, nil
 }
 
-// piece is the text of one entry, starting at its name.
 type piece struct {
 	name, text string
 	line       int

@@ -14,7 +14,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
 )
 
-// clue is a possible server version and its source.
 type clue struct{ version, source string }
 
 // PackageCounts reports whether the server's Python package can change the result: the release is not known otherwise,

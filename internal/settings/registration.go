@@ -24,7 +24,6 @@ import (
 // LabelDistribution marks a ConfigMap in the operator's namespace that registers the distribution named by its value.
 const LabelDistribution = "llamastack.io/distribution"
 
-// The keys of a ConfigMap with LabelDistribution.
 const (
 	keyImage         = "image"
 	keyServerVersion = "serverVersion"
@@ -44,8 +43,7 @@ type Registration struct {
 // Registered is the parsed content of a ConfigMap with LabelDistribution. It is immutable.
 type Registered struct {
 	entry entry
-	// size is the approximate memory of the configuration, in bytes.
-	size int
+	size  int
 }
 
 // ParseRegistration parses a ConfigMap with LabelDistribution. Its errors affect only custom resources that use the
@@ -149,7 +147,6 @@ func (s *Settings) addRegistered(own []*Registered) {
 // yamlMessage delays decoding of an entry, so that its errors affect only that entry.
 type yamlMessage []byte
 
-// UnmarshalJSON keeps the bytes.
 func (m *yamlMessage) UnmarshalJSON(b []byte) error {
 	*m = slices.Clone(b)
 	return nil
@@ -181,7 +178,6 @@ func (s *Settings) override(name string, raw []byte) entry {
 	return e
 }
 
-// register parses an entry of KeyDistributions.
 func (s *Settings) register(name string, raw []byte) entry {
 	e := entry{name: name, origin: registered, embedded: name, imageSource: keySource(KeyDistributions)}
 	e.lineSource = fmt.Sprintf("serverVersion in %s/%s[%s]", ConfigMapName, KeyDistributions, name)

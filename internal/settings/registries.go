@@ -67,7 +67,6 @@ func (r *Registries) Pool(system *x509.CertPool) *x509.CertPool {
 	return pool
 }
 
-// parseRegistries parses KeyRegistries.
 func parseRegistries(text string) (Registries, error) {
 	var r Registries
 	err := decode([]byte(text), &r)

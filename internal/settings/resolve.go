@@ -347,7 +347,6 @@ func ImageTag(image string) string {
 	return strings.TrimPrefix(tag, "v")
 }
 
-// withoutDigest returns the image without its digest.
 func withoutDigest(image string) string {
 	image, _, _ = strings.Cut(image, "@")
 	return image

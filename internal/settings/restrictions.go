@@ -16,7 +16,6 @@ const KeyForbid = "forbid"
 // Restriction is a feature of the custom resource that KeyForbid can forbid.
 type Restriction string
 
-// The restrictions.
 const (
 	// ForbidHostPathVolumes forbids hostPath volumes in spec.workload.overrides.volumes.
 	ForbidHostPathVolumes Restriction = "hostPathVolumes"

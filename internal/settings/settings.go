@@ -36,7 +36,6 @@ func Keys() []string {
 		KeyPodDefaults, KeyEndpointFrom}
 }
 
-// entry is a distribution known to the operator.
 type entry struct {
 	name          string
 	image         string
@@ -55,7 +54,6 @@ type entry struct {
 	err           error              // why the entry is invalid
 }
 
-// origin is where an entry comes from.
 type origin int
 
 const (
@@ -168,7 +166,6 @@ func checkSize(text string) error {
 	return nil
 }
 
-// parseForAll parses the keys that affect all custom resources.
 func (s *Settings) parseForAll(data map[string]string) error {
 	for _, key := range []string{KeyFeatureFlags, KeyForbid, KeyEdge, KeyRegistries, KeyPodDefaults, KeyEndpointFrom} {
 		if err := checkSize(data[key]); err != nil {
@@ -272,7 +269,6 @@ func (s *Settings) Problems() []Problem {
 	return list
 }
 
-// source returns the name of the entry's ConfigMap.
 func (e *entry) source() string { return cmp.Or(e.configMap, ConfigMapName) }
 
 // Names returns the sorted names of all distributions.

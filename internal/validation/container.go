@@ -45,7 +45,6 @@ func (c *check) environment(list []corev1.EnvVar, at *field.Path) {
 	}
 }
 
-// environmentFrom checks envFrom sources.
 func (c *check) environmentFrom(list []corev1.EnvFromSource, at *field.Path) {
 	for i := range list {
 		from, at := &list[i], at.Index(i)
@@ -102,7 +101,6 @@ func (c *check) sources(list []corev1.Volume, at *field.Path) {
 	}
 }
 
-// mounts checks volume mounts.
 func (c *check) mounts(o *v1alpha2.WorkloadOverrides, at *field.Path) {
 	taken := map[string]bool{}
 	for i := range o.VolumeMounts {
@@ -118,7 +116,6 @@ func (c *check) mounts(o *v1alpha2.WorkloadOverrides, at *field.Path) {
 	}
 }
 
-// knownVolume checks that the volume exists.
 func (c *check) knownVolume(name string, at *field.Path) {
 	switch {
 	case name == "":

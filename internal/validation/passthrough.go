@@ -38,7 +38,6 @@ type check struct {
 	volumes, volumesOfOperator []string
 }
 
-// report collects problems.
 type report struct {
 	problems problem.Collector
 }
@@ -95,14 +94,12 @@ func (r *report) add(at *field.Path, kind field.ErrorType, value any, detail, fi
 		Detail: detail, Fix: fix})
 }
 
-// name checks an optional object name.
 func (r *report) name(at *field.Path, name, kind string) {
 	if name != "" && len(validation.IsDNS1123Subdomain(name)) > 0 {
 		r.invalid(at, name, "no "+kind+" can have this name", "use lower-case letters, digits, '-' and '.'")
 	}
 }
 
-// requiredName checks a required object name.
 func (r *report) requiredName(at *field.Path, name, kind string) {
 	if name == "" {
 		r.missing(at, "give the name of the "+kind)

@@ -55,7 +55,6 @@ func (c *check) usedClaims(w *v1alpha2.WorkloadSpec, at *field.Path) {
 	}
 }
 
-// podAffinity checks the terms of an affinity or anti-affinity.
 func (c *check) podAffinity(a corev1.PodAffinity, at *field.Path) {
 	for i := range a.RequiredDuringSchedulingIgnoredDuringExecution {
 		t := &a.RequiredDuringSchedulingIgnoredDuringExecution[i]
@@ -94,7 +93,6 @@ func ReservedPodLabels() []string {
 	}
 }
 
-// reservedAnnotations is the prefix of the operator's annotations.
 const reservedAnnotations = "llamastack.io/"
 
 // podMetadata reports labels and annotations reserved for the operator.

@@ -32,7 +32,6 @@ func (c *check) resources(r *corev1.ResourceRequirements, at *field.Path) {
 	}
 }
 
-// amounts checks names and quantities of resources.
 func (c *check) amounts(list corev1.ResourceList, at *field.Path) {
 	for _, name := range slices.Sorted(maps.Keys(list)) {
 		amount, path := list[name], at.Key(string(name))

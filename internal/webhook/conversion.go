@@ -38,8 +38,7 @@ type conversion struct {
 	envelope
 	uid, desired string
 	objects      []json.RawMessage
-	// size is the length of the body in bytes.
-	size int
+	size         int
 }
 
 func readConversion(body []byte) (Review, error) {
@@ -108,7 +107,6 @@ func (in *conversion) Result(ctx context.Context) ([]byte, error) {
 	return answer.Bytes(), err
 }
 
-// Refuse returns a review with status Failure.
 func (in *conversion) Refuse(reason string) ([]byte, error) {
 	var answer bytes.Buffer
 	if err := in.begin(&answer); err != nil {

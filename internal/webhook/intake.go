@@ -19,15 +19,13 @@ const (
 	smallReview = 32 << 10
 	// memoryForBodies bounds the bodies above smallReview, in bytes; it must exceed the largest review.
 	memoryForBodies = 24 << 20
-	// growth is the growth factor of a body's buffer.
-	growth = 2
+	growth          = 2
 	// memoryForDecoded bounds the decoded objects of a review, in bytes; an object of 1.5 MiB, the limit of the API
 	// server, must fit. Small reviews that may need more than memoryForSmall are decoded like large ones.
 	memoryForDecoded = 128 << 20
 	memoryForSmall   = 8 << 20
 	// largeDecoded is the estimate, in bytes, above which memory is freed before the next review.
-	largeDecoded = 16 << 20
-	// answerTimeout bounds sending a response.
+	largeDecoded  = 16 << 20
 	answerTimeout = 10 * time.Second
 	// retryAfter is the Retry-After header, in seconds; API servers retry up to ten times.
 	retryAfter = "1"
@@ -93,7 +91,6 @@ func (i *Intake) Handler(kind Kind) http.Handler {
 	})
 }
 
-// refusal is an HTTP error response.
 type refusal struct {
 	status int
 	text   string

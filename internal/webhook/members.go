@@ -76,7 +76,6 @@ func (p parts) expect(want json.Delim) error {
 	return err
 }
 
-// envelope holds the outer fields of a review.
 type envelope struct {
 	apiVersion, kind string
 	requested        bool

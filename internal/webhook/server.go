@@ -23,8 +23,7 @@ import (
 
 const (
 	// DefaultDrain is how long the Server keeps serving after SIGTERM; nodes stop routing to the pod within two seconds.
-	DefaultDrain = 5 * time.Second
-	// finishTimeout bounds running requests after the drain.
+	DefaultDrain  = 5 * time.Second
 	finishTimeout = 10 * time.Second
 	// idleTimeout closes idle connections; it exceeds the 90 seconds of API servers, which lose a request on a closed
 	// connection.
@@ -32,11 +31,9 @@ const (
 	// handshakeTimeout bounds the TLS handshake, bodyTimeout reading the body.
 	handshakeTimeout = 5 * time.Second
 	bodyTimeout      = 5 * time.Second
-	// readyTimeout bounds the readiness check.
-	readyTimeout = time.Second
-	maxHeader    = 16 << 10
-	// maxConnections is the limit of open connections.
-	maxConnections = 256
+	readyTimeout     = time.Second
+	maxHeader        = 16 << 10
+	maxConnections   = 256
 )
 
 // Options configure a Server.

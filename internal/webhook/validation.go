@@ -104,12 +104,10 @@ func (v *Validation) read(body []byte) (Review, error) {
 	return in, nil
 }
 
-// Memory returns the memory of both objects.
 func (in *admissionReview) Memory() int64 {
 	return memoryOf(in.object, typedItemMemory) + memoryOf(in.old, typedItemMemory)
 }
 
-// Result validates the request.
 func (in *admissionReview) Result(ctx context.Context) ([]byte, error) {
 	if in.excess != nil {
 		return in.respond(refuseTooLarge(&in.request, in.excess))
@@ -157,7 +155,6 @@ func (in *admissionReview) validate(ctx context.Context) *admissionv1.AdmissionR
 	return &admissionv1.AdmissionResponse{Result: &status, Warnings: result.Warnings}
 }
 
-// requestVersion returns the API version of the request.
 func requestVersion(request *admissionv1.AdmissionRequest) string {
 	if request.RequestKind != nil {
 		return request.RequestKind.Version

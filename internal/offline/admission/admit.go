@@ -35,7 +35,6 @@ type Refusal struct {
 // Kind classifies a Refusal.
 type Kind int
 
-// The kinds of refusals.
 const (
 	// Shape means that the object does not match the version: an unknown field or a wrong type.
 	Shape Kind = iota

@@ -164,7 +164,6 @@ func Notes(row *catalog.Provider, name string) []Note {
 	return notes
 }
 
-// rank orders notes: targets first, then by text.
 func (n Note) rank() string {
 	if n.Target != "" {
 		return ""
@@ -198,13 +197,11 @@ func Example(api, providerType string, row *catalog.Provider) (string, error) {
 	return text.String(), err
 }
 
-// member is a member of a map; value is a *yaml.Node or a value to encode.
 type member struct {
 	name  string
 	value any
 }
 
-// mapping returns an ordered YAML map.
 func mapping(members []member) *yaml.Node {
 	node := &yaml.Node{Kind: yaml.MappingNode}
 	for _, m := range members {

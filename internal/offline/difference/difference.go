@@ -175,7 +175,6 @@ func (r *Report) note(o *Object) {
 	r.Restart = slices.Compact(r.Restart)
 }
 
-// because returns the reason for a restart.
 func because(path string) string {
 	switch {
 	case strings.Contains(path, objects.AnnotationConfigHash):
@@ -194,7 +193,6 @@ func because(path string) string {
 
 type objectKey struct{ kind, name string }
 
-// contentsOf are ordered objects.
 type contentsOf struct {
 	keys  []objectKey
 	byKey map[objectKey]any

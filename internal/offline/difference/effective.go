@@ -24,7 +24,6 @@ func Effective(d *build.Desired) (any, error) {
 	return resolve(config, environmentOf(d)), nil
 }
 
-// environmentOf returns the environment of the server's container.
 func environmentOf(d *build.Desired) map[string]string {
 	values := map[string]string{}
 	for _, o := range d.Objects {
@@ -51,7 +50,6 @@ func valueOf(v corev1.EnvVar) string {
 
 var references = regexp.MustCompile(`\$\{env\.[A-Z0-9_]+(?::[=+][^}]*)?\}`)
 
-// resolve replaces references to environment variables.
 func resolve(value any, env map[string]string) any {
 	switch v := value.(type) {
 	case map[string]any:

@@ -17,7 +17,6 @@ import (
 // ConfigOf returns a base configuration as JSON data.
 func ConfigOf(base *serverconfig.Base) (any, error) { return document.Plain(base.Root()), nil }
 
-// inProvider matches the path of a field in a provider's config.
 var inProvider = regexp.MustCompile(`^providers\.(\w+)\[(.*)\]\.config\.(\w+)`)
 
 // refersToBackend matches the path of a nested field that refers to a storage backend.

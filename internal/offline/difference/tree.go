@@ -21,7 +21,6 @@ type Change struct {
 	After  string `json:"after,omitempty"`
 }
 
-// keyFields are the fields that identify list items.
 var keyFields = []string{"model_id", "shield_id", "toolgroup_id", "provider_id", "name", "mountPath", "containerPort",
 	"port"}
 
@@ -42,13 +41,11 @@ func Trees(before, after any) []Change {
 	return changes
 }
 
-// leaf is a scalar or an empty object or list.
 type leaf struct {
 	name, text string
 	secret     bool
 }
 
-// shown returns the value without secrets.
 func (l leaf) shown() string {
 	switch {
 	case l.text == `""`:
@@ -65,7 +62,6 @@ func leaves(value any) map[string]leaf {
 	return found
 }
 
-// add adds the leaves of a value at a path.
 func add(found map[string]leaf, path string, at leaf, value any) {
 	switch v := value.(type) {
 	case map[string]any:

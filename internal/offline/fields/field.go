@@ -58,7 +58,6 @@ func Read() (*Schema, error) {
 	return nil, errNoVersion
 }
 
-// index matches an index in a path.
 var index = regexp.MustCompile(`\[\w*\]`)
 
 // Find returns the field at a path. It returns nil if the first part is not a root field, and an error if another part

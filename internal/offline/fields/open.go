@@ -6,13 +6,11 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// sentence is the name, type and description of a field.
 type sentence struct{ name, kind, meaning string }
 
 // secretReference is the form of a reference to a key of a Secret.
 const secretReference = "{name, key} of a Secret in the namespace of the resource"
 
-// inner are the nested fields of open fields.
 var inner = map[string][]sentence{
 	"apiKey": secretSentences, "secretRefs": secretSentences,
 	"secretKeyRef": keySentences,
@@ -97,7 +95,6 @@ var providerSentences = []sentence{
 		"field " + secretReference + "."},
 }
 
-// fillOpenFields adds the open fields to the schema.
 func fillOpenFields(root *props) {
 	for _, open := range openFields {
 		fill(root, open.path, open.kind, open.fields)

@@ -95,7 +95,6 @@ func knownKeys[V any](d *Document, data map[string]V) error {
 	return nil
 }
 
-// label returns the value of a label.
 func (d *Document) label(key string) (string, bool) {
 	metadata, _ := d.Object["metadata"].(map[string]any)
 	labels, _ := metadata["labels"].(map[string]any)

@@ -219,7 +219,6 @@ func lineIn(err error, line int) int {
 	return line
 }
 
-// oneLine joins the lines of a YAML error.
 func oneLine(err error) string {
 	return strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), "yaml: ", "")), " ")
 }

@@ -48,7 +48,6 @@ func Read(names []string, recursive bool, stdin io.Reader) ([]*Document, []error
 
 var errNoFiles = errors.New("no files with the ending .yaml, .yml or .json in this directory")
 
-// expand returns the files of a name.
 func expand(name string, recursive bool) ([]string, error) {
 	if name == Stdin {
 		return []string{Stdin}, nil
@@ -97,7 +96,6 @@ func readFile(name string, stdin io.Reader) ([]*Document, []error) {
 	return docs, errs
 }
 
-// part is the text of one document.
 type part struct {
 	line int // first line in the file, from 1
 	text []byte

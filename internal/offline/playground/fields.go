@@ -37,7 +37,6 @@ type Field struct {
 	Limits      []string `json:"limits,omitempty"`
 }
 
-// providerAPIs maps fields of spec.providers to APIs of the catalog.
 var providerAPIs = map[string]string{
 	"spec.providers.inference.provider": "inference", "spec.providers.safety.provider": "safety",
 	"spec.providers.vectorIo.provider":    "vector_io",
@@ -113,5 +112,4 @@ func shown(name string, f *fields.Field) Field {
 	return Field{Name: name, Type: f.Type, Required: f.Required, Description: f.Description, Limits: f.Limits}
 }
 
-// last returns the last part of a path or of a provider type.
 func last(path string) string { return path[strings.LastIndexAny(path, ".:")+1:] }

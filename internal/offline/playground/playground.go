@@ -117,7 +117,6 @@ func (e *Engine) Ask(ctx context.Context, q Question) (*Answer, error) {
 	return a, err
 }
 
-// difference compares the build with that of q.Compare.
 func (e *Engine) difference(ctx context.Context, before *made, q Question) (*Difference, error) {
 	after := e.made(ctx, q.Text, q.Compare)
 	d := &Difference{Problems: after.problems, Reports: []*difference.Report{}}
@@ -134,7 +133,6 @@ func (e *Engine) difference(ctx context.Context, before *made, q Question) (*Dif
 	return d, nil
 }
 
-// made is the result of a dry run.
 type made struct {
 	resources []*offline.Resource
 	problems  []Problem
@@ -176,7 +174,6 @@ func (e *Engine) made(ctx context.Context, text, release string) *made {
 	return m
 }
 
-// fail adds an error about the whole text.
 func (m *made) fail(err error) {
 	p := Problem{Line: 1, Severity: offline.Word(problem.Error), Code: problem.InvalidField, Message: err.Error()}
 	if e, ok := manifest.AsSyntaxError(err); ok {

@@ -18,7 +18,6 @@ var (
 	harmless = regexp.MustCompile(`(?i)(max[-_]?tokens|tokenizer|token[-_]?(limit|count|budget|per)|secret(key)?refs?$|secret[-_]?name$|` +
 		`secrets?-hash|creationtimestamp|_tokens$)`)
 
-	// Forms of secrets in text.
 	userinfo = regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)[^\s/@:"']*(:[^\s/@"']*)?@`)
 	assigned = regexp.MustCompile(`(?i)((?:passw(?:or)?d|secret|token|api[-_]?key|access[-_]?key|authorization)["']?\s*[:=]\s*["']?)` +
 		`(?:bearer\s+|basic\s+)?[^\s"',;}]+`)
@@ -99,7 +98,6 @@ func object(v map[string]any) map[string]any {
 	return hidden
 }
 
-// isNamedSecret reports whether the object is a variable with a secret-like name.
 func isNamedSecret(v map[string]any) bool {
 	name, _ := v["name"].(string)
 	return IsSecretName(name)

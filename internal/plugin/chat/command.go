@@ -31,7 +31,6 @@ const examples = `  kubectl llamastack chat my-stack "Why is the sky blue?"
   # Another model
   kubectl llamastack chat my-stack --model vllm/llama3.2-8b "Hello"`
 
-// options are the flags.
 type options struct {
 	cluster.Flags
 	output  cli.Output
@@ -64,7 +63,6 @@ func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 // errAnswered means that the response has arrived; it ends the port forwarding.
 var errAnswered = errors.New("answered")
 
-// run sends the message to a ready pod and prints the response.
 func (o *options) run(ctx context.Context, c *cluster.Connection, name, message string, out io.Writer) error {
 	if err := o.output.Check(); err != nil {
 		return err
@@ -100,7 +98,6 @@ func (o *options) run(ctx context.Context, c *cluster.Connection, name, message 
 	return err
 }
 
-// server is the server behind a forwarded port.
 type server struct {
 	url    string
 	client *http.Client
@@ -139,7 +136,6 @@ func (s *server) firstModel(ctx context.Context) (string, error) {
 	return "", errNoModel
 }
 
-// ask returns the response of a model, and its text.
 func (s *server) ask(ctx context.Context, model, message string) (whole json.RawMessage, text string, err error) {
 	var answer struct {
 		Choices []struct {
@@ -161,10 +157,8 @@ func (s *server) ask(ctx context.Context, model, message string) (whole json.Raw
 	return whole, answer.Choices[0].Message.Content, nil
 }
 
-// maxAnswer bounds a response, in bytes.
 const maxAnswer = 16 << 20
 
-// exchange sends a request and decodes the response.
 func (s *server) exchange(ctx context.Context, method, path string, body, into any) error {
 	raw, err := json.Marshal(body)
 	if err != nil {

@@ -14,7 +14,6 @@ type Streams struct {
 	Out, Err io.Writer
 }
 
-// The exit codes.
 const (
 	// OK means that there are no errors; there may be warnings.
 	OK = 0

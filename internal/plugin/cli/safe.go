@@ -70,7 +70,6 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// safeWriter is a writer returned by Safe.
 type safeWriter struct {
 	to          io.Writer
 	forPrograms bool
@@ -97,7 +96,6 @@ func safe(w io.Writer, inWorkflow bool) io.Writer {
 	return s
 }
 
-// Write writes the escaped text.
 func (w *safeWriter) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -122,7 +120,6 @@ func (w *safeWriter) flush() error {
 	return err
 }
 
-// whole escapes a complete text.
 func (w *safeWriter) whole(text []byte) []byte {
 	var out bytes.Buffer
 	for len(text) > 0 {
@@ -215,5 +212,4 @@ func (w *safeWriter) isOpen(text []byte) bool {
 		w.inWorkflow && (!w.inLine && isBegin(commandLine) || isBegin(commandInLine))
 }
 
-// ownPrefix returns the start of the plugin's own sequences.
 func (w *safeWriter) ownPrefix() []byte { return []byte(string(rune(escapeCharacter)) + w.mark) }

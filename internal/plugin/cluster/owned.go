@@ -78,7 +78,6 @@ func (c *Connection) Find(ctx context.Context, name string) (*v1alpha2.LlamaStac
 	return cr, f, nil
 }
 
-// add appends the items of a list.
 func add[T any, O interface {
 	*T
 	client.Object

@@ -15,7 +15,6 @@ func RefuseRedirects(next http.RoundTripper) http.RoundTripper { return withoutR
 
 type withoutRedirects struct{ next http.RoundTripper }
 
-// RoundTrip implements http.RoundTripper.
 func (t withoutRedirects) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := t.next.RoundTrip(request)
 	if err != nil {

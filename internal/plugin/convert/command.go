@@ -18,7 +18,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/files"
 )
 
-// options are the flags.
 type options struct {
 	files    files.Resources
 	to       string
@@ -26,7 +25,6 @@ type options struct {
 	settings files.Settings
 }
 
-// The values of --output.
 const (
 	formatYAML = "yaml"
 	formatJSON = "json"
@@ -90,7 +88,6 @@ func New(streams cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// check validates the command line.
 func (o *options) check() error {
 	switch {
 	case !slices.Contains(targets(), o.to):
@@ -101,7 +98,6 @@ func (o *options) check() error {
 	return o.settings.CheckStdin(o.files.Names...)
 }
 
-// run converts the documents and prints them.
 func (o *options) run(ctx context.Context, streams cli.Streams) error {
 	cluster, err := o.settings.Cluster(streams.In)
 	if err != nil {

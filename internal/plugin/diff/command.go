@@ -31,7 +31,6 @@ const examples = `  # What would this edit do?
   # In CI: fail if the cluster differs from the repository
   kubectl llamastack diff -f deploy/`
 
-// options are the flags.
 type options struct {
 	cluster.Flags
 	output            cli.Output
@@ -67,7 +66,6 @@ func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 	return cmd
 }
 
-// result is the machine-readable output.
 type result struct {
 	Items []item `json:"items"`
 }
@@ -86,7 +84,6 @@ type item struct {
 // errDiffers means that differences were printed.
 var errDiffers = &cli.InputError{}
 
-// run compares the files with the cluster and prints the differences.
 func (o *options) run(ctx context.Context, c *cluster.Connection, streams cli.Streams) error {
 	found, err := o.compare(ctx, c, streams)
 	if err != nil {
@@ -104,10 +101,8 @@ func (o *options) run(ctx context.Context, c *cluster.Connection, streams cli.St
 	return nil
 }
 
-// errInvalid means that errors of a file were printed.
 var errInvalid = errors.New("the file has errors: nothing would be changed")
 
-// compare compares each custom resource in the files with the cluster.
 func (o *options) compare(ctx context.Context, c *cluster.Connection, streams cli.Streams) (*result, error) {
 	documents, err := o.files.Read(streams.In)
 	if err != nil {

@@ -12,7 +12,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 )
 
-// valueBytes is the maximum displayed length of a value.
 const valueBytes = 120
 
 // printReport prints a report as text. It omits config.yaml for new custom resources.

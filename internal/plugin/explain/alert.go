@@ -10,7 +10,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/config/prometheus"
 )
 
-// alert is an alert of the PrometheusRule.
 type alert struct {
 	Name       string `json:"name"`
 	Severity   string `json:"severity"`

@@ -63,7 +63,6 @@ func New(streams cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// complete returns the names with a prefix.
 func complete(_ *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	tree, err := fields.Read()
 	if err != nil || len(args) > 0 {

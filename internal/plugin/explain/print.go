@@ -19,7 +19,6 @@ import (
 // width is the maximum width of text, in characters.
 const width = 100
 
-// print prints the explanation as text.
 func (e *explanation) print(w io.Writer) error {
 	var out bytes.Buffer
 	for i, t := range e.Items {
@@ -43,7 +42,6 @@ func (e *explanation) print(w io.Writer) error {
 	return err
 }
 
-// trailing matches blanks at the end of a line.
 var trailing = regexp.MustCompile(`(?m) +$`)
 
 // head prints names and values in two columns, without empty values.
@@ -57,7 +55,6 @@ func head(out io.Writer, pairs ...[2]string) {
 	_ = table.Flush() // writes to memory
 }
 
-// paragraph prints a title and wrapped text.
 func paragraph(out io.Writer, title, text string) {
 	if text == "" {
 		return
@@ -65,7 +62,6 @@ func paragraph(out io.Writer, title, text string) {
 	_, _ = fmt.Fprintf(out, "\n%s:\n%s", title, wrapped("  ", text))
 }
 
-// bullet returns a wrapped list item.
 func bullet(text string) string { return wrapped("  - ", text) }
 
 // wrapped returns wrapped text with a prefix; further lines are indented by its width.
@@ -133,7 +129,6 @@ func asText(value any) string {
 	return fmt.Sprint(value)
 }
 
-// firstSentence returns the first sentence of a text.
 func firstSentence(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if at := strings.Index(text, ". "); at >= 0 {

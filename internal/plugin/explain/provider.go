@@ -13,7 +13,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
-// providerType describes a provider type of an API.
 type providerType struct {
 	Type string `json:"type"`
 	// API is the server's name of the API; Field is its field in spec.providers, which may be empty.
@@ -27,7 +26,6 @@ type providerType struct {
 	Example string `json:"example,omitempty"`
 }
 
-// providerField is a field of the provider's config.
 type providerField struct {
 	Name    string   `json:"name"`
 	Type    string   `json:"type"`
@@ -122,7 +120,6 @@ func describeProvider(api string, variants []*catalog.Provider, lines []string) 
 	return p, err
 }
 
-// providerNotes returns remarks about a provider type.
 func providerNotes(row *catalog.Provider) []string {
 	var notes []string
 	if row.Deprecated {

@@ -12,7 +12,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
-// explanation is the machine-readable output.
 type explanation struct {
 	// Items are the topics with the name, at least one.
 	Items []topic `json:"items"`

@@ -24,7 +24,6 @@ import (
 // refName is the annotation with the image reference in an archive.
 const refName = "org.opencontainers.image.ref.name"
 
-// archiveOf returns the file of an archive reference.
 func archiveOf(image string) (file string, _ bool) { return strings.CutPrefix(image, "oci-archive:") }
 
 // load reads the image in an OCI archive; done removes temporary files.
@@ -160,7 +159,6 @@ func save(what content, image, file string) (err error) {
 	return pack(directory, file)
 }
 
-// pack writes a directory as a tar archive, sorted by name.
 func pack(directory, file string) (err error) {
 	out, err := os.Create(file)
 	if err != nil {

@@ -20,7 +20,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-// options are the flags.
 type options struct {
 	config        string
 	serverVersion string
@@ -182,7 +181,6 @@ func remoteOptions(ctx context.Context) []remote.Option {
 // there.
 type transport struct{}
 
-// RoundTrip implements http.RoundTripper.
 func (transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	if request.Method == http.MethodGet || request.Method == http.MethodHead {
 		return remote.DefaultTransport.RoundTrip(request)

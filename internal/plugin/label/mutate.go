@@ -26,8 +26,7 @@ import (
 const (
 	// inLabel is the size in bytes from which a configuration becomes a layer, because registries and runtimes limit
 	// labels.
-	inLabel = 50_000
-	// layerPath is the path of the configuration in its layer.
+	inLabel   = 50_000
 	layerPath = "llamastack/config.yaml"
 )
 
@@ -149,7 +148,6 @@ func layerOf(configuration []byte) (v1.Layer, error) {
 	)
 }
 
-// push pushes the image to its registry.
 func push(ctx context.Context, ref name.Reference, what content) error {
 	switch what := what.(type) {
 	case v1.ImageIndex:

@@ -39,7 +39,6 @@ const examples = `  # The log of the server
 // maxForPrograms bounds a log printed as one object, in bytes; kubelet keeps 10 MiB per container by default.
 const maxForPrograms = 64 << 20
 
-// options are the flags.
 type options struct {
 	cluster.Flags
 	output           cli.Output
@@ -76,7 +75,6 @@ var (
 	errTooLong = fmt.Errorf("the log is longer than %d MiB: take its end with --tail", maxForPrograms>>20)
 )
 
-// check validates the command line.
 func (o *options) check() error {
 	if o.follow && o.output.ForPrograms() {
 		return errEndless
@@ -84,7 +82,6 @@ func (o *options) check() error {
 	return o.output.Check()
 }
 
-// log is the machine-readable output.
 type log struct {
 	Namespace string   `json:"namespace"`
 	Pod       string   `json:"pod"`
@@ -92,7 +89,6 @@ type log struct {
 	Lines     []string `json:"lines"`
 }
 
-// run prints the log of the chosen pod.
 func (o *options) run(ctx context.Context, c *cluster.Connection, name string, streams cli.Streams) error {
 	cr, found, err := c.Find(ctx, name)
 	if err != nil {
@@ -127,7 +123,6 @@ func (o *options) run(ctx context.Context, c *cluster.Connection, name string, s
 	return err
 }
 
-// lines returns the lines of a complete log.
 func lines(ctx context.Context, c *cluster.Connection, pod *corev1.Pod, options *corev1.PodLogOptions) ([]string,
 	error) {
 	stream, err := c.Logs(ctx, pod.Namespace, pod.Name, options)

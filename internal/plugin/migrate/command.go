@@ -33,7 +33,6 @@ const examples = `  # A manifest in the style of release 0.9
   # What the cluster has
   kubectl get llsd my-stack -o yaml | kubectl llamastack migrate -f -`
 
-// options are the flags.
 type options struct {
 	files    files.Resources
 	settings files.Settings
@@ -147,7 +146,6 @@ func migrate(ctx context.Context, cluster *offline.Cluster, d *manifest.Document
 	return object, len(p.different) == 0, nil
 }
 
-// modelNames returns the models in spec.resources.
 func modelNames(object map[string]any) []string {
 	models, _, _ := unstructured.NestedSlice(object, "spec", "resources", "models")
 	var names []string
@@ -160,7 +158,6 @@ func modelNames(object map[string]any) []string {
 	return names
 }
 
-// report prints the result for a custom resource.
 func report(w io.Writer, name string, r *rewriting, p *proof) {
 	var b strings.Builder
 	list := func(title string, texts []string) {

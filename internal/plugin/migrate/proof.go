@@ -10,7 +10,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/difference"
 )
 
-// proof is the result of the comparison.
 type proof struct {
 	// improved are intended differences, different all others.
 	improved, different []string
@@ -18,7 +17,6 @@ type proof struct {
 	restarts bool
 }
 
-// prove compares the effective configurations before and after.
 func prove(before, after *offline.Resource, models []string) (*proof, error) {
 	old, err := difference.Effective(before.Desired)
 	if err != nil {

@@ -22,10 +22,8 @@ type rewriting struct {
 	object map[string]any
 	line   *catalog.Line
 	base   *document.Document
-	// env are the container's variables in the spec.
-	env []any
-	// used are the variables that became fields.
-	used map[string]bool
+	env    []any
+	used   map[string]bool
 	// moved describes the variables that became fields, stays the others.
 	moved []string
 	stays []remaining
@@ -41,7 +39,6 @@ type remaining struct {
 // inferenceModel is the variable with the model, or the suffix of one for a provider.
 const inferenceModel = "INFERENCE_MODEL"
 
-// envPath is the path of the variables in v1alpha2.
 var envPath = []string{"spec", "workload", "overrides", "env"}
 
 // rewrite moves variables to spec.providers and spec.resources in the object.
@@ -295,7 +292,6 @@ func (r *rewriting) removeUsed() {
 	}
 }
 
-// isReferredTo reports whether another variable's value refers to the variable.
 func (r *rewriting) isReferredTo(name string) bool {
 	return r.anyWritten(func(_ any, value string) bool { return strings.Contains(value, "$("+name+")") })
 }

@@ -36,7 +36,6 @@ var types = map[string]string{
 	".json": "application/json", ".wasm": "application/wasm", ".br": "application/octet-stream",
 }
 
-// serve serves the page until the context ends.
 func serve(ctx context.Context, listener net.Listener, page fs.FS) error {
 	server := &http.Server{
 		Handler: handler(page), ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
@@ -57,7 +56,6 @@ func serve(ctx context.Context, listener net.Listener, page fs.FS) error {
 	return nil
 }
 
-// handler serves the files of the page.
 func handler(page fs.FS) http.Handler {
 	content := http.FileServerFS(page)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -88,7 +86,6 @@ func handler(page fs.FS) http.Handler {
 	})
 }
 
-// unpacks reports whether the client accepts Brotli.
 func unpacks(r *http.Request) bool {
 	for encoding := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
 		if strings.TrimSpace(encoding) == "br" {

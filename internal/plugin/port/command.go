@@ -43,13 +43,11 @@ func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 	return cmd
 }
 
-// forwarded is the machine-readable output.
 type forwarded struct {
 	Pod string `json:"pod"`
 	URL string `json:"url"`
 }
 
-// run forwards a local port to a ready pod.
 func run(ctx context.Context, c *cluster.Connection, name string, local int32, output *cli.Output,
 	out io.Writer) error {
 	if err := output.Check(); err != nil {

@@ -49,7 +49,6 @@ type accessScope struct {
 	Paths     any    `json:"paths"`
 }
 
-// showAccess prints the access rules of each resource's configuration.
 func showAccess(out *bytes.Buffer, resources []*offline.Resource, notes io.Writer) error {
 	for _, r := range resources {
 		text := configuration(r, notes)
@@ -110,7 +109,6 @@ func (a *access) write(out *bytes.Buffer, name string) error {
 	return table(out, append(rows, last))
 }
 
-// callers returns a sentence about authentication.
 func (a *access) callers() string {
 	kind := a.Server.Auth.Provider.Type
 	if kind == "" {
@@ -134,7 +132,6 @@ func (r *accessRule) scope() (string, *accessScope) {
 	return "invalid", &accessScope{}
 }
 
-// who returns the users that a rule applies to.
 func (r *accessRule) who(all string) string {
 	var parts []string
 	if _, of := r.scope(); of.Principal != "" {

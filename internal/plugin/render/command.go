@@ -18,7 +18,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-// options are the flags.
 type options struct {
 	files         files.Resources
 	output        string
@@ -103,7 +102,6 @@ func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 	return cmd
 }
 
-// check validates the command line.
 func (o *options) check() error {
 	if !slices.Contains(formats(), o.output) {
 		return fmt.Errorf("--output %q: choose one of %s", o.output, strings.Join(formats(), ", "))
@@ -122,7 +120,6 @@ func (o *options) check() error {
 	return o.settings.CheckStdin(append([]string{o.base, o.imageLabels}, o.files.Names...)...)
 }
 
-// run builds the resources and prints them.
 func (o *options) run(ctx context.Context, streams cli.Streams) error {
 	in, err := gather(ctx, o, streams)
 	if err != nil {

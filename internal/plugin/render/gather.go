@@ -134,7 +134,6 @@ func readLabels(file string, streams cli.Streams) (*oci.Labels, error) {
 	return labels, nil
 }
 
-// dryRun builds each document.
 func (in *inputs) dryRun(ctx context.Context) []*offline.Resource {
 	resources := make([]*offline.Resource, len(in.documents))
 	for i, d := range in.documents {

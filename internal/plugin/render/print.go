@@ -16,7 +16,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 )
 
-// The values of --output.
 const (
 	formatConfig = "config"
 	formatYAML   = "yaml"
@@ -25,12 +24,10 @@ const (
 	formatAccess = "access"
 )
 
-// formats returns the values of --output, the default first.
 func formats() []string {
 	return []string{formatConfig, formatYAML, formatJSON, formatEnv, formatAccess}
 }
 
-// show prints the resources, which have no errors.
 func show(resources []*offline.Resource, format string, streams cli.Streams) error {
 	var out bytes.Buffer
 	var err error
@@ -88,7 +85,6 @@ func showYAML(out *bytes.Buffer, resources []*offline.Resource) error {
 	return err
 }
 
-// showJSON prints a List, as kubectl does.
 func showJSON(out *bytes.Buffer, resources []*offline.Resource) error {
 	list, err := offline.Contents(resources)
 	if err != nil {

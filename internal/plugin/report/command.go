@@ -27,7 +27,6 @@ No Secret is packed. The command reads the Secrets that the custom resource, its
 values wherever they appear. It also hides what looks like a secret. Read the files before you send them. report.txt names what could not be
 read. With --output, the command prints the names of the files.`
 
-// options are the flags.
 type options struct {
 	cluster.Flags
 	output            cli.Output
@@ -59,7 +58,6 @@ func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 	return cmd
 }
 
-// run collects the files and writes the archive.
 func (o *options) run(ctx context.Context, c *cluster.Connection, name string, streams cli.Streams) (err error) {
 	if err := o.check(); err != nil {
 		return err
@@ -101,7 +99,6 @@ func (o *options) run(ctx context.Context, c *cluster.Connection, name string, s
 	})
 }
 
-// written is the machine-readable output.
 type written struct {
 	Archive string   `json:"archive"`
 	Files   []string `json:"files"`
@@ -109,7 +106,6 @@ type written struct {
 	NotRead []string `json:"notRead,omitempty"`
 }
 
-// check validates the flags.
 func (o *options) check() error {
 	if o.file == "-" && o.output.ForPrograms() {
 		return errors.New("--output and -f -: standard output is one or the other")

@@ -41,23 +41,19 @@ func operatorRoles() labels.Requirement {
 	return *r
 }
 
-// file is a file in the archive.
 type file struct {
 	name string
 	text []byte
 }
 
-// collection are the files of a report.
 type collection struct {
 	connection *cluster.Connection
 	files      []file
-	// unread lists objects that could not be read.
-	unread []string
+	unread     []string
 	// secrets are the values to hide.
 	secrets []secret.Value
 }
 
-// collect reads all objects of a custom resource.
 func collect(ctx context.Context, c *cluster.Connection, name, operatorNamespace string) (*collection, error) {
 	cr, found, err := c.Find(ctx, name)
 	if err != nil {
@@ -143,7 +139,6 @@ func secretsIn(value any, below bool, names map[string]bool) {
 	}
 }
 
-// object adds an object as YAML.
 func (r *collection) object(name string, o client.Object) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
 	if err != nil {
@@ -153,7 +148,6 @@ func (r *collection) object(name string, o client.Object) {
 	r.value(name, content)
 }
 
-// value adds a value as YAML with secrets hidden.
 func (r *collection) value(name string, value any) {
 	text, err := yaml.Marshal(r.hidden(redact.Value("", value)))
 	if err != nil {
@@ -205,7 +199,6 @@ func (r *collection) configMap(ctx context.Context, name string, key client.Obje
 	r.value(name, content)
 }
 
-// conditions adds the conditions as text.
 func (r *collection) conditions(cr *v1alpha2.LlamaStackDistribution) {
 	var b bytes.Buffer
 	for i := range cr.Status.Conditions {
@@ -248,7 +241,6 @@ func (r *collection) events(events []corev1.Event, name string) {
 	r.value("events.yaml", own)
 }
 
-// The limits of a log.
 const (
 	logLines = 2000
 	logBytes = 2 << 20
@@ -288,7 +280,6 @@ func (r *collection) log(ctx context.Context, p *corev1.Pod, options *corev1.Pod
 	return string(text), err
 }
 
-// operator adds the operator's settings, Deployment and logs.
 func (r *collection) operator(ctx context.Context, namespace string) {
 	r.configMap(ctx, "operator/settings.yaml", client.ObjectKey{Namespace: namespace, Name: settings.ConfigMapName})
 	deployments, pods := &appsv1.DeploymentList{}, &corev1.PodList{}

@@ -33,7 +33,6 @@ const examples = `  # All in the namespace
   # The same, until you stop it
   kubectl llamastack status my-stack --watch`
 
-// options are the flags.
 type options struct {
 	cluster.Flags
 	output        cli.Output
@@ -76,7 +75,6 @@ var (
 	errWatchPrograms   = errors.New("--watch does not go with --output: use kubectl get llsd --watch")
 )
 
-// check validates the command line.
 func (o *options) check(args []string) error {
 	switch {
 	case o.allNamespaces && len(args) > 0:
@@ -87,7 +85,6 @@ func (o *options) check(args []string) error {
 	return o.output.Check()
 }
 
-// run prints the status, repeatedly with --watch.
 func (o *options) run(ctx context.Context, c *cluster.Connection, args []string, out io.Writer) error {
 	style := cli.StyleFor(out)
 	if !o.watch {
@@ -130,7 +127,6 @@ func again(out io.Writer, text []byte, style cli.Style, first bool) error {
 	return err
 }
 
-// show prints the status once.
 func (o *options) show(ctx context.Context, c *cluster.Connection, args []string, out io.Writer,
 	style cli.Style) error {
 	if len(args) == 1 {

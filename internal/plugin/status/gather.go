@@ -18,7 +18,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// facts are the objects read for a custom resource.
 type facts struct {
 	cr     *v1alpha2.LlamaStackDistribution
 	owned  []client.Object
@@ -26,11 +25,9 @@ type facts struct {
 	events []corev1.Event
 	// config is the running configuration; nil if unknown.
 	config *serverconfig.Base
-	// unread lists objects that could not be read.
 	unread []string
 }
 
-// gather reads all objects of a custom resource.
 func gather(ctx context.Context, c *cluster.Connection, name string) (*facts, error) {
 	cr, found, err := c.Find(ctx, name)
 	if err != nil {

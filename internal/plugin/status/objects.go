@@ -20,7 +20,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/pods"
 )
 
-// object is an object or pod of the custom resource.
 type object struct {
 	Kind  string `json:"kind"`
 	Name  string `json:"name"`
@@ -29,7 +28,6 @@ type object struct {
 	Why string `json:"why,omitempty"`
 }
 
-// objects returns the objects and pods.
 func (f *facts) objects() []object {
 	var list []object
 	for _, o := range f.owned {

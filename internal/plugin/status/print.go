@@ -12,7 +12,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 )
 
-// print prints the screen as text.
 func (s *screen) print(w io.Writer, style cli.Style) error {
 	p := &printer{style: style}
 	p.verdict(s)
@@ -77,7 +76,6 @@ func (s *screen) print(w io.Writer, style cli.Style) error {
 	return err
 }
 
-// printer collects the sections of a screen.
 type printer struct {
 	style cli.Style
 	text  strings.Builder
@@ -98,7 +96,6 @@ func (p *printer) verdict(s *screen) {
 	}
 }
 
-// section prints a title and a table unless it is empty.
 func (p *printer) section(title string, rows [][]string) {
 	if len(rows) == 0 {
 		return

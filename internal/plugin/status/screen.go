@@ -21,7 +21,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
-// screen is the machine-readable output for one custom resource.
 type screen struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
@@ -55,7 +54,6 @@ type screen struct {
 	Unread  []string `json:"unread,omitempty"`
 }
 
-// cause is a reason why a custom resource is not ready.
 type cause struct {
 	Condition string `json:"condition"`
 	Reason    string `json:"reason"`
@@ -64,7 +62,6 @@ type cause struct {
 	Remedy string `json:"remedy,omitempty"`
 }
 
-// event is a summary of an Event.
 type event struct {
 	Last    time.Time `json:"last"`
 	Object  string    `json:"object"`
@@ -73,14 +70,12 @@ type event struct {
 	Count   int32     `json:"count"`
 }
 
-// registered is a resource of the server other than a model.
 type registered struct {
 	Kind     string `json:"kind"`
 	Name     string `json:"name"`
 	Provider string `json:"provider,omitempty"`
 }
 
-// registeredIn returns the vector stores, tool groups and connectors in the status.
 func registeredIn(d *v1alpha2.DistributionConfig) (list []registered) {
 	for _, of := range []struct {
 		kind      string
@@ -93,10 +88,8 @@ func registeredIn(d *v1alpha2.DistributionConfig) (list []registered) {
 	return list
 }
 
-// maxEvents is the number of displayed Events.
 const maxEvents = 5
 
-// newScreen returns the screen for the facts.
 func newScreen(f *facts) *screen {
 	cr := f.cr
 	s := &screen{Namespace: cr.Namespace, Name: cr.Name, Phase: string(cr.Status.Phase), URL: cr.Status.ServiceURL,
@@ -181,7 +174,6 @@ func causes(cr *v1alpha2.LlamaStackDistribution) []cause {
 	return list
 }
 
-// deployment returns the Deployment; nil if it does not exist.
 func (f *facts) deployment() *appsv1.Deployment {
 	for _, o := range f.owned {
 		if d, ok := o.(*appsv1.Deployment); ok && d.Name == objects.DeploymentName(f.cr.Name) {

@@ -13,14 +13,11 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 )
 
-// overview is the machine-readable output for several custom resources.
 type overview struct {
-	Items []row `json:"items"`
-	// namespaced reports that all are in one namespace.
+	Items      []row `json:"items"`
 	namespaced bool
 }
 
-// row is a row of the table.
 type row struct {
 	Namespace   string `json:"namespace"`
 	Name        string `json:"name"`
@@ -53,7 +50,6 @@ func newOverview(list []v1alpha2.LlamaStackDistribution, namespaced bool) *overv
 	return o
 }
 
-// messageBytes is the maximum displayed length of a message.
 const messageBytes = 120
 
 func (o *overview) print(w io.Writer, style cli.Style) error {

@@ -15,7 +15,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
-// check is the machine-readable output.
 type check struct {
 	Name string `json:"name"`
 	From string `json:"from"`
@@ -47,7 +46,6 @@ type renamed struct {
 	After  string `json:"after,omitempty"`
 }
 
-// compare compares the builds for two releases.
 func compare(spec *v1alpha2.LlamaStackDistributionSpec, before, after *offline.Resource) (*check, error) {
 	c := &check{Name: before.Name(), Possible: !after.Failed()}
 	for _, p := range after.Problems {

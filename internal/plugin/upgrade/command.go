@@ -35,7 +35,6 @@ const examples = `  # Can this server move to release 1.5?
   # The same for a file, without a cluster
   kubectl llamastack upgrade-check -f my-stack.yaml --to 1.5`
 
-// options are the flags.
 type options struct {
 	cluster.Flags
 	output            cli.Output
@@ -84,7 +83,6 @@ var (
 	errNothing = errors.New("the file must hold exactly one LlamaStackDistribution")
 )
 
-// check validates the command line.
 func (o *options) check(args []string) error {
 	if (len(args) == 1) == (o.file != "") {
 		return errOne
@@ -96,7 +94,6 @@ func (o *options) check(args []string) error {
 	return errors.Join(o.output.Check(), o.settings.CheckStdin(o.file))
 }
 
-// run compares the releases and prints the result.
 func (o *options) run(ctx context.Context, connect cluster.Connect, args []string, streams cli.Streams) error {
 	made, d, err := o.gather(ctx, connect, args, streams)
 	if err != nil {
@@ -125,7 +122,6 @@ func (o *options) run(ctx context.Context, connect cluster.Connect, args []strin
 	return &cli.InputError{}
 }
 
-// renderCommand returns the command that prints the new configuration.
 func (o *options) renderCommand(args []string) string {
 	if len(args) == 1 {
 		return fmt.Sprintf("kubectl get llsd %s%s -o yaml | kubectl llamastack render -f - -o config --server-version %s",
@@ -203,7 +199,6 @@ func (o *options) fromCluster(ctx context.Context, connect cluster.Connect, name
 	return made, d, nil
 }
 
-// specOf returns the v1alpha2 spec of a document.
 func specOf(d *manifest.Document) (*v1alpha2.LlamaStackDistributionSpec, error) {
 	object := d.Object
 	if d.APIVersion() == v1alpha1.GroupVersion.String() {

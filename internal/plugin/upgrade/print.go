@@ -22,7 +22,6 @@ func providerOf(path string) string {
 	return ""
 }
 
-// print prints the result as text.
 func (c *check) print(w io.Writer, style cli.Style) error {
 	var b strings.Builder
 	from := ""

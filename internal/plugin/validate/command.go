@@ -20,7 +20,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// options are the flags.
 type options struct {
 	files     []string
 	recursive bool
@@ -80,7 +79,6 @@ func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 
 var errNoFiles = errors.New("no files: name them with --filename, or the operator's settings with --settings")
 
-// check validates the command line.
 func (o *options) check() error {
 	switch {
 	case len(o.files) == 0 && !o.settings.Given():
@@ -91,7 +89,6 @@ func (o *options) check() error {
 	return o.settings.CheckStdin(o.files...)
 }
 
-// reportSettings prints the problems of the operator's settings.
 func (o *options) reportSettings(known *settings.Settings, streams cli.Streams) error {
 	errs := 0
 	for _, p := range known.Problems() {
@@ -109,7 +106,6 @@ func (o *options) reportSettings(known *settings.Settings, streams cli.Streams) 
 	return nil
 }
 
-// run validates the documents and prints the findings.
 func (o *options) run(ctx context.Context, streams cli.Streams) error {
 	made, err := o.settings.Cluster(ctx, streams.In, streams.Err)
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 )
 
-// The values of --output.
 const (
 	formatText   = "text"
 	formatJSON   = "json"
@@ -19,7 +18,6 @@ const (
 	formatGitHub = "github"
 )
 
-// formats returns the values of --output, the default first.
 func formats() []string { return []string{formatText, formatJSON, formatYAML, formatGitHub} }
 
 func (r *report) print(format string, streams cli.Streams) error {
@@ -63,7 +61,6 @@ func (r *report) goodFile() (file string) {
 	return file
 }
 
-// concerned counts the custom resources with findings.
 func (r *report) concerned() int {
 	seen := map[string]bool{}
 	for _, f := range r.Findings {

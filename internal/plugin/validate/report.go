@@ -12,7 +12,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
-// report is the machine-readable output.
 type report struct {
 	// Valid is false if there is an error.
 	Valid bool `json:"valid"`
@@ -22,12 +21,10 @@ type report struct {
 	// Findings are errors and warnings by file and line.
 	Findings []finding `json:"findings"`
 
-	resources []*offline.Resource
-	// unreadable counts files and documents that could not be read.
+	resources  []*offline.Resource
 	unreadable int
 }
 
-// finding is a problem with its position.
 type finding struct {
 	// File and Line are the position; Line is 0 if the file cannot be read.
 	File string `json:"file"`
@@ -44,7 +41,6 @@ type finding struct {
 	Message string `json:"message"`
 }
 
-// check validates the documents.
 func check(ctx context.Context, cluster *offline.Cluster, documents []*manifest.Document, unreadable []error) *report {
 	r := &report{Valid: true, Findings: []finding{}, unreadable: len(unreadable)}
 	for _, err := range unreadable {
@@ -71,7 +67,6 @@ func check(ctx context.Context, cluster *offline.Cluster, documents []*manifest.
 	return r
 }
 
-// unread returns the finding of an unreadable file or document.
 func unread(err error) finding {
 	p := problem.New(problem.Problem{Reason: problem.InvalidField, Path: "document", Detail: err.Error(), Err: err})
 	f := finding{Severity: offline.Word(p.Severity), Code: p.Reason, Path: p.Path}

@@ -14,7 +14,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
 )
 
-// build is the machine-readable output.
 type build struct {
 	Version      string   `json:"version"`
 	ReleaseLines []string `json:"releaseLines"`

@@ -75,8 +75,7 @@ func google(ctx context.Context, _ string) (authn.AuthConfig, error) {
 
 const (
 	// azureUser is the user name that goes with a refresh token.
-	azureUser = "00000000-0000-0000-0000-000000000000"
-	// azureAnswer bounds the response, in bytes.
+	azureUser   = "00000000-0000-0000-0000-000000000000"
 	azureAnswer = 64 << 10
 )
 
@@ -90,7 +89,6 @@ var azureAudiences = map[string]string{
 // for minutes.
 var azureRetry = policy.RetryOptions{MaxRetries: 1, RetryDelay: 500 * time.Millisecond, TryTimeout: 3 * time.Second}
 
-// azure returns credentials for Azure Container Registry.
 type azure struct{ client *http.Client }
 
 // newClient returns a client that follows no redirects, so that the token reaches only the registry.

@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-containerregistry/pkg/authn"
 )
 
-// askTimeout bounds one request for credentials.
 const askTimeout = 15 * time.Second
 
 // Keychain returns cloud credentials. It requests those of each host at most once.

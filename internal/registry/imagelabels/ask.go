@@ -21,7 +21,6 @@ import (
 )
 
 const (
-	// askTimeout bounds all requests of one question.
 	askTimeout = time.Minute
 	// recheck is the interval between checks of a tag, plus up to recheckJitter.
 	recheck       = 4 * time.Hour
@@ -34,7 +33,6 @@ const (
 	firstSlowRetry, lastSlowRetry = time.Minute, time.Hour
 )
 
-// run starts the questions that are due, within the limits.
 func (r *Reader) run(ctx context.Context) {
 	for {
 		r.mu.Lock()

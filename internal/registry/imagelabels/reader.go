@@ -48,8 +48,7 @@ type Reader struct {
 	options Options
 	// wake starts due questions, unsaved a write of the store.
 	wake, unsaved chan struct{}
-	// restore loads the store once.
-	restore func()
+	restore       func()
 
 	mu sync.Mutex
 	// images are those with users or with an answer.
@@ -58,7 +57,6 @@ type Reader struct {
 
 // image is an image, or one of its files, for users with equal credentials.
 type image struct {
-	// question is the latest question.
 	question Question
 	// pinned is true for an image by digest; namespace is the one whose limit it counts for.
 	pinned              bool
@@ -161,7 +159,6 @@ func (r *Reader) use(id string, ref name.Reference, user types.NamespacedName, q
 	return i
 }
 
-// leave removes the user from the matching images.
 func (r *Reader) leave(user types.NamespacedName, from func(*image) bool) {
 	for _, i := range r.images {
 		if from(i) {
@@ -171,7 +168,6 @@ func (r *Reader) leave(user types.NamespacedName, from func(*image) bool) {
 	r.dropUnused()
 }
 
-// dropUnused removes images without users and content.
 func (r *Reader) dropUnused() {
 	maps.DeleteFunc(r.images, func(_ string, i *image) bool { return len(i.users) == 0 && !i.asking && !i.answer.kept() })
 }

@@ -23,8 +23,7 @@ const (
 	storeName = "llama-stack-image-labels"
 	// storeBytes bounds the ConfigMap, plainBytes one uncompressed answer.
 	storeBytes, plainBytes = 900_000, 4 << 20
-	// savePause is the pause between two writes.
-	savePause = 10 * time.Second
+	savePause              = 10 * time.Second
 )
 
 // Store is the ConfigMap that keeps answers across restarts, as gzipped JSON by the hash of the question.
@@ -36,7 +35,6 @@ type Store struct {
 	Namespace string
 }
 
-// load reads the stored answers and skips unreadable ones.
 func (r *Reader) load(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -56,7 +54,6 @@ func (r *Reader) load(ctx context.Context) {
 	}
 }
 
-// keepSaving writes the ConfigMap when there are new answers.
 func (r *Reader) keepSaving(ctx context.Context) {
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		select {

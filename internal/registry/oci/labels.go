@@ -130,7 +130,6 @@ func (l *Labels) decode(label, encoded string) error {
 
 var digest = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
-// readLayer sets the location of a configuration in a layer.
 func (l *Labels) readLayer(labels map[string]string) error {
 	at := &Layer{Digest: labels[LabelConfigLayer], Path: strings.TrimPrefix(path.Clean(labels[LabelConfigPath]), "/")}
 	switch {

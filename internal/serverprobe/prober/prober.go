@@ -49,7 +49,6 @@ type Prober struct {
 	servers map[types.NamespacedName]*server
 }
 
-// server is the state of one server.
 type server struct {
 	// rollout identifies the pod template and address, pods the pods.
 	rollout, pods string
@@ -124,7 +123,6 @@ func (p *Prober) ask(ctx context.Context, s *server, delay time.Duration, key ty
 	}
 }
 
-// askOnce waits for a slot and probes a server.
 func (p *Prober) askOnce(
 	ctx context.Context, s *server, key types.NamespacedName, at serverprobe.Server,
 ) (_ *serverprobe.Observation, err error) {

@@ -18,7 +18,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/provider"
 )
 
-// The default mount paths of the PVC in both kinds.
 const (
 	ownMountPath   = v1alpha2.DefaultMountPath
 	otherMountPath = "/.ogx"
@@ -64,7 +63,6 @@ func From(object map[string]any) (map[string]any, []Loss) {
 	return to, s.rest()
 }
 
-// withoutRecord removes the annotation of the conversion between API versions.
 func withoutRecord(metadata map[string]any) {
 	annotations, _ := metadata["annotations"].(map[string]any)
 	delete(annotations, v1alpha2.ConversionAnnotation)

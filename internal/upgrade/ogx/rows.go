@@ -9,7 +9,6 @@ import (
 	"strings"
 )
 
-// kind is the type of a field of a typed entry.
 type kind int
 
 const (
@@ -52,7 +51,6 @@ func fieldsOf(list string) map[string]field {
 	return fields
 }
 
-// models are the fields of all model servers.
 const models = " allowedModels:texts refreshModels:boolean network:network"
 
 var rows = []row{
@@ -82,14 +80,12 @@ var rows = []row{
 
 var capitals = regexp.MustCompile(`[A-Z]`)
 
-// snake converts a name to snake case.
 func snake(name string) string {
 	return capitals.ReplaceAllStringFunc(name, func(c string) string { return "_" + strings.ToLower(c) })
 }
 
 var underscores = regexp.MustCompile(`_[a-z]`)
 
-// camel converts a name to camel case.
 func camel(name string) string {
 	return underscores.ReplaceAllStringFunc(name, func(c string) string { return strings.ToUpper(c[1:]) })
 }
@@ -174,7 +170,6 @@ func (k kind) rename(value any, to func(string) string) (any, bool) {
 	return value, fits
 }
 
-// renamed returns an object with renamed keys, except those under headers.
 func renamed(object map[string]any, to func(string) string) map[string]any {
 	made := make(map[string]any, len(object))
 	for name, value := range object {

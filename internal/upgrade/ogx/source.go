@@ -88,7 +88,6 @@ func (s *source) collect(path string, tree map[string]any) {
 	}
 }
 
-// put sets a value and creates its parents.
 func put(object map[string]any, path string, value any) {
 	names := strings.Split(path, ".")
 	for _, name := range names[:len(names)-1] {
@@ -102,7 +101,6 @@ func put(object map[string]any, path string, value any) {
 	object[names[len(names)-1]] = value
 }
 
-// metadata moves the metadata that users set.
 func metadata(s *source, to map[string]any) {
 	for _, name := range []string{"name", "namespace", "generateName", "labels", "annotations"} {
 		if value, found := take[any](s, "metadata."+name); found && value != nil {

@@ -44,7 +44,6 @@ func Owns(o metav1.Object, resource string) bool {
 	})
 }
 
-// isOwn reports whether the entry is this operator's.
 func isOwn(e metav1.ManagedFieldsEntry) bool {
 	return e.Manager == objects.ManagedBy && e.Subresource == ""
 }

@@ -33,13 +33,9 @@ import (
 )
 
 const (
-	// definitionName is the name of the CRD.
-	definitionName = "llamastackdistributions.llamastack.io"
-	// pageSize is the number of custom resources in a page.
-	pageSize = 100
-	// perSecond is the maximum number of rewrites per second.
-	perSecond = 10
-	// firstRetry and lastRetry bound the backoff of failed reconciles.
+	definitionName        = "llamastackdistributions.llamastack.io"
+	pageSize              = 100
+	perSecond             = 10
 	firstRetry, lastRetry = time.Second, 5 * time.Minute
 )
 

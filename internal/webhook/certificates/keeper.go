@@ -44,8 +44,7 @@ type Keeper struct {
 	Served *Served
 
 	// now replaces time.Now in tests.
-	now func() time.Time
-	// writes limits the rate of writes to the Secret.
+	now    func() time.Time
 	writes *rate.Limiter
 }
 

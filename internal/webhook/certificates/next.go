@@ -132,7 +132,6 @@ func servable(f Facts, cas []*x509.Certificate) *x509.Certificate {
 	return pair.Leaf
 }
 
-// startAnew makes a new CA and a serving certificate.
 func startAnew(f Facts) (Decision, error) {
 	a, err := newCA(f.Now, f.Lifetimes)
 	if err != nil {
@@ -146,7 +145,6 @@ func startAnew(f Facts) (Decision, error) {
 	return d, err
 }
 
-// issue makes a serving certificate signed by the current CA.
 func (s *state) issue(f Facts, did string) (Decision, error) {
 	certificate, key, err := s.signer.serving(f.Now, f.Names, f.Lifetimes)
 	if err != nil {
@@ -182,7 +180,6 @@ func (s *state) rotate(f Facts) (Decision, error) {
 	return s.decision(f, "made a new CA certificate", f.Data[keyServing], f.Data[keyServingKey])
 }
 
-// forgetOld removes every CA except the signing one.
 func (s *state) forgetOld(f Facts) (Decision, error) {
 	s.cas = s.cas[:1]
 	return s.decision(f, "removed the old CA certificate", f.Data[keyServing], f.Data[keyServingKey])

@@ -25,7 +25,6 @@ import (
 )
 
 const (
-	// patience bounds each wait.
 	patience = 2 * time.Minute
 	interval = 500 * time.Millisecond
 
@@ -156,7 +155,6 @@ func (p *preparation) leaseIsFree(ctx context.Context) error {
 	return nil
 }
 
-// removeAdmission removes the validating webhook and the admission policy.
 func (p *preparation) removeAdmission(ctx context.Context) error {
 	for kind, name := range map[string]string{
 		"ValidatingWebhookConfiguration":   "llama-stack-k8s-operator-validating-webhook-configuration",

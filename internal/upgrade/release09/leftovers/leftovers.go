@@ -40,7 +40,6 @@ type Leftovers struct {
 	Recorder events.EventRecorder
 }
 
-// reason is the reason of the Event.
 const reason = "LeftByRelease09"
 
 // NeedLeaderElection returns true.
