@@ -23,9 +23,9 @@ import (
 type Kind string
 
 const (
-	// Unreachable means no response, or an error status without a Kind of its own. It is transient.
+	// Unreachable means no response, or an error status without a Kind of its own; it is transient.
 	Unreachable Kind = "Unreachable"
-	// RateLimited means too many requests; retry after Error.RetryAfter if it is set. It is transient.
+	// RateLimited means too many requests; it is transient, and Error.RetryAfter is the delay if the registry sets one.
 	RateLimited Kind = "RateLimited"
 	// Unauthorized means missing or rejected credentials; registries also return it for images that do not exist.
 	Unauthorized Kind = "Unauthorized"
@@ -35,7 +35,7 @@ const (
 	NotAnImage Kind = "NotAnImage"
 	// TooLarge means that a response exceeds a limit.
 	TooLarge Kind = "TooLarge"
-	// Corrupt means that a response is truncated, cannot be decoded, or has another digest. It may be transient.
+	// Corrupt means that a response is truncated, undecodable or of another digest; it may be transient.
 	Corrupt Kind = "Corrupt"
 	// NoFile means that the layer or image does not contain the file.
 	NoFile Kind = "NoFile"

@@ -24,8 +24,7 @@ const (
 	// searchUnpackedBytes and searchEntries bound the unpacked size and the number of files of these layers.
 	searchUnpackedBytes = 8 << 30
 	searchEntries       = 500_000
-	// searchTime bounds a search. It is below the caller's timeout of one minute, so that a slow search fails permanently
-	// instead of being retried.
+	// searchTime bounds a search; it is below the caller's minute, so that a slow search is not retried as a timeout.
 	searchTime = 45 * time.Second
 	headBytes  = 4 << 10
 	// whiteoutBytes bounds the names of deleted files.

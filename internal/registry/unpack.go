@@ -15,11 +15,9 @@ import (
 )
 
 const (
-	// zstdWindow is the largest zstd window, in bytes of memory. Frames may ask for 512 MiB; builders use 8 MiB by
-	// default.
+	// zstdWindow is the largest zstd window, in bytes; frames may ask for 512 MiB, and builders use 8 MiB by default.
 	zstdWindow = 16 << 20
-	// maxUnpackingZstd is the number of concurrent zstd layers. Gzip and plain layers need only about 50 KiB of memory and
-	// no limit of their own.
+	// maxUnpackingZstd is the number of concurrent zstd layers; other layers need only about 50 KiB of memory.
 	maxUnpackingZstd = 2
 	// zstdTime bounds unpacking one zstd layer, so that a slow registry does not block others.
 	zstdTime = 10 * time.Second

@@ -83,8 +83,7 @@ type Hints struct {
 	Version, VersionSource string
 	// Base is the base configuration, which overrides other sources.
 	Base *serverconfig.Base
-	// Labels are the image labels; nil if unknown. They are ignored for images of built-in distributions, whose labels are
-	// known.
+	// Labels are the image labels, ignored for images of built-in distributions; nil if unknown.
 	Labels *oci.Labels
 	// Package is the server's Python package in the image; nil if unknown.
 	Package *oci.Package

@@ -19,8 +19,7 @@ import (
 const ConversionPath = "/convert"
 
 const (
-	// maxConversionReview is the largest ConversionReview, in bytes. API servers send one object of at most 3 MiB at a
-	// time, but a review may hold several.
+	// maxConversionReview is the size limit of a review, in bytes; API servers send one object of at most 3 MiB at a time.
 	maxConversionReview = 16 << 20
 	// conversionWait is how long a conversion may wait to be decoded.
 	conversionWait = 10 * time.Second

@@ -14,8 +14,7 @@ import (
 )
 
 const (
-	// smallReview is the largest body of a small review, in bytes. Small bodies are not counted in memoryForBodies; 256
-	// connections hold at most 8 MiB of them.
+	// smallReview is the size limit of small bodies, in bytes; on 256 connections they need at most 8 MiB.
 	smallReview = 32 << 10
 	// memoryForBodies bounds the bodies above smallReview, in bytes; it must exceed the largest review.
 	memoryForBodies = 24 << 20

@@ -29,7 +29,7 @@ import (
 )
 
 const (
-	// passTimeout bounds one reconcile. Failed reconciles are retried with a backoff from firstRetry to lastRetry.
+	// passTimeout bounds one reconcile; failed ones are retried with a backoff from firstRetry to lastRetry.
 	passTimeout           = 30 * time.Second
 	firstRetry, lastRetry = 100 * time.Millisecond, 30 * time.Second
 	// patience is the cache sync timeout: the operator must survive an API server that is down for a long time.
