@@ -22,7 +22,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// Versions are the versions that Convert converts to, the one that is stored first.
+// Versions returns the target versions of Convert, the storage version first.
 func Versions() []string {
 	return []string{v1alpha2.GroupVersion.Version, v1alpha1.GroupVersion.Version}
 }
@@ -30,15 +30,14 @@ func Versions() []string {
 // Converted is a document in another version.
 type Converted struct {
 	Resource
-	// Object is the object; nil where there are errors.
+	// Object is the converted object; nil on errors.
 	Object map[string]any
-	// Lost are those of the problems that name what another kind cannot say.
+	// Lost are the problems about fields that the target kind does not have.
 	Lost problem.List
 }
 
-// Convert converts the document, which Recognizes accepts, as the operator's webhook does. It refuses what is not of
-// the document's own version, an unknown field or a wrong type: that could get lost. It warns of what the author should
-// look at afterwards, and of values that the API server would refuse in the one version or the other.
+// Convert converts a document that Recognizes accepts. It fails on unknown fields and wrong types, and warns about
+// fields to review and values that the API server would reject.
 func (c *Cluster) Convert(ctx context.Context, d *manifest.Document, version string) *Converted {
 	r := c.convert(ctx, d, version)
 	defer r.sort()
@@ -53,7 +52,7 @@ func (c *Cluster) Convert(ctx context.Context, d *manifest.Document, version str
 	return r
 }
 
-// convert is Convert without what the author should look at because the version is another one.
+// convert is Convert without the warnings about the target version.
 func (c *Cluster) convert(ctx context.Context, d *manifest.Document, version string) *Converted {
 	r := &Converted{Resource: Resource{Document: d}}
 	defer r.sort()
@@ -61,7 +60,7 @@ func (c *Cluster) convert(ctx context.Context, d *manifest.Document, version str
 		return r
 	}
 	for _, refusal := range c.refusals(ctx, d.Object) {
-		if refusal.Kind != admission.Shape { // an object that exists can be so, and conversion loses nothing of it
+		if refusal.Kind != admission.Shape { // conversion keeps other invalid values
 			refusal.Severity = problem.Warning
 		}
 		r.add(refusal.Problem)
@@ -80,17 +79,16 @@ func (c *Cluster) convert(ctx context.Context, d *manifest.Document, version str
 	return r
 }
 
-// inSomeNamespace is the object in the namespace that it names, else in the default one.
 func inSomeNamespace(object map[string]any) map[string]any {
 	object = runtime.DeepCopyJSON(object)
 	if namespace, _, err := unstructured.NestedString(object, "metadata", "namespace"); namespace == "" && err == nil {
 		_ = unstructured.SetNestedField(object, DefaultNamespace, "metadata",
-			"namespace") // metadata that is not an object is rejected
+			"namespace") // admission rejects metadata of another type
 	}
 	return object
 }
 
-// remark reports what the version has no field for.
+// remark warns about fields that the version does not have.
 func (r *Converted) remark(version string) {
 	for _, path := range v1alpha1.CarriedPaths(r.Object) {
 		r.remind(path, version+" cannot say this",
@@ -111,7 +109,7 @@ func (r *Converted) remark(version string) {
 	}
 }
 
-// variables reports which environment variables say what v1alpha2 has fields for.
+// variables warns about environment variables that v1alpha2 replaces by fields.
 func (r *Converted) variables(c *Cluster) {
 	if r.Document.APIVersion() != v1alpha1.GroupVersion.String() {
 		return
@@ -122,7 +120,7 @@ func (r *Converted) variables(c *Cluster) {
 		Spec: v1alpha2.LlamaStackDistributionSpec{Distribution: v1alpha2.DistributionSpec{Name: &name, Image: &image}},
 	})
 	if unresolved != nil || distribution.Base == nil {
-		return // what is wrong with the distribution is not reported by conversion
+		return // not a problem of conversion
 	}
 	read := distribution.Base.ProviderVariables()
 	list, _, _ := unstructured.NestedSlice(r.Document.Object, "spec", "server", "containerSpec", "env")
@@ -137,7 +135,7 @@ func (r *Converted) variables(c *Cluster) {
 	}
 }
 
-// Distribution returns what the distribution of an object of v1alpha2 resolves to.
+// Distribution returns the resolved distribution of a v1alpha2 object.
 func (c *Cluster) Distribution(object map[string]any) (*settings.Distribution, error) {
 	cr, err := typed(object)
 	if err != nil {
@@ -150,8 +148,7 @@ func (c *Cluster) Distribution(object map[string]any) (*settings.Distribution, e
 	return distribution, nil
 }
 
-// allowedFrom returns, in the operator's words, that no NetworkPolicy is made for a resource that asks for one, because
-// of the annotation.
+// allowedFrom returns the operator's warning that the conversion annotation prevents a NetworkPolicy.
 func (r *Converted) allowedFrom(ctx context.Context, c *Cluster) problem.List {
 	cr, err := typed(r.Object)
 	if err != nil || r.Object["apiVersion"] != v1alpha2.GroupVersion.String() {
@@ -159,14 +156,13 @@ func (r *Converted) allowedFrom(ctx context.Context, c *Cluster) problem.List {
 	}
 	in, unresolved := c.inputs(cr)
 	if unresolved != nil {
-		return nil // what is wrong with the distribution is not reported by conversion
+		return nil // not a problem of conversion
 	}
 	_, problems := build.Build(ctx, in)
 	return slices.DeleteFunc(problems.Warnings(), func(p problem.Problem) bool { return p.Path != build.PathAllowedFrom })
 }
 
-// refused reports what keeps the converted resource from being created as it is: an object of one version can be
-// admitted and its form in the other not.
+// refused warns about errors that would prevent creating the converted object.
 func (r *Converted) refused(ctx context.Context, c *Cluster) {
 	for _, refusal := range c.refusals(ctx, r.Object) {
 		if refusal.Kind != admission.Unchecked {
@@ -180,8 +176,7 @@ func (r *Converted) remind(path, detail, fix string) {
 		Fix: fix})
 }
 
-// refusals are why the API server would not create the object, which has a known version: by the schema and its rules,
-// and by the operator's own validation.
+// refusals returns the errors of the schema and of the operator for an object of a known version.
 func (c *Cluster) refusals(ctx context.Context, object map[string]any) []admission.Refusal {
 	stored, refusals := schemas[fmt.Sprint(object["apiVersion"])]().Admit(ctx, inSomeNamespace(object))
 	if object["apiVersion"] != v1alpha2.GroupVersion.String() {
@@ -193,7 +188,7 @@ func (c *Cluster) refusals(ctx context.Context, object map[string]any) []admissi
 	}
 	in, unresolved := c.inputs(cr)
 	if unresolved != nil {
-		return refusals // what is wrong with the distribution is not reported by conversion
+		return refusals // not a problem of conversion
 	}
 	var known problem.List
 	for i := range refusals {

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package offline reports what would become of a resource in a cluster, without one: the API server's checks, then the
-// operator's own code.
+// Package offline validates and builds custom resources without a cluster, with the API server's checks and the
+// operator's code.
 //
-// Contract: pure. The same resource, operator settings and replacement give the same result, and what it shows is made
-// by the function that the operator itself calls. Secrets count as found, with a content that is not known, and so do
-// the ConfigMaps that Fill does not get. What only the operator in its cluster knows (keyed hashes, the resource's uid)
-// reads secret.OnCluster.
+// It is pure. Secrets, and ConfigMaps not passed to Fill, count as existing with unknown content. Values known only to
+// the running operator, such as keyed hashes and the UID, become secret.OnCluster.
 package offline

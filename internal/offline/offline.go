@@ -31,58 +31,55 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
 )
 
-// DefaultNamespace is the namespace of a resource that names none.
+// DefaultNamespace is the namespace of custom resources without one.
 const DefaultNamespace = "default"
 
-// Resource is a resource and what would become of it.
+// Resource is a custom resource and the result of its dry run.
 type Resource struct {
-	// Document is where it was read from.
+	// Document is the source of the custom resource.
 	Document *manifest.Document
-	// Desired is what the operator would make of it; nil where there are errors.
+	// Desired is the operator's build; nil on errors.
 	Desired *build.Desired
-	// Problems are errors and warnings, in the order of the lines.
+	// Problems are errors and warnings by line.
 	Problems problem.List
-	// Notes say what is assumed of the cluster, in the order of the spec.
+	// Notes are assumptions about the cluster.
 	Notes []Note
 }
 
-// Note is something that only the cluster knows, and what is assumed instead.
+// Note is an assumption about the cluster.
 type Note struct {
-	// Path is the field that it is about, and Text what is assumed.
+	// Path is the field and Text the assumption.
 	Path, Text string
 }
 
-// Failed reports whether there is an error among the problems.
+// Failed reports whether Problems has an error.
 func (r *Resource) Failed() bool { return r.Problems.HasErrors() }
 
-// Policy denies objects.
+// Policy is an admission policy.
 type Policy interface {
-	// Admit returns the message with which the API server would deny a new object, empty where it would not.
+	// Admit returns the denial message for a new object; empty if it is admitted.
 	Admit(ctx context.Context, object map[string]any) string
 }
 
-// Cluster stands for what a resource would meet in a cluster.
+// Cluster simulates a cluster.
 type Cluster struct {
 	// Settings are the operator's settings.
 	Settings *settings.Settings
-	// Namespace is where resources go that name no namespace; empty means DefaultNamespace.
+	// Namespace is used for custom resources without one; empty means DefaultNamespace.
 	Namespace string
-	// Replacement replaces, where it is set, what the settings say about the distribution.
+	// Replacement overrides the settings of a distribution.
 	Replacement Replacement
-	// Policy is the ValidatingAdmissionPolicy of the API server. It may be nil: the operator's own checks find the same
-	// and more, and compiling a policy takes longer than all the rest.
+	// Policy is the ValidatingAdmissionPolicy; nil skips it, because the operator's checks cover it and compiling is slow.
 	Policy Policy
 
 	configMaps map[types.NamespacedName]configMap
 }
 
-// NewCluster returns a cluster with the CustomResourceDefinition and the settings.
+// NewCluster returns a Cluster with the settings.
 func NewCluster(s *settings.Settings) *Cluster { return &Cluster{Settings: s} }
 
-// schemas are the versions of the CustomResourceDefinition, which is a part of the program, by apiVersion. Each is
-// compiled when the first document needs it, and never again: that takes longer than all that is done with a document.
-// They are immutable, and the same for every Cluster: so this is the one state that packages of the plugin keep in a
-// variable.
+// schemas are the versions of the embedded CRD by apiVersion. Each is compiled at most once, because that is slow; they
+// are immutable and shared by all Clusters.
 var schemas = map[string]func() *admission.Schema{
 	v1alpha1.GroupVersion.String(): compiled(v1alpha1.GroupVersion.Version),
 	v1alpha2.GroupVersion.String(): compiled(v1alpha2.GroupVersion.Version),
@@ -91,23 +88,21 @@ var schemas = map[string]func() *admission.Schema{
 func compiled(of string) func() *admission.Schema {
 	return sync.OnceValue(func() *admission.Schema {
 		read, err := admission.NewSchema(crd.LlamaStackDistributions(), of)
-		if err != nil { // its tests cover it
+		if err != nil { // covered by tests
 			panic(err)
 		}
 		return read
 	})
 }
 
-// Recognizes reports whether the document is one that this package is about: all of this API's group, in whatever
-// version, those included whose kind is not spelled right, and those of the kind whose apiVersion is absent or of
-// another group, such as documents have shown it.
+// Recognizes reports whether the document is meant as a LlamaStackDistribution: it has the API group, or the kind in
+// any case.
 func Recognizes(d *manifest.Document) bool {
 	group, _, _ := strings.Cut(d.APIVersion(), "/")
 	return group == v1alpha2.GroupVersion.Group || strings.EqualFold(d.Kind(), v1alpha2.Kind)
 }
 
-// DryRun reports what would become of the document, which Recognizes accepts: by the schema, by the operator and by the
-// policy, all in one run wherever the document can be decoded.
+// DryRun validates and builds a document that Recognizes accepts.
 func (c *Cluster) DryRun(ctx context.Context, d *manifest.Document) *Resource {
 	r := &Resource{Document: d}
 	if own := schemaOf(r); own != nil {
@@ -128,7 +123,7 @@ func (c *Cluster) check(ctx context.Context, r *Resource, own *admission.Schema)
 	}
 	if hub := v1alpha2.GroupVersion.String(); r.Document.APIVersion() != hub {
 		if r.Failed() {
-			return // conversion takes what the schema of its version admits
+			return // conversion needs a valid object
 		}
 		stored = schemas[hub]().Default(v1alpha1.ToV1alpha2(stored))
 	}
@@ -140,13 +135,13 @@ func (c *Cluster) check(ctx context.Context, r *Resource, own *admission.Schema)
 		}
 		return
 	}
-	// The API server drops the status of a new object; of a resource of a cluster, it says which release line runs.
+	// The API server drops the status on create, but the release line of an existing custom resource counts.
 	if line, _, _ := unstructured.NestedString(r.Document.Object, "status", "resolvedDistribution",
 		"serverLine"); line != "" {
 		cr.Status.ResolvedDistribution = &v1alpha2.ResolvedDistributionStatus{ServerLine: line}
 	}
 	c.build(ctx, r, cr)
-	// The policy matches requests in v1alpha2 only: nothing is stricter on an older manifest than it was.
+	// The policy matches only v1alpha2.
 	if c.Policy == nil || r.Failed() || r.Document.APIVersion() != v1alpha2.GroupVersion.String() {
 		return
 	}
@@ -156,7 +151,7 @@ func (c *Cluster) check(ctx context.Context, r *Resource, own *admission.Schema)
 	}
 }
 
-// build reports what the operator would make of the resource.
+// build builds the custom resource and adds problems and notes.
 func (c *Cluster) build(ctx context.Context, r *Resource, cr *v1alpha2.LlamaStackDistribution) {
 	in, unresolved := c.inputs(cr)
 	if unresolved != nil && !r.Problems.Covers(unresolved.Path) {
@@ -188,7 +183,6 @@ func (c *Cluster) build(ctx context.Context, r *Resource, cr *v1alpha2.LlamaStac
 	}
 }
 
-// sort orders the problems by line; those of one line stay in the order in which they were found, errors first.
 func (r *Resource) sort() {
 	slices.SortStableFunc(r.Problems, func(a, b problem.Problem) int {
 		return cmp.Or(cmp.Compare(r.Line(a), r.Line(b)), strings.Compare(string(a.Severity), string(b.Severity)))
@@ -197,11 +191,10 @@ func (r *Resource) sort() {
 
 func (r *Resource) add(p problem.Problem) { r.Problems = append(r.Problems, *problem.New(p)) }
 
-// settingsHint is added where the operator's settings can help.
+// settingsHint is appended to problems that the operator's settings can fix.
 const settingsHint = " (if your cluster has such an entry, give that ConfigMap with --settings)"
 
-// addBuilt adds what the operator says. It uses the fields of v1alpha2: the author of another version gets the field
-// that they wrote.
+// addBuilt adds a problem of the operator, with the path in the document's version.
 func (r *Resource) addBuilt(p problem.Problem) {
 	if p.FixedBySettings() {
 		p.Fix += settingsHint
@@ -213,8 +206,7 @@ func (r *Resource) addBuilt(p problem.Problem) {
 	r.add(p)
 }
 
-// schemaOf is the schema of the document's version; nil where kind or version are not of this API, which is added as an
-// error.
+// schemaOf returns the schema of the document's version. It returns nil and adds an error for another kind or version.
 func schemaOf(r *Resource) *admission.Schema {
 	kind, apiVersion := r.Document.Kind(), r.Document.APIVersion()
 	own, known := schemas[apiVersion]
@@ -230,7 +222,7 @@ func schemaOf(r *Resource) *admission.Schema {
 	return own()
 }
 
-// typed is an object of v1alpha2 with the uid that only the cluster knows.
+// typed decodes a v1alpha2 object and sets a placeholder UID.
 func typed(object map[string]any) (*v1alpha2.LlamaStackDistribution, error) {
 	cr := &v1alpha2.LlamaStackDistribution{}
 	raw, err := json.Marshal(object)
@@ -243,7 +235,7 @@ func typed(object map[string]any) (*v1alpha2.LlamaStackDistribution, error) {
 	return cr, err
 }
 
-// notThis is the problem of a document that is of another kind or version.
+// notThis returns the problem of an unsupported kind or version.
 func notThis(path, got, fix string) problem.Problem {
 	p := problem.Problem{Reason: problem.InvalidField, Path: path, Type: field.ErrorTypeRequired, Fix: fix}
 	if got != "" {
@@ -252,7 +244,7 @@ func notThis(path, got, fix string) problem.Problem {
 	return p
 }
 
-// placed returns the object in its namespace, and the problem of one that cannot be there.
+// placed returns a copy of the object with a namespace, and a problem if it conflicts with --namespace.
 func (c *Cluster) placed(object map[string]any) (placed map[string]any, misplaced *problem.Problem) {
 	own, _, _ := unstructured.NestedString(object, "metadata", "namespace")
 	switch {
@@ -277,18 +269,18 @@ func (c *Cluster) placed(object map[string]any) (placed map[string]any, misplace
 	return placed, misplaced
 }
 
-// inputs are what the operator would gather, with the problem of a distribution that they leave unresolved.
+// inputs returns the build inputs, and the problem of an unresolved distribution.
 func (c *Cluster) inputs(cr *v1alpha2.LlamaStackDistribution) (*build.Inputs, *problem.Problem) {
 	distribution, unresolved := c.Replacement.resolve(c.Settings, cr)
 	in := build.NewInputs(cr)
-	in.CompleteWorkload(c.Settings.PodDefaults) // first: it refers to objects, too
+	in.CompleteWorkload(c.Settings.PodDefaults) // first, because the defaults refer to objects
 	in.LeaveUnread()
 	in.LeaveEndpointsUnread(&c.Settings.EndpointFrom)
 	in.Distribution, in.CABundle, in.Override, in.Build = distribution, c.caBundle(in), c.override(in), secret.OnCluster
 	in.NetworkPolicyFlag, in.Forbidden, in.OperatorNamespace = c.Settings.NetworkPolicy, c.Settings.Forbidden,
 		settings.DefaultNamespace
 	in.Edge, in.Mirrors, in.OperatorImage = c.Settings.Edge, c.Settings.Registries.Mirrors, version.Image()
-	// The cluster has what its administrator names.
+	// Assume the APIs that the settings name.
 	in.EdgeAPIs = objects.EdgeAPIs{Route: in.Edge.Kind == settings.EdgeRoute, HTTPRoute: in.Edge.Gateway != nil}
 	in.ServiceCA = build.CertificatesIn(c.texts(cr.Namespace, build.ServiceBundle))
 	in.Unresolved = unresolved != nil
@@ -296,8 +288,7 @@ func (c *Cluster) inputs(cr *v1alpha2.LlamaStackDistribution) (*build.Inputs, *p
 	return in, unresolved
 }
 
-// packages reports of each image with the package of an external provider that nobody has read it, unless its entry
-// describes the package.
+// packages returns a problem for each external provider whose entry does not describe its package.
 func packages(spec *parse.Spec) map[string]serverconfig.PackageFound {
 	unread := map[string]serverconfig.PackageFound{}
 	for i := range spec.External {
@@ -312,7 +303,7 @@ func packages(spec *parse.Spec) map[string]serverconfig.PackageFound {
 	return unread
 }
 
-// override is what the cluster would hold at spec.overrideConfig: what the given documents say, else something unknown.
+// override returns the content of spec.overrideConfig from the given documents, or a placeholder.
 func (c *Cluster) override(in *build.Inputs) *build.OverrideFact {
 	ref, ok := in.OverrideRef()
 	if !ok {
@@ -334,8 +325,8 @@ func (c *Cluster) override(in *build.Inputs) *build.OverrideFact {
 	return found
 }
 
-// caBundle is what the cluster would hold at spec.networking.tls.caBundle: what the given documents say, else something
-// unknown. Where the spec names none, only a bundle of the platform that is among the documents counts.
+// caBundle returns the CA bundle from the given documents, or an unknown one. Without a name in the spec, only a given
+// platform bundle counts.
 func (c *Cluster) caBundle(in *build.Inputs) *build.CABundleFact {
 	cr, found := in.CR, in.NamedCABundle()
 	if found == nil {
@@ -353,7 +344,6 @@ func (c *Cluster) caBundle(in *build.Inputs) *build.CABundleFact {
 	return found
 }
 
-// texts are the texts in the data of a ConfigMap.
 func (c *Cluster) texts(namespace, name string) map[string]string {
 	list := map[string]string{}
 	for key, value := range c.configMaps[types.NamespacedName{Namespace: namespace, Name: name}].data {
@@ -364,19 +354,18 @@ func (c *Cluster) texts(namespace, name string) map[string]string {
 	return list
 }
 
-// configMap is a ConfigMap among the given documents.
 type configMap struct {
 	namespace   string
 	annotations map[string]string
 	data        map[string]any
 }
 
-// usableIn reports whether LlamaStackDistributions of a namespace may refer to it.
+// usableIn reports whether custom resources in the namespace may refer to the ConfigMap.
 func (c *configMap) usableIn(namespace string) bool {
 	return c.namespace == namespace || build.Allows(c.annotations, namespace)
 }
 
-// Fill puts the ConfigMaps among the documents into the cluster, for resources that refer to them.
+// Fill adds the ConfigMaps among the documents to the Cluster.
 func (c *Cluster) Fill(documents []*manifest.Document) {
 	c.configMaps = map[types.NamespacedName]configMap{}
 	for _, d := range documents {

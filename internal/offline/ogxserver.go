@@ -14,16 +14,16 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/ogx"
 )
 
-// Kinds are what ConvertKind converts to, as apiVersions.
+// Kinds returns the target apiVersions of ConvertKind.
 func Kinds() []string { return []string{ogx.APIVersion, v1alpha2.GroupVersion.String()} }
 
-// IsOGXServer reports whether the document is an OGXServer of the version that is known.
+// IsOGXServer reports whether the document is an OGXServer of the supported version.
 func IsOGXServer(d *manifest.Document) bool {
 	return d.APIVersion() == ogx.APIVersion && d.Kind() == ogx.Kind
 }
 
-// ConvertKind converts a document, which Recognizes accepts or which is an OGXServer, to one of Kinds. It warns of each
-// field that the other kind cannot say, and lists them.
+// ConvertKind converts a LlamaStackDistribution or an OGXServer to one of Kinds. It warns about each field that the
+// target does not have.
 func (c *Cluster) ConvertKind(ctx context.Context, d *manifest.Document, to string) *Converted {
 	if IsOGXServer(d) {
 		r := &Converted{Resource: Resource{Document: d}, Object: d.Object}
@@ -46,7 +46,7 @@ func (c *Cluster) ConvertKind(ctx context.Context, d *manifest.Document, to stri
 		r.variables(c)
 		r.refused(ctx, c)
 	}
-	for _, path := range v1alpha1.CarriedPaths(r.Object) { // an annotation carries them, and no OGXServer
+	for _, path := range v1alpha1.CarriedPaths(r.Object) { // OGXServer drops fields in the annotation
 		losses = append(losses, ogx.Loss{Path: path})
 	}
 	r.lose(losses, ogx.Kind)
@@ -59,7 +59,6 @@ func (c *Cluster) ConvertKind(ctx context.Context, d *manifest.Document, to stri
 	return r
 }
 
-// lose reports what a kind cannot say.
 func (r *Converted) lose(losses []ogx.Loss, kind string) {
 	defer r.sort()
 	for _, l := range losses {

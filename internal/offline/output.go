@@ -11,11 +11,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
-// OwnConfiguration says why there is no configuration to show.
+// OwnConfiguration is the message if no configuration is generated.
 const OwnConfiguration = "no configuration is generated: the image runs its own"
 
-// Configuration is the config.yaml that the server of the resource gets, which has not failed; nil where the image runs
-// its own.
+// Configuration returns the generated config.yaml or that of overrideConfig; nil if the image runs its own.
 func (r *Resource) Configuration() []byte {
 	if r.Desired.Config != nil {
 		return r.Desired.Config.YAML
@@ -23,7 +22,7 @@ func (r *Resource) Configuration() []byte {
 	return r.Desired.OverrideContent
 }
 
-// Contents are the objects of all resources, of which none has failed, as they are sent to the API server.
+// Contents returns the objects of all resources, in the form sent to the API server.
 func Contents(resources []*Resource) ([]any, error) {
 	var list []any
 	for _, r := range resources {
@@ -38,7 +37,7 @@ func Contents(resources []*Resource) ([]any, error) {
 	return list, nil
 }
 
-// YAML are the Contents as documents of one file.
+// YAML returns Contents as YAML documents.
 func YAML(resources []*Resource) ([]byte, error) {
 	list, err := Contents(resources)
 	if err != nil {

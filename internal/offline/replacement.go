@@ -17,34 +17,32 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// Replacement stands in for the registration of a distribution in the operator's settings, and for its registry. The
-// zero Replacement changes nothing.
+// Replacement overrides the registration and the registry data of a distribution. The zero value changes nothing.
 type Replacement struct {
-	// Version is the release of the server; empty leaves it as the settings and the image have it.
+	// Version is the server release; empty means no override.
 	Version string
-	// Base is the base configuration, as bytes; nil leaves it as the settings and the image have it.
+	// Base is the base configuration; nil means no override.
 	Base []byte
-	// Labels are the labels of the image; nil where they are not known.
+	// Labels are the image labels; nil if unknown.
 	Labels *oci.Labels
-	// Package is the server's Python package in the image; nil where it is not known.
+	// Package is the server's Python package; nil if unknown.
 	Package *oci.Package
-	// Running is the release line of the server that runs, where the resource has no status that says it; empty for none.
+	// Running is the running release line if the status does not report it; may be empty.
 	Running string
 }
 
-// labelsCount reports whether the operator would ask a registry for the labels of the image, which is the only case in
-// which they count.
+// labelsCount reports whether the operator would read the image labels.
 func (s Replacement) labelsCount(known *settings.Settings, cr *v1alpha2.LlamaStackDistribution) bool {
 	d, f := known.ResolveWithHints(&cr.Spec.Distribution, s.hints(cr))
 	return known.Registries.Reads() && (f != nil || d.LabelsCount())
 }
 
-// hints are those of a resource: its status, where it is of a cluster, has the release line that runs.
+// hints returns the hints of a custom resource, including its running release line.
 func (s Replacement) hints(cr *v1alpha2.LlamaStackDistribution) settings.Hints {
 	return build.Hints(build.NewInputs(cr), cmp.Or(build.ReportedLine(cr), s.Running))
 }
 
-// resolve is what the distribution of a resource resolves to with the replacement.
+// resolve returns the distribution with the replacement applied.
 func (s Replacement) resolve(known *settings.Settings, cr *v1alpha2.LlamaStackDistribution) (*settings.Distribution,
 	*problem.Problem) {
 	spec, hints := &cr.Spec.Distribution, s.hints(cr)
@@ -56,7 +54,7 @@ func (s Replacement) resolve(known *settings.Settings, cr *v1alpha2.LlamaStackDi
 		hints.Version, hints.VersionSource = s.Version, "--server-version"
 	}
 	if s.Base != nil {
-		// The name stands in the header of what is generated: the same as for a registered distribution.
+		// The name appears in the header of the generated configuration.
 		name := ptr.Deref(spec.Name, ptr.Deref(spec.Image, ""))
 		if d, f := known.ResolveWithHints(spec, hints); f == nil && d.Name != "" {
 			name = d.Name
@@ -72,7 +70,7 @@ func (s Replacement) resolve(known *settings.Settings, cr *v1alpha2.LlamaStackDi
 		hints.Base = base
 	}
 	if s.Base != nil || (hints.Labels != nil && hints.Labels.Config != nil) {
-		// The settings of the cluster know the name; what image it stands for makes no difference to the configuration.
+		// The configuration does not depend on the image, so any name may be unknown here.
 		hints.Image = secret.OnCluster
 	}
 	return known.ResolveWithHints(spec, hints)

@@ -10,11 +10,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
-// Line returns the line of a problem in the file of its resource: where the field is not there, that of the nearest one
-// above it.
+// Line returns the line of a problem's field, or of its nearest existing parent.
 func (r *Resource) Line(p problem.Problem) int { return r.Document.LineOf(p.Path) }
 
-// Word is how a severity is called in output.
+// Word returns "warning" or "error".
 func Word(s problem.Severity) string {
 	if s == problem.Warning {
 		return "warning"
@@ -22,14 +21,14 @@ func Word(s problem.Severity) string {
 	return "error"
 }
 
-// Print writes the problems of the resource, one in a line: file:line: severity: name: message.
+// Print writes each problem on a line: file:line: severity: name: message.
 func (r *Resource) Print(w io.Writer) {
 	for _, p := range r.Problems {
 		_, _ = fmt.Fprintf(w, "%s:%d: %s: %s: %s\n", r.Document.File, r.Line(p), Word(p.Severity), r.Name(), p)
 	}
 }
 
-// PrintNotes writes the notes, one in a line.
+// PrintNotes writes each note on a line.
 func (r *Resource) PrintNotes(w io.Writer) {
 	for _, n := range r.Notes {
 		_, _ = fmt.Fprintf(w, "%s:%d: note: %s: %s: %s\n", r.Document.File, r.Document.LineOf(n.Path), r.Name(), n.Path,
@@ -37,7 +36,7 @@ func (r *Resource) PrintNotes(w io.Writer) {
 	}
 }
 
-// Name is the name of the resource for messages, or what the API server makes one of.
+// Name returns the name of the custom resource for messages.
 func (r *Resource) Name() string {
 	return cmp.Or(r.Document.Name(), r.Document.GenerateName(), "(no name)")
 }

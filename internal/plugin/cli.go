@@ -44,7 +44,7 @@ const examples = `  # The config.yaml that the server gets
   # Why is it not ready?
   kubectl llamastack status my-stack`
 
-// New returns the plugin's command with all verbs.
+// New returns the root command with all verbs.
 func New(streams cli.Streams) *cobra.Command { return newRoot(cli.Safe(streams), cluster.Dial) }
 
 func newRoot(streams cli.Streams, connect cluster.Connect) *cobra.Command {
@@ -58,7 +58,7 @@ func newRoot(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.SetIn(streams.In)
-	root.SetOut(cli.ForPrograms(streams.Out)) // help, and what shells read for completion
+	root.SetOut(cli.ForPrograms(streams.Out)) // help and shell completion
 	root.SetErr(streams.Err)
 	root.AddCommand(
 		render.New(streams, connect), validate.New(streams, connect), convert.New(streams), migrate.New(streams),
@@ -70,15 +70,15 @@ func newRoot(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 	return root
 }
 
-// Run runs the plugin with the arguments, without the name of the program, and returns the exit code.
+// Run runs the plugin with the arguments, without the program name, and returns the exit code.
 func Run(ctx context.Context, args []string, streams cli.Streams) int {
 	streams = cli.Safe(streams)
 	root := New(streams) //nolint:contextcheck // cobra hands the context to the verbs
 	root.InitDefaultCompletionCmd()
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {
-		completion.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() } // without it, an unknown shell passes
+		completion.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() } // else an unknown shell succeeds
 	}
-	root.SetArgs(append([]string{}, args...)) // nil would mean those of the process
+	root.SetArgs(append([]string{}, args...)) // nil would mean os.Args
 	called, err := root.ExecuteContextC(ctx)
 	code := cli.Finish(err, streams, "See '"+called.CommandPath()+" --help'.")
 	if err := cli.Flush(streams); err != nil && code == cli.OK {

@@ -23,57 +23,54 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
-// Options say how registries are reached.
+// Options configure a Client.
 type Options struct {
-	// CACertificates are those of registries; nil stands for the system's.
+	// CACertificates verify registries; nil means the system pool.
 	CACertificates *x509.CertPool
-	// PlainHTTP are the registries, as host or host:port, that are asked without TLS.
+	// PlainHTTP are the registries (host or host:port) to access without TLS.
 	PlainHTTP []string
-	// Allowed are the registries, as host or host:port, that may be asked; empty allows all.
+	// Allowed are the registries (host or host:port) that may be accessed; empty allows all.
 	Allowed []string
-	// Local are the registries that may have a loopback or link-local address, and that may lead to hosts with private
-	// addresses. Those of PlainHTTP may, too.
+	// Local are the registries that may have loopback or link-local addresses and may redirect to private addresses, as
+	// those of PlainHTTP may.
 	Local []string
-	// Trusted reports whether a registry, which others run than those who name it, may lead to hosts with private
-	// addresses; nil trusts none.
+	// Trusted reports whether a registry may redirect to private addresses; nil trusts none.
 	Trusted func(registry string) bool
-	// Platform is the platform whose image counts where a reference names several; the zero value stands for that of this
-	// program on Linux.
+	// Platform selects the image of an index; the zero value means linux with this program's architecture.
 	Platform v1.Platform
-	// UserAgent is what the client calls itself.
+	// UserAgent is the User-Agent header.
 	UserAgent string
-	// Locations returns the references by which an image is looked for, in this order; nil means by its own alone.
+	// Locations returns the references to try for an image, in order; nil means only the reference itself.
 	Locations func(reference string) []string
-	// Own are the credentials for a registry for which the caller of a question has none; nil stands for none at all.
+	// Own has fallback credentials for registries without caller credentials; nil means anonymous.
 	Own authn.Keychain
-	// Asked is called for each question with its error; nil is not called.
+	// Asked is called after each question with its error; nil is not called.
 	Asked func(question string, err error)
-	// Limits are shared with other clients; nil stands for limits of the client's own.
+	// Limits may be shared between clients; nil means new limits.
 	Limits *Limits
 }
 
-// Limits bound what clients that share them do at once.
+// Limits bound the concurrent work of the clients that share them.
 type Limits struct {
-	// decoding has a place for each question that decodes, unpacking for each layer that is unpacked from zstd.
+	// decoding is a semaphore for decoding questions, unpacking one for zstd layers.
 	decoding, unpacking chan struct{}
 }
 
-// NewLimits makes limits.
+// NewLimits returns the default limits.
 func NewLimits() *Limits {
 	return &Limits{decoding: make(chan struct{}, maxDecoding), unpacking: make(chan struct{}, maxUnpackingZstd)}
 }
 
-// Client asks registries. It may be used by several goroutines at once.
+// Client reads images from registries. It is safe for concurrent use.
 type Client struct {
 	*Limits
 	options Options
-	// anywhere connects to all addresses, outside not to those of this machine, and public not to private ones either.
+	// anywhere connects to any address, outside refuses loopback and link-local ones, public also private ones.
 	anywhere, outside, public *http.Transport
-	// searchTime is how long a search takes at most.
-	searchTime time.Duration
+	searchTime                time.Duration
 }
 
-// New makes a client.
+// New returns a Client.
 func New(options Options) *Client {
 	if options.Platform.OS == "" {
 		options.Platform = v1.Platform{OS: "linux", Architecture: runtime.GOARCH}
@@ -88,34 +85,32 @@ func New(options Options) *Client {
 	}
 }
 
-// Close closes the connections of questions that have ended.
+// Close closes idle connections.
 func (c *Client) Close() {
 	for _, t := range []*http.Transport{c.anywhere, c.outside, c.public} {
 		t.CloseIdleConnections()
 	}
 }
 
-// Image is what a registry reports about an image.
+// Image is the metadata of an image.
 type Image struct {
-	// Digest is the digest of what the reference names: of an index, where it names several platforms. This is what a node
-	// pulls.
+	// Digest is the digest of the reference, which for a multi-platform image is that of the index.
 	Digest string
-	// Labels are the labels of the image for the platform; nil where it has none.
+	// Labels are the labels for the platform; nil if the image has none.
 	Labels map[string]string
-	// Layers are the digests and sizes in bytes of the compressed layers, the lowest first.
+	// Layers are the compressed layers, lowest first.
 	Layers []Blob
 }
 
-// Blob is one part of an image.
+// Blob is a layer of an image.
 type Blob struct {
-	// Digest is the digest, with its algorithm: "sha256:…".
+	// Digest is the digest with its algorithm: "sha256:…".
 	Digest string
-	// Size is the size in bytes, as the manifest says.
+	// Size is the size in the manifest, in bytes.
 	Size int64
 }
 
-// Digest returns the digest that a tag stands for now, by one request without a body. A reference with a digest is
-// answered without any.
+// Digest returns the current digest of a tag with one HEAD request. A reference with a digest needs no request.
 func (c *Client) Digest(ctx context.Context, reference string, keys authn.Keychain) (string, error) {
 	return locate(ctx, c, QuestionDigest, reference, func(ref name.Reference, trip *roundTripper) (string, error) {
 		if digest, ok := ref.(name.Digest); ok {
@@ -129,8 +124,7 @@ func (c *Client) Digest(ctx context.Context, reference string, keys authn.Keycha
 	})
 }
 
-// Image reads the labels of an image: one manifest and one configuration; two manifests where the reference names an
-// index.
+// Image reads the labels and layers of an image: one manifest, or two for an index, and one configuration.
 func (c *Client) Image(ctx context.Context, reference string, keys authn.Keychain) (*Image, error) {
 	return locate(ctx, c, QuestionImage, reference, func(ref name.Reference, trip *roundTripper) (*Image, error) {
 		return c.image(ctx, ref, trip, keys)
@@ -153,7 +147,7 @@ func (c *Client) image(ctx context.Context, ref name.Reference, trip *roundTripp
 		if err != nil {
 			return nil, err
 		}
-		// The library would choose, too, and would decode what an index holds of a manifest itself without a measure.
+		// Do not let the library choose: it decodes manifests embedded in an index without a size limit.
 		if descriptor, err = puller.Get(ctx, ref.Context().Digest(child.String())); err != nil {
 			return nil, err
 		}
@@ -169,7 +163,7 @@ func (c *Client) image(ctx context.Context, ref name.Reference, trip *roundTripp
 	if err != nil {
 		return nil, err
 	}
-	if err := scan(manifest.Config.Data); err != nil { // a manifest may hold the configuration itself
+	if err := scan(manifest.Config.Data); err != nil { // manifests may embed the configuration
 		return nil, err
 	}
 	config, err := image.ConfigFile()
@@ -183,10 +177,10 @@ func (c *Client) image(ctx context.Context, ref name.Reference, trip *roundTripp
 	return found, nil
 }
 
-// artifact are the types of what registries hold.
+// artifact matches the media types of registry content.
 var artifact = regexp.MustCompile(`^application/vnd\.(oci|docker|cncf)\.[a-z0-9.+-]{1,80}$`)
 
-// notAnImage says of which type something is, unless a server wrote it that is not a registry.
+// notAnImage returns an error that quotes only media types matching artifact, because a server may send any text.
 func notAnImage(mediaType string) error {
 	if !artifact.MatchString(mediaType) {
 		return errors.New("it is not an image")
@@ -194,8 +188,7 @@ func notAnImage(mediaType string) error {
 	return fmt.Errorf("it is not an image but of type %q", mediaType)
 }
 
-// choose returns the digest of the image for the platform, of those in an index, and names the platforms that there are
-// where it is not among them.
+// choose returns the digest of the index entry for the platform. Its error lists the available platforms.
 func (c *Client) choose(descriptor *remote.Descriptor, ref name.Reference) (v1.Hash, error) {
 	index, err := descriptor.ImageIndex()
 	if err != nil {
@@ -208,7 +201,7 @@ func (c *Client) choose(descriptor *remote.Descriptor, ref name.Reference) (v1.H
 	var platforms []string
 	for i := range manifest.Manifests {
 		p := cmp.Or(manifest.Manifests[i].Platform, &v1.Platform{OS: "linux",
-			Architecture: "amd64"}) // which one without a platform is for
+			Architecture: "amd64"}) // the default platform
 		if p.Satisfies(c.options.Platform) {
 			return manifest.Manifests[i].Digest, nil
 		}
@@ -221,7 +214,7 @@ func (c *Client) choose(descriptor *remote.Descriptor, ref name.Reference) (v1.H
 		Err: fmt.Errorf("it has no image for %s, only for: %s", c.options.Platform, limits.Names(slices.Compact(platforms)))}
 }
 
-// target reads a reference, applies the list of registries, and makes the way there.
+// target parses a reference, checks that its registry is allowed, and returns a transport for it.
 func (c *Client) target(reference string) (name.Reference, *roundTripper, error) {
 	ref, err := name.ParseReference(reference)
 	if err != nil {
@@ -230,7 +223,7 @@ func (c *Client) target(reference string) (name.Reference, *roundTripper, error)
 	registry := ref.Context().RegistryStr()
 	plain := slices.Contains(c.options.PlainHTTP, registry)
 	if plain {
-		// The library asks by plain HTTP only for names that are parsed with this option.
+		// The library uses plain HTTP only for references parsed with name.Insecure.
 		if ref, err = name.ParseReference(reference, name.Insecure); err != nil {
 			return nil, nil, &Error{Kind: InvalidReference, Reference: reference, Err: err}
 		}
@@ -250,12 +243,12 @@ func (c *Client) target(reference string) (name.Reference, *roundTripper, error)
 	return ref, trip, nil
 }
 
-// named reports whether the settings name a registry, or another host.
+// named reports whether PlainHTTP or Local contain the host.
 func (c *Client) named(host string) bool {
 	return slices.Contains(c.options.PlainHTTP, host) || slices.Contains(c.options.Local, host)
 }
 
-// canonical is a registry as people write it: docker.io, not index.docker.io.
+// canonical returns docker.io for index.docker.io, and other registries unchanged.
 func canonical(registry string) string {
 	if registry == name.DefaultRegistry {
 		return "docker.io"
@@ -276,15 +269,14 @@ func (c *Client) remoteOptions(ctx context.Context, trip *roundTripper, keys aut
 		remote.WithAuthFromKeychain(keys),
 		remote.WithPlatform(c.options.Platform),
 		remote.WithUserAgent(c.options.UserAgent),
-		// The caller has a pace of its own.
+		// The caller retries.
 		remote.WithRetryBackoff(remote.Backoff{Duration: time.Millisecond, Factor: 1, Steps: 1}),
 		remote.WithRetryStatusCodes(),
 		remote.WithRetryPredicate(func(error) bool { return false }),
 	}
 }
 
-// anonymous has no credentials for anybody. The library's default would read files of the user that runs the program.
+// anonymous is a keychain without credentials; the library's default keychain reads files of the user.
 type anonymous struct{}
 
-// Resolve returns no credentials.
 func (anonymous) Resolve(authn.Resource) (authn.Authenticator, error) { return authn.Anonymous, nil }

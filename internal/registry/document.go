@@ -12,22 +12,20 @@ import (
 )
 
 const (
-	// documentBytes bounds all manifests, configurations of images and tokens of one question together. Manifests of
-	// images are a few kilobytes; a label with a configuration of the largest size in base64 has 1.34 MB, and some
-	// builders write each label twice.
+	// documentBytes bounds all manifests, configurations and tokens of one question. A label with the largest
+	// configuration in base64 has 1.34 MB, and some builders write each label twice.
 	documentBytes = 2816 << 10
-	// documentNodes is how many values each of them may have, and documentLevels how deep it may nest: a value of a list
-	// becomes up to 400 bytes. An image of 127 layers, the most that a node mounts, has some 600 values in its manifest
-	// and some 2,000 in its configuration.
+	// documentNodes and documentLevels bound the values and nesting of one document; a list item takes up to 400 bytes of
+	// memory. An image of 127 layers has about 600 values in its manifest and 2,000 in its configuration.
 	documentNodes  = 10_000
 	documentLevels = 32
-	// failureBytes is how much is read of an answer that reports a failure: the library reads no more.
+	// failureBytes is how much of an error response is read; the library reads no more.
 	failureBytes = 64 << 10
-	// maxDecoding is how many questions may decode at once what they have received.
+	// maxDecoding is the number of questions that may decode at once.
 	maxDecoding = 2
 )
 
-// scan refuses a document that would need much more memory than it has bytes. It shows nothing of it.
+// scan rejects a document with too many values or levels. Its errors never quote the document.
 func scan(document []byte) error {
 	_, excess := limits.Scan(document, limits.Limits{Bytes: documentBytes, Levels: documentLevels, Nodes: documentNodes})
 	if excess != nil {
@@ -36,7 +34,7 @@ func scan(document []byte) error {
 	return nil
 }
 
-// failure is a short answer that reports a failure. One that no decoder should see is empty: the status says enough.
+// failure returns the start of an error response, or an empty body if it cannot be decoded safely.
 func failure(body io.ReadCloser) io.ReadCloser {
 	defer func() { _ = body.Close() }()
 	content, err := io.ReadAll(io.LimitReader(body, failureBytes))
@@ -46,8 +44,7 @@ func failure(body io.ReadCloser) io.ReadCloser {
 	return io.NopCloser(bytes.NewReader(content))
 }
 
-// document reads a whole document, measures it, and waits until it may be decoded. What is wrong is the error of the
-// body that it returns: so it is an error about content as any other.
+// document reads and scans a whole document, then waits for a decoding slot. Errors are returned by the body's Read.
 func (t *roundTripper) document(ctx context.Context, body *limitedBody) io.ReadCloser {
 	defer func() { _ = body.Close() }()
 	content, err := io.ReadAll(body)
@@ -64,22 +61,20 @@ func (t *roundTripper) document(ctx context.Context, body *limitedBody) io.ReadC
 	return io.NopCloser(bytes.NewReader(content))
 }
 
-// failedBody is an answer that cannot be used.
 type failedBody struct{ err error }
 
 func (b failedBody) Read([]byte) (int, error) { return 0, b.err }
 
 func (failedBody) Close() error { return nil }
 
-// spend takes what was read from what the question may read.
 func (t *roundTripper) spend(n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.documents += int64(n)
 }
 
-// beginDecoding waits for a place among those who decode. The library decodes between two requests: so the next
-// request, or the end of the question, gives the place back, and nobody has one who waits for a registry.
+// beginDecoding waits for a decoding slot. The next request or the end of the question releases it, so that no slot is
+// held while waiting for a registry.
 func (t *roundTripper) beginDecoding(ctx context.Context) error {
 	select {
 	case t.decoding <- struct{}{}:
@@ -88,7 +83,7 @@ func (t *roundTripper) beginDecoding(ctx context.Context) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.ended || t.decodes { // the library pings with two schemes at once, and does not wait for the slower one
+	if t.ended || t.decodes { // the library may ping with two schemes at once
 		<-t.decoding
 		return nil
 	}
@@ -105,7 +100,7 @@ func (t *roundTripper) endDecoding() {
 	}
 }
 
-// end ends the question: nothing is decoded afterwards.
+// end ends the question; nothing is decoded after it.
 func (t *roundTripper) end() {
 	t.endDecoding()
 	t.mu.Lock()
@@ -113,7 +108,7 @@ func (t *roundTripper) end() {
 	t.ended = true
 }
 
-// bounded is an answer whose body is bounded: a layer as it arrives, all else as a whole.
+// bounded limits the body of a response: layers are streamed, other documents are read at once.
 func (t *roundTripper) bounded(request *http.Request, response *http.Response) (*http.Response, error) {
 	if response.StatusCode >= http.StatusBadRequest {
 		response.Body = failure(response.Body)

@@ -19,37 +19,33 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
-// Kind is why an image could not be read, for programs.
+// Kind classifies why an image could not be read.
 type Kind string
 
-// The kinds.
 const (
-	// Unreachable: no answer, or one that says to come back later. It passes.
+	// Unreachable means no response, or an error status without a Kind of its own; it is transient.
 	Unreachable Kind = "Unreachable"
-	// RateLimited: the registry asks for fewer requests. It passes, after Error.RetryAfter where the registry gives a
-	// time.
+	// RateLimited means too many requests; it is transient, and Error.RetryAfter is the delay if the registry sets one.
 	RateLimited Kind = "RateLimited"
-	// Unauthorized: the registry refuses the credentials, or wants some. Registries answer so for images that do not
-	// exist, too.
+	// Unauthorized means missing or rejected credentials; registries also return it for images that do not exist.
 	Unauthorized Kind = "Unauthorized"
-	// NotFound: the registry has no such image, tag, digest or layer.
+	// NotFound means that the image, tag, digest or layer does not exist.
 	NotFound Kind = "NotFound"
-	// NotAnImage: what is there is not an image for the platform, or not one that can be read.
+	// NotAnImage means that the content is not a readable image for the platform.
 	NotAnImage Kind = "NotAnImage"
-	// TooLarge: an answer is larger than what is read.
+	// TooLarge means that a response exceeds a limit.
 	TooLarge Kind = "TooLarge"
-	// Corrupt: what the registry sent is damaged: it does not have the digest that was asked for, ends early, or cannot be
-	// decoded. It may pass.
+	// Corrupt means that a response is truncated, undecodable or of another digest; it may be transient.
 	Corrupt Kind = "Corrupt"
-	// NoFile: the layer has no such file.
+	// NoFile means that the layer or image does not contain the file.
 	NoFile Kind = "NoFile"
-	// Refused: the settings do not allow the registry, or it leads to an address that the operator does not ask.
+	// Refused means that the settings do not allow the registry or an address that it redirects to.
 	Refused Kind = "Refused"
-	// InvalidReference: the text is not the reference of an image.
+	// InvalidReference means that the text is not an image reference.
 	InvalidReference Kind = "InvalidReference"
 )
 
-// KindOf returns the kind of an error of this package; empty for others.
+// KindOf returns the Kind of an error of this package; empty for other errors.
 func KindOf(err error) Kind {
 	if known, ok := errors.AsType[*Error](err); ok {
 		return known.Kind
@@ -57,23 +53,23 @@ func KindOf(err error) Kind {
 	return ""
 }
 
-// Passes reports whether the same question can have another answer later without anybody changing the custom resource
-// or the image.
+// Passes reports whether the error is transient: a retry may succeed without a change of the custom resource or the
+// image.
 func (k Kind) Passes() bool { return k == Unreachable || k == RateLimited || k == Corrupt }
 
-// Error is why an image could not be read.
+// Error is an error reading an image.
 type Error struct {
-	// Kind is the reason for programs.
+	// Kind classifies the error.
 	Kind Kind
-	// Reference is the image as it was asked for.
+	// Reference is the image reference.
 	Reference string
-	// RetryAfter is how long the registry wants to be left alone; zero where it does not say.
+	// RetryAfter is the delay that the registry asks for; zero if it does not.
 	RetryAfter time.Duration
 	// Err is the cause.
 	Err error
 }
 
-// Error returns the reference and the cause, within the length of a message.
+// Error returns the reference and the cause, cut to the length of a message.
 func (e *Error) Error() string {
 	return limits.Message(fmt.Sprintf("image %s: %v", e.Reference, e.Err))
 }
@@ -88,7 +84,7 @@ var (
 	errRefused  = errors.New("the registry may not be asked")
 )
 
-// ownError is an error whose text is of this package.
+// ownError is an error with text of this package, which is safe to show.
 type ownError struct {
 	kind error
 	text string
@@ -102,9 +98,8 @@ func (e *ownError) Error() string { return e.kind.Error() + ": " + e.text }
 
 func (e *ownError) Unwrap() error { return e.kind }
 
-// shown is what may be said of an error of the library: its errors quote what servers write, and addresses to which
-// these lead. With a name that only the operator reaches, that would be what the author of a custom resource cannot ask
-// for.
+// shown returns an error that is safe to show in a status. The library's errors quote server responses and redirect
+// targets, which could reveal internal hosts to the author of a custom resource.
 func shown(err error) error {
 	var known *ownError
 	var certificate *tls.CertificateVerificationError
@@ -134,7 +129,7 @@ func shown(err error) error {
 	return errDamaged
 }
 
-// certificateError says why a certificate is not trusted, without what it says.
+// certificateError returns why a certificate is not trusted, without its content.
 func certificateError(err error) error {
 	var name x509.HostnameError
 	var authority x509.UnknownAuthorityError
@@ -150,7 +145,7 @@ func certificateError(err error) error {
 	return errors.New("its certificate cannot be verified")
 }
 
-// wrap gives an error of the library its kind.
+// wrap returns an *Error with the Kind of a library error.
 func wrap(reference string, err error, trip *roundTripper) error {
 	if err == nil {
 		return nil
@@ -158,8 +153,7 @@ func wrap(reference string, err error, trip *roundTripper) error {
 	if known := (*Error)(nil); errors.As(err, &known) {
 		return err
 	}
-	// The library's errors about content have no types. So an error that is neither an answer nor a failed request is
-	// about content.
+	// The library's content errors have no types, so Corrupt is the default.
 	wrapped := &Error{Kind: Corrupt, Reference: reference, Err: shown(err)}
 	var answer *transport.Error
 	var request *url.Error
@@ -168,12 +162,12 @@ func wrap(reference string, err error, trip *roundTripper) error {
 	switch {
 	case errors.Is(err, errTooLarge):
 		wrapped.Kind = TooLarge
-	// The library also tries plain HTTP with a local registry that is slow.
+	// The library retries a failed TLS connection with plain HTTP, which is refused too; the TLS error counts.
 	case errors.Is(err, errRefused) && !errors.As(err, &untrusted):
 		wrapped.Kind = Refused
 	case errors.As(err, &answer):
 		wrapped.Kind = kindOf(answer)
-		// The text of the library holds the URL and whatever the registry wrote.
+		// The library's text quotes the URL and the response.
 		wrapped.Err = fmt.Errorf("the registry answers %d %s", answer.StatusCode, http.StatusText(answer.StatusCode))
 	case errors.As(err, &request), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled),
 		status >= http.StatusInternalServerError:
@@ -202,7 +196,7 @@ func kindOf(answer *transport.Error) Kind {
 	return Unreachable
 }
 
-// kindsOfCodes are the kinds of the codes that registries send with other statuses than theirs.
+// kindsOfCodes maps error codes that registries send with unusual statuses.
 var kindsOfCodes = map[transport.ErrorCode]Kind{
 	transport.UnauthorizedErrorCode:    Unauthorized,
 	transport.DeniedErrorCode:          Unauthorized,

@@ -20,20 +20,18 @@ import (
 )
 
 const (
-	// layerBytes is the largest layer that is read, compressed. A layer made for a configuration has a few kilobytes.
+	// layerBytes is the size limit of one compressed layer.
 	layerBytes = 64 << 20
-	// layersBytes is the most that is read of all layers of an image, compressed, in search of a file.
+	// layersBytes is the size limit of all compressed layers read for one file.
 	layersBytes = 4 * layerBytes
-	// unpackedBytes is the most that the layers that are read for one file may unpack to, and layerEntries how many files
-	// they may have.
+	// unpackedBytes and layerEntries bound the unpacked size and the number of files of these layers.
 	unpackedBytes = 256 << 20
 	layerEntries  = 50_000
-	// maxLayers is how many layers an image can have in which a file is looked for: nodes mount no more.
+	// maxLayers is the largest number of layers; container runtimes mount no more.
 	maxLayers = 127
 )
 
-// budget is what may still be read in search of one file: bytes of layers as they are sent, whatever the manifest says
-// of them, and what they unpack to.
+// budget is what may still be read for one file: bytes received, bytes unpacked, and tar entries.
 type budget struct {
 	packed, unpacked int64
 	entries          int
@@ -43,8 +41,8 @@ func newBudget() *budget {
 	return &budget{packed: layersBytes, unpacked: unpackedBytes, entries: layerEntries}
 }
 
-// File reads one file of one layer of an image: of several with its path the last, as a runtime would. The layer must
-// be one of the image's. The content is at most bounds.ConfigBytes long.
+// File reads a file of one layer of the image, up to limits.ConfigBytes. If the path occurs twice, the last entry wins,
+// as in a container runtime.
 func (c *Client) File(ctx context.Context, reference string, image *Image, layer, file string,
 	keys authn.Keychain) ([]byte, error) {
 	return locate(ctx, c, QuestionFile, reference, func(ref name.Reference, trip *roundTripper) ([]byte, error) {
@@ -70,8 +68,8 @@ func (c *Client) fileAt(
 	return found.content, nil
 }
 
-// FindFile reads one file of an image as a container sees it: the layers are read from the highest one down, until one
-// has the file or hides those below. The content is at most bounds.ConfigBytes long.
+// FindFile reads a file as a container sees it, up to limits.ConfigBytes. It reads the layers from the highest down
+// until one has or deletes the file.
 func (c *Client) FindFile(ctx context.Context, reference string, image *Image, file string,
 	keys authn.Keychain) ([]byte, error) {
 	return locate(ctx, c, QuestionFile, reference, func(ref name.Reference, trip *roundTripper) ([]byte, error) {
@@ -109,7 +107,7 @@ func (c *Client) findFileAt(
 	return nil, refusal(ref, NoFile, "it has no regular file %s", file)
 }
 
-// look reads a layer for a file, and takes what it reads from the budget.
+// look searches a layer for a file within the budget.
 func (c *Client) look(
 	ctx context.Context, ref name.Reference, trip *roundTripper, layer *Blob, file string, keys authn.Keychain,
 	left *budget,
@@ -127,8 +125,8 @@ func (c *Client) look(
 	return found, err
 }
 
-// read calls a function with the unpacked text of a layer, and takes what the registry sends from left. The digest is
-// verified, also where the function does not read to the end.
+// read calls a function with the unpacked layer and subtracts the bytes received from left. It always verifies the
+// digest.
 func (c *Client) read(
 	ctx context.Context, ref name.Reference, trip *roundTripper, layer *Blob, keys authn.Keychain, left *int64,
 	read func(unpacked io.Reader) error,
@@ -139,7 +137,7 @@ func (c *Client) read(
 	if err != nil {
 		return err
 	}
-	body, err := remoteLayer.Compressed() // unpacked here: the library sets no bound to the memory of that
+	body, err := remoteLayer.Compressed() // unpacked here, because the library does not bound the memory
 	if err != nil {
 		return err
 	}
@@ -147,7 +145,7 @@ func (c *Client) read(
 	defer func() { *left = packed.left }()
 	err = c.unpack(ctx, cancel, packed, read)
 	if err == nil {
-		_, err = io.Copy(io.Discard, packed) // the library verifies the digest when it has read all
+		_, err = io.Copy(io.Discard, packed) // the library verifies the digest at EOF
 	}
 	err = errors.Join(err, packed.Close())
 	if errors.Is(err, errNotTar) {
@@ -171,15 +169,13 @@ func (i *Image) layer(digest string) *Blob {
 
 var errNotTar = errors.New("not a tar archive")
 
-// finding is what a layer has at the path of a file.
 type finding struct {
-	// content is that of the file; nil where the layer has no regular file of this path.
 	content []byte
-	// hidden reports that the layer hides or replaces what layers below have at the path.
+	// hidden reports that the layer deletes or replaces the path of lower layers.
 	hidden bool
 }
 
-// fileIn returns what a tar archive has at the path of a file, and reads the archive to its end.
+// fileIn searches a tar archive for a file and reads the archive to its end.
 func (b *budget) fileIn(archive io.Reader, file string) (*finding, error) {
 	limited := &limitedBody{ReadCloser: io.NopCloser(archive), left: b.unpacked}
 	defer func() { b.unpacked = limited.left }()
@@ -213,18 +209,18 @@ func (b *budget) fileIn(archive io.Reader, file string) (*finding, error) {
 			return nil, err
 		}
 	}
-	_, err := io.Copy(io.Discard, limited) // what follows the archive's end belongs to what has the digest
+	_, err := io.Copy(io.Discard, limited) // the digest covers trailing bytes
 	return found, err
 }
 
-// The names of the entries by which a layer deletes a file of the layers below, and all of them in a directory.
+// The names of whiteout entries: a prefix for one deleted path, and the name that hides a whole directory.
 const (
 	whiteout       = ".wh."
 	opaqueWhiteout = ".wh..wh..opq"
 )
 
-// hides reports whether an entry of a layer takes away what the layers below have at a path: a whiteout of the path or
-// of a directory above it, or anything but a directory in the place of one.
+// hides reports whether a layer entry hides a path of lower layers: a whiteout of it or of a parent directory, or a
+// non-directory in place of either.
 func hides(entry string, kind byte, wanted string) bool {
 	dir, base := path.Split(entry)
 	switch {
@@ -238,5 +234,5 @@ func hides(entry string, kind byte, wanted string) bool {
 	return entry == wanted || strings.HasPrefix(wanted, entry+"/")
 }
 
-// clean makes the spellings of a path in an archive one: "./a/b", "/a/b" and "a/b".
+// clean normalizes a path in an archive: "./a/b" and "/a/b" become "a/b".
 func clean(file string) string { return strings.TrimPrefix(path.Clean("/"+file), "/") }

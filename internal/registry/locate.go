@@ -10,15 +10,14 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 )
 
-// The questions that Options.Asked is called for.
+// The names of questions passed to Options.Asked.
 const (
 	QuestionDigest = "digest"
 	QuestionImage  = "image"
 	QuestionFile   = "file"
 )
 
-// locate asks a question about an image at each of its locations, until one has an answer. What has the same digest has
-// the same content at each.
+// locate tries each location of an image until one answers or fails because of the image's content.
 func locate[T any](
 	ctx context.Context, c *Client, question, reference string,
 	ask func(ref name.Reference, trip *roundTripper) (T, error),
@@ -55,14 +54,14 @@ func askAt[T any](c *Client, at string, ask func(ref name.Reference, trip *round
 	return answer, wrap(ref.Name(), err, trip)
 }
 
-// isAboutContent reports whether an error is about what an image holds.
+// isAboutContent reports whether the content of the image causes the error, so that other locations fail too.
 func isAboutContent(err error) bool {
 	kind := KindOf(err)
 	return kind == NoFile || kind == TooLarge || kind == NotAnImage
 }
 
-// nowhere is the error of an image that no location has. It passes if one of theirs does; otherwise its kind is that of
-// the last location, which is the registry that the image names.
+// nowhere returns the combined error of all locations. Its Kind is a transient one if there is any, otherwise that of
+// the last location, the registry in the reference.
 func nowhere(reference string, failed []error) error {
 	wrapped := &Error{Reference: reference, Err: &everywhere{failed}}
 	for _, err := range failed {
@@ -78,10 +77,9 @@ func nowhere(reference string, failed []error) error {
 	return wrapped
 }
 
-// everywhere are the errors of all locations of an image.
+// everywhere holds the errors of all locations.
 type everywhere struct{ errs []error }
 
-// Error returns the texts of all errors.
 func (e *everywhere) Error() string {
 	texts := make([]string, len(e.errs))
 	for i, err := range e.errs {
@@ -90,5 +88,4 @@ func (e *everywhere) Error() string {
 	return strings.Join(texts, "; ")
 }
 
-// Unwrap returns the errors.
 func (e *everywhere) Unwrap() []error { return e.errs }

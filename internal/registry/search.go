@@ -18,25 +18,23 @@ import (
 )
 
 const (
-	// searchBytes is the most that is read of all layers of an image, compressed, in search of a file whose path is not
-	// known: the layers with the Python packages of a server have some hundred megabytes. Nothing of it is kept.
+	// searchBytes bounds the compressed layers read in a search, in bytes; the layers with the server's Python packages
+	// have some hundred megabytes.
 	searchBytes = 2 << 30
-	// searchUnpackedBytes is the most that they may unpack to, and searchEntries how many files they may have.
+	// searchUnpackedBytes and searchEntries bound the unpacked size and the number of files of these layers.
 	searchUnpackedBytes = 8 << 30
 	searchEntries       = 500_000
-	// searchTime bounds the search. It ends before the caller's minute does: so an image that takes too long is not asked
-	// for again and again.
+	// searchTime bounds a search; it is below the caller's minute, so that a slow search is not retried as a timeout.
 	searchTime = 45 * time.Second
-	// headBytes is how much is read of the file that is found.
-	headBytes = 4 << 10
-	// whiteoutBytes bounds the names of the files that layers delete.
+	headBytes  = 4 << 10
+	// whiteoutBytes bounds the names of deleted files.
 	whiteoutBytes = 256 << 10
 )
 
-// Search looks for the first file of an image whose path matches, among the files that a container sees. It is shown
-// the layers from the highest one down.
+// Search finds the first visible file of an image whose path matches. The caller passes the layers from the highest
+// down.
 type Search struct {
-	// Path is the path of the file, and Head its first 4 KiB; nil until it is found.
+	// Path is the path of the file and Head its first 4 KiB; empty until it is found.
 	Path string
 	Head []byte
 
@@ -47,17 +45,17 @@ type Search struct {
 	names     int
 }
 
-// NewSearch returns a search for the first file whose path matches. Paths have no leading slash.
+// NewSearch returns a Search. The paths passed to matches have no leading slash.
 func NewSearch(matches func(file string) bool) *Search {
 	return &Search{matches: matches, unpacked: searchUnpackedBytes, entries: searchEntries}
 }
 
-// Layer reads an unpacked layer up to the file, if it has the file.
+// Layer reads an unpacked layer until the file is found.
 func (s *Search) Layer(unpacked io.Reader) error {
 	limited := &limitedBody{ReadCloser: io.NopCloser(unpacked), left: s.unpacked}
 	defer func() { s.unpacked = limited.left }()
 	reader := tar.NewReader(limited)
-	above := s.whiteouts // those of a layer hide files of the layers below it only
+	above := s.whiteouts // whiteouts apply only to lower layers
 	for {
 		header, err := reader.Next()
 		switch {
@@ -91,9 +89,8 @@ func isHidden(file string, whiteouts []string) bool {
 	return slices.ContainsFunc(whiteouts, func(entry string) bool { return hides(entry, tar.TypeReg, file) })
 }
 
-// FindMatch reads the first 4 KiB of the first file of an image whose path matches, among the files that a container
-// sees: the layers are read from the highest one down, until one has such a file. It takes at most 45 seconds; what
-// names the file in errors.
+// FindMatch returns the first 4 KiB of the first visible file whose path matches, reading layers from the highest down
+// for at most 45 seconds. what names the file in errors.
 func (c *Client) FindMatch(
 	ctx context.Context, reference string, image *Image, what string, matches func(file string) bool, keys authn.Keychain,
 ) ([]byte, error) {

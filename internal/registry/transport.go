@@ -19,21 +19,18 @@ import (
 )
 
 const (
-	// dialTimeout, headerTimeout and idleTimeout bound what a silent registry can hold; the context bounds the whole.
+	// dialTimeout, headerTimeout and idleTimeout bound a silent registry; the context bounds the whole question.
 	dialTimeout   = 10 * time.Second
 	headerTimeout = 15 * time.Second
 	idleTimeout   = 30 * time.Second
-	// idleConnections bounds the connections to all registries that are kept open: anyone can name any number of
-	// registries.
+	// idleConnections bounds the idle connections to all registries.
 	idleConnections = 64
-	// headerBytes bounds the headers of an answer.
-	headerBytes = 64 << 10
-	// retryLimit is the longest time that a registry can ask to be left alone.
-	retryLimit = 6 * time.Hour
+	headerBytes     = 64 << 10
+	retryLimit      = 6 * time.Hour
 )
 
-// newTransport makes a transport that trusts the CA certificates; nil stands for the system's. The check may refuse
-// each connection.
+// newTransport returns a transport that verifies registries with the certificates; nil means the system pool. check may
+// refuse each connection.
 func newTransport(certificates *x509.CertPool, check func(network, address string,
 	c syscall.RawConn) error) *http.Transport {
 	dialer := &net.Dialer{Timeout: dialTimeout, Control: check}
@@ -51,24 +48,23 @@ func newTransport(certificates *x509.CertPool, check func(network, address strin
 	}
 }
 
-// refuseMachine refuses a connection to what only this machine and its cloud have: loopback, link-local and unspecified
-// addresses.
+// refuseMachine refuses connections to loopback, link-local, multicast and unspecified addresses.
 func refuseMachine(_, address string, _ syscall.RawConn) error { return checkAddress(address, true) }
 
-// refuseInside also refuses one to private addresses.
+// refuseInside also refuses private addresses.
 func refuseInside(_, address string, _ syscall.RawConn) error { return checkAddress(address, false) }
 
-// sharedAddresses are those of carriers, which clusters and clouds use inside, too.
+// sharedAddresses is the carrier-grade NAT range, which clusters and clouds use internally.
 var sharedAddresses = netip.MustParsePrefix("100.64.0.0/10")
 
-// checkAddress refuses loopback, link-local and unspecified addresses, and private ones unless they are allowed. It
-// does not say which address a name has.
+// checkAddress refuses loopback, link-local, multicast and unspecified addresses, and private ones unless they are
+// allowed. Its errors do not reveal the address.
 func checkAddress(address string, private bool) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		host = address
 	}
-	// Not valid for a name: what it resolves to is checked when the connection is made.
+	// A host name is not valid here; its address is checked when dialing.
 	ip, _ := netip.ParseAddr(strings.Trim(host, "[]"))
 	ip = ip.Unmap().WithZone("")
 	switch {
@@ -81,19 +77,16 @@ func checkAddress(address string, private bool) error {
 	return nil
 }
 
-// roundTripper is the way of one question to one registry. It bounds every answer, and remembers which pace the
-// registry asks for.
+// roundTripper sends the requests of one question to one registry. It bounds each response and records status and
+// Retry-After.
 type roundTripper struct {
-	// registry is the host and port of the registry that is asked.
-	registry string
-	// plainHTTP allows http:// to it.
+	registry  string
 	plainHTTP bool
-	// own leads to the registry, foreign to wherever it sends the client: to its token service and its storage. trusted
-	// leads there, too, where it may have a private address, or where a proxy has it.
+	// own connects to the registry, foreign to other hosts (token service, storage), and trusted to other hosts that may
+	// be private or behind a proxy.
 	own, foreign, trusted http.RoundTripper
-	// private reports whether the registry may lead to a host with a private address.
-	private func(host string) bool
-	// decoding has the places of those who decode.
+	// private reports whether the registry may redirect to a private address of the host.
+	private  func(host string) bool
 	decoding chan struct{}
 
 	mu         sync.Mutex
@@ -101,13 +94,11 @@ type roundTripper struct {
 	status     int
 	retryAfter time.Duration
 	layerBytes int64
-	// documents is how many bytes of documents were read, decodes reports a place in decoding, and ended that the question
-	// is over.
+	// documents counts the bytes read, decodes is true while a decoding slot is held, and ended after the question.
 	documents      int64
 	decodes, ended bool
 }
 
-// RoundTrip makes one request.
 func (t *roundTripper) RoundTrip(request *http.Request) (*http.Response, error) {
 	t.endDecoding()
 	if err := t.check(request.URL); err != nil {
@@ -118,7 +109,7 @@ func (t *roundTripper) RoundTrip(request *http.Request) (*http.Response, error) 
 	if err != nil {
 		return nil, err
 	}
-	// The library would not follow some of them either, and gives no reason.
+	// Check redirects here: the library would refuse some without a reason.
 	if location, err := response.Location(); err == nil && response.StatusCode/100 == http.StatusMultipleChoices/100 {
 		if err := t.check(location); err != nil {
 			_ = response.Body.Close()
@@ -128,12 +119,12 @@ func (t *roundTripper) RoundTrip(request *http.Request) (*http.Response, error) 
 	return t.bounded(request, response)
 }
 
-// check refuses plain HTTP and addresses that the registry must not lead to.
+// check refuses plain HTTP and addresses that the registry may not redirect to.
 func (t *roundTripper) check(u *url.URL) error {
 	ownHost := u.Host == t.registry
 	if u.Scheme != "https" && (!ownHost || !t.plainHTTP) {
 		if failed := t.failed(); ownHost && failed != nil {
-			return failed // the library tries hosts with private addresses by plain HTTP when TLS has failed
+			return failed // the library retries with plain HTTP after a TLS failure
 		}
 		return own(errRefused, "it wants plain HTTP, which the settings do not allow")
 	}
@@ -143,12 +134,11 @@ func (t *roundTripper) check(u *url.URL) error {
 	return checkAddress(u.Host, t.private(u.Host))
 }
 
-// isOwn reports whether an address is on the registry's host.
+// isOwn reports whether the URL is on the registry's host.
 func (t *roundTripper) isOwn(u *url.URL) bool {
 	return u.Host == t.registry || u.Hostname() == hostname(t.registry)
 }
 
-// way is the way to the host of a request.
 func (t *roundTripper) way(request *http.Request) http.RoundTripper {
 	if t.isOwn(request.URL) {
 		return t.own
@@ -160,7 +150,7 @@ func (t *roundTripper) way(request *http.Request) http.RoundTripper {
 	return t.foreign
 }
 
-// limit returns how much of an answer is read, and whether it may be a layer.
+// limit returns how many bytes of a response are read, and whether it may be a layer.
 func (t *roundTripper) limit() (limit int64, layer bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -170,15 +160,14 @@ func (t *roundTripper) limit() (limit int64, layer bool) {
 	return max(0, documentBytes-t.documents), false
 }
 
-// allowLayer raises the limit for what follows. Registries send clients elsewhere for layers, under paths of any form,
-// so that no path shows whether it is a layer.
+// allowLayer sets the limit for the following responses. A redirected path does not show whether it is a layer.
 func (t *roundTripper) allowLayer(limit int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.layerBytes = limit
 }
 
-// note remembers what the library does not pass on: the first failure, the last status and the pace.
+// note records the first failure, the last status and Retry-After.
 func (t *roundTripper) note(response *http.Response, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -206,8 +195,7 @@ func (t *roundTripper) failed() error {
 	return t.failure
 }
 
-// last returns the status of the last answer, zero where there was none, and how long the registry wants to be left
-// alone.
+// last returns the last status, zero if there was none, and the delay that the registry asked for.
 func (t *roundTripper) last() (status int, retryAfter time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -222,7 +210,7 @@ func hostname(hostport string) string {
 	return host
 }
 
-// limitedBody is an answer of which so much is read. One that goes on is an error, not an end.
+// limitedBody returns an error if the body is longer than left bytes.
 type limitedBody struct {
 	io.ReadCloser
 	left int64

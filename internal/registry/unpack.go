@@ -15,21 +15,16 @@ import (
 )
 
 const (
-	// zstdWindow is the largest window of zstd, in bytes: so much of what was unpacked stays in memory. A frame may ask
-	// for 512 MiB with its first bytes. Builders use 8 MiB unless they are told to compress harder.
+	// zstdWindow is the largest zstd window, in bytes; frames may ask for 512 MiB, and builders use 8 MiB by default.
 	zstdWindow = 16 << 20
-	// maxUnpackingZstd is how many layers may be unpacked from zstd at once. Of a layer in gzip or plain, some 50 KiB and
-	// the file are in memory, so the limit of all questions bounds them: one of their own would let the slow registries of
-	// few namespaces keep out all others.
+	// maxUnpackingZstd is the number of concurrent zstd layers; other layers need only about 50 KiB of memory.
 	maxUnpackingZstd = 2
-	// zstdTime is how long one of them may be read: a registry that sends it slowly keeps nobody else waiting for longer.
-	// A layer that was made for a configuration has some kilobytes.
+	// zstdTime bounds unpacking one zstd layer, so that a slow registry does not block others.
 	zstdTime = 10 * time.Second
 )
 
-// unpack calls a function with the unpacked text of a layer, whichever of the three forms it has. Only few layers in
-// zstd are unpacked at once: the others wait, until the context ends. One that takes too long is ended by cancel, which
-// must end the reading of the layer.
+// unpack calls read with the layer unpacked from gzip, zstd or plain tar. A zstd layer waits for a slot, and cancel
+// must stop reading it after zstdTime.
 func (c *Client) unpack(ctx context.Context, cancel context.CancelFunc, layer io.Reader,
 	read func(io.Reader) error) error {
 	packed := bufio.NewReader(layer)

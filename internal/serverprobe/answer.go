@@ -14,20 +14,17 @@ import (
 )
 
 const (
-	// maxProviders bounds each list that is kept; R63 allows a hundred providers for each API.
+	// maxProviders bounds each kept list; the API allows 100 providers for each API of the server.
 	maxProviders = 1000
-	// maxKept bounds all texts of the list of providers, and of that of models, that are kept together, in bytes;
-	// maxKeptOfList those of each further list.
+	// maxKept bounds the texts of the lists of providers and of models, in bytes; maxKeptOfList those of other lists.
 	maxKept       = 32 << 10
 	maxKeptOfList = 16 << 10
-	// maxName bounds each of them, in bytes.
-	maxName = 253
+	maxName       = 253
 )
 
-// versionForm is what releases of Python packages look like.
+// versionForm matches versions of Python packages.
 var versionForm = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+!_-]{0,63}$`)
 
-// readVersion reads an answer of /v1/version.
 func readVersion(body []byte) (string, error) {
 	var answer struct {
 		Version string `json:"version"`
@@ -41,7 +38,7 @@ func readVersion(body []byte) (string, error) {
 	return strings.Clone(answer.Version), nil
 }
 
-// readProviders reads an answer of /v1/providers, and returns how many entries of its list it left out.
+// readProviders decodes a response of /v1/providers. It also returns the number of entries left out.
 func readProviders(body []byte) ([]Provider, int, error) {
 	var answer struct {
 		Data []struct {
@@ -72,7 +69,7 @@ func readProviders(body []byte) ([]Provider, int, error) {
 	return list, len(answer.Data) - len(list), nil
 }
 
-// readModels reads an answer of /v1/models, in either form that release lines have.
+// readModels decodes a response of /v1/models of any release line.
 func readModels(body []byte) (List, error) {
 	var answer struct {
 		Data []struct {
@@ -94,7 +91,7 @@ func readModels(body []byte) (List, error) {
 	return shortened(entries, maxKept, true), nil
 }
 
-// readList reads the answer of another list: of vector stores, of tool groups, or of connectors.
+// readList decodes a list of vector stores, tool groups or connectors.
 func readList(body []byte) (List, error) {
 	var answer struct {
 		Data []struct {
@@ -117,7 +114,7 @@ func readList(body []byte) (List, error) {
 	return list, nil
 }
 
-// shortened makes a list of what may be kept of the entries, in so many bytes.
+// shortened returns the valid entries up to a total size in bytes.
 func shortened(entries []Entry, most int, wantsProvider bool) (l List) {
 	known, kept := map[string]bool{}, 0
 	for _, e := range entries {
@@ -138,14 +135,14 @@ func shortened(entries []Entry, most int, wantsProvider bool) (l List) {
 	return l
 }
 
-// isName reports whether a text may stand in a status.
+// isName reports whether the text is printable and short enough for a status.
 func isName(text string) bool {
 	return text != "" && len(text) <= maxName && !strings.ContainsFunc(text, func(r rune) bool {
 		return !unicode.IsPrint(r)
 	})
 }
 
-// decode reads JSON of a server. What is over the limits is not decoded at all.
+// decode decodes JSON within the limits of size and nesting.
 func decode(body []byte, into any) error {
 	limitsValue := limits.Limits{Bytes: maxBody, Levels: limits.DocumentLevels, Nodes: limits.DocumentNodes}
 	if _, excess := limits.Scan(body, limitsValue); excess != nil || json.Unmarshal(body, into) != nil {

@@ -23,16 +23,15 @@ import (
 )
 
 const (
-	// maxHeader bounds the status line and the headers of an answer, in bytes.
+	// maxHeader bounds the status line and headers, in bytes.
 	maxHeader = 16 << 10
-	// maxBody bounds the body of an answer, in bytes. Release lines list the settings of all providers, which may be as
-	// large as config.yaml.
+	// maxBody bounds the body, in bytes; some release lines list the settings of all providers, which may be as large as
+	// config.yaml.
 	maxBody = 1 << 20
-	// smallBody is up to where a body is read without waiting for a place among the large ones.
+	// smallBody is the size up to which a body is read without a slot for large responses.
 	smallBody = 64 << 10
 )
 
-// The texts for what a server does wrong.
 var (
 	errUnauthorized = errors.New("the server asks for credentials")
 	errNoAnswer     = errors.New("no answer in time")
@@ -45,13 +44,8 @@ var (
 	errNotJSON      = errors.New("the answer is not the expected JSON")
 )
 
-// get sends one request and hands over the body of the answer.
-//
-// It reads the answer itself: http.Transport prints to the log what a server sends before it is asked, quotes answers
-// in its errors, and goes on reading behind the caller's back.
-//
-// What is sent needs no protection. But what answers in place of the server could make the status of a custom resource
-// say anything: so the certificate is verified wherever it is known.
+// get sends a GET request and passes the body to read. It does not use http.Transport, which logs unsolicited data,
+// quotes responses in errors and keeps reading in the background.
 func (c *Client) get(ctx context.Context, at *target, path string, read func([]byte) error) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -67,10 +61,10 @@ func (c *Client) get(ctx context.Context, at *target, path string, read func([]b
 func (c *Client) exchange(ctx context.Context, at *target, address *url.URL, read func([]byte) error) error {
 	raw, err := c.dialer.DialContext(ctx, "tcp", at.base.Host)
 	if err != nil {
-		return stable.Error(err) // nothing was received yet
+		return stable.Error(err) // nothing has been received yet
 	}
 	defer func() { _ = raw.Close() }()
-	defer context.AfterFunc(ctx, func() { _ = raw.Close() })() // ends what is being read or written
+	defer context.AfterFunc(ctx, func() { _ = raw.Close() })() // interrupts reads and writes
 	conn := raw
 	if at.base.Scheme == "https" {
 		secured := tls.Client(raw, at.trust.config())
@@ -94,16 +88,15 @@ func (c *Client) exchange(ctx context.Context, at *target, address *url.URL, rea
 	return c.receive(ctx, &stream{Reader: conn, deadline: conn.SetReadDeadline, places: at.places}, request, read)
 }
 
-// stream is what a server sends.
+// stream is the response side of a connection.
 type stream struct {
 	io.Reader
-	// deadline bounds what follows.
 	deadline func(time.Time) error
-	// places bounds how many large answers are held in memory.
+	// places bounds the large responses in memory.
 	places *semaphore.Weighted
 }
 
-// receive reads an answer and hands over its body.
+// receive reads a response and passes its body to read.
 func (c *Client) receive(ctx context.Context, from *stream, request *http.Request, read func([]byte) error) error {
 	limited := &io.LimitedReader{R: from, N: maxHeader}
 	//nolint:bodyclose // closing it would read the rest; the connection is closed
@@ -122,7 +115,7 @@ func (c *Client) receive(ctx context.Context, from *stream, request *http.Reques
 	default:
 		return errors.New(strings.TrimSpace(fmt.Sprintf("the server answers %d %s", code, http.StatusText(code))))
 	}
-	limited.N = 2 * maxBody // chunks have a length each
+	limited.N = 2 * maxBody // chunked encoding adds overhead
 	body, err := io.ReadAll(io.LimitReader(response.Body, smallBody))
 	if err == nil && len(body) == smallBody {
 		if waited := from.places.Acquire(ctx, 1); waited != nil {
@@ -147,7 +140,7 @@ func (c *Client) receive(ctx context.Context, from *stream, request *http.Reques
 	return read(body)
 }
 
-// reason reduces what went wrong to a text that is the same each time and has nothing of what the server sent.
+// reason maps an error to a constant text without data from the server.
 func reason(ctx context.Context, err, otherwise error) error {
 	var errno syscall.Errno
 	switch {

@@ -17,47 +17,44 @@ import (
 )
 
 const (
-	// totalTimeout bounds everything that is asked of a server at once.
 	totalTimeout = 10 * time.Second
-	// requestTimeout bounds one request and its answer. /v1/providers asks model servers in its turn, for up to 3 s.
+	// requestTimeout bounds one request; /v1/providers may take 3 s because it calls model servers.
 	requestTimeout = 6 * time.Second
-	// maxLargeAnswers bounds how many answers over smallBody are held in memory at once, of slow servers and of others
-	// each. largeTimeout bounds how long one is read: a server that sends slowly would keep others from a place.
+	// maxLargeAnswers bounds the responses above smallBody in memory, separately for slow servers; largeTimeout bounds
+	// reading one.
 	maxLargeAnswers = 4
 	largeTimeout    = 2 * time.Second
 )
 
-// Server is a server to ask.
+// Server is a server to probe.
 type Server struct {
-	// URL is its scheme, address and port, such as http://10.96.0.7:8321.
+	// URL is the scheme, address and port, such as http://10.96.0.7:8321.
 	URL string
-	// Trust verifies the server's certificate; nil where nobody knows the certificate, which is then not verified.
+	// Trust verifies the certificate; nil disables verification.
 	Trust *Trust
-	// Lists are the paths of further lists to ask for, by any names, of those that the server's release has.
+	// Lists are the paths of further lists to read, by name.
 	Lists map[string]string
-	// Slow is true if its answers take long: it shares the places for large answers with slow servers alone.
+	// Slow selects the slots for large responses of slow servers.
 	Slow bool
 }
 
-// Observation is what a server says about itself.
+// Observation is the reported state of a server.
 type Observation struct {
-	// Version is the server's release.
+	// Version is the release of the server.
 	Version string
-	// Providers are the providers it lists, each API and id once, sorted by both; meaningless while ProvidersHidden.
+	// Providers are the unique providers, sorted by API and id; invalid if ProvidersHidden.
 	Providers []Provider
-	// LeftOut is how many entries of its list are not among Providers: too many, too long, unprintable, without a name, or
-	// a second time the same.
+	// LeftOut is the number of invalid, duplicate or excess entries missing from Providers.
 	LeftOut int
-	// ProvidersHidden is true where the server lists its providers only for authenticated users.
+	// ProvidersHidden is true if listing providers needs authentication.
 	ProvidersHidden bool
-	// Models are the models it lists.
+	// Models are the models.
 	Models List
-	// Lists are the answers to Server.Lists, by the same names.
+	// Lists are the results of Server.Lists, by name.
 	Lists map[string]List
 }
 
-// Renamed returns a copy with another name in the place of each that the server sent: its version, and all names and
-// types of its lists.
+// Renamed returns a copy with every text from the server replaced by name.
 func (o *Observation) Renamed(name func(string) string) *Observation {
 	renamed := *o
 	renamed.Version = name(o.Version)
@@ -73,15 +70,15 @@ func (o *Observation) Renamed(name func(string) string) *Observation {
 	return &renamed
 }
 
-// List is what a server lists of one kind.
+// List is a list of one kind of resource.
 type List struct {
-	// Entries are what it lists, each name once, sorted by provider and name; meaningless where Unknown is not empty.
+	// Entries are the unique entries, sorted by provider and name; invalid if Unknown is set.
 	Entries []Entry
-	// Cut is true where it lists more than Entries: too many, too long, unprintable, without a name, or on another page.
+	// Cut is true if the server has more entries: invalid, excess or on another page.
 	Cut bool
-	// Unknown says why it did not list anything; empty where it did.
+	// Unknown is the error of reading the list; empty on success.
 	Unknown string
-	// Hidden is true where that is because it lists them only for authenticated users.
+	// Hidden is true if listing needs authentication.
 	Hidden bool
 }
 
@@ -93,22 +90,22 @@ func (l List) renamed(name func(string) string) List {
 	return l
 }
 
-// Entry is one entry of a list. Provider is empty where the server does not say who serves it.
+// Entry is one entry of a list; Provider may be empty.
 type Entry struct {
 	Provider, Name string
 }
 
-// Provider is one provider of a server.
+// Provider is a provider of a server.
 type Provider struct {
 	API, ID, Type string
 }
 
-// Client asks servers. It can be used by many goroutines at once.
+// Client probes servers. It is safe for concurrent use.
 type Client struct {
 	dialer net.Dialer
-	// large has places for the answers over smallBody, largeOfSlow for those of slow servers.
+	// large has the slots for responses above smallBody, largeOfSlow those for slow servers.
 	large, largeOfSlow *semaphore.Weighted
-	// decoding is held while an answer is decoded, which takes milliseconds and a multiple of its size.
+	// decoding serializes decoding, which needs a multiple of the response's size.
 	decoding sync.Mutex
 }
 
@@ -117,7 +114,6 @@ func New() *Client {
 	return &Client{large: semaphore.NewWeighted(maxLargeAnswers), largeOfSlow: semaphore.NewWeighted(maxLargeAnswers)}
 }
 
-// places returns the places for large answers of a server.
 func (c *Client) places(server Server) *semaphore.Weighted {
 	if server.Slow {
 		return c.largeOfSlow
@@ -125,7 +121,7 @@ func (c *Client) places(server Server) *semaphore.Weighted {
 	return c.large
 }
 
-// Ask asks a server. It takes up to ten seconds.
+// Ask probes a server for up to ten seconds. It fails only if the version or the providers cannot be read.
 func (c *Client) Ask(ctx context.Context, server Server) (*Observation, error) {
 	base, err := url.Parse(server.URL)
 	if err != nil {
@@ -162,7 +158,7 @@ func (c *Client) Ask(ctx context.Context, server Server) (*Observation, error) {
 	return o, nil
 }
 
-// list asks for one list. It is for information: what fails here spoils nothing.
+// list reads a list; errors are stored in the List.
 func (c *Client) list(ctx context.Context, at *target, path string, read func([]byte) (List, error)) (l List) {
 	err := c.get(ctx, at, path, func(body []byte) (err error) {
 		l, err = read(body)

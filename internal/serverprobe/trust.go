@@ -11,27 +11,25 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// target is where a request goes.
 type target struct {
 	base   *url.URL
 	trust  *Trust
 	places *semaphore.Weighted
 }
 
-// Trust says which certificate a server may show: the leaf itself, or one that the CA certificates verify for the host.
-// The latter are needed while a new certificate is rolled out, when pods with the former one answer too. A leaf
-// verifies a server without knowing its CA.
+// Trust verifies a server by its own certificate, or by the CA for the host. The CA is needed during a certificate
+// rotation, when old pods still serve the former certificate.
 type Trust struct {
 	// Host is the DNS name of the server.
 	Host string
-	// Leaf is the server's certificate in DER form.
+	// Leaf is the server's certificate in DER.
 	Leaf []byte
-	// CA are CA certificates as PEM; empty where they are not known.
+	// CA is the CA bundle in PEM; empty if unknown.
 	CA []byte
 }
 
-// config is the configuration of a client. Go's own verification is off: it knows roots, and no single certificate that
-// is trusted without them. A connection to a server whose certificate is known is verified all the same.
+// config returns the TLS configuration. Go's verification is replaced by verify, because it cannot pin a leaf
+// certificate.
 func (t *Trust) config() *tls.Config {
 	c := &tls.Config{InsecureSkipVerify: true} //nolint:gosec // see above
 	if t != nil {
@@ -56,7 +54,7 @@ func (t *Trust) verify(state tls.ConnectionState) error {
 		others.AddCert(c)
 	}
 	if _, err := shown[0].Verify(x509.VerifyOptions{DNSName: t.Host, Roots: roots, Intermediates: others}); err != nil {
-		return errUntrusted // what is wrong with it is the text of the server
+		return errUntrusted // the detail would quote the certificate
 	}
 	return nil
 }

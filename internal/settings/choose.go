@@ -20,31 +20,26 @@ import (
 
 const pathVersion = pathDistribution + ".version"
 
-// choice is the release that a built-in name stands for.
+// choice is the release chosen for a built-in name.
 type choice struct {
-	// version is the release.
 	version string
-	// source reports what the release was derived from.
-	source string
-	// note reports why it is not of the newest release line that the name can stand for; empty where it is, and where the
-	// spec says so.
+	source  string
+	// note explains why the release line is not the newest one; empty if it is, or if the spec sets it.
 	note string
-	// newer is the newest release line that the name can stand for, where a server keeps an older one; otherwise empty.
+	// newer is the newest release line if a running server keeps an older one; otherwise empty.
 	newer string
 }
 
-// asked is what decides on the release of a built-in name.
 type asked struct {
-	// version is spec.distribution.version; empty where the spec has none.
 	version string
-	// running is the release, or the release line, of the server that runs; empty for a new custom resource.
+	// running is the release or release line of the running server; empty for a new custom resource.
 	running string
-	// needs are what the spec needs of the release line.
+	// needs are the features of the release line that the spec uses.
 	needs []serverconfig.Need
 }
 
-// choose returns the release that a built-in name stands for: the one that the spec says, else that of the release line
-// that runs, else the newest one that has everything that the spec needs.
+// choose returns the release for a built-in name: that of the spec, else of the running release line, else the newest
+// one that meets all needs.
 func choose(d *distributions.Distribution, a asked) (choice, *problem.Problem) {
 	if a.version != "" {
 		return chooseVersion(d, a.version)
@@ -68,8 +63,7 @@ func choose(d *distributions.Distribution, a asked) (choice, *problem.Problem) {
 	return c, nil
 }
 
-// chooseVersion returns the release that a version means: itself, or for a release line the one that the distribution
-// has of it.
+// chooseVersion returns the release for a version: a release itself, or the distribution's release of a release line.
 func chooseVersion(d *distributions.Distribution, version string) (choice, *problem.Problem) {
 	named, ok := releaseOf(d, version)
 	line, _ := catalog.ForVersion(named)
@@ -84,8 +78,7 @@ func chooseVersion(d *distributions.Distribution, version string) (choice, *prob
 	return choice{version: named, source: pathVersion}, nil
 }
 
-// releaseOf returns the release that a version means; false where it names none, and for a release line of which the
-// distribution has none.
+// releaseOf returns the release for a version. It returns false for an invalid version and for an unknown release line.
 func releaseOf(d *distributions.Distribution, version string) (string, bool) {
 	version = strings.TrimPrefix(version, "v")
 	if _, standing := catalog.ForVersion(version); standing == catalog.NoVersion {
@@ -98,8 +91,8 @@ func releaseOf(d *distributions.Distribution, version string) (string, bool) {
 	return newest.Version, ok
 }
 
-// chooseNewest returns the newest release whose release line has everything that the spec needs. A need that no release
-// line meets does not count: it is reported where it is used.
+// chooseNewest returns the newest release that meets all needs. Needs that no release line meets are ignored here and
+// reported where they are used.
 func chooseNewest(d *distributions.Distribution, needs []serverconfig.Need) (choice, *problem.Problem) {
 	newest := d.Newest()
 	lacking := knownSomewhere(lackedBy(newest, needs))
@@ -129,25 +122,23 @@ func chooseNewest(d *distributions.Distribution, needs []serverconfig.Need) (cho
 	})
 }
 
-// lackedBy returns the needs that a release does not meet.
 func lackedBy(r distributions.Release, needs []serverconfig.Need) []serverconfig.Need {
 	known, _ := catalog.ForVersion(r.Version)
 	return slices.DeleteFunc(slices.Clone(needs), func(n serverconfig.Need) bool { return n.Has(known) })
 }
 
-// knownSomewhere returns the needs that some release line meets.
 func knownSomewhere(needs []serverconfig.Need) []serverconfig.Need {
 	return slices.DeleteFunc(slices.Clone(needs), func(n serverconfig.Need) bool { return catalog.FirstLine(n.Has) == "" })
 }
 
-// whereFound names the fields of needs, with the release lines that meet them.
+// whereFound lists the fields of the needs and the release lines that meet them.
 func whereFound(needs []serverconfig.Need) string {
 	var texts []string
 	above, linesAbove := "", ""
 	for _, n := range needs {
 		lines := release.Range(catalog.LinesWhere(n.Has))
 		if lines == linesAbove && strings.HasPrefix(n.Path, above) {
-			continue // the field around it says it
+			continue // covered by the parent field
 		}
 		above, linesAbove = n.Path, lines
 		texts = append(texts, fmt.Sprintf("%s (in %s)", n.Path, lines))
@@ -155,8 +146,7 @@ func whereFound(needs []serverconfig.Need) string {
 	return limits.List(texts, ", ")
 }
 
-// chooseRelease gives a built-in name the image of its release. What a caller says of the release needs not be in the
-// list.
+// chooseRelease sets the image of the chosen release. A release in the hints need not be in the list.
 func (e *entry) chooseRelease(version string, hints *Hints) *problem.Problem {
 	d, _ := distributions.Get(e.name)
 	c, f := choose(&d, asked{version: cmp.Or(hints.Version, version), running: hints.Running, needs: hints.Needs})
@@ -168,8 +158,8 @@ func (e *entry) chooseRelease(version string, hints *Hints) *problem.Problem {
 	return f
 }
 
-// conflict returns the problem of a version that differs from what settings and tag say of the image; nil if they
-// agree. It is a warning for an image that the spec names without a name of a distribution: the user may know better.
+// conflict returns a problem if version contradicts the settings or the image tag. It is a warning if the spec sets
+// only an image.
 func (e *entry) conflict(name, version string) *problem.Problem {
 	known, of := e.serverVersion, e.lineSource
 	if known == "" {
@@ -202,7 +192,7 @@ func lineName(line *catalog.Line) string {
 	return line.Name
 }
 
-// pinned reports whether an image is, by its tag, one that the list of distributions names.
+// pinned reports whether the tag of the image, without a digest, is a release in the list of distributions.
 func pinned(d *distributions.Distribution, image string) bool {
 	return image == withoutDigest(image) && slices.ContainsFunc(d.Releases, func(r distributions.Release) bool {
 		return r.Version == ImageTag(image)

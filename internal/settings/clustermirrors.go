@@ -14,32 +14,32 @@ import (
 )
 
 const (
-	// maxMirrored bounds the sources that are read of a cluster's mirrors, and maxTried how many mirrors of one are tried.
+	// maxMirrored bounds the sources of the cluster's mirrors, maxTried the mirrors of one source.
 	maxMirrored = 1000
 	maxTried    = 4
 )
 
-// ClusterMirrors are where the nodes of an OpenShift cluster look for images before they ask the registry that the
-// image names. Nodes follow them by themselves: the references in pods stay as they are.
+// ClusterMirrors are the image mirrors of an OpenShift cluster. Nodes apply them when pulling; references in pods do
+// not change.
 type ClusterMirrors []clusterMirror
 
 type clusterMirror struct {
-	// source is a registry or the first parts of a repository; "*.example.com" stands for all registries below a domain.
+	// source is a registry or the start of a repository; "*.example.com" matches all subdomains.
 	source    string
 	mirrors   []string
 	ofTags    bool
 	onlyThere bool // the source is never asked
 }
 
-// mirrorFields are the fields of a spec with mirrors: of ImageDigestMirrorSets, of ImageContentSourcePolicies, which
-// they replace, and of ImageTagMirrorSets.
+// mirrorFields are the spec fields of ImageDigestMirrorSet, ImageContentSourcePolicy and ImageTagMirrorSet that list
+// mirrors.
 var mirrorFields = []struct {
 	name   string
 	ofTags bool
 }{{"imageDigestMirrors", false}, {"repositoryDigestMirrors", false}, {"imageTagMirrors", true}}
 
-// ReadClusterMirrors reads ImageDigestMirrorSets, ImageTagMirrorSets and ImageContentSourcePolicies, in the order of
-// their names. What is not as OpenShift defines it is left out.
+// ReadClusterMirrors reads ImageDigestMirrorSets, ImageTagMirrorSets and ImageContentSourcePolicies in the order of
+// their names. Malformed entries are skipped.
 func ReadClusterMirrors(sets []unstructured.Unstructured) ClusterMirrors {
 	sets = slices.SortedFunc(slices.Values(sets), func(a, b unstructured.Unstructured) int {
 		return cmp.Or(strings.Compare(a.GetName(), b.GetName()), strings.Compare(a.GetKind(), b.GetKind()))
@@ -73,8 +73,8 @@ func readMirror(entry any) (m clusterMirror, ok bool) {
 	return m, m.source != "" && len(m.source) <= limits.ImageBytes
 }
 
-// Locations returns where an image is looked for, in this order: at the mirrors of the longest source that matches, and
-// then where the image says, if the mirrors permit it.
+// Locations returns the references to try for an image: the mirrors of the longest matching source, then the image
+// itself unless the mirrors exclude it.
 func (m ClusterMirrors) Locations(image string) []string {
 	ref, err := reference.ParseReference(image)
 	if err != nil {
@@ -104,7 +104,7 @@ func (m ClusterMirrors) Locations(image string) []string {
 	return found
 }
 
-// match returns what follows the source in a repository.
+// match returns the part of the repository after the source.
 func (m *clusterMirror) match(repository string) (rest string, matches bool) {
 	if domain, wild := strings.CutPrefix(m.source, "*"); wild {
 		host, _, _ := strings.Cut(repository, "/")
@@ -114,7 +114,7 @@ func (m *clusterMirror) match(repository string) (rest string, matches bool) {
 	return rest, matches && (rest == "" || rest[0] == '/')
 }
 
-// WithClusterMirrors returns the settings with the mirrors of the cluster.
+// WithClusterMirrors returns a copy of the settings with the mirrors.
 func (s *Settings) WithClusterMirrors(mirrors ClusterMirrors) *Settings {
 	completed := *s
 	completed.Registries.Cluster = mirrors

@@ -17,8 +17,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
-// decode reads YAML into what to points at, and knows every key. The error names each unknown key and each value of a
-// wrong type by its path, and has no value: it could be a private key in the wrong place.
+// decode strictly decodes YAML into a pointer. Its error lists each unknown key and mistyped value by path, without
+// values, which may be secret.
 func decode(yamlText []byte, to any) error {
 	err := yaml.UnmarshalStrict(yamlText, to)
 	if err == nil {
@@ -26,7 +26,7 @@ func decode(yamlText []byte, to any) error {
 	}
 	var tree any
 	if yaml.Unmarshal(yamlText, &tree) != nil {
-		return err // no YAML: the error has the line
+		return err // not YAML: the error has the position
 	}
 	var m misfits
 	m.compare(tree, reflect.TypeOf(to).Elem(), nil)
@@ -36,10 +36,10 @@ func decode(yamlText []byte, to any) error {
 	return err
 }
 
-// misfits collects what of a YAML tree does not fit into a Go type.
+// misfits collects the unknown keys and type errors of a YAML tree.
 type misfits struct{ errs []string }
 
-// What a value can be.
+// The kinds of YAML values, as they appear in errors.
 const (
 	aMap    = "a map"
 	aList   = "a list"
@@ -50,12 +50,12 @@ const (
 
 var (
 	scalars = map[string]bool{text: true, boolean: true, aNumber: true}
-	// wanted is what a Go type wants, unless it is a number.
+	// wanted maps Go kinds to YAML kinds; other kinds are numbers.
 	wanted = map[reflect.Kind]string{reflect.Struct: aMap, reflect.Map: aMap, reflect.Slice: aList, reflect.String: text,
 		reflect.Bool: boolean}
 )
 
-// kindOf is what a value of a decoded tree is.
+// kindOf returns the kind of a decoded value.
 func kindOf(tree any) string {
 	switch tree.(type) {
 	case map[string]any:
@@ -91,7 +91,7 @@ func (m *misfits) compare(tree any, t reflect.Type, at *field.Path) {
 	}
 	got := kindOf(tree)
 	switch {
-	case want == text && scalars[got]: // the decoder takes all of them as text
+	case want == text && scalars[got]: // the decoder converts all scalars to text
 	case want != got:
 		m.add(at, "want "+want+", and it is "+got)
 	case got == aMap:
@@ -123,7 +123,7 @@ func (m *misfits) compareMap(got map[string]any, t reflect.Type, at *field.Path)
 	}
 }
 
-// fieldsOf are the types of the fields of a struct by their names in JSON, those of embedded structs included.
+// fieldsOf returns the types of a struct's fields by JSON name, including embedded structs.
 func fieldsOf(t reflect.Type) map[string]reflect.Type {
 	fields := map[string]reflect.Type{}
 	for _, f := range reflect.VisibleFields(t) {

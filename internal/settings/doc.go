@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package settings reads the operator's own settings (the ConfigMap llama-stack-operator-config, and those that
-// register a distribution each) and resolves the distribution that a resource asks for: to an image, a server release
-// line and a base configuration.
+// Package settings parses the operator's ConfigMap and the ConfigMaps that register distributions, and resolves
+// spec.distribution to an image, a release line and a base configuration.
 //
-// Contract: pure functions over the data of ConfigMaps and what the operator embeds. A wrong registration, in either
-// form, harms only the resources that use its name or image, and a text in which registrations cannot be told apart
-// those that it may be about. A wrong key about all servers is a fault of every resource. No registry is asked here. A
-// ConfigMap of its own wins over an entry of the same name, and both over what is embedded.
+// It is pure and asks no registry. An invalid registration affects only the custom resources that use its name or
+// image; an invalid key for all servers affects all of them. A registering ConfigMap overrides an entry of the same
+// name, and both override the built-in distributions.
 package settings

@@ -19,49 +19,47 @@ const KeyEdge = "edge"
 // EdgeKind is the kind of object that exposes a server.
 type EdgeKind string
 
-// The kinds.
 const (
-	// EdgeAuto: a Route where the cluster has that API; otherwise an HTTPRoute where the settings name a Gateway and the
-	// cluster has that API; otherwise an Ingress.
+	// EdgeAuto is a Route if the cluster has the API, else an HTTPRoute if it has that API and a Gateway is set, else an
+	// Ingress.
 	EdgeAuto EdgeKind = "Auto"
-	// EdgeRoute: a Route of OpenShift.
+	// EdgeRoute is an OpenShift Route.
 	EdgeRoute EdgeKind = "Route"
-	// EdgeHTTPRoute: an HTTPRoute of the Gateway API.
+	// EdgeHTTPRoute is an HTTPRoute of the Gateway API.
 	EdgeHTTPRoute EdgeKind = "HTTPRoute"
-	// EdgeIngress: an Ingress.
+	// EdgeIngress is an Ingress.
 	EdgeIngress EdgeKind = "Ingress"
-	// EdgeNone: nothing. Servers cannot be exposed.
+	// EdgeNone means that servers cannot be exposed.
 	EdgeNone EdgeKind = "None"
 )
 
-// EdgeKinds returns all kinds that the setting can have.
+// EdgeKinds returns all values of EdgeKind.
 func EdgeKinds() []EdgeKind {
 	return []EdgeKind{EdgeAuto, EdgeRoute, EdgeHTTPRoute, EdgeIngress, EdgeNone}
 }
 
-// NamePlaceholder stands for the name of the custom resource in Edge.TLSSecretName.
+// NamePlaceholder is replaced by the name of the custom resource in Edge.TLSSecretName.
 const NamePlaceholder = "{name}"
 
-// Edge says how servers are exposed outside of the cluster. The zero value is what holds without the setting.
+// Edge configures how servers are exposed outside the cluster. The zero value is the default.
 type Edge struct {
 	// Kind is the kind of object; empty means EdgeAuto.
 	Kind EdgeKind `json:"kind,omitempty"`
-	// Domain is the domain of the host names <name>-<namespace>.<domain> of custom resources that name no host; empty
-	// where there is none.
+	// Domain is the domain of default host names, <name>-<namespace>.<domain>; empty means no default.
 	Domain string `json:"domain,omitempty"`
-	// Gateway is what an HTTPRoute attaches to; nil where there is none.
+	// Gateway is the parent of HTTPRoutes; nil if unset.
 	Gateway *Gateway `json:"gateway,omitempty"`
-	// IngressClassName is the class of an Ingress; empty means the default class of the cluster.
+	// IngressClassName is the class of Ingresses; empty means the cluster's default.
 	IngressClassName string `json:"ingressClassName,omitempty"`
-	// TLSSecretName is the Secret, in the namespace of the custom resource, with which the ingress controller serves
-	// HTTPS. NamePlaceholder stands for the name of the custom resource. Empty means HTTP.
+	// TLSSecretName is the TLS Secret of an Ingress in the custom resource's namespace, with NamePlaceholder; empty means
+	// HTTP.
 	TLSSecretName string `json:"tlsSecretName,omitempty"`
-	// Annotations are those of the Route, HTTPRoute or Ingress.
+	// Annotations are set on the Route, HTTPRoute or Ingress.
 	Annotations map[string]string `json:"annotations,omitempty"`
-	// Namespaces are those of the pods that forward the requests: NetworkPolicies of exposed servers let them in.
+	// Namespaces are those of the ingress pods, which NetworkPolicies of exposed servers admit.
 	Namespaces []string `json:"namespaces,omitempty"`
 
-	// Err is what is wrong with the setting: it harms only custom resources that are exposed. Then nothing else is set.
+	// Err is set, and all other fields empty, if the setting is invalid; it affects only exposed custom resources.
 	Err error `json:"-"`
 }
 
@@ -69,11 +67,10 @@ type Edge struct {
 type Gateway struct {
 	Name      string `json:"name"`
 	Namespace string `json:"namespace"`
-	// SectionName is the listener; empty means all that fit.
+	// SectionName is the listener; empty means all that match.
 	SectionName string `json:"sectionName,omitempty"`
 }
 
-// parseEdge reads KeyEdge.
 func parseEdge(text string) Edge {
 	var e Edge
 	err := decode([]byte(text), &e)
@@ -133,7 +130,7 @@ func (e *Edge) validate() field.ErrorList {
 	return errs
 }
 
-// SecretName is TLSSecretName for the custom resource of a name.
+// SecretName returns TLSSecretName for a custom resource.
 func (e *Edge) SecretName(resource string) string {
 	return strings.ReplaceAll(e.TLSSecretName, NamePlaceholder, resource)
 }
@@ -141,8 +138,7 @@ func (e *Edge) SecretName(resource string) string {
 const hostForm = "must be a DNS name, such as llama.example.com: lower-case letters, digits, '-' and '.', at most " +
 	"253 characters, and 63 between two dots"
 
-// ValidateHost returns what is wrong with a host name: Routes, HTTPRoutes and Ingresses take DNS names, neither
-// addresses nor wildcards.
+// ValidateHost returns the problems of a host name. It must be a DNS name; IP addresses and wildcards are invalid.
 func ValidateHost(host string) []string {
 	problems := validation.IsDNS1123Subdomain(host)
 	numeric := true

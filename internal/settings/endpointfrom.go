@@ -15,13 +15,13 @@ import (
 // KeyEndpointFrom is the key of a YAML EndpointFrom.
 const KeyEndpointFrom = "endpointFrom"
 
-// allNamespaces stands for every namespace.
+// allNamespaces matches every namespace.
 const allNamespaces = "*"
 
-// EndpointFrom says where the objects may be that endpointFrom refers to, beside the namespace of the custom resource.
-// The zero value allows no other.
+// EndpointFrom restricts endpointFrom references to other namespaces. The zero value allows only the custom resource's
+// namespace.
 type EndpointFrom struct {
-	// Namespaces are those that custom resources of every namespace may refer to; "*" means all.
+	// Namespaces are those that every custom resource may refer to; "*" means all.
 	Namespaces []string `json:"namespaces,omitempty"`
 }
 
@@ -30,7 +30,6 @@ func (e *EndpointFrom) Allows(own, namespace string) bool {
 	return namespace == own || slices.Contains(e.Namespaces, namespace) || slices.Contains(e.Namespaces, allNamespaces)
 }
 
-// parseEndpointFrom reads KeyEndpointFrom. A wrong value is an error: it would allow something else than is meant.
 func parseEndpointFrom(text string) (EndpointFrom, error) {
 	var e EndpointFrom
 	err := decode([]byte(text), &e)

@@ -13,9 +13,8 @@ import (
 
 var errTwice = errors.New("the name stands twice")
 
-// readEntries reads a YAML map with names as keys. A text that is not YAML as a whole is read entry by entry, so that a
-// broken one harms only its own name: broken has what is wrong with those. The error is for a text in which no entries
-// can be told apart.
+// readEntries parses a YAML map by name. If the text is invalid it parses each entry separately and returns their
+// errors in broken; it fails only if entries cannot be separated.
 func readEntries(text string) (entries map[string]yamlMessage, broken map[string]error, _ error) {
 	err := yaml.UnmarshalStrict([]byte(text), &entries)
 	if err == nil {
@@ -48,14 +47,13 @@ func readEntries(text string) (entries map[string]yamlMessage, broken map[string
 	return entries, broken, nil
 }
 
-// piece is the text of one entry, from the line with its name on.
 type piece struct {
 	name, text string
 	line       int
 }
 
-// split cuts the text of a map before each line that is not indented: everything that belongs to an entry is. It does
-// not know maps in braces.
+// split splits the text of a block-style map before each line that is not indented. It returns false for other text,
+// such as flow style.
 func split(text string) (pieces []piece, _ bool) {
 	for number, line := range slices.Collect(strings.SplitAfterSeq(text, "\n")) {
 		blank := strings.TrimSpace(line) == "" || strings.HasPrefix(line, "#")

@@ -14,12 +14,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
 )
 
-// clue is a version of the server, and where it stands.
 type clue struct{ version, source string }
 
-// PackageCounts reports whether the server's Python package in the image can change what is generated: not where the
-// settings, the labels, the tag or the caller name the release, nor where no release line has a base configuration for
-// the image.
+// PackageCounts reports whether the server's Python package can change the result: the release is not known otherwise,
+// and a base configuration exists.
 func (d *Distribution) PackageCounts() bool {
 	return d.assumed && (d.Base != nil || len(EmbeddedLines(d.Embedded)) > 0)
 }
@@ -31,11 +29,11 @@ func packageClue(p *oci.Package) clue {
 	return clue{p.Version, "package " + p.Name + " in the image"}
 }
 
-// reportedByServer is the source of a release line that the running server reports.
+// reportedByServer is the LineSource of a version reported by the running server.
 const reportedByServer = "version that the running server reports"
 
-// ReportedLine returns the release line of the version that a running server reports, and the source of it for the
-// status; empty where the version is of no known release line, nor of a newer one.
+// ReportedLine returns the release line and LineSource of a version that a server reports; empty if the version is of
+// an unknown release line.
 func ReportedLine(version string) (line, source string) {
 	known, _ := catalog.ForVersion(version)
 	if known == nil {
@@ -44,12 +42,12 @@ func ReportedLine(version string) (line, source string) {
 	return known.Name, reportedByServer
 }
 
-// IsReported reports whether the release line in a status is what the running server reported.
+// IsReported reports whether the release line in the status comes from the running server.
 func IsReported(r *v1alpha2.ResolvedDistributionStatus) bool {
 	return r != nil && strings.HasPrefix(r.ServerLineSource, reportedByServer)
 }
 
-// statusClue is the version that the server reported when it ran the image.
+// statusClue returns the version that the server reported with this image.
 func statusClue(s *v1alpha2.LlamaStackDistributionStatus, image string) clue {
 	if s == nil || !IsReported(s.ResolvedDistribution) || s.ResolvedDistribution.Image != image {
 		return clue{}
@@ -57,10 +55,8 @@ func statusClue(s *v1alpha2.LlamaStackDistributionStatus, image string) clue {
 	return clue{ptr.Deref(s.Version, v1alpha2.VersionInfo{}).LlamaStackServerVersion, reportedByServer}
 }
 
-// setLine finds the release line: by the caller's hints, by what the settings say, by the spec, by the labels, the tag
-// and the Python packages of the image, by what the running server reported, and by the config schema of its own base
-// configuration. What names no version is passed over; the first that names one decides, even where no release line
-// knows it.
+// setLine sets the release line from the first clue that is a version, even of an unknown release line. Without one, it
+// uses the config schema of the base configuration.
 func (d *Distribution) setLine(e *entry, version string, hints Hints, labels *oci.Labels) {
 	clues := []clue{
 		{hints.Version, hints.VersionSource},
@@ -94,8 +90,8 @@ func (d *Distribution) setLine(e *entry, version string, hints Hints, labels *oc
 	}
 }
 
-// tagOf is the tag of the image. Products tag their images with versions of their own: under a name that the settings
-// do not know, a tag of an unknown release says nothing.
+// tagOf returns the tag of the image. If the settings do not know the name, tags of unknown releases are ignored,
+// because products use their own versions.
 func tagOf(e *entry, hints Hints) string {
 	tag := ImageTag(e.image)
 	if _, standing := catalog.ForVersion(tag); hints.Image != "" && standing == catalog.Newer {

@@ -8,26 +8,25 @@ import (
 	reference "github.com/google/go-containerregistry/pkg/name"
 )
 
-// dockerHub is how people write the registry that is reference.DefaultRegistry.
+// dockerHub is the usual name of reference.DefaultRegistry.
 const dockerHub = "docker.io"
 
-// Mirror says that images whose repository begins with Prefix are found below Location: "docker.io/llamastack" at
-// "registry.example.com/mirror/llamastack". Both are a registry, or a registry and the first parts of a repository.
+// Mirror redirects images whose repository begins with Prefix to Location: "docker.io/llamastack" to
+// "registry.example.com/mirror/llamastack".
 type Mirror struct {
 	Prefix   string `json:"prefix"`
 	Location string `json:"location"`
 }
 
-// Mirrors are mirrors in any order: the longest prefix counts.
+// Mirrors are unordered; the longest matching prefix wins.
 type Mirrors []Mirror
 
-// Rewrite returns where an image is found, and the mirror; nil where none has it, and where the image is not a
-// reference. Tag and digest stay.
+// Rewrite returns the image at its mirror, and the mirror; nil if none matches. Tag and digest are kept.
 func (m Mirrors) Rewrite(image string) (string, *Mirror) {
 	return m.move(image, func(mirror *Mirror) (string, string) { return mirror.Prefix, mirror.Location })
 }
 
-// Origin returns the image that one at a mirror is a copy of, and the mirror; nil where none is there.
+// Origin returns the source of an image at a mirror, and the mirror; nil if none matches.
 func (m Mirrors) Origin(image string) (string, *Mirror) {
 	return m.move(image, func(mirror *Mirror) (string, string) { return mirror.Location, mirror.Prefix })
 }
@@ -53,7 +52,7 @@ func (m Mirrors) move(image string, ends func(*Mirror) (from, to string)) (strin
 	return moved + suffix(image), best
 }
 
-// suffix is the tag and the digest of an image as written, with their separators.
+// suffix returns the tag and digest of an image, with separators.
 func suffix(image string) string {
 	start := strings.LastIndex(image, "/") + 1
 	if i := strings.IndexAny(image[start:], ":@"); i >= 0 {
@@ -62,7 +61,7 @@ func suffix(image string) string {
 	return ""
 }
 
-// withoutIndex writes Docker's registry as people do.
+// withoutIndex replaces index.docker.io by docker.io.
 func withoutIndex(repository string) string {
 	if rest, ok := strings.CutPrefix(repository, reference.DefaultRegistry); ok && (rest == "" || rest[0] == '/') {
 		return dockerHub + rest

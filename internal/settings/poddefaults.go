@@ -16,7 +16,7 @@ import (
 // KeyPodDefaults is the key of a YAML PodDefaults.
 const KeyPodDefaults = "podDefaults"
 
-// PodDefaults are fields of spec.workload for all custom resources that do not set them.
+// PodDefaults are defaults for fields of spec.workload.
 type PodDefaults struct {
 	Scheduling                    *v1alpha2.SchedulingSpec      `json:"scheduling,omitempty"`
 	ImagePullSecrets              []corev1.LocalObjectReference `json:"imagePullSecrets,omitempty"`
@@ -26,20 +26,19 @@ type PodDefaults struct {
 	Overrides                     *OverrideDefaults             `json:"overrides,omitempty"`
 }
 
-// OverrideDefaults are the fields of spec.workload.overrides that have a default.
+// OverrideDefaults are defaults for fields of spec.workload.overrides.
 type OverrideDefaults struct {
-	// EnvFrom names Secrets and ConfigMaps of the custom resource's namespace.
+	// EnvFrom refers to objects in the custom resource's namespace.
 	EnvFrom []corev1.EnvFromSource `json:"envFrom,omitempty"`
 }
 
-// HasEnvFromFor reports whether a workload gets its envFrom from the defaults.
+// HasEnvFromFor reports whether a workload gets envFrom from the defaults.
 func (d *PodDefaults) HasEnvFromFor(w *v1alpha2.WorkloadSpec) bool {
 	return d != nil && d.Overrides != nil && len(d.Overrides.EnvFrom) > 0 &&
 		(w == nil || w.Overrides == nil || len(w.Overrides.EnvFrom) == 0)
 }
 
-// parsePodDefaults reads KeyPodDefaults; nil where it has nothing. What Kubernetes would refuse in a pod is an error:
-// it would harm each server at its next rollout.
+// parsePodDefaults parses KeyPodDefaults; nil if it is empty. Values that Kubernetes would reject in a pod are errors.
 func parsePodDefaults(text string) (*PodDefaults, error) {
 	var d *PodDefaults
 	if err := decode([]byte(text), &d); err != nil {
@@ -57,9 +56,8 @@ func parsePodDefaults(text string) (*PodDefaults, error) {
 	return d, nil
 }
 
-// Complete returns a workload with the defaults in the place of each field that it does not set. It is the same one
-// where there are none. Lists and maps without items count as not set, as everywhere; an empty name or affinity counts
-// as set.
+// Complete returns the workload with defaults for the fields it does not set. Empty lists and maps count as unset, an
+// empty name or affinity as set.
 func (d *PodDefaults) Complete(w *v1alpha2.WorkloadSpec) *v1alpha2.WorkloadSpec {
 	if d == nil {
 		return w

@@ -21,38 +21,33 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
-// LabelDistribution is the label of a ConfigMap in the operator's namespace that registers one distribution. Its value
-// is the name.
+// LabelDistribution marks a ConfigMap in the operator's namespace that registers the distribution named by its value.
 const LabelDistribution = "llamastack.io/distribution"
 
-// The keys of a ConfigMap with LabelDistribution.
 const (
 	keyImage         = "image"
 	keyServerVersion = "serverVersion"
 	keyConfig        = "config.yaml"
 )
 
-// Registration is an entry of KeyDistributions, or a ConfigMap with LabelDistribution: a distribution of the platform
-// team's own.
+// Registration is a distribution registered under KeyDistributions or by a ConfigMap with LabelDistribution.
 type Registration struct {
 	// Image is the container image.
 	Image string `json:"image"`
-	// ServerVersion is the release of the server in the image, such as "0.7.1"; where it is absent, the image's tag
-	// has it.
+	// ServerVersion is the server release, such as "0.7.1"; defaults to the image tag.
 	ServerVersion string `json:"serverVersion,omitempty"`
-	// Config is the base configuration; where it is absent the embedded one of the same name and release line serves.
+	// Config is the base configuration; defaults to the embedded one of the same name and release line.
 	Config string `json:"config,omitempty"`
 }
 
-// Registered is a distribution that a ConfigMap of its own registers, parsed once. It is immutable.
+// Registered is the parsed content of a ConfigMap with LabelDistribution. It is immutable.
 type Registered struct {
 	entry entry
-	// size is about how many bytes of memory its configuration takes.
-	size int
+	size  int
 }
 
-// ParseRegistration reads a ConfigMap with LabelDistribution. What is wrong with it harms only the resources that use
-// its name.
+// ParseRegistration parses a ConfigMap with LabelDistribution. Its errors affect only custom resources that use the
+// name.
 func ParseRegistration(cm *corev1.ConfigMap) *Registered {
 	e := ownEntry(cm.Name, cm.Labels[LabelDistribution])
 	known := []string{keyImage, keyServerVersion, keyConfig}
@@ -80,12 +75,11 @@ func ParseRegistration(cm *corev1.ConfigMap) *Registered {
 	return &Registered{entry: e, size: len(cm.Data[keyConfig]) + e.base.Values()*limits.ValueBytes}
 }
 
-// Size is about how many bytes of memory the configuration takes.
+// Size returns the approximate memory of the configuration, in bytes.
 func (r *Registered) Size() int { return r.size }
 
-// RegistrationFits reports whether the configuration of a ConfigMap with LabelDistribution takes at most budget bytes
-// of memory, as far as can be seen without parsing it. One that is too large in itself fits, too: parsing it costs
-// nothing and says why.
+// RegistrationFits reports whether the configuration takes at most budget bytes of memory, without parsing it. A
+// configuration above the limit of a single one fits too, because parsing rejects it early.
 func RegistrationFits(cm *corev1.ConfigMap, budget int) bool {
 	text := []byte(cm.Data[keyConfig])
 	larger := func(values int) bool {
@@ -94,8 +88,7 @@ func RegistrationFits(cm *corev1.ConfigMap, budget int) bool {
 	return !larger((budget-len(text))/limits.ValueBytes) || larger(limits.DocumentNodes)
 }
 
-// RefuseLargeRegistration returns what stands for a ConfigMap with LabelDistribution that is not used because all
-// together take more than bounds.RegisteredBytes.
+// RefuseLargeRegistration returns the error entry for a ConfigMap beyond limits.RegisteredBytes.
 func RefuseLargeRegistration(configMap, name string) *Registered {
 	e := ownEntry(configMap, name)
 	const detail = "the configurations of the ConfigMaps with the label %s take more than %d MB of memory together, and " +
@@ -104,8 +97,7 @@ func RefuseLargeRegistration(configMap, name string) *Registered {
 	return &Registered{entry: e}
 }
 
-// RefuseRegistration returns what stands for a ConfigMap with LabelDistribution that is not read because there are more
-// than bounds.Registrations.
+// RefuseRegistration returns the error entry for a ConfigMap beyond limits.Registrations.
 func RefuseRegistration(configMap, name string) *Registered {
 	e := ownEntry(configMap, name)
 	e.err = fmt.Errorf("there are more than %d ConfigMaps with the label %s, and this one is not read: delete some",
@@ -118,8 +110,8 @@ func ownEntry(configMap, name string) entry {
 		imageSource: "ConfigMap " + configMap}
 }
 
-// addRegistered adds what ConfigMaps of their own register. They come before entries of the same name in
-// KeyDistributions. Two for one name are broken: nobody knows which one counts.
+// addRegistered adds distributions of ConfigMaps with LabelDistribution, which override other entries. Two ConfigMaps
+// for one name are an error.
 func (s *Settings) addRegistered(own []*Registered) {
 	byName := map[string][]*Registered{}
 	for _, r := range own {
@@ -152,10 +144,9 @@ func (s *Settings) addRegistered(own []*Registered) {
 	}
 }
 
-// yamlMessage is a value whose reading is put off, so that a wrong entry harms nobody but its users.
+// yamlMessage delays decoding of an entry, so that its errors affect only that entry.
 type yamlMessage []byte
 
-// UnmarshalJSON keeps the bytes.
 func (m *yamlMessage) UnmarshalJSON(b []byte) error {
 	*m = slices.Clone(b)
 	return nil
@@ -170,7 +161,7 @@ var (
 
 var distributionName = regexp.MustCompile(`^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$`)
 
-// override reads an entry of KeyImageOverrides: another image for a known name, or an image for a new one.
+// override parses an entry of KeyImageOverrides, for a known or a new name.
 func (s *Settings) override(name string, raw []byte) entry {
 	e := s.entries[name]
 	builtIn, known := distributions.Get(name)
@@ -178,16 +169,15 @@ func (s *Settings) override(name string, raw []byte) entry {
 	if err := yaml.Unmarshal(raw, &e.image); err != nil || e.image == "" {
 		e.err = errOverride
 	}
-	// A mirror of the built-in image needs the same configuration; any other image brings its own.
+	// Only a copy of the built-in image keeps its properties.
 	copied := known && path.Base(repository(e.image)) == path.Base(builtIn.Repository)
 	e.foreignImage = e.foreignImage && copied
 	e.labelsKnown = copied && pinned(&builtIn, e.image)
-	e.serverVersion = "" // the image decides, even on a release that no release line knows
+	e.serverVersion = "" // the image determines the release
 	e.checkName()
 	return e
 }
 
-// register reads an entry of KeyDistributions.
 func (s *Settings) register(name string, raw []byte) entry {
 	e := entry{name: name, origin: registered, embedded: name, imageSource: keySource(KeyDistributions)}
 	e.lineSource = fmt.Sprintf("serverVersion in %s/%s[%s]", ConfigMapName, KeyDistributions, name)
@@ -201,7 +191,7 @@ func (s *Settings) register(name string, raw []byte) entry {
 	return e
 }
 
-// set takes over what a registration says; configKey is the key of its base configuration.
+// set validates and applies a registration; configKey is the key of its configuration.
 func (e *entry) set(r Registration, configKey string) {
 	e.image, e.serverVersion = r.Image, r.ServerVersion
 	_, standing := catalog.ForVersion(r.ServerVersion)

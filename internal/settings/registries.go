@@ -20,27 +20,26 @@ import (
 // KeyRegistries is the key of a YAML Registries.
 const KeyRegistries = "registries"
 
-// Registries says where images are, and how the operator reads their labels. The zero value is what holds without the
-// setting.
+// Registries configures image mirrors and access to registries. The zero value is the default.
 type Registries struct {
-	// ReadLabels reports whether the operator asks registries for the labels of images; nil means that it does.
+	// ReadLabels enables reading image labels; nil means true.
 	ReadLabels *bool `json:"readLabels,omitempty"`
-	// Mirrors are where images are found instead of where they are named, by pods as well.
+	// Mirrors rewrite images for pods and the operator.
 	Mirrors Mirrors `json:"mirrors,omitempty"`
-	// Allowed are the registries that may be asked, as host or host:port; empty means all.
+	// Allowed are the registries that may be accessed, as host or host:port; empty means all.
 	Allowed []string `json:"allowed,omitempty"`
-	// PlainHTTP are the registries that are asked without TLS.
+	// PlainHTTP are the registries to access without TLS.
 	PlainHTTP []string `json:"plainHTTP,omitempty"`
-	// CACertificates are certificates in PEM that registries are verified by, in addition to the system's.
+	// CACertificates are PEM certificates trusted in addition to the system's.
 	CACertificates string `json:"caCertificates,omitempty"`
-	// Cluster are the mirrors of the cluster itself, by which registries are asked: they do not come from the setting.
+	// Cluster are the mirrors of the cluster, which are not part of the setting.
 	Cluster ClusterMirrors `json:"-"`
 }
 
-// Reads reports whether the operator asks registries for labels.
+// Reads reports whether the operator reads image labels.
 func (r *Registries) Reads() bool { return ptr.Deref(r.ReadLabels, true) }
 
-// Locations returns where an image is looked for, in this order.
+// Locations returns the references to try for an image, in order.
 func (r *Registries) Locations(image string) []string {
 	if r == nil {
 		return []string{image}
@@ -48,7 +47,7 @@ func (r *Registries) Locations(image string) []string {
 	return r.Cluster.Locations(image)
 }
 
-// Named are the registries that the setting names: they may have any address.
+// Named returns the registries in the setting; these may have any address.
 func (r *Registries) Named() []string {
 	named := slices.Concat(r.Allowed, r.PlainHTTP)
 	for _, m := range r.Mirrors {
@@ -58,8 +57,7 @@ func (r *Registries) Named() []string {
 	return named
 }
 
-// Pool returns the certificates that registries are verified by: those of the system, which is given, and
-// CACertificates.
+// Pool returns the system's certificates plus CACertificates.
 func (r *Registries) Pool(system *x509.CertPool) *x509.CertPool {
 	if r.CACertificates == "" {
 		return system
@@ -69,7 +67,6 @@ func (r *Registries) Pool(system *x509.CertPool) *x509.CertPool {
 	return pool
 }
 
-// parseRegistries reads KeyRegistries. A wrong value is an error for all: where images are decides what runs.
 func parseRegistries(text string) (Registries, error) {
 	var r Registries
 	err := decode([]byte(text), &r)
@@ -110,7 +107,7 @@ func (r *Registries) validate() field.ErrorList {
 	return errs
 }
 
-// checkLocation wants a registry in front: "llamastack" alone would be read as one of docker.io's repositories.
+// checkLocation requires a registry, because "llamastack" alone would mean docker.io/llamastack.
 func checkLocation(path *field.Path, text string) field.ErrorList {
 	_, err := reference.NewRepository(strings.TrimSuffix(text, "/")+"/x/y", reference.StrictValidation)
 	if err != nil || strings.Contains(text, "//") {
@@ -120,7 +117,7 @@ func checkLocation(path *field.Path, text string) field.ErrorList {
 	return nil
 }
 
-// checkCertificates verifies that a text is certificates in PEM. Nothing of it is quoted: it may hold a private key.
+// checkCertificates validates PEM certificates. Its errors do not quote the text, which may hold a private key.
 func checkCertificates(text string) error {
 	rest := []byte(text)
 	for number := 1; ; number++ {

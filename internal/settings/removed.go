@@ -9,13 +9,12 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-// WaysToImage is what to do about an image that cannot be pulled, or may not be published.
+// WaysToImage is the advice for an image that cannot be pulled or may not be published.
 const WaysToImage = "set spec.distribution.version to a release whose image is published; or name another image in " +
 	"spec.distribution.image; or name a " +
 	"mirror that has this one under mirrors in the key " + KeyRegistries + " of the ConfigMap " + ConfigMapName
 
-// RemovedFrom returns the organization of the image if it was removed from its registry, so that the image can be
-// pulled from nowhere; otherwise empty.
+// RemovedFrom returns the organization of the image if it was removed from its registry; otherwise empty.
 func RemovedFrom(image string) string {
 	of := repository(image)
 	for _, organization := range distributions.Removed() {
@@ -26,8 +25,7 @@ func RemovedFrom(image string) string {
 	return ""
 }
 
-// Unproven returns what is known of the image if it is of a built-in distribution and of a release line without an
-// image that is known to be published; otherwise empty.
+// Unproven returns the source of a built-in release if its image may not be published; otherwise empty.
 func Unproven(image string) string {
 	of := repository(image)
 	line, _ := catalog.ForVersion(ImageTag(image))

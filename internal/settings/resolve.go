@@ -26,93 +26,86 @@ import (
 
 const pathDistribution = "spec.distribution"
 
-// Sample is the sample of a registered distribution, in the repository of the project.
+// Sample is the path of the sample ConfigMap in the repository.
 const Sample = "config/samples/settings/registered-distribution.yaml"
 
-// Distribution is what spec.distribution resolves to.
+// Distribution is the result of resolving spec.distribution.
 type Distribution struct {
-	// Name is the name of the distribution; empty for an image that no known distribution uses. NameSource reports what it
-	// was derived from.
+	// Name is the name of the distribution, empty for an unknown image; NameSource is where it comes from.
 	Name, NameSource string
-	// Image is the image to run: as written, or where a mirror has it. ImageSource reports where it comes from.
+	// Image is the image to run, at its mirror; ImageSource is where it comes from.
 	Image, ImageSource string
-	// Digest is the digest that the image had when its labels were read; empty where they were not.
+	// Digest is the digest of the image when its labels were read; empty if they were not.
 	Digest string
-	// Line is the release line of the server; nil where it is not known.
+	// Line is the release line of the server; nil if unknown.
 	Line *catalog.Line
-	// LineSource reports what the release line was derived from.
+	// LineSource is where the release line comes from.
 	LineSource string
-	// Release is the version that decided the release line; empty where the config schema did, or nothing.
+	// Release is the version that determined the release line; empty if no version did.
 	Release string
-	// Standing reports how Release stands to the release lines; where it is catalog.TooOld, Line is nil.
+	// Standing relates Release to the known release lines; Line is nil if it is catalog.TooOld.
 	Standing catalog.Standing
-	// Candidates are the release lines that the base configuration could be of, where Line is nil.
+	// Candidates are the possible release lines of the base configuration if Line is nil.
 	Candidates []string
-	// Base is the base configuration; nil where none is known.
+	// Base is the base configuration; nil if unknown.
 	Base *serverconfig.Base
-	// Embedded is the name under which the operator embeds base configurations of the distribution, of this release line
-	// or others; empty where it embeds none.
+	// Embedded is the name of the embedded base configurations; empty if there are none.
 	Embedded string
-	// Source is where the base configuration comes from; empty where none is known.
+	// Source is where the base configuration comes from; empty if Base is nil.
 	Source v1alpha2.ConfigSource
-	// ForeignImage reports that the image's own configuration is that of another distribution: the base must be generated
-	// even for a resource that names nothing but the distribution.
+	// ForeignImage reports that the image contains the configuration of another distribution, so that one must always be
+	// generated.
 	ForeignImage bool
 
-	// Listed reports that the image is the one that the list of distributions has for the release line. A later operator
-	// may have another patch release.
+	// Listed reports that the image is from the list of distributions, so that an operator upgrade may change its patch
+	// release.
 	Listed bool
-	// Note reports why the release line is not the newest one; empty where it is, and where the spec or the settings say
-	// so.
+	// Note explains why the release line is not the newest one; empty if it is, or if the spec or settings set it.
 	Note string
-	// Newer is the newest release line that the name can stand for, where the server that runs keeps an older one;
-	// otherwise empty.
+	// Newer is the newest release line if the running server keeps an older one; otherwise empty.
 	Newer string
-	// Unproven is what is known of an image that may not be published; empty where nothing speaks against it.
+	// Unproven is the source of the release if its image may not be published; otherwise empty.
 	Unproven string
-	// Warnings are what is wrong with the distribution and keeps nothing from running.
+	// Warnings are problems that do not prevent a rollout.
 	Warnings problem.List
 
-	// Adopted reports that the image is the one that release 0.9 left running, and not one that the settings or the spec
-	// name.
+	// Adopted reports that the image comes from a Deployment of release 0.9.
 	Adopted bool
 
 	labelsCount bool
-	// assumed reports that nothing names the release of the image itself.
+	// assumed reports that the release is unknown, or known only from a running server or the config schema.
 	assumed bool
 }
 
-// Hints are what is known of a distribution in addition to the settings. The zero value has none.
+// Hints are facts about a distribution that the settings do not contain.
 type Hints struct {
-	// Version is the release of the server, VersionSource says where it is from. It wins over everything else.
+	// Version is the server release, which overrides other sources; VersionSource is where it comes from.
 	Version, VersionSource string
-	// Base is the base configuration. It wins over everything else.
+	// Base is the base configuration, which overrides other sources.
 	Base *serverconfig.Base
-	// Labels are those of the image; nil where they are not known. They do not count for the exact image of a built-in
-	// distribution: what its labels say is known since the operator was built.
+	// Labels are the image labels, ignored for images of built-in distributions; nil if unknown.
 	Labels *oci.Labels
-	// Package is the server's Python package in the image; nil where it is not known.
+	// Package is the server's Python package in the image; nil if unknown.
 	Package *oci.Package
-	// Status is the status of the custom resource, with what its running server reported; nil where it does not count.
+	// Status is the status of the custom resource; nil to ignore it.
 	Status *v1alpha2.LlamaStackDistributionStatus
-	// Image is the image of a name that the settings do not know, ImageSource says where it is from; empty where such a
-	// name is an error.
+	// Image is the image for names that the settings do not know, ImageSource where it comes from; if empty, such names
+	// are errors.
 	Image, ImageSource string
-	// Needs are what the spec needs of the release line: they choose that of a built-in name without a version.
+	// Needs are the features that the spec uses; they select the release line of a built-in name without a version.
 	Needs []serverconfig.Need
-	// Running is the release, or the release line, of the server that runs: a built-in name without a version keeps it.
-	// Empty for a new custom resource.
+	// Running is the release or release line of the running server, which a built-in name without a version keeps; empty
+	// for a new custom resource.
 	Running string
 }
 
-// Resolve finds the distribution that the spec names, by name or by an image that a known distribution uses. An unknown
-// name, neither name nor image (which v1alpha1 admits), and a registered entry that is wrong are errors; an unknown
-// image is not: it can run as it is.
+// Resolve returns the distribution for a name or an image. Unknown names and invalid entries are errors, unknown images
+// are not.
 func (s *Settings) Resolve(spec *v1alpha2.DistributionSpec) (*Distribution, *problem.Problem) {
 	return s.ResolveWithHints(spec, Hints{})
 }
 
-// ResolveWithHints resolves as Resolve does, with more that is known.
+// ResolveWithHints is Resolve with additional facts.
 func (s *Settings) ResolveWithHints(spec *v1alpha2.DistributionSpec, hints Hints) (*Distribution, *problem.Problem) {
 	name, image := ptr.Deref(spec.Name, ""), ptr.Deref(spec.Image, "")
 	if name == "" && image == "" {
@@ -167,8 +160,7 @@ func (s *Settings) ResolveWithHints(spec *v1alpha2.DistributionSpec, hints Hints
 	return d, nil
 }
 
-// find returns the entry of a name or an image. It is an error where the settings have it wrong, and where nothing
-// knows the name.
+// find returns the entry for a name or image. It fails if the entry is invalid or the name is unknown.
 func (s *Settings) find(name, image string, hints *Hints) (entry, *problem.Problem) {
 	e, known := s.lookup(name, image)
 	if err := s.errorFor(&e, name, image); err != nil && e.err == nil && hints.Image == "" {
@@ -196,14 +188,13 @@ func (s *Settings) find(name, image string, hints *Hints) (entry, *problem.Probl
 	return e, nil
 }
 
-// LabelsCount reports whether the labels of the image can change what the distribution resolves to. They cannot where
-// the settings have the base configuration, and where the image is exactly that of a built-in distribution, or a copy
-// of it: these need no registry. A registered base without a release leaves open which one it is for.
+// LabelsCount reports whether image labels can change the result. They cannot for a registered base configuration of
+// known release, and for images of built-in distributions.
 func (d *Distribution) LabelsCount() bool {
 	return d.labelsCount || d.Source == v1alpha2.ConfigSourceRegistered && d.Line == nil && d.Standing == catalog.NoVersion
 }
 
-// setSources sets the image, as a mirror has it, and where name and image come from.
+// setSources sets the image, at its mirror, and the sources of name and image.
 func (d *Distribution) setSources(e *entry, named string, mirrors Mirrors) {
 	image, mirror := mirrors.Rewrite(e.image)
 	d.Image, d.ImageSource, d.Unproven = image, e.imageSource, Unproven(image)
@@ -220,18 +211,18 @@ func (d *Distribution) setSources(e *entry, named string, mirrors Mirrors) {
 	}
 }
 
-// SourceRelease09 is where the image of an adopted distribution comes from.
+// SourceRelease09 is the ImageSource of an adopted distribution.
 const SourceRelease09 = "the Deployment of release 0.9"
 
-// ReleaseOf09 is the release of the server that release 0.9 of the operator runs for its built-in names.
+// ReleaseOf09 is the server release that operator release 0.9 runs for built-in names.
 const ReleaseOf09 = "0.7.1"
 
-// Adopt returns the distribution with another image, which release 0.9 left running: with the release line of its tag,
-// and the base configuration of that release line.
+// Adopt returns a copy of the distribution with the image of a release 0.9 Deployment, the release line of its tag, and
+// the matching base configuration.
 func (d *Distribution) Adopt(image string) *Distribution {
 	adopted := *d
 	adopted.Image, adopted.ForeignImage, adopted.Listed = image, false,
-		false // it has run with the configuration that it has
+		false // the image runs with its own configuration
 	adopted.ImageSource, adopted.Adopted, adopted.Unproven = SourceRelease09, true, ""
 	version, source := ImageTag(image), "tag of the image"
 	if _, standing := catalog.ForVersion(version); standing == catalog.NoVersion &&
@@ -250,7 +241,7 @@ func (d *Distribution) Adopt(image string) *Distribution {
 	return &adopted
 }
 
-// setOwnBase sets the base configuration that does not depend on the release line.
+// setOwnBase sets a base configuration from the hints, the settings or the image labels.
 func (d *Distribution) setOwnBase(e *entry, hints *serverconfig.Base, labels *oci.Labels) *problem.Problem {
 	switch {
 	case hints != nil:
@@ -272,7 +263,7 @@ func (d *Distribution) setOwnBase(e *entry, hints *serverconfig.Base, labels *oc
 	return nil
 }
 
-// setSchemaVersion gives a base configuration without a schema version the one of its label, and warns where the two
+// setSchemaVersion applies the schema version of the label to a base configuration without one. It warns if the two
 // differ.
 func (d *Distribution) setSchemaVersion(label string) {
 	own, given := d.Base.Version()
@@ -298,7 +289,7 @@ func (d *Distribution) setSchemaVersion(label string) {
 	}))
 }
 
-// lookup finds an entry by name, or by image. An image at a mirror is what it is a copy of.
+// lookup finds an entry by name, or by image or the source of a mirrored image.
 func (s *Settings) lookup(name, image string) (entry, bool) {
 	if name != "" {
 		e, ok := s.entries[name]
@@ -314,8 +305,8 @@ func (s *Settings) lookup(name, image string) (entry, bool) {
 	return e, ok
 }
 
-// lookupImage finds an entry with exactly this image, else one whose image is of the same repository. What the platform
-// team registers comes first. An override is for its name alone: it does not change what an image stands for.
+// lookupImage finds an entry by exact image, then by repository; registered entries come first. Overrides apply only to
+// names.
 func (s *Settings) lookupImage(image string) (entry, bool) {
 	i := slices.IndexFunc(s.images, func(e entry) bool { return e.origin == registered && e.image == image })
 	if i >= 0 {
@@ -326,7 +317,7 @@ func (s *Settings) lookupImage(image string) (entry, bool) {
 	if i < 0 {
 		return entry{}, false
 	}
-	// What is known of the entry's own image, its release and whether it runs by itself, is not known of this one.
+	// Properties of the entry's image do not hold for another tag.
 	e := s.images[i]
 	e.image, e.serverVersion, e.foreignImage, e.labelsKnown = image, "", false, false
 	if d, known := distributions.Get(e.name); known && e.origin == builtIn {
@@ -340,15 +331,14 @@ func (s *Settings) lookupImage(image string) (entry, bool) {
 	return e, true
 }
 
-// isRemoved reports whether the organization of a repository was removed: no registry can be asked for its images, and
-// nothing there changes any more.
+// isRemoved reports whether the organization of the repository was removed from its registry.
 func isRemoved(repo string) bool {
 	return slices.ContainsFunc(distributions.Removed(), func(organization string) bool {
 		return strings.HasPrefix(repo, strings.TrimSuffix(repository(organization+"/x"), "x"))
 	})
 }
 
-// ImageTag returns the tag of an image reference, empty where it has none.
+// ImageTag returns the tag of an image without a leading "v"; empty if it has none.
 func ImageTag(image string) string {
 	image = withoutDigest(image)
 	rest := image[strings.LastIndex(image, "/")+1:]
@@ -356,18 +346,17 @@ func ImageTag(image string) string {
 	return strings.TrimPrefix(tag, "v")
 }
 
-// withoutDigest returns an image reference without its digest.
 func withoutDigest(image string) string {
 	image, _, _ = strings.Cut(image, "@")
 	return image
 }
 
-var embedded sync.Map // of embeddedKey to *config.Base: each embedded file is parsed once per process
+var embedded sync.Map // embeddedKey to *serverconfig.Base, parsed once per process
 
 type embeddedKey struct{ name, line, release string }
 
-// EmbeddedBase returns the base configuration that the operator embeds under the name for the release line, as its
-// patch release can read it; nil where there is none.
+// EmbeddedBase returns the embedded base configuration for a name and release line, adapted to its patch release; nil
+// if none exists.
 func EmbeddedBase(name string, line *catalog.Line) *serverconfig.Base {
 	if line == nil {
 		return nil
@@ -387,14 +376,13 @@ func EmbeddedBase(name string, line *catalog.Line) *serverconfig.Base {
 	}
 	if err != nil {
 		panic(fmt.Sprintf("the embedded base configuration %s/%s: %v", name, line.Name,
-			err)) // proven by a test over all files
+			err)) // a test parses all files
 	}
 	embedded.Store(key, base)
 	return base
 }
 
-// EmbeddedLines returns the release lines for which the operator embeds a base configuration under the name, oldest
-// first.
+// EmbeddedLines returns the release lines with an embedded base configuration for the name, oldest first.
 func EmbeddedLines(name string) []string {
 	return slices.DeleteFunc(catalog.Lines(), func(line string) bool {
 		_, ok := distributions.Base(name, line)

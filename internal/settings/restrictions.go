@@ -13,30 +13,29 @@ import (
 // KeyForbid is the key of a YAML list of Restrictions.
 const KeyForbid = "forbid"
 
-// Restriction is something that a custom resource can ask for and that KeyForbid forbids.
+// Restriction is a feature of the custom resource that KeyForbid can forbid.
 type Restriction string
 
-// The restrictions.
 const (
-	// ForbidHostPathVolumes forbids volumes of the type hostPath in spec.workload.overrides.volumes.
+	// ForbidHostPathVolumes forbids hostPath volumes in spec.workload.overrides.volumes.
 	ForbidHostPathVolumes Restriction = "hostPathVolumes"
 	// ForbidForeignServiceAccounts forbids spec.workload.overrides.serviceAccountName.
 	ForbidForeignServiceAccounts Restriction = "foreignServiceAccounts"
-	// ForbidIngressWithoutHostname forbids an Ingress that takes the requests for every host name.
+	// ForbidIngressWithoutHostname forbids an Ingress that matches every host name.
 	ForbidIngressWithoutHostname Restriction = "ingressWithoutHostname"
 	// ForbidCommandAndArgs forbids spec.workload.overrides.command and .args.
 	ForbidCommandAndArgs Restriction = "commandAndArgs"
 	// ForbidExternalProviders forbids spec.externalProviders.
 	ForbidExternalProviders Restriction = "externalProviders"
-	// ForbidCodeVariables forbids variables in spec.workload.overrides.env by which programs find code or the
-	// configuration, and .envFrom, which can bring any.
+	// ForbidCodeVariables forbids spec.workload.overrides.envFrom, and variables in .env that select code or the
+	// configuration.
 	ForbidCodeVariables Restriction = "codeVariables"
-	// ForbidMountsOverImage forbids volumes over directories of the image in spec.workload.overrides.volumeMounts and
+	// ForbidMountsOverImage forbids mounting over directories of the image by spec.workload.overrides.volumeMounts or
 	// .storage.
 	ForbidMountsOverImage Restriction = "mountsOverImage"
 )
 
-// Restrictions returns all restrictions that KeyForbid can have.
+// Restrictions returns all restrictions.
 func Restrictions() []Restriction {
 	return []Restriction{
 		ForbidHostPathVolumes, ForbidForeignServiceAccounts, ForbidIngressWithoutHostname, ForbidCommandAndArgs,
@@ -45,8 +44,7 @@ func Restrictions() []Restriction {
 	}
 }
 
-// parseForbid reads KeyForbid. An unknown name is an error: to ignore a misspelled restriction would allow what it
-// forbids.
+// parseForbid parses KeyForbid. Unknown names are errors, because ignoring a misspelled one would allow the feature.
 func parseForbid(text string) ([]Restriction, error) {
 	var names []string
 	if err := decode([]byte(text), &names); err != nil {

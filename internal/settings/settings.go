@@ -18,45 +18,42 @@ import (
 )
 
 const (
-	// ConfigMapName is the name of the operator's ConfigMap, in the operator's namespace.
+	// ConfigMapName is the name of the operator's ConfigMap.
 	ConfigMapName = "llama-stack-operator-config"
-	// DefaultNamespace is the operator's namespace where it is installed as it comes.
+	// DefaultNamespace is the default namespace of the operator.
 	DefaultNamespace = "llama-stack-k8s-operator-system"
 	// KeyImageOverrides is the key of a YAML map from distribution name to image.
 	KeyImageOverrides = "image-overrides"
 	// KeyDistributions is the key of a YAML map from distribution name to Registration.
 	KeyDistributions = "distributions"
-	// KeyFeatureFlags is the key of a YAML map from the name of a flag to {enabled: true or false}, as release 0.9 writes
-	// it.
+	// KeyFeatureFlags is the key of a YAML map from flag to {enabled: true or false}, as in release 0.9.
 	KeyFeatureFlags = "featureFlags"
 )
 
-// Keys returns the keys of the operator's ConfigMap that Parse reads.
+// Keys returns the keys that Parse reads.
 func Keys() []string {
 	return []string{KeyDistributions, KeyImageOverrides, KeyFeatureFlags, KeyForbid, KeyEdge, KeyRegistries,
 		KeyPodDefaults, KeyEndpointFrom}
 }
 
-// entry is a distribution as known to the operator, from either source.
 type entry struct {
 	name          string
 	image         string
-	serverVersion string // empty: the image decides
+	serverVersion string // empty: determined by the image
 	lineSource    string
 	imageSource   string
 	origin        origin
-	embedded      string             // the name of the embedded base configuration
-	foreignImage  bool               // the image runs another configuration where it is given none
-	labelsKnown   bool               // what the labels of the image say is known
-	repositories  []string           // those whose images are this distribution
+	embedded      string             // name of the embedded base configuration
+	foreignImage  bool               // the image's default configuration is another one
+	labelsKnown   bool               // reading labels is unnecessary
+	repositories  []string           // repositories of this distribution
 	note          string             // why the release is not the newest one
-	newer         string             // the newest release line, where a server keeps an older one
-	base          *serverconfig.Base // the registered base configuration
-	configMap     string             // the ConfigMap of its own that registers it; empty where none does
-	err           error              // what is wrong with the entry
+	newer         string             // newest release line, if a server keeps an older one
+	base          *serverconfig.Base // registered base configuration
+	configMap     string             // ConfigMap that registers it; may be empty
+	err           error              // why the entry is invalid
 }
 
-// origin is where an entry comes from.
 type origin int
 
 const (
@@ -65,41 +62,39 @@ const (
 	builtIn
 )
 
-// Settings are the operator's settings, parsed.
+// Settings are the parsed settings of the operator.
 type Settings struct {
-	// NetworkPolicy is the feature flag enableNetworkPolicy; nil where it is not set.
+	// NetworkPolicy is the feature flag enableNetworkPolicy; nil if unset.
 	NetworkPolicy *bool
-	// Forbidden is what custom resources must not ask for, in the order of the setting.
+	// Forbidden are the forbidden features, in the order of the setting.
 	Forbidden []Restriction
-	// Edge says how servers are exposed.
+	// Edge configures how servers are exposed.
 	Edge Edge
-	// Registries says where images are, and how their labels are read.
+	// Registries configures mirrors and registry access.
 	Registries Registries
-	// PodDefaults are fields of spec.workload for all custom resources that do not set them; nil means none.
+	// PodDefaults are defaults for spec.workload; may be nil.
 	PodDefaults *PodDefaults
-	// EndpointFrom says which objects custom resources may take endpoints from.
+	// EndpointFrom restricts endpointFrom references.
 	EndpointFrom EndpointFrom
 
 	entries    map[string]entry // by name
-	images     []entry          // what images stand for, the first that fits: registered ones by name, then built-in ones
+	images     []entry          // first match wins: registered by name, then built-in
 	unreadable []unreadable
-	problems   []Problem // those of no entry
+	problems   []Problem // not specific to an entry
 }
 
-// Problem is something wrong with the settings that harms only who uses it.
+// Problem is an error or warning that does not affect all custom resources.
 type Problem struct {
-	// ConfigMap is the name of the ConfigMap that has it.
+	// ConfigMap is the name of the ConfigMap.
 	ConfigMap string
-	// Err says where and what. It has no value but names and images.
+	// Err is the error; it quotes only names and images.
 	Err error
-	// Warning is true where nothing fails for it.
+	// Warning reports that the problem prevents nothing.
 	Warning bool
 }
 
-// Parse reads the data of the operator's ConfigMap, nil for an absent one, and adds the distributions that ConfigMaps
-// of their own register, which come first. The error names the key. An entry that is wrong in itself is not an error:
-// it is a fault of the resources that use it. Neither is a key with entries that cannot be told apart: it is a fault of
-// the names that the key may be about.
+// Parse parses the operator's ConfigMap, nil if absent, and adds registered distributions. It fails only for keys that
+// affect all custom resources; other errors are kept in Problems.
 func Parse(data map[string]string, own ...*Registered) (*Settings, error) {
 	s := &Settings{entries: map[string]entry{}}
 	s.addBuiltIn()
@@ -127,7 +122,7 @@ func (s *Settings) addBuiltIn() {
 	}
 }
 
-// addKeys adds the entries of the keys that have one for each distribution.
+// addKeys adds the entries of KeyImageOverrides and KeyDistributions.
 func (s *Settings) addKeys(data map[string]string) {
 	for _, key := range []struct {
 		name   string
@@ -171,7 +166,6 @@ func checkSize(text string) error {
 	return nil
 }
 
-// parseForAll reads the keys that are about all custom resources: a wrong one is a fault of all.
 func (s *Settings) parseForAll(data map[string]string) error {
 	for _, key := range []string{KeyFeatureFlags, KeyForbid, KeyEdge, KeyRegistries, KeyPodDefaults, KeyEndpointFrom} {
 		if err := checkSize(data[key]); err != nil {
@@ -203,8 +197,8 @@ func (s *Settings) parseForAll(data map[string]string) error {
 	return err
 }
 
-// addImages puts the images of registered entries, by name, before those of what is built in. An entry that is wrong
-// keeps its image: a resource that names it must not go on with another configuration.
+// addImages orders images: registered ones, invalid ones, then built-in ones. Invalid entries keep their image, so that
+// custom resources with this image fail instead of using another configuration.
 func (s *Settings) addImages() {
 	var right, wrong, others []entry
 	for _, name := range s.Names() {
@@ -227,11 +221,10 @@ func (s *Settings) addImages() {
 	s.images = slices.Concat(right, wrong, others)
 }
 
-// defaultRegistries are other names of the default registry, from which images can be pulled too.
+// defaultRegistries are alternative names of the default registry.
 var defaultRegistries = []string{"registry-1.docker.io", "registry.hub.docker.com"}
 
-// repository is the repository of an image reference in its full form, without tag and digest; empty where it is not a
-// reference.
+// repository returns the full repository of an image, without tag and digest; empty if the image is invalid.
 func repository(image string) string {
 	ref, err := reference.ParseReference(image)
 	if err != nil {
@@ -243,12 +236,12 @@ func repository(image string) string {
 	return ref.Context().Name()
 }
 
-// listOfDistributions is where the images and releases of built-in distributions come from.
+// listOfDistributions is the source of built-in images and releases.
 const listOfDistributions = "the operator's list of distributions"
 
 func keySource(key string) string { return "ConfigMap " + ConfigMapName + ", key " + key }
 
-// Images returns the known distributions and their images; wrong entries are left out.
+// Images returns the images of all valid distributions by name.
 func (s *Settings) Images() map[string]string {
 	images := make(map[string]string, len(s.entries))
 	for name, e := range s.entries {
@@ -259,7 +252,7 @@ func (s *Settings) Images() map[string]string {
 	return images
 }
 
-// Problems returns what is wrong with entries that harm only those who use them, by name, and then what else is.
+// Problems returns the problems that do not affect all custom resources: those of entries by name, then others.
 func (s *Settings) Problems() []Problem {
 	var list []Problem
 	for _, name := range slices.Sorted(maps.Keys(s.entries)) {
@@ -276,10 +269,9 @@ func (s *Settings) Problems() []Problem {
 	return list
 }
 
-// source is the name of the ConfigMap that an entry comes from, unless it is built in.
 func (e *entry) source() string { return cmp.Or(e.configMap, ConfigMapName) }
 
-// Names are the known names of distributions, sorted.
+// Names returns the sorted names of all distributions.
 func (s *Settings) Names() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(s.entries)), func(name string) bool { return name == "" })
 }

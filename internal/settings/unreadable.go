@@ -10,8 +10,8 @@ import (
 	reference "github.com/google/go-containerregistry/pkg/name"
 )
 
-// unreadable is the text of a key in which no entries can be told apart. It harms the names and images that it may be
-// about, and no others.
+// unreadable is the text of a key whose entries cannot be separated. It affects only the names and images that it may
+// contain.
 type unreadable struct {
 	text string
 	err  error
@@ -22,22 +22,20 @@ func newUnreadable(key, text string, err error) unreadable {
 		ConfigMapName, key, err)}
 }
 
-// names reports whether the text may have an entry with the name: it stands before a colon.
+// names reports whether the name occurs as a key in the text.
 func (u *unreadable) names(name string) bool {
 	found, err := regexp.MatchString(`(^|[\s"'{,])`+regexp.QuoteMeta(name)+`["']?\s*:(\s|$|[{"'])`, u.text)
 	return found || err != nil
 }
 
-// hasImage reports whether the text may have an entry with an image of the same repository, however the registry is
-// written.
+// hasImage reports whether the repository of the image occurs in the text.
 func (u *unreadable) hasImage(image string) bool {
 	ref, err := reference.ParseReference(image)
 	return err == nil && strings.Contains(u.text, strings.TrimPrefix(ref.Context().RepositoryStr(), "library/"))
 }
 
-// errorFor is what is wrong where an unreadable key may be about what a resource names: a name, or without one an
-// image. The entry is what was found for it. It is nil where no key may be, and for what a ConfigMap of its own
-// registers. A name that nothing else knows would come from such a key.
+// errorFor returns the error of an unreadable key that may contain the name or image. A ConfigMap with
+// LabelDistribution takes precedence; an unknown name may be in any unreadable key.
 func (s *Settings) errorFor(found *entry, name, image string) error {
 	_, known := s.entries[name]
 	if found.configMap != "" {

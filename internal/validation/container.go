@@ -13,7 +13,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
-// environment checks environment variables. Only the last one of a name gets into a pod.
+// environment checks environment variables. Only the last one of each name is used in a pod.
 func (c *check) environment(list []corev1.EnvVar, at *field.Path) {
 	last := map[string]int{}
 	for i := range list {
@@ -45,7 +45,6 @@ func (c *check) environment(list []corev1.EnvVar, at *field.Path) {
 	}
 }
 
-// environmentFrom checks the objects of which each key becomes a variable.
 func (c *check) environmentFrom(list []corev1.EnvFromSource, at *field.Path) {
 	for i := range list {
 		from, at := &list[i], at.Index(i)
@@ -72,7 +71,7 @@ func (c *check) keyOf(name, key, kind string, at *field.Path) {
 	}
 }
 
-// sources checks the names of volumes, and those of the objects that they mount.
+// sources checks volumes and the names of the objects they mount.
 func (c *check) sources(list []corev1.Volume, at *field.Path) {
 	seen := map[string]bool{}
 	for i := range list {
@@ -96,13 +95,12 @@ func (c *check) sources(list []corev1.Volume, at *field.Path) {
 		if s := v.PersistentVolumeClaim; s != nil {
 			c.requiredName(at.Child("persistentVolumeClaim", "claimName"), s.ClaimName, "PersistentVolumeClaim")
 		}
-		if s := v.Image; s != nil && s.Reference == "" { // the API server would refuse the pod, not the Deployment
+		if s := v.Image; s != nil && s.Reference == "" { // rejected only when a pod is created
 			c.missing(at.Child("image", "reference"), "give the reference of the image")
 		}
 	}
 }
 
-// mounts checks which volumes are mounted where.
 func (c *check) mounts(o *v1alpha2.WorkloadOverrides, at *field.Path) {
 	taken := map[string]bool{}
 	for i := range o.VolumeMounts {
@@ -118,7 +116,6 @@ func (c *check) mounts(o *v1alpha2.WorkloadOverrides, at *field.Path) {
 	}
 }
 
-// knownVolume checks the name of a volume that must be given.
 func (c *check) knownVolume(name string, at *field.Path) {
 	switch {
 	case name == "":

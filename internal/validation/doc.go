@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package validation checks values that a custom resource passes through to Kubernetes' own objects: names,
-// duplicates, quantities, and what the API server takes in a Deployment and refuses in its pods. Defaults in the
-// operator's settings are checked alike.
+// Package validation checks values that a custom resource or the operator's settings pass through to Kubernetes
+// objects, such as names and quantities.
 //
-// Contract: pure. It refuses only what the API server of every supported Kubernetes refuses. A dry run finds the rest,
-// and reports it with the field of the custom resource.
+// It is pure, and rejects only values that every supported API server rejects, in the Deployment or in its pods. A dry
+// run finds other errors.
 package validation

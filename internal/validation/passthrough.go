@@ -13,8 +13,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
-// Check reports what Kubernetes would refuse of the spec. volumes are the names of the volumes that the operator makes,
-// which the user may mount, too.
+// Check returns the values of the spec that Kubernetes would reject. volumes are the names of the operator's own
+// volumes, which users may mount.
 func Check(spec *v1alpha2.LlamaStackDistributionSpec, volumes []string) problem.List {
 	c := &check{volumesOfOperator: volumes}
 	root := field.NewPath("spec")
@@ -30,15 +30,14 @@ func Check(spec *v1alpha2.LlamaStackDistributionSpec, volumes []string) problem.
 	return c.problems.List()
 }
 
-// check checks the fields of a spec.
+// check collects the problems of a spec.
 type check struct {
 	report
 
-	// volumes are the names of the user's volumes, sorted, volumesOfOperator those of the others.
+	// volumes are the sorted names of the user's volumes, volumesOfOperator those of the operator's.
 	volumes, volumesOfOperator []string
 }
 
-// report collects problems of single values.
 type report struct {
 	problems problem.Collector
 }
@@ -95,14 +94,12 @@ func (r *report) add(at *field.Path, kind field.ErrorType, value any, detail, fi
 		Detail: detail, Fix: fix})
 }
 
-// name checks the name of an object.
 func (r *report) name(at *field.Path, name, kind string) {
 	if name != "" && len(validation.IsDNS1123Subdomain(name)) > 0 {
 		r.invalid(at, name, "no "+kind+" can have this name", "use lower-case letters, digits, '-' and '.'")
 	}
 }
 
-// requiredName checks the name of an object that must be given.
 func (r *report) requiredName(at *field.Path, name, kind string) {
 	if name == "" {
 		r.missing(at, "give the name of the "+kind)

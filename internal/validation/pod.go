@@ -16,7 +16,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
-// CheckPodDefaults checks the fields of pods that the operator's settings have for all custom resources.
+// CheckPodDefaults checks the pod defaults in the operator's settings.
 func CheckPodDefaults(w *v1alpha2.WorkloadSpec, at *field.Path) problem.List {
 	c := &check{}
 	c.pod(w, at)
@@ -26,7 +26,7 @@ func CheckPodDefaults(w *v1alpha2.WorkloadSpec, at *field.Path) problem.List {
 	return c.problems.List()
 }
 
-// pod checks the fields about nodes, registries and metadata.
+// pod checks pod metadata, image pull Secrets and scheduling.
 func (c *check) pod(w *v1alpha2.WorkloadSpec, at *field.Path) {
 	c.podMetadata(ptr.Deref(w.PodMetadata, v1alpha2.PodMetadataSpec{}), at.Child("podMetadata"))
 	for i := range w.ImagePullSecrets {
@@ -42,8 +42,8 @@ func (c *check) pod(w *v1alpha2.WorkloadSpec, at *field.Path) {
 	}
 }
 
-// usedClaims reports devices that the server uses and the pod has no ResourceClaim for: the API server would refuse the
-// pod, not the Deployment.
+// usedClaims reports container claims without a ResourceClaim of the pod, which the API server rejects only when a pod
+// is created.
 func (c *check) usedClaims(w *v1alpha2.WorkloadSpec, at *field.Path) {
 	used := ptr.Deref(w.Resources, corev1.ResourceRequirements{}).Claims
 	for i := range used {
@@ -55,7 +55,6 @@ func (c *check) usedClaims(w *v1alpha2.WorkloadSpec, at *field.Path) {
 	}
 }
 
-// podAffinity checks the terms of an affinity or anti-affinity.
 func (c *check) podAffinity(a corev1.PodAffinity, at *field.Path) {
 	for i := range a.RequiredDuringSchedulingIgnoredDuringExecution {
 		t := &a.RequiredDuringSchedulingIgnoredDuringExecution[i]
@@ -69,8 +68,8 @@ func (c *check) podAffinity(a corev1.PodAffinity, at *field.Path) {
 	}
 }
 
-// matchLabelKeys checks the labels that a selector takes from the pod. Kubernetes adds them to the selector when it
-// makes a pod: it takes a Deployment whose selector names them too, and refuses each of its pods.
+// matchLabelKeys checks that labelSelector exists and does not contain any of the keys. The API server accepts such a
+// Deployment but rejects its pods.
 func (c *check) matchLabelKeys(keys []string, selector *metav1.LabelSelector, at *field.Path) {
 	at, labelSelector := at.Child("matchLabelKeys"), at.Child("labelSelector")
 	if len(keys) > 0 && selector == nil {
@@ -86,7 +85,7 @@ func (c *check) matchLabelKeys(keys []string, selector *metav1.LabelSelector, at
 	}
 }
 
-// ReservedPodLabels are the labels of pods that the operator itself sets.
+// ReservedPodLabels returns the pod labels that the operator sets.
 func ReservedPodLabels() []string {
 	return []string{
 		"app", "app.kubernetes.io/instance", "app.kubernetes.io/managed-by", "app.kubernetes.io/name",
@@ -94,10 +93,9 @@ func ReservedPodLabels() []string {
 	}
 }
 
-// reservedAnnotations is the prefix of the operator's own annotations.
 const reservedAnnotations = "llamastack.io/"
 
-// podMetadata reports labels and annotations that are the operator's own.
+// podMetadata reports labels and annotations reserved for the operator.
 func (c *check) podMetadata(m v1alpha2.PodMetadataSpec, at *field.Path) {
 	for _, key := range slices.Sorted(maps.Keys(m.Labels)) {
 		if slices.Contains(ReservedPodLabels(), key) {

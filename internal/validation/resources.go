@@ -13,7 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// resources checks requests and limits, and compares those of the spec; the operator's defaults follow the limits.
+// resources checks requests and limits. A request may not exceed its limit, and equals it if pods cannot share the
+// resource.
 func (c *check) resources(r *corev1.ResourceRequirements, at *field.Path) {
 	c.amounts(r.Requests, at.Child("requests"))
 	c.amounts(r.Limits, at.Child("limits"))
@@ -31,7 +32,6 @@ func (c *check) resources(r *corev1.ResourceRequirements, at *field.Path) {
 	}
 }
 
-// amounts checks names and quantities of resources.
 func (c *check) amounts(list corev1.ResourceList, at *field.Path) {
 	for _, name := range slices.Sorted(maps.Keys(list)) {
 		amount, path := list[name], at.Key(string(name))
@@ -47,12 +47,12 @@ func (c *check) amounts(list corev1.ResourceList, at *field.Path) {
 	}
 }
 
-// shared reports whether pods may use more of a resource than they request.
+// shared reports whether the request of a resource may be below its limit.
 func shared(name corev1.ResourceName) bool {
 	return native(name) && !strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
 }
 
-// native reports whether a resource is one of Kubernetes' own.
+// native reports whether Kubernetes itself defines the resource.
 func native(name corev1.ResourceName) bool {
 	return name == corev1.ResourceCPU || name == corev1.ResourceMemory || name == corev1.ResourceEphemeralStorage ||
 		strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)

@@ -9,8 +9,7 @@ import (
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 )
 
-// clients lets nobody but the holder of a certificate send reviews. The file with the CA certificates is read again
-// when it changes.
+// clients authenticates clients of the webhooks by certificate. It reloads the CA file when it changes.
 type clients struct {
 	certificates *dynamiccertificates.DynamicFileCAContent
 }
@@ -23,7 +22,7 @@ func newClients(file string) (*clients, error) {
 	return &clients{certificates}, nil
 }
 
-// only serves those who have a certificate. Nothing is read of what others send.
+// only rejects requests without a valid client certificate before reading their body.
 func (c *clients) only(next http.Handler) http.Handler {
 	authenticator := x509.NewDynamic(c.certificates.VerifyOptions, x509.CommonNameUserConversion)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

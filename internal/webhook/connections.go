@@ -15,33 +15,33 @@ import (
 )
 
 const (
-	// retryElsewhere answers a request that has not arrived yet. An API server repeats a request with this answer,
-	// but not one that meets the end of its connection.
+	// retryElsewhere answers a connection without a request: API servers retry after a 503, but not after a closed
+	// connection.
 	retryElsewhere = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\n" +
 		"Content-Length: 0\r\nRetry-After: 0\r\n\r\n"
-	// dismissTimeout bounds how long clients take to close connections with this answer.
+	// dismissTimeout bounds the wait for clients to close their connections.
 	dismissTimeout = time.Second
 )
 
-// Connections are the connections of a server on which no request has arrived: new and idle ones.
+// Connections tracks the new and idle connections of a server.
 type Connections struct {
-	// most is how many of them stay open.
+	// most is the limit of new and idle connections.
 	most int
 
 	mu sync.Mutex
-	// waiting has the oldest connection first.
+	// waiting holds the connections, oldest first.
 	waiting []net.Conn
 }
 
-// LimitConnections bounds the connections of a server, which must serve the returned listener. While more than half of
-// the limit wait for a request, the oldest of these are closed, so clients that send nothing do not block others.
+// LimitConnections limits the connections of the server, which must serve the returned listener. If more than half of
+// the limit are new or idle, it closes the oldest of them.
 func LimitConnections(server *http.Server, listener net.Listener, limit int) (net.Listener, *Connections) {
 	c := &Connections{most: limit / 2}
 	server.ConnState = c.note
 	return netutil.LimitListener(listener, limit), c
 }
 
-// note records the state of a connection.
+// note implements http.Server.ConnState.
 func (c *Connections) note(conn net.Conn, state http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -56,8 +56,7 @@ func (c *Connections) note(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// dismiss sends retryElsewhere on each waiting connection, and waits until the clients have closed them, at most for
-// dismissTimeout.
+// dismiss sends retryElsewhere on each waiting connection and waits up to dismissTimeout for clients to close them.
 func (c *Connections) dismiss(ctx context.Context) {
 	c.mu.Lock()
 	for _, conn := range c.waiting {

@@ -15,32 +15,29 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha1"
 )
 
-// ConversionPath is where conversion is served; the CustomResourceDefinition names it.
+// ConversionPath is the path of the conversion webhook in the CRD.
 const ConversionPath = "/convert"
 
 const (
-	// maxConversionReview is the largest review of conversion that is read, in bytes. API servers ask for one object at a
-	// time, also for lists, and take none above 3 MiB; a review may hold several all the same.
+	// maxConversionReview is the size limit of a review, in bytes; API servers send one object of at most 3 MiB at a time.
 	maxConversionReview = 16 << 20
-	// conversionWait is how long a conversion waits for its turn. The API server has no limit of its own.
+	// conversionWait is how long a conversion may wait to be decoded.
 	conversionWait = 10 * time.Second
-	// maxConverted is how many objects a review may hold. A body of nothing but commas would cost more in the list than in
-	// the body.
+	// maxConverted is the largest number of objects in a review; it bounds the memory of the list.
 	maxConverted = 10_000
 )
 
-// Conversion answers ConversionReviews. It reads nothing but the review.
+// Conversion returns the Kind for ConversionReviews.
 func Conversion() Kind {
 	return Kind{Path: ConversionPath, MaxBytes: maxConversionReview, Wait: conversionWait, Read: readConversion}
 }
 
-// conversion is a ConversionReview whose objects are not decoded.
+// conversion is a ConversionReview with undecoded objects.
 type conversion struct {
 	envelope
 	uid, desired string
 	objects      []json.RawMessage
-	// size is the length of the body.
-	size int
+	size         int
 }
 
 func readConversion(body []byte) (Review, error) {
@@ -73,7 +70,7 @@ func (in *conversion) readObjects(p parts) error {
 	return p.expect(']')
 }
 
-// Memory is that of the largest object: one after the other is decoded, converted and encoded.
+// Memory returns the memory of the largest object: objects are converted one at a time.
 func (in *conversion) Memory() int64 {
 	var largest int64
 	for _, text := range in.objects {
@@ -82,7 +79,7 @@ func (in *conversion) Memory() int64 {
 	return largest
 }
 
-// Result converts the objects. Integers stay integers, however large, as the API server itself reads them.
+// Result converts the objects. Integers keep their precision.
 func (in *conversion) Result(ctx context.Context) ([]byte, error) {
 	var answer bytes.Buffer
 	answer.Grow(in.size + in.size/8)
@@ -92,12 +89,12 @@ func (in *conversion) Result(ctx context.Context) ([]byte, error) {
 	for i, text := range in.objects {
 		target, err := v1alpha1.ConvertText(ctx, text, in.desired)
 		if gone := ctx.Err(); gone != nil {
-			return nil, gone // nobody waits for the answer
+			return nil, gone // the client is gone
 		}
 		if errors.Is(err, v1alpha1.ErrNotAnObject) {
 			return nil, fmt.Errorf("no ConversionReview: object %d: %w", i, err)
 		}
-		if err != nil { // a version of another API: no object of this one can bring it about
+		if err != nil { // for example an unknown version
 			return in.Refuse(err.Error())
 		}
 		if i > 0 {
@@ -109,7 +106,6 @@ func (in *conversion) Result(ctx context.Context) ([]byte, error) {
 	return answer.Bytes(), err
 }
 
-// Refuse answers that nothing was converted.
 func (in *conversion) Refuse(reason string) ([]byte, error) {
 	var answer bytes.Buffer
 	if err := in.begin(&answer); err != nil {

@@ -14,59 +14,55 @@ import (
 )
 
 const (
-	// smallReview is the largest body of a small review, in bytes; the objects of users are far smaller. Small bodies
-	// are not counted: those of all connections together have 8 MiB.
+	// smallReview is the size limit of small bodies, in bytes; on 256 connections they need at most 8 MiB.
 	smallReview = 32 << 10
-	// memoryForBodies bounds the larger bodies and their answers, in bytes. The largest review must fit.
+	// memoryForBodies bounds the bodies above smallReview, in bytes; it must exceed the largest review.
 	memoryForBodies = 24 << 20
-	// growth is the factor by which the memory of a body grows.
-	growth = 2
-	// memoryForDecoded bounds the decoded objects of a review, in bytes. Any object that the API server stores must
-	// fit: at most 1.5 MiB of text. Small reviews that may need more than memoryForSmall are decoded like large ones.
+	growth          = 2
+	// memoryForDecoded bounds the decoded objects of a review, in bytes; an object of 1.5 MiB, the limit of the API
+	// server, must fit. Small reviews that may need more than memoryForSmall are decoded like large ones.
 	memoryForDecoded = 128 << 20
 	memoryForSmall   = 8 << 20
-	// largeDecoded is the size from which decoded objects are collected before the next review is decoded.
-	largeDecoded = 16 << 20
-	// answerTimeout bounds the time to send an answer.
+	// largeDecoded is the estimate, in bytes, above which memory is freed before the next review.
+	largeDecoded  = 16 << 20
 	answerTimeout = 10 * time.Second
-	// retryAfter makes the API server repeat the request, up to ten times.
+	// retryAfter is the Retry-After header, in seconds; API servers retry up to ten times.
 	retryAfter = "1"
 )
 
-// Kind is one kind of review that the API server sends.
+// Kind is a kind of review.
 type Kind struct {
-	// Path is where it is sent.
+	// Path is the URL path.
 	Path string
 	// MaxBytes is the largest body, at most memoryForBodies.
 	MaxBytes int64
-	// Wait is how long a review waits for its turn to be decoded.
+	// Wait is how long a review may wait to be decoded.
 	Wait time.Duration
-	// ClientCertificates says that an API server can be set up to show a certificate with reviews of this kind.
+	// ClientCertificates reports whether API servers can present a client certificate for this kind.
 	ClientCertificates bool
-	// Read takes a body apart, and decodes nothing that may be large. An error means that it is not such a review.
+	// Read parses the envelope of a review and leaves the objects undecoded.
 	Read func(body []byte) (Review, error)
 }
 
-// Review is one review, not decoded yet.
+// Review is a parsed but undecoded review.
 type Review interface {
-	// Memory is what decoding takes at most, in bytes.
+	// Memory returns an upper bound of the memory for decoding, in bytes.
 	Memory() int64
-	// Result decodes the review and answers it. An error means that it cannot be answered.
+	// Result decodes the review and returns the response.
 	Result(ctx context.Context) ([]byte, error)
-	// Refuse answers it without decoding.
+	// Refuse returns a response without decoding the review.
 	Refuse(reason string) ([]byte, error)
 }
 
-// Intake bounds the memory of all reviews. Reviews wait in order to be decoded, until a deadline. Small reviews do not
-// wait for large ones.
+// Intake bounds the memory of all reviews. It decodes one small and one large review at a time.
 type Intake struct {
-	// bodies is the memory for bodies above smallReview.
+	// bodies counts the memory of bodies above smallReview.
 	bodies *semaphore.Weighted
-	// small and large let one small and one large review be decoded at a time.
+	// small and large are the decoding slots.
 	small, large *semaphore.Weighted
 }
 
-// NewIntake returns an Intake with the bounds of the operator.
+// NewIntake returns an Intake with the default limits.
 func NewIntake() *Intake {
 	return &Intake{
 		bodies: semaphore.NewWeighted(memoryForBodies),
@@ -74,7 +70,7 @@ func NewIntake() *Intake {
 	}
 }
 
-// Handler serves a kind of review.
+// Handler returns the HTTP handler of a kind.
 func (i *Intake) Handler(kind Kind) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, release, failed := i.read(r, kind.MaxBytes)
@@ -83,7 +79,7 @@ func (i *Intake) Handler(kind Kind) http.Handler {
 		if failed == nil {
 			answer, failed = i.result(r.Context(), kind, body)
 		}
-		// It fails only if the connection has ended, or on the recorder of a test.
+		// It fails only if the connection is closed, or in tests.
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerTimeout))
 		if failed != nil {
 			failed.write(w)
@@ -94,7 +90,6 @@ func (i *Intake) Handler(kind Kind) http.Handler {
 	})
 }
 
-// refusal is an answer of HTTP instead of a review.
 type refusal struct {
 	status int
 	text   string
@@ -104,7 +99,7 @@ func (e *refusal) write(w http.ResponseWriter) {
 	if e.status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", retryAfter)
 	}
-	w.Header().Set("Connection", "close") // what is left of the body is not read
+	w.Header().Set("Connection", "close") // the rest of the body is not read
 	http.Error(w, e.text, e.status)
 }
 
@@ -112,13 +107,12 @@ const tooCostly = "the object holds too many values: make it smaller"
 
 var busy = &refusal{http.StatusServiceUnavailable, "the operator is busy with other reviews: try again"}
 
-// read reads a body. It takes memory as the bytes arrive, so a client that announces much and sends little takes
-// little. release gives the memory back.
+// read reads the body, and release frees its memory. It acquires memory as bytes arrive, not by Content-Length.
 func (i *Intake) read(r *http.Request, limit int64) (body []byte, release func(), failed *refusal) {
 	size, taken := r.ContentLength, int64(0)
 	release = func() { i.bodies.Release(taken) }
 	switch {
-	case size < 0: // in chunks, which no API server sends
+	case size < 0: // chunked; API servers never send this
 		return nil, release, &refusal{http.StatusLengthRequired, "the request does not say how long the review is"}
 	case size > limit:
 		return nil, release, &refusal{http.StatusRequestEntityTooLarge,
@@ -143,7 +137,7 @@ func (i *Intake) read(r *http.Request, limit int64) (body []byte, release func()
 	}
 }
 
-// result waits until the review can be decoded, and answers it.
+// result waits for a decoding slot and returns the response.
 func (i *Intake) result(ctx context.Context, kind Kind, body []byte) ([]byte, *refusal) {
 	turns := i.large
 	if len(body) <= smallReview && memoryOf(body, typedItemMemory) <= memoryForSmall {
@@ -164,7 +158,7 @@ func (i *Intake) result(ctx context.Context, kind Kind, body []byte) ([]byte, *r
 	case cost > memoryForDecoded:
 		answer = func(context.Context) ([]byte, error) { return review.Refuse(tooCostly) }
 	case cost > largeDecoded:
-		defer debug.FreeOSMemory() // before the next turn
+		defer debug.FreeOSMemory() // before the slot is released
 	}
 	text, err := answer(ctx)
 	if err != nil {

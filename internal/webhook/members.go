@@ -10,19 +10,19 @@ import (
 	"io"
 )
 
-// What decoded JSON and its copies take at most, in bytes: for each object, each member of one, each item of a list,
-// and each byte of the text. The numbers were measured; docs/maintainers/performance.md has the results.
+// The memory of decoded JSON, in bytes for each object, member, list item and byte of text. The numbers are measured;
+// see docs/maintainers/performance.md.
 const (
 	objectMemory, memberMemory, treeItemMemory, typedItemMemory, textMemory = 100, 300, 64, 900, 4
 )
 
-// memoryOf bounds what a text of JSON takes once it is decoded, with so much for each item. It decodes nothing.
+// memoryOf returns an upper bound of the memory of decoded JSON, given the bytes of a list item.
 func memoryOf(text []byte, item int64) int64 {
 	var objects, members, items int64
 	for i, quoted := 0, false; i < len(text); i++ {
 		switch c := text[i]; {
 		case quoted && c == '\\':
-			i++ // what it escapes ends nothing
+			i++ // skip the escaped character
 		case c == '"':
 			quoted = !quoted
 		case quoted:
@@ -37,12 +37,12 @@ func memoryOf(text []byte, item int64) int64 {
 	return objects*objectMemory + members*memberMemory + items*item + int64(len(text))*textMemory
 }
 
-// parts decodes the outer levels of a JSON text. Nesting is counted for each value alone: the API server stores objects
-// as deep as a decoder accepts, and the review around them adds levels.
+// parts decodes the outer levels of a JSON text. Each inner value gets the decoder's full nesting limit, because the
+// API server stores objects that deep.
 type parts struct{ *json.Decoder }
 
-// object reads the next value, an object. It decodes each member into the target of its name, or lets the target read
-// it, and skips members without a target.
+// object decodes the next value, an object. A target is a pointer or a func(parts) error; members without a target are
+// skipped.
 func (p parts) object(targets map[string]any) error {
 	if err := p.expect('{'); err != nil {
 		return err
@@ -76,13 +76,12 @@ func (p parts) expect(want json.Delim) error {
 	return err
 }
 
-// envelope is what reviews of both kinds have around their request.
 type envelope struct {
 	apiVersion, kind string
 	requested        bool
 }
 
-// read decodes a review, and the members of its request into the targets.
+// read decodes the envelope, and the members of its request into targets.
 func (e *envelope) read(body []byte, targets map[string]any) error {
 	p := parts{json.NewDecoder(bytes.NewReader(body))}
 	if err := p.object(map[string]any{"apiVersion": &e.apiVersion, "kind": &e.kind, "request": func(p parts) error {

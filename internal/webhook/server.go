@@ -22,36 +22,31 @@ import (
 )
 
 const (
-	// DefaultDrain is how long the Server goes on after it was told to end. Nodes hear of an ending pod within a second
-	// or two.
-	DefaultDrain = 5 * time.Second
-	// finishTimeout bounds how long requests that have begun may take after that.
+	// DefaultDrain is how long the Server keeps serving after SIGTERM; nodes stop routing to the pod within two seconds.
+	DefaultDrain  = 5 * time.Second
 	finishTimeout = 10 * time.Second
-	// idleTimeout bounds the wait for the first or next request on a connection. It is longer than the 90 seconds of an
-	// API server, which loses a request that meets the end of its connection.
+	// idleTimeout closes idle connections; it exceeds the 90 seconds of API servers, which lose a request on a closed
+	// connection.
 	idleTimeout = 3 * time.Minute
-	// handshakeTimeout bounds a handshake, bodyTimeout the time from the end of the header to the end of the body.
+	// handshakeTimeout bounds the TLS handshake, bodyTimeout reading the body.
 	handshakeTimeout = 5 * time.Second
 	bodyTimeout      = 5 * time.Second
-	// readyTimeout bounds the wait for the first reading of the CRD.
-	readyTimeout = time.Second
-	maxHeader    = 16 << 10
-	// maxConnections bounds the connections.
-	maxConnections = 256
+	readyTimeout     = time.Second
+	maxHeader        = 16 << 10
+	maxConnections   = 256
 )
 
-// Options are the choices of a Server.
+// Options configure a Server.
 type Options struct {
-	// Address is where to listen.
+	// Address is the listen address.
 	Address string
-	// Namespace is the operator's own.
+	// Namespace is the operator's namespace.
 	Namespace string
-	// Managed says that the operator makes the certificates itself.
+	// Managed reports whether the operator issues its own certificates.
 	Managed bool
-	// ClientCAFile is a file with the CA certificates of clients that may send those kinds of review with which an API
-	// server can show a certificate; empty means that everyone may.
+	// ClientCAFile is the CA bundle for client certificates of kinds with ClientCertificates; empty disables the check.
 	ClientCAFile string
-	// Lifetimes and Drain differ from the defaults in tests alone.
+	// Lifetimes and Drain are set differently only in tests.
 	Lifetimes certificates.Lifetimes
 	Drain     time.Duration
 }
@@ -63,7 +58,7 @@ type Server struct {
 	keeper *certificates.Keeper
 	mux    *http.ServeMux
 	intake *Intake
-	// clients is nil where everyone may send reviews.
+	// clients is nil if client certificates are not checked.
 	clients  *clients
 	listener net.Listener
 	open     *Connections
@@ -72,7 +67,7 @@ type Server struct {
 	draining atomic.Bool
 }
 
-// Listen makes a Server and takes its port. Run must follow.
+// Listen returns a Server that listens but does not serve until Run.
 func Listen(ctx context.Context, config *rest.Config, o Options) (*Server, error) {
 	served := &certificates.Served{}
 	keeper := &certificates.Keeper{Namespace: o.Namespace, Managed: o.Managed, Lifetimes: o.Lifetimes, Served: served}
@@ -86,7 +81,7 @@ func Listen(ctx context.Context, config *rest.Config, o Options) (*Server, error
 		if s.clients, err = newClients(o.ClientCAFile); err != nil {
 			return nil, err
 		}
-		ask = tls.RequestClientCert // and checked with the request: probes and conversions have none
+		ask = tls.RequestClientCert // verified per request: probes and conversions have none
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.Address)
 	if err != nil {
@@ -96,16 +91,16 @@ func Listen(ctx context.Context, config *rest.Config, o Options) (*Server, error
 	listener, s.open = LimitConnections(s.http, listener, maxConnections)
 	s.listener = tls.NewListener(listener, &tls.Config{
 		MinVersion: tls.VersionTLS12, GetCertificate: served.GetCertificate, ClientAuth: ask,
-		NextProtos: []string{"http/1.1"}, // the only one that API servers use for webhooks
+		NextProtos: []string{"http/1.1"}, // API servers use only HTTP/1.1 for webhooks
 	})
 	s.Handle(Conversion())
 	return s, nil
 }
 
-// CertificateExpiry is when the certificate that is served expires; zero while there is none.
+// CertificateExpiry returns the expiry of the serving certificate; zero before the first one.
 func (s *Server) CertificateExpiry() time.Time { return s.served.Expiry() }
 
-// Handle serves a further kind of review. It must be called before Run.
+// Handle adds a kind of review. It must be called before Run.
 func (s *Server) Handle(kind Kind) {
 	handler := s.intake.Handler(kind)
 	if s.clients != nil && kind.ClientCertificates {
@@ -114,12 +109,12 @@ func (s *Server) Handle(kind Kind) {
 	s.mux.Handle("POST "+kind.Path, handler)
 }
 
-// Address is where the Server listens.
+// Address returns the listen address.
 func (s *Server) Address() net.Addr { return s.listener.Addr() }
 
-// Run serves until the context ends, then drains. It keeps the certificate meanwhile.
+// Run serves and renews the certificate until the context ends, then drains.
 func (s *Server) Run(ctx context.Context) error {
-	// The certificate may be due while the last requests come in.
+	// Renew the certificate during the drain too.
 	keeping, stopKeeping := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopKeeping()
 	ended := make(chan error, 2)
@@ -129,7 +124,7 @@ func (s *Server) Run(ctx context.Context) error {
 		go s.clients.certificates.Run(keeping, 1)
 	}
 	select {
-	case err := <-ended: // neither ends by itself unless it failed
+	case err := <-ended: // both run until they fail
 		return errors.Join(errors.New("the webhooks ended"), err, s.http.Close())
 	case <-ctx.Done():
 	}
@@ -152,12 +147,11 @@ func (s *Server) Run(ctx context.Context) error {
 	return err
 }
 
-// newHTTP returns the HTTP server. While the Server drains, each answer closes its connection, so the next request goes
-// to another replica.
+// newHTTP returns the HTTP server. While draining, it closes each connection after its response.
 func (s *Server) newHTTP() *http.Server {
 	return &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			control := http.NewResponseController(w) // it fails only if the connection has ended
+			control := http.NewResponseController(w) // it fails only if the connection is closed
 			_ = control.SetReadDeadline(time.Now().Add(bodyTimeout))
 			_ = control.SetWriteDeadline(time.Now().Add(bodyTimeout + answerTimeout))
 			if s.draining.Load() {
@@ -166,15 +160,14 @@ func (s *Server) newHTTP() *http.Server {
 			s.mux.ServeHTTP(w, r)
 		}),
 		MaxHeaderBytes: maxHeader,
-		// The shorter of these two bounds the handshake. The handler sets the deadlines of a request.
+		// The shorter of these two bounds the handshake; the handler sets the deadlines of a request.
 		ReadHeaderTimeout: idleTimeout, WriteTimeout: handshakeTimeout,
 		IdleTimeout: idleTimeout,
 		ErrorLog:    slog.NewLogLogger(logr.ToSlogHandler(ctrl.Log.WithName("webhook")), slog.LevelDebug),
-		// failed handshakes, mostly
 	}
 }
 
-// Ready returns nil if API servers get their conversions here, and otherwise why they do not. It is a healthz.Checker.
+// Ready returns nil if API servers can convert through this server. It is a healthz.Checker.
 func (s *Server) Ready(r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
 	defer cancel()

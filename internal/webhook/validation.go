@@ -22,32 +22,31 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook/admission"
 )
 
-// ValidationPath is where validation is served; the ValidatingWebhookConfiguration names it.
+// ValidationPath is the path of the validating webhook.
 const ValidationPath = "/validate"
 
 const (
-	// maxAdmissionReview is the largest review of admission that is read, in bytes. It holds the new and the old object,
-	// of which the API server stores none above 1.5 MiB.
+	// maxAdmissionReview is the largest AdmissionReview, in bytes; it holds the new and the old object of up to 1.5 MiB
+	// each.
 	maxAdmissionReview = 4 << 20
-	// admissionWait is how long a request waits for its turn, and askTimeout how long validation takes, with the wait for
-	// the operator's settings after a start. Together they are below the timeoutSeconds of the configuration.
+	// admissionWait bounds the wait to be decoded, askTimeout the validation itself. Their sum is below timeoutSeconds of
+	// the webhook configuration.
 	admissionWait = time.Second
 	askTimeout    = 1500 * time.Millisecond
 )
 
-// Validation answers AdmissionReviews for LlamaStackDistributions.
+// Validation serves AdmissionReviews of LlamaStackDistributions.
 type Validation struct {
-	// Gather reads what the resource is validated by. It sends no request but for registrations that are new.
+	// Gather reads the inputs from caches; only new registrations need requests.
 	Gather Gather
-	// GatherLive asks the API server for it, before a resource is refused: it may use what was registered a moment ago.
-	// Nil asks nobody.
+	// GatherLive reads from the API server before a request is rejected, because the cache may be stale; nil skips this.
 	GatherLive Gather
 }
 
-// Gather reads what a resource is validated by.
+// Gather reads the inputs of a validation.
 type Gather func(context.Context, *v1alpha2.LlamaStackDistribution) (*build.Inputs, problem.List)
 
-// result validates by what is known, or by what the API server knows where only that admits the resource.
+// result validates with cached inputs, and repeats a rejection with live inputs if these differ.
 func (v *Validation) result(ctx context.Context, request *admission.Request) admission.Result {
 	facts, problems := v.Gather(ctx, request.New)
 	result := admission.Validate(ctx, request, facts, problems)
@@ -61,8 +60,8 @@ func (v *Validation) result(ctx context.Context, request *admission.Request) adm
 	return admission.Validate(ctx, request, live, problems)
 }
 
-// sameSettings reports whether the operator's settings mean the same for a resource. Why they have no distribution for
-// it can differ: it is unknown, its registration is broken, or the API server did not answer.
+// sameSettings reports whether two inputs have the same settings. It returns false if a has no distribution, because
+// the reason may be a stale cache.
 func sameSettings(a, b *build.Inputs) bool {
 	return a.Distribution != nil && reflect.DeepEqual(a.NetworkPolicyFlag, b.NetworkPolicyFlag) &&
 		reflect.DeepEqual(a.Forbidden, b.Forbidden) &&
@@ -73,19 +72,19 @@ func sameSettings(a, b *build.Inputs) bool {
 		reflect.DeepEqual(a.Distribution, b.Distribution) //nolint:govet // equal texts have equal errors
 }
 
-// Kind is the kind of review that the Validation answers.
+// Kind returns the Kind for AdmissionReviews.
 func (v *Validation) Kind() Kind {
 	return Kind{Path: ValidationPath, MaxBytes: maxAdmissionReview, Wait: admissionWait, ClientCertificates: true,
 		Read: v.read}
 }
 
-// admissionReview holds the fields of an AdmissionReview that validation needs. The objects are not decoded.
+// admissionReview is an AdmissionReview with undecoded objects.
 type admissionReview struct {
 	envelope
 	validation  *Validation
 	request     admissionv1.AdmissionRequest
 	object, old json.RawMessage
-	// excess is what is too large in the spec; nil where nothing is.
+	// excess is set if the spec is too large to decode.
 	excess *limits.ExcessError
 }
 
@@ -105,12 +104,10 @@ func (v *Validation) read(body []byte) (Review, error) {
 	return in, nil
 }
 
-// Memory is that of both objects.
 func (in *admissionReview) Memory() int64 {
 	return memoryOf(in.object, typedItemMemory) + memoryOf(in.old, typedItemMemory)
 }
 
-// Result validates the request.
 func (in *admissionReview) Result(ctx context.Context) ([]byte, error) {
 	if in.excess != nil {
 		return in.respond(refuseTooLarge(&in.request, in.excess))
@@ -118,7 +115,7 @@ func (in *admissionReview) Result(ctx context.Context) ([]byte, error) {
 	return in.respond(in.validate(ctx))
 }
 
-// Refuse answers that the request is not validated. What was made as v1alpha1 is admitted all the same, with a warning.
+// Refuse rejects the request as too large. v1alpha1 requests are admitted with a warning.
 func (in *admissionReview) Refuse(reason string) ([]byte, error) {
 	if requestVersion(&in.request) == v1alpha2.OriginV1alpha1 {
 		return in.respond(&admissionv1.AdmissionResponse{Allowed: true, Warnings: []string{reason}})
@@ -134,8 +131,7 @@ func (in *admissionReview) respond(response *admissionv1.AdmissionResponse) ([]b
 	})
 }
 
-// validate answers the request. What cannot be read as the type is admitted: the schema has admitted it, and the
-// controller will know the result.
+// validate validates the request. Objects that cannot be decoded are admitted; the controller reports them.
 func (in *admissionReview) validate(ctx context.Context) *admissionv1.AdmissionResponse {
 	admitted := &admissionv1.AdmissionResponse{Allowed: true}
 	validated := &admission.Request{Version: requestVersion(&in.request)}
@@ -159,7 +155,6 @@ func (in *admissionReview) validate(ctx context.Context) *admissionv1.AdmissionR
 	return &admissionv1.AdmissionResponse{Result: &status, Warnings: result.Warnings}
 }
 
-// requestVersion is the version of the API in which the request was made.
 func requestVersion(request *admissionv1.AdmissionRequest) string {
 	if request.RequestKind != nil {
 		return request.RequestKind.Version
@@ -167,7 +162,7 @@ func requestVersion(request *admissionv1.AdmissionRequest) string {
 	return request.Kind.Version
 }
 
-// decode reads an object; nothing gives none.
+// decode decodes an object; it returns nil for null or empty input.
 func decode(raw []byte) (*v1alpha2.LlamaStackDistribution, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil, nil

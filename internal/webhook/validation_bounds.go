@@ -16,11 +16,11 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
-// errSpelling says that no API server sends such an object: it sends each field once, by its name.
+// errSpelling means that the spec is duplicated or in another case, which no API server sends.
 var errSpelling = errors.New("the spec of an object stands there twice, or by another name")
 
-// cutTooLarge takes specs that are too deep or too wide out of a review before anything decodes them. That of the new
-// object, where it differs from the old one, is the excess that refuses the request.
+// cutTooLarge removes specs that are too deep or too wide before they are decoded. A changed spec of the new object
+// that is too large is recorded in excess.
 func (in *admissionReview) cutTooLarge() error {
 	object, err := newSpec(in.object)
 	if err != nil {
@@ -30,7 +30,7 @@ func (in *admissionReview) cutTooLarge() error {
 	if err != nil {
 		return err
 	}
-	// An object that is on its way out, or whose spec stays as it is, is not validated.
+	// Objects being deleted and unchanged specs are not validated.
 	_, _, deleted := limits.Member(in.object, "metadata", "deletionTimestamp")
 	if same := object.text != nil && old.text != nil && bytes.Equal(object.text, old.text); !same && !deleted {
 		in.excess = object.excess
@@ -41,7 +41,7 @@ func (in *admissionReview) cutTooLarge() error {
 
 // measuredSpec is the spec of an object.
 type measuredSpec struct {
-	// text is object[begin:end]; nil where there is none.
+	// text is object[begin:end]; nil without a spec.
 	text       []byte
 	begin, end int
 	excess     *limits.ExcessError
@@ -60,7 +60,7 @@ func newSpec(object []byte) (s measuredSpec, err error) {
 	return s, nil
 }
 
-// cut returns the object without its spec where that is too large.
+// cut returns the object with an empty spec if the spec is too large.
 func (s measuredSpec) cut(object []byte) []byte {
 	if s.excess == nil {
 		return object
@@ -68,8 +68,7 @@ func (s measuredSpec) cut(object []byte) []byte {
 	return bytes.Join([][]byte{object[:s.begin], []byte("{}"), object[s.end:]}, nil)
 }
 
-// refuseTooLarge refuses a request whose spec is too large to be decoded. v1alpha1 is never refused what release 0.9
-// took.
+// refuseTooLarge rejects a request whose spec is too large to decode. v1alpha1 requests get a warning instead.
 func refuseTooLarge(request *admissionv1.AdmissionRequest, excess *limits.ExcessError) *admissionv1.AdmissionResponse {
 	path := "spec" + excess.Path
 	detail := fmt.Sprintf("must nest at most %d levels: make it flatter", limits.OpenFieldLevels)

@@ -25,36 +25,34 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
-// Refusal is one reason to refuse an object.
+// Refusal is an error of admission.
 type Refusal struct {
 	problem.Problem
-	// Kind reports what to make of it where the object is only read.
+	// Kind classifies the error for objects that exist already.
 	Kind Kind
 }
 
-// Kind is a kind of refusal.
+// Kind classifies a Refusal.
 type Kind int
 
-// The kinds of refusals.
 const (
-	// Shape: the object is not one of this version: an unknown field, a wrong type.
+	// Shape means that the object does not match the version: an unknown field or a wrong type.
 	Shape Kind = iota
-	// Value: a value of the right type is not admitted, or is missing. An object that exists can be so: the API server
-	// does not ask again about what an update leaves alone.
+	// Value means that a value is invalid or missing; a stored object may have such values, because updates do not
+	// revalidate unchanged fields.
 	Value
-	// Unchecked: nothing is wrong by itself, but because of the others the rules were not checked.
+	// Unchecked means that the rules were not evaluated because of other errors.
 	Unchecked
 )
 
-// Admit returns the object as the API server would store it, with defaults, and why it would refuse it. The object that
-// is given is not changed; it needs a namespace, which kubectl gives. A name that the API server would make of
-// generateName ends in "xxxxx" here.
+// Admit returns a copy of the object as the API server would store it, and the reasons to reject it. The object needs a
+// namespace.
 func (s *Schema) Admit(ctx context.Context, object map[string]any) (map[string]any, []Refusal) {
 	object = runtime.DeepCopyJSON(object)
 	refusals := s.decode(object)
 	generateName(object)
 	defaulting.Default(object, s.structural)
-	delete(object, "status") // what creates an object cannot set its status
+	delete(object, "status") // the status cannot be set on create
 	errs, unchecked := s.validate(ctx, object)
 	for _, err := range errs {
 		kind := Value
@@ -78,8 +76,7 @@ func (s *Schema) Admit(ctx context.Context, object map[string]any) (map[string]a
 	return object, refusals
 }
 
-// generateName makes a name of metadata.generateName where the object has none, as the API server does: its first 58
-// characters, and five that are random there and always the same here.
+// generateName sets metadata.name from generateName as the API server does, with "xxxxx" instead of random characters.
 func generateName(object map[string]any) {
 	const random, longest = "xxxxx", 63
 	meta, _ := object["metadata"].(map[string]any)
@@ -93,21 +90,19 @@ func refusal(kind Kind, p problem.Problem) Refusal {
 	return Refusal{Problem: *problem.New(p), Kind: kind}
 }
 
-// Default returns the object with the defaults of the version, as the API server reads it from its store. The object
-// that is given is not changed.
+// Default returns a copy of the object with the defaults of the version.
 func (s *Schema) Default(object map[string]any) map[string]any {
 	object = runtime.DeepCopyJSON(object)
 	defaulting.Default(object, s.structural)
 	return object
 }
 
-// compareRefusals orders by field: the API server's order is that of a Go map.
+// compareRefusals orders by field, because the API server's order is random.
 func compareRefusals(a, b Refusal) int {
 	return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Detail, b.Detail))
 }
 
-// decode drops what the schema does not know, as decoding a request does, and reports it, as the strict validation does
-// that kubectl asks for.
+// decode drops and reports unknown fields, like kubectl's strict validation.
 func (s *Schema) decode(object map[string]any) []Refusal {
 	var refusals []Refusal
 	add := func(p problem.Problem) { refusals = append(refusals, refusal(Shape, p)) }
@@ -134,7 +129,7 @@ func (s *Schema) decode(object map[string]any) []Refusal {
 	return refusals
 }
 
-// nearestField names the field that the author of an unknown one most likely means; empty where none is near.
+// nearestField returns a suggestion for an unknown field; empty if no name is similar.
 func (s *Schema) nearestField(path string) string {
 	parent, name := s.parentOf(path)
 	if parent == nil {
@@ -147,7 +142,7 @@ func (s *Schema) nearestField(path string) string {
 	return strings.TrimSpace(suggest.Sentence(name, known))
 }
 
-// nearestValue names the value that the author of an unsupported one most likely means; empty where none is near.
+// nearestValue returns a suggestion for an unsupported value; empty if no value is similar.
 func (s *Schema) nearestValue(path string, value any) string {
 	parent, name := s.parentOf(path)
 	written, isText := value.(string)
@@ -166,7 +161,7 @@ func (s *Schema) nearestValue(path string, value any) string {
 	return strings.TrimSpace(suggest.Sentence(written, known))
 }
 
-// parentOf returns the schema of what a field is part of, nil where it has none, and the field's own name.
+// parentOf returns the schema that contains a field, nil if unknown, and the field's name.
 func (s *Schema) parentOf(path string) (*schema.Structural, string) {
 	steps := strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' })
 	at := s.structural
@@ -184,7 +179,7 @@ func (s *Schema) parentOf(path string) (*schema.Structural, string) {
 	return at, steps[len(steps)-1]
 }
 
-// validate checks the object; the order is that of the API server. It reports whether the rules could not be checked.
+// validate validates the object in the API server's order, and reports whether errors prevented evaluating the rules.
 func (s *Schema) validate(ctx context.Context, object map[string]any) (errs field.ErrorList, unchecked bool) {
 	if meta, _, err := objectmeta.GetObjectMeta(object, true); err == nil && meta != nil {
 		errs = append(errs, metadatavalidation.ValidateObjectMeta(meta, true, metadatavalidation.NameIsDNSSubdomain,
@@ -200,7 +195,7 @@ func (s *Schema) validate(ctx context.Context, object map[string]any) (errs fiel
 	return append(errs, byRules...), false
 }
 
-// blocksRules reports whether rules could not be evaluated over what the error is about.
+// blocksRules reports whether the error prevents the evaluation of rules.
 func blocksRules(err *field.Error) bool {
 	return slices.Contains([]field.ErrorType{
 		field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany,
@@ -208,7 +203,7 @@ func blocksRules(err *field.Error) bool {
 	}, err.Type)
 }
 
-// pathOf returns the field of the error. The root, which the API server calls "<nil>", is validated by the name alone.
+// pathOf returns the field of the error. Errors of the root, "<nil>" in the API server, are about the name.
 func pathOf(err *field.Error) string {
 	if err.Field == "<nil>" || err.Field == "" {
 		return "metadata.name"

@@ -16,15 +16,14 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Schema is one version of a CustomResourceDefinition, ready to validate objects. It is immutable and safe for
-// concurrent use.
+// Schema is a compiled version of a CRD. It is immutable and safe for concurrent use.
 type Schema struct {
 	structural *schema.Structural
 	openAPI    validation.SchemaValidator
 	rules      *cel.Validator
 }
 
-// NewSchema reads a CustomResourceDefinition, as YAML, and compiles the named version.
+// NewSchema compiles a version of a CRD in YAML.
 func NewSchema(definition []byte, version string) (*Schema, error) {
 	props, err := readSchema(definition, version)
 	if err != nil {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package admissionpolicy validates an object by a ValidatingAdmissionPolicy as the API server would, without one.
+// Package admissionpolicy evaluates a ValidatingAdmissionPolicy as the API server does, without one.
 //
-// Contract: the API server's own library, so that the messages are those that kubectl apply prints. Expressions compile
-// as on the oldest Kubernetes that is supported. It is a package of its own because that library is large, and not all
-// that uses the schema needs it.
+// It uses the API server's library, so that messages equal those of kubectl apply. Expressions compile for the oldest
+// supported Kubernetes. It is separate from package admission because the library is large.
 package admissionpolicy

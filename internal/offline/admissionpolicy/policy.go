@@ -23,17 +23,17 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// oldestKubernetes is the oldest release whose API server must understand the policy.
+// oldestKubernetes is the oldest supported release of the API server.
 var oldestKubernetes = version.MajorMinor(1, 30)
 
-// Policy is a ValidatingAdmissionPolicy, ready to validate objects. It is immutable and safe for concurrent use.
+// Policy is a compiled ValidatingAdmissionPolicy. It is immutable and safe for concurrent use.
 type Policy struct {
 	validations                  []admissionregistrationv1.Validation
 	conditions, checks, messages cel.ConditionEvaluator
 }
 
-// New reads a ValidatingAdmissionPolicy, as YAML, and compiles its expressions for the oldest supported Kubernetes.
-// Parameters and the authorizer are not supported.
+// New compiles a ValidatingAdmissionPolicy in YAML for the oldest supported Kubernetes. Parameters and the authorizer
+// are not supported.
 func New(definition []byte) (*Policy, error) {
 	var policy admissionregistrationv1.ValidatingAdmissionPolicy
 	if err := yaml.UnmarshalStrict(definition, &policy); err != nil {
@@ -74,7 +74,7 @@ func New(definition []byte) (*Policy, error) {
 	return p, nil
 }
 
-// expression is one CEL expression of the policy; a variable has a name.
+// expression is a CEL expression; only variables have a name.
 type expression struct {
 	name, text string
 	returns    *celtypes.Type
@@ -84,8 +84,8 @@ func (e expression) GetName() string               { return e.name }
 func (e expression) GetExpression() string         { return e.text }
 func (e expression) ReturnTypes() []*celtypes.Type { return []*celtypes.Type{e.returns} }
 
-// Validate returns the messages for which the API server would deny the object, old being nil where it is new. The
-// error reports an expression that could not be evaluated, which the API server treats by the failurePolicy.
+// Validate returns the messages of failed validations; old is nil for a new object. The error is an evaluation error,
+// to which the failurePolicy applies.
 func (p *Policy) Validate(ctx context.Context, object, old map[string]any) ([]string, error) {
 	attributes := attributesOf(object, old)
 	request := cel.CreateAdmissionRequest(attributes, metav1.GroupVersionResource(attributes.GetResource()),
@@ -123,8 +123,8 @@ func (p *Policy) Validate(ctx context.Context, object, old map[string]any) ([]st
 	return denied, nil
 }
 
-// Admit returns the message with which the API server would deny a new object, empty where it would not. What cannot be
-// evaluated counts as admitted, as the failurePolicy Ignore says.
+// Admit returns the denial message for a new object; empty if it is admitted. Evaluation errors admit the object, as
+// with failurePolicy Ignore.
 func (p *Policy) Admit(ctx context.Context, object map[string]any) string {
 	denials, err := p.Validate(ctx, object, nil)
 	if err != nil {
@@ -133,7 +133,7 @@ func (p *Policy) Admit(ctx context.Context, object map[string]any) string {
 	return strings.Join(denials, "; ")
 }
 
-// attributesOf is the request that creates the object, or that changes the old one.
+// attributesOf returns the attributes of a create request, or an update request if old is set.
 func attributesOf(object, old map[string]any) *admission.VersionedAttributes {
 	o := &unstructured.Unstructured{Object: object}
 	operation, before := admission.Create, runtime.Object(nil)
@@ -152,7 +152,7 @@ func attributesOf(object, old map[string]any) *admission.VersionedAttributes {
 	return attributes
 }
 
-// message is what the API server says: the text of the expression unless that is too long or has line breaks.
+// message returns the evaluated message expression, or v.Message if it is empty, too long or multi-line.
 func message(v *admissionregistrationv1.Validation, evaluated cel.EvaluationResult) string {
 	text, _ := evaluated.EvalResult.Value().(string)
 	text = strings.TrimSpace(text)

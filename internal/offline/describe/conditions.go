@@ -8,16 +8,16 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// Condition is what is known of a condition.
+// Condition documents a condition.
 type Condition struct {
-	// Name is the condition's type, and Meaning what it reports, in Markdown.
+	// Name is the type and Meaning the meaning, in Markdown.
 	Name    string `json:"name"`
 	Meaning string `json:"meaning"`
-	// Reasons are the reasons that it can have, sorted.
+	// Reasons are the possible reasons, sorted.
 	Reasons []string `json:"reasons,omitempty"`
 }
 
-// Conditions returns all conditions in the order in which people read them.
+// Conditions returns all conditions in display order.
 func Conditions() []Condition {
 	list := []Condition{
 		{Name: v1alpha2.ConditionReady, Meaning: "Sums up the others: it has the reason and the message of the first one " +

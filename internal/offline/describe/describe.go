@@ -14,8 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-// Lines writes release lines: a run of neighbors among all of them as "0.3 to 0.7". Both lists are ordered, oldest
-// first.
+// Lines formats ordered release lines; three or more consecutive ones become "0.3 to 0.7".
 func Lines(with, all []string) string {
 	var runs []string
 	for i := 0; i < len(with); {
@@ -36,7 +35,7 @@ func Lines(with, all []string) string {
 	return strings.Join(runs, ", ")
 }
 
-// InLines is Lines in words: "release line 0.3", "release lines 0.4 to 1.5".
+// InLines formats release lines with a noun: "release line 0.3", "release lines 0.4 to 1.5".
 func InLines(with, all []string) string {
 	if len(with) == 1 {
 		return "release line " + with[0]
@@ -44,13 +43,13 @@ func InLines(with, all []string) string {
 	return "release lines " + Lines(with, all)
 }
 
-// TypeFrom says, for the release lines whose first patch releases do not have a provider type, which one has it first:
-// "in 1.3 from 1.3.1 on".
+// TypeFrom returns the patch releases that introduced a provider type after the first one of their release line: "in
+// 1.3 from 1.3.1 on".
 func TypeFrom(lines []*catalog.Line, api, providerType string) []string {
 	return from(lines, func(line *catalog.Line) bool { _, ok := line.Provider(api, providerType); return ok })
 }
 
-// FieldFrom does so for a field of the provider's config, where the release line had the type before.
+// FieldFrom returns the patch releases that introduced a config field of an existing provider type.
 func FieldFrom(lines []*catalog.Line, api, providerType, name string) []string {
 	return from(lines, func(line *catalog.Line) bool {
 		row, ok := line.Provider(api, providerType)
@@ -72,7 +71,7 @@ func from(lines []*catalog.Line, holds func(*catalog.Line) bool) []string {
 	return notes
 }
 
-// Kind reports what values a field takes.
+// Kind describes the values that a field takes.
 func Kind(field catalog.Field) string {
 	kind := string(field.Type)
 	switch {
@@ -99,11 +98,11 @@ func Kind(field catalog.Field) string {
 	return strings.Join(limits, ", ")
 }
 
-// Note is one remark about a config field of a provider type.
+// Note is a remark about a config field of a provider type.
 type Note struct {
-	// Target is the field of the custom resource that sets the config field; empty for a remark in words.
+	// Target is the field of the custom resource that sets the config field; may be empty.
 	Target string
-	// Text is the remark: for a target what it does beyond, which may be empty. Names are the names in it.
+	// Text is the remark, which may be empty for a target; Names replace each %s in it.
 	Text  string
 	Names []string
 }
@@ -123,8 +122,7 @@ func (n Note) String() string {
 	return n.Target + " (" + text + ")"
 }
 
-// Notes returns the remarks about a config field of a provider type: the fields of the custom resource that set it
-// first, the rest sorted.
+// Notes returns the remarks about a config field, those with a Target first.
 func Notes(row *catalog.Provider, name string) []Note {
 	field := row.Fields[name]
 	var notes []Note
@@ -142,7 +140,7 @@ func Notes(row *catalog.Provider, name string) []Note {
 	}
 	endpoint := row.Endpoint != nil && row.Endpoint.Field == name
 	required := field.Required || endpoint && row.Endpoint.Required
-	// What the operator writes where the resource does not say it is not asked of the user.
+	// The operator fills in these fields.
 	filled := required && !endpoint && (field.Store != "" || field.Nullable || name == row.DataPath)
 	for text, holds := range map[string]bool{
 		"required": required && !filled, "filled in where absent": filled, "secret": field.Secret,
@@ -166,7 +164,6 @@ func Notes(row *catalog.Provider, name string) []Note {
 	return notes
 }
 
-// rank orders notes: the fields of the custom resource, then the rest by the alphabet.
 func (n Note) rank() string {
 	if n.Target != "" {
 		return ""
@@ -174,8 +171,8 @@ func (n Note) rank() string {
 	return n.Text
 }
 
-// Example returns a working entry of spec.providers for a provider type, as YAML that begins with "providers:". The API
-// is the name of the field under spec.providers.
+// Example returns a valid entry for a provider type as YAML that begins with "providers:". api is the field under
+// spec.providers.
 func Example(api, providerType string, row *catalog.Provider) (string, error) {
 	_, short, _ := strings.Cut(providerType, "::")
 	if strings.Contains(short, "::") || strings.HasPrefix(providerType, "inline::") {
@@ -200,13 +197,11 @@ func Example(api, providerType string, row *catalog.Provider) (string, error) {
 	return text.String(), err
 }
 
-// member is a member of a map: a *yaml.Node, or something that YAML can say.
 type member struct {
 	name  string
 	value any
 }
 
-// mapping is a map with its members in this order.
 func mapping(members []member) *yaml.Node {
 	node := &yaml.Node{Kind: yaml.MappingNode}
 	for _, m := range members {
@@ -214,7 +209,7 @@ func mapping(members []member) *yaml.Node {
 		if !made {
 			value = &yaml.Node{}
 			if err := value.Encode(m.value); err != nil {
-				value.SetString(fmt.Sprint(m.value)) // no example of the catalog is of this sort
+				value.SetString(fmt.Sprint(m.value)) // unreachable with the catalog's examples
 			}
 		}
 		key := &yaml.Node{}
@@ -224,7 +219,7 @@ func mapping(members []member) *yaml.Node {
 	return node
 }
 
-// exampleEndpoint sends no key without TLS.
+// exampleEndpoint returns an example address, with TLS if there is an API key.
 func exampleEndpoint(row *catalog.Provider) string {
 	switch e := row.Endpoint; {
 	case e.Kind == catalog.EndpointHostPort:

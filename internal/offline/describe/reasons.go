@@ -7,20 +7,20 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/status"
 )
 
-// Reason is what is known of the reason of a condition.
+// Reason documents a reason of a condition.
 type Reason struct {
-	// Name is the reason, and Conditions are the conditions that report it.
+	// Name is the reason, Conditions are the conditions that have it.
 	Name       string   `json:"name"`
 	Conditions []string `json:"conditions"`
-	// State is the class of a problem, else the condition's status with this reason.
+	// State is the class of the problem, or the condition's status.
 	State   string `json:"state"`
 	Meaning string `json:"meaning"`
 	Example string `json:"example"`
-	// Remedy says what to do; empty where there is nothing to do.
+	// Remedy is the fix; empty if none is needed.
 	Remedy string `json:"remedy,omitempty"`
 }
 
-// Reasons returns all reasons of conditions, those of problems first.
+// Reasons returns all reasons, those of problems first.
 func Reasons() []*Reason {
 	var all []*Reason
 	for _, row := range problem.Rows() {
@@ -42,8 +42,7 @@ func Reasons() []*Reason {
 	return all
 }
 
-// Remedy says what to do where a condition has a reason; empty where there is nothing to do, or nobody knows the
-// reason.
+// Remedy returns the fix for a reason; empty if none is known or needed.
 func Remedy(reason string) string {
 	for _, r := range Reasons() {
 		if r.Name == reason && r.Remedy != "" {

@@ -14,32 +14,32 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-// Report is what differs, and its form for programs.
+// Report is the difference between two builds of a custom resource.
 type Report struct {
-	// Config are the leaves of config.yaml that differ.
+	// Config are the changed leaves of config.yaml.
 	Config []Change `json:"config,omitempty"`
-	// Objects are the objects that differ, but for the ConfigMap of config.yaml.
+	// Objects are the changed objects, except the ConfigMap of config.yaml.
 	Objects []Object `json:"objects,omitempty"`
-	// Restart says why pods are replaced; empty where they go on.
+	// Restart are the reasons why pods restart; empty if they do not.
 	Restart []string `json:"restart,omitempty"`
-	// State says which state of the server moves to another place, or is left behind; empty where none does.
+	// State are the warnings about state that moves or is left behind.
 	State []string `json:"state,omitempty"`
-	// Fresh reports that there was nothing to compare with.
+	// Fresh reports that there is no previous build.
 	Fresh bool `json:"-"`
-	// Effective are the leaves that differ in what the server reads: with its environment, and without what that disables.
+	// Effective are the changed leaves of the effective configuration.
 	Effective []Change `json:"-"`
 }
 
-// Object is an object that differs.
+// Object is a changed object.
 type Object struct {
 	Kind string `json:"kind"`
 	Name string `json:"name"`
-	// Action is "create", "delete", "change", or "keep" for a PVC that stays and is no longer used.
+	// Action is "create", "delete", "change", or "keep" for a PVC that is no longer used.
 	Action  string   `json:"action"`
 	Changes []Change `json:"changes,omitempty"`
 }
 
-// The actions.
+// The values of Object.Action.
 const (
 	Create = "create"
 	Delete = "delete"
@@ -47,10 +47,10 @@ const (
 	Keep   = "keep"
 )
 
-// Empty reports whether nothing differs.
+// Empty reports whether the builds are equal.
 func (r *Report) Empty() bool { return len(r.Config)+len(r.Objects)+len(r.Restart) == 0 }
 
-// Between compares what is made. Before may be nil: then everything is new.
+// Between compares two builds; before may be nil.
 func Between(before, after *build.Desired) (*Report, error) {
 	r := &Report{Fresh: before == nil}
 	old, err := readConfig(before)
@@ -86,8 +86,7 @@ func line(d *build.Desired) *catalog.Line {
 	return d.Distribution.Line
 }
 
-// readConfig returns the configuration that the server reads; that of the image where nothing is generated and it is
-// known.
+// readConfig returns the server's configuration. If none is generated, it is that of the image, if known.
 func readConfig(d *build.Desired) (any, error) {
 	var text []byte
 	switch {
@@ -105,7 +104,7 @@ func readConfig(d *build.Desired) (any, error) {
 	return content, err
 }
 
-// generated is the end of a name that contains the hash of the content.
+// generated matches the end of a name with a content hash.
 var generated = regexp.MustCompile(`-(config|ca-bundle|env)-([0-9a-f]{10}|<on-cluster>)$`)
 
 // objects compares the objects by kind and name.
@@ -141,7 +140,7 @@ func (r *Report) objects(before, after *build.Desired) error {
 			continue
 		}
 		r.note(&o)
-		// A hash repeats what else is shown.
+		// Hash annotations repeat other changes.
 		shown := slices.DeleteFunc(slices.Clone(o.Changes), func(c Change) bool {
 			return strings.HasSuffix(c.Path, "-hash]")
 		})
@@ -153,7 +152,7 @@ func (r *Report) objects(before, after *build.Desired) error {
 	return nil
 }
 
-// note notes what the change of an object means for pods and state.
+// note records the effects of a changed object on pods and state.
 func (r *Report) note(o *Object) {
 	switch {
 	case o.Kind == "PersistentVolumeClaim" && o.Action == Create:
@@ -176,7 +175,6 @@ func (r *Report) note(o *Object) {
 	r.Restart = slices.Compact(r.Restart)
 }
 
-// because says why a field of the pod template replaces pods.
 func because(path string) string {
 	switch {
 	case strings.Contains(path, objects.AnnotationConfigHash):
@@ -195,13 +193,12 @@ func because(path string) string {
 
 type objectKey struct{ kind, name string }
 
-// contentsOf are objects by kind and name, in their order.
 type contentsOf struct {
 	keys  []objectKey
 	byKey map[objectKey]any
 }
 
-// contents are the objects without the ConfigMap of config.yaml, and with names that do not depend on content.
+// contents returns the objects with stable names, without the ConfigMap of config.yaml.
 func contents(d *build.Desired) (*contentsOf, error) {
 	all := &contentsOf{byKey: map[objectKey]any{}}
 	if d == nil {
@@ -222,7 +219,7 @@ func contents(d *build.Desired) (*contentsOf, error) {
 	return all, nil
 }
 
-// stableNames replaces the names that contain a hash of their content.
+// stableNames replaces content hashes in names.
 func stableNames(value any) any {
 	switch v := value.(type) {
 	case map[string]any:

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package difference compares what the operator makes of one custom resource with what it makes of another: the
-// configuration by its meaning, the objects field by field, whether pods restart, and whether state moves.
+// Package difference compares two builds of a custom resource: the configuration, the objects, restarts of pods, and
+// state that moves.
 //
-// Contract: pure. Order in lists whose items have a name does not count, and neither do comments and the names that
-// contain a hash of their content. What may be a secret is hidden. That the new one can be made is for the caller to
-// know.
+// It is pure. It ignores comments, content hashes in names, and the order of lists with named items, and hides secrets.
 package difference

@@ -14,9 +14,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 )
 
-// Effective returns the configuration as the server reads it: with the environment of its container, and without the
-// entries that this environment disables. A value that comes from a Secret reads as a reference to it. What the image's
-// own environment would add is not known.
+// Effective returns the configuration with environment variables resolved, without disabled entries. Values of Secrets
+// become references, and the image's own environment is unknown.
 func Effective(d *build.Desired) (any, error) {
 	config, err := readConfig(d)
 	if err != nil {
@@ -25,7 +24,6 @@ func Effective(d *build.Desired) (any, error) {
 	return resolve(config, environmentOf(d)), nil
 }
 
-// environmentOf is the environment of the server's container, by names.
 func environmentOf(d *build.Desired) map[string]string {
 	values := map[string]string{}
 	for _, o := range d.Objects {
@@ -52,7 +50,6 @@ func valueOf(v corev1.EnvVar) string {
 
 var references = regexp.MustCompile(`\$\{env\.[A-Z0-9_]+(?::[=+][^}]*)?\}`)
 
-// resolve puts the environment into a configuration.
 func resolve(value any, env map[string]string) any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -87,7 +84,7 @@ func resolve(value any, env map[string]string) any {
 	return value
 }
 
-// isDisabled reports whether the server leaves an entry out: its id came out empty, or is the one that disables.
+// isDisabled reports whether the server skips an entry because its id resolves to empty or to the disabling one.
 func isDisabled(written, resolved any) bool {
 	was, _ := written.(map[string]any)
 	is, _ := resolved.(map[string]any)

@@ -14,18 +14,16 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 )
 
-// ConfigOf returns a base configuration as JSON data has it.
+// ConfigOf returns a base configuration as JSON data.
 func ConfigOf(base *serverconfig.Base) (any, error) { return document.Plain(base.Root()), nil }
 
-// inProvider is the path of a field of a provider's config.
 var inProvider = regexp.MustCompile(`^providers\.(\w+)\[(.*)\]\.config\.(\w+)`)
 
-// refersToBackend is the end of the path of a field that says where in a storage backend something is, however deep it
-// is.
+// refersToBackend matches the path of a nested field that refers to a storage backend.
 var refersToBackend = regexp.MustCompile(`\.(backend|namespace|table_name)$`)
 
-// stateOf says which changes of a configuration move state: those of storage backends and stores, and those of the
-// fields of providers that refer to a backend or name a place on the disk.
+// stateOf returns the changes that move state: those of storage backends, stores, and provider fields that refer to a
+// backend or a location on disk.
 func stateOf(changes []Change, lines ...*catalog.Line) []string {
 	stateful, readdressed, gone := statefulFields(lines), readdressed(changes), map[string]bool{}
 	for _, c := range changes {
@@ -43,7 +41,7 @@ func stateOf(changes []Change, lines ...*catalog.Line) []string {
 		}
 		provider, _, _ := strings.Cut(c.Path, ".config.")
 		if strings.TrimSuffix(c.Before, "?") == strings.TrimSuffix(c.After, "?") {
-			continue // some release lines need a mark behind the name of the database
+			continue // some release lines append "?" to the database name
 		}
 		backend := c.Path[:strings.LastIndex(c.Path, ".")]
 		switch {
@@ -52,7 +50,7 @@ func stateOf(changes []Change, lines ...*catalog.Line) []string {
 				moved = append(moved, text)
 			}
 		case c.Before == "":
-			continue // something new has no state
+			continue // new backends do not have state
 		case gone[provider]:
 			if text := provider + " is gone, and what it has stored stays behind"; !slices.Contains(moved, text) {
 				moved = append(moved, text)
@@ -66,7 +64,7 @@ func stateOf(changes []Change, lines ...*catalog.Line) []string {
 	return moved
 }
 
-// readdressed are the backends that name their database in other fields than before, with the fields.
+// readdressed returns the backends that switch between connection_string and separate fields.
 func readdressed(changes []Change) map[string]string {
 	found := map[string]string{}
 	for _, c := range changes {
@@ -81,13 +79,12 @@ func readdressed(changes []Change) map[string]string {
 	return found
 }
 
-// isAddress reports whether the field is one of those that name a database; release lines have either all of them in
-// one, or each by itself.
+// isAddress reports whether the field is part of a database address.
 func isAddress(path string) bool {
 	return slices.Contains([]string{"connection_string", "host", "port", "db"}, path[strings.LastIndex(path, ".")+1:])
 }
 
-// isCredential reports whether the field says how to get at a state, not where it is.
+// isCredential reports whether the field affects access to the state, not its location.
 func isCredential(path string) bool {
 	for _, end := range []string{".password", ".user", ".ssl_mode", ".ca_cert_path", ".pool_size", ".max_overflow"} {
 		if strings.HasSuffix(path, end) {
@@ -97,7 +94,7 @@ func isCredential(path string) bool {
 	return false
 }
 
-// statefulFields are the config fields, as "api field", that say where the state of a provider is.
+// statefulFields returns the config fields, as "api field", that hold the location of state.
 func statefulFields(lines []*catalog.Line) map[string]bool {
 	found := map[string]bool{}
 	for _, line := range lines {

@@ -14,18 +14,17 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 )
 
-// Change is a leaf that is another one. An empty value means that there is none.
+// Change is a changed leaf; an empty value means absent.
 type Change struct {
 	Path   string `json:"path"`
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
 }
 
-// keyFields are the fields that items of lists are known by.
 var keyFields = []string{"model_id", "shield_id", "toolgroup_id", "provider_id", "name", "mountPath", "containerPort",
 	"port"}
 
-// Trees compares two values as JSON data has them.
+// Trees compares two values of JSON data.
 func Trees(before, after any) []Change {
 	a, b := leaves(before), leaves(after)
 	paths := maps.Clone(a)
@@ -42,13 +41,11 @@ func Trees(before, after any) []Change {
 	return changes
 }
 
-// leaf is a value that has no parts.
 type leaf struct {
 	name, text string
 	secret     bool
 }
 
-// shown is the value as it may be shown.
 func (l leaf) shown() string {
 	switch {
 	case l.text == `""`:
@@ -65,7 +62,6 @@ func leaves(value any) map[string]leaf {
 	return found
 }
 
-// add adds the leaves of a value at a path. The leaf has the name of the field.
 func add(found map[string]leaf, path string, at leaf, value any) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -113,7 +109,7 @@ func add(found map[string]leaf, path string, at leaf, value any) {
 	}
 }
 
-// secretValue is the value of an environment variable whose name sounds like a secret. It is compared, and not shown.
+// secretValue is an environment variable's value that is compared but never shown.
 type secretValue string
 
 func hiddenValue(variable map[string]any) map[string]any {
@@ -132,7 +128,7 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
-// keyed returns what an item of a list is known by, and the rest of it. A text is known by itself.
+// keyed returns the key of a list item and its remaining fields. A short string is its own key.
 func keyed(i int, item any) (key string, rest any) {
 	if text, ok := item.(string); ok && len(text) < 60 && redact.Text(text) == text {
 		return text, "present"
@@ -146,7 +142,7 @@ func keyed(i int, item any) (key string, rest any) {
 		if !known {
 			continue
 		}
-		// ${env.X:+vllm} is vllm, under a condition: the condition is a leaf.
+		// The condition of ${env.X:+vllm} is a leaf of item vllm.
 		if ref, whole := document.WholeReference(fmt.Sprint(id)); whole && ref.Value != "" &&
 			ref.Value != document.DisabledID {
 			return ref.Value, item

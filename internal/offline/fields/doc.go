@@ -2,6 +2,6 @@
 
 // Package fields describes the fields of a LlamaStackDistribution: type, meaning, default, limits and rules.
 //
-// Contract: pure. Everything comes from the CustomResourceDefinition; only the fields whose schema is open have their
-// sentences here, and a test holds them against package parse.
+// It is pure and reads the CRD. Only fields with an open schema are described here; a test compares them with package
+// parse.
 package fields

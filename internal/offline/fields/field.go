@@ -19,30 +19,30 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
-// Field is what the CustomResourceDefinition says about a field.
+// Field describes a field of the CRD.
 type Field struct {
 	Path        string `json:"path"`
 	Type        string `json:"type"`
 	Required    bool   `json:"required,omitempty"`
 	Default     any    `json:"default,omitempty"`
 	Description string `json:"description,omitempty"`
-	// Limits are what values the field takes, and Rules what else must hold, as the API server says it.
+	// Limits describe the valid values; Rules are the messages of the CEL rules.
 	Limits []string `json:"limits,omitempty"`
 	Rules  []string `json:"rules,omitempty"`
-	// Fields are the fields of an object, or of the objects of a list.
+	// Fields are the fields of an object, or of a list's objects.
 	Fields []Field `json:"fields,omitempty"`
-	// Values are the values that the field takes, where they are few. Limits has them in words.
+	// Values are the values of an enum, also part of Limits.
 	Values []string `json:"-"`
 }
 
 type props = apiextensionsv1.JSONSchemaProps
 
-// Schema is the schema of the version that is stored.
+// Schema is the schema of the storage version.
 type Schema struct{ root *props }
 
 var errNoVersion = errors.New("the CustomResourceDefinition does not have version " + v1alpha2.GroupVersion.Version)
 
-// Read reads the schema, with what is known of the fields that it leaves open.
+// Read returns the schema, completed with the open fields.
 func Read() (*Schema, error) {
 	var definition apiextensionsv1.CustomResourceDefinition
 	if err := yaml.Unmarshal(crd.LlamaStackDistributions(), &definition); err != nil {
@@ -58,11 +58,10 @@ func Read() (*Schema, error) {
 	return nil, errNoVersion
 }
 
-// index is that of an item of a list in a path.
 var index = regexp.MustCompile(`\[\w*\]`)
 
-// Find returns the field at a path from the root; nil where the name does not look like one, and an error where a part
-// of it does not exist.
+// Find returns the field at a path. It returns nil if the first part is not a root field, and an error if another part
+// does not exist.
 func (s *Schema) Find(path string) (*Field, error) {
 	parts := strings.Split(index.ReplaceAllString(path, ""), ".")
 	if _, known := s.root.Properties[parts[0]]; !known {
@@ -96,7 +95,7 @@ func orNone(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// contents is the schema whose properties are the fields: that of the items of a list, or of the values of a map.
+// contents returns the schema of list items or map values, or at itself.
 func contents(at *props) *props {
 	for {
 		switch {
@@ -114,7 +113,7 @@ func describeField(path string, at *props, required bool) Field {
 	f := Field{Path: path, Type: typeOf(at), Required: required, Description: at.Description, Limits: limitsOf(at),
 		Values: valuesOf(at)}
 	if at.Default != nil {
-		_ = json.Unmarshal(at.Default.Raw, &f.Default) // what the API server takes is JSON
+		_ = json.Unmarshal(at.Default.Raw, &f.Default) // the API server validates defaults
 	}
 	for _, rule := range at.XValidations {
 		if rule.Message != "" {
@@ -173,7 +172,7 @@ func valuesOf(at *props) []string {
 	return values
 }
 
-// Paths are the paths of all fields that have a description, sorted: those of Kubernetes' own types have none.
+// Paths returns the sorted paths of all described fields; those of Kubernetes types have no description.
 func (s *Schema) Paths() []string {
 	var list []string
 	var walk func(prefix string, at *props)
@@ -193,7 +192,7 @@ func (s *Schema) Paths() []string {
 	return list
 }
 
-// Ending returns the paths of the spec whose last part is a name, or that end with a path such as workload.replicas.
+// Ending returns the paths in spec that end with a name or partial path, such as workload.replicas.
 func (s *Schema) Ending(name string) []string {
 	var list []string
 	for _, path := range s.Paths() {

@@ -6,13 +6,11 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// sentence is the name of a field, its type and what it means.
 type sentence struct{ name, kind, meaning string }
 
-// secretReference is how a reference to a key of a Secret is written.
+// secretReference is the form of a reference to a key of a Secret.
 const secretReference = "{name, key} of a Secret in the namespace of the resource"
 
-// inner are the fields of the open fields that are objects.
 var inner = map[string][]sentence{
 	"apiKey": secretSentences, "secretRefs": secretSentences,
 	"secretKeyRef": keySentences,
@@ -35,8 +33,7 @@ var (
 	}, keySentences...)
 )
 
-// openFields are the fields whose schema the CustomResourceDefinition leaves open, because they take one object or a
-// list, or a text or an object. Package parse reads them.
+// openFields are the fields with an open schema in the CRD, because they take several types. Package parse reads them.
 var openFields = []struct {
 	path   []string
 	kind   string
@@ -98,7 +95,6 @@ var providerSentences = []sentence{
 		"field " + secretReference + "."},
 }
 
-// fillOpenFields adds what is known of the open fields to the schema, for reading it.
 func fillOpenFields(root *props) {
 	for _, open := range openFields {
 		fill(root, open.path, open.kind, open.fields)
@@ -119,7 +115,7 @@ func fill(at *props, path []string, kind string, fields []sentence) {
 	open.Type, open.Properties = kind, properties(fields)
 }
 
-// properties is the schema of fields, with what is known of the fields within them.
+// properties returns the schema of fields, including nested ones.
 func properties(fields []sentence) map[string]props {
 	described := map[string]props{}
 	for _, f := range fields {

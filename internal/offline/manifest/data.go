@@ -22,9 +22,8 @@ var errNoData = errors.New("neither a manifest of that ConfigMap, nor of one wit
 	settings.LabelDistribution +
 	", nor the data of the former as a map of texts")
 
-// ReadSettings reads the operator's settings from a file: the manifest of its ConfigMap and of those that register
-// distributions, among others perhaps, or only the data of the former. An empty name stands for an operator without
-// settings.
+// ReadSettings reads the operator's settings from a file: its ConfigMap, registering ConfigMaps, or only the data of
+// the former. An empty name means no settings.
 func ReadSettings(file string, stdin io.Reader) (*settings.Settings, error) {
 	var data map[string]string
 	var own []*settings.Registered
@@ -83,7 +82,7 @@ func settingsData(file string, stdin io.Reader) (data map[string]string, own []*
 	return data, nil, err
 }
 
-// knownKeys verifies that the settings have no key that the operator would ignore.
+// knownKeys returns an error for keys that the operator would ignore.
 func knownKeys[V any](d *Document, data map[string]V) error {
 	known := settings.Keys()
 	for _, key := range slices.Sorted(maps.Keys(data)) {
@@ -96,7 +95,6 @@ func knownKeys[V any](d *Document, data map[string]V) error {
 	return nil
 }
 
-// label returns the value of a label, and whether the document has it.
 func (d *Document) label(key string) (string, bool) {
 	metadata, _ := d.Object["metadata"].(map[string]any)
 	labels, _ := metadata["labels"].(map[string]any)
@@ -104,7 +102,7 @@ func (d *Document) label(key string) (string, bool) {
 	return value, ok
 }
 
-// binaryKeys are the keys of binaryData, without their content.
+// binaryKeys returns the keys of binaryData without values.
 func (d *Document) binaryKeys() map[string][]byte {
 	binary, _ := d.Object["binaryData"].(map[string]any)
 	keys := make(map[string][]byte, len(binary))

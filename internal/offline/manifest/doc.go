@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package manifest reads manifests: files, directories and standard input, as documents that know where they stand.
+// Package manifest reads Kubernetes objects from files, directories and standard input, with the line of every field.
 //
-// Contract: it reads what kubectl reads (several documents in a file, lists, JSON), and remembers the line of every
-// field. A file that cannot be read and a document that is not YAML are errors with their place; documents of kinds
-// that nobody asked for are not. It waits for no file: only regular ones are read, and what a shell hands over. It
-// checks no content but that of the operator's ConfigMap, which package settings parses.
+// It accepts the formats of kubectl: several documents in a file, lists, and JSON. It reads only regular files and
+// those passed by a shell, so that it never blocks.
 package manifest

@@ -18,37 +18,37 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
-// Document is one object of a file.
+// Document is one object in a file.
 type Document struct {
-	// File is the name of the file as it was given; "stdin" for standard input.
+	// File is the file name as given; "stdin" for standard input.
 	File string
-	// Line is the line in the file where the object begins, from 1.
+	// Line is the first line of the object, from 1.
 	Line int
-	// Object is the object as JSON data.
+	// Object is the content as JSON data.
 	Object map[string]any
 
 	node *yaml.Node
 }
 
-// APIVersion returns the apiVersion, empty where there is none.
+// APIVersion returns the apiVersion; may be empty.
 func (d *Document) APIVersion() string { return textAt(d.Object, "apiVersion") }
 
-// Kind returns the kind, empty where there is none.
+// Kind returns the kind; may be empty.
 func (d *Document) Kind() string { return textAt(d.Object, "kind") }
 
-// Name returns metadata.name, empty where there is none.
+// Name returns metadata.name; may be empty.
 func (d *Document) Name() string {
 	metadata, _ := d.Object["metadata"].(map[string]any)
 	return textAt(metadata, "name")
 }
 
-// GenerateName returns metadata.generateName, empty where there is none.
+// GenerateName returns metadata.generateName; may be empty.
 func (d *Document) GenerateName() string {
 	metadata, _ := d.Object["metadata"].(map[string]any)
 	return textAt(metadata, "generateName")
 }
 
-// Namespace returns metadata.namespace, empty where there is none.
+// Namespace returns metadata.namespace; may be empty.
 func (d *Document) Namespace() string {
 	metadata, _ := d.Object["metadata"].(map[string]any)
 	return textAt(metadata, "namespace")
@@ -64,8 +64,7 @@ func textAt(m map[string]any, key string) string {
 	return text
 }
 
-// LineOf returns the line of a field, such as spec.resources.models[1].name; where the field is not there, that of the
-// nearest one above it that is.
+// LineOf returns the line of a field, such as spec.resources.models[1].name, or of its nearest existing parent.
 func (d *Document) LineOf(path string) int {
 	line, node := d.Line, d.node
 	for _, step := range steps(path) {
@@ -78,7 +77,7 @@ func (d *Document) LineOf(path string) int {
 	return line
 }
 
-// steps splits a path at dots and brackets: a[0].b[x.y] has the steps a, 0, b and x.y.
+// steps splits a path at dots and brackets: a[0].b[x.y] becomes a, 0, b and x.y.
 func steps(path string) []string {
 	var list []string
 	for path != "" {
@@ -97,7 +96,7 @@ func steps(path string) []string {
 	return list
 }
 
-// descend returns the node where the field begins, and its value; nil where there is no such field.
+// descend returns the first node and the value of a field; nil if it does not exist.
 func descend(n *yaml.Node, step string) (begin, value *yaml.Node) {
 	for n != nil && n.Kind == yaml.AliasNode {
 		n = n.Alias
@@ -118,8 +117,7 @@ func descend(n *yaml.Node, step string) (begin, value *yaml.Node) {
 	return nil, nil
 }
 
-// parse reads one document whose first line is the given one; nil where there is nothing but comments, or something
-// else than an object.
+// parse parses the document that starts at the line; nil if it is empty or not an object.
 func parse(file string, line int, text []byte) (*Document, error) {
 	tooLarge := func(excess *limits.ExcessError) error {
 		return &SyntaxError{File: file, Line: line, Reason: "too large: " + excess.Error()}
@@ -138,13 +136,13 @@ func parse(file string, line int, text []byte) (*Document, error) {
 	} else if excess := limits.ScanYAML(text, limitsValue); excess != nil {
 		return nil, tooLarge(excess)
 	}
-	// Empty lines in front make every line number, those in messages too, that of the file.
+	// Padding makes line numbers relative to the file.
 	padded := func(text []byte) []byte { return append([]byte(strings.Repeat("\n", line-1)), text...) }
 	var root yaml.Node
 	switch err := yaml.Unmarshal(padded(tree), &root); {
 	case err != nil && !inJSON:
 		return nil, &SyntaxError{File: file, Line: lineIn(err, line), Reason: "not YAML: " + oneLine(err)}
-	case err != nil: // tabs, for example: only the lines of fields are not known
+	case err != nil: // valid JSON, such as with tabs: only the lines are unknown
 		root = yaml.Node{}
 	}
 	if !inJSON {
@@ -159,7 +157,7 @@ func parse(file string, line int, text []byte) (*Document, error) {
 	var content any
 	strict, err := kjson.UnmarshalStrict(asJSON, &content)
 	if err == nil {
-		err = errors.Join(strict...) // a name that stands twice
+		err = errors.Join(strict...) // duplicate keys
 	}
 	if err != nil {
 		return nil, &SyntaxError{File: file, Line: line, Reason: "not JSON: " + oneLine(err)}
@@ -174,7 +172,7 @@ func parse(file string, line int, text []byte) (*Document, error) {
 	return &Document{File: file, Line: root.Content[0].Line, Object: object, node: root.Content[0]}, nil
 }
 
-// isJSON reports whether a document is JSON: what is both is read as that.
+// isJSON reports whether the text is a JSON object.
 func isJSON(text []byte) bool {
 	trimmed := bytes.TrimSpace(text)
 	return len(trimmed) > 0 && trimmed[0] == '{' && json.Valid(trimmed)
@@ -182,8 +180,7 @@ func isJSON(text []byte) bool {
 
 var surrogates = regexp.MustCompile(`(?i)(\\\\)|\\ud[89ab][0-9a-f]{2}(\\ud[c-f][0-9a-f]{2})?|\\ud[c-f][0-9a-f]{2}`)
 
-// withoutSurrogates puts a placeholder for characters that JSON writes as a pair of escapes and YAML cannot read. It
-// serves to find lines.
+// withoutSurrogates replaces surrogate pairs, which the YAML parser rejects; the result is used only for line numbers.
 func withoutSurrogates(text []byte) []byte {
 	return surrogates.ReplaceAllFunc(text, func(escape []byte) []byte {
 		if bytes.Equal(escape, []byte(`\\`)) {
@@ -193,16 +190,16 @@ func withoutSurrogates(text []byte) []byte {
 	})
 }
 
-// SyntaxError reports that a document is not YAML.
+// SyntaxError means that a document cannot be parsed.
 type SyntaxError struct {
-	// File and Line are the place.
+	// File and Line are the position.
 	File string
 	Line int
-	// Reason reports what is wrong.
+	// Reason is the cause.
 	Reason string
 }
 
-// Error returns the place and the reason.
+// Error returns the position and the reason.
 func (e *SyntaxError) Error() string { return place(e.File, e.Line) + ": " + e.Reason }
 
 // AsSyntaxError returns the SyntaxError in a chain of errors.
@@ -214,8 +211,7 @@ func AsSyntaxError(err error) (*SyntaxError, bool) {
 
 var lineNumber = regexp.MustCompile(`\bline (\d+)`)
 
-// lineIn returns the line that a message of the YAML library names, else the given one. The library's errors are texts:
-// it has no other place for the line.
+// lineIn returns the line in a YAML error, or the given one. The library has the line only in its text.
 func lineIn(err error, line int) int {
 	if m := lineNumber.FindStringSubmatch(err.Error()); m != nil {
 		line, _ = strconv.Atoi(m[1])
@@ -223,12 +219,11 @@ func lineIn(err error, line int) int {
 	return line
 }
 
-// oneLine brings the message of the YAML library, which can have several lines, into one.
 func oneLine(err error) string {
 	return strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), "yaml: ", "")), " ")
 }
 
-// items returns the objects of a list, and the document itself where it is not a list.
+// items returns the objects of a list, or the document itself.
 func (d *Document) items() []*Document {
 	list, ok := d.Object["items"].([]any)
 	if !ok || !strings.HasSuffix(d.Kind(), "List") {

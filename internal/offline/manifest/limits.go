@@ -16,17 +16,17 @@ import (
 )
 
 const (
-	// maxFile is the largest file, in bytes.
+	// maxFile is the size limit of a file, in bytes.
 	maxFile = 64 << 20
-	// maxDocument is the largest document, in bytes, and maxValues how many values it may hold, both with aliases
-	// expanded. A list of resources is one document: API servers store 1.5 MiB of each.
+	// maxDocument is the size limit of a document, in bytes, and maxValues that of its values, both with aliases expanded.
+	// A list of custom resources is one document; API servers store 1.5 MiB of each.
 	maxDocument = 16 << 20
 	maxValues   = 500_000
-	// maxLevels is how deep a document may nest: a list of resources is two levels deeper than its items.
+	// maxLevels is the nesting limit of a document; list items are nested deeper than objects.
 	maxLevels = limits.ObjectLevels + 3
 )
 
-// ReadBytes reads one file, or standard input.
+// ReadBytes reads a file or standard input.
 func ReadBytes(name string, stdin io.Reader) ([]byte, error) {
 	if name == Stdin {
 		return readAll("standard input", stdin)
@@ -41,17 +41,17 @@ func ReadBytes(name string, stdin io.Reader) ([]byte, error) {
 
 var errNotRegular = errors.New("not a regular file: send its content to standard input, and name it -")
 
-// Open opens a regular file. It fails for anything else that a name can stand for, because a FIFO can wait, and a
-// device never end. Only what a shell hands over to the command, as in -f <(helm template …), is read as it comes.
+// Open opens a regular file, or one passed by the shell, as in -f <(helm template …). Other FIFOs and devices fail,
+// because they may block.
 func Open(name string) (*os.File, error) {
-	// Without the flag, the call itself waits for the other side of a FIFO.
+	// Without the flag, opening a FIFO blocks.
 	file, err := os.OpenFile(name, os.O_RDONLY|nonBlocking, 0)
 	if err != nil {
 		return nil, err
 	}
 	info, err := file.Stat()
 	if err == nil && !info.Mode().IsRegular() && !info.IsDir() &&
-		!isHandedOver(name) { // a read says what is wrong with a directory
+		!isHandedOver(name) { // reading a directory fails later
 		err = &fs.PathError{Op: "open", Path: name, Err: errNotRegular}
 	}
 	if err != nil {
@@ -60,7 +60,7 @@ func Open(name string) (*os.File, error) {
 	return file, nil
 }
 
-// isHandedOver reports whether a name stands for a file that the process was started with.
+// isHandedOver reports whether the name is a file descriptor inherited by the process.
 func isHandedOver(name string) bool {
 	return name == "/dev/stdin" || strings.HasPrefix(name, "/dev/fd/") || strings.HasPrefix(name, "/proc/self/fd/")
 }
@@ -73,13 +73,13 @@ func readAll(name string, from io.Reader) ([]byte, error) {
 	return text, err
 }
 
-// expanded counts what a tree of YAML is with its aliases expanded, and stops where that is too large.
+// expanded counts bytes and values with aliases expanded, up to the limits.
 type expanded struct{ bytes, values int }
 
 func (e *expanded) add(n *yaml.Node, level int) *limits.ExcessError {
 	for ; n.Kind == yaml.AliasNode; n = n.Alias {
 		level++
-		if level > maxLevels { // an alias that stands for itself
+		if level > maxLevels { // a recursive alias
 			return &limits.ExcessError{Unit: limits.Levels, Limit: maxLevels}
 		}
 	}

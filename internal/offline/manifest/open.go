@@ -6,5 +6,5 @@ package manifest
 
 import "syscall"
 
-// nonBlocking lets the opening of a FIFO return before its other side is open.
+// nonBlocking makes opening a FIFO return at once.
 const nonBlocking = syscall.O_NONBLOCK

@@ -2,5 +2,5 @@
 
 package manifest
 
-// nonBlocking is without effect in a browser, which has no files.
+// nonBlocking has no effect in a browser.
 const nonBlocking = 0

@@ -14,12 +14,12 @@ import (
 	"strings"
 )
 
-// Stdin is the file name that stands for standard input.
+// Stdin is the file name of standard input.
 const Stdin = "-"
 
 var errStdinTwice = errors.New(`only one of the files can be "-": standard input can be read once`)
 
-// CheckStdin reports whether more than one of the names is standard input.
+// CheckStdin returns an error if standard input is named more than once.
 func CheckStdin(names []string) error {
 	if i := slices.Index(names, Stdin); i >= 0 && slices.Contains(names[i+1:], Stdin) {
 		return errStdinTwice
@@ -27,8 +27,8 @@ func CheckStdin(names []string) error {
 	return nil
 }
 
-// Read reads the objects of files, directories and standard input, in the order given; within a directory by name. The
-// errors are those of single files and documents: the others are read all the same.
+// Read reads the objects of all files in order; those of a directory by name. Errors do not stop reading other files
+// and documents.
 func Read(names []string, recursive bool, stdin io.Reader) ([]*Document, []error) {
 	var docs []*Document
 	var errs []error
@@ -48,7 +48,6 @@ func Read(names []string, recursive bool, stdin io.Reader) ([]*Document, []error
 
 var errNoFiles = errors.New("no files with the ending .yaml, .yml or .json in this directory")
 
-// expand returns the files that a name stands for.
 func expand(name string, recursive bool) ([]string, error) {
 	if name == Stdin {
 		return []string{Stdin}, nil
@@ -97,13 +96,12 @@ func readFile(name string, stdin io.Reader) ([]*Document, []error) {
 	return docs, errs
 }
 
-// part is the text of one document.
 type part struct {
-	line int // the line in the file where it begins, from 1
+	line int // first line in the file, from 1
 	text []byte
 }
 
-// split cuts a file at the lines that separate documents. A document may begin on such a line, as in "--- {a: b}".
+// split splits a file into documents. A document may begin on the separator line, as in "--- {a: b}".
 func split(content []byte) []part {
 	parts := []part{{line: 1}}
 	number := 0

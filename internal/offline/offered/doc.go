@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package offered reads from a configuration what the server offers to clients: its providers, which of them are off
-// and why, and its models by the names that clients write.
+// Package offered lists the providers of a configuration, whether they are enabled, and its models by their
+// client-facing names.
 //
-// Contract: pure. What a configuration enables is decided by the functions that the operator itself uses. What the
-// environment of the image adds is not known.
+// It is pure and uses the operator's own functions. The image's own environment is unknown.
 package offered

@@ -17,16 +17,16 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/resource"
 )
 
-// Provider is a provider of the configuration.
+// Provider is a provider in the configuration.
 type Provider struct {
 	API  string `json:"api"`
 	ID   string `json:"id"`
 	Type string `json:"type"`
 	// From is "spec" or "base".
 	From string `json:"from"`
-	// State is On, Off, or Unknown where only the environment of the image decides.
+	// State is On or Off, or Unknown if it depends on the image's environment.
 	State string `json:"state"`
-	// Variable is the environment variable that would turn it on, or that decides.
+	// Variable is the environment variable that determines the state.
 	Variable string `json:"variable,omitempty"`
 }
 
@@ -39,23 +39,23 @@ const (
 
 // Model is a registered model.
 type Model struct {
-	// Name is the name as clients must write it.
+	// Name is the name that clients use.
 	Name string `json:"name"`
-	// Type is what the model does: llm, embedding or rerank.
+	// Type is llm, embedding or rerank.
 	Type string `json:"type"`
 }
 
-// Config is a configuration and what decides what it offers.
+// Config is a configuration with its release line and environment.
 type Config struct {
-	// Base is the configuration; nil where nobody knows it.
+	// Base is the configuration; nil if unknown.
 	Base *serverconfig.Base
-	// Line is the release line of the server; nil where nobody knows it.
+	// Line is the release line; nil if unknown.
 	Line *catalog.Line
-	// Given are the variables that the server's container is given.
+	// Given are the variables of the server's container.
 	Given document.Variables
 }
 
-// Of returns the configuration that is made for a custom resource.
+// Of returns the configuration of a build.
 func Of(d *build.Desired) (*Config, error) {
 	c := &Config{Given: document.Variables{}}
 	if d.Distribution != nil {
@@ -80,7 +80,7 @@ func Of(d *build.Desired) (*Config, error) {
 	return c, err
 }
 
-// Given are the variables that the containers of a pod are given. To the server an empty one is not set.
+// Given returns the variables set in a pod's containers. Empty values count as unset, as in the server.
 func Given(pod *corev1.PodSpec) document.Variables {
 	given := document.Variables{}
 	for i := range pod.Containers {
@@ -93,8 +93,7 @@ func Given(pod *corev1.PodSpec) document.Variables {
 	return given
 }
 
-// Providers are those of the configuration: those of the spec first, then those of the base that are on, then the
-// others.
+// Providers returns the providers: those of the spec, then enabled ones, then others.
 func (c *Config) Providers(spec *v1alpha2.LlamaStackDistributionSpec) []Provider {
 	if c.Base == nil {
 		return nil
@@ -152,7 +151,7 @@ func (c *Config) provider(entry document.Entry) Provider {
 	return p
 }
 
-// Models are the registered models that the server has, or may have.
+// Models returns the registered models whose provider is or may be enabled.
 func (c *Config) Models() []Model {
 	if c.Base == nil || c.Line == nil {
 		return nil
@@ -177,7 +176,7 @@ func (c *Config) Models() []Model {
 	return list
 }
 
-// FirstChat returns the first model that can chat; empty where there is none.
+// FirstChat returns the first model of type llm; empty if none exists.
 func FirstChat(models []Model) string {
 	for _, m := range models {
 		if m.Type == string(v1alpha2.ModelTypeLLM) {

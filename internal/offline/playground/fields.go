@@ -10,25 +10,25 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-// Place asks what can stand at a place of the text.
+// Place is a position in the text.
 type Place struct {
-	// Path is the path of the object or value without indexes, such as spec.workload; empty for the root.
+	// Path is the path without indexes, such as spec.workload; empty means the root.
 	Path string `json:"path"`
-	// Release is a release line; empty stands for the newest.
+	// Release is a release line; empty means the newest.
 	Release string `json:"release"`
 }
 
-// Choices are what can stand at a place.
+// Choices are the completions at a Place.
 type Choices struct {
 	// Fields are the fields of an object.
 	Fields []Field `json:"fields"`
-	// Values are the values of a field that takes few.
+	// Values are the values of an enum-like field.
 	Values []string `json:"values"`
-	// About is the field itself; nil where the schema does not know it.
+	// About describes the field itself; nil if unknown.
 	About *Field `json:"about,omitempty"`
 }
 
-// Field is what an editor shows of a field.
+// Field describes a field in the editor.
 type Field struct {
 	Name        string   `json:"name"`
 	Type        string   `json:"type"`
@@ -37,14 +37,13 @@ type Field struct {
 	Limits      []string `json:"limits,omitempty"`
 }
 
-// providerAPIs are the fields of spec.providers, and what the catalog calls them.
 var providerAPIs = map[string]string{
 	"spec.providers.inference.provider": "inference", "spec.providers.safety.provider": "safety",
 	"spec.providers.vectorIo.provider":    "vector_io",
 	"spec.providers.toolRuntime.provider": "tool_runtime", "spec.providers.telemetry.provider": "telemetry",
 }
 
-// Choices returns what can stand at the place. What the schema does not know has none.
+// Choices returns the completions at a place; empty for unknown fields.
 func (e *Engine) Choices(at Place) *Choices {
 	c := &Choices{Fields: []Field{}, Values: []string{}}
 	if at.Path == "" {
@@ -89,8 +88,7 @@ func (e *Engine) Choices(at Place) *Choices {
 	return c
 }
 
-// providerTypes are the names of the provider types of an API in a release line, without the prefix that the operator
-// adds.
+// providerTypes returns the provider types of an API in a release line, by the short name if it is unambiguous.
 func providerTypes(api, release string) []string {
 	if release == "" {
 		release = catalog.Newest()
@@ -114,5 +112,4 @@ func shown(name string, f *fields.Field) Field {
 	return Field{Name: name, Type: f.Type, Required: f.Required, Description: f.Description, Limits: f.Limits}
 }
 
-// last is the last part of a path, or of the full name of a provider type.
 func last(path string) string { return path[strings.LastIndexAny(path, ".:")+1:] }

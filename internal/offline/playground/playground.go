@@ -17,60 +17,60 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// maxText is how many bytes of text are read: the API server stores fewer of one object.
+// maxText is the size limit of the text, in bytes, near that of the API server.
 const maxText = 1 << 20
 
-// Question is what the page asks about a text.
+// Question is a request about a text.
 type Question struct {
-	// Text is YAML or JSON: one or more documents.
+	// Text is YAML or JSON, one or more documents.
 	Text string `json:"text"`
-	// Release is a release line of the server; empty stands for the release of the distribution.
+	// Release is a release line; empty means that of the distribution.
 	Release string `json:"release"`
-	// Compare is the release line to compare with; empty compares with nothing.
+	// Compare is the release line to compare with; empty skips the comparison.
 	Compare string `json:"compare"`
 }
 
-// Answer is what the operator makes of the text. Where there is an error among the problems, it has nothing else.
+// Answer is the result of the dry run. On errors only Problems is set.
 type Answer struct {
-	// Problems are errors, warnings and notes, in the order of the lines.
+	// Problems are errors, warnings and notes by line.
 	Problems []Problem `json:"problems"`
-	// Release is the release line that the configuration is for; empty where none is known.
+	// Release is the release line of the configuration; empty if unknown.
 	Release string `json:"release"`
-	// Config is the config.yaml, the same bytes as of the verb render. Objects are all objects, as YAML.
+	// Config is config.yaml; Objects are all objects as YAML.
 	Config  string `json:"config"`
 	Objects string `json:"objects"`
-	// Difference is what changes from the release of the question to the one to compare with.
+	// Difference compares Release with Compare of the Question.
 	Difference *Difference `json:"difference,omitempty"`
 }
 
-// Problem is one thing to tell the author.
+// Problem is an error, warning or note.
 type Problem struct {
-	// Line is the line of the field in the text, from 1.
+	// Line is the line of the field, from 1.
 	Line int `json:"line"`
 	// Severity is "error", "warning" or "note".
 	Severity string `json:"severity"`
-	// Code is the reason, as docs/status.md lists them; empty for notes.
+	// Code is the reason, as in docs/status.md; empty for notes.
 	Code problem.Reason `json:"code,omitempty"`
 	Path string         `json:"path,omitempty"`
-	// Message says what is wrong, with the path, and how to fix it.
+	// Message is the problem with its path and fix.
 	Message string `json:"message"`
 }
 
-// Difference is what another release makes different.
+// Difference is the comparison with another release.
 type Difference struct {
-	// Problems are those of the other release. With an error among them, nothing can be compared.
+	// Problems are those of the other release; errors prevent the comparison.
 	Problems []Problem `json:"problems"`
-	// Reports are the differences, one for each resource.
+	// Reports are the differences of each custom resource.
 	Reports []*difference.Report `json:"reports"`
 }
 
-// Engine answers questions, one at a time.
+// Engine answers questions. It is not safe for concurrent use.
 type Engine struct {
 	cluster *offline.Cluster
 	fields  func() *fields.Schema
 }
 
-// New returns an engine.
+// New returns an Engine with default settings.
 func New() (*Engine, error) {
 	known, err := settings.Parse(nil)
 	if err != nil {
@@ -78,14 +78,14 @@ func New() (*Engine, error) {
 	}
 	return &Engine{cluster: offline.NewCluster(known), fields: sync.OnceValue(func() *fields.Schema {
 		schema, err := fields.Read()
-		if err != nil { // it is part of the program and covered by its tests
+		if err != nil { // covered by tests
 			panic(err)
 		}
 		return schema
 	})}, nil
 }
 
-// Ask answers the question.
+// Ask runs a dry run of the text, and the comparison if requested.
 func (e *Engine) Ask(ctx context.Context, q Question) (*Answer, error) {
 	if len(q.Text) > maxText {
 		return nil, &limits.ExcessError{Unit: limits.Bytes, Limit: maxText}
@@ -117,7 +117,6 @@ func (e *Engine) Ask(ctx context.Context, q Question) (*Answer, error) {
 	return a, err
 }
 
-// difference compares what is made with what the other release of the question makes.
 func (e *Engine) difference(ctx context.Context, before *made, q Question) (*Difference, error) {
 	after := e.made(ctx, q.Text, q.Compare)
 	d := &Difference{Problems: after.problems, Reports: []*difference.Report{}}
@@ -134,7 +133,6 @@ func (e *Engine) difference(ctx context.Context, before *made, q Question) (*Dif
 	return d, nil
 }
 
-// made is what the operator makes of a text.
 type made struct {
 	resources []*offline.Resource
 	problems  []Problem
@@ -149,7 +147,7 @@ func (e *Engine) made(ctx context.Context, text, release string) *made {
 	for _, err := range unreadable {
 		m.fail(err)
 	}
-	cluster := *e.cluster // Fill changes it
+	cluster := *e.cluster // Fill modifies it
 	cluster.Replacement = offline.Replacement{Version: release}
 	cluster.Fill(documents)
 	for _, d := range documents {
@@ -176,7 +174,6 @@ func (e *Engine) made(ctx context.Context, text, release string) *made {
 	return m
 }
 
-// fail adds an error about the text.
 func (m *made) fail(err error) {
 	p := Problem{Line: 1, Severity: offline.Word(problem.Error), Code: problem.InvalidField, Message: err.Error()}
 	if e, ok := manifest.AsSyntaxError(err); ok {

@@ -7,18 +7,17 @@ import (
 	"strings"
 )
 
-// Hidden stands for what is hidden.
+// Hidden replaces hidden values.
 const Hidden = "<hidden>"
 
 var (
-	// secretName is the name of a field or an environment variable that holds a secret, in any spelling of its words.
-	// Words that merely count tokens do not.
+	// secretName matches names of fields and variables that hold secrets; harmless matches exceptions, such as token
+	// counts.
 	secretName = regexp.MustCompile(`(?i)(passw(or)?d|secret|token|api[-_]?key|access[-_]?key|private[-_]?key|credential|bearer|` +
 		`authorization|client[-_]?cert|dsn|conn(ection)?[-_]?str)`)
 	harmless = regexp.MustCompile(`(?i)(max[-_]?tokens|tokenizer|token[-_]?(limit|count|budget|per)|secret(key)?refs?$|secret[-_]?name$|` +
 		`secrets?-hash|creationtimestamp|_tokens$)`)
 
-	// The forms of secrets in running text.
 	userinfo = regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)[^\s/@:"']*(:[^\s/@"']*)?@`)
 	assigned = regexp.MustCompile(`(?i)((?:passw(?:or)?d|secret|token|api[-_]?key|access[-_]?key|authorization)["']?\s*[:=]\s*["']?)` +
 		`(?:bearer\s+|basic\s+)?[^\s"',;}]+`)
@@ -26,17 +25,17 @@ var (
 	keyLike    = regexp.MustCompile(`\b(sk|pk|rk|hf|gsk|ghp|gho|ghs|glpat|xox[abprs]|tvly|nvapi|AKIA|ASIA|AIza)[-_]?[A-Za-z0-9_-]{8,}`)
 	jwt        = regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`)
 	privateKey = regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(-----END [A-Z ]*PRIVATE KEY-----|$)`)
-	// shownValue is what an assignment shows: a reference, nothing, and what Kubernetes writes behind the path of a field.
+	// shownValue matches assigned values that are shown: references, empty values, and field error types of Kubernetes.
 	shownValue = regexp.MustCompile(`^(\$\{env\.|\$\(|<hidden>|null$|(Not|Invalid|Required|Duplicate|Forbidden|Unsupported|Too)$)`)
 	reference  = regexp.MustCompile(`^\$\{env\.[A-Za-z0-9_]+(:[=+]?\}|\})$|^\$\([A-Za-z0-9_]+\)$`)
 )
 
-// IsSecretName reports whether a field or an environment variable of that name may hold a secret.
+// IsSecretName reports whether a field or variable of the name may hold a secret.
 func IsSecretName(name string) bool {
 	return secretName.MatchString(name) && !harmless.MatchString(name)
 }
 
-// Text hides what looks like a secret in running text.
+// Text hides secrets in text.
 func Text(text string) string {
 	text = privateKey.ReplaceAllString(text, Hidden)
 	text = userinfo.ReplaceAllString(text, "${1}"+Hidden+"@")
@@ -46,7 +45,7 @@ func Text(text string) string {
 	return jwt.ReplaceAllString(text, Hidden)
 }
 
-// replaceAssigned hides the values of assignments, but for references to the environment.
+// replaceAssigned hides assigned values, except references to the environment.
 func replaceAssigned(text string) string {
 	return assigned.ReplaceAllStringFunc(text, func(match string) string {
 		groups := assigned.FindStringSubmatch(match)
@@ -57,8 +56,7 @@ func replaceAssigned(text string) string {
 	})
 }
 
-// Value returns a value of a field as it may be shown. Objects and lists are hidden in their parts; the value is not
-// changed.
+// Value returns a copy of a field's value without secrets.
 func Value(name string, value any) any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -81,7 +79,7 @@ func Value(name string, value any) any {
 	return value
 }
 
-// object hides in an object: the data of a Secret, and the value of a variable whose name sounds like a secret.
+// object hides the data of a Secret, and the values of variables with secret-like names.
 func object(v map[string]any) map[string]any {
 	hidden := make(map[string]any, len(v))
 	isSecret := v["kind"] == "Secret"
@@ -100,7 +98,6 @@ func object(v map[string]any) map[string]any {
 	return hidden
 }
 
-// isNamedSecret reports whether an object is an environment variable whose name sounds like a secret.
 func isNamedSecret(v map[string]any) bool {
 	name, _ := v["name"].(string)
 	return IsSecretName(name)

@@ -31,7 +31,6 @@ const examples = `  kubectl llamastack chat my-stack "Why is the sky blue?"
   # Another model
   kubectl llamastack chat my-stack --model vllm/llama3.2-8b "Hello"`
 
-// options are the flags.
 type options struct {
 	cluster.Flags
 	output  cli.Output
@@ -39,7 +38,7 @@ type options struct {
 	timeout time.Duration
 }
 
-// New returns the command.
+// New returns the chat command.
 func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
@@ -61,10 +60,9 @@ func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 	return cmd
 }
 
-// errAnswered ends the forwarding when the answer is there.
+// errAnswered means that the response has arrived; it ends the port forwarding.
 var errAnswered = errors.New("answered")
 
-// run is the verb: find the pod, ask, print.
 func (o *options) run(ctx context.Context, c *cluster.Connection, name, message string, out io.Writer) error {
 	if err := o.output.Check(); err != nil {
 		return err
@@ -100,7 +98,6 @@ func (o *options) run(ctx context.Context, c *cluster.Connection, name, message 
 	return err
 }
 
-// server is the server, as this machine reaches it.
 type server struct {
 	url    string
 	client *http.Client
@@ -108,7 +105,7 @@ type server struct {
 
 func newServer(url string) *server {
 	return &server{url: url, client: &http.Client{Transport: cluster.RefuseRedirects(&http.Transport{
-		// The API server makes the connection to the pod, and no certificate is for the loopback address.
+		// The API server authenticates the pod; certificates are never for the loopback address.
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // see above
 	})}}
 }
@@ -116,7 +113,7 @@ func newServer(url string) *server {
 var errNoModel = errors.New("the server lists no model that can chat: register one under spec.resources.models, or " +
 	"name one with --model")
 
-// firstModel returns the first model that the server lists and that can chat.
+// firstModel returns the first listed model of type llm.
 func (s *server) firstModel(ctx context.Context) (string, error) {
 	var list struct {
 		Data []struct {
@@ -139,7 +136,6 @@ func (s *server) firstModel(ctx context.Context) (string, error) {
 	return "", errNoModel
 }
 
-// ask returns the answer of a model: all of it, and its text.
 func (s *server) ask(ctx context.Context, model, message string) (whole json.RawMessage, text string, err error) {
 	var answer struct {
 		Choices []struct {
@@ -161,10 +157,8 @@ func (s *server) ask(ctx context.Context, model, message string) (whole json.Raw
 	return whole, answer.Choices[0].Message.Content, nil
 }
 
-// maxAnswer bounds what is read of an answer, in bytes.
 const maxAnswer = 16 << 20
 
-// exchange sends a request and reads the answer.
 func (s *server) exchange(ctx context.Context, method, path string, body, into any) error {
 	raw, err := json.Marshal(body)
 	if err != nil {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package chat is the verb that asks a server one question.
+// Package chat implements the verb chat, which sends one question to a server.
 //
-// Contract: it reaches a ready pod as port-forward does, takes the first registered model that can chat unless one is
-// named, sends one request and prints the answer. It sends no credentials and follows no redirect. It trusts any
-// certificate of the server, because the way to it is that of the API server.
+// It forwards a port to a ready pod and uses the first model of type llm unless one is named. It sends no credentials,
+// follows no redirects and accepts any certificate, because the API server connects to the pod.
 package chat

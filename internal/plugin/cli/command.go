@@ -14,25 +14,24 @@ type Streams struct {
 	Out, Err io.Writer
 }
 
-// The exit codes.
 const (
-	// OK: everything is as it should be; there may be warnings.
+	// OK means that there are no errors; there may be warnings.
 	OK = 0
-	// Wrong: a file or a resource is wrong.
+	// Wrong means that the input has errors.
 	Wrong = 1
-	// WrongUsage: the command line is wrong; nothing was looked at.
+	// WrongUsage means that the command line is invalid.
 	WrongUsage = 2
 )
 
-// InputError is the error of a verb that has found something wrong with what it was given, not with how it was called.
+// InputError is an error in a verb's input, not in the command line.
 type InputError struct {
-	// Err reports what is wrong; nil where the verb has said so itself.
+	// Err is the cause; nil if the verb has printed it.
 	Err error
-	// Code is the exit code; 0 stands for Wrong.
+	// Code is the exit code; 0 means Wrong.
 	Code int
 }
 
-// Error returns what is wrong.
+// Error returns the message of the cause.
 func (f *InputError) Error() string {
 	if f.Err == nil {
 		return "there are errors"
@@ -51,10 +50,10 @@ func Fail(err error) error {
 	return &InputError{Err: err}
 }
 
-// FailWith wraps an error as an InputError with an exit code of its own.
+// FailWith returns an InputError with an exit code.
 func FailWith(code int, err error) error { return &InputError{Err: err, Code: code} }
 
-// Finish reports the error, where the verb has not, and returns the exit code. The hint names the help of the command.
+// Finish prints the error unless the verb has done so, and returns the exit code. hint refers to the command's help.
 func Finish(err error, streams Streams, hint string) int {
 	var failure *InputError
 	switch {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cli holds what all verbs of the kubectl plugin share: the streams, and what an exit code means.
+// Package cli contains the streams, exit codes and output formats that all verbs of the kubectl plugin share.
 //
-// Contract: a verb writes its result to Out and everything else to Err, and returns an error made here when what it was
-// given is wrong. The streams show what others wrote in a form that neither a terminal nor a runner of workflows acts
-// on; results for programs stay valid. It neither ends the process nor knows a particular verb.
+// A verb writes results to Out and everything else to Err, and returns an InputError if its input has errors. The
+// streams escape control characters and workflow commands in text from other sources, and keep machine-readable output
+// valid.
 package cli

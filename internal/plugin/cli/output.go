@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Output is the flag --output of a verb that prints for eyes by default.
+// Output is the flag --output of verbs that print text by default.
 type Output struct{ format string }
 
 const (
@@ -31,7 +31,7 @@ func (o *Output) AddTo(cmd *cobra.Command) {
 		cobra.ShellCompDirectiveNoFileComp))
 }
 
-// Check reports what is wrong with the flag.
+// Check returns an error if the value of the flag is invalid.
 func (o *Output) Check() error {
 	if o.format != "" && !slices.Contains(outputFormats(), o.format) {
 		return fmt.Errorf("--output %q: choose one of %s", o.format, strings.Join(outputFormats(), ", "))
@@ -39,13 +39,13 @@ func (o *Output) Check() error {
 	return nil
 }
 
-// ForPrograms reports whether the result is printed for programs.
+// ForPrograms reports whether the output is machine-readable.
 func (o *Output) ForPrograms() bool { return o.format != "" }
 
-// SetYAML selects YAML, as the flag does.
+// SetYAML selects YAML.
 func (o *Output) SetYAML() { o.format = formatYAML }
 
-// Print prints a value in the format of the flag, otherwise by the function that prints for eyes.
+// Print prints a value in the selected format, or calls forEyes for text.
 func (o *Output) Print(w io.Writer, value any, forEyes func(io.Writer) error) error {
 	switch o.format {
 	case formatJSON:
@@ -56,7 +56,7 @@ func (o *Output) Print(w io.Writer, value any, forEyes func(io.Writer) error) er
 	return forEyes(w)
 }
 
-// PrintJSON prints a value for programs, in several lines.
+// PrintJSON prints a value as indented JSON.
 func PrintJSON(w io.Writer, value any) error {
 	encoder := json.NewEncoder(ForPrograms(w))
 	encoder.SetEscapeHTML(false)
@@ -64,7 +64,7 @@ func PrintJSON(w io.Writer, value any) error {
 	return encoder.Encode(value)
 }
 
-// PrintYAML prints a value for programs and eyes.
+// PrintYAML prints a value as YAML.
 func PrintYAML(w io.Writer, value any) error {
 	text, err := YAML(value)
 	if err == nil {
@@ -73,7 +73,7 @@ func PrintYAML(w io.Writer, value any) error {
 	return err
 }
 
-// YAML returns a value as YAML. The library makes it of JSON, where it accepts control characters as escapes only.
+// YAML returns a value as YAML, made from JSON in which control characters are escaped.
 func YAML(value any) ([]byte, error) {
 	var text bytes.Buffer
 	if err := json.NewEncoder(&safeWriter{to: &text, forPrograms: true}).Encode(value); err != nil {

@@ -17,18 +17,17 @@ import (
 	"golang.org/x/term"
 )
 
-// Safe returns streams that show characters a terminal acts on as escapes, such as \x1b. A text may come from a server,
-// an Event or a file, and must not move the cursor, change the clipboard or start a command of a GitHub workflow.
-// Streams that are safe already stay as they are.
+// Safe returns streams that escape control characters and commands of GitHub workflows, because text may come from a
+// server, an Event or a file. It keeps streams that are safe already.
 func Safe(s Streams) Streams {
-	// A runner of GitHub reads both streams for commands. Standard error never has what a program reads, so that it can
-	// always be changed.
+	// GitHub's runner reads commands from both streams. Standard error is never parsed by programs, so it is always
+	// escaped.
 	s.Out = safe(s.Out, os.Getenv("GITHUB_ACTIONS") == "true")
 	s.Err = safe(s.Err, true)
 	return s
 }
 
-// Flush writes what the safe streams hold back of a text that ended within a character.
+// Flush writes incomplete characters held back by the streams.
 func Flush(s Streams) error {
 	var errs []error
 	for _, w := range []io.Writer{s.Out, s.Err} {
@@ -39,8 +38,8 @@ func Flush(s Streams) error {
 	return errors.Join(errs...)
 }
 
-// ForPrograms returns the writer for JSON, YAML and commands of a workflow: it escapes only characters that JSON and
-// YAML do not allow, in a form that both read back, and leaves everything else as it is.
+// ForPrograms returns the writer for JSON, YAML and workflow commands. It escapes only characters that JSON and YAML do
+// not allow.
 func ForPrograms(w io.Writer) io.Writer {
 	if s, ok := w.(*safeWriter); ok {
 		return &safeWriter{to: s.to, forPrograms: true}
@@ -50,7 +49,7 @@ func ForPrograms(w io.Writer) io.Writer {
 
 var errTerminal = errors.New("it is not written to a terminal: name a file, or send standard output to one")
 
-// Binary returns the writer for bytes that are not a text. It returns an error if the writer is a terminal.
+// Binary returns the writer for binary data, or an error if it is a terminal.
 func Binary(w io.Writer) (io.Writer, error) {
 	if s, ok := w.(*safeWriter); ok {
 		w = s.to
@@ -61,8 +60,7 @@ func Binary(w io.Writer) (io.Writer, error) {
 	return w, nil
 }
 
-// Text returns the safe form of a text. What would be a command of a workflow stays: only the caller knows where a line
-// begins.
+// Text returns the escaped text; workflow commands are not escaped.
 func Text(text string) string {
 	return string((&safeWriter{}).whole([]byte(text)))
 }
@@ -72,20 +70,18 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// safeWriter is a writer of Safe.
 type safeWriter struct {
 	to          io.Writer
 	forPrograms bool
-	// inWorkflow prevents commands of GitHub workflows.
+	// inWorkflow escapes commands of GitHub workflows.
 	inWorkflow bool
-	// mark follows the escape character of the plugin's own sequences, and is random so that no text can have it. It is
-	// empty without colors.
+	// mark is a random text after the escape character of the plugin's own sequences; empty without colors.
 	mark string
 
 	mu sync.Mutex
-	// held is the begin of a character, a sequence or a command whose end was not written yet.
+	// held is an incomplete character, sequence or command.
 	held []byte
-	// inLine reports that the line has more than blanks already: a command of a workflow begins a line.
+	// inLine reports that the line already has more than white space, because workflow commands start a line.
 	inLine bool
 }
 
@@ -100,7 +96,6 @@ func safe(w io.Writer, inWorkflow bool) io.Writer {
 	return s
 }
 
-// Write writes a text in its safe form.
 func (w *safeWriter) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -125,7 +120,6 @@ func (w *safeWriter) flush() error {
 	return err
 }
 
-// whole returns the safe form of a text that nothing follows.
 func (w *safeWriter) whole(text []byte) []byte {
 	var out bytes.Buffer
 	for len(text) > 0 {
@@ -134,7 +128,7 @@ func (w *safeWriter) whole(text []byte) []byte {
 	return out.Bytes()
 }
 
-// next writes the safe form of the first character or own sequence of a text, and returns its length.
+// next writes the first character or own sequence, escaped if necessary, and returns its length.
 func (w *safeWriter) next(out *bytes.Buffer, text []byte) int {
 	if n := w.ownSequence(text); n > 0 {
 		out.WriteByte(escapeCharacter)
@@ -158,12 +152,12 @@ func (w *safeWriter) next(out *bytes.Buffer, text []byte) int {
 
 const (
 	escapeCharacter = 0x1b
-	// maxOpen is longer than all that is held: an own sequence is the longest.
+	// maxOpen exceeds the length of the longest held text, an own sequence.
 	maxOpen = 40
 )
 
-// acts reports whether a terminal acts on a character: control characters but for the tab and the end of a line, and
-// characters that reorder others.
+// acts reports whether the character controls a terminal: control characters except tab and line feed, and
+// bidirectional formatting.
 func (w *safeWriter) acts(r rune) bool {
 	switch {
 	case r == '\t', r == '\n':
@@ -175,26 +169,25 @@ func (w *safeWriter) acts(r rune) bool {
 }
 
 func (w *safeWriter) writeEscape(out *bytes.Buffer, r rune) {
-	if r < utf8.RuneSelf && !w.forPrograms { // JSON does not know the short form
+	if r < utf8.RuneSelf && !w.forPrograms { // JSON does not have \x escapes
 		fmt.Fprintf(out, `\x%02x`, r)
 		return
 	}
 	fmt.Fprintf(out, `\u%04x`, r)
 }
 
-// The two forms of a command: one begins a line, the other may be anywhere in it.
+// The two forms of a workflow command: at the start of a line, and anywhere in it.
 var (
 	commandLine   = []byte("::")
 	commandInLine = []byte("##[")
 )
 
-// beginsCommand reports whether a command of a workflow begins here.
+// beginsCommand reports whether a workflow command starts here.
 func (w *safeWriter) beginsCommand(text []byte) bool {
 	return w.inWorkflow && (!w.inLine && bytes.HasPrefix(text, commandLine) || bytes.HasPrefix(text, commandInLine))
 }
 
-// ownSequence returns the length of the plugin's own sequence at the begin of a text; 0 if there is none. A letter ends
-// it.
+// ownSequence returns the length of the own sequence at the start of a text, up to a letter; otherwise 0.
 func (w *safeWriter) ownSequence(text []byte) int {
 	if w.mark == "" || text[0] != escapeCharacter || !bytes.HasPrefix(text, w.ownPrefix()) {
 		return 0
@@ -207,7 +200,7 @@ func (w *safeWriter) ownSequence(text []byte) int {
 	return begin + end + 1
 }
 
-// isOpen reports whether what follows decides what the begin of a text is.
+// isOpen reports whether more text is needed to interpret the start of the text.
 func (w *safeWriter) isOpen(text []byte) bool {
 	if len(text) >= maxOpen {
 		return false
@@ -219,5 +212,4 @@ func (w *safeWriter) isOpen(text []byte) bool {
 		w.inWorkflow && (!w.inLine && isBegin(commandLine) || isBegin(commandInLine))
 }
 
-// ownPrefix begins the plugin's own sequences.
 func (w *safeWriter) ownPrefix() []byte { return []byte(string(rune(escapeCharacter)) + w.mark) }

@@ -4,11 +4,10 @@ package cli
 
 import "io"
 
-// Style colors text. The zero value leaves it as it is.
+// Style colors text. The zero value does not.
 type Style struct{ mark string }
 
-// StyleFor returns the style for a stream of Safe: colors only for a terminal whose user wants them (NO_COLOR,
-// TERM=dumb).
+// StyleFor returns the style for a stream of Safe. It has colors only on a terminal without NO_COLOR and TERM=dumb.
 func StyleFor(w io.Writer) Style {
 	if s, ok := w.(*safeWriter); ok {
 		return Style{s.mark}
@@ -16,7 +15,7 @@ func StyleFor(w io.Writer) Style {
 	return Style{}
 }
 
-// OnTerminal reports whether the stream is a terminal that understands escape sequences.
+// OnTerminal reports whether the stream is a terminal that supports escape sequences.
 func (s Style) OnTerminal() bool { return s.mark != "" }
 
 // Bold returns the text in bold.
@@ -31,7 +30,7 @@ func (s Style) Bad(text string) string { return s.with("31", text) }
 // Dim returns the text in gray.
 func (s Style) Dim(text string) string { return s.with("90", text) }
 
-// ClearScreen returns what clears a terminal and goes to its first line; nothing without a terminal.
+// ClearScreen returns the sequence that clears the terminal; empty without one.
 func (s Style) ClearScreen() string { return s.sequence("[H") + s.sequence("[2J") }
 
 func (s Style) with(code, text string) string {
@@ -41,7 +40,7 @@ func (s Style) with(code, text string) string {
 	return s.sequence("["+code+"m") + text + s.sequence("[0m")
 }
 
-// sequence returns an escape sequence that the stream lets pass.
+// sequence returns an escape sequence that the stream does not escape.
 func (s Style) sequence(code string) string {
 	if s.mark == "" {
 		return ""

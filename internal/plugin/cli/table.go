@@ -9,11 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// escape is a sequence of Style that colors text: it takes no space.
+// escape matches the color sequences of Style.
 var escape = regexp.MustCompile("\x1b[A-Z2-7]{26}\\[[0-9;]*m")
 
-// Table writes rows in aligned columns, each indented by so many blanks. The last cell of a row makes no column wider.
-// Colors do not disturb the alignment, which the package text/tabwriter cannot do.
+// Table writes rows in aligned columns with an indent. Unlike text/tabwriter, it ignores color sequences.
 func Table(w io.Writer, indent int, rows [][]string) error {
 	var widths []int
 	for _, row := range rows {

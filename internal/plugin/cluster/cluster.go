@@ -22,7 +22,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 )
 
-// Flags are the flags of kubectl that choose a cluster and a namespace.
+// Flags are kubectl's flags for cluster and namespace.
 type Flags struct {
 	kubeconfig string
 	overrides  clientcmd.ConfigOverrides
@@ -36,7 +36,7 @@ func (f *Flags) AddTo(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("namespace", cobra.NoFileCompletions)
 }
 
-// AddClusterTo adds the flags that choose a cluster to a command that has a flag for the namespace of its own, or none.
+// AddClusterTo adds the flags without --namespace.
 func (f *Flags) AddClusterTo(cmd *cobra.Command) {
 	names := clientcmd.RecommendedConfigOverrideFlags("")
 	names.ContextOverrideFlags.Namespace = clientcmd.FlagInfo{}
@@ -50,25 +50,24 @@ func (f *Flags) add(cmd *cobra.Command, names clientcmd.ConfigOverrideFlags) {
 	clientcmd.BindOverrideFlags(&f.overrides, flags, names)
 }
 
-// Connection is a cluster and a namespace in it.
+// Connection is a cluster with a namespace.
 type Connection struct {
-	// Client reads and writes objects; it knows Kubernetes' own types and v1alpha2.
+	// Client accesses Kubernetes types and v1alpha2.
 	Client client.WithWatch
-	// Config is for requests that are not about objects.
+	// Config is for other requests.
 	Config *rest.Config
-	// Logs opens the log of a pod; who calls it closes it.
+	// Logs opens the log of a pod; the caller closes it.
 	Logs func(ctx context.Context, namespace, pod string, options *corev1.PodLogOptions) (io.ReadCloser, error)
-	// Forward reaches a port of a pod.
+	// Forward forwards to a port of a pod.
 	Forward Forward
-	// Namespace is that of the flag, otherwise of the kubeconfig's context, otherwise "default".
+	// Namespace is that of the flag, else of the kubeconfig's context, else "default".
 	Namespace string
 }
 
-// Connect is how a verb gets its connection.
+// Connect returns the connection for the flags.
 type Connect func(*Flags) (*Connection, error)
 
-// Run is the RunE of a verb that only works with a cluster: it connects and runs the verb. An error is not about the
-// command line.
+// Run returns the RunE of a verb that needs a cluster. Its errors are InputErrors.
 func Run(
 	f *Flags, connect Connect, verb func(ctx context.Context, c *Connection, args []string) error,
 ) func(cmd *cobra.Command, args []string) error {
@@ -83,7 +82,7 @@ func Run(
 
 var errNoKubeconfig = errors.New("there is no kubeconfig: set KUBECONFIG or --kubeconfig to the file with your cluster")
 
-// Dial is the Connect of the plugin.
+// Dial is the default Connect.
 func Dial(f *Flags) (*Connection, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = f.kubeconfig
@@ -95,7 +94,7 @@ func Dial(f *Flags) (*Connection, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot load kubeconfig: %w", err)
 	}
-	config.QPS, config.Burst = 50, 100 // one screen needs some ten requests
+	config.QPS, config.Burst = 50, 100 // a status screen needs about ten requests
 	config.Wrap(RefuseRedirects)
 	namespace, _, err := loaded.Namespace()
 	if err != nil {
@@ -119,7 +118,7 @@ func Dial(f *Flags) (*Connection, error) {
 	return &Connection{Client: c, Config: config, Logs: logs, Forward: forwardBy(config, core), Namespace: namespace}, nil
 }
 
-// NewScheme returns the types that a connection's client knows.
+// NewScheme returns the scheme of a Connection's client.
 func NewScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	return scheme, errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha2.AddToScheme(scheme))
@@ -137,7 +136,7 @@ func (c *Connection) Get(ctx context.Context, name string) (*v1alpha2.LlamaStack
 	return cr, nil
 }
 
-// Names completes the name of a custom resource, for the only argument of a verb.
+// Names returns a completion function for the name of a custom resource.
 func Names(f *Flags, connect Connect) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		connection, err := connect(f)

@@ -15,16 +15,15 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/manifest"
 )
 
-// Document returns the custom resource that the cluster has under the name of a document, as if it was read from a
-// file; nil where the cluster has none. The ConfigMaps are those of the cluster that either of the two names: without
-// them, offline knows no content.
+// Document returns the custom resource with the name of a document; nil if it does not exist. It also returns the
+// existing ConfigMaps to which either of them refers.
 func (c *Connection) Document(
 	ctx context.Context, namespace string, d *manifest.Document,
 ) (live *manifest.Document, configMaps []*manifest.Document, err error) {
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(v1alpha2.GroupVersion.WithKind(v1alpha2.Kind))
 	found := false
-	if d.Name() != "" { // the API server makes another name of generateName each time
+	if d.Name() != "" { // generateName gives a new name each time
 		err := c.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: d.Name()}, o)
 		if err != nil && !apierrors.IsNotFound(err) {
 			return nil, nil, fmt.Errorf("read LlamaStackDistribution %s/%s: %w", namespace, d.Name(), err)
@@ -57,13 +56,13 @@ func (c *Connection) Document(
 	return live, configMaps, nil
 }
 
-// AsDocument returns an object of the cluster as if it was read from a file: without what only the API server sets, and
-// of its status only the release line of the server, which decides what the operator makes of an edit.
+// AsDocument returns an object as a document, without fields set by the API server. It keeps only the release line of
+// the status.
 func AsDocument(object map[string]any) *manifest.Document {
 	line, _, _ := unstructured.NestedString(object, pathServerLine...)
 	delete(object, "status")
 	if line != "" {
-		_ = unstructured.SetNestedField(object, line, pathServerLine...) // there is no status that it could contradict
+		_ = unstructured.SetNestedField(object, line, pathServerLine...) // cannot fail: there is no status
 	}
 	metadata, _ := object["metadata"].(map[string]any)
 	for _, field := range []string{
@@ -77,7 +76,7 @@ func AsDocument(object map[string]any) *manifest.Document {
 
 var pathServerLine = []string{"status", "resolvedDistribution", "serverLine"}
 
-// ServerLine returns the release line of the server that runs, as AsDocument keeps it; empty without a document.
+// ServerLine returns the running release line of a document; empty for nil.
 func ServerLine(live *manifest.Document) string {
 	if live == nil {
 		return ""
@@ -86,8 +85,7 @@ func ServerLine(live *manifest.Document) string {
 	return line
 }
 
-// namedConfigMaps adds the names of the ConfigMaps whose content decides what is made of a custom resource, in either
-// version.
+// namedConfigMaps adds the names of the ConfigMaps that a custom resource of either version refers to.
 func namedConfigMaps(object map[string]any, names map[string]bool) map[string]bool {
 	if names == nil {
 		names = map[string]bool{}

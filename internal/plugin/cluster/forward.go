@@ -21,12 +21,11 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/pods"
 )
 
-// Forward is how a verb reaches a port of a pod from this machine. It listens on the loopback address, on the local
-// port or a free one for 0, calls ready with the port that it listens on, and ends with the context or when the
-// connection is lost.
+// Forward forwards a local port on the loopback address, or a free one for 0, to a port of a pod. It calls ready with
+// the local port and returns when the context ends or the connection is lost.
 type Forward func(ctx context.Context, pod *corev1.Pod, local, remote int32, ready func(local int32) error) error
 
-// forwardBy forwards as kubectl port-forward does.
+// forwardBy returns a Forward that works as kubectl port-forward.
 func forwardBy(config *rest.Config, core corev1client.CoreV1Interface) Forward {
 	return func(ctx context.Context, pod *corev1.Pod, local, remote int32, ready func(local int32) error) error {
 		transport, upgrader, err := spdy.RoundTripperFor(config)
@@ -63,7 +62,7 @@ func forwardBy(config *rest.Config, core corev1client.CoreV1Interface) Forward {
 	}
 }
 
-// ReadyPod reads a custom resource, and the newest pod of its server that is ready.
+// ReadyPod returns a custom resource and its newest ready pod.
 func (c *Connection) ReadyPod(ctx context.Context, name string) (*v1alpha2.LlamaStackDistribution, *corev1.Pod, error) {
 	cr, err := c.Get(ctx, name)
 	if err != nil {
@@ -88,7 +87,7 @@ func (c *Connection) ReadyPod(ctx context.Context, name string) (*v1alpha2.Llama
 	return cr, best, nil
 }
 
-// Scheme is the protocol of a server, as the operator reports it.
+// Scheme returns the scheme of the server's URL.
 func Scheme(cr *v1alpha2.LlamaStackDistribution) string {
 	if strings.HasPrefix(cr.Status.ServiceURL, "https:") {
 		return "https"

@@ -18,18 +18,18 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
-// Found is what was found of a custom resource's belongings.
+// Found are the objects that belong to a custom resource.
 type Found struct {
-	// Objects are the objects that the operator made, in a fixed order of kinds, without ConfigMaps and Secrets.
+	// Objects are the operator's objects by kind, without ConfigMaps and Secrets.
 	Objects []client.Object
-	// Pods are the server's pods, and Events all Events of the namespace.
+	// Pods are the server's pods; Events are all Events in the namespace.
 	Pods   []corev1.Pod
 	Events []corev1.Event
-	// Unread names what may not be read.
+	// Unread lists the kinds that the user may not list.
 	Unread []string
 }
 
-// Find reads a custom resource and what belongs to it. What the user may not list is named, and the rest is read.
+// Find reads a custom resource and its objects. Forbidden kinds are added to Unread.
 func (c *Connection) Find(ctx context.Context, name string) (*v1alpha2.LlamaStackDistribution, *Found, error) {
 	cr, err := c.Get(ctx, name)
 	if err != nil {
@@ -78,7 +78,6 @@ func (c *Connection) Find(ctx context.Context, name string) (*v1alpha2.LlamaStac
 	return cr, f, nil
 }
 
-// add adds the items of a list.
 func add[T any, O interface {
 	*T
 	client.Object

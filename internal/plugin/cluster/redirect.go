@@ -9,14 +9,12 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
-// RefuseRedirects returns a round tripper that fails where a server sends the client elsewhere. What follows a redirect
-// would take the user's question or token to an address that the server chose, which may be one that only this machine
-// reaches.
+// RefuseRedirects returns a round tripper that fails on redirects, which could send a question or token to an address
+// chosen by the server.
 func RefuseRedirects(next http.RoundTripper) http.RoundTripper { return withoutRedirects{next} }
 
 type withoutRedirects struct{ next http.RoundTripper }
 
-// RoundTrip makes one request.
 func (t withoutRedirects) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := t.next.RoundTrip(request)
 	if err != nil {
@@ -30,5 +28,5 @@ func (t withoutRedirects) RoundTrip(request *http.Request) (*http.Response, erro
 	return response, nil
 }
 
-// WrappedRoundTripper returns the round tripper below, which client-go looks for.
+// WrappedRoundTripper returns the wrapped round tripper, for client-go.
 func (t withoutRedirects) WrappedRoundTripper() http.RoundTripper { return t.next }

@@ -14,11 +14,11 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// registrationsPage is how many ConfigMaps that register distributions are read at once: each can have a megabyte.
+// registrationsPage is the page size for registering ConfigMaps, each of up to a megabyte.
 const registrationsPage = 10
 
-// Settings reads the operator's settings and the registered distributions. Where there are none, the settings are those
-// of an operator without any, and so are those that the user may not read: known is false then.
+// Settings reads the operator's settings and registered distributions. known is false if the user may not read all of
+// them; those are treated as absent.
 func (c *Connection) Settings(ctx context.Context, operatorNamespace string) (s *settings.Settings, known bool,
 	err error) {
 	cm := &corev1.ConfigMap{}

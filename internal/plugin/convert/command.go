@@ -18,7 +18,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/files"
 )
 
-// options are the flags.
 type options struct {
 	files    files.Resources
 	to       string
@@ -26,7 +25,6 @@ type options struct {
 	settings files.Settings
 }
 
-// What --output takes.
 const (
 	formatYAML = "yaml"
 	formatJSON = "json"
@@ -34,10 +32,10 @@ const (
 
 func formats() []string { return []string{formatYAML, formatJSON} }
 
-// targets are the values of --to: versions, and apiVersions of kinds.
+// targets returns the values of --to: versions, and apiVersions of kinds.
 func targets() []string { return append(offline.Versions(), offline.Kinds()...) }
 
-// betweenKinds reports whether --to names a kind.
+// betweenKinds reports whether --to is the apiVersion of a kind.
 func (o *options) betweenKinds() bool { return slices.Contains(offline.Kinds(), o.to) }
 
 const long = `Convert LlamaStackDistributions to the other version of the API, or to the kind OGXServer and back, without a cluster.
@@ -63,7 +61,7 @@ const examples = `  # A v1alpha1 manifest in v1alpha2
   # Everything in a directory
   kubectl llamastack convert -f deploy/ --to v1alpha2 > converted.yaml`
 
-// New returns the command.
+// New returns the convert command.
 func New(streams cli.Streams) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
@@ -90,7 +88,6 @@ func New(streams cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// check reports what is wrong with the command line.
 func (o *options) check() error {
 	switch {
 	case !slices.Contains(targets(), o.to):
@@ -101,7 +98,6 @@ func (o *options) check() error {
 	return o.settings.CheckStdin(o.files.Names...)
 }
 
-// run is the verb: gather, convert, print.
 func (o *options) run(ctx context.Context, streams cli.Streams) error {
 	cluster, err := o.settings.Cluster(streams.In)
 	if err != nil {
@@ -146,7 +142,7 @@ func (o *options) convert(ctx context.Context, cluster *offline.Cluster, d *mani
 	return cluster.Convert(ctx, d, o.to)
 }
 
-// loss is a field that the other kind cannot say, in JSON.
+// loss is a field that the target kind does not have.
 type loss struct {
 	File     string `json:"file"`
 	Line     int    `json:"line"`
@@ -175,7 +171,7 @@ func (o *options) encode(list []map[string]any, lost []loss) ([]byte, error) {
 	return encodeJSON(map[string]any{"apiVersion": "v1", "kind": "List", "items": list})
 }
 
-// encodeYAML writes the objects as kubectl does: documents with sorted keys.
+// encodeYAML encodes the objects as documents with sorted keys, as kubectl does.
 func encodeYAML(list []map[string]any) ([]byte, error) {
 	var out bytes.Buffer
 	for i, object := range list {

@@ -31,7 +31,6 @@ const examples = `  # What would this edit do?
   # In CI: fail if the cluster differs from the repository
   kubectl llamastack diff -f deploy/`
 
-// options are the flags.
 type options struct {
 	cluster.Flags
 	output            cli.Output
@@ -39,7 +38,7 @@ type options struct {
 	operatorNamespace string
 }
 
-// New returns the command.
+// New returns the diff command.
 func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
@@ -67,26 +66,24 @@ func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 	return cmd
 }
 
-// result is what differs, and its form for programs.
 type result struct {
 	Items []item `json:"items"`
 }
 
-// item is what differs for one custom resource.
+// item is the difference of one custom resource.
 type item struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	// New reports that the cluster does not have the custom resource. Rejected reports that the operator rejects what the
-	// cluster has, so that an older spec runs: the file is then shown as if it was new.
+	// New reports that the cluster does not have the custom resource; Rejected reports that its current spec has errors,
+	// so that everything is shown as new.
 	New      bool `json:"new,omitempty"`
 	Rejected bool `json:"rejected,omitempty"`
 	difference.Report
 }
 
-// errDiffers is the exit code of a difference, which has been printed.
+// errDiffers means that differences were printed.
 var errDiffers = &cli.InputError{}
 
-// run is the verb: gather, compare, print.
 func (o *options) run(ctx context.Context, c *cluster.Connection, streams cli.Streams) error {
 	found, err := o.compare(ctx, c, streams)
 	if err != nil {
@@ -104,10 +101,8 @@ func (o *options) run(ctx context.Context, c *cluster.Connection, streams cli.St
 	return nil
 }
 
-// errInvalid says that the problems of a file have been printed.
 var errInvalid = errors.New("the file has errors: nothing would be changed")
 
-// compare compares each custom resource of the files with that of the cluster.
 func (o *options) compare(ctx context.Context, c *cluster.Connection, streams cli.Streams) (*result, error) {
 	documents, err := o.files.Read(streams.In)
 	if err != nil {
@@ -141,7 +136,7 @@ func (o *options) compare(ctx context.Context, c *cluster.Connection, streams cl
 	return found, nil
 }
 
-// compareOne compares a document with the cluster. The item is nil where the document has errors.
+// compareOne compares a document with the cluster. The item is nil if the document has errors.
 func compareOne(
 	ctx context.Context, c *cluster.Connection, made *offline.Cluster, all []*manifest.Document, d *manifest.Document,
 ) (*item, *offline.Resource, error) {
@@ -155,7 +150,7 @@ func compareOne(
 		return nil, nil, err
 	}
 	made.Replacement.Running = cluster.ServerLine(live)
-	made.Fill(append(configMaps, all...)) // what the files say replaces what the cluster has
+	made.Fill(append(configMaps, all...)) // files replace objects of the cluster
 	after := made.DryRun(ctx, d)
 	if after.Failed() {
 		return nil, after, nil

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package diff is the verb that shows what applying a file would change in a cluster.
+// Package diff implements the verb diff, which shows the effect of applying a file.
 //
-// Contract: both sides, the custom resource of the cluster and that of the file, are made by the operator's own code
-// and compared as package difference does. It reads the custom resource, the operator's settings and the ConfigMaps
-// that the spec names; no Secret. It changes nothing. The exit code is that of kubectl diff: 0 for no difference, 1 for
-// some, more for an error.
+// It builds the custom resource of the cluster and that of the file with the operator's code, and compares them with
+// package difference. It reads no Secrets and changes nothing. Exit codes equal those of kubectl diff: 0 without
+// differences, 1 with differences, greater for errors.
 package diff

@@ -9,7 +9,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 )
 
-// print prints for eyes; nothing of what does not differ.
 func (r *result) print(w io.Writer, style cli.Style) error {
 	for i := range r.Items {
 		one := &r.Items[i]

@@ -12,11 +12,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 )
 
-// valueBytes is how much of a value is shown.
 const valueBytes = 120
 
-// printReport prints the report for eyes. Leaves of config.yaml are shown only where something runs already: of
-// something new they say nothing.
+// printReport prints a report as text. It omits config.yaml for new custom resources.
 func printReport(w io.Writer, style cli.Style, r *difference.Report) {
 	if !r.Fresh {
 		section(w, style, "config.yaml", rowsOf(style, r.Config))
@@ -60,10 +58,10 @@ func section(w io.Writer, style cli.Style, title string, rows [][]string) {
 		return
 	}
 	_, _ = fmt.Fprintf(w, "\n%s\n", style.Bold(title))
-	_ = cli.Table(w, 2, rows) // what cannot be written is reported by the next write
+	_ = cli.Table(w, 2, rows) // the next write reports errors
 }
 
-// rowsOf are the rows of changes: a mark with the path, and the values.
+// rowsOf returns a row for each change: the marked path and the values.
 func rowsOf(style cli.Style, changes []difference.Change) [][]string {
 	var rows [][]string
 	for _, c := range changes {

@@ -17,7 +17,7 @@ The command stores custom resources as v1alpha1, stops the operator, removes its
 the CRD, and hands the fields of all objects over to release 0.9. Servers keep running. Afterwards, apply the manifest of release 0.9.
 You can repeat the command: it continues where it was interrupted.`
 
-// New returns the command.
+// New returns the downgrade-prepare command.
 func New(streams cli.Streams) *cobra.Command {
 	var kubeconfig, kubeContext, namespace string
 	cmd := &cobra.Command{

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package downgrade is the verb downgrade-prepare of the kubectl plugin.
+// Package downgrade implements the verb downgrade-prepare.
 package downgrade

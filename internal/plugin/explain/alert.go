@@ -10,7 +10,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/config/prometheus"
 )
 
-// alert is an alert of the PrometheusRule.
 type alert struct {
 	Name       string `json:"name"`
 	Severity   string `json:"severity"`
@@ -21,7 +20,7 @@ type alert struct {
 	For        string `json:"for"`
 }
 
-// findAlert returns the alert with a name; nil where there is none.
+// findAlert returns an alert by name; nil if it does not exist.
 func findAlert(name string) (*alert, error) {
 	alerts, err := prometheus.Alerts()
 	for i := range alerts {
@@ -37,7 +36,7 @@ func findAlert(name string) (*alert, error) {
 }
 
 func alertNames() []string {
-	alerts, _ := prometheus.Alerts() // a test reads them
+	alerts, _ := prometheus.Alerts() // covered by a test
 	var names []string
 	for i := range alerts {
 		names = append(names, alerts[i].Name)

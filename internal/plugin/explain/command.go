@@ -34,7 +34,7 @@ const examples = `  # A field, and the fields below it
   # An alert, and what to do
   kubectl llamastack explain LlamaStackDistributionFailed`
 
-// New returns the command.
+// New returns the explain command.
 func New(streams cli.Streams) *cobra.Command {
 	output := &cli.Output{}
 	cmd := &cobra.Command{
@@ -63,7 +63,6 @@ func New(streams cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// complete offers the names that begin with what is written.
 func complete(_ *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	tree, err := fields.Read()
 	if err != nil || len(args) > 0 {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package explain is the verb that looks things up: a field of the custom resource, a provider type, the reason of a
-// condition, or an alert.
+// Package explain implements the verb explain, for fields, provider types, conditions, reasons and alerts.
 //
-// Contract: everything comes from what the operator itself uses: the CustomResourceDefinition, the catalog of release
-// lines, the tables of reasons, and the PrometheusRule. It contacts nobody.
+// All texts come from the operator's sources: the CRD, the catalog of release lines, the tables of reasons, and the
+// PrometheusRule. It accesses no network.
 package explain

@@ -16,10 +16,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-// width is where text for eyes is wrapped, in characters.
+// width is the maximum width of text, in characters.
 const width = 100
 
-// print prints for eyes.
 func (e *explanation) print(w io.Writer) error {
 	var out bytes.Buffer
 	for i, t := range e.Items {
@@ -43,10 +42,9 @@ func (e *explanation) print(w io.Writer) error {
 	return err
 }
 
-// trailing are the blanks of a table whose last cell is empty.
 var trailing = regexp.MustCompile(`(?m) +$`)
 
-// head writes what a topic begins with: names and values in two columns; an empty value is left out.
+// head prints names and values in two columns, without empty values.
 func head(out io.Writer, pairs ...[2]string) {
 	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
 	for _, pair := range pairs {
@@ -54,10 +52,9 @@ func head(out io.Writer, pairs ...[2]string) {
 			_, _ = fmt.Fprintf(table, "%s:\t%s\n", pair[0], pair[1])
 		}
 	}
-	_ = table.Flush() // into memory
+	_ = table.Flush() // writes to memory
 }
 
-// paragraph writes a title and text below it, indented and wrapped.
 func paragraph(out io.Writer, title, text string) {
 	if text == "" {
 		return
@@ -65,10 +62,9 @@ func paragraph(out io.Writer, title, text string) {
 	_, _ = fmt.Fprintf(out, "\n%s:\n%s", title, wrapped("  ", text))
 }
 
-// bullet is an entry of a list, whose further lines stand below its text.
 func bullet(text string) string { return wrapped("  - ", text) }
 
-// wrapped is text in lines that begin with a prefix, the first one, and with as many blanks, the others.
+// wrapped returns wrapped text with a prefix; further lines are indented by its width.
 func wrapped(prefix, text string) string {
 	var b strings.Builder
 	column := 0
@@ -133,7 +129,6 @@ func asText(value any) string {
 	return fmt.Sprint(value)
 }
 
-// firstSentence is what a table has room for.
 func firstSentence(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if at := strings.Index(text, ". "); at >= 0 {
@@ -180,7 +175,7 @@ func (p *providerType) print(out io.Writer) {
 
 func printCondition(out io.Writer, c *describe.Condition) {
 	head(out, [2]string{"CONDITION", c.Name})
-	paragraph(out, "MEANING", strings.ReplaceAll(c.Meaning, "`", "")) // that of Markdown
+	paragraph(out, "MEANING", strings.ReplaceAll(c.Meaning, "`", "")) // remove Markdown
 	paragraph(out, "REASONS", strings.Join(c.Reasons, ", "))
 }
 

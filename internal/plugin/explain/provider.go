@@ -13,32 +13,29 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
-// providerType is what is known of a provider type of an API.
 type providerType struct {
 	Type string `json:"type"`
-	// API is the server's name of the API, and Field the field of spec.providers that configures it; empty where only a
-	// distribution can.
+	// API is the server's name of the API; Field is its field in spec.providers, which may be empty.
 	API   string `json:"api"`
 	Field string `json:"field,omitempty"`
-	// Lines are the release lines that have the type, oldest first.
+	// Lines are the release lines with the type, oldest first.
 	Lines  []string        `json:"releaseLines"`
 	Notes  []string        `json:"notes,omitempty"`
 	Fields []providerField `json:"fields,omitempty"`
-	// Example is a working entry of spec.providers; empty where the custom resource cannot configure the type.
+	// Example is a valid entry of spec.providers; may be empty.
 	Example string `json:"example,omitempty"`
 }
 
-// providerField is a field of the provider's config, which settings can set.
 type providerField struct {
 	Name    string   `json:"name"`
 	Type    string   `json:"type"`
 	Default any      `json:"default,omitempty"`
 	Notes   []string `json:"notes,omitempty"`
-	// Lines are the release lines that have the field, where not all do that have the type.
+	// Lines are the release lines with the field, if not all have it.
 	Lines []string `json:"releaseLines,omitempty"`
 }
 
-// specFields are the fields of spec.providers by the server's name of their API.
+// specFields maps the server's API names to fields of spec.providers.
 func specFields() map[string]string {
 	fields := map[string]string{}
 	for _, api := range []parse.ProviderAPI{parse.APIInference, parse.APISafety, parse.APIVectorIO, parse.APIToolRuntime} {
@@ -47,7 +44,7 @@ func specFields() map[string]string {
 	return fields
 }
 
-// rows calls a function for each provider type of each release line, oldest first.
+// rows calls visit for each provider type of each release line, oldest first.
 func rows(visit func(line, api string, row *catalog.Provider)) {
 	for _, name := range catalog.Lines() {
 		line, _ := catalog.Get(name)
@@ -59,8 +56,8 @@ func rows(visit func(line, api string, row *catalog.Provider)) {
 	}
 }
 
-// findProviders returns the provider types with a name: with its prefix, or what follows it, or that of their tool
-// groups. One name can be a type of several APIs.
+// findProviders returns the provider types with a full or short name, or with that of their tool group. Several APIs
+// may have the same type.
 func findProviders(name string) ([]*providerType, error) {
 	type key struct{ api, providerType string }
 	variants := map[key][]*catalog.Provider{}
@@ -123,7 +120,6 @@ func describeProvider(api string, variants []*catalog.Provider, lines []string) 
 	return p, err
 }
 
-// providerNotes are remarks about the type.
 func providerNotes(row *catalog.Provider) []string {
 	var notes []string
 	if row.Deprecated {

@@ -10,7 +10,7 @@ import (
 
 type reason = describe.Reason
 
-// findReasons returns what a name means as a reason: one of release 0.9 can mean several things.
+// findReasons returns the reasons with a name; those of release 0.9 may have several meanings.
 func findReasons(name string) []*reason {
 	var found []*reason
 	for _, r := range describe.Reasons() {

@@ -12,13 +12,12 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
-// explanation is the result, and its form for programs.
 type explanation struct {
-	// Items are what goes by the name, at least one.
+	// Items are the topics with the name, at least one.
 	Items []topic `json:"items"`
 }
 
-// topic is one thing that is explained. Exactly one of its fields is set.
+// topic is one explained item; exactly one field is set.
 type topic struct {
 	Field     *fields.Field       `json:"field,omitempty"`
 	Provider  *providerType       `json:"provider,omitempty"`
@@ -27,8 +26,8 @@ type topic struct {
 	Alert     *alert              `json:"alert,omitempty"`
 }
 
-// lookup finds what a name stands for: a path of a field, a provider type, a condition, a reason, an alert, or the last
-// part of the path of one field.
+// lookup returns the explanation of a field path, provider type, condition, reason or alert, or of the only field with
+// that last path element.
 func lookup(tree *fields.Schema, name string) (*explanation, error) {
 	result := &explanation{}
 	if f, err := tree.Find(name); f != nil || err != nil {
@@ -81,7 +80,7 @@ func unknown(name string, tree *fields.Schema) error {
 		name, suggest.Sentence(name, names(tree)))
 }
 
-// names are all names that can be explained, sorted, for suggestions and completion.
+// names returns all names, sorted, for suggestions and completion.
 func names(tree *fields.Schema) []string {
 	all := slices.Concat(tree.Paths(), conditionNames(), reasonNames(), providerNames(), alertNames())
 	slices.Sort(all)

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package files has the flags of verbs that read files in place of a cluster: the resources, and the operator's
-// settings.
+// Package files contains the flags of verbs that read custom resources and the operator's settings from files.
 //
-// Contract: a flag has the same name, text and meaning in each verb that has it. Standard input is read by one flag at
-// most. Nothing is read before a verb asks.
+// A flag has the same name and meaning in every verb. At most one flag may read standard input.
 package files

@@ -17,23 +17,23 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// ErrNothing is the error of a verb that has nothing to work on.
+// ErrNothing means that the files contain no LlamaStackDistribution.
 var ErrNothing = errors.New("no LlamaStackDistribution in what --filename names")
 
-// Resources are the files that a verb reads.
+// Resources is the flag --filename.
 type Resources struct {
 	// Names are files and directories; "-" is standard input.
 	Names []string
 }
 
-// AddTo adds the flag, which must be given.
+// AddTo adds the flag and marks it as required.
 func (r *Resources) AddTo(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVarP(&r.Names, "filename", "f", nil,
 		`file or directory with the resources; "-" is standard input. Can be given several times`)
 	_ = cmd.MarkFlagRequired("filename")
 }
 
-// NoArguments refuses arguments: the shell makes them of a pattern after -f, which takes one name.
+// NoArguments rejects arguments, which result from an unquoted pattern after -f.
 func NoArguments(_ *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return fmt.Errorf("unexpected argument %q: give each file or directory a -f of its own", args[0])
@@ -50,9 +50,9 @@ func (r *Resources) Read(stdin io.Reader) ([]*manifest.Document, error) {
 	return documents, nil
 }
 
-// Settings is the file of the operator's settings.
+// Settings is the flag --settings.
 type Settings struct {
-	// Name is the file; empty stands for an operator without settings.
+	// Name is the file; empty means default settings.
 	Name string
 }
 
@@ -61,12 +61,12 @@ func (s *Settings) AddTo(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.Name, "settings", "", "the operator's ConfigMap, as a manifest or only its data")
 }
 
-// CheckStdin reports a command line by which more than one flag would read standard input.
+// CheckStdin returns an error if more than one flag reads standard input.
 func (s *Settings) CheckStdin(others ...string) error {
 	return manifest.CheckStdin(append([]string{s.Name}, others...))
 }
 
-// SettingsOfCluster are the operator's settings, from a file or from a cluster.
+// SettingsOfCluster are the flags for settings from a file or a cluster.
 type SettingsOfCluster struct {
 	Settings
 	flags             cluster.Flags
@@ -87,10 +87,10 @@ func (s *SettingsOfCluster) AddTo(cmd *cobra.Command, connect cluster.Connect) {
 	cmd.MarkFlagsMutuallyExclusive("settings", "from-cluster")
 }
 
-// Given reports whether the settings are known.
+// Given reports whether one of the flags is set.
 func (s *SettingsOfCluster) Given() bool { return s.fromCluster || s.Name != "" }
 
-// From says where the settings are from, for messages.
+// From returns the source of the settings for messages.
 func (s *SettingsOfCluster) From() string {
 	if s.fromCluster {
 		return "namespace " + s.operatorNamespace
@@ -98,11 +98,11 @@ func (s *SettingsOfCluster) From() string {
 	return s.Name
 }
 
-// unreadNote says what is assumed where the user may not read the settings.
+// unreadNote is the note if the user may not read all settings.
 const unreadNote = "note: you may not read all of the operator's settings in namespace %s: built-in distributions " +
 	"are assumed\n"
 
-// Cluster returns a cluster whose operator has the settings. It notes on errs where they may not be read.
+// Cluster returns an offline cluster with the settings. It writes a note to errs if some may not be read.
 func (s *SettingsOfCluster) Cluster(ctx context.Context, stdin io.Reader, errs io.Writer) (*offline.Cluster, error) {
 	if !s.fromCluster {
 		return s.Settings.Cluster(stdin)
@@ -121,12 +121,12 @@ func (s *SettingsOfCluster) Cluster(ctx context.Context, stdin io.Reader, errs i
 	return offline.NewCluster(known), nil
 }
 
-// AssumedNote says that the operator's settings were not asked.
+// AssumedNote is the note if the operator's settings are not given.
 const AssumedNote = "note: built-in base configurations are assumed; --from-cluster or --settings reads what your " +
 	"operator has registered\n"
 
-// NoteAssumed notes on errs that what was made of the resources rests on a built-in base configuration, and the
-// settings of no operator were asked.
+// NoteAssumed writes AssumedNote to errs if a result depends on an embedded base configuration and settings are not
+// given.
 func (s *SettingsOfCluster) NoteAssumed(resources []*offline.Resource, errs io.Writer) {
 	if s.Given() {
 		return
@@ -140,7 +140,7 @@ func (s *SettingsOfCluster) NoteAssumed(resources []*offline.Resource, errs io.W
 	}
 }
 
-// Cluster returns a cluster whose operator has the settings.
+// Cluster returns an offline cluster with the settings.
 func (s *Settings) Cluster(stdin io.Reader) (*offline.Cluster, error) {
 	known, err := manifest.ReadSettings(s.Name, stdin)
 	if err != nil {

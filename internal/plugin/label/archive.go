@@ -21,13 +21,12 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/manifest"
 )
 
-// refName is the annotation by which an archive says what its image is called.
+// refName is the annotation with the image reference in an archive.
 const refName = "org.opencontainers.image.ref.name"
 
-// archiveOf returns the file of an archive.
 func archiveOf(image string) (file string, _ bool) { return strings.CutPrefix(image, "oci-archive:") }
 
-// load reads the image of an archive in the OCI layout. Done removes what it unpacks.
+// load reads the image in an OCI archive; done removes temporary files.
 func load(file string) (_ content, done func(), err error) {
 	directory, err := os.MkdirTemp("", "kubectl-llamastack-")
 	if err != nil {
@@ -42,7 +41,7 @@ func load(file string) (_ content, done func(), err error) {
 	return what, done, nil
 }
 
-// loadFrom reads the only image of an archive by way of a directory.
+// loadFrom unpacks an archive into a directory and returns its only image.
 func loadFrom(file, directory string) (content, error) {
 	if err := unpack(file, directory); err != nil {
 		return nil, err
@@ -64,18 +63,18 @@ func loadFrom(file, directory string) (content, error) {
 	return index.Image(listed.Manifests[0].Digest)
 }
 
-// maxFiles is how many files of an archive are unpacked: each takes a block of the disk, however small it is.
+// maxFiles is the limit of files in an archive, because each uses a disk block.
 const maxFiles = 4_000
 
 var (
-	// inLayout is the name of a file of the OCI layout. An archive may have others, which its image does not need.
+	// inLayout matches the files of the OCI layout; other files are ignored.
 	inLayout = regexp.MustCompile(`^(oci-layout|index\.json|blobs/[a-z0-9]{1,32}/[a-f0-9]{1,128})$`)
 
 	errSparse  = errors.New("the archive holds more than its own size: sparse files are not read")
 	errTooMany = fmt.Errorf("the archive has more than %d files", maxFiles)
 )
 
-// unpack writes the files of an image below a directory: no more than the archive has, and nothing outside of it.
+// unpack writes the image's files below a directory. Their total size may not exceed that of the archive.
 func unpack(file, directory string) error {
 	archive, err := manifest.Open(file)
 	if err != nil {
@@ -131,7 +130,7 @@ func unpackFile(root *os.Root, name string, from io.Reader) error {
 	return errors.Join(err, to.Close())
 }
 
-// save writes the image as an archive in the OCI layout.
+// save writes the image as an OCI archive.
 func save(what content, image, file string) (err error) {
 	directory, err := os.MkdirTemp("", "kubectl-llamastack-")
 	if err != nil {
@@ -160,7 +159,6 @@ func save(what content, image, file string) (err error) {
 	return pack(directory, file)
 }
 
-// pack writes the files of a directory as an archive, in the order of their names.
 func pack(directory, file string) (err error) {
 	out, err := os.Create(file)
 	if err != nil {

@@ -20,7 +20,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-// options are the flags.
 type options struct {
 	config        string
 	serverVersion string
@@ -55,7 +54,7 @@ var (
 	errArchive = errors.New("--push needs the reference of an image in a registry, not an archive")
 )
 
-// New returns the command.
+// New returns the label command.
 func New(streams cli.Streams) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
@@ -85,8 +84,7 @@ func New(streams cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// check reports what is wrong with the command line, and returns the reference of an image in a registry; of an
-// archive, nil.
+// check validates the command line and returns the image reference; nil for an archive.
 func (o *options) check(image string) (name.Reference, error) {
 	_, archived := archiveOf(image)
 	switch _, standing := catalog.ForVersion(o.serverVersion); {
@@ -154,8 +152,7 @@ func (o *options) run(ctx context.Context, image string, ref name.Reference, str
 	return err
 }
 
-// open reads the image, by its reference or from an archive. What it returns reads layers when they are needed, until
-// done is called.
+// open returns the image of a reference or archive. Layers are read on demand until done is called.
 func open(ctx context.Context, image string, ref name.Reference) (_ content, done func(), _ error) {
 	if file, ok := archiveOf(image); ok {
 		return load(file)
@@ -180,11 +177,10 @@ func remoteOptions(ctx context.Context) []remote.Option {
 	}
 }
 
-// transport refuses redirects of what writes. Registries send clients that read to their storage, and the library
-// refuses private addresses there.
+// transport refuses redirects of writes. Reads may be redirected to storage, and the library refuses private addresses
+// there.
 type transport struct{}
 
-// RoundTrip makes one request.
 func (transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	if request.Method == http.MethodGet || request.Method == http.MethodHead {
 		return remote.DefaultTransport.RoundTrip(request)

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package label is the verb that puts a base configuration and the server's release into the labels of an image, so
-// that the operator finds them there.
+// Package label implements the verb label, which adds a base configuration and the server's release to the labels of an
+// image.
 //
-// Contract: it changes labels and, for a large configuration, adds one layer; everything else of the image stays as it
-// is, for each platform. It reads the configuration as the operator will, and refuses what the operator would refuse.
-// It asks only the registry of the image, with the credentials of the user, and writes only what --push or --output
-// names. Of an archive it unpacks the files of the image, and no more than the archive has.
+// It changes only labels and, for a large configuration, adds one layer, for every platform. It rejects a configuration
+// that the operator would reject. It accesses only the image's registry with the user's credentials, and writes only as
+// --push and --output say.
 package label

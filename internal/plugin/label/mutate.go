@@ -24,19 +24,18 @@ import (
 )
 
 const (
-	// inLabel is the size in bytes from which a configuration becomes a layer: registries and runtimes bound what is in
+	// inLabel is the size in bytes from which a configuration becomes a layer, because registries and runtimes limit
 	// labels.
-	inLabel = 50_000
-	// layerPath is the file of the configuration in its layer.
+	inLabel   = 50_000
 	layerPath = "llamastack/config.yaml"
 )
 
 var errNoPlatform = errors.New("the index has no image for a platform")
 
-// content is an image, or an index of images for several platforms.
+// content is an image, or an index of images.
 type content = mutate.Appendable
 
-// with returns the image with the configuration in its labels.
+// with returns the image with the labels and, for a large configuration, the layer.
 func with(what content, configuration []byte, version string) (content, error) {
 	labels := map[string]string{}
 	if version != "" {
@@ -65,8 +64,7 @@ func with(what content, configuration []byte, version string) (content, error) {
 	return nil, fmt.Errorf("neither an image nor an index: %T", what)
 }
 
-// labelIndex labels the image for each platform. What is for no platform, such as an attestation of how an image was
-// built, stays.
+// labelIndex labels the image of each platform. Other entries, such as attestations, are kept.
 func labelIndex(index v1.ImageIndex, labels map[string]string, layer v1.Layer) (v1.ImageIndex, error) {
 	manifest, err := index.IndexManifest()
 	if err != nil {
@@ -97,7 +95,7 @@ func labelIndex(index v1.ImageIndex, labels map[string]string, layer v1.Layer) (
 	return mutate.AppendManifests(labeled, additions...), nil
 }
 
-// labelImage replaces all labels of a configuration, and no other one.
+// labelImage replaces the configuration labels and keeps all others.
 func labelImage(image v1.Image, labels map[string]string, layer v1.Layer) (v1.Image, error) {
 	if layer != nil {
 		added := mutate.Addendum{Layer: layer, History: v1.History{CreatedBy: "kubectl llamastack label"}}
@@ -130,7 +128,7 @@ func labelImage(image v1.Image, labels map[string]string, layer v1.Layer) (v1.Im
 	return mutate.ConfigFile(image, file)
 }
 
-// layerOf is a layer with the configuration alone. The same configuration makes the same layer.
+// layerOf returns a reproducible layer that contains only the configuration.
 func layerOf(configuration []byte) (v1.Layer, error) {
 	var archive bytes.Buffer
 	w := tar.NewWriter(&archive)
@@ -150,7 +148,6 @@ func layerOf(configuration []byte) (v1.Layer, error) {
 	)
 }
 
-// push writes the image to its registry.
 func push(ctx context.Context, ref name.Reference, what content) error {
 	switch what := what.(type) {
 	case v1.ImageIndex:

@@ -16,8 +16,8 @@ import (
 
 var errNoRelease = errors.New("no label, tag or Python package of the image names the release of its server")
 
-// release returns the release of the server in the image, in the operator's order: empty where a label has it already,
-// otherwise by the tag, otherwise by the server's Python package.
+// release returns the server's release as the operator finds it: empty if a label has it, else from the tag, else from
+// the Python package.
 func release(what content, ref name.Reference) (string, error) {
 	image, err := anyPlatform(what)
 	if err != nil {
@@ -64,7 +64,7 @@ func read(layer v1.Layer, search *registry.Search) error {
 	return errors.Join(search.Layer(unpacked), unpacked.Close())
 }
 
-// anyPlatform returns the image, of an index the first one for a platform.
+// anyPlatform returns the image, or the first platform image of an index.
 func anyPlatform(what content) (v1.Image, error) {
 	index, ok := what.(v1.ImageIndex)
 	if !ok {
@@ -86,8 +86,7 @@ func anyPlatform(what content) (v1.Image, error) {
 	return nil, errNoPlatform
 }
 
-// isForPlatform reports whether an entry of an index is the image for a platform, and not an attestation of how one was
-// built.
+// isForPlatform reports whether an index entry is a platform image, not an attestation.
 func isForPlatform(d *v1.Descriptor) bool {
 	return d.MediaType.IsImage() && d.Platform != nil && d.Platform.OS != "unknown"
 }

@@ -36,11 +36,9 @@ const examples = `  # The log of the server
   # The last lines, for a program
   kubectl llamastack logs my-stack --tail 100 -o json`
 
-// maxForPrograms bounds a log that is printed as one object, in bytes: kubelet keeps 10 MiB of a container unless it is
-// told otherwise.
+// maxForPrograms bounds a log printed as one object, in bytes; kubelet keeps 10 MiB per container by default.
 const maxForPrograms = 64 << 20
 
-// options are the flags.
 type options struct {
 	cluster.Flags
 	output           cli.Output
@@ -48,7 +46,7 @@ type options struct {
 	tail             int64
 }
 
-// New returns the command.
+// New returns the logs command.
 func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
@@ -77,7 +75,6 @@ var (
 	errTooLong = fmt.Errorf("the log is longer than %d MiB: take its end with --tail", maxForPrograms>>20)
 )
 
-// check reports what is wrong with the command line.
 func (o *options) check() error {
 	if o.follow && o.output.ForPrograms() {
 		return errEndless
@@ -85,7 +82,6 @@ func (o *options) check() error {
 	return o.output.Check()
 }
 
-// log is a log for programs.
 type log struct {
 	Namespace string   `json:"namespace"`
 	Pod       string   `json:"pod"`
@@ -93,7 +89,6 @@ type log struct {
 	Lines     []string `json:"lines"`
 }
 
-// run is the verb: find the pod, print its log.
 func (o *options) run(ctx context.Context, c *cluster.Connection, name string, streams cli.Streams) error {
 	cr, found, err := c.Find(ctx, name)
 	if err != nil {
@@ -128,7 +123,6 @@ func (o *options) run(ctx context.Context, c *cluster.Connection, name string, s
 	return err
 }
 
-// lines reads a log that ends.
 func lines(ctx context.Context, c *cluster.Connection, pod *corev1.Pod, options *corev1.PodLogOptions) ([]string,
 	error) {
 	stream, err := c.Logs(ctx, pod.Namespace, pod.Name, options)
@@ -148,8 +142,8 @@ func lines(ctx context.Context, c *cluster.Connection, pod *corev1.Pod, options 
 	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n"), nil
 }
 
-// Choose returns the newest pod that is not ready, otherwise the newest one; nil where there is none. A pod that ends
-// or has ended does not count while there are others.
+// Choose returns the newest pod that is not ready, else the newest one; nil for an empty list. Terminating and finished
+// pods are chosen last.
 func Choose(list []corev1.Pod) *corev1.Pod {
 	rank := func(p *corev1.Pod) int {
 		switch {

@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package logs is the verb that prints the log of a server.
-//
-// Contract: it finds the pod and the container, and prints the log: it is not redacted, as with kubectl logs. It
-// changes nothing.
+// Package logs implements the verb logs, which prints the log of a server without redaction, as kubectl logs does.
 package logs

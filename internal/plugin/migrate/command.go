@@ -33,14 +33,13 @@ const examples = `  # A manifest in the style of release 0.9
   # What the cluster has
   kubectl get llsd my-stack -o yaml | kubectl llamastack migrate -f -`
 
-// options are the flags.
 type options struct {
 	files    files.Resources
 	settings files.Settings
 	output   cli.Output
 }
 
-// New returns the command.
+// New returns the migrate command.
 func New(streams cli.Streams) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
@@ -64,7 +63,7 @@ func New(streams cli.Streams) *cobra.Command {
 
 var errFailed = errors.New("nothing is printed, because of these errors")
 
-// run is the verb: gather, rewrite, prove, print.
+// run rewrites the documents and prints them if the result is equivalent.
 func (o *options) run(ctx context.Context, streams cli.Streams) error {
 	cluster, err := o.settings.Cluster(streams.In)
 	if err != nil {
@@ -118,7 +117,7 @@ func (o *options) print(w io.Writer, list []any) error {
 	return nil
 }
 
-// migrate returns the rewritten document; false where that failed, which has been reported.
+// migrate returns the rewritten document. It returns false after printing errors.
 func migrate(ctx context.Context, cluster *offline.Cluster, d *manifest.Document, notes io.Writer) (map[string]any,
 	bool, error) {
 	before := cluster.DryRun(ctx, d)
@@ -147,7 +146,6 @@ func migrate(ctx context.Context, cluster *offline.Cluster, d *manifest.Document
 	return object, len(p.different) == 0, nil
 }
 
-// modelNames are the models that the spec registers.
 func modelNames(object map[string]any) []string {
 	models, _, _ := unstructured.NestedSlice(object, "spec", "resources", "models")
 	var names []string
@@ -160,7 +158,6 @@ func modelNames(object map[string]any) []string {
 	return names
 }
 
-// report prints what became of the resource.
 func report(w io.Writer, name string, r *rewriting, p *proof) {
 	var b strings.Builder
 	list := func(title string, texts []string) {

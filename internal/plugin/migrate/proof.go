@@ -10,15 +10,13 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/difference"
 )
 
-// proof is what a comparison of both configurations says.
 type proof struct {
-	// improved are differences that are meant; different are all others.
+	// improved are intended differences, different all others.
 	improved, different []string
-	// restarts reports whether applying the result replaces the pods.
+	// restarts reports whether applying the result restarts pods.
 	restarts bool
 }
 
-// prove compares what the server reads before and after.
 func prove(before, after *offline.Resource, models []string) (*proof, error) {
 	old, err := difference.Effective(before.Desired)
 	if err != nil {
@@ -62,18 +60,18 @@ func orNothing(text string) string {
 	return text
 }
 
-// isCompleted reports whether an endpoint got nothing but the path of its API.
+// isCompleted reports whether only the API path was appended to an endpoint.
 func isCompleted(c difference.Change) bool {
 	rest, longer := strings.CutPrefix(c.After, strings.TrimSuffix(c.Before, "/"))
 	return c.Before != "" && longer && strings.HasPrefix(rest, "/") && strings.Contains(c.Path, ".config.")
 }
 
-// isModel reports whether a difference is the registration of one of the models.
+// isModel reports whether the change registers one of the models.
 func isModel(c difference.Change, models []string) bool {
 	return c.Before == "" && slices.ContainsFunc(models, func(model string) bool {
 		return strings.HasPrefix(c.Path, "registered_resources.models["+model+"]")
 	})
 }
 
-// isEmptyList reports whether an empty list got items, which are differences of their own, or the other way round.
+// isEmptyList reports whether a list was or becomes empty; its items are separate changes.
 func isEmptyList(c difference.Change) bool { return c.Before == "[]" || c.After == "[]" }

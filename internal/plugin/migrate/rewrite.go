@@ -17,39 +17,36 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// rewriting is the work on one custom resource of v1alpha2.
+// rewriting is the state of rewriting one v1alpha2 object.
 type rewriting struct {
 	object map[string]any
 	line   *catalog.Line
 	base   *document.Document
-	// env are the variables of the container, as the spec has them.
-	env []any
-	// used are the variables that became fields.
-	used map[string]bool
-	// moved says what became of the variables that became fields, and stays why the others did not.
+	env    []any
+	used   map[string]bool
+	// moved describes the variables that became fields, stays the others.
 	moved []string
 	stays []remaining
 }
 
-// remaining is why variables stay.
+// remaining explains why variables stay.
 type remaining struct {
-	// names are the variables that the text is about; empty means all.
+	// names are the variables; empty means all.
 	names []string
 	text  string
 }
 
-// inferenceModel is the variable that named the model, or the end of the name of one for a provider.
+// inferenceModel is the variable with the model, or the suffix of one for a provider.
 const inferenceModel = "INFERENCE_MODEL"
 
-// envPath is where v1alpha2 has the variables.
 var envPath = []string{"spec", "workload", "overrides", "env"}
 
-// rewrite moves variables into spec.providers and spec.resources. The object is changed.
+// rewrite moves variables to spec.providers and spec.resources in the object.
 func rewrite(object map[string]any, d *settings.Distribution) *rewriting {
 	r := &rewriting{object: object, used: map[string]bool{}}
 	r.env, _, _ = unstructured.NestedSlice(object, envPath...)
 	if _, overridden, _ := unstructured.NestedMap(object, "spec", "overrideConfig"); overridden {
-		return r // the ConfigMap has the configuration, and whatever variables it reads
+		return r // the ConfigMap is the configuration
 	}
 	if d == nil || d.Base == nil || d.Line == nil {
 		r.stays = append(r.stays, remaining{text: "all variables: the operator does not know the configuration of this " +
@@ -66,10 +63,10 @@ func rewrite(object map[string]any, d *settings.Distribution) *rewriting {
 	return r
 }
 
-// api rewrites the providers of an API that a variable of the spec turns on, and returns the ids of those of inference.
+// api rewrites the providers of an API that variables enable. It returns the ids of inference providers.
 func (r *rewriting) api(api parse.ProviderAPI) []string {
 	if _, there, _ := unstructured.NestedFieldNoCopy(r.object, "spec", "providers", api.Field); there {
-		return nil // the spec configures this API itself
+		return nil // the spec already configures this API
 	}
 	var entries []any
 	var ids []string
@@ -106,7 +103,7 @@ func (r *rewriting) api(api parse.ProviderAPI) []string {
 	switch {
 	case len(entries) == 1:
 		_ = unstructured.SetNestedField(r.object, entries[0], "spec", "providers",
-			api.Field) // conversion made the objects above
+			api.Field) // cannot fail: conversion created the parents
 	case len(entries) > 1:
 		_ = unstructured.SetNestedSlice(r.object, entries, "spec", "providers", api.Field)
 	}
@@ -122,8 +119,8 @@ func appendOnce(list []string, name string) []string {
 	return slices.Compact(list)
 }
 
-// provider makes the entry of a provider out of the variables that its config reads; nil where one of them cannot be
-// said in spec.providers.
+// provider returns the entry for a provider and the variables it uses; nil with an obstacle if a variable cannot be
+// expressed.
 func (r *rewriting) provider(entry document.Entry, id string) (made map[string]any, used []string, obstacle remaining) {
 	row, known := r.line.Provider(entry.API, entry.Type())
 	if !known {
@@ -148,7 +145,7 @@ func (r *rewriting) provider(entry document.Entry, id string) (made map[string]a
 	return made, used, remaining{}
 }
 
-// put puts the value of a variable where the entry of a provider has a place for it, and reports why it cannot.
+// put sets the field of an entry from a variable, or returns the reason why it cannot.
 func put(made map[string]any, row *catalog.Provider, name string, variable map[string]any) (why string) {
 	secret, _, _ := unstructured.NestedMap(variable, "valueFrom", "secretKeyRef")
 	value, _ := variable["value"].(string)
@@ -183,7 +180,7 @@ func put(made map[string]any, row *catalog.Provider, name string, variable map[s
 	return ""
 }
 
-// typed is the value as the server reads it: it turns text that looks like a number or a boolean into one.
+// typed converts text that looks like a number or boolean, as the server does.
 func typed(text string) any {
 	var value any
 	if err := yaml.Unmarshal([]byte(text), &value); err != nil {
@@ -198,8 +195,7 @@ func typed(text string) any {
 	return text
 }
 
-// models registers the models that variables name. Only older distributions read such variables; the others ignore
-// them.
+// models registers the models in variables that the distribution ignores.
 func (r *rewriting) models(inference []string) {
 	if _, there, _ := unstructured.NestedFieldNoCopy(r.object, "spec", "resources", "models"); there ||
 		len(inference) == 0 {
@@ -232,7 +228,7 @@ func (r *rewriting) models(inference []string) {
 	}
 }
 
-// providerOf returns the provider whose name the variable begins with, as in OLLAMA_INFERENCE_MODEL, else the only one.
+// providerOf returns the provider in the variable's prefix, as in OLLAMA_INFERENCE_MODEL, else the only one.
 func providerOf(variable string, ids []string) string {
 	for _, id := range ids {
 		if strings.HasPrefix(variable, strings.ToUpper(strings.ReplaceAll(id, "-", "_"))+"_") {
@@ -245,8 +241,7 @@ func providerOf(variable string, ids []string) string {
 	return ""
 }
 
-// variable returns a variable of the spec that has a value; nil where it has none. Of several with one name the
-// container gets the last.
+// variable returns the last variable of the name if it has a value; otherwise nil.
 func (r *rewriting) variable(name string) map[string]any {
 	for _, item := range slices.Backward(r.env) {
 		v, _ := item.(map[string]any)
@@ -261,13 +256,13 @@ func (r *rewriting) variable(name string) map[string]any {
 	return nil
 }
 
-// plain returns the value of a variable of the spec; empty where it has none, or where it comes from elsewhere.
+// plain returns the literal value of a variable; may be empty.
 func (r *rewriting) plain(name string) string {
 	value, _ := r.variable(name)["value"].(string)
 	return value
 }
 
-// removeUsed removes the variables that became fields, unless something else of the configuration reads them too.
+// removeUsed removes the variables that became fields, unless another variable refers to them.
 func (r *rewriting) removeUsed() {
 	var left []any
 	for _, item := range r.env {
@@ -289,7 +284,7 @@ func (r *rewriting) removeUsed() {
 		_ = unstructured.SetNestedSlice(r.object, left, envPath...)
 		return
 	}
-	for i := len(envPath); i > 1; i-- { // and the objects that are empty without them
+	for i := len(envPath); i > 1; i-- { // remove empty parents too
 		unstructured.RemoveNestedField(r.object, envPath[:i]...)
 		if rest, _, _ := unstructured.NestedMap(r.object, envPath[:i-1]...); len(rest) > 0 {
 			return
@@ -297,18 +292,16 @@ func (r *rewriting) removeUsed() {
 	}
 }
 
-// isReferredTo reports whether the value of another variable refers to a variable.
 func (r *rewriting) isReferredTo(name string) bool {
 	return r.anyWritten(func(_ any, value string) bool { return strings.Contains(value, "$("+name+")") })
 }
 
-// isWritten reports whether a variable has its value in the spec, one that a later one of its name replaces included.
+// isWritten reports whether the variable has a literal value, even if overridden.
 func (r *rewriting) isWritten(name string) bool {
 	return r.anyWritten(func(of any, value string) bool { return of == name && value != "" })
 }
 
-// anyWritten reports whether something holds for the name and the value of a variable; the value is empty where it is
-// not in the spec.
+// anyWritten reports whether holds returns true for a variable; value is empty without a literal one.
 func (r *rewriting) anyWritten(holds func(name any, value string) bool) bool {
 	return slices.ContainsFunc(r.env, func(item any) bool {
 		variable, _ := item.(map[string]any)
@@ -317,10 +310,10 @@ func (r *rewriting) anyWritten(holds func(name any, value string) bool) bool {
 	})
 }
 
-// valueInSpec is said of a variable whose value should be secret.
+// valueInSpec is the reason for a secret variable with a literal value.
 const valueInSpec = "has its value in the spec: put the value into a Secret, and read the variable from it"
 
-// note says that a variable stays, where nothing has been said about it.
+// note records why a variable stays, unless that is known already.
 func (r *rewriting) note(name string) {
 	if slices.ContainsFunc(r.stays, func(s remaining) bool { return slices.Contains(s.names, name) }) {
 		return
@@ -340,8 +333,7 @@ func (r *rewriting) note(name string) {
 	r.stays = append(r.stays, remaining{[]string{name}, name + ": " + why})
 }
 
-// reader returns the first provider of the base configuration that reads a variable, as API and id; empty where none
-// does.
+// reader returns the first provider that reads the variable, as API/id; empty if none exists.
 func (r *rewriting) reader(variable string) string {
 	for entry := range r.base.Providers() {
 		id := entry.Identity()

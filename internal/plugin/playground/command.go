@@ -19,7 +19,6 @@ import (
 //go:embed all:page
 var files embed.FS
 
-// defaultPort is the port unless told otherwise.
 const defaultPort = 8322
 
 const long = `Serve the playground: a page to write LlamaStackDistributions in, which shows what the operator makes of them while you type.
@@ -33,7 +32,7 @@ const examples = `  # Serve it, and open the address that is printed
   # On a free port
   kubectl llamastack playground --port 0`
 
-// New returns the command.
+// New returns the playground command.
 func New(streams cli.Streams) *cobra.Command {
 	port := uint16(defaultPort)
 	cmd := &cobra.Command{
@@ -57,7 +56,6 @@ func New(streams cli.Streams) *cobra.Command {
 var errNoPage = errors.New("this build of the plugin has no page: take the plugin of a release, or run 'make " +
 	"playground build' in the checkout")
 
-// run serves the page until the context ends.
 func run(ctx context.Context, page fs.FS, port uint16, streams cli.Streams) error {
 	if _, err := fs.Stat(page, "index.html"); err != nil {
 		return errNoPage

@@ -26,22 +26,21 @@ const (
 	maxConnections = 64
 )
 
-// policy lets the page load its own files and nothing else, and run WebAssembly.
+// policy restricts the page to its own files and WebAssembly.
 const policy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; style-src 'self'; " +
 	"connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// types are the media types of the files: those that the system knows can be other ones.
+// types are the media types, which must not depend on the system.
 var types = map[string]string{
 	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
 	".json": "application/json", ".wasm": "application/wasm", ".br": "application/octet-stream",
 }
 
-// serve serves the page until the context ends.
 func serve(ctx context.Context, listener net.Listener, page fs.FS) error {
 	server := &http.Server{
 		Handler: handler(page), ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeaderBytes,
-		ErrorLog:       log.New(io.Discard, "", 0), // what a browser does wrong is not for the terminal
+		ErrorLog:       log.New(io.Discard, "", 0), // errors of browsers are not shown
 	}
 	stop := context.AfterFunc(ctx, func() {
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownDelay)
@@ -57,7 +56,6 @@ func serve(ctx context.Context, listener net.Listener, page fs.FS) error {
 	return nil
 }
 
-// handler has the files of the page.
 func handler(page fs.FS) http.Handler {
 	content := http.FileServerFS(page)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -76,7 +74,7 @@ func handler(page fs.FS) http.Handler {
 		kind, known := types[path.Ext(r.URL.Path)]
 		if path.Ext(r.URL.Path) == ".br" {
 			header.Set("Vary", "Accept-Encoding")
-			if unpacks(r) { // while it loads; what the page brings along to unpack it takes half a second more
+			if unpacks(r) { // faster than decompressing in the page by about half a second
 				header.Set("Content-Encoding", "br")
 				kind = types[path.Ext(strings.TrimSuffix(r.URL.Path, ".br"))]
 			}
@@ -88,7 +86,6 @@ func handler(page fs.FS) http.Handler {
 	})
 }
 
-// unpacks reports whether the client unpacks Brotli by itself.
 func unpacks(r *http.Request) bool {
 	for encoding := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
 		if strings.TrimSpace(encoding) == "br" {

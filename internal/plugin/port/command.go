@@ -23,7 +23,7 @@ const examples = `  # On the port of the server
   # On another port of this machine
   kubectl llamastack port-forward my-stack --port 9000`
 
-// New returns the command.
+// New returns the port-forward command.
 func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 	flags, output, local := &cluster.Flags{}, &cli.Output{}, int32(0)
 	cmd := &cobra.Command{
@@ -43,13 +43,11 @@ func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 	return cmd
 }
 
-// forwarded is where the server is reached, for programs.
 type forwarded struct {
 	Pod string `json:"pod"`
 	URL string `json:"url"`
 }
 
-// run is the verb: find the pod, forward.
 func run(ctx context.Context, c *cluster.Connection, name string, local int32, output *cli.Output,
 	out io.Writer) error {
 	if err := output.Check(); err != nil {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package port is the verb port-forward, by which this machine reaches a server.
+// Package port implements the verb port-forward.
 //
-// Contract: it listens on the loopback address only, forwards to the port of a ready pod, and prints the URL with the
-// server's scheme. It ends with its pod: another start takes another one.
+// It listens only on the loopback address and forwards to a ready pod until that pod ends.
 package port

@@ -17,7 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline"
 )
 
-// access is what a configuration of the server says about who may do what.
+// access is the part of a server configuration about access control.
 type access struct {
 	Server struct {
 		Auth struct {
@@ -33,7 +33,7 @@ type access struct {
 	} `json:"server"`
 }
 
-// accessRule is a rule of either policy. What may be a text or a list of texts is any.
+// accessRule is a rule of either policy; fields of type any are a string or a list of strings.
 type accessRule struct {
 	Permit      *accessScope `json:"permit"`
 	Forbid      *accessScope `json:"forbid"`
@@ -49,7 +49,6 @@ type accessScope struct {
 	Paths     any    `json:"paths"`
 }
 
-// showAccess prints for each resource who may do what with its server, as its configuration says it.
 func showAccess(out *bytes.Buffer, resources []*offline.Resource, notes io.Writer) error {
 	for _, r := range resources {
 		text := configuration(r, notes)
@@ -60,7 +59,7 @@ func showAccess(out *bytes.Buffer, resources []*offline.Resource, notes io.Write
 		if err := yaml.Unmarshal(text, a); err != nil {
 			return fmt.Errorf("%s: %s: the rules of the configuration cannot be read: %w", r.Document.Place(), r.Name(), err)
 		}
-		a.Server.Auth.Provider.Type = r.Desired.Auth().Type // as the operator reads it: a variable may leave it empty
+		a.Server.Auth.Provider.Type = r.Desired.Auth().Type // resolved by the operator: a variable may disable it
 		if out.Len() > 0 {
 			out.WriteByte('\n')
 		}
@@ -110,7 +109,6 @@ func (a *access) write(out *bytes.Buffer, name string) error {
 	return table(out, append(rows, last))
 }
 
-// callers is one sentence about how the server recognizes its callers.
 func (a *access) callers() string {
 	kind := a.Server.Auth.Provider.Type
 	if kind == "" {
@@ -123,7 +121,7 @@ func (a *access) callers() string {
 	return text
 }
 
-// scope returns the effect of a rule, and what it is about.
+// scope returns the effect and the scope of a rule.
 func (r *accessRule) scope() (string, *accessScope) {
 	if r.Forbid != nil {
 		return "forbid", r.Forbid
@@ -134,7 +132,6 @@ func (r *accessRule) scope() (string, *accessScope) {
 	return "invalid", &accessScope{}
 }
 
-// who says whom a rule is about.
 func (r *accessRule) who(all string) string {
 	var parts []string
 	if _, of := r.scope(); of.Principal != "" {
@@ -149,7 +146,7 @@ func (r *accessRule) who(all string) string {
 	return cmp.Or(strings.Join(parts, ", "), all)
 }
 
-// words is a text, or the texts of a list with something between them.
+// words returns a string, or the joined strings of a list.
 func words(value any, between string) string {
 	list, ok := value.([]any)
 	switch {
@@ -165,12 +162,12 @@ func words(value any, between string) string {
 	return strings.Join(texts, between)
 }
 
-// table prints rows after an empty line, without blanks at the end of each row.
+// table prints rows after an empty line, without trailing blanks.
 func table(out *bytes.Buffer, rows [][]string) error {
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 3, ' ', 0)
 	for _, row := range rows {
-		for i := range row { // what a resource says must not look like another row
+		for i := range row { // values must not look like rows
 			row[i] = strings.Join(strings.FieldsFunc(row[i], func(r rune) bool {
 				return unicode.IsSpace(r) ||
 					!unicode.IsGraphic(r)

@@ -18,7 +18,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-// options are the flags.
 type options struct {
 	files         files.Resources
 	output        string
@@ -68,7 +67,7 @@ const examples = `  # The config.yaml that the server gets
   # What an edit of a running server would change
   kubectl get llsd my-stack -o yaml | kubectl llamastack render -f - > before.yaml`
 
-// New returns the command.
+// New returns the render command.
 func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
@@ -103,7 +102,6 @@ func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 	return cmd
 }
 
-// check reports what is wrong with the command line.
 func (o *options) check() error {
 	if !slices.Contains(formats(), o.output) {
 		return fmt.Errorf("--output %q: choose one of %s", o.output, strings.Join(formats(), ", "))
@@ -122,7 +120,6 @@ func (o *options) check() error {
 	return o.settings.CheckStdin(append([]string{o.base, o.imageLabels}, o.files.Names...)...)
 }
 
-// run is the verb: gather, make, print.
 func (o *options) run(ctx context.Context, streams cli.Streams) error {
 	in, err := gather(ctx, o, streams)
 	if err != nil {

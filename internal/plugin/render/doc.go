@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package render is the verb that shows what the operator would make of a resource.
+// Package render implements the verb render, which shows the operator's build of a custom resource.
 //
-// Contract: what is printed is made by the operator's own code. Either every resource can be rendered, or nothing is
-// printed and the errors are reported, never a part of them. It asks no cluster but for the operator's settings, where
-// a flag says so, reads no Secret and writes no file.
+// It uses the operator's code and prints nothing but errors if a resource has any. It reads the operator's settings
+// from a cluster only if a flag says so, reads no Secrets and writes no files.
 package render

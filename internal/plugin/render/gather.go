@@ -21,13 +21,13 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// inputs are everything that decides what is shown.
+// inputs are the documents and the cluster for the dry run.
 type inputs struct {
 	cluster   *offline.Cluster
 	documents []*manifest.Document
 }
 
-// gather reads all files. What is of another kind is left out with a note.
+// gather reads all files and skips documents of other kinds with a note.
 func gather(ctx context.Context, o *options, streams cli.Streams) (*inputs, error) {
 	cluster, err := o.settings.Cluster(ctx, streams.In, streams.Err)
 	if err != nil {
@@ -90,8 +90,8 @@ func replacement(ctx context.Context, o *options, known *settings.Settings, stre
 	return s, nil
 }
 
-// askRegistry reads the labels of --image with the credentials of the user, and the server's Python package where
-// nothing else names its release.
+// askRegistry reads the labels of --image with the user's credentials, and the server's Python package if the release
+// is still unknown.
 func askRegistry(ctx context.Context, o *options, known *settings.Settings, s *offline.Replacement) error {
 	ref, err := name.ParseReference(o.image)
 	if err != nil {
@@ -108,13 +108,13 @@ func askRegistry(ctx context.Context, o *options, known *settings.Settings, s *o
 	}
 	hints := settings.Hints{Version: o.serverVersion, Labels: s.Labels}
 	if d, p := known.ResolveWithHints(&v1alpha2.DistributionSpec{Image: &o.image}, hints); p != nil || !d.PackageCounts() {
-		return nil // what is wrong is reported for each custom resource
+		return nil // reported for each custom resource
 	}
 	_, metadata, err := imagelabels.ReadFile(ctx, client, o.image, oci.ServerPackage, authn.DefaultKeychain)
 	if _, silent := errors.AsType[*imagelabels.ContentError](err); err != nil && !silent {
 		return err
 	}
-	s.Package, _ = oci.ReadPackage(metadata) // an error names no release
+	s.Package, _ = oci.ReadPackage(metadata) // an error means an unknown release
 	return nil
 }
 
@@ -134,7 +134,6 @@ func readLabels(file string, streams cli.Streams) (*oci.Labels, error) {
 	return labels, nil
 }
 
-// dryRun reports what would become of each document.
 func (in *inputs) dryRun(ctx context.Context) []*offline.Resource {
 	resources := make([]*offline.Resource, len(in.documents))
 	for i, d := range in.documents {

@@ -16,7 +16,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 )
 
-// What --output takes.
 const (
 	formatConfig = "config"
 	formatYAML   = "yaml"
@@ -25,12 +24,10 @@ const (
 	formatAccess = "access"
 )
 
-// formats are the values of --output, the default first.
 func formats() []string {
 	return []string{formatConfig, formatYAML, formatJSON, formatEnv, formatAccess}
 }
 
-// show prints the resources, of which none has failed.
 func show(resources []*offline.Resource, format string, streams cli.Streams) error {
 	var out bytes.Buffer
 	var err error
@@ -56,7 +53,7 @@ func show(resources []*offline.Resource, format string, streams cli.Streams) err
 	return err
 }
 
-// showConfig prints the bytes of the ConfigMap's key; of several resources as documents of one file.
+// showConfig prints config.yaml of each resource as YAML documents.
 func showConfig(out *bytes.Buffer, resources []*offline.Resource, notes io.Writer) {
 	for _, r := range resources {
 		text := configuration(r, notes)
@@ -73,7 +70,7 @@ func showConfig(out *bytes.Buffer, resources []*offline.Resource, notes io.Write
 	}
 }
 
-// configuration is what the server of the resource gets; nil, with a note, where the image runs its own.
+// configuration returns the configuration; nil, after a note, if the image runs its own.
 func configuration(r *offline.Resource, notes io.Writer) []byte {
 	text := r.Configuration()
 	if text == nil {
@@ -88,14 +85,13 @@ func showYAML(out *bytes.Buffer, resources []*offline.Resource) error {
 	return err
 }
 
-// showJSON prints a List, as kubectl does.
 func showJSON(out *bytes.Buffer, resources []*offline.Resource) error {
 	list, err := offline.Contents(resources)
 	if err != nil {
 		return err
 	}
 	encoder := json.NewEncoder(out)
-	encoder.SetEscapeHTML(false) // <on-cluster> shall read so
+	encoder.SetEscapeHTML(false) // keep <on-cluster> readable
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(map[string]any{"apiVersion": "v1", "kind": "List", "items": list})
 }

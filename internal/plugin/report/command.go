@@ -27,7 +27,6 @@ No Secret is packed. The command reads the Secrets that the custom resource, its
 values wherever they appear. It also hides what looks like a secret. Read the files before you send them. report.txt names what could not be
 read. With --output, the command prints the names of the files.`
 
-// options are the flags.
 type options struct {
 	cluster.Flags
 	output            cli.Output
@@ -36,7 +35,7 @@ type options struct {
 	now               func() time.Time
 }
 
-// New returns the command.
+// New returns the report command.
 func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 	o := &options{now: time.Now}
 	cmd := &cobra.Command{
@@ -59,7 +58,6 @@ func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 	return cmd
 }
 
-// run is the verb: gather, pack.
 func (o *options) run(ctx context.Context, c *cluster.Connection, name string, streams cli.Streams) (err error) {
 	if err := o.check(); err != nil {
 		return err
@@ -101,15 +99,13 @@ func (o *options) run(ctx context.Context, c *cluster.Connection, name string, s
 	})
 }
 
-// written is what was packed, for programs.
 type written struct {
 	Archive string   `json:"archive"`
 	Files   []string `json:"files"`
-	// NotRead says what could not be read, and why.
+	// NotRead lists objects that could not be read, with errors.
 	NotRead []string `json:"notRead,omitempty"`
 }
 
-// check reports what is wrong with the flags.
 func (o *options) check() error {
 	if o.file == "-" && o.output.ForPrograms() {
 		return errors.New("--output and -f -: standard output is one or the other")
@@ -117,7 +113,7 @@ func (o *options) check() error {
 	return o.output.Check()
 }
 
-// pack writes the files as an archive.
+// pack writes the files as a gzipped tar archive.
 func pack(w io.Writer, dir string, files []file, now time.Time) error {
 	compressed := gzip.NewWriter(w)
 	archive := tar.NewWriter(compressed)

@@ -29,36 +29,31 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
 )
 
-// operatorLabels select the operator's pods and its Deployment, as the released manifest has them, and those of its
-// shards, as the Helm chart has them.
+// operatorLabels select the operator's pods and Deployments, including shards of the Helm chart.
 var operatorLabels = client.MatchingLabelsSelector{Selector: labels.NewSelector().Add(operatorRoles())}
 
 func operatorRoles() labels.Requirement {
 	r, err := labels.NewRequirement("control-plane", selection.In,
 		[]string{"controller-manager", "controller-manager-shard"})
 	if err != nil {
-		panic(err) // the key and the values are constant
+		panic(err) // constant arguments
 	}
 	return *r
 }
 
-// file is a file of the archive.
 type file struct {
 	name string
 	text []byte
 }
 
-// collection are the files of a report.
 type collection struct {
 	connection *cluster.Connection
 	files      []file
-	// unread names what could not be read.
-	unread []string
-	// secrets are the values that the pods read from Secrets, to be hidden.
+	unread     []string
+	// secrets are the values to hide.
 	secrets []secret.Value
 }
 
-// collect reads everything about a custom resource.
 func collect(ctx context.Context, c *cluster.Connection, name, operatorNamespace string) (*collection, error) {
 	cr, found, err := c.Find(ctx, name)
 	if err != nil {
@@ -92,8 +87,7 @@ func kindOf(o client.Object) string {
 	return kind[strings.LastIndex(kind, ".")+1:]
 }
 
-// readSecrets reads the values that the custom resource, its objects and pods can get from Secrets, to hide them. Who
-// may not read them relies on what secrets look like.
+// readSecrets reads the Secrets that the custom resource, its objects and pods refer to, in order to hide their values.
 func (r *collection) readSecrets(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, found *cluster.Found) {
 	names := map[string]bool{}
 	all := append([]client.Object{cr}, found.Objects...)
@@ -122,9 +116,8 @@ func (r *collection) readSecrets(ctx context.Context, cr *v1alpha2.LlamaStackDis
 	}
 }
 
-// secretsIn adds the names of the Secrets that a value refers to, in the forms that Kubernetes and the custom resource
-// have: a field secretName, a name below a field with secret in its name, and a name beside a key. A name of something
-// else does no harm.
+// secretsIn adds the names of Secrets that a value refers to: a field secretName, a name below a field with "secret" in
+// its name, or a name next to a key. Extra names are harmless.
 func secretsIn(value any, below bool, names map[string]bool) {
 	switch v := value.(type) {
 	case []any:
@@ -146,7 +139,6 @@ func secretsIn(value any, below bool, names map[string]bool) {
 	}
 }
 
-// object adds an object as YAML.
 func (r *collection) object(name string, o client.Object) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
 	if err != nil {
@@ -156,7 +148,6 @@ func (r *collection) object(name string, o client.Object) {
 	r.value(name, content)
 }
 
-// value adds a value as YAML, without what may be a secret.
 func (r *collection) value(name string, value any) {
 	text, err := yaml.Marshal(r.hidden(redact.Value("", value)))
 	if err != nil {
@@ -166,7 +157,7 @@ func (r *collection) value(name string, value any) {
 	r.files = append(r.files, file{name, text})
 }
 
-// hidden is a value without the values of Secrets.
+// hidden returns a copy of a value with the values of Secrets hidden.
 func (r *collection) hidden(value any) any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -190,7 +181,7 @@ func (r *collection) hidden(value any) any {
 	return value
 }
 
-// configMap adds the texts of a ConfigMap: those that are YAML without what may be a secret in their fields.
+// configMap adds the data of a ConfigMap, parsed as YAML where possible in order to hide secret fields.
 func (r *collection) configMap(ctx context.Context, name string, key client.ObjectKey) {
 	cm := &corev1.ConfigMap{}
 	if err := r.connection.Client.Get(ctx, key, cm); err != nil {
@@ -208,7 +199,6 @@ func (r *collection) configMap(ctx context.Context, name string, key client.Obje
 	r.value(name, content)
 }
 
-// conditions adds the conditions as a table for eyes.
 func (r *collection) conditions(cr *v1alpha2.LlamaStackDistribution) {
 	var b bytes.Buffer
 	for i := range cr.Status.Conditions {
@@ -218,7 +208,7 @@ func (r *collection) conditions(cr *v1alpha2.LlamaStackDistribution) {
 	r.text("conditions.txt", b.String())
 }
 
-// text adds running text, without what looks like a secret.
+// text adds text with secrets hidden.
 func (r *collection) text(name, text string) {
 	lines := strings.SplitAfter(text, "\n")
 	for i, line := range lines {
@@ -231,7 +221,7 @@ func (r *collection) text(name, text string) {
 	r.files = append(r.files, file{name, []byte(strings.Join(lines, ""))})
 }
 
-// events adds the Events of the namespace that are about the resource, its objects and its pods.
+// events adds the Events about the custom resource and objects whose names begin with its name.
 func (r *collection) events(events []corev1.Event, name string) {
 	var own []any
 	for i := range events {
@@ -251,13 +241,12 @@ func (r *collection) events(events []corev1.Event, name string) {
 	r.value("events.yaml", own)
 }
 
-// The bounds of a log.
 const (
 	logLines = 2000
 	logBytes = 2 << 20
 )
 
-// logs adds the logs of the containers of a pod, of those before the last restart too.
+// logs adds the current and previous logs of a pod's containers.
 func (r *collection) logs(ctx context.Context, p *corev1.Pod, dir string) {
 	for i := range p.Status.ContainerStatuses {
 		container := &p.Status.ContainerStatuses[i]
@@ -291,7 +280,6 @@ func (r *collection) log(ctx context.Context, p *corev1.Pod, options *corev1.Pod
 	return string(text), err
 }
 
-// operator adds what concerns the operator: its settings, Deployment and log.
 func (r *collection) operator(ctx context.Context, namespace string) {
 	r.configMap(ctx, "operator/settings.yaml", client.ObjectKey{Namespace: namespace, Name: settings.ConfigMapName})
 	deployments, pods := &appsv1.DeploymentList{}, &corev1.PodList{}
@@ -313,7 +301,7 @@ func (r *collection) operator(ctx context.Context, namespace string) {
 	}
 }
 
-// summary is what a reader of the report reads first.
+// summary returns the content of report.txt.
 func (r *collection) summary(cr *v1alpha2.LlamaStackDistribution) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "LlamaStackDistribution %s/%s\nplugin: %s\n", cr.Namespace, cr.Name, version.Build())

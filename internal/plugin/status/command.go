@@ -33,7 +33,6 @@ const examples = `  # All in the namespace
   # The same, until you stop it
   kubectl llamastack status my-stack --watch`
 
-// options are the flags.
 type options struct {
 	cluster.Flags
 	output        cli.Output
@@ -42,10 +41,10 @@ type options struct {
 	interval      time.Duration
 }
 
-// interval is how often --watch looks. A look takes some ten small requests.
+// interval is the polling interval of --watch, with about ten small requests each.
 const interval = 2 * time.Second
 
-// New returns the command.
+// New returns the status command.
 func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 	o := &options{interval: interval}
 	return o.command(streams, connect)
@@ -76,7 +75,6 @@ var (
 	errWatchPrograms   = errors.New("--watch does not go with --output: use kubectl get llsd --watch")
 )
 
-// check reports what is wrong with the command line.
 func (o *options) check(args []string) error {
 	switch {
 	case o.allNamespaces && len(args) > 0:
@@ -87,7 +85,6 @@ func (o *options) check(args []string) error {
 	return o.output.Check()
 }
 
-// run is the verb: gather, make, print.
 func (o *options) run(ctx context.Context, c *cluster.Connection, args []string, out io.Writer) error {
 	style := cli.StyleFor(out)
 	if !o.watch {
@@ -118,7 +115,7 @@ func (o *options) run(ctx context.Context, c *cluster.Connection, args []string,
 	}
 }
 
-// again shows a new state: in the place of the last one on a terminal, below it elsewhere.
+// again prints a new state, in place of the last one on a terminal.
 func again(out io.Writer, text []byte, style cli.Style, first bool) error {
 	switch {
 	case style.OnTerminal():
@@ -130,7 +127,6 @@ func again(out io.Writer, text []byte, style cli.Style, first bool) error {
 	return err
 }
 
-// show shows the state once.
 func (o *options) show(ctx context.Context, c *cluster.Connection, args []string, out io.Writer,
 	style cli.Style) error {
 	if len(args) == 1 {

@@ -14,7 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 )
 
-// offered is the configuration that runs, with the environment that it runs with.
+// offered returns the running configuration with its environment.
 func (f *facts) offered() *offered.Config {
 	c := &offered.Config{Base: f.config, Given: document.Variables{}}
 	if d := f.deployment(); d != nil {
@@ -26,7 +26,7 @@ func (f *facts) offered() *offered.Config {
 	return c
 }
 
-// chatCommands are the commands that ask the first model that can chat.
+// chatCommands returns commands that query the first chat model.
 func chatCommands(cr *v1alpha2.LlamaStackDistribution, models []offered.Model) []string {
 	model := offered.FirstChat(models)
 	if model == "" || cr.Status.AvailableReplicas == 0 {

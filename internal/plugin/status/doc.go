@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package status is the verb that shows what a LlamaStackDistribution is doing: a table of all, or one screen for one.
+// Package status implements the verb status: a table of all custom resources, or a screen for one.
 //
-// Contract: gather reads, make decides, print prints. It reads no Secret and no log. What the operator reports is shown
-// as it is; what a configuration enables is decided by the functions that the operator itself uses. What may not be
-// read is named, and the rest is shown.
+// It reads no Secrets and no logs. It shows the operator's status unchanged, and uses the operator's code to determine
+// enabled providers. Objects that the user may not read are listed.
 package status

@@ -18,19 +18,16 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// facts are what was read about a custom resource.
 type facts struct {
 	cr     *v1alpha2.LlamaStackDistribution
 	owned  []client.Object
 	pods   []corev1.Pod
 	events []corev1.Event
-	// config is the configuration that runs; nil where nobody knows it.
+	// config is the running configuration; nil if unknown.
 	config *serverconfig.Base
-	// unread names what could not be read, and why.
 	unread []string
 }
 
-// gather reads everything about a custom resource.
 func gather(ctx context.Context, c *cluster.Connection, name string) (*facts, error) {
 	cr, found, err := c.Find(ctx, name)
 	if err != nil {
@@ -43,7 +40,7 @@ func gather(ctx context.Context, c *cluster.Connection, name string) (*facts, er
 	return f, nil
 }
 
-// readConfig reads the configuration that runs: the ConfigMap that the status names, else the one that the image has.
+// readConfig reads the ConfigMap in the status, or the distribution's base configuration.
 func (f *facts) readConfig(ctx context.Context, c *cluster.Connection) error {
 	if g := f.cr.Status.ConfigGeneration; g != nil && g.ConfigMapName != "" {
 		cm := &corev1.ConfigMap{}

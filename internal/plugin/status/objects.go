@@ -20,16 +20,14 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/pods"
 )
 
-// object is an object of the resource, or a pod.
 type object struct {
 	Kind  string `json:"kind"`
 	Name  string `json:"name"`
 	State string `json:"state"`
-	// Why is what keeps it from being as it should; empty where nothing does.
+	// Why explains why it is not ready; may be empty.
 	Why string `json:"why,omitempty"`
 }
 
-// objects are the objects of the resource, and its pods.
 func (f *facts) objects() []object {
 	var list []object
 	for _, o := range f.owned {
@@ -42,7 +40,7 @@ func (f *facts) objects() []object {
 	container := cmp.Or(v1alpha2.Legacy(f.cr).ContainerName, objects.ContainerName)
 	for i := range f.pods {
 		p := &f.pods[i]
-		// The end of a log is not shown: nobody knows here which values of Secrets are in it.
+		// Logs are not shown, because they may contain secrets.
 		list = append(list, object{
 			Kind: "Pod", Name: p.Name, State: podState(p), Why: pods.Observe(f.pods[i:i+1], container, nil).NotReady,
 		})
@@ -50,13 +48,12 @@ func (f *facts) objects() []object {
 	return list
 }
 
-// whyPending is what the last Event of a PVC reports, a Warning where there is one: the PVC has no condition for it,
-// and neither has the pod while its volume is made.
+// whyPending returns the last Event of a PVC, preferring Warnings, because a pending PVC has no condition.
 func (f *facts) whyPending(claim *corev1.PersistentVolumeClaim) string {
 	var last, lastWarning event
 	for i := range f.events {
 		e := &f.events[i]
-		if e.InvolvedObject.UID != claim.UID { // of one that had the same name
+		if e.InvolvedObject.UID != claim.UID { // a former PVC of the same name
 			continue
 		}
 		next := newEvent(e)

@@ -12,7 +12,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 )
 
-// print prints the screen for eyes.
 func (s *screen) print(w io.Writer, style cli.Style) error {
 	p := &printer{style: style}
 	p.verdict(s)
@@ -77,13 +76,12 @@ func (s *screen) print(w io.Writer, style cli.Style) error {
 	return err
 }
 
-// printer collects the sections of a screen.
 type printer struct {
 	style cli.Style
 	text  strings.Builder
 }
 
-// verdict writes how it is, why, and what to do.
+// verdict prints the verdict, the causes and the remedies.
 func (p *printer) verdict(s *screen) {
 	colored := p.style.Bad
 	if s.Good {
@@ -98,7 +96,6 @@ func (p *printer) verdict(s *screen) {
 	}
 }
 
-// section writes a title and a table; nothing where the table is empty.
 func (p *printer) section(title string, rows [][]string) {
 	if len(rows) == 0 {
 		return
@@ -109,7 +106,7 @@ func (p *printer) section(title string, rows [][]string) {
 		p.text.WriteString(p.style.Bold(title) + "\n")
 		indent = 2
 	}
-	_ = cli.Table(&p.text, indent, rows) // into memory
+	_ = cli.Table(&p.text, indent, rows) // writes to memory
 }
 
 func (p *printer) providers(list []offered.Provider) [][]string {

@@ -21,11 +21,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
-// screen is what is shown of one custom resource, and its form for programs.
 type screen struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	// Verdict says in a few words how it is; Good reports whether there is nothing to do.
+	// Verdict summarizes the state; Good reports that no action is needed.
 	Verdict string  `json:"verdict"`
 	Good    bool    `json:"good"`
 	Causes  []cause `json:"causes,omitempty"`
@@ -36,7 +35,7 @@ type screen struct {
 	ExternalURL string `json:"externalURL,omitempty"`
 	Image       string `json:"image,omitempty"`
 	ReleaseLine string `json:"releaseLine,omitempty"`
-	// NewerLine is the newest release line of the distribution, where the server keeps an older one.
+	// NewerLine is the newest release line if the server keeps an older one.
 	NewerLine string `json:"newerReleaseLine,omitempty"`
 	Server    string `json:"serverVersion,omitempty"`
 	Config    string `json:"config,omitempty"`
@@ -44,27 +43,25 @@ type screen struct {
 
 	Providers []offered.Provider `json:"providers,omitempty"`
 	Models    []offered.Model    `json:"models,omitempty"`
-	// Registered are the vector stores, tool groups and connectors that the server lists.
+	// Registered are the vector stores, tool groups and connectors of the server.
 	Registered []registered `json:"registered,omitempty"`
-	// Missing are the resources of the spec that the server does not list.
+	// Missing are resources of the spec that the server does not list.
 	Missing []string `json:"missing,omitempty"`
-	// Try are commands that ask the first model.
+	// Try are commands that query the first chat model.
 	Try     []string `json:"try,omitempty"`
 	Objects []object `json:"objects,omitempty"`
 	Events  []event  `json:"events,omitempty"`
 	Unread  []string `json:"unread,omitempty"`
 }
 
-// cause is why a resource is not ready.
 type cause struct {
 	Condition string `json:"condition"`
 	Reason    string `json:"reason"`
 	Message   string `json:"message"`
-	// Remedy says what to do; empty where there is nothing to do.
+	// Remedy is the fix; may be empty.
 	Remedy string `json:"remedy,omitempty"`
 }
 
-// event is what an Event reports.
 type event struct {
 	Last    time.Time `json:"last"`
 	Object  string    `json:"object"`
@@ -73,14 +70,12 @@ type event struct {
 	Count   int32     `json:"count"`
 }
 
-// registered is what the server lists beside models.
 type registered struct {
 	Kind     string `json:"kind"`
 	Name     string `json:"name"`
 	Provider string `json:"provider,omitempty"`
 }
 
-// registeredIn are the vector stores, tool groups and connectors in a status.
 func registeredIn(d *v1alpha2.DistributionConfig) (list []registered) {
 	for _, of := range []struct {
 		kind      string
@@ -93,10 +88,8 @@ func registeredIn(d *v1alpha2.DistributionConfig) (list []registered) {
 	return list
 }
 
-// maxEvents is how many of the last Events are shown.
 const maxEvents = 5
 
-// newScreen makes the screen of what was read.
 func newScreen(f *facts) *screen {
 	cr := f.cr
 	s := &screen{Namespace: cr.Namespace, Name: cr.Name, Phase: string(cr.Status.Phase), URL: cr.Status.ServiceURL,
@@ -125,7 +118,7 @@ func newScreen(f *facts) *screen {
 	return s
 }
 
-// verdict says how a resource is, in a few words, and whether there is nothing to do.
+// verdict summarizes the state of a custom resource, and reports whether no action is needed.
 func verdict(cr *v1alpha2.LlamaStackDistribution) (text string, good bool) {
 	ready := meta.FindStatusCondition(cr.Status.Conditions, v1alpha2.ConditionReady)
 	available := meta.IsStatusConditionTrue(cr.Status.Conditions, v1alpha2.ConditionAvailable)
@@ -154,14 +147,13 @@ func verdict(cr *v1alpha2.LlamaStackDistribution) (text string, good bool) {
 	return "not ready", false
 }
 
-// unseen reports whether the operator has reported nothing about the spec as it is now: each of its reports is about a
-// generation.
+// unseen reports whether the operator has not observed the current generation.
 func unseen(cr *v1alpha2.LlamaStackDistribution) bool {
 	ready := meta.FindStatusCondition(cr.Status.Conditions, v1alpha2.ConditionReady)
 	return ready == nil || ready.ObservedGeneration < cr.Generation
 }
 
-// causes are the conditions that are not as they should be, without those that only repeat others.
+// causes returns the conditions that explain the state, without those that repeat others.
 func causes(cr *v1alpha2.LlamaStackDistribution) []cause {
 	var list []cause
 	for i := range cr.Status.Conditions {
@@ -170,19 +162,18 @@ func causes(cr *v1alpha2.LlamaStackDistribution) []cause {
 			c.Reason == v1alpha2.ReasonNotApplied ||
 			slices.Contains(v1alpha2.LegacyConditions(), c.Type)
 		forInformation := c.Type == v1alpha2.ConditionBackendsReachable || c.Type == v1alpha2.ConditionAccessControlled
-		unknown := forInformation && c.Status != metav1.ConditionFalse // nothing is known to be wrong
+		unknown := forInformation && c.Status != metav1.ConditionFalse // not a known problem
 		if repeats || unknown || c.Status == metav1.ConditionTrue || c.Reason == v1alpha2.ReasonScaledToZero {
 			continue
 		}
 		if c.Type == v1alpha2.ConditionAvailable && len(list) > 0 {
-			continue // what keeps the pods from being up to date keeps them from being available
+			continue // other conditions explain this one
 		}
 		list = append(list, cause{Condition: c.Type, Reason: c.Reason, Message: c.Message, Remedy: describe.Remedy(c.Reason)})
 	}
 	return list
 }
 
-// deployment is the Deployment of the resource; nil where there is none.
 func (f *facts) deployment() *appsv1.Deployment {
 	for _, o := range f.owned {
 		if d, ok := o.(*appsv1.Deployment); ok && d.Name == objects.DeploymentName(f.cr.Name) {
@@ -192,7 +183,7 @@ func (f *facts) deployment() *appsv1.Deployment {
 	return nil
 }
 
-// warnings are the last Warnings about the resource and what belongs to it, newest first.
+// warnings returns the last Warning Events about the custom resource and its objects, newest first.
 func (f *facts) warnings() []event {
 	names := map[string]bool{f.cr.Name: true}
 	for _, o := range f.owned {
@@ -204,7 +195,7 @@ func (f *facts) warnings() []event {
 	var list []event
 	for i := range f.events {
 		e := &f.events[i]
-		// A ReplicaSet has the name of the Deployment and a hash.
+		// The name of a ReplicaSet is that of the Deployment with a suffix.
 		own := names[e.InvolvedObject.Name] || e.InvolvedObject.Kind == "ReplicaSet" &&
 			strings.HasPrefix(e.InvolvedObject.Name, f.cr.Name+"-")
 		if e.Type != corev1.EventTypeWarning || !own {

@@ -13,14 +13,11 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 )
 
-// overview is a row for each custom resource, and its form for programs.
 type overview struct {
-	Items []row `json:"items"`
-	// namespaced reports that all are of one namespace.
+	Items      []row `json:"items"`
 	namespaced bool
 }
 
-// row is a custom resource of the table.
 type row struct {
 	Namespace   string `json:"namespace"`
 	Name        string `json:"name"`
@@ -53,7 +50,6 @@ func newOverview(list []v1alpha2.LlamaStackDistribution, namespaced bool) *overv
 	return o
 }
 
-// messageBytes is how much of a message a row shows.
 const messageBytes = 120
 
 func (o *overview) print(w io.Writer, style cli.Style) error {

@@ -15,39 +15,37 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
-// check is what another release would do, and its form for programs.
 type check struct {
 	Name string `json:"name"`
 	From string `json:"from"`
 	To   string `json:"to"`
-	// Possible reports whether the operator can make the configuration for the other release.
+	// Possible reports that the spec is valid for the other release.
 	Possible bool `json:"possible"`
 	// Errors and Warnings are those that only the other release has.
 	Errors   []string `json:"errors,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
-	// Gone and New are providers that are on with one of the releases only, as "api/id".
+	// Gone and New are providers enabled only in the old or new release, as "api/id".
 	Gone []string `json:"providersGone,omitempty"`
 	New  []string `json:"providersNew,omitempty"`
-	// Models are the names of models that clients must write in another way.
+	// Models are the models whose client-facing name changes.
 	Models []renamed `json:"models,omitempty"`
-	// Fields are the fields of the config of providers that stay, which differ, without those of State.
+	// Fields are changed config fields of kept providers, without those in State.
 	Fields []difference.Change `json:"fields,omitempty"`
-	// State says which state moves.
+	// State are the warnings about state that moves.
 	State []string `json:"state,omitempty"`
-	// Others counts all other differences of the configuration.
+	// Others counts the other differences.
 	Others int `json:"otherDifferences"`
 
-	// render is the command that prints the other configuration.
+	// render is the command that prints the new configuration.
 	render string
 }
 
-// renamed is the name of a model with each of the releases; empty where that does not have it.
+// renamed is the name of a model in each release; empty if it does not exist there.
 type renamed struct {
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
 }
 
-// compare compares what is made for two releases.
 func compare(spec *v1alpha2.LlamaStackDistributionSpec, before, after *offline.Resource) (*check, error) {
 	c := &check{Name: before.Name(), Possible: !after.Failed()}
 	for _, p := range after.Problems {
@@ -84,7 +82,7 @@ func compare(spec *v1alpha2.LlamaStackDistributionSpec, before, after *offline.R
 	c.State = report.State
 	for _, change := range report.Effective {
 		if strings.Trim(change.Before+change.After, `"`) == "" {
-			continue // an empty text says nothing
+			continue // empty and absent are equal
 		}
 		if of := providerOf(change.Path); slices.Contains(was, of) && slices.Contains(is, of) {
 			if !slices.ContainsFunc(c.State, func(text string) bool { return strings.HasPrefix(text, change.Path+" ") }) {
@@ -97,12 +95,12 @@ func compare(spec *v1alpha2.LlamaStackDistributionSpec, before, after *offline.R
 	return c, nil
 }
 
-// same reports whether two problems are one: their texts can differ, since a text names the release line.
+// same reports whether two problems are equal except for their text, which may contain the release line.
 func same(a, b *problem.Problem) bool {
 	return a.Severity == b.Severity && a.Reason == b.Reason && a.Path == b.Path && reflect.DeepEqual(a.Value, b.Value)
 }
 
-// on are the providers that are on, as "api/id".
+// on returns the enabled providers as "api/id".
 func on(providers []offered.Provider) []string {
 	var list []string
 	for _, p := range providers {
@@ -126,7 +124,7 @@ func without(list, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(name string) bool { return slices.Contains(others, name) })
 }
 
-// renames pairs the names of models that differ: the models of a spec stand in the same order for each release.
+// renames pairs the names that differ. Lists of equal length have the same order.
 func renames(before, after []string) []renamed {
 	var list []renamed
 	if len(before) == len(after) {

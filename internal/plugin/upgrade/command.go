@@ -35,7 +35,6 @@ const examples = `  # Can this server move to release 1.5?
   # The same for a file, without a cluster
   kubectl llamastack upgrade-check -f my-stack.yaml --to 1.5`
 
-// options are the flags.
 type options struct {
 	cluster.Flags
 	output            cli.Output
@@ -43,11 +42,11 @@ type options struct {
 	to                string
 	settings          files.Settings
 	operatorNamespace string
-	// chosen are the flags, as they were given, that say where the resource is.
+	// chosen are the given flags for cluster and namespace.
 	chosen string
 }
 
-// New returns the command.
+// New returns the upgrade-check command.
 func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
@@ -84,7 +83,6 @@ var (
 	errNothing = errors.New("the file must hold exactly one LlamaStackDistribution")
 )
 
-// check reports what is wrong with the command line.
 func (o *options) check(args []string) error {
 	if (len(args) == 1) == (o.file != "") {
 		return errOne
@@ -96,7 +94,6 @@ func (o *options) check(args []string) error {
 	return errors.Join(o.output.Check(), o.settings.CheckStdin(o.file))
 }
 
-// run is the verb: gather, compare, print.
 func (o *options) run(ctx context.Context, connect cluster.Connect, args []string, streams cli.Streams) error {
 	made, d, err := o.gather(ctx, connect, args, streams)
 	if err != nil {
@@ -125,7 +122,6 @@ func (o *options) run(ctx context.Context, connect cluster.Connect, args []strin
 	return &cli.InputError{}
 }
 
-// renderCommand is the command that prints the configuration for the other release.
 func (o *options) renderCommand(args []string) string {
 	if len(args) == 1 {
 		return fmt.Sprintf("kubectl get llsd %s%s -o yaml | kubectl llamastack render -f - -o config --server-version %s",
@@ -138,11 +134,11 @@ func (o *options) renderCommand(args []string) string {
 	return text
 }
 
-// chosen are the flags that choose a cluster and a namespace, for another command.
+// chosen returns the given flags for cluster and namespace.
 func chosen(cmd *cobra.Command) string {
 	var text strings.Builder
 	for _, name := range []string{"kubeconfig", "context", "cluster", "user",
-		"namespace"} { // those with credentials are repeated nowhere
+		"namespace"} { // never repeat credentials
 		if flag := cmd.Flags().Lookup(name); flag != nil && flag.Changed {
 			fmt.Fprintf(&text, " --%s=%s", name, flag.Value)
 		}
@@ -150,7 +146,7 @@ func chosen(cmd *cobra.Command) string {
 	return text.String()
 }
 
-// gather reads the resource, and what would decide about it in the cluster.
+// gather returns the custom resource and the cluster for the dry run.
 func (o *options) gather(ctx context.Context, connect cluster.Connect, args []string,
 	streams cli.Streams) (*offline.Cluster, *manifest.Document, error) {
 	if len(args) == 1 {
@@ -203,7 +199,6 @@ func (o *options) fromCluster(ctx context.Context, connect cluster.Connect, name
 	return made, d, nil
 }
 
-// specOf is the spec of a document in v1alpha2.
 func specOf(d *manifest.Document) (*v1alpha2.LlamaStackDistributionSpec, error) {
 	object := d.Object
 	if d.APIVersion() == v1alpha1.GroupVersion.String() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package upgrade is the verb upgrade-check: what another release of the server would do to a custom resource.
+// Package upgrade implements the verb upgrade-check, which compares a custom resource between two server releases.
 //
-// Contract: both releases are made by the operator's own code from the same spec, and compared. What the server itself
-// does to its state when it starts with another release is not known here. It changes nothing, and reads no Secret.
+// It builds both with the operator's code. Changes that the server makes to its own data are not known. It changes
+// nothing and reads no Secrets.
 package upgrade

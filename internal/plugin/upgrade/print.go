@@ -11,10 +11,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 )
 
-// inProvider is the path of a part of a provider.
+// inProvider matches a path within a provider.
 var inProvider = regexp.MustCompile(`^providers\.(\w+)\[([^\]]*)\]\.`)
 
-// providerOf is the provider of a path, as "api/id"; empty where there is none.
+// providerOf returns the provider of a path as "api/id"; may be empty.
 func providerOf(path string) string {
 	if m := inProvider.FindStringSubmatch(path); m != nil {
 		return m[1] + "/" + m[2]
@@ -22,7 +22,6 @@ func providerOf(path string) string {
 	return ""
 }
 
-// print prints for eyes.
 func (c *check) print(w io.Writer, style cli.Style) error {
 	var b strings.Builder
 	from := ""
@@ -50,7 +49,7 @@ func (c *check) print(w io.Writer, style cli.Style) error {
 	}
 	if rows := c.fields(); len(rows) > 0 {
 		b.WriteString("\n" + style.Bold("Fields of providers") + "\n")
-		_ = cli.Table(&b, 2, rows) // into memory
+		_ = cli.Table(&b, 2, rows) // writes to memory
 	}
 	if c.Others > 0 {
 		fmt.Fprintf(&b, "\nand %d other differences in config.yaml: compare the output of this command, with and without "+

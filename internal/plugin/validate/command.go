@@ -20,7 +20,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// options are the flags.
 type options struct {
 	files     []string
 	recursive bool
@@ -51,7 +50,7 @@ const examples = `  # One file
   # The output of a template
   helm template my-chart | kubectl llamastack validate -f -`
 
-// New returns the command.
+// New returns the validate command.
 func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
@@ -80,7 +79,6 @@ func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 
 var errNoFiles = errors.New("no files: name them with --filename, or the operator's settings with --settings")
 
-// check reports what is wrong with the command line.
 func (o *options) check() error {
 	switch {
 	case len(o.files) == 0 && !o.settings.Given():
@@ -91,7 +89,6 @@ func (o *options) check() error {
 	return o.settings.CheckStdin(o.files...)
 }
 
-// reportSettings reports the entries of the settings that are wrong, where nothing else is to be checked.
 func (o *options) reportSettings(known *settings.Settings, streams cli.Streams) error {
 	errs := 0
 	for _, p := range known.Problems() {
@@ -109,7 +106,6 @@ func (o *options) reportSettings(known *settings.Settings, streams cli.Streams) 
 	return nil
 }
 
-// run is the verb: gather, validate, print.
 func (o *options) run(ctx context.Context, streams cli.Streams) error {
 	made, err := o.settings.Cluster(ctx, streams.In, streams.Err)
 	if err != nil {

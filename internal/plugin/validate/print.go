@@ -11,7 +11,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 )
 
-// What --output takes.
 const (
 	formatText   = "text"
 	formatJSON   = "json"
@@ -19,7 +18,6 @@ const (
 	formatGitHub = "github"
 )
 
-// formats are the values of --output, the default first.
 func formats() []string { return []string{formatText, formatJSON, formatYAML, formatGitHub} }
 
 func (r *report) print(format string, streams cli.Streams) error {
@@ -49,8 +47,7 @@ func (r *report) print(format string, streams cli.Streams) error {
 	return err
 }
 
-// goodFile is the file of all resources, where nothing is found in it, and empty where they are from several: a list of
-// good files would hide the rest.
+// goodFile returns the only file if it has no findings; empty for several files.
 func (r *report) goodFile() (file string) {
 	if len(r.Findings) > 0 {
 		return ""
@@ -64,7 +61,6 @@ func (r *report) goodFile() (file string) {
 	return file
 }
 
-// concerned counts the resources that have findings.
 func (r *report) concerned() int {
 	seen := map[string]bool{}
 	for _, f := range r.Findings {
@@ -75,8 +71,7 @@ func (r *report) concerned() int {
 	return len(seen)
 }
 
-// printLine writes what editors understand as a place: file:line: severity: resource: message, without the line where
-// the file cannot be read.
+// printLine prints a finding as file:line: severity: resource: message.
 func printLine(w io.Writer, f finding) {
 	var b strings.Builder
 	if f.File != "" {
@@ -93,7 +88,7 @@ func printLine(w io.Writer, f finding) {
 	_, _ = fmt.Fprintln(w, b.String()+f.Message)
 }
 
-// printAnnotation writes a command of a GitHub workflow, which shows the message at the line of the file.
+// printAnnotation prints a finding as a GitHub workflow command.
 func printAnnotation(w io.Writer, f finding) {
 	var properties []string
 	for _, p := range []struct {
@@ -111,7 +106,7 @@ func printAnnotation(w io.Writer, f finding) {
 	_, _ = fmt.Fprintf(w, "::%s %s::%s\n", f.Severity, strings.Join(properties, ","), escapeMessage(cli.Text(f.Message)))
 }
 
-// escapeMessage and escapeProperty keep text from ending the command it stands in.
+// escapeMessage and escapeProperty escape text in workflow commands.
 func escapeMessage(s string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
 }

@@ -12,39 +12,35 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
-// report is the result, and its JSON form.
 type report struct {
-	// Valid is false when there is an error.
+	// Valid is false if there is an error.
 	Valid bool `json:"valid"`
-	// Checked and Skipped count resources, and documents of other kinds.
+	// Checked counts custom resources, Skipped documents of other kinds.
 	Checked int `json:"checked"`
 	Skipped int `json:"skipped"`
-	// Findings are errors and warnings, in the order of the files and lines.
+	// Findings are errors and warnings by file and line.
 	Findings []finding `json:"findings"`
 
-	resources []*offline.Resource
-	// unreadable counts the files and documents that could not be read.
+	resources  []*offline.Resource
 	unreadable int
 }
 
-// finding is one problem and the place of it.
 type finding struct {
-	// File and Line are the place; the line is 0 where the file cannot be read.
+	// File and Line are the position; Line is 0 if the file cannot be read.
 	File string `json:"file"`
 	Line int    `json:"line"`
-	// Resource is the name of the resource; absent where the file cannot be read.
+	// Resource is the name of the custom resource; empty if it cannot be read.
 	Resource string `json:"resource,omitempty"`
 	// Severity is "error" or "warning".
 	Severity string `json:"severity"`
-	// Code is the reason, as conditions name it: docs/status.md lists all.
+	// Code is the reason, as in docs/status.md.
 	Code problem.Reason `json:"code"`
-	// Path is the path of the field; "document" where the file or document cannot be read.
+	// Path is the field; "document" if the file or document cannot be read.
 	Path string `json:"path"`
-	// Message says what is wrong, with the path, and how to fix it.
+	// Message is the problem with its path and fix.
 	Message string `json:"message"`
 }
 
-// check checks the documents.
 func check(ctx context.Context, cluster *offline.Cluster, documents []*manifest.Document, unreadable []error) *report {
 	r := &report{Valid: true, Findings: []finding{}, unreadable: len(unreadable)}
 	for _, err := range unreadable {
@@ -71,7 +67,6 @@ func check(ctx context.Context, cluster *offline.Cluster, documents []*manifest.
 	return r
 }
 
-// unread is the finding of a file or document that could not be read.
 func unread(err error) finding {
 	p := problem.New(problem.Problem{Reason: problem.InvalidField, Path: "document", Detail: err.Error(), Err: err})
 	f := finding{Severity: offline.Word(p.Severity), Code: p.Reason, Path: p.Path}

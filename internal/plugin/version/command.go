@@ -14,13 +14,12 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
 )
 
-// build is what is known of the plugin, for programs.
 type build struct {
 	Version      string   `json:"version"`
 	ReleaseLines []string `json:"releaseLines"`
 }
 
-// New returns the command.
+// New returns the version command.
 func New(streams cli.Streams) *cobra.Command {
 	output := &cli.Output{}
 	cmd := &cobra.Command{

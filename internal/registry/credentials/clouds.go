@@ -27,14 +27,14 @@ import (
 	googleauth "golang.org/x/oauth2/google"
 )
 
-// The hosts of the clouds' registries. All are the clouds' own machines, so that nobody else gets the credentials.
+// The registry hosts of each cloud. All belong to the cloud, so that credentials never leave it.
 var (
 	amazonHosts = regexp.MustCompile(`^\d{12}\.dkr[.-]ecr(-fips)?\.([a-z0-9-]+)\.(amazonaws\.com|amazonaws\.com\.cn|on\.aws|on\.amazonwebservices\.com\.cn)$`)
 	googleHosts = regexp.MustCompile(`^(gcr\.io|[a-z0-9-]+\.gcr\.io|[a-z0-9-]+\.pkg\.dev)$`)
 	azureHosts  = regexp.MustCompile(`^[a-z0-9-]+\.azurecr\.(io|cn|us)$`)
 )
 
-// amazon asks ECR for its token, with the identity of the pod (IRSA, Pod Identity) or of the node.
+// amazon returns an ECR token for the identity of the pod (IRSA, Pod Identity) or node.
 func amazon(ctx context.Context, host string) (authn.AuthConfig, error) {
 	parts := amazonHosts.FindStringSubmatch(host)
 	options := []func(*config.LoadOptions) error{config.WithRegion(parts[2])}
@@ -60,7 +60,7 @@ func amazon(ctx context.Context, host string) (authn.AuthConfig, error) {
 	return authn.AuthConfig{Username: user, Password: password}, nil
 }
 
-// google asks for a token of the identity of the pod (Workload Identity) or of the node.
+// google returns a token for the identity of the pod (Workload Identity) or node.
 func google(ctx context.Context, _ string) (authn.AuthConfig, error) {
 	found, err := googleauth.FindDefaultCredentials(ctx, "https://www.googleapis.com/auth/cloud-platform")
 	if err != nil {
@@ -74,31 +74,29 @@ func google(ctx context.Context, _ string) (authn.AuthConfig, error) {
 }
 
 const (
-	// azureUser is whose password a registry's refresh token is.
-	azureUser = "00000000-0000-0000-0000-000000000000"
-	// azureAnswer bounds the registry's answer, in bytes.
+	// azureUser is the user name that goes with a refresh token.
+	azureUser   = "00000000-0000-0000-0000-000000000000"
 	azureAnswer = 64 << 10
 )
 
-// azureAudiences are for whom the token of the identity is, by the end of the registry's host.
+// azureAudiences maps the end of the registry host to the audience of the identity token.
 var azureAudiences = map[string]string{
 	".io": "https://containerregistry.azure.net", ".cn": "https://management.chinacloudapi.cn",
 	".us": "https://management.usgovcloudapi.net",
 }
 
-// azureRetry is how often the node is asked. By itself the library asks for minutes, and many clusters have nothing
-// there that answers.
+// azureRetry bounds retries against the node's metadata service, which many clusters do not have; the default retries
+// for minutes.
 var azureRetry = policy.RetryOptions{MaxRetries: 1, RetryDelay: 500 * time.Millisecond, TryTimeout: 3 * time.Second}
 
-// azure has the client for registries.
 type azure struct{ client *http.Client }
 
-// newClient makes a client that follows no redirect: what it sends is for the registry alone.
+// newClient returns a client that follows no redirects, so that the token reaches only the registry.
 func newClient() *http.Client {
 	return &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// ask exchanges a token of the identity of the pod (Workload Identity) or of the node for one of the registry.
+// ask exchanges a token of the identity of the pod (Workload Identity) or node for a refresh token of the registry.
 func (a azure) ask(ctx context.Context, host string) (authn.AuthConfig, error) {
 	identity, err := azureIdentity()
 	if err != nil {
@@ -131,8 +129,8 @@ func (a azure) ask(ctx context.Context, host string) (authn.AuthConfig, error) {
 	return authn.AuthConfig{Username: azureUser, Password: answer.RefreshToken}, nil
 }
 
-// azureIdentity is that of the pod where it has one, as the webhook of Workload Identity announces it by environment,
-// else that of the node.
+// azureIdentity returns the Workload Identity of the pod if its environment variables are set, otherwise the managed
+// identity of the node.
 func azureIdentity() (azcore.TokenCredential, error) {
 	if os.Getenv("AZURE_FEDERATED_TOKEN_FILE") != "" {
 		return azidentity.NewWorkloadIdentityCredential(nil)

@@ -11,10 +11,9 @@ import (
 	"github.com/google/go-containerregistry/pkg/authn"
 )
 
-// askTimeout bounds one question to a cloud.
 const askTimeout = 15 * time.Second
 
-// Keychain has the credentials of clouds for one question to a registry: it asks each cloud once.
+// Keychain returns cloud credentials. It requests those of each host at most once.
 type Keychain struct {
 	clouds []cloud
 
@@ -22,13 +21,13 @@ type Keychain struct {
 	asked map[string]authn.AuthConfig
 }
 
-// cloud gives credentials for the registries of some hosts.
+// cloud issues credentials for registries with matching hosts.
 type cloud struct {
 	hosts *regexp.Regexp
 	ask   func(ctx context.Context, host string) (authn.AuthConfig, error)
 }
 
-// New makes a keychain.
+// New returns a Keychain.
 func New() *Keychain {
 	return &Keychain{
 		clouds: []cloud{{amazonHosts, amazon}, {googleHosts, google}, {azureHosts, azure{client: newClient()}.ask}},
@@ -41,8 +40,8 @@ func (k *Keychain) Resolve(target authn.Resource) (authn.Authenticator, error) {
 	return k.ResolveContext(context.Background(), target)
 }
 
-// ResolveContext returns the credentials for a registry: none for one of no cloud, and where its cloud gives none. It
-// returns when the context ends, although a cloud's library may take longer.
+// ResolveContext returns the credentials for a registry, or anonymous ones. It returns when the context ends, even if
+// the cloud's library is still busy.
 func (k *Keychain) ResolveContext(ctx context.Context, target authn.Resource) (authn.Authenticator, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -63,12 +62,12 @@ func (k *Keychain) ResolveContext(ctx context.Context, target authn.Resource) (a
 	return authn.Anonymous, nil
 }
 
-// Knows reports whether a registry is one of a cloud, which no user of the cloud runs.
+// Knows reports whether the registry belongs to a cloud.
 func Knows(registry string) bool {
 	return amazonHosts.MatchString(registry) || googleHosts.MatchString(registry) || azureHosts.MatchString(registry)
 }
 
-// ask returns no credentials if the cloud gives none in its time.
+// ask returns no credentials on an error or after askTimeout.
 func ask(ctx context.Context, c cloud, host string) authn.AuthConfig {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()

@@ -21,20 +21,18 @@ import (
 )
 
 const (
-	// askTimeout bounds all requests of one question.
 	askTimeout = time.Minute
-	// recheck is after how long a tag is asked again, and recheckJitter how much longer that can be.
+	// recheck is the interval between checks of a tag, plus up to recheckJitter.
 	recheck       = 4 * time.Hour
 	recheckJitter = 2 * time.Hour
-	// editPause is the pause before a question that an edit causes, askAgainPause before one for an evicted answer.
+	// editPause delays the question after an edit, askAgainPause the one for an evicted answer.
 	editPause     = 15 * time.Second
 	askAgainPause = time.Minute
-	// Errors that pass are retried after firstRetry, others after firstSlowRetry. Both double up to the last one.
+	// firstRetry is the initial backoff of transient errors, firstSlowRetry that of others; both double up to a last one.
 	firstRetry, lastRetry         = 15 * time.Second, 15 * time.Minute
 	firstSlowRetry, lastSlowRetry = time.Minute, time.Hour
 )
 
-// run asks for images when they are due and within the bounds.
 func (r *Reader) run(ctx context.Context) {
 	for {
 		r.mu.Lock()
@@ -56,10 +54,10 @@ func (r *Reader) run(ctx context.Context) {
 	}
 }
 
-// first returns the image to ask for now: of the namespace with the fewest questions under way, the one due longest. An
-// image of several namespaces counts for the one with the fewest. Without such an image, it returns when one is due.
+// first returns the image that is due longest in the namespace with the fewest running questions. Without one it
+// returns the time until an image is due.
 func (r *Reader) first() (first *image, wait time.Duration) {
-	all, busy := 0, map[string]int{} // the questions under way: by namespace, and by namespace and registry
+	all, busy := 0, map[string]int{} // running questions by namespace, and by namespace and registry
 	for _, i := range r.images {
 		if i.asking {
 			all++
@@ -87,7 +85,7 @@ func (r *Reader) first() (first *image, wait time.Duration) {
 	return first, wait
 }
 
-// ask asks a registry, and tells of a new answer.
+// ask asks a registry and notifies the users of a new answer.
 func (r *Reader) ask(ctx context.Context, i *image, q Question, former Answer) {
 	limited, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -102,7 +100,7 @@ func (r *Reader) ask(ctx context.Context, i *image, q Question, former Answer) {
 	}
 }
 
-// result asks for the digest of an image that was read, and for its content if there is none or the digest changed.
+// result checks the digest of a known image, and reads its content if it is new or the digest changed.
 func (r *Reader) result(ctx context.Context, q *Question, former Answer) (answer Answer) {
 	log := logf.FromContext(ctx).WithValues("image", q.Image)
 	defer panics.Catch(log, "asking for the labels of an image panicked", &answer.Err)
@@ -125,7 +123,7 @@ func (r *Reader) result(ctx context.Context, q *Question, former Answer) (answer
 	return Answer{Digest: digest, Labels: labels, Err: err}
 }
 
-// note caches an answer, and returns the users to tell. A failure does not replace an answer.
+// note caches an answer and returns the users to notify. A failure does not replace a known answer.
 func (r *Reader) note(ctx context.Context, i *image, answer *Answer) (users []types.NamespacedName) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -158,14 +156,14 @@ func (r *Reader) note(ctx context.Context, i *image, answer *Answer) (users []ty
 	same := fmt.Sprint(stable.Error(former.Err)) == fmt.Sprint(stable.Error(answer.Err)) &&
 		reflect.DeepEqual(former.Labels, answer.Labels) &&
 		slices.Equal(former.Content, answer.Content)
-	// A refused custom resource looks for other credentials, which make another question.
+	// After Unauthorized, the custom resource may have other credentials, which are another question.
 	if same && !former.Pending && registry.KindOf(answer.Err) != registry.Unauthorized {
 		return nil
 	}
 	return slices.Collect(maps.Keys(i.users))
 }
 
-// backoff doubles with each failure.
+// backoff returns the delay before the next attempt; it doubles with each failure.
 func backoff(err error, failures int) time.Duration {
 	if errors.Is(err, panics.ErrInternal) {
 		return panics.Delay

@@ -10,8 +10,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// Connect returns a function that makes a client for one question, with the credentials that a cloud gives to the
-// operator. Asked is called for each request of a question with its error; nil is not called.
+// Connect returns a function that makes a client for one question, with cloud credentials of the operator. asked is
+// called after each question with its error; nil is not called.
 func Connect(userAgent string, asked func(question string, err error)) func(*settings.Registries) Registry {
 	limits := registry.NewLimits()
 	return func(r *settings.Registries) Registry {
@@ -21,13 +21,13 @@ func Connect(userAgent string, asked func(question string, err error)) func(*set
 	}
 }
 
-// ClientOptions are the options of a client for the operator's settings.
+// ClientOptions returns client options for the operator's settings.
 func ClientOptions(r *settings.Registries, userAgent string) registry.Options {
 	o := registry.Options{
 		PlainHTTP: r.PlainHTTP, Allowed: r.Allowed, Local: r.Named(), UserAgent: userAgent, Locations: r.Locations,
 	}
 	if r.CACertificates != "" {
-		system, err := x509.SystemCertPool() // it reads SSL_CERT_FILE and SSL_CERT_DIR
+		system, err := x509.SystemCertPool() // honors SSL_CERT_FILE and SSL_CERT_DIR
 		if err != nil {
 			system = x509.NewCertPool()
 		}

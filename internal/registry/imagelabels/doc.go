@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package imagelabels asks registries for the labels of images, and for single files of them, and caches the answers.
+// Package imagelabels reads labels and files of images in the background and caches them.
 //
-// Contract: a Reader asks off the reconcile worker, and tells of a new answer. It asks once for an image by
-// digest. It asks for a tag again after some hours, and when a custom resource that uses the tag changes: by one
-// request without a body while the digest is the same. A known answer counts until there is a newer one, also across
-// restarts. Failures are retried with back-off, and never before the registry permits it. Custom resources share an
-// answer only if they have the same credentials for the image and its mirrors. The questions that are asked at once are
-// bounded in all, for each namespace and for each registry; the cached answers by their bytes. A panic fails only its
-// own question. Everything ends with the context of New.
-//
-// It does not choose which images to ask for, and does not interpret a configuration: that is package settings.
+// Images by digest are read once; tags are checked again after hours and when a custom resource that uses them changes.
+// A known answer stays until a newer one replaces it, also across restarts. Custom resources share an answer only if
+// their credentials are equal. Concurrency is limited globally, per namespace and per registry.
 package imagelabels

@@ -19,36 +19,36 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// Question is about the labels of one image, or about one file of it.
+// Question asks for the labels of an image, or for one file of it.
 type Question struct {
-	// Image is where the image is found.
+	// Image is the image reference.
 	Image string
-	// File is the path of the file in a container of the image, or oci.ServerPackage; empty asks for the labels.
+	// File is a path in the image, or oci.ServerPackage; empty asks for the labels.
 	File string
-	// Keys are the credentials; nil means none.
+	// Keys are the credentials; nil means anonymous.
 	Keys authn.Keychain
-	// Registries are the operator's settings for registries.
+	// Registries are the registry settings of the operator.
 	Registries *settings.Registries
-	// Generation is that of the custom resource: when it changes, a tag is asked again.
+	// Generation is that of the custom resource; when it changes, a tag is checked again.
 	Generation int64
 }
 
-// Answer is what is known of the labels, or of a file, of an image.
+// Answer is the known content of an image.
 type Answer struct {
-	// Pending is true until the registry has answered for the first time; Since is when the first custom resource asked.
+	// Pending is true until the registry has answered once; Since is the time of the first question.
 	Pending bool      `json:"-"`
 	Since   time.Time `json:"-"`
-	// Digest is the digest that the image had when it was read; empty if it could not be read.
+	// Digest is the digest when the image was read; empty if it could not be read.
 	Digest string `json:"digest"`
-	// Labels are the labels, with the configuration of a layer in Config; nil without an answer.
+	// Labels are the labels, with a configuration from a layer in Config; nil if unknown.
 	Labels *oci.Labels `json:"labels,omitempty"`
-	// Content is that of the file; nil without an answer, or if the question is about the labels.
+	// Content is the content of the file; nil if unknown or not asked for.
 	Content []byte `json:"content,omitempty"`
-	// Err is why nothing is known: a *registry.Error or a *ContentError.
+	// Err is a *registry.Error or *ContentError if the image could not be read.
 	Err error `json:"-"`
 }
 
-// ContentError is an error in the labels of an image, or a file that the image does not have. It is the same each time.
+// ContentError is a permanent error in the content of an image.
 type ContentError struct{ Err error }
 
 // Error returns the message of the cause.
@@ -57,13 +57,13 @@ func (e *ContentError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *ContentError) Unwrap() error { return e.Err }
 
-// settled reports whether the registry has answered: a label that cannot be used is an answer, too.
+// settled reports whether the registry has answered, including with an unusable label.
 func (a *Answer) settled() bool { return a.Digest != "" }
 
-// kept reports whether the answer has content that is worth keeping.
+// kept reports whether the answer has content to store.
 func (a *Answer) kept() bool { return a.settled() && (a.Labels != nil || a.Content != nil) }
 
-// size is the memory that an answer counts for, in bytes.
+// size returns the memory that the answer counts for, in bytes.
 func (a *Answer) size() int {
 	switch {
 	case !a.settled():
@@ -74,7 +74,7 @@ func (a *Answer) size() int {
 	return answerBytes + len(a.Labels.Config)
 }
 
-// Registry reads images. registry.Client does.
+// Registry reads images; *registry.Client implements it.
 type Registry interface {
 	Digest(ctx context.Context, reference string, keys authn.Keychain) (string, error)
 	Image(ctx context.Context, reference string, keys authn.Keychain) (*registry.Image, error)
@@ -91,7 +91,7 @@ type Registry interface {
 	Close()
 }
 
-// Read asks a registry for the labels of an image: one manifest, one configuration, and a layer if a label names one.
+// Read reads the labels of an image: one manifest, one configuration, and a layer if a label refers to one.
 func Read(
 	ctx context.Context, from Registry, image string, keys authn.Keychain,
 ) (digest string, _ *oci.Labels, _ error) {
@@ -116,8 +116,7 @@ func Read(
 	return found.Digest, labels, nil
 }
 
-// ReadFile asks a registry for a file of an image: one manifest, one configuration, and layers from the highest one
-// down.
+// ReadFile reads a file of an image: one manifest, one configuration, and layers from the highest down.
 func ReadFile(
 	ctx context.Context, from Registry, image, file string, keys authn.Keychain,
 ) (digest string, content []byte, _ error) {
@@ -127,7 +126,7 @@ func ReadFile(
 	}
 	if file == oci.ServerPackage {
 		content, err = from.FindMatch(ctx, image, found, file, oci.IsServerPackage, keys)
-		if registry.KindOf(err) == registry.NoFile { // an answer worth caching: all layers were read for it
+		if registry.KindOf(err) == registry.NoFile { // cached, because all layers were read for it
 			content, err = []byte(err.Error()), nil
 		}
 	} else {
@@ -147,14 +146,13 @@ func ReadFile(
 	return found.Digest, content, nil
 }
 
-// isContentError reports whether an error about layers of an image that was found is the same each time.
+// isContentError reports whether an error about the layers of an image is permanent.
 func isContentError(err error) bool {
 	kinds := []registry.Kind{registry.NotFound, registry.NoFile, registry.TooLarge, registry.NotAnImage}
 	return slices.Contains(kinds, registry.KindOf(err))
 }
 
-// identify returns a keyed hash of what questions with the same answer have in common: the image, the file, and the
-// credentials for each location of the image.
+// identify returns a keyed hash of the image, the file and the credentials for each location of the image.
 func identify(key secret.Value, q *Question) (id string, ref name.Reference, _ error) {
 	ref, err := name.ParseReference(q.Image)
 	if err != nil {
@@ -170,7 +168,7 @@ func identify(key secret.Value, q *Question) (id string, ref name.Reference, _ e
 	for _, location := range q.Registries.Locations(q.Image) {
 		at, err := name.ParseReference(location)
 		if err != nil {
-			continue // no registry is asked at this location
+			continue // this location is never asked
 		}
 		credentials, err := credentialsFor(q.Keys, at.Context())
 		if err != nil {

@@ -19,64 +19,62 @@ import (
 )
 
 const (
-	// maxQuestions bounds the questions that are asked at once, maxPerNamespace those of one namespace, and
-	// maxPerRegistry those of one namespace to one registry. Package registry reads 2.75 MiB for each.
+	// maxQuestions, maxPerNamespace and maxPerRegistry bound the concurrent questions in total, per namespace, and per
+	// namespace and registry; each question reads up to 2.75 MiB.
 	maxQuestions    = 24
 	maxPerNamespace = 4
 	maxPerRegistry  = 3
-	// maxBytes bounds the cached answers, each with answerBytes in addition to its content.
+	// maxBytes bounds the cached answers; each counts answerBytes plus its content.
 	maxBytes    = 16 << 20
 	answerBytes = 4 << 10
 )
 
-// Options are the choices of New.
+// Options configure a Reader.
 type Options struct {
-	// Connect makes the client for one question, by the operator's settings.
+	// Connect returns the client for one question.
 	Connect func(*settings.Registries) Registry
-	// Store keeps answers across restarts; nil keeps none.
+	// Store keeps answers across restarts; nil disables this.
 	Store *Store
-	// Key is the operator's key for hashes of secret content.
+	// Key is the operator's key for hashes of secrets.
 	Key secret.Value
-	// Tell is called with each custom resource for whose image there is a new answer; nil is not called.
+	// Tell is called with each custom resource whose image has a new answer; nil is not called.
 	Tell func(types.NamespacedName)
-	// LookedUp is called for each lookup, with whether there was an answer; nil is not called.
+	// LookedUp is called after each lookup with whether an answer was known; nil is not called.
 	LookedUp func(known bool)
 }
 
-// Reader asks registries about images, and caches the answers.
+// Reader reads images in the background and caches the answers.
 type Reader struct {
 	options Options
-	// wake starts a search for images that are due, and unsaved a write of the store.
+	// wake starts due questions, unsaved a write of the store.
 	wake, unsaved chan struct{}
-	// restore reads the store, once.
-	restore func()
+	restore       func()
 
 	mu sync.Mutex
-	// images are those that custom resources use, and those with an answer.
+	// images are those with users or with an answer.
 	images map[string]*image
 }
 
-// image is an image, or one of its files, for custom resources with the same credentials.
+// image is an image, or one of its files, for users with equal credentials.
 type image struct {
-	// question is the last one.
 	question Question
-	// pinned reports whether the image is named by digest; namespace is the one whose share it counts for.
+	// pinned is true for an image by digest; namespace is the one whose limit it counts for.
 	pinned              bool
 	registry, namespace string
 	answer              Answer
-	// users are the custom resources that use it, with the generation in which they asked last.
+	// users are the custom resources that use the image, with their generation.
 	users map[types.NamespacedName]int64
-	// due is when the registry is asked next; zero means never.
+	// due is the time of the next question; zero means never.
 	due    time.Time
 	asking bool
-	// asked is when the last answer came, after how long the registry then permits a question, and err its error.
+	// asked is the time of the last answer, after the delay that the registry asked for, and err the error.
 	asked    time.Time
 	after    time.Duration
 	failures int
 	err      error
 }
 
-// New returns a reader. What it starts ends with the context.
+// New returns a Reader that runs until the context ends.
 func New(ctx context.Context, o Options) *Reader {
 	r := &Reader{
 		options: o, restore: func() {}, wake: make(chan struct{}, 1), unsaved: make(chan struct{}, 1),
@@ -90,14 +88,13 @@ func New(ctx context.Context, o Options) *Reader {
 	return r
 }
 
-// Labels returns the known labels of the image that a custom resource uses. It sends no request: Tell is called when
-// the registry has answered.
+// Labels returns the known labels of the image without a request. Tell is called when they change.
 func (r *Reader) Labels(user types.NamespacedName, q Question) Answer {
 	return r.Files(user, "", []Question{q})[0]
 }
 
-// Files returns what is known of a file of the images that a custom resource uses, one answer for each question, as
-// Labels does. It drops the interest of the custom resource in this file of other images.
+// Files returns the known content of a file in each image, as Labels does. The user no longer counts for this file in
+// other images.
 func (r *Reader) Files(user types.NamespacedName, file string, questions []Question) []Answer {
 	if len(questions) > 0 {
 		r.restore()
@@ -121,14 +118,14 @@ func (r *Reader) Files(user types.NamespacedName, file string, questions []Quest
 	return answers
 }
 
-// Forget drops the interest of a deleted custom resource.
+// Forget removes a deleted custom resource from all images.
 func (r *Reader) Forget(user types.NamespacedName) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.leave(user, func(*image) bool { return true })
 }
 
-// use makes the custom resource a user of the image, and decides when its registry is asked next.
+// use adds the user to the image and sets when its registry is asked next.
 func (r *Reader) use(id string, ref name.Reference, user types.NamespacedName, q *Question) *image {
 	now, i := time.Now(), r.images[id]
 	if i == nil {
@@ -151,7 +148,7 @@ func (r *Reader) use(id string, ref name.Reference, user types.NamespacedName, q
 	switch {
 	case i.due.IsZero() && i.answer.Pending: // evicted
 		i.due = i.asked.Add(askAgainPause)
-	case i.due.IsZero() && !i.pinned: // read by an earlier process
+	case i.due.IsZero() && !i.pinned: // loaded from the store
 		i.due = now.Add(rand.N(recheckJitter)) //nolint:gosec // it spreads requests
 	case (changed || known && former != q.Generation) && early.Before(i.due):
 		i.due = early
@@ -162,7 +159,6 @@ func (r *Reader) use(id string, ref name.Reference, user types.NamespacedName, q
 	return i
 }
 
-// leave removes the custom resource from the users of some images.
 func (r *Reader) leave(user types.NamespacedName, from func(*image) bool) {
 	for _, i := range r.images {
 		if from(i) {
@@ -172,13 +168,12 @@ func (r *Reader) leave(user types.NamespacedName, from func(*image) bool) {
 	r.dropUnused()
 }
 
-// dropUnused removes images without users and content.
 func (r *Reader) dropUnused() {
 	maps.DeleteFunc(r.images, func(_ string, i *image) bool { return len(i.users) == 0 && !i.asking && !i.answer.kept() })
 }
 
-// evict drops answers beyond maxBytes: first those without users, then those of the namespace with the most bytes. A
-// dropped answer is asked for again when it is used, after a pause.
+// evict drops answers beyond maxBytes: first those without users, then those of the namespace with the most bytes,
+// oldest first. A dropped answer is read again when it is used.
 func (r *Reader) evict(newest *image) {
 	size, share := 0, map[string]int{}
 	for _, i := range r.images {
@@ -204,7 +199,7 @@ func (r *Reader) evict(newest *image) {
 	}
 }
 
-// signal wakes the receiver, now or when it receives next.
+// signal wakes the receiver without blocking.
 func signal(to chan struct{}) {
 	select {
 	case to <- struct{}{}:

@@ -21,22 +21,20 @@ import (
 
 const (
 	storeName = "llama-stack-image-labels"
-	// storeBytes bounds the ConfigMap, and plainBytes one answer in it before compression.
+	// storeBytes bounds the ConfigMap, plainBytes one uncompressed answer.
 	storeBytes, plainBytes = 900_000, 4 << 20
-	// savePause is the pause between two writes.
-	savePause = 10 * time.Second
+	savePause              = 10 * time.Second
 )
 
-// Store is the ConfigMap that keeps answers across restarts: compressed JSON, by the keyed hash of the question.
+// Store is the ConfigMap that keeps answers across restarts, as gzipped JSON by the hash of the question.
 type Store struct {
-	// Live reads from the API server, and Writer writes to it.
+	// Live reads from the API server, Writer writes to it.
 	Live   client.Reader
 	Writer client.Writer
-	// Namespace is the operator's.
+	// Namespace is the operator's namespace.
 	Namespace string
 }
 
-// load reads the answers of an earlier process. Registries are asked again for an answer that cannot be read.
 func (r *Reader) load(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -56,7 +54,6 @@ func (r *Reader) load(ctx context.Context) {
 	}
 }
 
-// keepSaving writes the ConfigMap when there are new answers.
 func (r *Reader) keepSaving(ctx context.Context) {
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		select {

@@ -15,43 +15,42 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-// The labels that are read.
+// The labels that Read uses.
 const (
-	// LabelConfigBase64 is the whole configuration in base64.
+	// LabelConfigBase64 holds the configuration in base64.
 	LabelConfigBase64 = "io.llamastack.config.base64"
-	// LabelConfigLayer and LabelConfigPath name the layer and the file in it that is the configuration.
+	// LabelConfigLayer and LabelConfigPath name the layer and path of the configuration.
 	LabelConfigLayer = "io.llamastack.config.layer"
 	LabelConfigPath  = "io.llamastack.config.path"
 	// LabelConfigVersion is the schema version of the configuration.
 	LabelConfigVersion = "io.llamastack.config.version"
-	// LabelDistributionVersion is the release of the server, as builds of OGX write it.
+	// LabelDistributionVersion is the server release, as OGX builds write it.
 	LabelDistributionVersion = "com.ogx.distribution.version"
-	// LabelDefaultConfig names the file that is the default among those of labelConfigPrefix.
+	// LabelDefaultConfig selects one of the labels with labelConfigPrefix.
 	LabelDefaultConfig = "com.ogx.distribution.default-config"
-	// LabelImageVersion is the version of what is in the image, as any builder may write it.
+	// LabelImageVersion is the standard version label of any image.
 	LabelImageVersion = "org.opencontainers.image.version"
 
 	labelConfigPrefix = "com.ogx.config."
 	defaultConfig     = "config.yaml"
 )
 
-// maxText bounds the other labels that are read: what they say is kept.
+// maxText bounds the other labels, in bytes.
 const maxText = 1 << 10
 
-// maxConfig bounds a configuration, in bytes: the generated one must fit into a ConfigMap.
+// maxConfig bounds a configuration, in bytes; the generated one must fit into a ConfigMap.
 const maxConfig = 1 << 20
 
-// Labels is what the labels of an image say. The zero Labels says nothing.
+// Labels are the parsed labels of an image; the zero value has none.
 type Labels struct {
-	// Version is the release of the server, and VersionLabel the label that says so; empty where none does.
+	// Version is the server release and VersionLabel its label; empty if unknown.
 	Version, VersionLabel string
-	// Config is the configuration, and ConfigLabel the label that it stands in; empty where none stands in a label.
+	// Config is the configuration and ConfigLabel its label; empty if no label holds one.
 	Config      []byte
 	ConfigLabel string
-	// SchemaVersion is the schema version that LabelConfigVersion gives the configuration, as it is written; empty where
-	// it gives none.
+	// SchemaVersion is the text of LabelConfigVersion; empty if the label is missing.
 	SchemaVersion string
-	// Layer is where the configuration lies where it does not stand in a label; nil where no label says so.
+	// Layer locates a configuration in a layer; nil if no label does.
 	Layer *Layer
 }
 
@@ -59,13 +58,12 @@ type Labels struct {
 type Layer struct {
 	// Digest is the digest of the layer.
 	Digest string
-	// Path is the path of the file in the layer.
+	// Path is the path in the layer.
 	Path string
 }
 
-// Read reads the labels of an image. The configuration is that of the first label there is:
-// io.llamastack.config.base64, then io.llamastack.config.layer, which someone put there on purpose, then what a build
-// of OGX writes.
+// Read parses the labels of an image. The first configuration wins: LabelConfigBase64, then LabelConfigLayer, then the
+// labels of OGX builds.
 func Read(labels map[string]string) (*Labels, error) {
 	l := &Labels{SchemaVersion: strings.TrimSpace(labels[LabelConfigVersion])}
 	for _, name := range []string{LabelDistributionVersion, LabelImageVersion, LabelConfigVersion, LabelConfigPath,
@@ -99,8 +97,8 @@ func Read(labels map[string]string) (*Labels, error) {
 	return l, nil
 }
 
-// readVersion finds the release. The general label counts only with a release of a known release line: an image
-// inherits it from the image that it was built on, where it is the release of an operating system.
+// readVersion sets the release. LabelImageVersion counts only with a known release line, because images inherit it from
+// base images such as an operating system.
 func (l *Labels) readVersion(labels map[string]string) {
 	if v := labels[LabelDistributionVersion]; standing(v) != catalog.NoVersion {
 		l.Version, l.VersionLabel = v, LabelDistributionVersion
@@ -114,7 +112,7 @@ func standing(version string) catalog.Standing {
 	return standing
 }
 
-// decode takes a configuration in base64. White space in it is left out: some tools wrap lines.
+// decode sets the configuration from base64. It ignores white space, because some tools wrap lines.
 func (l *Labels) decode(label, encoded string) error {
 	encoded = strings.Join(strings.Fields(encoded), "")
 	content, err := base64.StdEncoding.DecodeString(encoded)
@@ -132,7 +130,6 @@ func (l *Labels) decode(label, encoded string) error {
 
 var digest = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
-// readLayer takes the place of a configuration in a layer.
 func (l *Labels) readLayer(labels map[string]string) error {
 	at := &Layer{Digest: labels[LabelConfigLayer], Path: strings.TrimPrefix(path.Clean(labels[LabelConfigPath]), "/")}
 	switch {
@@ -150,7 +147,7 @@ func (l *Labels) readLayer(labels map[string]string) error {
 
 var errNoLabels = errors.New(`want a JSON object of labels and their values, or the configuration of an image: {"config": {"Labels": {…}}}`)
 
-// Decode reads labels from JSON: an object of labels, or the configuration of an image as registries keep it.
+// Decode parses labels from JSON: an object of labels, or an image configuration.
 func Decode(data []byte) (map[string]string, error) {
 	limitsValue := limits.Limits{Bytes: len(data), Levels: limits.DocumentLevels, Nodes: limits.DocumentNodes}
 	if _, excess := limits.Scan(data, limitsValue); excess != nil {

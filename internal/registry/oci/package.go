@@ -15,22 +15,20 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-// ServerPackage names the file that describes the server's Python package, wherever an image has it: see
-// IsServerPackage.
+// ServerPackage stands for the metadata file of the server's Python package in any directory; see IsServerPackage.
 const ServerPackage = "site-packages/{llama_stack,ogx}-*.dist-info/METADATA"
 
-// serverPackages are the names of the server's package, before and after it was renamed, as directories write them.
+// serverPackages are the names of the server's package before and after its renaming, as in directory names.
 var serverPackages = []string{"llama_stack", "ogx"}
 
 // Package is the server's Python package.
 type Package struct {
-	// Name is its name, and Version its release.
+	// Name and Version are those of the package.
 	Name, Version string
 }
 
-// IsServerPackage reports whether a file of an image describes the server's Python package: METADATA in the dist-info
-// directory where Python or Debian keep installed packages. The packages beside it, such as llama_stack_api and
-// ogx_client, are others.
+// IsServerPackage reports whether a path is the METADATA of the server's Python package. Related packages, such as
+// llama_stack_api and ogx_client, do not count.
 func IsServerPackage(file string) bool {
 	dir, base := path.Split(path.Clean(file))
 	dir, info := path.Split(path.Clean(dir))
@@ -41,15 +39,14 @@ func IsServerPackage(file string) bool {
 		(site == "site-packages" || site == "dist-packages")
 }
 
-// normalized writes the name of a Python package as directories do.
+// normalized returns a Python package name as directory names have it.
 func normalized(name string) string {
 	return strings.NewReplacer("-", "_", ".", "_").Replace(strings.ToLower(name))
 }
 
 var errNoPackage = errors.New("it does not name the server's package and its version")
 
-// ReadPackage reads the beginning of METADATA. The version of a build without a release is an error: tools write 0.0.0
-// or 0.1.dev7 where nothing is tagged, which is not the release of an old server.
+// ReadPackage parses METADATA. Versions of untagged builds, such as 0.0.0 or 0.1.dev7, are errors.
 func ReadPackage(metadata []byte) (*Package, error) {
 	if end := bytes.Index(metadata, []byte("\n\n")); end >= 0 {
 		metadata = metadata[:end+2]

@@ -21,23 +21,23 @@ import (
 )
 
 const (
-	// maxFirst bounds the first questions under way, maxRepeated the repeated ones. One costs at most some 100 KiB.
+	// maxFirst and maxRepeated bound the concurrent first and repeated probes, each of at most some 100 KiB.
 	maxFirst, maxRepeated = 64, 32
-	// firstTimeout bounds a first question; package serverprobe bounds the repeated ones.
+	// firstTimeout bounds a first probe; package serverprobe bounds repeated ones.
 	firstTimeout = time.Second
-	// maxProbeAttempts bounds the questions to a silent server, and maxAnswers those to one that answers: for some seconds
-	// after a rollout, the Service can lead to former pods.
+	// maxProbeAttempts bounds all probes after a rollout, maxAnswers the successful ones, because the Service may route to
+	// old pods for some seconds.
 	maxProbeAttempts, maxAnswers = 8, 4
-	// firstProbeDelay doubles after each question. It is also the least time between two questions to a server.
+	// firstProbeDelay is the delay after the first probe and the least time between two; it doubles after each probe.
 	firstProbeDelay = time.Second
 )
 
-// Asker asks a server about itself.
+// Asker probes a server.
 type Asker interface {
 	Ask(ctx context.Context, server serverprobe.Server) (*serverprobe.Observation, error)
 }
 
-// Prober asks running servers about themselves.
+// Prober probes running servers in the background.
 type Prober struct {
 	asker           Asker
 	tell            func(types.NamespacedName)
@@ -49,9 +49,8 @@ type Prober struct {
 	servers map[types.NamespacedName]*server
 }
 
-// server is what is known about one server.
 type server struct {
-	// rollout identifies the template of the pods and the address, pods the pods.
+	// rollout identifies the pod template and address, pods the pods.
 	rollout, pods string
 	observation   *serverprobe.Observation
 	silent        string
@@ -59,8 +58,7 @@ type server struct {
 	stop          context.CancelFunc
 }
 
-// New returns a prober that asks by a, and tells of which custom resource there is news. What it starts ends with the
-// context.
+// New returns a Prober that runs until the context ends. It calls tell with each custom resource whose result changed.
 func New(ctx context.Context, a Asker, tell func(types.NamespacedName)) *Prober {
 	return &Prober{
 		ctx: ctx, asker: a, tell: tell, servers: map[types.NamespacedName]*server{},
@@ -68,8 +66,8 @@ func New(ctx context.Context, a Asker, tell func(types.NamespacedName)) *Prober 
 	}
 }
 
-// Observe returns what the server of this rollout has reported, or why it is silent; neither is known at first. It
-// starts questions for a new rollout or address, and when the pods changed.
+// Observe returns the last result for this rollout: an Observation, or the error; both are empty at first. It starts
+// probes after a new rollout or address and when the pods change.
 func (p *Prober) Observe(
 	cr *v1alpha2.LlamaStackDistribution, d *appsv1.Deployment, pods string, at serverprobe.Server,
 ) (*serverprobe.Observation, string) {
@@ -95,7 +93,7 @@ func (p *Prober) Observe(
 	return next.observation, next.silent
 }
 
-// ask asks a server until it has answered a few times, or was silent too often.
+// ask probes a server until it has answered maxAnswers times or after maxProbeAttempts.
 func (p *Prober) ask(ctx context.Context, s *server, delay time.Duration, key types.NamespacedName,
 	at serverprobe.Server) {
 	next, answers := firstProbeDelay, 0
@@ -125,7 +123,6 @@ func (p *Prober) ask(ctx context.Context, s *server, delay time.Duration, key ty
 	}
 }
 
-// askOnce asks a server when there is a place, unless the context has ended.
 func (p *Prober) askOnce(
 	ctx context.Context, s *server, key types.NamespacedName, at serverprobe.Server,
 ) (_ *serverprobe.Observation, err error) {
@@ -138,7 +135,7 @@ func (p *Prober) askOnce(
 	}
 	defer places.Release(1)
 	p.mu.Lock()
-	stopped := ctx.Err() // by Observe, which holds the lock
+	stopped := ctx.Err() // Observe cancels under the lock
 	s.asked = time.Now()
 	p.mu.Unlock()
 	if stopped != nil {
@@ -154,7 +151,7 @@ func (p *Prober) askOnce(
 	return p.asker.Ask(ctx, at)
 }
 
-// note keeps an answer, and reports whether it is new.
+// note stores a result and reports whether it changed.
 func (p *Prober) note(s *server, observation *serverprobe.Observation, err error) bool {
 	silent := ""
 	if err != nil {
@@ -167,7 +164,7 @@ func (p *Prober) note(s *server, observation *serverprobe.Observation, err error
 	return news
 }
 
-// Forget drops what is known about the server of a deleted custom resource.
+// Forget stops probing the server of a deleted custom resource.
 func (p *Prober) Forget(key types.NamespacedName) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ogx converts between LlamaStackDistribution and OGXServer (ogx.io/v1beta1), the kind of the operator of
-// llama-stack's successor.
+// Package ogx converts between LlamaStackDistribution and OGXServer (ogx.io/v1beta1), the API of llama-stack's
+// successor.
 //
-// Contract: pure. What both kinds can say is converted; everything else of a spec comes back as a Loss with its path,
-// and nothing is dropped silently but metadata that only a cluster writes, and the status. A value of the wrong type is
-// a Loss too. Providers become typed entries of OGXServer where these can hold all of their fields, and custom ones
-// otherwise.
+// It is pure. Every field without an equivalent, or with a value of the wrong type, is returned as a Loss, except the
+// status and metadata set by the cluster. Providers become typed OGXServer entries if these have all their fields,
+// otherwise custom ones.
 package ogx

@@ -18,17 +18,16 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/provider"
 )
 
-// The directories of the two kinds where a PVC is mounted that names none.
 const (
 	ownMountPath   = v1alpha2.DefaultMountPath
 	otherMountPath = "/.ogx"
 )
 
-// namespaceLabel is the label that each namespace has with its own name.
+// namespaceLabel is set on each namespace to its name.
 const namespaceLabel = "kubernetes.io/metadata.name"
 
-// From converts a LlamaStackDistribution of v1alpha2, which the schema admits, to an OGXServer. What only the
-// annotation of conversion carries is lost without a Loss: v1alpha1.CarriedPaths names it.
+// From converts a v1alpha2 LlamaStackDistribution to an OGXServer. Fields carried only by the conversion annotation are
+// dropped without a Loss; see v1alpha1.CarriedPaths.
 func From(object map[string]any) (map[string]any, []Loss) {
 	s := newSource(object)
 	to := map[string]any{"apiVersion": APIVersion, "kind": Kind, "metadata": map[string]any{}, "spec": map[string]any{}}
@@ -64,7 +63,6 @@ func From(object map[string]any) (map[string]any, []Loss) {
 	return to, s.rest()
 }
 
-// withoutRecord removes the record of a conversion between the versions.
 func withoutRecord(metadata map[string]any) {
 	annotations, _ := metadata["annotations"].(map[string]any)
 	delete(annotations, v1alpha2.ConversionAnnotation)
@@ -75,7 +73,7 @@ func withoutRecord(metadata map[string]any) {
 
 func fromNetworking(s *source, to map[string]any) {
 	if value, found := take[any](s, "spec.networking.expose"); found && value != nil {
-		raw, _ := json.Marshal(value) // it comes from JSON
+		raw, _ := json.Marshal(value) // the value comes from JSON
 		expose, problems := parse.ExposeField(&apiextensionsv1.JSON{Raw: raw})
 		switch {
 		case len(problems) > 0:
@@ -113,12 +111,12 @@ func fromNetworking(s *source, to map[string]any) {
 	}
 }
 
-// apis are the fields of spec.providers that both kinds have.
+// apis are the APIs of spec.providers that both kinds have.
 var apis = []parse.ProviderAPI{parse.APIInference, parse.APIVectorIO, parse.APIToolRuntime}
 
 func fromProviders(s *source, to map[string]any) {
 	value, _ := take[map[string]any](s, "spec.providers")
-	raw, _ := json.Marshal(map[string]any{"providers": value}) // it comes from JSON
+	raw, _ := json.Marshal(map[string]any{"providers": value}) // the value comes from JSON
 	spec := &v1alpha2.LlamaStackDistributionSpec{}
 	if err := json.Unmarshal(raw, spec); err != nil {
 		put(s.tree, "spec.providers", value)
@@ -152,8 +150,7 @@ func fromProviders(s *source, to map[string]any) {
 	}
 }
 
-// dissolve returns a provider with the names that the newest release line of the server has for its fields, and those
-// that have no name there.
+// dissolve returns a provider with the field names of the newest release line, and a Loss for each field without one.
 func dissolve(api parse.ProviderAPI, p *parse.Provider) (*entry, []Loss, problem.List) {
 	line, _ := catalog.Get(catalog.Newest())
 	e := &entry{id: p.EffectiveID(), providerType: line.FullType(api.Name, p.Type), config: map[string]any{},
@@ -167,7 +164,7 @@ func dissolve(api parse.ProviderAPI, p *parse.Provider) (*entry, []Loss, problem
 	if p.Endpoint != "" && row.Endpoint != nil {
 		for _, v := range provider.ResolveEndpoint(p.Endpoint, p.EndpointPath(), row.Endpoint, &problems) {
 			var value any
-			_ = v.Node.Decode(&value) // a text or a number
+			_ = v.Node.Decode(&value) // a string or a number
 			if number, isInt := value.(int); isInt {
 				value = int64(number)
 			}
@@ -191,7 +188,7 @@ func dissolve(api parse.ProviderAPI, p *parse.Provider) (*entry, []Loss, problem
 	return e, nameless(row, p), problems.List().Errors()
 }
 
-// nameless returns the fields of a provider for which its type has none.
+// nameless returns a Loss for each field that the provider type does not have.
 func nameless(row *catalog.Provider, p *parse.Provider) []Loss {
 	var losses []Loss
 	for _, f := range []struct {
@@ -213,7 +210,7 @@ func nameless(row *catalog.Provider, p *parse.Provider) []Loss {
 	return losses
 }
 
-// add puts a provider into the list of its type, or into that of custom ones.
+// add appends a provider to the typed list of its type, or to the custom list.
 func add(to map[string]any, api parse.ProviderAPI, e *entry) {
 	placement, _, _ := strings.Cut(e.providerType, "::")
 	list, made := "custom", map[string]any{"id": e.id, "type": e.providerType}

@@ -9,7 +9,6 @@ import (
 	"strings"
 )
 
-// kind is what a field of a typed entry holds.
 type kind int
 
 const (
@@ -21,11 +20,10 @@ const (
 	secret
 )
 
-// row is a typed entry of OGXServer: which type of providers it is for, and its fields, each with the server's name of
-// the field.
+// row is a typed provider entry of OGXServer, with the server's names of its fields.
 type row struct {
 	api, providerType string
-	// key is the field of spec.providers.<api>.remote that lists such entries.
+	// key is the list's field in spec.providers.<api>.remote.
 	key      string
 	fields   map[string]field
 	required []string
@@ -36,8 +34,8 @@ type field struct {
 	kind   kind
 }
 
-// fieldsOf makes the fields of a row: text of a comma-separated list, "maxTokens:integer", with the server's name in
-// snake case unless it follows "=".
+// fieldsOf parses a space-separated list of fields such as "maxTokens:integer". The server's name of a field is in
+// snake case unless "=" gives another.
 func fieldsOf(list string) map[string]field {
 	kinds := map[string]kind{"": text, "integer": integer, "boolean": boolean, "texts": texts, "network": network,
 		"secret": secret}
@@ -53,7 +51,6 @@ func fieldsOf(list string) map[string]field {
 	return fields
 }
 
-// models are the fields that all model servers have.
 const models = " allowedModels:texts refreshModels:boolean network:network"
 
 var rows = []row{
@@ -83,26 +80,24 @@ var rows = []row{
 
 var capitals = regexp.MustCompile(`[A-Z]`)
 
-// snake is a name in snake case.
 func snake(name string) string {
 	return capitals.ReplaceAllStringFunc(name, func(c string) string { return "_" + strings.ToLower(c) })
 }
 
 var underscores = regexp.MustCompile(`_[a-z]`)
 
-// camel is a name in camel case.
 func camel(name string) string {
 	return underscores.ReplaceAllStringFunc(name, func(c string) string { return strings.ToUpper(c[1:]) })
 }
 
-// entry is a provider as both kinds can say it: the server's fields, and secret references for some of them.
+// entry is a provider with the server's field names.
 type entry struct {
 	id, providerType string
 	config           map[string]any
 	secrets          map[string]any
 }
 
-// typed returns the entry as the row has it; false where that cannot hold all of it.
+// typed converts the entry to the row's fields; false if the row cannot hold all of it.
 func (r *row) typed(e *entry) (map[string]any, bool) {
 	made, used := map[string]any{"id": e.id}, 0
 	for name, f := range r.fields {
@@ -129,7 +124,7 @@ func (r *row) typed(e *entry) (map[string]any, bool) {
 	return made, used == len(e.config)+len(e.secrets)
 }
 
-// entry returns what the typed entry says, and the names of the fields that it cannot be taken from.
+// entry converts a typed entry, and returns the names of invalid fields.
 func (r *row) entry(made map[string]any) (e *entry, strange []string) {
 	e = &entry{providerType: r.providerType, config: map[string]any{}, secrets: map[string]any{}}
 	for _, name := range slices.Sorted(maps.Keys(made)) {
@@ -153,7 +148,7 @@ func (r *row) entry(made map[string]any) (e *entry, strange []string) {
 	return e, strange
 }
 
-// rename returns the value of a field, with the names in it in the other case; false where the field cannot have it.
+// rename converts a value, with nested names in the other case; false if the type is wrong.
 func (k kind) rename(value any, to func(string) string) (any, bool) {
 	fits := false
 	switch k {
@@ -175,7 +170,6 @@ func (k kind) rename(value any, to func(string) string) (any, bool) {
 	return value, fits
 }
 
-// renamed is an object with its names in the other case, but for those of headers.
 func renamed(object map[string]any, to func(string) string) map[string]any {
 	made := make(map[string]any, len(object))
 	for name, value := range object {
@@ -187,7 +181,7 @@ func renamed(object map[string]any, to func(string) string) map[string]any {
 	return made
 }
 
-// reference is a secret reference in its short form.
+// reference returns a Secret reference in its short form.
 func reference(value any) (any, bool) {
 	object, _ := value.(map[string]any)
 	if nested, isNested := object["secretKeyRef"].(map[string]any); isNested && len(object) == 1 {

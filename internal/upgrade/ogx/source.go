@@ -10,24 +10,24 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// APIVersion and Kind are those of OGXServer.
+// APIVersion and Kind identify OGXServer.
 const (
 	APIVersion = "ogx.io/v1beta1"
 	Kind       = "OGXServer"
 )
 
-// Loss is something that the other kind cannot say.
+// Loss is a field that the other kind cannot express.
 type Loss struct {
 	// Path is the field, such as "spec.workload.scheduling".
 	Path string
-	// Detail says why it is lost, and Fix what to do; both may be empty.
+	// Detail is the reason and Fix the remedy; both may be empty.
 	Detail, Fix string
 }
 
-// source is an object while it is converted: what is taken is removed, and what remains at the end is lost.
+// source is an object under conversion. Converted fields are removed; the remaining ones are lost.
 type source struct {
 	tree map[string]any
-	// opened are the objects of which something was asked for: of these, the members are lost, and not the whole.
+	// opened are the objects with converted fields, whose remaining members are reported one by one.
 	opened map[string]bool
 	losses []Loss
 }
@@ -36,7 +36,7 @@ func newSource(object map[string]any) *source {
 	return &source{tree: runtime.DeepCopyJSON(object), opened: map[string]bool{"": true}}
 }
 
-// at returns the object at a path; nil where there is none.
+// at returns the object at a path; nil if it does not exist.
 func (s *source) at(path []string) map[string]any {
 	current := s.tree
 	for i, name := range path {
@@ -50,7 +50,7 @@ func (s *source) at(path []string) map[string]any {
 	return current
 }
 
-// take removes the value at a path and returns it, where there is one of the type.
+// take removes and returns the value at a path if it has the type.
 func take[T any](s *source, path string) (value T, found bool) {
 	names := strings.Split(path, ".")
 	parent, name := s.at(names[:len(names)-1]), names[len(names)-1]
@@ -61,14 +61,14 @@ func take[T any](s *source, path string) (value T, found bool) {
 	return value, found
 }
 
-// lose reports a value at a path, with a reason.
+// lose records a Loss for the value at a path.
 func (s *source) lose(path, detail, fix string) {
 	if _, found := take[any](s, path); found {
 		s.losses = append(s.losses, Loss{path, detail, fix})
 	}
 }
 
-// rest returns what was lost, and reports each value that nobody took. Absent values say nothing.
+// rest returns all losses, including one for each remaining value. Null values are ignored.
 func (s *source) rest() []Loss {
 	s.collect("", s.tree)
 	slices.SortStableFunc(s.losses, func(a, b Loss) int { return strings.Compare(a.Path, b.Path) })
@@ -88,7 +88,6 @@ func (s *source) collect(path string, tree map[string]any) {
 	}
 }
 
-// put sets a value in an object, whose parents are made.
 func put(object map[string]any, path string, value any) {
 	names := strings.Split(path, ".")
 	for _, name := range names[:len(names)-1] {
@@ -102,7 +101,6 @@ func put(object map[string]any, path string, value any) {
 	object[names[len(names)-1]] = value
 }
 
-// metadata moves what an author writes.
 func metadata(s *source, to map[string]any) {
 	for _, name := range []string{"name", "namespace", "generateName", "labels", "annotations"} {
 		if value, found := take[any](s, "metadata."+name); found && value != nil {
@@ -117,7 +115,7 @@ func metadata(s *source, to map[string]any) {
 	}
 }
 
-// same are the fields that both kinds have: of LlamaStackDistribution and of OGXServer.
+// same lists equivalent fields: of LlamaStackDistribution, then of OGXServer.
 var same = [][2]string{
 	{"spec.distribution.name", "spec.distribution.name"},
 	{"spec.distribution.image", "spec.distribution.image"},
@@ -144,7 +142,7 @@ var same = [][2]string{
 	{"spec.workload.overrides.volumeMounts", "spec.workload.overrides.volumeMounts"},
 }
 
-// move moves the fields that both kinds have; from and to are the columns of same.
+// move moves the equivalent fields; from and to are columns of same.
 func move(s *source, object map[string]any, from, to int) {
 	for _, pair := range same {
 		if value, found := take[any](s, pair[from]); found && value != nil {
@@ -153,8 +151,7 @@ func move(s *source, object map[string]any, from, to int) {
 	}
 }
 
-// mountPath moves where the PVC is mounted: without it, the kinds have different directories, and the data is in one of
-// them.
+// mountPath keeps the mount path of the PVC, because the two kinds have different defaults.
 func mountPath(s *source, object map[string]any, own, other string) {
 	parent := s.at([]string{"spec", "workload"})
 	storage, ok := parent["storage"].(map[string]any)
@@ -168,7 +165,7 @@ func mountPath(s *source, object map[string]any, own, other string) {
 	if path != other {
 		put(object, "spec.workload.storage.mountPath", path)
 	} else if at, _ := object["spec"].(map[string]any)["workload"].(map[string]any); at["storage"] == nil {
-		put(object, "spec.workload.storage", map[string]any{}) // the presence alone asks for a PVC
+		put(object, "spec.workload.storage", map[string]any{}) // an empty storage requests a PVC
 	}
 	if len(storage) == 0 {
 		delete(parent, "storage")

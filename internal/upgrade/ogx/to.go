@@ -14,7 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
-// To converts an OGXServer to a LlamaStackDistribution of v1alpha2.
+// To converts an OGXServer to a v1alpha2 LlamaStackDistribution.
 func To(object map[string]any) (map[string]any, []Loss) {
 	s := newSource(object)
 	to := map[string]any{
@@ -66,7 +66,7 @@ func toNetworking(s *source, to map[string]any) {
 		"spec.networking.tls.caBundle")
 }
 
-// allowedFrom is a policy that consists of namespaces and labels of namespaces; nil for any other.
+// allowedFrom converts a policy that selects only namespaces by name or label key; nil for any other policy.
 func allowedFrom(policy any) map[string]any {
 	object, _ := policy.(map[string]any)
 	rules, _ := object["ingress"].([]any)
@@ -182,11 +182,10 @@ func (s *source) takeCustom(base string, api parse.ProviderAPI) []any {
 	return list
 }
 
-// password is the name of a secret that is not an API key, though apiKey can stand for it.
+// password is a Secret key that stays in secretRefs, although apiKey could express it.
 const password = "password"
 
-// provider is the entry as a LlamaStackDistribution has it: with endpoint and apiKey, where the newest release line of
-// the server has such fields.
+// provider returns the entry with endpoint and apiKey if the newest release line has such fields.
 func (e *entry) provider(api parse.ProviderAPI) map[string]any {
 	line, _ := catalog.Get(catalog.Newest())
 	config, secrets := maps.Clone(e.config), maps.Clone(e.secrets)
@@ -215,7 +214,7 @@ func (e *entry) provider(api parse.ProviderAPI) map[string]any {
 	return made
 }
 
-// endpointOf takes the address out of a config.
+// endpointOf removes and returns the address in a config.
 func endpointOf(row *catalog.Endpoint, config map[string]any) (string, bool) {
 	if row == nil {
 		return "", false

@@ -10,30 +10,29 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
-// Observed is what the conditions of release 0.9 report.
+// Observed is the state that the conditions of release 0.9 report.
 type Observed struct {
 	// Resource is the name of the custom resource.
 	Resource string
 	// Unknown reports that the Deployment could not be read.
 	Unknown bool
-	// NotApplied reports that nothing was applied because of Why, and that there is no Deployment.
+	// NotApplied reports that the Deployment does not exist because of Why.
 	NotApplied bool
 	Why        string
-	// Complete reports that all pods are up to date, Failed that they are not and will not be, and Rollout says so in
-	// words.
+	// Complete reports that all pods are up to date, Failed that the rollout failed; Rollout is the message.
 	Complete, Failed bool
 	Rollout          string
-	// Available reports whether a pod serves, and Started whether any is desired.
+	// Available reports that a pod is available, Started that pods are desired.
 	Available, Started bool
-	// WantsPVC reports whether a PVC is desired; PVC is nil where there is none.
+	// WantsPVC reports that a PVC is desired; PVC is nil if it does not exist.
 	WantsPVC bool
 	PVC      *corev1.PersistentVolumeClaim
-	// Service reports whether there is a Service.
+	// Service reports that the Service exists.
 	Service bool
 }
 
-// Conditions are the conditions of release 0.9, without times: they are kept up for programs that look at them, and say
-// nothing that was not observed. One that was not is not among them. absent are those that do not apply.
+// Conditions returns the conditions of release 0.9, without times, and the types that do not apply. Conditions of
+// unknown state are left out of both.
 func Conditions(o *Observed) (list []metav1.Condition, absent []string) {
 	add := func(kind string, status bool, reason, message string) {
 		c := metav1.Condition{Type: kind, Status: metav1.ConditionFalse, Reason: reason, Message: message}

@@ -10,14 +10,14 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
-// RoleBindingName is the name of a RoleBinding that release 0.9 makes and nobody needs any more.
+// RoleBindingName returns the name of release 0.9's obsolete RoleBinding.
 func RoleBindingName(resource string) string { return resource + "-rb" }
 
-// CABundleName is the name of a ConfigMap of CA certificates that release 0.9 makes: its pods need it, and nobody else.
+// CABundleName returns the name of release 0.9's ConfigMap of CA certificates, which only its pods use.
 func CABundleName(resource string) string { return resource + "-ca-bundle" }
 
-// Image is the image that release 0.9 left in the live Deployment of a custom resource that names none itself; empty
-// where it left none. container is the name of the server's container; empty for the operator's own choice.
+// Image returns the image of release 0.9 in the live Deployment, or the recorded one after adoption; empty if there was
+// none. container is the server container's name; empty means the default.
 func Image(live *appsv1.Deployment, container string) string {
 	if live == nil {
 		return ""

@@ -15,12 +15,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
-// Creator is the field manager of release 0.9 where it created or updated an object: the name of its program. Where it
-// applies an object, the field manager is the name of the custom resource.
+// Creator is release 0.9's field manager for create and update; for apply it is the name of the custom resource.
 const Creator = "manager"
 
-// MayHaveWritten reports whether an entry of the managed fields may be release 0.9's, for someone who does not know the
-// name of the custom resource.
+// MayHaveWritten reports whether a managed fields entry may be release 0.9's, without knowing the custom resource.
 func MayHaveWritten(e *metav1.ManagedFieldsEntry) bool {
 	if e.Subresource != "" {
 		return false
@@ -31,14 +29,13 @@ func MayHaveWritten(e *metav1.ManagedFieldsEntry) bool {
 	return e.Manager == Creator
 }
 
-// HasWritten reports whether release 0.9 made an entry of the managed fields of an object of the custom resource.
+// HasWritten reports whether a managed fields entry is release 0.9's.
 func HasWritten(e *metav1.ManagedFieldsEntry, resource string) bool {
 	return MayHaveWritten(e) && (e.Operation != metav1.ManagedFieldsOperationApply || e.Manager == resource)
 }
 
-// Owns reports whether release 0.9 owns fields of an object of the custom resource: this operator has not adopted it
-// yet, or release 0.9 has applied it since. An update of what this operator has applied does not count: many programs
-// have the name of release 0.9's.
+// Owns reports whether release 0.9 owns fields: the object is not adopted yet, or release 0.9 has applied it since.
+// Updates by "manager" after adoption do not count, because many programs have this name.
 func Owns(o metav1.Object, resource string) bool {
 	entries := o.GetManagedFields()
 	own := slices.ContainsFunc(entries, isOwn)
@@ -47,12 +44,11 @@ func Owns(o metav1.Object, resource string) bool {
 	})
 }
 
-// isOwn reports whether this operator created or applied the object.
 func isOwn(e metav1.ManagedFieldsEntry) bool {
 	return e.Manager == objects.ManagedBy && e.Subresource == ""
 }
 
-// Union returns the entries with those that belong made one entry, whose manager applies.
+// Union merges the matching entries into one Apply entry of the manager.
 func Union(entries []metav1.ManagedFieldsEntry, manager string,
 	belongs func(*metav1.ManagedFieldsEntry) bool) ([]metav1.ManagedFieldsEntry, error) {
 	var out []metav1.ManagedFieldsEntry
@@ -86,8 +82,8 @@ func Union(entries []metav1.ManagedFieldsEntry, manager string,
 	return append(out, one), nil
 }
 
-// Writers returns, of an object's managed fields, what Owns and IsOrphan need: who wrote, but not what. Of an object
-// that this operator controls and alone applies nothing is left.
+// Writers returns the managed fields that Owns and IsOrphan need, without field sets. It returns nil if only this
+// operator applies and controls the object.
 func Writers(o metav1.Object) []metav1.ManagedFieldsEntry {
 	var kept []metav1.ManagedFieldsEntry
 	entries := o.GetManagedFields()
@@ -102,26 +98,22 @@ func Writers(o metav1.Object) []metav1.ManagedFieldsEntry {
 	return kept
 }
 
-// Reported reports whether release 0.9 was the last to write the status of a custom resource: it has none of this
-// operator's conditions.
+// Reported reports whether release 0.9 wrote the status last: the Ready condition is missing.
 func Reported(s *v1alpha2.LlamaStackDistributionStatus) bool {
 	return (s.Phase != "" || len(s.Conditions) > 0) && meta.FindStatusCondition(s.Conditions,
 		v1alpha2.ConditionReady) == nil
 }
 
-// Left reports whether a Deployment is as release 0.9 left it: this operator has not applied it yet, or release 0.9 has
-// written it since. An annotation alone would not show the latter.
+// Left reports whether a Deployment is not adopted yet, or release 0.9 has written it since.
 func Left(d *appsv1.Deployment) bool {
 	return d != nil && (d.Annotations[objects.AnnotationBuild] == "" || Owns(d, d.Name))
 }
 
-// Build is the value of objects.AnnotationBuild on an adopted Deployment whose pod template is still that of release
-// 0.9.
+// Build is the value of objects.AnnotationBuild while an adopted Deployment keeps release 0.9's pod template.
 const Build = "0.9"
 
-// KeepsTemplate reports whether adoption leaves the pod template of a Deployment as it is: this operator has never
-// applied one to it. A template that release 0.9 wrote over one of this operator's has fields of both, and must be
-// replaced.
+// KeepsTemplate reports whether adoption keeps the pod template, because this operator never applied one. A template
+// that release 0.9 merged into this operator's must be replaced.
 func KeepsTemplate(d *appsv1.Deployment) bool {
 	if d == nil || objects.HasNewPods(&d.Spec.Template) {
 		return false
@@ -130,9 +122,8 @@ func KeepsTemplate(d *appsv1.Deployment) bool {
 	return d.Annotations[objects.AnnotationBuild] == Build || d.Annotations[objects.AnnotationBuild] == "" && !applied
 }
 
-// IsOrphan reports whether an object of the right name is release 0.9's, or this operator's, although no controller
-// owns it: release 0.9 takes the owner out of some Deployments. The selector is that of the object; nil where its kind
-// has none.
+// IsOrphan reports whether an object of either operator has lost its controller, as release 0.9 causes for some
+// Deployments. selector is nil for kinds without one.
 func IsOrphan(o metav1.Object, selector map[string]string, resource string) bool {
 	return metav1.GetControllerOf(o) == nil && o.GetLabels()[objects.LabelManagedBy] == objects.ManagedBy &&
 		(Owns(o, resource) || slices.ContainsFunc(o.GetManagedFields(), isOwn)) &&

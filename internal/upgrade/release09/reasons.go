@@ -10,18 +10,18 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// Reason is a reason of a condition, as package status documents its own.
+// Reason documents a reason of a condition.
 type Reason struct {
-	// Condition is the type of the condition, and Status its status with this reason.
+	// Condition is the type, Status its status.
 	Condition string
 	Status    metav1.ConditionStatus
-	// Reason is the reason itself.
+	// Reason is the reason.
 	Reason string
-	// Meaning says what it means, Example is a message, and Remedy what to do; empty where nothing is wrong.
+	// Meaning, Example and Remedy are the meaning, a message and the fix; Remedy is empty if nothing is wrong.
 	Meaning, Example, Remedy string
 }
 
-// Reasons are the reasons of Conditions.
+// Reasons returns the reasons of Conditions.
 func Reasons() []Reason { return slices.Clone(reasons) }
 
 var reasons = []Reason{

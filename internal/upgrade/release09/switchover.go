@@ -12,25 +12,24 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
-// AnnotationSwitchover marks a Deployment whose rollout from pods of release 0.9 is held: the old pods run on until the
-// Service leads only to new ones. It goes with the hold.
+// AnnotationSwitchover marks a Deployment whose old pods of release 0.9 keep running until the Service routes only to
+// new ones.
 const AnnotationSwitchover = "llamastack.io/switchover"
 
-// switchoverSeconds is how long a new pod is ready before it counts as available while the rollout is held: if the
-// operator cannot end the hold, the rollout goes on by itself. It is less than progressDeadlineSeconds, as Kubernetes
-// demands.
+// switchoverSeconds is minReadySeconds during a hold: without the operator, the rollout continues after this time. It
+// must be less than progressDeadlineSeconds.
 const switchoverSeconds = 300
 
-// NeedsSwitchover reports whether a rollout from the live Deployment must be held to lose no request: pods of release
-// 0.9 end as soon as they are told to, while requests are still sent to them.
+// NeedsSwitchover reports whether the rollout must be held, because pods of release 0.9 stop at once on SIGTERM while
+// requests still arrive.
 func NeedsSwitchover(live *appsv1.Deployment) bool {
 	return live != nil && !objects.HasNewPods(&live.Spec.Template) && ptr.Deref(live.Spec.Replicas, 1) > 0
 }
 
-// IsHeld reports whether the rollout of a Deployment is held by HoldRollout.
+// IsHeld reports whether HoldRollout holds the Deployment's rollout.
 func IsHeld(d *appsv1.Deployment) bool { return d != nil && d.Annotations[AnnotationSwitchover] != "" }
 
-// HoldRollout makes the rollout of a Deployment start all new pods and keep all old ones.
+// HoldRollout makes a rollout start all new pods and keep all old ones.
 func HoldRollout(d *appsv1.Deployment) {
 	d.Annotations = maps.Clone(d.Annotations)
 	if d.Annotations == nil {

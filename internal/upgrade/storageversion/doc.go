@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package storageversion rewrites the resources that are stored in v1alpha1 in the version that is stored now, and then
-// informs the CustomResourceDefinition that no other version is stored any more.
+// Package storageversion rewrites custom resources in v1alpha2, the storage version, and removes v1alpha1 from the
+// CRD's storedVersions.
 //
-// Contract: it changes no resource: the API server writes what it reads, in another form. It can be stopped anywhere
-// and begun again, is slow on purpose, does nothing where nothing is to do, and works only in the replica that leads.
-// It needs conversion, and waits for it by trying again. It looks at the CRD whenever that changes: someone may put
-// back an older one, which stores another version, or one from a backup, while the operator runs.
+// It runs in the leader on every change of the CRD, because an older CRD may be restored. It is rate-limited and
+// idempotent, and retries until conversion works.
 package storageversion

@@ -33,38 +33,34 @@ import (
 )
 
 const (
-	// definitionName is the name of the CustomResourceDefinition.
-	definitionName = "llamastackdistributions.llamastack.io"
-	// pageSize bounds what is in memory at once, in resources.
-	pageSize = 100
-	// perSecond bounds how many resources are rewritten in a second.
-	perSecond = 10
-	// firstRetry and lastRetry are how long a reconcile that failed waits for the next one.
+	definitionName        = "llamastackdistributions.llamastack.io"
+	pageSize              = 100
+	perSecond             = 10
 	firstRetry, lastRetry = time.Second, 5 * time.Minute
 )
 
 var definitionKind = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1",
 	Kind: "CustomResourceDefinition"}
 
-// controller-gen reads these only where they stand apart.
+// controller-gen reads these markers only if a blank line follows.
 // +kubebuilder:rbac:groups=llamastack.io,resources=llamastackdistributions,verbs=list;patch
 // +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=llamastackdistributions.llamastack.io,verbs=get;list;watch
 // +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions/status,resourceNames=llamastackdistributions.llamastack.io,verbs=patch
 
-// Migration is a reconciler of the one CustomResourceDefinition.
+// Migration reconciles the CRD.
 type Migration struct {
 	// Live reads from the API server.
 	Live client.Reader
-	// Client writes.
+	// Client writes custom resources.
 	Client client.Writer
-	// StatusClient writes statuses.
+	// StatusClient writes the status of the CRD.
 	StatusClient client.StatusClient
-	// Count is told how many resources were rewritten; nil where nobody counts.
+	// Count is called with the number of rewritten custom resources; may be nil.
 	Count func(rewritten int)
 }
 
-// Setup adds the Migration to the manager, in the replica that leads: it checks each change of the CRD. It has a
-// cache of its own, of that one object's metadata. It reports to count how many resources it rewrote.
+// Setup adds the Migration to the manager, with its own cache of the CRD's metadata. It calls count with the number of
+// rewritten custom resources.
 func Setup(mgr manager.Manager, count func(rewritten int)) error {
 	definitions, err := cache.New(mgr.GetConfig(), cache.Options{
 		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
@@ -89,7 +85,7 @@ func Setup(mgr manager.Manager, count func(rewritten int)) error {
 		Complete(&Migration{Live: mgr.GetAPIReader(), Client: mgr.GetClient(), StatusClient: mgr.GetClient(), Count: count})
 }
 
-// withoutAnnotations drops what may be as large as the whole definition: kubectl keeps a copy of it there.
+// withoutAnnotations drops annotations, in which kubectl keeps a copy of the CRD, and managed fields.
 func withoutAnnotations(in any) (any, error) {
 	if o, ok := in.(metav1.Object); ok {
 		o.SetAnnotations(nil)
@@ -98,7 +94,7 @@ func withoutAnnotations(in any) (any, error) {
 	return in, nil
 }
 
-// Reconcile migrates where something is to do. What fails is tried again.
+// Reconcile migrates if necessary.
 func (m *Migration) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 	count, err := m.Once(ctx)
 	if m.Count != nil {
@@ -116,8 +112,8 @@ func (m *Migration) Reconcile(ctx context.Context, _ reconcile.Request) (reconci
 
 var errNotStored = errors.New("the CustomResourceDefinition does not store v1alpha2")
 
-// Once rewrites everything where another version is listed as stored, and then takes that out of the list. It returns
-// how many resources were rewritten.
+// Once rewrites all custom resources and trims storedVersions, unless only v1alpha2 is listed. It returns the number of
+// rewritten custom resources.
 func (m *Migration) Once(ctx context.Context) (int, error) {
 	definition, done, err := m.definition(ctx)
 	if err != nil || done {
@@ -130,13 +126,13 @@ func (m *Migration) Once(ctx context.Context) (int, error) {
 	return count, m.trim(ctx, definition)
 }
 
-// definition reads the CustomResourceDefinition, and reports whether nothing is to do.
+// definition reads the CRD, and reports whether the migration is done.
 func (m *Migration) definition(ctx context.Context) (definition *unstructured.Unstructured, done bool, err error) {
 	definition = &unstructured.Unstructured{}
 	definition.SetGroupVersionKind(definitionKind)
 	err = m.Live.Get(ctx, types.NamespacedName{Name: definitionName}, definition)
 	if apierrors.IsNotFound(err) {
-		return nil, true, nil // its resources are gone with it; a new one wakes us
+		return nil, true, nil // a new CRD triggers the next reconcile
 	}
 	if err != nil {
 		return nil, false, fmt.Errorf("reading the CustomResourceDefinition: %w", err)
@@ -155,12 +151,11 @@ func (m *Migration) definition(ctx context.Context) (definition *unstructured.Un
 			return definition, false, nil
 		}
 	}
-	// Someone has put back an older definition: what is rewritten now would not be in v1alpha2.
+	// An older CRD was restored, which does not store v1alpha2.
 	return nil, false, errNotStored
 }
 
-// rewriteAll makes the API server write every resource. An empty patch changes nothing, so it can conflict with nobody;
-// what was written in between is in the current version already.
+// rewriteAll rewrites every custom resource with an empty patch, which changes nothing and cannot conflict.
 func (m *Migration) rewriteAll(ctx context.Context) (int, error) {
 	limit := flowcontrol.NewTokenBucketRateLimiter(perSecond, perSecond)
 	defer limit.Stop()
@@ -172,7 +167,7 @@ func (m *Migration) rewriteAll(ctx context.Context) (int, error) {
 		err := m.Live.List(ctx, page, client.Limit(pageSize), client.Continue(next))
 		if apierrors.IsResourceExpired(err) {
 			return count, fmt.Errorf("the list of resources has expired: %w",
-				err) // from the beginning: rewritten ones cost one empty patch
+				err) // the retry starts at the first page
 		}
 		if err != nil {
 			return count, fmt.Errorf("listing the resources: %w", err)
@@ -187,7 +182,7 @@ func (m *Migration) rewriteAll(ctx context.Context) (int, error) {
 			err := m.Client.Patch(ctx, o, client.RawPatch(types.MergePatchType, []byte("{}")),
 				client.FieldOwner(objects.ManagedBy))
 			if client.IgnoreNotFound(err) != nil {
-				failed = append(failed, fmt.Errorf("rewriting %s: %w", key, err)) // the others are rewritten all the same
+				failed = append(failed, fmt.Errorf("rewriting %s: %w", key, err)) // continue with the others
 				continue
 			}
 			count++
@@ -198,7 +193,7 @@ func (m *Migration) rewriteAll(ctx context.Context) (int, error) {
 	}
 }
 
-// trim says that nothing else is stored. The version of the CRD goes along: it must be the one that was looked at.
+// trim sets storedVersions, with the resourceVersion of the CRD as a precondition.
 func (m *Migration) trim(ctx context.Context, definition *unstructured.Unstructured) error {
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"resourceVersion": definition.GetResourceVersion()},

@@ -16,27 +16,25 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
 )
 
-// Request is what is validated.
+// Request is a create or update request to validate.
 type Request struct {
-	// New is the resource that shall be stored.
+	// New is the resource to store.
 	New *v1alpha2.LlamaStackDistribution
-	// Old is the resource that is stored; nil where New is created.
+	// Old is the stored resource; nil on create.
 	Old *v1alpha2.LlamaStackDistribution
-	// Version is the version of the API in which the request was made, such as "v1alpha1". New and Old are converted
-	// already.
+	// Version is the API version of the request, such as "v1alpha1"; New and Old are already converted.
 	Version string
 }
 
 // Result is the result of a validation.
 type Result struct {
-	// Errors refuse the request, each with its field.
+	// Errors are the field errors that reject the request.
 	Errors field.ErrorList
-	// Warnings are shown to anyone who makes the request.
+	// Warnings are returned to the client.
 	Warnings []string
 }
 
-// Needed reports whether the request is to be validated at all: only where it changes the spec, and nothing is on its
-// way out.
+// Needed reports whether the request changes the spec of a resource that is not being deleted.
 func (r *Request) Needed() bool {
 	if r.New.DeletionTimestamp != nil {
 		return false
@@ -44,9 +42,8 @@ func (r *Request) Needed() bool {
 	return r.Old == nil || !equality.Semantic.DeepEqual(&r.New.Spec, &r.Old.Spec)
 }
 
-// Validate says what is wrong with a request that needs validating. The inputs are those of its new custom resource, in
-// which Secrets and ConfigMaps count as found, with unknown content; found are the problems of gathering them, which
-// say why where Distribution is nil.
+// Validate returns the errors and warnings for a request. The inputs treat every Secret and ConfigMap as existing with
+// unknown content; found are the problems of gathering the inputs.
 func Validate(ctx context.Context, r *Request, in *build.Inputs, found problem.List) Result {
 	if in.Distribution != nil || in.Unresolved {
 		_, problems := build.Build(ctx, in)
@@ -58,7 +55,7 @@ func Validate(ctx context.Context, r *Request, in *build.Inputs, found problem.L
 	for _, p := range found {
 		switch {
 		case p.Severity == problem.Warning && p.Reason == problem.ImageNotAccessible &&
-			r.keepsDistribution(): // so the image that runs stays
+			r.keepsDistribution(): // the running image stays
 		case p.Severity == problem.Warning:
 			remarks = append(remarks, r.warning(p))
 		case p.Class == problem.Transient:
@@ -72,15 +69,15 @@ func Validate(ctx context.Context, r *Request, in *build.Inputs, found problem.L
 	return a
 }
 
-// keepsDistribution reports whether an edit leaves the distribution as it is.
+// keepsDistribution reports whether an update leaves spec.distribution unchanged.
 func (r *Request) keepsDistribution() bool {
 	return r.Old != nil && equality.Semantic.DeepEqual(&r.New.Spec.Distribution, &r.Old.Spec.Distribution)
 }
 
 func (r *Request) inV1alpha1() bool { return r.Version == v1alpha2.OriginV1alpha1 }
 
-// isUserError reports whether an edit of the request, and nothing else, fixes the problem. Nobody can rename what
-// exists, and a problem of the generated configuration may come from its base.
+// isUserError reports whether only an edit of this request can fix the problem. A stored resource cannot be renamed,
+// and a problem outside the spec may come from the base configuration.
 func (r *Request) isUserError(p problem.Problem) bool {
 	if strings.HasPrefix(p.Path, "metadata.") {
 		return p.FixedBySpec() && r.Old == nil
@@ -88,7 +85,7 @@ func (r *Request) isUserError(p problem.Problem) bool {
 	return p.FixedBySpec() && strings.HasPrefix(p.Path, "spec")
 }
 
-// warning says in whose words the fields are named, where those are not the requester's.
+// warning returns the text of the problem, and says so if its fields are named in v1alpha2 but the request is v1alpha1.
 func (r *Request) warning(p problem.Problem) string {
 	if r.inV1alpha1() {
 		return limits.Message("in terms of " + v1alpha2.GroupVersion.Version + ": " + p.String())

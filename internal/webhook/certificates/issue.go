@@ -26,13 +26,13 @@ const (
 	keyTag     = "PRIVATE KEY"
 )
 
-// ca is a CA certificate; it can sign where its key is known.
+// ca is a CA certificate with its key; key is nil if it cannot sign.
 type ca struct {
 	certificate *x509.Certificate
 	key         crypto.Signer
 }
 
-// newCA makes a CA certificate that signs nothing but serving certificates.
+// newCA returns a new CA certificate that may sign leaf certificates only.
 func newCA(now time.Time, l Lifetimes) (*ca, error) {
 	serial, err := newSerial()
 	if err != nil {
@@ -40,7 +40,7 @@ func newCA(now time.Time, l Lifetimes) (*ca, error) {
 	}
 	template := &x509.Certificate{
 		SerialNumber: serial,
-		// Two CA certificates of one name could be mistaken for one another.
+		// The serial number keeps the subjects of two CA certificates apart.
 		Subject:   pkix.Name{CommonName: fmt.Sprintf("%s webhook CA %x", commonName, serial)},
 		NotBefore: now.Add(-l.Backdate), NotAfter: now.Add(l.CA),
 		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
@@ -58,8 +58,8 @@ func newCA(now time.Time, l Lifetimes) (*ca, error) {
 	return &ca{certificate: certificate, key: key}, err
 }
 
-// serving makes a serving certificate for the names, and returns it with its key, both in PEM form. It does not outlive
-// the CA.
+// serving returns a serving certificate for the DNS names and its key, both PEM-encoded. The certificate expires no
+// later than the CA.
 func (a *ca) serving(now time.Time, names []string, l Lifetimes) (certificate, key []byte, err error) {
 	serial, err := newSerial()
 	if err != nil {
@@ -101,7 +101,7 @@ func encodeKey(key crypto.Signer) ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: keyTag, Bytes: der}), nil
 }
 
-// decodeKey reads a key in PEM form. The error never quotes it.
+// decodeKey parses a PEM-encoded key. Its errors never contain the key.
 func decodeKey(text []byte) (crypto.Signer, error) {
 	key, err := keyutil.ParsePrivateKeyPEM(text)
 	if err != nil {

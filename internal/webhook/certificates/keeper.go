@@ -21,40 +21,38 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// SecretName is the name of the Secret that holds the certificate, in the operator's namespace.
+// SecretName is the name of the certificate Secret in the operator's namespace.
 const SecretName = "llama-stack-operator-webhook-cert"
 
-// lookPeriod is how often a pass is made where nothing happens: a clock that jumps ends no wait.
+// lookPeriod is the longest time between two reconciles, so that a clock jump cannot delay a renewal.
 const lookPeriod = time.Minute
 
-// writeBurst is how many writes follow each other without a pause: replacing everything takes one, a rotation three.
+// writeBurst is the number of writes allowed without a pause; a full rotation needs three.
 const writeBurst = 5
 
-// Keeper keeps the certificate. See the package comment.
+// Keeper reconciles the certificate Secret, the CRD and the webhook configuration.
 type Keeper struct {
-	// Reader reads the Secret, the CRD and the webhook configuration; it may lag behind. Client asks the API server
-	// itself.
+	// Reader reads from the cache, Client from the API server.
 	Reader client.Reader
 	Client client.Client
-	// Namespace is the operator's own.
+	// Namespace is the operator's namespace.
 	Namespace string
-	// Managed says that the operator makes the certificates. Otherwise someone else writes the Secret and the CA bundles.
+	// Managed reports whether the operator issues the certificates; otherwise cert-manager or OpenShift does.
 	Managed   bool
 	Lifetimes Lifetimes
-	// Served gets what is to be served.
+	// Served receives the certificate to serve.
 	Served *Served
 
-	// now is this machine's clock; nil means the real one.
-	now func() time.Time
-	// writes limits how often the Secret is written.
+	// now replaces time.Now in tests.
+	now    func() time.Time
 	writes *rate.Limiter
 }
 
-// controller-gen reads these only where they stand apart.
+// controller-gen reads these markers only if a blank line follows.
 // +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=llamastackdistributions.llamastack.io,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingwebhookconfigurations,resourceNames=llama-stack-k8s-operator-validating-webhook-configuration,verbs=list;watch;patch
 
-// Reconcile makes one pass: it serves what the Secret holds, brings about what is due, and injects it.
+// Reconcile serves the Secret, renews certificates that are due, and injects the CA bundle.
 func (k *Keeper) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 	secret, err := k.read(ctx)
 	if err != nil {
@@ -67,7 +65,7 @@ func (k *Keeper) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.
 		return reconcile.Result{}, k.Served.set(secret.Data)
 	}
 	found, err := targets(ctx, k.Reader, k.Namespace)
-	if err != nil || len(found) == 0 { // nobody asks for a certificate yet; a target that appears wakes us
+	if err != nil || len(found) == 0 { // a new target triggers the next reconcile
 		return reconcile.Result{}, err
 	}
 	facts := Facts{
@@ -99,8 +97,8 @@ func (k *Keeper) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.
 	return reconcile.Result{RequeueAfter: min(max(decision.Wake.Sub(facts.Now), time.Second/10), lookPeriod)}, nil
 }
 
-// decide decides by this machine's clock. If something is due, it decides again by that of the API server, which checks
-// the certificate: a replica whose clock is wrong must not make one that the API server refuses.
+// decide returns the next step by the local clock. A step that is due is confirmed with the API server's clock, because
+// the API server verifies the certificate.
 func (k *Keeper) decide(ctx context.Context, f *Facts) (Decision, error) {
 	decision, err := Next(*f)
 	if err == nil && decision.Did == "" {
@@ -114,8 +112,8 @@ func (k *Keeper) decide(ctx context.Context, f *Facts) (Decision, error) {
 	return Next(*f)
 }
 
-// wait is how long the next write must wait; zero counts as the write. Two writers that each find unusable what the
-// other one wrote must not take turns at full speed.
+// wait returns how long to delay the next write, and reserves the write if it returns zero. It stops two replicas from
+// overwriting each other's certificates at full speed.
 func (k *Keeper) wait() time.Duration {
 	if k.writes == nil {
 		k.writes = rate.NewLimiter(rate.Every(k.Lifetimes.WritePeriod), writeBurst)
@@ -128,7 +126,7 @@ func (k *Keeper) wait() time.Duration {
 	return wait
 }
 
-// read returns the Secret, an empty one where there is none.
+// read returns the Secret, or an empty one if it does not exist.
 func (k *Keeper) read(ctx context.Context) (*corev1.Secret, error) {
 	secret := &corev1.Secret{}
 	err := k.Reader.Get(ctx, client.ObjectKey{Namespace: k.Namespace, Name: SecretName}, secret)
@@ -141,10 +139,10 @@ func (k *Keeper) read(ctx context.Context) (*corev1.Secret, error) {
 	return secret.DeepCopy(), nil
 }
 
-// write writes what was decided, and reports whether it was this replica that did. Where another one was faster, its
-// write wakes us.
+// write writes the decided data to the Secret. It returns false on a conflict: the other replica's write triggers the
+// next reconcile.
 func (k *Keeper) write(ctx context.Context, secret *corev1.Secret, d Decision) (bool, error) {
-	// Other content of the Secret is someone else's.
+	// Keep other keys of the Secret.
 	if secret.Data == nil {
 		secret.Data = map[string][]byte{}
 	}
@@ -166,17 +164,17 @@ func (k *Keeper) write(ctx context.Context, secret *corev1.Secret, d Decision) (
 	return true, nil
 }
 
-// inject writes the CA bundle into the CRD and the webhook configuration that do not have it.
+// inject applies the CA bundle to the targets that do not have it yet.
 func (k *Keeper) inject(ctx context.Context, found []target, secret *corev1.Secret, caBundle []byte) error {
 	found = slices.DeleteFunc(found, func(d target) bool { return d.trusts(caBundle) })
 	if len(found) == 0 {
 		return nil
 	}
-	// Another replica may have injected a newer list already: a target that it wrote can get here before its Secret.
+	// Another replica may have injected a newer bundle before its Secret reached this cache.
 	live := &corev1.Secret{}
 	err := k.Client.Get(ctx, client.ObjectKeyFromObject(secret), live)
 	if err == nil && live.ResourceVersion != secret.ResourceVersion || apierrors.IsNotFound(err) {
-		return nil // that change wakes us
+		return nil // that change triggers the next reconcile
 	}
 	if err != nil {
 		return fmt.Errorf("webhook certificate in Secret %s: %w", SecretName, err)
@@ -195,9 +193,8 @@ func (k *Keeper) inject(ctx context.Context, found []target, secret *corev1.Secr
 	return errors.Join(failed...)
 }
 
-// Trusted returns nil if the CustomResourceDefinition trusts the certificate that is served, so that API servers can
-// ask for conversion. The ValidatingWebhookConfiguration has no say in it: requests that do not reach its webhooks are
-// admitted.
+// Trusted returns nil if the CRD's CA bundle verifies the serving certificate, so that API servers can convert. The
+// ValidatingWebhookConfiguration does not count: requests that cannot reach the webhook are admitted.
 func (k *Keeper) Trusted(ctx context.Context) error {
 	d, err := conversionTarget(ctx, k.Reader, k.Namespace)
 	if err != nil {
@@ -222,7 +219,7 @@ func (k *Keeper) Trusted(ctx context.Context) error {
 			chain.AddCert(c)
 		}
 	}
-	// The time is not checked: only the API server's clock counts, and the certificate is the same in all replicas.
+	// Do not check the time: only the API server's clock counts.
 	leaf := served.Leaf
 	_, err = leaf.Verify(x509.VerifyOptions{
 		DNSName: d.names[0], Roots: roots, Intermediates: chain,

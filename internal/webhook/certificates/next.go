@@ -15,8 +15,7 @@ import (
 	certutil "k8s.io/client-go/util/cert"
 )
 
-// The keys of the Secret. They are those of cert-manager and of OpenShift, but for the last, which only the operator
-// has.
+// The keys of the Secret; cert-manager and OpenShift use the same, except ca.key.
 const (
 	keyServing    = corev1.TLSCertKey
 	keyServingKey = corev1.TLSPrivateKeyKey
@@ -24,38 +23,37 @@ const (
 	keyCAKey      = "ca.key"
 )
 
-// Facts are what Next decides by.
+// Facts are the input of Next.
 type Facts struct {
 	Now time.Time
-	// Data is the content of the Secret as it stands; empty where there is none.
+	// Data is the content of the Secret; empty if it does not exist.
 	Data map[string][]byte
 	// Names are the DNS names that the API server calls.
 	Names []string
-	// Injected says that the CA bundle in Data is the one that every target has.
+	// Injected reports whether every target has the CA bundle in Data.
 	Injected  bool
 	Lifetimes Lifetimes
 }
 
-// Decision is what is to become of the Secret.
+// Decision is the next state of the Secret.
 type Decision struct {
-	// Data is the content that it shall have.
+	// Data is the desired content.
 	Data map[string][]byte
-	// Did says what changed; empty where Data is what it was.
+	// Did describes the change; empty if Data is unchanged.
 	Did string
-	// Wake is when there will be something to decide again.
+	// Wake is the time of the next decision.
 	Wake time.Time
 }
 
-// state is the Secret's content, understood.
+// state is the parsed content of the Secret.
 type state struct {
-	// cas are all that are trusted. The first one signs; it is the only one whose key is kept.
+	// cas are the trusted CA certificates; only the first one signs and has a key.
 	cas     []*x509.Certificate
 	signer  *ca
 	serving *x509.Certificate
 }
 
-// Next decides what the Secret holds next. The rules stand in the order of their urgency, and it takes one step at a
-// time.
+// Next returns the next step for the Secret. The cases are in order of urgency.
 func Next(f Facts) (Decision, error) {
 	l := f.Lifetimes
 	s := understand(f)
@@ -76,11 +74,11 @@ func Next(f Facts) (Decision, error) {
 	switch {
 	case !current && (f.Injected && due(maySign) || due(mustSign)):
 		return s.issue(f, "the new CA signs now")
-	case !current && due(maySign): // being injected wakes
+	case !current && due(maySign): // injecting the bundle triggers a reconcile
 		return Decision{Data: f.Data, Wake: mustSign}, nil
 	case !current:
 		return Decision{Data: f.Data, Wake: maySign}, nil
-	case due(renewal) && signer.NotAfter.Sub(f.Now) > l.ServingRenewal: // what it signs now does not outlive it
+	case due(renewal) && signer.NotAfter.Sub(f.Now) > l.ServingRenewal: // a renewed certificate outlives this one
 		return s.issue(f, "renewed the serving certificate")
 	case due(rotation):
 		return s.rotate(f)
@@ -93,11 +91,11 @@ func Next(f Facts) (Decision, error) {
 	}
 }
 
-// understand reads the Secret's content, and returns nil where no CA is usable. The serving certificate
-// is nil where it cannot be served.
+// understand parses the content of the Secret. It returns nil if the CA is unusable, and leaves serving nil if the
+// certificate cannot be served.
 func understand(f Facts) *state {
 	s := &state{}
-	s.cas, _ = certutil.ParseCertsPEM(f.Data[keyCABundle]) // none of a text that has none
+	s.cas, _ = certutil.ParseCertsPEM(f.Data[keyCABundle]) // nil on error
 	key, err := decodeKey(f.Data[keyCAKey])
 	if err != nil || len(s.cas) == 0 {
 		return nil
@@ -111,12 +109,12 @@ func understand(f Facts) *state {
 	return s
 }
 
-// validAt reports whether the certificate is valid. One that a clock ahead of time made is not valid yet.
+// validAt reports whether now is within the certificate's validity period.
 func validAt(now time.Time, c *x509.Certificate) bool {
 	return !now.Before(c.NotBefore) && now.Before(c.NotAfter)
 }
 
-// servable returns the serving certificate where its key fits, it is valid now for all the names, and it is trusted.
+// servable returns the serving certificate if it matches its key, is valid now for all names, and is trusted.
 func servable(f Facts, cas []*x509.Certificate) *x509.Certificate {
 	pair, err := tls.X509KeyPair(f.Data[keyServing], f.Data[keyServingKey])
 	if err != nil {
@@ -134,7 +132,6 @@ func servable(f Facts, cas []*x509.Certificate) *x509.Certificate {
 	return pair.Leaf
 }
 
-// startAnew makes a CA and a serving certificate that owe nothing to what was there before.
 func startAnew(f Facts) (Decision, error) {
 	a, err := newCA(f.Now, f.Lifetimes)
 	if err != nil {
@@ -148,7 +145,6 @@ func startAnew(f Facts) (Decision, error) {
 	return d, err
 }
 
-// issue makes a serving certificate.
 func (s *state) issue(f Facts, did string) (Decision, error) {
 	certificate, key, err := s.signer.serving(f.Now, f.Names, f.Lifetimes)
 	if err != nil {
@@ -157,8 +153,8 @@ func (s *state) issue(f Facts, did string) (Decision, error) {
 	return s.decision(f, did, certificate, key)
 }
 
-// reissue makes a serving certificate in place of one that cannot be served. Where the CA is the cause, such as one
-// that may not sign, both are replaced: signing again would not help.
+// reissue replaces a serving certificate that cannot be served. It also replaces the CA if the new certificate cannot
+// be served either.
 func (s *state) reissue(f Facts) (Decision, error) {
 	d, err := s.issue(f, "made a serving certificate")
 	if err == nil && !d.servable(f) {
@@ -173,7 +169,7 @@ func (d *Decision) servable(f Facts) bool {
 	return err == nil && servable(f, cas) != nil
 }
 
-// rotate makes a new CA, which is trusted from now on but signs nothing yet.
+// rotate adds a new CA that is trusted at once; the serving certificate is not yet signed by it.
 func (s *state) rotate(f Facts) (Decision, error) {
 	a, err := newCA(f.Now, f.Lifetimes)
 	if err != nil {
@@ -184,7 +180,6 @@ func (s *state) rotate(f Facts) (Decision, error) {
 	return s.decision(f, "made a new CA certificate", f.Data[keyServing], f.Data[keyServingKey])
 }
 
-// forgetOld ends the trust in every CA but the one that signs.
 func (s *state) forgetOld(f Facts) (Decision, error) {
 	s.cas = s.cas[:1]
 	return s.decision(f, "removed the old CA certificate", f.Data[keyServing], f.Data[keyServingKey])
@@ -207,23 +202,22 @@ func (s *state) decision(f Facts, did string, serving, servingKey []byte) (Decis
 
 const day = 24 * time.Hour
 
-// Lifetimes say how long certificates live, and how long old and new ones overlap.
+// Lifetimes are the validity and overlap periods of the certificates.
 type Lifetimes struct {
-	// CA is how long a CA certificate is valid, CARenewal how long before its end the next one is made.
+	// CA is the validity of a CA certificate; its successor is made CARenewal before it expires.
 	CA, CARenewal time.Duration
-	// Serving is how long a serving certificate is valid, ServingRenewal how long before its end the next one is made.
+	// Serving is the validity of a serving certificate; its successor is made ServingRenewal before it expires.
 	Serving, ServingRenewal time.Duration
-	// Overlap is how long a new CA is trusted before it signs, and the old one after that. It must be longer than an
-	// API server takes until it uses a new CA bundle (seconds), and leave time to fix what keeps the bundle from
-	// being written. Twice the overlap must fit into ServingRenewal.
+	// Overlap is how long a new CA is trusted before it signs, and how long the old one stays trusted after that. It must
+	// exceed the time an API server takes to load a CA bundle (seconds); twice the overlap must fit into ServingRenewal.
 	Overlap time.Duration
-	// Backdate is how far clocks may be apart: certificates are valid from so long before they are made.
+	// Backdate is the tolerated clock skew: NotBefore is set this far into the past.
 	Backdate time.Duration
-	// WritePeriod is how long to wait between writes once a few of them in a row have not been enough.
+	// WritePeriod is the time between writes after the first writeBurst.
 	WritePeriod time.Duration
 }
 
-// DefaultLifetimes are those of every installation.
+// DefaultLifetimes returns the lifetimes used outside tests.
 func DefaultLifetimes() Lifetimes {
 	return Lifetimes{
 		CA: 3650 * day, CARenewal: 365 * day,

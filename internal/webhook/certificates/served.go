@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// Served is the certificate that TLS serves now. It is safe for concurrent use.
+// Served holds the certificate that TLS serves. It is safe for concurrent use.
 type Served struct {
 	current atomic.Pointer[tls.Certificate]
 }
 
 var errNone = errors.New("there is no serving certificate yet")
 
-// GetCertificate is what crypto/tls asks for each connection.
+// GetCertificate implements tls.Config.GetCertificate.
 func (s *Served) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	if c := s.current.Load(); c != nil {
 		return c, nil
@@ -25,7 +25,7 @@ func (s *Served) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) 
 	return nil, errNone
 }
 
-// Expiry is when the certificate expires; zero where there is none.
+// Expiry returns the expiry of the certificate; zero before the first one.
 func (s *Served) Expiry() time.Time {
 	if c := s.current.Load(); c != nil && c.Leaf != nil {
 		return c.Leaf.NotAfter
@@ -33,7 +33,7 @@ func (s *Served) Expiry() time.Time {
 	return time.Time{}
 }
 
-// set serves what the Secret holds from now on. What cannot be served leaves what is served as it is.
+// set serves the certificate in data. On an error the previous one stays.
 func (s *Served) set(data map[string][]byte) error {
 	pair, err := tls.X509KeyPair(data[keyServing], data[keyServingKey])
 	if err != nil {

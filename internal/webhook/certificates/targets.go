@@ -17,25 +17,24 @@ import (
 )
 
 const (
-	// CRDName is the CustomResourceDefinition whose conversion the operator serves.
+	// CRDName is the name of the CustomResourceDefinition.
 	CRDName = "llamastackdistributions.llamastack.io"
-	// ValidationName is the ValidatingWebhookConfiguration that the operator serves, where there is one.
+	// ValidationName is the name of the optional ValidatingWebhookConfiguration.
 	ValidationName = "llama-stack-k8s-operator-validating-webhook-configuration"
-	// fieldManager owns the CA bundle in the CRD and the webhook configuration, and nothing else.
+	// fieldManager owns only the CA bundles in the CRD and the webhook configuration.
 	fieldManager = "llama-stack-k8s-operator-certificates"
 )
 
-// target is an object that sends the API server to the operator's webhooks.
+// target is an object that makes the API server call the webhooks.
 type target struct {
-	// names are the DNS names that it makes the API server call, trusted the CA bundles that go with them.
+	// names are the DNS names that the API server calls; trusted are their CA bundles.
 	names   []string
 	trusted [][]byte
-	// patch is the object with the given CA bundle and nothing more, for server-side apply.
+	// patch returns a server-side apply patch that sets only the CA bundle.
 	patch func(caBundle []byte) *unstructured.Unstructured
 }
 
-// targets reads what sends the API server to a Service of the namespace. What is not there, or goes elsewhere, is
-// left out.
+// targets returns the objects that refer to a Service in the namespace.
 func targets(ctx context.Context, reader client.Reader, namespace string) ([]target, error) {
 	var found []target
 	if d, err := conversionTarget(ctx, reader, namespace); err != nil {
@@ -52,14 +51,14 @@ func targets(ctx context.Context, reader client.Reader, namespace string) ([]tar
 	return found, nil
 }
 
-// conversionTarget reads the CustomResourceDefinition; nil where it does not exist or sends conversion elsewhere.
+// conversionTarget returns the CRD as a target; nil if it does not exist or converts elsewhere.
 func conversionTarget(ctx context.Context, reader client.Reader, namespace string) (*target, error) {
 	var crd apiextensionsv1.CustomResourceDefinition
 	err := reader.Get(ctx, client.ObjectKey{Name: CRDName}, &crd)
 	if client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("CustomResourceDefinition %s: %w", CRDName, err)
 	}
-	return ofConversion(&crd, namespace), nil // nil of an empty one
+	return ofConversion(&crd, namespace), nil // nil for an empty CRD
 }
 
 func ofConversion(crd *apiextensionsv1.CustomResourceDefinition, namespace string) *target {
@@ -92,7 +91,7 @@ func ofValidation(v *admissionv1.ValidatingWebhookConfiguration, namespace strin
 			continue
 		}
 		if len(utilvalidation.IsDNS1123Label(w.ClientConfig.Service.Name)) > 0 {
-			continue // no Service has this name, and no certificate: it must not keep conversion from getting one
+			continue // this name cannot be a Service or in a certificate, and must not block conversion
 		}
 		d.names = append(d.names, dnsName(w.ClientConfig.Service.Name, namespace))
 		d.trusted = append(d.trusted, w.ClientConfig.CABundle)
@@ -112,7 +111,7 @@ func ofValidation(v *admissionv1.ValidatingWebhookConfiguration, namespace strin
 	return d
 }
 
-// trusts reports whether the CRD has this CA bundle already.
+// trusts reports whether all CA bundles of the target equal caBundle.
 func (d *target) trusts(caBundle []byte) bool {
 	return !slices.ContainsFunc(d.trusted, func(t []byte) bool { return !bytes.Equal(t, caBundle) })
 }

@@ -29,18 +29,15 @@ import (
 )
 
 const (
-	// passTimeout bounds one reconcile. One that failed is repeated after firstRetry, and later at least every lastRetry:
-	// the API server may come back at any time.
+	// passTimeout bounds one reconcile; failed ones are retried with a backoff from firstRetry to lastRetry.
 	passTimeout           = 30 * time.Second
 	firstRetry, lastRetry = 100 * time.Millisecond, 30 * time.Second
-	// patience is how long the first reading may take: an operator that starts without the API server must still be there
-	// when that comes back.
+	// patience is the cache sync timeout: the operator must survive an API server that is down for a long time.
 	patience = 10 * 365 * day
 )
 
-// NewWatch completes the Keeper, whose Reader and Client it sets, and returns the manager that runs it. That one has a
-// cache of the three objects that the Keeper looks at: the cache of the custom resources cannot start before the
-// webhooks work.
+// NewWatch sets the Keeper's Reader and Client and returns the manager that runs it. The manager has its own cache,
+// because the cache of custom resources cannot sync before conversion works.
 func NewWatch(config *rest.Config, k *Keeper) (manager.Manager, error) {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(corev1.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme), admissionv1.AddToScheme(scheme),
@@ -53,7 +50,7 @@ func NewWatch(config *rest.Config, k *Keeper) (manager.Manager, error) {
 		&apiextensionsv1.CustomResourceDefinition{}:   {Field: named(CRDName), Transform: withoutSchemas},
 		&admissionv1.ValidatingWebhookConfiguration{}: {Field: named(ValidationName)},
 	}
-	// With a mapper of its own nothing is asked before the watches begin, which go on until the API server answers.
+	// A static mapper needs no discovery, so that NewManager succeeds while the API server is down.
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(corev1.SchemeGroupVersion.WithKind("Secret"), meta.RESTScopeNamespace)
 	mapper.Add(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"), meta.RESTScopeRoot)
@@ -85,7 +82,7 @@ func NewWatch(config *rest.Config, k *Keeper) (manager.Manager, error) {
 	return mgr, b.Complete(k)
 }
 
-// withoutSchemas leaves out of a target what makes up nearly all of it.
+// withoutSchemas drops the managed fields and versions of a CRD from the cache.
 func withoutSchemas(in any) (any, error) {
 	if crd, ok := in.(*apiextensionsv1.CustomResourceDefinition); ok {
 		crd.ManagedFields, crd.Spec.Versions = nil, nil

@@ -16,7 +16,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
 )
 
-// applied are the kinds that release 0.9 applies, and owned those that it only finds.
+// applied are the kinds that release 0.9 applies, owned those that it only owns.
 var (
 	applied = []schema.GroupVersionKind{
 		{Version: "v1", Kind: "ServiceAccount"}, {Version: "v1", Kind: "Service"},
@@ -31,8 +31,8 @@ var (
 	}
 )
 
-// handOver makes the operator's fields release 0.9's, which applies under the name of the custom resource. The owners
-// are named in v1alpha1: of v1alpha2, which is gone, the garbage collector would not find them.
+// handOver makes release 0.9 the field manager and v1alpha1 the owner's API version. The garbage collector cannot
+// resolve owners of v1alpha2 after its removal.
 func (p *preparation) handOver(ctx context.Context) error {
 	count := 0
 	err := p.resources(ctx, func(cr *metav1.PartialObjectMetadata) error {
@@ -91,8 +91,8 @@ func (p *preparation) handOverKind(ctx context.Context, cr *metav1.PartialObject
 	return count, nil
 }
 
-// handedOver returns the entries with those of this operator made release 0.9's for the custom resource. The number of
-// pods that an autoscaler sets stays whose it is: release 0.9 does not apply it, and it would fall to one.
+// handedOver merges the managed fields of both operators under release 0.9's field manager. The manager of replicas
+// stays, because an autoscaled Deployment would drop to one pod otherwise.
 func handedOver(entries []metav1.ManagedFieldsEntry, resource string) ([]metav1.ManagedFieldsEntry, error) {
 	return release09.Union(entries, resource, func(e *metav1.ManagedFieldsEntry) bool {
 		theirs := e.Manager == resource && e.Operation == metav1.ManagedFieldsOperationApply

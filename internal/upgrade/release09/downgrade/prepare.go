@@ -25,7 +25,6 @@ import (
 )
 
 const (
-	// patience bounds each wait for the cluster.
 	patience = 2 * time.Minute
 	interval = 500 * time.Millisecond
 
@@ -33,11 +32,11 @@ const (
 	operatorLease      = "54e06e98.llamastack.io"
 )
 
-// Options say where the operator is.
+// Options configure Prepare.
 type Options struct {
 	// OperatorNamespace is the operator's namespace.
 	OperatorNamespace string
-	// Progress gets a message for each step.
+	// Progress receives a message for each step.
 	Progress io.Writer
 }
 
@@ -91,7 +90,7 @@ func (p *preparation) say(format string, args ...any) {
 	_, _ = fmt.Fprintf(p.Progress, format+"\n", args...)
 }
 
-// until polls a condition; the error holds what it said last.
+// until polls a check; its error includes the last one of the check.
 func until(ctx context.Context, what string, check func(context.Context) error) error {
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, interval, patience, true, func(ctx context.Context) (bool, error) {
@@ -104,8 +103,8 @@ func until(ctx context.Context, what string, check func(context.Context) error) 
 	return nil
 }
 
-// stopOperator scales the operator to zero and waits until nobody holds its lease: it would adopt again what is handed
-// over.
+// stopOperator scales the operator to zero and waits until its Lease is free. A running operator would adopt the
+// objects again.
 func (p *preparation) stopOperator(ctx context.Context) error {
 	key := client.ObjectKey{Namespace: p.OperatorNamespace, Name: operatorDeployment}
 	d := &appsv1.Deployment{}
@@ -139,7 +138,7 @@ func (p *preparation) stopOperator(ctx context.Context) error {
 	return until(ctx, "no operator works", p.leaseIsFree)
 }
 
-// leaseIsFree reports an error while an operator works, wherever it runs.
+// leaseIsFree returns an error while an operator holds the Lease.
 func (p *preparation) leaseIsFree(ctx context.Context) error {
 	lease := &coordinationv1.Lease{}
 	err := p.Get(ctx, client.ObjectKey{Namespace: p.OperatorNamespace, Name: operatorLease}, lease)
@@ -156,7 +155,6 @@ func (p *preparation) leaseIsFree(ctx context.Context) error {
 	return nil
 }
 
-// removeAdmission removes what asks the operator or checks v1alpha2 before something is stored.
 func (p *preparation) removeAdmission(ctx context.Context) error {
 	for kind, name := range map[string]string{
 		"ValidatingWebhookConfiguration":   "llama-stack-k8s-operator-validating-webhook-configuration",

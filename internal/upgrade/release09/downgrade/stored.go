@@ -51,8 +51,8 @@ func (p *preparation) crd(ctx context.Context) (*unstructured.Unstructured, []ma
 	return crd, versions, nil
 }
 
-// storeV1alpha1 lets the API server store v1alpha1, and write every custom resource once: what v1alpha1 has no field
-// for goes into an annotation. The operator must serve the conversion.
+// storeV1alpha1 makes v1alpha1 the storage version and rewrites every custom resource. The operator must be running for
+// conversion.
 func (p *preparation) storeV1alpha1(ctx context.Context) error {
 	crd, versions, err := p.crd(ctx)
 	if err != nil {
@@ -60,7 +60,7 @@ func (p *preparation) storeV1alpha1(ctx context.Context) error {
 	}
 	stored, _, _ := unstructured.NestedStringSlice(crd.Object, "status", "storedVersions")
 	if slices.Equal(stored, []string{v1alpha1.GroupVersion.Version}) {
-		return nil // the step was made already
+		return nil // already done
 	}
 	var patch []map[string]any
 	for i, version := range versions {
@@ -99,7 +99,7 @@ func (p *preparation) patch(ctx context.Context, o client.Object, operations any
 	return p.Patch(ctx, o, client.RawPatch(types.JSONPatchType, raw), client.FieldOwner("kubectl-llamastack"))
 }
 
-// storesV1alpha1 asks the API server itself: it takes a while until it acts on a change of the CRD.
+// storesV1alpha1 checks discovery, because the API server applies a change of the CRD with a delay.
 func (p *preparation) storesV1alpha1(ctx context.Context) error {
 	raw, err := p.discovery.Get().AbsPath("/apis", v1alpha1.GroupVersion.Group, v1alpha1.GroupVersion.Version).DoRaw(ctx)
 	if err != nil {
@@ -109,7 +109,7 @@ func (p *preparation) storesV1alpha1(ctx context.Context) error {
 	if err := json.Unmarshal(raw, list); err != nil {
 		return err
 	}
-	// As the API server makes it, of the stored version.
+	// The API server's hash of the storage version.
 	sum := sha256.Sum256([]byte(v1alpha1.GroupVersion.String() + "/" + v1alpha2.Kind))
 	for i := range list.APIResources {
 		if r := &list.APIResources[i]; r.Name == resource &&
@@ -120,7 +120,7 @@ func (p *preparation) storesV1alpha1(ctx context.Context) error {
 	return errors.New("it stores another version still")
 }
 
-// resources calls visit for the metadata of every custom resource, in v1alpha1.
+// resources calls visit with the v1alpha1 metadata of every custom resource.
 func (p *preparation) resources(ctx context.Context, visit func(*metav1.PartialObjectMetadata) error) error {
 	next := ""
 	for {
@@ -145,7 +145,7 @@ func (p *preparation) resources(ctx context.Context, visit func(*metav1.PartialO
 func (p *preparation) rewriteAll(ctx context.Context) (int, error) {
 	count := 0
 	return count, p.resources(ctx, func(o *metav1.PartialObjectMetadata) error {
-		err := p.Patch(ctx, o, client.RawPatch(types.MergePatchType, []byte("{}"))) // changes nothing, but is stored anew
+		err := p.Patch(ctx, o, client.RawPatch(types.MergePatchType, []byte("{}"))) // an empty patch rewrites the object
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
@@ -158,7 +158,7 @@ func (p *preparation) rewriteAll(ctx context.Context) (int, error) {
 	})
 }
 
-// onlyV1alpha2 names the fields of a custom resource that its annotation carries because v1alpha1 has none for them.
+// onlyV1alpha2 returns the fields that v1alpha1 does not have, from the conversion annotation.
 func onlyV1alpha2(o *metav1.PartialObjectMetadata) []string {
 	record, err := v1alpha2.ParseConversionRecord(o.Annotations[v1alpha2.ConversionAnnotation])
 	if err != nil {
@@ -167,7 +167,7 @@ func onlyV1alpha2(o *metav1.PartialObjectMetadata) []string {
 	return slices.Sorted(maps.Keys(record.Kept))
 }
 
-// dropV1alpha2 leaves v1alpha1 in the CRD and no conversion, so that nobody is asked who is not there any more.
+// dropV1alpha2 removes v1alpha2 and the conversion webhook from the CRD.
 func (p *preparation) dropV1alpha2(ctx context.Context) error {
 	crd, versions, err := p.crd(ctx)
 	if err != nil {

@@ -17,36 +17,35 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// prefix begins the names of everything that release 0.9's manifest installs. Its ClusterRole "metrics-reader" is not
-// looked for: this operator's manifest has one of that name, too.
+// prefix begins the names of all objects of release 0.9's manifest. ClusterRole metrics-reader is excluded, because the
+// current manifest has it too.
 const prefix = "llama-stack-k8s-operator-"
 
-// Page says how to remove what is not removed here.
+// Page documents how to remove the remaining objects.
 const Page = "docs/migration-v1alpha1-to-v1alpha2.md#what-stays-of-release-09"
 
-// controller-gen reads these only where they stand apart.
+// controller-gen reads these markers only if a blank line follows.
 // +kubebuilder:rbac:groups=rbac.authorization.k8s.io,resources=clusterroles,resourceNames=llama-stack-k8s-operator-proxy-role;llama-stack-k8s-operator-llsd-editor-role;llama-stack-k8s-operator-llsd-viewer-role,verbs=get
 // +kubebuilder:rbac:groups=rbac.authorization.k8s.io,resources=clusterrolebindings,resourceNames=llama-stack-k8s-operator-proxy-rolebinding,verbs=get;delete
 
-// Leftovers looks for them when it is started.
+// Leftovers is a Runnable that removes and reports leftovers.
 type Leftovers struct {
 	// Live reads from the API server.
 	Live client.Reader
-	// Client removes.
+	// Client deletes objects.
 	Client client.Writer
-	// Namespace is the operator's.
+	// Namespace is the operator's namespace.
 	Namespace string
-	// Recorder writes the Event that names what is left.
+	// Recorder records the Event.
 	Recorder events.EventRecorder
 }
 
-// reason is that of the Event.
 const reason = "LeftByRelease09"
 
-// NeedLeaderElection makes one replica look.
+// NeedLeaderElection returns true.
 func (*Leftovers) NeedLeaderElection() bool { return true }
 
-// Start looks once. It returns no error: what is left harms nobody.
+// Start runs Once and logs errors, because leftovers are harmless.
 func (l *Leftovers) Start(ctx context.Context) error {
 	removed, left, err := l.Once(ctx)
 	log := logf.FromContext(ctx)
@@ -64,17 +63,17 @@ func (l *Leftovers) Start(ctx context.Context) error {
 	return nil
 }
 
-// operator is the Deployment that the Event is about: who looks for the operator finds it there.
+// operator returns the operator's Deployment, the subject of the Event.
 func (l *Leftovers) operator(ctx context.Context) *appsv1.Deployment {
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: l.Namespace, Name: prefix + "controller-manager"}}
 	if err := l.Live.Get(ctx, client.ObjectKeyFromObject(d), d); err != nil {
 		logf.FromContext(ctx).V(1).Info("cannot read the operator's Deployment", "error",
-			err.Error()) // the Event goes without its uid
+			err.Error()) // the Event lacks the UID then
 	}
 	return d
 }
 
-// Once removes what is certainly nobody else's, and returns that and what is left, each as "Kind name".
+// Once removes unused objects. It returns the removed and the remaining ones, each as "Kind name".
 func (l *Leftovers) Once(ctx context.Context) (removed, left []string, err error) {
 	binding := &rbacv1.ClusterRoleBinding{}
 	err = l.Live.Get(ctx, client.ObjectKey{Name: prefix + "proxy-rolebinding"}, binding)
@@ -115,8 +114,8 @@ func (l *Leftovers) Once(ctx context.Context) (removed, left []string, err error
 	return removed, left, nil
 }
 
-// isOwn reports whether the binding is as release 0.9's manifest has it: it gives the operator's ServiceAccount, and
-// nobody else, a role that this operator does not use.
+// isOwn reports whether the binding is unchanged from release 0.9's manifest: only the operator's ServiceAccount is
+// bound.
 func (l *Leftovers) isOwn(b *rbacv1.ClusterRoleBinding) bool {
 	return b.RoleRef.Kind == "ClusterRole" && b.RoleRef.Name == prefix+"proxy-role" &&
 		slices.Equal(b.Subjects, []rbacv1.Subject{
