@@ -8,7 +8,7 @@ from pathlib import Path
 from mkdocs.structure.files import File
 
 ROOT = Path(__file__).resolve().parents[2]
-PLAYGROUND = ROOT / "internal" / "cli" / "playground" / "page"
+PLAYGROUND = ROOT / "internal" / "plugin" / "playground" / "page"
 FENCE = re.compile(r"^(\s*```[\w-]+)[ \t]+\S.*$", re.MULTILINE)
 LINK = re.compile(r"(\]\()([^)\s:#]+)(#[^)\s]*)?(\))")
 
