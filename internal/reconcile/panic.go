@@ -17,7 +17,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
-// reportPanic reports the panic in the status and requeues after panics.Delay.
+// reportPanic reports the panic in the status and requeues after panics.Delay. Log and status show the text only of
+// Go's own panics: any other can hold a value of a Secret.
 func (r *Reconciler) reportPanic(ctx context.Context, s *scope, value any) (ctrl.Result, error) {
 	what, wrong := panics.Record(value)
 	log := logf.FromContext(ctx)
