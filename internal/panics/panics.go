@@ -48,7 +48,7 @@ func Catch(log logr.Logger, message string, err *error) { //nolint:gocritic // t
 	}
 }
 
-// CatchRead is for defer: it recovers from a panic of an informer's function, which the object's reconcile reports, too.
+// CatchRead recovers, when deferred, from a panic of an informer function, which the reconcile of the object reports.
 func CatchRead(log logr.Logger, of metav1.Object, message string) {
 	if value := recover(); value != nil {
 		logPanic(log.WithValues("namespace", of.GetNamespace(), "name", of.GetName()), message, value)
