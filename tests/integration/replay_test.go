@@ -89,7 +89,7 @@ func TestReplayOfRelease09IsAdopted(t *testing.T) {
 		return nil
 	})
 
-	// What is in another namespace is watched there, and used as long as its owner allows it.
+	// The operator watches the ConfigMaps of other namespaces, and uses them while their owners consent.
 	foreign := r.one("other-ns")
 	revision := r.revision(foreign)
 	s.kubectl("annotate", "configmap", "shared-conf", "-n", "shared", "llamastack.io/allow-from-")
