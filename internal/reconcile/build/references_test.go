@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
@@ -45,7 +46,7 @@ volumes: [{name: files, configMap: {name: files}}]
 // Proves: L-23, R48, R54 (new content rolls the pods, and nothing else does; without references the hashes are what they were).
 func TestPodReferencesRoll(t *testing.T) {
 	annotation := func(in *Inputs) string {
-		return deployment(t, build(t, in).Objects).Spec.Template.Annotations[objects.AnnotationSecretsHash]
+		return deployment(t, build(t, in).Objects).Spec.Template.Annotations[names.AnnotationSecretsHash]
 	}
 	before, inputsBefore := annotation(overridden(t)), hashOf(overridden(t))
 	for name, c := range map[string]struct {

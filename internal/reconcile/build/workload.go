@@ -15,6 +15,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
@@ -159,7 +160,7 @@ func (r *report) checkStorage(spec *v1alpha2.LlamaStackDistributionSpec, legacy 
 	}
 	if at := ptr.Deref(s.MountPath, ""); at != "" && !mountable(at) {
 		r.invalidField(base+".mountPath", at, fmt.Sprintf("want an absolute path that is neither / nor %s nor %s",
-			objects.ConfigDir, objects.TmpDir),
+			names.ConfigDir, names.TmpDir),
 			"for example "+v1alpha2.DefaultMountPath)
 	}
 	if s.Size != nil && (s.Size.Sign() < 0 || s.Size.IsZero() && !legacy.FromV1alpha1) {
@@ -184,8 +185,8 @@ func (r *report) checkDataDir(p *objects.Params) {
 
 func mountable(at string) bool {
 	clean := path.Clean(at)
-	return path.IsAbs(at) && !strings.Contains(at, ":") && clean != "/" && clean != objects.ConfigDir &&
-		clean != objects.TmpDir
+	return path.IsAbs(at) && !strings.Contains(at, ":") && clean != "/" && clean != names.ConfigDir &&
+		clean != names.TmpDir
 }
 
 // checkOverrides reports overrides that replace the operator's parts; it only warns for v1alpha1 and non-essential

@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 )
 
 // MetricsPortName is the name of the container port for metrics, which the PodMonitor in config/prometheus selects.
@@ -46,7 +47,7 @@ func metricsEnvironment(p *Params) []corev1.EnvVar {
 }
 
 func containerPorts(p *Params) []corev1.ContainerPort {
-	ports := []corev1.ContainerPort{{Name: ServicePortName, ContainerPort: Port(&p.CR.Spec), Protocol: corev1.ProtocolTCP}}
+	ports := []corev1.ContainerPort{{Name: names.ServicePortName, ContainerPort: Port(&p.CR.Spec), Protocol: corev1.ProtocolTCP}}
 	if port := MetricsPort(&p.CR.Spec); port != 0 {
 		ports = append(ports, corev1.ContainerPort{Name: MetricsPortName, ContainerPort: port, Protocol: corev1.ProtocolTCP})
 	}

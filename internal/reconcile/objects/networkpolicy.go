@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
@@ -39,9 +40,9 @@ func NetworkPolicy(p *Params) *networkingv1.NetworkPolicy {
 	}
 	return &networkingv1.NetworkPolicy{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"},
-		ObjectMeta: stamp(p.CR, NetworkPolicyName(p.CR.Name)),
+		ObjectMeta: objectMeta(p.CR, names.NetworkPolicyName(p.CR.Name)),
 		Spec: networkingv1.NetworkPolicySpec{
-			PodSelector: metav1.LabelSelector{MatchLabels: Selector(p.CR.Name)},
+			PodSelector: metav1.LabelSelector{MatchLabels: names.Selector(p.CR.Name)},
 			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress},
 			Ingress:     ingressRules(p),
 		},

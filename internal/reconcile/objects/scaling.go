@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 )
 
 // defaultCPUTarget is the default target of the average CPU utilization, in percent of the requests.
@@ -77,10 +78,10 @@ func HorizontalPodAutoscaler(p *Params) *autoscalingv2.HorizontalPodAutoscaler {
 	least, most := PodRange(&p.CR.Spec)
 	return &autoscalingv2.HorizontalPodAutoscaler{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "autoscaling/v2", Kind: "HorizontalPodAutoscaler"},
-		ObjectMeta: stamp(p.CR, AutoscalerName(p.CR.Name)),
+		ObjectMeta: objectMeta(p.CR, names.AutoscalerName(p.CR.Name)),
 		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
 			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{
-				APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "Deployment", Name: DeploymentName(p.CR.Name),
+				APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "Deployment", Name: names.DeploymentName(p.CR.Name),
 			},
 			MinReplicas: &least,
 			MaxReplicas: most,
@@ -99,7 +100,7 @@ func PodDisruptionBudget(p *Params) *policyv1.PodDisruptionBudget {
 	if wanted == nil && most < 2 {
 		return nil
 	}
-	spec := policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: Selector(p.CR.Name)}}
+	spec := policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: names.Selector(p.CR.Name)}}
 	if wanted != nil {
 		spec.MinAvailable, spec.MaxUnavailable = wanted.MinAvailable, wanted.MaxUnavailable
 	}
@@ -108,7 +109,7 @@ func PodDisruptionBudget(p *Params) *policyv1.PodDisruptionBudget {
 	}
 	return &policyv1.PodDisruptionBudget{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"},
-		ObjectMeta: stamp(p.CR, BudgetName(p.CR.Name)),
+		ObjectMeta: objectMeta(p.CR, names.BudgetName(p.CR.Name)),
 		Spec:       spec,
 	}
 }
@@ -116,7 +117,7 @@ func PodDisruptionBudget(p *Params) *policyv1.PodDisruptionBudget {
 // spread returns the user's constraints, or by default a preference for regions, zones and nodes. A single pod has it
 // too, so that scaling up does not replace it.
 func spread(p *Params) []corev1.TopologySpreadConstraint {
-	selector := &metav1.LabelSelector{MatchLabels: Selector(p.CR.Name)}
+	selector := &metav1.LabelSelector{MatchLabels: names.Selector(p.CR.Name)}
 	if w := p.CR.Spec.Workload; w != nil && len(w.TopologySpreadConstraints) > 0 {
 		list := make([]corev1.TopologySpreadConstraint, len(w.TopologySpreadConstraints))
 		for i := range list {
@@ -142,7 +143,7 @@ func affinity(p *Params) *corev1.Affinity {
 		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{
 			Weight: 100,
 			PodAffinityTerm: corev1.PodAffinityTerm{
-				TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: Selector(p.CR.Name)},
+				TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: names.Selector(p.CR.Name)},
 			},
 		}},
 	}}
