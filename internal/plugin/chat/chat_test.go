@@ -20,7 +20,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cluster"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/port"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/portforward"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
 )
 
@@ -89,7 +89,7 @@ func runWith(t *testing.T, handler http.Handler, scheme string, readyPods int, a
 	}
 	cmd := New(streams, connect)
 	if args[0] == "port-forward" {
-		cmd, args = port.New(streams, connect), args[1:]
+		cmd, args = portforward.New(streams, connect), args[1:]
 	}
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetArgs(args)
