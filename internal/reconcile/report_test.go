@@ -22,7 +22,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/metrics"
 )
@@ -137,11 +136,11 @@ func TestReportOutcome(t *testing.T) {
 // Proves: R63.
 func TestPanicIsReportedAndRetriedSlowly(t *testing.T) {
 	r := newReporter(t)
-	before := panics.Count()
+	before := problem.PanicCount()
 	request := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(stack("a"))}
 	result, err := r.Reconcile(t.Context(), request) // there is no gatherer
-	if err != nil || result.RequeueAfter != panics.Delay || panics.Count() != before+1 {
-		t.Fatalf("%+v %v, %v panics", result, err, panics.Count()-before)
+	if err != nil || result.RequeueAfter != problem.PanicRetryDelay || problem.PanicCount() != before+1 {
+		t.Fatalf("%+v %v, %v panics", result, err, problem.PanicCount()-before)
 	}
 	cr := &v1alpha2.LlamaStackDistribution{}
 	if err := r.client.Get(t.Context(), request.NamespacedName, cr); err != nil {
@@ -168,7 +167,7 @@ func TestPanicIsReportedAfterAConflict(t *testing.T) {
 		t.Fatalf("%+v %v", result, err)
 	}
 	r.refuse = nil
-	if result, err := r.Reconcile(t.Context(), request); err != nil || result.RequeueAfter != panics.Delay || r.writes != 2 {
+	if result, err := r.Reconcile(t.Context(), request); err != nil || result.RequeueAfter != problem.PanicRetryDelay || r.writes != 2 {
 		t.Errorf("%+v %v, %d writes", result, err, r.writes)
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
@@ -55,7 +54,7 @@ func New() *Metrics {
 		}, steps.names()),
 		rollouts: prometheus.NewCounter(plain(&rollouts)), migrated: prometheus.NewCounter(plain(&migrated)),
 		settingsErrors: prometheus.NewGauge(prometheus.GaugeOpts{Name: settingsErrors.Name, Help: settingsErrors.Help}),
-		panicked:       prometheus.NewCounterFunc(plain(&panicked), func() float64 { return float64(panics.Count()) }),
+		panicked:       prometheus.NewCounterFunc(plain(&panicked), func() float64 { return float64(problem.PanicCount()) }),
 		servers:        servers.counter(), registries: registries.counter(), lookups: lookups.counter(),
 		states: map[types.NamespacedName]state{},
 	}
