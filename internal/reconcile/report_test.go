@@ -22,8 +22,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/metrics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/metrics"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
 var errTimeout = errors.New("the server timed out")
@@ -58,7 +59,7 @@ func newReporter(t *testing.T) *reporter {
 			return inner.SubResource(sub).Patch(ctx, o, patch, opts...)
 		},
 	}).Build()
-	r.Reconciler = &Reconciler{client: c, recorder: r.recorder, metrics: metrics.New()}
+	r.Reconciler = &Reconciler{client: c, recorder: r.recorder, metrics: metrics.New(catalog.Lines())}
 	return r
 }
 
