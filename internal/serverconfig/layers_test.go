@@ -24,6 +24,7 @@ var floors = [][]string{
 	{"provider"},
 	{"server", "resource", "auth", "external"},
 	{"disabled", "integrity"},
+	{"lint"},
 	{"."},
 }
 

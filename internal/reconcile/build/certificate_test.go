@@ -274,7 +274,7 @@ func TestTLSBesideAnOverride(t *testing.T) {
 	} {
 		in := withTLS(t, data)
 		in.CR.Spec.OverrideConfig = &v1alpha2.OverrideConfigSpec{ConfigMapName: "own"}
-		findOverride(t, in, "version: 2\nserver: "+server+"\n")
+		findOverride(t, in, complete+"server: "+server+"\n")
 		d := build(t, in)
 		if d.Scheme() != want.scheme || (d.Certificate != nil) != want.known || (want.warning == "") != (len(d.Warnings) == 0) ||
 			!strings.Contains(d.Warnings.Message(), want.warning) {

@@ -26,7 +26,7 @@ func bare(t *testing.T, spec, annotation string) *Inputs {
 	}
 	resolve(t, in, nil)
 	if in.CR.Spec.OverrideConfig != nil {
-		findOverride(t, in, "version: 2\nserver: {workers: 3}\n")
+		findOverride(t, in, complete+"server: {workers: 3}\n")
 	}
 	return in
 }

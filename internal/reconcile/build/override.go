@@ -81,25 +81,21 @@ func (d *Desired) override(ctx context.Context, in *Inputs) {
 	d.passWorkers(ctx, in)
 	d.ConfigMapName = names.ConfigMapName(in.CR.Name, d.OverrideContent)
 	d.warnPlainOverride(in, read)
-	if line := d.Distribution.Line; line != nil && line.NeedsInsecure && !read.TLS.Enabled() && !read.Insecure {
-		d.problems.warn(problem.InvalidConfigMap, PathOverride,
-			"the configuration has neither TLS files nor server.insecure, and release "+line.Name+" does not start so",
-			"add server.insecure: true, unless the image or its arguments say --insecure")
-	}
+	d.lintOverride(ctx, in)
 	d.problems.warnStorage(d.Distribution.Line, read)
 }
 
-// warnStorage warns of a configuration without section storage if the server needs one to keep its state or to start.
+// warnStorage warns of a configuration without section storage if the server needs one to keep its state.
 func (r *report) warnStorage(line *catalog.Line, read *serverconfig.Override) {
 	if line == nil || line.DefaultStorage || read.Storage {
 		return
 	}
+	if line.Sections["storage"].Required {
+		return // lintOverride reports it
+	}
 	of := line.Without(func(line *catalog.Line) bool { return line.DefaultStorage })
 	detail := "the configuration has no section storage, and a server of " + of + " then keeps its state in a directory " +
 		"that is lost with the pod"
-	if line.Sections["storage"].Required {
-		detail = "the configuration has no section storage, and a server of " + of + " does not start without"
-	}
 	r.warn(problem.InvalidConfigMap, PathOverride, detail, "add it, with backends in a directory of the volume")
 }
 

@@ -18,7 +18,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-const ownConfig = "# mine: keep every byte\nversion: 2\r\nserver: {port: 1}\n"
+// complete has all that a server needs but the section server.
+const complete = "version: 2\nimage_name: mine\nproviders: {}\nstorage: {backends: {}, stores: {}}\n"
+
+const ownConfig = "# mine: keep every byte\r\n" + complete + "server: {port: 1024}\n"
 
 // overriding are inputs with a configuration of the user's own.
 func overriding(t *testing.T) *Inputs {
@@ -78,7 +81,7 @@ func TestOverride(t *testing.T) {
 // Proves: R16, R45.
 func TestOverrideWithoutStorageIsWarnedOf(t *testing.T) {
 	for version, want := range map[string]string{
-		"0.3.0": "of release line 0.3 does not start without", "0.4.7": "of release line 0.4 then keeps its state in a directory that is lost",
+		"0.3.0": "the file has no section storage", "0.4.7": "of release line 0.4 then keeps its state in a directory that is lost",
 		"0.5.0": "of release line 0.5 before 0.5.1 then keeps", "0.5.1": "", catalog.Newest(): "",
 	} {
 		for text, silent := range map[string]bool{"version: 2": want == "", "storage: {backends: {}}": true} {
@@ -165,10 +168,10 @@ func TestOverrideFaults(t *testing.T) {
 func TestOverrideWarnings(t *testing.T) {
 	line, _ := catalog.Get(catalog.Newest())
 	for content, want := range map[string]string{
-		"version: 2\n":                                              "server.insecure",
-		"version: 2\nserver: {insecure: true}\n":                    "",
-		"version: 2\nserver: {tls_certfile: /a, tls_keyfile: /b}\n": "",
-		"version: 2\nserver: {tls_certfile: /a, insecure: false}\n": "server.insecure",
+		complete:                                "server.insecure",
+		complete + "server: {insecure: true}\n": "",
+		complete + "server: {tls_certfile: /a, tls_keyfile: /b}\n": "",
+		complete + "server: {tls_certfile: /a, insecure: false}\n": "server.insecure",
 	} {
 		in := overriding(t)
 		in.Override.Content, in.Distribution.Line = []byte(content), line

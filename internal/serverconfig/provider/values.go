@@ -181,3 +181,6 @@ func isBool(value any) bool {
 	}
 	return false
 }
+
+// Accepts returns a description of the values that a field accepts, or "" if the value is one of them.
+func Accepts(field catalog.Field, value any) string { return unfit(field, value) }
