@@ -73,6 +73,7 @@ type field struct {
 	Secret   bool
 	Required bool
 	Nullable bool
+	NotNull  bool
 	Store    catalog.StoreKind
 	Object   string
 	AnyOf    []catalog.FieldType

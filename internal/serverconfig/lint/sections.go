@@ -278,6 +278,7 @@ func (l *linter) references(n *yaml.Node, path string) {
 
 func (l *linter) providers(n *yaml.Node) {
 	for api, entries := range document.Members(n) {
+		l.kind(catalog.TypeList, entries, "providers."+api)
 		first := map[string]int{}
 		for i, entry := range document.Items(entries) {
 			path := fmt.Sprintf("providers.%s[%d]", api, i)
@@ -301,6 +302,11 @@ func (l *linter) provider(api string, entry *yaml.Node, path string) {
 		config = nil // not expanded
 	}
 	l.object(entryFields, withoutConfig(entry), path, nil)
+	for key, value := range document.Members(entry) {
+		if key == "config" {
+			l.kind(catalog.TypeMap, value, path+".config")
+		}
+	}
 	name := document.Text(document.Child(entry, "provider_type"))
 	row, known := l.line.Provider(api, name)
 	_, ofLine := l.line.APIs[api]
@@ -358,9 +364,23 @@ func withoutConfig(entry *yaml.Node) *yaml.Node {
 	return &rest
 }
 
+// kind checks the type of a section.
+func (l *linter) kind(of catalog.FieldType, n *yaml.Node, path string) {
+	if want := provider.Accepts(catalog.Field{Type: of, Required: true}, plain(document.Plain(n))); want != "" {
+		l.add(Refused, n, path, "the server takes "+want+" here", "write such a value, or remove the key")
+	}
+}
+
 func (l *linter) storage(n *yaml.Node) {
+	if l.line.Sections["storage"].Required && document.Child(n, "backends") == nil {
+		l.add(Refused, n, "storage.backends", doesNotStart, "add it")
+	}
 	for key, value := range document.Members(n) {
 		at := "storage." + key
+		switch key {
+		case "backends", "stores":
+			l.kind(catalog.TypeMap, value, at)
+		}
 		switch key {
 		case "backends":
 			for name, backend := range document.Members(value) {

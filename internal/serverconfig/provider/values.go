@@ -25,7 +25,7 @@ var (
 func unfit(field catalog.Field, value any) string {
 	if value == nil {
 		anything := field.Type == catalog.TypeAny && len(field.AnyOf) == 0
-		if (field.Required || field.Default != nil) && !field.Nullable && !anything {
+		if field.NotNull || (field.Required || field.Default != nil) && !field.Nullable && !anything {
 			return "a value other than null"
 		}
 		return ""
