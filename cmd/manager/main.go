@@ -36,8 +36,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook/certificates"
 )
 
-// off is the address that disables an endpoint.
-const off = "0"
+// disabled is the address that disables an endpoint.
+const disabled = "0"
 
 type flags struct {
 	metricsAddress, healthAddress, webhookAddress string
@@ -61,9 +61,9 @@ type flags struct {
 	selector labels.Selector
 }
 
-// leavesCluster reports whether another shard, which serves the webhooks, does the work for the whole cluster.
-func (f *flags) leavesCluster() bool {
-	return f.selector != nil && f.webhookAddress == off && f.watchNamespaces == ""
+// isSecondaryShard reports whether another shard, which serves the webhooks, does the work for the whole cluster.
+func (f *flags) isSecondaryShard() bool {
+	return f.selector != nil && f.webhookAddress == disabled && f.watchNamespaces == ""
 }
 
 func main() {
@@ -164,7 +164,7 @@ func run(ctx context.Context, f *flags) error {
 			return runManager(ctx, restConfig, scheme, shared{counts, known, apis, id, isReady}, f)
 		})
 	}}
-	if f.webhookAddress != off {
+	if f.webhookAddress != disabled {
 		webhooks, err := listen(ctx, restConfig, scheme, known, apis, f)
 		if err != nil {
 			return err
@@ -174,7 +174,7 @@ func run(ctx context.Context, f *flags) error {
 		run = append(run, webhooks.Run)
 	}
 	ctrl.Log.Info("operator starts", "version", version.Version(), "build", version.Build())
-	return together(ctx, append(run, healthServer(f.healthAddress, ready))...)
+	return runAll(ctx, append(run, healthServer(f.healthAddress, ready))...)
 }
 
 // loadConfig returns the client config. A silent connection fails after eight seconds instead of the default of 45.
@@ -234,9 +234,9 @@ func listen(
 	return webhooks, nil
 }
 
-// together runs all functions until the context or one of them ends, and then cancels the others for at most
-// endTimeout. The webhooks are separate from the manager, because its caches may need them.
-func together(ctx context.Context, all ...func(context.Context) error) error {
+// runAll runs all functions until the context or one of them ends, and then cancels the others for at most
+// shutdownTimeout. The webhooks are separate from the manager, because its caches may need them.
+func runAll(ctx context.Context, all ...func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ended := make(chan error, len(all))
@@ -255,9 +255,9 @@ func together(ctx context.Context, all ...func(context.Context) error) error {
 			err = errors.Join(err, e)
 			waiting--
 		case <-stop:
-			stop, late = nil, time.After(endTimeout)
+			stop, late = nil, time.After(shutdownTimeout)
 		case <-late:
-			return errors.Join(err, fmt.Errorf("%d of %d servers did not stop within %s", waiting, len(all), endTimeout))
+			return errors.Join(err, fmt.Errorf("%d of %d servers did not stop within %s", waiting, len(all), shutdownTimeout))
 		}
 	}
 	return err

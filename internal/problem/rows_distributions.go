@@ -4,10 +4,10 @@ package problem
 
 import "k8s.io/apimachinery/pkg/util/validation/field"
 
-// waysOut lists the alternatives when labels cannot be read.
-const waysOut = "what runs stays; the operator tries again. To go on without the registry, register the image with " +
-	"its base configuration in the ConfigMap llama-stack-operator-config, set readLabels: false under registries there, " +
-	"or use overrideConfig"
+// offlineAdvice lists the alternatives when labels cannot be read.
+const offlineAdvice = "the operator retries, and the running server stays as it is. To continue without the registry, " +
+	"register the image with its base configuration in ConfigMap llama-stack-operator-config, set readLabels: false under " +
+	"registries there, or use overrideConfig"
 
 var distributionRows = []Row{
 	{
@@ -79,7 +79,7 @@ var distributionRows = []Row{
 			Path: "spec.distribution",
 			Detail: "the labels of image registry.example.com/team/server:nightly could not be read: the registry answers 503 " +
 				"Service Unavailable",
-			Fix: waysOut,
+			Fix: offlineAdvice,
 		},
 		Remedy: "Usually nothing: what runs keeps running, and the operator asks again within minutes. If the operator " +
 			"cannot reach the registry, register the image with its base configuration, or set `readLabels: false` in the " +
@@ -98,7 +98,7 @@ var distributionRows = []Row{
 				"Unauthorized",
 			Fix: "name a Secret with credentials for the registry in spec.workload.imagePullSecrets, or check the name of the " +
 				"image; " +
-				"" + waysOut,
+				"" + offlineAdvice,
 		},
 		Remedy: "Check the name of the image, and the Secrets in `spec.workload.imagePullSecrets` or of the pod's " +
 			"ServiceAccount. Push the image if it is missing. The operator looks again within an hour, and at once when you " +

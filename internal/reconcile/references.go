@@ -41,15 +41,15 @@ func (r *Reconciler) referrersOf(kind string) handler.MapFunc {
 func (r *Reconciler) settingsChanges() source.Source {
 	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		return r.settings.Watch(ctx, func(o client.Object) {
-			for _, request := range r.usersOfSettings(ctx, o) {
+			for _, request := range r.settingsReferrers(ctx, o) {
 				queue.Add(request)
 			}
 		})
 	})
 }
 
-// usersOfSettings maps a ConfigMap of the operator's namespace to the custom resources that use it.
-func (r *Reconciler) usersOfSettings(ctx context.Context, o client.Object) []reconcile.Request {
+// settingsReferrers maps a ConfigMap of the operator's namespace to the custom resources that use it.
+func (r *Reconciler) settingsReferrers(ctx context.Context, o client.Object) []reconcile.Request {
 	if o.GetName() == settings.ConfigMapName {
 		return r.requests(ctx)
 	}

@@ -138,7 +138,8 @@ func TestReferrersByOverrides(t *testing.T) {
 	}
 }
 
-// Proves: R72, L-23, R20 (what the operator's settings bring into the pods wakes every resource of the namespace where it is, and nobody elsewhere).
+// Proves: R72, L-23, R20 (what the operator's settings bring into the pods wakes every resource of the namespace where
+// it is, and nobody elsewhere).
 func TestReferrersByDefaults(t *testing.T) {
 	foreign := referring("elsewhere", "d", "")
 	foreign.Spec.OverrideConfig = &v1alpha2.OverrideConfigSpec{ConfigMapName: "trust"}
@@ -188,7 +189,7 @@ func TestUsersOfARegisteredDistribution(t *testing.T) {
 	r := reconciler(t, using("a", v1alpha2.DistributionSpec{Name: new("mine")}), using("b", v1alpha2.DistributionSpec{Name: new("starter")}),
 		using("c", v1alpha2.DistributionSpec{Image: new("registry.example/mine:1")}))
 	registers := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "op", Name: "x", Labels: map[string]string{settings.LabelDistribution: "mine"}}}
-	if got := texts(r.usersOfSettings(t.Context(), registers)); !slices.Equal(got, []string{"ai/a", "ai/c"}) {
+	if got := texts(r.settingsReferrers(t.Context(), registers)); !slices.Equal(got, []string{"ai/a", "ai/c"}) {
 		t.Errorf("woken: %v", got)
 	}
 }
@@ -197,7 +198,7 @@ func TestUsersOfARegisteredDistribution(t *testing.T) {
 func TestAllWhenSettings(t *testing.T) {
 	r := reconciler(t, referring("ai", "a", ""), referring("b", "b", ""))
 	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "op", Name: "llama-stack-operator-config"}}
-	if got := texts(r.usersOfSettings(t.Context(), cm)); !slices.Equal(got, []string{"ai/a", "b/b"}) {
+	if got := texts(r.settingsReferrers(t.Context(), cm)); !slices.Equal(got, []string{"ai/a", "b/b"}) {
 		t.Errorf("woken %v", got)
 	}
 }

@@ -42,17 +42,17 @@ type Options struct {
 	UserAgent string
 	// Locations returns the references to try for an image, in order; nil means only the reference itself.
 	Locations func(reference string) []string
-	// Own has fallback credentials for registries without caller credentials; nil means anonymous.
-	Own authn.Keychain
-	// Asked is called after each question with its error; nil is not called.
-	Asked func(question string, err error)
+	// Fallback has fallback credentials for registries without caller credentials; nil means anonymous.
+	Fallback authn.Keychain
+	// OnRead is called after each operation with its error; nil is not called.
+	OnRead func(question string, err error)
 	// Limits may be shared between clients; nil means new limits.
 	Limits *Limits
 }
 
 // Limits bound the concurrent work of the clients that share them.
 type Limits struct {
-	// decoding is a semaphore for decoding questions, unpacking one for zstd layers.
+	// decoding is a semaphore for decoding documents, unpacking one for zstd layers.
 	decoding, unpacking chan struct{}
 }
 
@@ -65,9 +65,9 @@ func NewLimits() *Limits {
 type Client struct {
 	*Limits
 	options Options
-	// anywhere connects to any address, outside refuses loopback and link-local ones, public also private ones.
-	anywhere, outside, public *http.Transport
-	searchTime                time.Duration
+	// unrestricted connects to any address, nonLocal refuses loopback and link-local ones, public also private ones.
+	unrestricted, nonLocal, public *http.Transport
+	searchTime                     time.Duration
 }
 
 // New returns a Client.
@@ -79,15 +79,16 @@ func New(options Options) *Client {
 		options.Limits = NewLimits()
 	}
 	return &Client{
-		Limits: options.Limits, options: options, searchTime: searchTime, anywhere: newTransport(options.CACertificates, nil),
-		outside: newTransport(options.CACertificates, refuseMachine),
-		public:  newTransport(options.CACertificates, refuseInside),
+		Limits: options.Limits, options: options, searchTime: searchTime,
+		unrestricted: newTransport(options.CACertificates, nil),
+		nonLocal:     newTransport(options.CACertificates, refuseLocal),
+		public:       newTransport(options.CACertificates, refusePrivate),
 	}
 }
 
 // Close closes idle connections.
 func (c *Client) Close() {
-	for _, t := range []*http.Transport{c.anywhere, c.outside, c.public} {
+	for _, t := range []*http.Transport{c.unrestricted, c.nonLocal, c.public} {
 		t.CloseIdleConnections()
 	}
 }
@@ -112,7 +113,7 @@ type Blob struct {
 
 // Digest returns the current digest of a tag with one HEAD request. A reference with a digest needs no request.
 func (c *Client) Digest(ctx context.Context, reference string, keys authn.Keychain) (string, error) {
-	return locate(ctx, c, QuestionDigest, reference, func(ref name.Reference, trip *roundTripper) (string, error) {
+	return locate(ctx, c, OperationDigest, reference, func(ref name.Reference, trip *roundTripper) (string, error) {
 		if digest, ok := ref.(name.Digest); ok {
 			return digest.DigestStr(), nil
 		}
@@ -126,7 +127,7 @@ func (c *Client) Digest(ctx context.Context, reference string, keys authn.Keycha
 
 // Image reads the labels and layers of an image: one manifest, or two for an index, and one configuration.
 func (c *Client) Image(ctx context.Context, reference string, keys authn.Keychain) (*Image, error) {
-	return locate(ctx, c, QuestionImage, reference, func(ref name.Reference, trip *roundTripper) (*Image, error) {
+	return locate(ctx, c, OperationImage, reference, func(ref name.Reference, trip *roundTripper) (*Image, error) {
 		return c.image(ctx, ref, trip, keys)
 	})
 }
@@ -233,18 +234,18 @@ func (c *Client) target(reference string) (name.Reference, *roundTripper, error)
 			Err: fmt.Errorf("registry %s is not among those that the operator's settings allow: %s", canonical(registry),
 				strings.Join(c.options.Allowed, ", "))}
 	}
-	trip := &roundTripper{registry: registry, plainHTTP: plain, own: c.outside, foreign: c.public, trusted: c.outside,
+	trip := &roundTripper{registry: registry, plainHTTP: plain, own: c.nonLocal, foreign: c.public, trusted: c.nonLocal,
 		decoding: c.decoding}
-	if c.named(registry) {
-		trip.own = c.anywhere
+	if c.isConfigured(registry) {
+		trip.own = c.unrestricted
 	}
-	all := c.named(registry) || c.options.Trusted != nil && c.options.Trusted(registry)
-	trip.private = func(host string) bool { return all || c.named(host) }
+	all := c.isConfigured(registry) || c.options.Trusted != nil && c.options.Trusted(registry)
+	trip.private = func(host string) bool { return all || c.isConfigured(host) }
 	return ref, trip, nil
 }
 
-// named reports whether PlainHTTP or Local contain the host.
-func (c *Client) named(host string) bool {
+// isConfigured reports whether PlainHTTP or Local contain the host.
+func (c *Client) isConfigured(host string) bool {
 	return slices.Contains(c.options.PlainHTTP, host) || slices.Contains(c.options.Local, host)
 }
 
@@ -260,8 +261,8 @@ func (c *Client) remoteOptions(ctx context.Context, trip *roundTripper, keys aut
 	if keys == nil {
 		keys = anonymous{}
 	}
-	if c.options.Own != nil {
-		keys = authn.NewMultiKeychain(keys, c.options.Own)
+	if c.options.Fallback != nil {
+		keys = authn.NewMultiKeychain(keys, c.options.Fallback)
 	}
 	return []remote.Option{
 		remote.WithContext(ctx),

@@ -122,7 +122,8 @@ func until(t *testing.T) context.Context {
 	return ctx
 }
 
-// Proves: FR-020, FR-027a (labels come from the image in the registry), FR-027d, NFR-006 (one manifest and one configuration for each).
+// Proves: FR-020, FR-027a (labels come from the image in the registry), FR-027d, NFR-006 (one manifest and one
+// configuration for each).
 func TestImageReadsLabels(t *testing.T) {
 	s := serve(t, httptest.NewServer)
 	labels := map[string]string{"io.llamastack.config.base64": "dmVyc2lvbjogMgo="}
@@ -238,7 +239,7 @@ func TestImageUsesCredentials(t *testing.T) {
 			if err != nil || found.Labels["a"] != "b" {
 				t.Errorf("with credentials: %v, %v", found, err)
 			}
-			own := s.client(func(o *registry.Options) { o.Own = key{"pull", "s3cret"} })
+			own := s.client(func(o *registry.Options) { o.Fallback = key{"pull", "s3cret"} })
 			if found, err := own.Image(until(t), reference, nil); err != nil || found.Labels["a"] != "b" {
 				t.Errorf("with credentials of the client's own: %v, %v", found, err)
 			}
@@ -356,7 +357,7 @@ func TestErrorsHaveKinds(t *testing.T) {
 		})
 	}
 	_, err := registry.New(registry.Options{Local: []string{"127.0.0.1:1"}}).Image(until(t), "127.0.0.1:1/team/none:1", nil)
-	if registry.KindOf(err) != registry.Unreachable || !registry.KindOf(err).Passes() {
+	if registry.KindOf(err) != registry.Unreachable || !registry.KindOf(err).IsTransient() {
 		t.Errorf("nobody there: %v is %s", err, registry.KindOf(err))
 	}
 	ended, cancel := context.WithCancel(t.Context())

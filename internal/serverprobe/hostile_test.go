@@ -129,12 +129,12 @@ func TestAskReportsHostileServersWithFixedTexts(t *testing.T) {
 			defer log.SetOutput(log.Writer())
 			log.SetOutput(&printed)
 			enough := time.Minute
-			if c.want == errNoAnswer.Error() {
+			if c.want == errTimeout.Error() {
 				enough = 300 * time.Millisecond
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), enough)
 			defer cancel()
-			o, err := New().Ask(ctx, Server{URL: c.scheme + "://" + speak(t, c.server)})
+			o, err := New().Probe(ctx, Server{URL: c.scheme + "://" + speak(t, c.server)})
 			if err == nil || o != nil {
 				t.Fatalf("observed %+v", o)
 			}
@@ -151,7 +151,7 @@ func TestAskReportsHostileServersWithFixedTexts(t *testing.T) {
 // Proves: R63 (a server that sends byte after byte is cut off, also where nobody gave a deadline).
 func TestAskHasADeadlineOfItsOwn(t *testing.T) {
 	t.Parallel()
-	_, err := New().Ask(t.Context(), Server{URL: "http://" + speak(t, repeats(ok+"\r\n", " ", 100*time.Millisecond))})
+	_, err := New().Probe(t.Context(), Server{URL: "http://" + speak(t, repeats(ok+"\r\n", " ", 100*time.Millisecond))})
 	if err == nil || err.Error() != "GET /v1/version: no answer in time" {
 		t.Errorf("error %v", err)
 	}
@@ -171,7 +171,7 @@ func TestAskGoesNowhereElse(t *testing.T) {
 	for _, code := range []int{301, 302, 303, 307, 308} {
 		server := httptest.NewServer(http.RedirectHandler(other.URL+"/v1/version", code))
 		t.Cleanup(server.Close)
-		_, err := New().Ask(t.Context(), Server{URL: server.URL})
+		_, err := New().Probe(t.Context(), Server{URL: server.URL})
 		if want := fmt.Sprintf("GET /v1/version: the server answers %d %s", code, http.StatusText(code)); err == nil || err.Error() != want {
 			t.Errorf("error %v, want %q", err, want)
 		}
@@ -184,7 +184,7 @@ func TestAskGoesNowhereElse(t *testing.T) {
 // providersOf asks a server that has this list.
 func providersOf(t *testing.T, entries string) *Observation {
 	t.Helper()
-	got, err := New().Ask(t.Context(), Server{URL: answer(t, http.StatusOK, `{"data":[`+entries+`]}`)})
+	got, err := New().Probe(t.Context(), Server{URL: answer(t, http.StatusOK, `{"data":[`+entries+`]}`)})
 	fixture.NoError(t, err)
 	return got
 }
@@ -220,7 +220,7 @@ func TestAskKeepsABoundedList(t *testing.T) {
 	for _, p := range got.Providers {
 		size += len(p.API) + len(p.ID) + len(p.Type)
 	}
-	if size > maxKept || len(got.Providers) > maxProviders || len(got.Providers)+got.LeftOut != 5_000 || size < maxKept/2 {
+	if size > maxListBytes || len(got.Providers) > maxProviders || len(got.Providers)+got.LeftOut != 5_000 || size < maxListBytes/2 {
 		t.Errorf("kept %d providers with %d bytes, left out %d", len(got.Providers), size, got.LeftOut)
 	}
 }
@@ -235,7 +235,7 @@ func TestAskHearsALargeAnswerAmongThoseThatDrip(t *testing.T) {
 	ended := make(chan error)
 	for range hostile {
 		go func() {
-			_, err := client.Ask(t.Context(), Server{URL: "http://" + slow, Slow: true})
+			_, err := client.Probe(t.Context(), Server{URL: "http://" + slow, Slow: true})
 			ended <- err
 		}()
 	}
@@ -248,7 +248,7 @@ func TestAskHearsALargeAnswerAmongThoseThatDrip(t *testing.T) {
 	})
 	large := answer(t, http.StatusOK, `{"data":[`+entry("inference", "vllm", "remote::vllm")+`],"x":"`+strings.Repeat("x", 900<<10)+`"}`)
 	began := time.Now()
-	if _, err := client.Ask(t.Context(), Server{URL: large}); err != nil || time.Since(began) >= largeTimeout {
+	if _, err := client.Probe(t.Context(), Server{URL: large}); err != nil || time.Since(began) >= largeTimeout {
 		t.Errorf("%v after %s", err, time.Since(began))
 	}
 	for range hostile {
@@ -257,7 +257,7 @@ func TestAskHearsALargeAnswerAmongThoseThatDrip(t *testing.T) {
 		}
 	}
 	for _, all := range []*semaphore.Weighted{client.large, client.largeOfSlow} {
-		if !all.TryAcquire(maxLargeAnswers) {
+		if !all.TryAcquire(maxLargeResponses) {
 			t.Error("places are left behind")
 		}
 	}
@@ -271,7 +271,7 @@ func TestAskHearsManyLargeAnswers(t *testing.T) {
 	const asked = 20
 	for range asked {
 		go func() {
-			_, err := client.Ask(t.Context(), Server{URL: server})
+			_, err := client.Probe(t.Context(), Server{URL: server})
 			failed <- err
 		}()
 	}

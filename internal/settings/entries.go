@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-var errTwice = errors.New("the name stands twice")
+var errDuplicateName = errors.New("the name stands twice")
 
 // readEntries parses a YAML map by name. If the text is invalid it parses each entry separately and returns their
 // errors in broken; it fails only if entries cannot be separated.
@@ -31,7 +31,7 @@ func readEntries(text string) (entries map[string]yamlMessage, broken map[string
 		err := yaml.UnmarshalStrict([]byte(p.text), &one)
 		switch value, named := one[p.name]; {
 		case seen[p.name]:
-			broken[p.name] = errTwice
+			broken[p.name] = errDuplicateName
 		case err != nil:
 			broken[p.name] = fmt.Errorf("begins in line %d of the key; counted from there: %w", p.line+1, err)
 		case !named || len(one) != 1:

@@ -36,8 +36,8 @@ type Registries struct {
 	Cluster ClusterMirrors `json:"-"`
 }
 
-// Reads reports whether the operator reads image labels.
-func (r *Registries) Reads() bool { return ptr.Deref(r.ReadLabels, true) }
+// ReadsLabels reports whether the operator reads image labels.
+func (r *Registries) ReadsLabels() bool { return ptr.Deref(r.ReadLabels, true) }
 
 // Locations returns the references to try for an image, in order.
 func (r *Registries) Locations(image string) []string {
@@ -47,14 +47,14 @@ func (r *Registries) Locations(image string) []string {
 	return r.Cluster.Locations(image)
 }
 
-// Named returns the registries in the setting; these may have any address.
-func (r *Registries) Named() []string {
-	named := slices.Concat(r.Allowed, r.PlainHTTP)
+// Hosts returns the registries in the setting; these may have any address.
+func (r *Registries) Hosts() []string {
+	hosts := slices.Concat(r.Allowed, r.PlainHTTP)
 	for _, m := range r.Mirrors {
 		host, _, _ := strings.Cut(m.Location, "/")
-		named = append(named, host)
+		hosts = append(hosts, host)
 	}
-	return named
+	return hosts
 }
 
 // Pool returns the system's certificates plus CACertificates.

@@ -22,8 +22,8 @@ mirrors:
 - {prefix: docker.io/ogxai, location: mirror.example.com:5000/ogx}
 `
 
-// Proves: R60, R14, FR-027f (an image at a mirror that the settings name means what it is a copy of, and pods get every image of the mirrored
-// registry from there).
+// Proves: R60, R14, FR-027f (an image at a mirror that the settings name means what it is a copy of, and pods get every
+// image of the mirrored registry from there).
 func TestMirrorsMeanWhatTheyCopy(t *testing.T) {
 	data := map[string]string{settings.KeyRegistries: mirrored}
 	s := parse(t, data)
@@ -44,20 +44,20 @@ func TestMirrorsMeanWhatTheyCopy(t *testing.T) {
 		}
 	}
 	d, f := s.Resolve(named("starter"))
-	if f != nil || d.Image != at+":"+newestRelease || d.LabelsCount() || !strings.Contains(d.ImageSource, "mirror of docker.io/ogxai") {
+	if f != nil || d.Image != at+":"+newestRelease || d.NeedsLabels() || !strings.Contains(d.ImageSource, "mirror of docker.io/ogxai") {
 		t.Errorf("starter is %+v, %v", d, f)
 	}
 	if d, f := s.Resolve(named("remote-vllm")); f != nil || !d.ForeignImage || d.Image != at+":"+newestRelease {
 		t.Errorf("remote-vllm is %+v, %v", d, f)
 	}
 	// The mirror can be asked for what the registry does not have any more.
-	if d, f := s.Resolve(imaged("llamastack/distribution-starter:0.6.1")); f != nil || !d.LabelsCount() {
+	if d, f := s.Resolve(imaged("llamastack/distribution-starter:0.6.1")); f != nil || !d.NeedsLabels() {
 		t.Errorf("a mirrored image of the removed organization: %+v, %v", d, f)
 	}
 }
 
-// Proves: R14, R60 (labels are read only where they can change what is known: not of the exact images of built-in distributions and of their copies, and not where the
-// settings have a base configuration).
+// Proves: R14, R60 (labels are read only where they can change what is known: not of the exact images of built-in
+// distributions and of their copies, and not where the settings have a base configuration).
 func TestLabelsCountWhereTheyCanChangeSomething(t *testing.T) {
 	s := parse(t, map[string]string{
 		"distributions": light + "\nbare: {image: 'registry.example/bare:0.7.1'}\n",
@@ -70,17 +70,17 @@ func TestLabelsCountWhereTheyCanChangeSomething(t *testing.T) {
 		// No registry has them any more.
 		"llamastack/distribution-starter:0.6.1": false, "llamastack/distribution-starter@" + digest: false, "registry.example/any:0.7.1": true, "registry.example/light:nightly": false,
 	} {
-		if d, f := s.Resolve(imaged(image)); f != nil || d.LabelsCount() != want {
-			t.Errorf("image %s: %t, %v; want %t", image, d.LabelsCount(), f, want)
+		if d, f := s.Resolve(imaged(image)); f != nil || d.NeedsLabels() != want {
+			t.Errorf("image %s: %t, %v; want %t", image, d.NeedsLabels(), f, want)
 		}
 	}
 	for name, want := range map[string]bool{"starter": false, "remote-vllm": false, "light": false, "bare": true, "postgres-demo": false, "mine": true, "meta-reference-gpu": true} {
-		if d, f := s.Resolve(named(name)); f != nil || d.LabelsCount() != want {
-			t.Errorf("name %s: %t, %v; want %t", name, d.LabelsCount(), f, want)
+		if d, f := s.Resolve(named(name)); f != nil || d.NeedsLabels() != want {
+			t.Errorf("name %s: %t, %v; want %t", name, d.NeedsLabels(), f, want)
 		}
 	}
 	off := parse(t, map[string]string{settings.KeyRegistries: "readLabels: false"})
-	if off.Registries.Reads() || !s.Registries.Reads() {
+	if off.Registries.ReadsLabels() || !s.Registries.ReadsLabels() {
 		t.Error("readLabels does not count")
 	}
 }
@@ -134,7 +134,7 @@ func TestWrongRegistriesAreNamed(t *testing.T) {
 	ca := fixture.NewCA(t)
 	s := parse(t, map[string]string{settings.KeyRegistries: "allowed: [docker.io, 'registry.example.com:5000']\nplainHTTP: [localhost]\ncaCertificates: |\n  " +
 		strings.ReplaceAll(string(ca.PEM), "\n", "\n  ")})
-	if diff := cmp.Diff([]string{"docker.io", "registry.example.com:5000", "localhost"}, s.Registries.Named()); diff != "" {
+	if diff := cmp.Diff([]string{"docker.io", "registry.example.com:5000", "localhost"}, s.Registries.Hosts()); diff != "" {
 		t.Error(diff)
 	}
 	for _, location := range []string{"localhost/hub", "registry:5000", "registry.example.com/a/b/"} {

@@ -64,15 +64,15 @@ type Distribution struct {
 	Note string
 	// Newer is the newest release line if the running server keeps an older one; otherwise empty.
 	Newer string
-	// Unproven is the source of the release if its image may not be published; otherwise empty.
-	Unproven string
+	// UnverifiedSource is the source of the release if its image may not be published; otherwise empty.
+	UnverifiedSource string
 	// Warnings are problems that do not prevent a rollout.
 	Warnings problem.List
 
 	// Adopted reports that the image comes from a Deployment of release 0.9.
 	Adopted bool
 
-	labelsCount bool
+	needsLabels bool
 	// assumed reports that the release is unknown, or known only from a running server or the config schema.
 	assumed bool
 }
@@ -156,7 +156,7 @@ func (s *Settings) ResolveWithHints(spec *v1alpha2.DistributionSpec, hints Hints
 			d.Source = v1alpha2.ConfigSourceEmbedded
 		}
 	}
-	d.labelsCount = d.Source != v1alpha2.ConfigSourceRegistered && !e.labelsKnown
+	d.needsLabels = d.Source != v1alpha2.ConfigSourceRegistered && !e.labelsKnown
 	return d, nil
 }
 
@@ -188,16 +188,16 @@ func (s *Settings) find(name, image string, hints *Hints) (entry, *problem.Probl
 	return e, nil
 }
 
-// LabelsCount reports whether image labels can change the result. They cannot for a registered base configuration of
+// NeedsLabels reports whether image labels can change the result. They cannot for a registered base configuration of
 // known release, and for images of built-in distributions.
-func (d *Distribution) LabelsCount() bool {
-	return d.labelsCount || d.Source == v1alpha2.ConfigSourceRegistered && d.Line == nil && d.Standing == catalog.NoVersion
+func (d *Distribution) NeedsLabels() bool {
+	return d.needsLabels || d.Source == v1alpha2.ConfigSourceRegistered && d.Line == nil && d.Standing == catalog.NoVersion
 }
 
 // setSources sets the image, at its mirror, and the sources of name and image.
 func (d *Distribution) setSources(e *entry, named string, mirrors Mirrors) {
 	image, mirror := mirrors.Rewrite(e.image)
-	d.Image, d.ImageSource, d.Unproven = image, e.imageSource, Unproven(image)
+	d.Image, d.ImageSource, d.UnverifiedSource = image, e.imageSource, UnverifiedSource(image)
 	switch {
 	case named != "":
 		d.NameSource = pathDistribution + ".name"
@@ -223,7 +223,7 @@ func (d *Distribution) Adopt(image string) *Distribution {
 	adopted := *d
 	adopted.Image, adopted.ForeignImage, adopted.Listed = image, false,
 		false // the image runs with its own configuration
-	adopted.ImageSource, adopted.Adopted, adopted.Unproven = SourceRelease09, true, ""
+	adopted.ImageSource, adopted.Adopted, adopted.UnverifiedSource = SourceRelease09, true, ""
 	version, source := ImageTag(image), "tag of the image"
 	if _, standing := catalog.ForVersion(version); standing == catalog.NoVersion &&
 		d.Source == v1alpha2.ConfigSourceEmbedded {
@@ -323,8 +323,8 @@ func (s *Settings) lookupImage(image string) (entry, bool) {
 	if d, known := distributions.Get(e.name); known && e.origin == builtIn {
 		own := of == repository(d.Repository)
 		_, mirror := s.Registries.Mirrors.Rewrite(image)
-		e.labelsKnown = own && pinned(&d, image) || isRemoved(of) && mirror == nil
-		if own && pinned(&d, image) {
+		e.labelsKnown = own && hasListedTag(&d, image) || isRemoved(of) && mirror == nil
+		if own && hasListedTag(&d, image) {
 			e.serverVersion, e.foreignImage = ImageTag(image), !d.ImageHasConfig
 		}
 	}

@@ -53,7 +53,7 @@ func newTestPort(t *testing.T, limit int, kinds ...Kind) *testPort {
 	}
 	p.http = p.newHTTP()
 	var listener net.Listener
-	listener, p.open = LimitConnections(p.http, p.pipes, limit)
+	listener, p.connections = LimitConnections(p.http, p.pipes, limit)
 	ended := make(chan error)
 	go func() { ended <- p.http.Serve(listener) }()
 	t.Cleanup(func() {
@@ -127,7 +127,8 @@ func at(path string, k Kind) Kind {
 	return k
 }
 
-// Proves: R63 (connections without a request delay nobody: the oldest of them gives way; one that is being answered stays).
+// Proves: R63 (connections without a request delay nobody: the oldest of them gives way; one that is being answered
+// stays).
 func TestWaitingConnectionsGiveWay(t *testing.T) {
 	for name, greeting := range map[string]string{
 		"silent": "", "with a part of a header": "POST /a HTTP/1.1\r\nHost: a\r\n", "idle": "GET /none HTTP/1.1\r\nHost: a\r\n\r\n",
@@ -169,7 +170,8 @@ func TestWaitingConnectionsGiveWay(t *testing.T) {
 	}
 }
 
-// Proves: R63 (the time of each step of a request is bounded), L-27 (an unused connection lives longer than in the pool of an API server).
+// Proves: R63 (the time of each step of a request is bounded), L-27 (an unused connection lives longer than in the pool
+// of an API server).
 func TestServerBoundsTheTimeOfRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newTestPort(t, 8, at("/a", kind(maxConversionReview, conversionWait, echo)),
@@ -214,7 +216,7 @@ func TestServerBoundsTheTimeOfRequests(t *testing.T) {
 		if _, err := io.WriteString(deaf, "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n"+strings.Repeat("x", 100_000)); err != nil {
 			t.Fatal(err)
 		}
-		<-time.After(answerTimeout + time.Second)
+		<-time.After(responseTimeout + time.Second)
 		synctest.Wait()
 		if !p.intake.bodies.TryAcquire(memoryForBodies) {
 			t.Error("an answer that is not read keeps its memory")
@@ -222,7 +224,8 @@ func TestServerBoundsTheTimeOfRequests(t *testing.T) {
 	})
 }
 
-// Proves: R63 (clients that send their bodies slowly, on all connections, delay others by the time for a body, no longer).
+// Proves: R63 (clients that send their bodies slowly, on all connections, delay others by the time for a body, no
+// longer).
 func TestSlowBodiesDelayOthersForOneBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit = 8
@@ -239,7 +242,8 @@ func TestSlowBodiesDelayOthersForOneBody(t *testing.T) {
 	})
 }
 
-// Proves: L-27 (a server that ends sends clients elsewhere that have asked nothing yet; a request that has begun is answered).
+// Proves: L-27 (a server that ends sends clients elsewhere that have asked nothing yet; a request that has begun is
+// answered).
 func TestWaitingClientsAreDismissed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		held := make(chan struct{})
@@ -256,7 +260,7 @@ func TestWaitingClientsAreDismissed(t *testing.T) {
 		dismissed := make(chan struct{})
 		go func() {
 			defer close(dismissed)
-			p.open.dismiss(t.Context())
+			p.connections.closeIdle(t.Context())
 		}()
 		synctest.Wait()
 		if got := unused.post("/none", 0, ""); got != (reply{http.StatusServiceUnavailable, true, "0", nil}) {

@@ -46,7 +46,7 @@ func (r review) Memory() int64 { return r.memory }
 
 func (r review) Result(context.Context) ([]byte, error) { return r.answer() }
 
-func (r review) Refuse(reason string) ([]byte, error) { return []byte("refused: " + reason), nil }
+func (r review) Reject(reason string) ([]byte, error) { return []byte("refused: " + reason), nil }
 
 // kind is a kind of review with one answer.
 func kind(maxBytes int64, wait time.Duration, answer func(body []byte) ([]byte, error)) Kind {
@@ -89,7 +89,8 @@ func TestIntakeBoundsBodies(t *testing.T) {
 	}
 }
 
-// Proves: R63 (one review is decoded at a time, the others wait and are answered; what waits too long is told to come again).
+// Proves: R63 (one review is decoded at a time, the others wait and are answered; what waits too long is told to come
+// again).
 func TestIntakeDecodesFewAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var now, most atomic.Int64

@@ -97,7 +97,8 @@ func TestValidation(t *testing.T) {
 	}
 }
 
-// Proves: R63, R52 (an object that holds too many values is refused without being decoded, and one of v1alpha1 admitted with a warning).
+// Proves: R63, R52 (an object that holds too many values is refused without being decoded, and one of v1alpha1 admitted
+// with a warning).
 func TestValidationRefusesTooManyValues(t *testing.T) {
 	volumes := objectWith(`{"distribution":{"name":"starter"},"workload":{"overrides":{"volumes":[` + strings.Repeat("{},", 1<<20) + `{}]}}}`)
 	for version, allowed := range map[string]bool{"v1alpha2": false, "v1alpha1": true} {
@@ -128,7 +129,8 @@ func TestValidationRefuses(t *testing.T) {
 	}
 }
 
-// Proves: R63 (nothing is decoded that was not measured: no API server sends a spec by another spelling, which a decoder takes as well).
+// Proves: R63 (nothing is decoded that was not measured: no API server sends a spec by another spelling, which a
+// decoder takes as well).
 func TestValidationMeasuresWhatItDecodes(t *testing.T) {
 	small := `"spec":{"distribution":{"name":"starter"}}`
 	volumes := func(name string) string {
@@ -168,7 +170,8 @@ func nested(levels int) string {
 	return strings.Repeat(`{"a":`, levels-1) + "{}" + strings.Repeat("}", levels-1)
 }
 
-// Proves: R63 (the webhook refuses what is too large before it decodes it, says where, and lets everyone fix what is stored already).
+// Proves: R63 (the webhook refuses what is too large before it decodes it, says where, and lets everyone fix what is
+// stored already).
 func TestValidationRefusesWhatIsTooLarge(t *testing.T) {
 	withProvider := func(value string) string {
 		return objectWith(`{"distribution":{"name":"starter"},"providers":{"inference":` + value + `}}`)
@@ -231,7 +234,8 @@ func FuzzValidation(f *testing.F) {
 	})
 }
 
-// Proves: R64, L-01 (what was registered a moment ago counts, though the cache has not heard of it; what only the settings are to blame for is admitted).
+// Proves: R64, L-01 (what was registered a moment ago counts, though the cache has not heard of it; what only the
+// settings are to blame for is admitted).
 func TestValidationAsksBeforeItRefuses(t *testing.T) {
 	const body = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u-1","namespace":"ai","name":"a",
 		"kind":{"group":"llamastack.io","version":"v1alpha2","kind":"LlamaStackDistribution"},
@@ -254,7 +258,7 @@ func TestValidationAsksBeforeItRefuses(t *testing.T) {
 			if p != nil {
 				return in, problem.List{*p}
 			}
-			in.LeaveEndpointsUnread(&known.EndpointFrom)
+			in.AssumeEndpointsFound(&known.EndpointFrom)
 			return in, nil
 		}
 	}

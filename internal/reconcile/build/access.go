@@ -15,9 +15,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// warnOpen warns of an exposed server without authentication or encryption. It skips unknown configurations and
-// v1alpha1.
-func warnOpen(d *Desired, in *Inputs) {
+// warnUnauthenticated warns of an exposed server without authentication or encryption. It skips unknown configurations
+// and v1alpha1.
+func warnUnauthenticated(d *Desired, in *Inputs) {
 	known := d.Config != nil || d.Override != nil && string(d.OverrideContent) != secret.OnCluster ||
 		d.Override == nil && d.Distribution != nil && d.Distribution.Base != nil
 	if !known || !d.Expose.Enabled || d.Edge.Kind == settings.EdgeNone || in.Legacy.FromV1alpha1 ||
@@ -56,14 +56,14 @@ func warnBypassed(d *Desired, in *Inputs) {
 		warn(".args", "can give the server another configuration", "remove it, unless it gives none")
 	}
 	for i := range o.Env {
-		if name := o.Env[i].Name; objects.ChoosesCode(name) {
+		if name := o.Env[i].Name; objects.SelectsCode(name) {
 			warn(fmt.Sprintf(".env[%d]", i), "the variable "+name+" can give the server another configuration or other code",
 				"remove it")
 		}
 	}
 	for i := range o.EnvFrom {
 		names := slices.DeleteFunc(envFromVariables(in, &o.EnvFrom[i], i), func(name string) bool {
-			return !objects.ChoosesCode(name)
+			return !objects.SelectsCode(name)
 		})
 		if len(names) > 0 {
 			warn(fmt.Sprintf(".envFrom[%d]", i), limits.Names(names)+" can give the server another configuration or other code",

@@ -17,7 +17,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// Proves: R83 (what is exposed without authentication, or with it and without TLS, gets a warning; a Route always encrypts).
+// Proves: R83 (what is exposed without authentication, or with it and without TLS, gets a warning; a Route always
+// encrypts).
 func TestBuildWarnsOfOpenServers(t *testing.T) {
 	const kubernetes = "\nauth: {provider: kubernetes}"
 	for name, c := range map[string]struct {
@@ -47,7 +48,8 @@ func TestBuildWarnsOfOpenServers(t *testing.T) {
 	}
 }
 
-// checkUnprotected builds, and compares the warnings of an open server with what they shall contain; empty for none at all.
+// checkUnprotected builds, and compares the warnings of an open server with what they shall contain; empty for none at
+// all.
 func checkUnprotected(t *testing.T, name string, in *Inputs, want string) {
 	t.Helper()
 	got := ""
@@ -102,7 +104,7 @@ func TestBuildMountsTheClusterCAForTokensOfTheCluster(t *testing.T) {
 		"auth: {provider: custom, settings: {endpoint: 'https://a.example'}}":                                         false,
 		"disabled: [eval]": false,
 	} {
-		pod := podOf(build(t, bare(t, "distribution: {name: starter}\n"+spec, "")).Objects)
+		pod := podSpecOf(build(t, bare(t, "distribution: {name: starter}\n"+spec, "")).Objects)
 		if got := objects.MountsConfigMap(pod, "kube-root-ca.crt"); got != want {
 			t.Errorf("%s: mounted %v", spec, got)
 		}
@@ -116,7 +118,8 @@ func TestBuildMountsTheClusterCAForTokensOfTheCluster(t *testing.T) {
 	}
 }
 
-// Proves: R83 (whatever of the overrides can lead the server past the configuration with its authentication gets a warning, and nothing else does).
+// Proves: R83 (whatever of the overrides can lead the server past the configuration with its authentication gets a
+// warning, and nothing else does).
 func TestBuildWarnsOfOverridesThatBypassAuthentication(t *testing.T) {
 	const auth = "auth: {provider: kubernetes}\n"
 	for name, c := range map[string]struct {

@@ -54,8 +54,8 @@ func TestAdoptedImage(t *testing.T) {
 	}
 }
 
-// Proves: R48, R19 (under a name that nobody registered, edits of the workload apply with the image that runs, with a warning; an edit that needs a
-// generated configuration waits, and both name the two ways out).
+// Proves: R48, R19 (under a name that nobody registered, edits of the workload apply with the image that runs, with a
+// warning; an edit that needs a generated configuration waits, and both name the two ways out).
 func TestUnknownNameKeepsItsImage(t *testing.T) {
 	const image = "registry.example/platform/core:v2.25"
 	in := inputs(t, "distribution-only")
@@ -85,7 +85,8 @@ func TestUnknownNameKeepsItsImage(t *testing.T) {
 	}
 }
 
-// Proves: R93 (an image that only nodes still have is a warning, with the ways out, before a pod on another node shows it; a mirror is one of them).
+// Proves: R93 (an image that only nodes still have is a warning, with the ways out, before a pod on another node shows
+// it; a mirror is one of them).
 func TestImageOfARemovedOrganizationIsAWarning(t *testing.T) {
 	const image = "llamastack/distribution-starter:0.7.1"
 	in := inputs(t, "distribution-only")
@@ -106,8 +107,9 @@ func TestImageOfARemovedOrganizationIsAWarning(t *testing.T) {
 	}
 }
 
-// Proves: R48, R90, R91, R93 (which image each edit gives to a server that release 0.9 left with an image of the removed organization, and what is said of
-// it: one that may not be published is a warning before a pod shows it, until the Deployment has it).
+// Proves: R48, R90, R91, R93 (which image each edit gives to a server that release 0.9 left with an image of the
+// removed organization, and what is said of it: one that may not be published is a warning before a pod shows it, until
+// the Deployment has it).
 func TestImageOfAServerOfRelease09AfterAnEdit(t *testing.T) {
 	const (
 		old      = "docker.io/llamastack/distribution-starter:0.7.1"
@@ -140,14 +142,14 @@ func TestImageOfAServerOfRelease09AfterAnEdit(t *testing.T) {
 			reread(in)
 			for _, says := range []string{c.says, strings.TrimPrefix(c.says, unproven)} { // the second time, the Deployment has the image
 				resolve(t, in, nil)
-				in.Distribution.Unproven = settings.Unproven(in.Distribution.Image)
+				in.Distribution.UnverifiedSource = settings.UnverifiedSource(in.Distribution.Image)
 				d := build(t, in)
 				in.Live = deployment(t, d.Objects)
 				if got := in.Live.Spec.Template.Spec.Containers[0].Image; got != c.image || in.Live.Annotations[objects.AnnotationServerLine] != d.Distribution.Line.Name {
 					t.Errorf("image %s, annotations %v", got, in.Live.Annotations)
 				}
 				text := d.Warnings.Message()
-				if !strings.Contains(text, says) || (says == "") != (text == "") || says != "" && !strings.HasSuffix(text, settings.WaysToImage) {
+				if !strings.Contains(text, says) || (says == "") != (text == "") || says != "" && !strings.HasSuffix(text, settings.ImageAdvice) {
 					t.Errorf("warnings %q, want %q", text, says)
 				}
 			}
@@ -155,8 +157,9 @@ func TestImageOfAServerOfRelease09AfterAnEdit(t *testing.T) {
 	}
 }
 
-// Proves: R48, R91 (no edit replaces the image that release 0.9 left, as long as the distribution is the same: it could be of another release line. What
-// the operator's settings name of the same release line does, and a mirror of the image.)
+// Proves: R48, R91 (no edit replaces the image that release 0.9 left, as long as the distribution is the same: it could
+// be of another release line. What the operator's settings name of the same release line does, and a mirror of the
+// image.)
 func TestAdoptedImageStaysUntilTheDistributionChanges(t *testing.T) {
 	const old = "docker.io/llamastack/distribution-starter:0.6.1"
 	override := func(image string) func(*testing.T, *Inputs) {

@@ -40,8 +40,8 @@ func setCertificate(in *Inputs, data map[string][]byte) {
 	in.Certificate.Certificate, in.Certificate.Key, in.Certificate.CA = data["tls.crt"], secret.New(data["tls.key"]), data["ca.crt"]
 }
 
-// Proves: FR-061, FR-062, US-5.3, R39, R26 (the certificate is mounted where the configuration looks for it; probes, Service and URL follow; the
-// template has a hash of the certificate and nothing of the key).
+// Proves: FR-061, FR-062, US-5.3, R39, R26 (the certificate is mounted where the configuration looks for it; probes,
+// Service and URL follow; the template has a hash of the certificate and nothing of the key).
 func TestTLSReachesEveryObject(t *testing.T) {
 	ca := fixture.NewCA(t)
 	data := ca.ServerSecret([]string{serviceHost})
@@ -91,7 +91,8 @@ func TestTLSReachesEveryObject(t *testing.T) {
 	}
 }
 
-// Proves: FR-062, R61 (the data cannot be where the certificate is, nor below it: Kubernetes would refuse the pod, or could not start it).
+// Proves: FR-062, R61 (the data cannot be where the certificate is, nor below it: Kubernetes would refuse the pod, or
+// could not start it).
 func TestDataIsNotWhereTheCertificateIs(t *testing.T) {
 	for at, wrong := range map[string]bool{serverconfig.TLSDir: true, serverconfig.TLSDir + "/data": true, serverconfig.TLSDir + "-data": false} {
 		in := withTLS(t, fixture.NewCA(t).ServerSecret([]string{serviceHost}))
@@ -103,7 +104,8 @@ func TestDataIsNotWhereTheCertificateIs(t *testing.T) {
 	}
 }
 
-// Proves: FR-062, L-28 (another certificate is one other template; another CA in the Secret changes nothing, since the pods do not read it).
+// Proves: FR-062, L-28 (another certificate is one other template; another CA in the Secret changes nothing, since the
+// pods do not read it).
 func TestRotatedCertificateRollsThePods(t *testing.T) {
 	ca := fixture.NewCA(t)
 	data := ca.ServerSecret([]string{serviceHost})
@@ -124,8 +126,8 @@ func TestRotatedCertificateRollsThePods(t *testing.T) {
 	}
 }
 
-// Proves: FR-062, FR-075, R20, L-23 (each defect is named with the field, the Secret and what to do, before anything is rolled out, and
-// heals by itself).
+// Proves: FR-062, FR-075, R20, L-23 (each defect is named with the field, the Secret and what to do, before anything is
+// rolled out, and heals by itself).
 func TestCertificateFaults(t *testing.T) {
 	ca := fixture.NewCA(t)
 	good := ca.ServerSecret([]string{serviceHost})
@@ -179,8 +181,8 @@ func TestCertificateFaults(t *testing.T) {
 				t.Errorf("faults %+v\nwant %s %q", faults, c.reason, c.want)
 			}
 			// A certificate that is valid, but for other hosts, is checked again when it ends.
-			if again := slices.Contains([]string{"not yet valid", "another host", "common name only"}, name); again == d.Recheck.IsZero() {
-				t.Errorf("checked again at %v", d.Recheck)
+			if again := slices.Contains([]string{"not yet valid", "another host", "common name only"}, name); again == d.RequeueAt.IsZero() {
+				t.Errorf("checked again at %v", d.RequeueAt)
 			}
 		})
 	}
@@ -194,8 +196,8 @@ func TestCertificateForTheService(t *testing.T) {
 		"wildcard":               {"*.ai.svc"},
 	} {
 		d := build(t, withTLS(t, ca.ServerSecret(hosts)))
-		if len(d.Warnings) > 0 || d.Recheck.Before(time.Now()) {
-			t.Errorf("%s: %s, checked again at %v", name, d.Warnings.Message(), d.Recheck)
+		if len(d.Warnings) > 0 || d.RequeueAt.Before(time.Now()) {
+			t.Errorf("%s: %s, checked again at %v", name, d.Warnings.Message(), d.RequeueAt)
 		}
 	}
 	in := withTLS(t, ca.ServerSecret([]string{"llama.example.com"}))
@@ -226,7 +228,8 @@ func TestTLSWithoutACluster(t *testing.T) {
 	}
 }
 
-// Proves: R39, R15 (scheme and probes follow the TLS files of a base, whether the image runs it unchanged or a configuration is made from it).
+// Proves: R39, R15 (scheme and probes follow the TLS files of a base, whether the image runs it unchanged or a
+// configuration is made from it).
 func TestTLSOfABaseIsRecognised(t *testing.T) {
 	for name, c := range map[string]struct {
 		server string
@@ -258,7 +261,8 @@ func TestTLSOfABaseIsRecognised(t *testing.T) {
 	}
 }
 
-// Proves: R39 (the certificate is always mounted; the user's own configuration decides whether it is used, and who asked for TLS is warned).
+// Proves: R39 (the certificate is always mounted; the user's own configuration decides whether it is used, and who
+// asked for TLS is warned).
 func TestTLSBesideAnOverride(t *testing.T) {
 	const mounted = "tls_certfile: /etc/llama-stack-tls/tls.crt, tls_keyfile: /etc/llama-stack-tls/tls.key"
 	data := fixture.NewCA(t).ServerSecret([]string{serviceHost})

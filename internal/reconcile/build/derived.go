@@ -52,8 +52,8 @@ type source struct {
 	fact *SecretFact
 	// known is false without a cluster to read the value from.
 	known bool
-	// trusts reports that CA certificates exist to verify a certificate.
-	trusts bool
+	// hasCABundle reports that CA certificates exist to verify a certificate.
+	hasCABundle bool
 	// dsn is the parsed value, or nil if it is not a connection string.
 	dsn *dsn.DSN
 }
@@ -64,7 +64,7 @@ func (d *Desired) readSource(in *Inputs, v *serverconfig.EnvVar) *source {
 	if fact == nil || fact.State != Found || len(fact.Value.Unfit()) > 0 {
 		return nil // already reported
 	}
-	s := &source{fact: fact, known: !fact.Value.Empty(), trusts: in.CABundle != nil}
+	s := &source{fact: fact, known: !fact.Value.Empty(), hasCABundle: in.CABundle != nil}
 	if !s.known || v.Part == environment.RedisPassword {
 		return s
 	}
@@ -100,7 +100,7 @@ func (s *source) defects(v *serverconfig.EnvVar, value secret.Value) []string {
 
 func (s *source) part(part serverconfig.Part) secret.Value {
 	switch {
-	case !s.known && part == environment.PostgresSSLRootCert && !s.trusts:
+	case !s.known && part == environment.PostgresSSLRootCert && !s.hasCABundle:
 		return secret.Value{}
 	case !s.known:
 		return secret.New([]byte(secret.OnCluster))

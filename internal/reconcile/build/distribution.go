@@ -19,8 +19,8 @@ const pathDistribution = "spec.distribution"
 const fixRelease = "set spec.distribution.version, or register the distribution with its serverVersion in the " +
 	"ConfigMap " + settings.ConfigMapName
 
-// tooOld returns the problem of a release older than all release lines; an existing Deployment stays.
-func tooOld(dist *settings.Distribution) *problem.Problem {
+// unsupportedRelease returns the problem of a release older than all release lines; an existing Deployment stays.
+func unsupportedRelease(dist *settings.Distribution) *problem.Problem {
 	if dist.Standing != catalog.TooOld {
 		return nil
 	}
@@ -57,18 +57,19 @@ func removedImage(dist *settings.Distribution) *problem.Problem {
 		Reason: problem.ImageNotAccessible, Severity: problem.Warning, Path: pathDistribution, Value: dist.Image,
 		Detail: fmt.Sprintf("image %s can be pulled from nowhere, because organization %s was removed from its registry: "+
 			"only a node that has the image can start a pod", dist.Image, organization),
-		Fix: settings.WaysToImage,
+		Fix: settings.ImageAdvice,
 	})
 }
 
-// unprovenImage returns a warning about an image that may not be published, unless the Deployment already uses it.
-func unprovenImage(in *Inputs, dist *settings.Distribution) *problem.Problem {
-	if dist.Unproven == "" || liveImage(in.Live, in.Legacy.ContainerName) == dist.Image {
+// unverifiedImage returns a warning about an image that may not be published, unless the Deployment already uses it.
+func unverifiedImage(in *Inputs, dist *settings.Distribution) *problem.Problem {
+	if dist.UnverifiedSource == "" || liveImage(in.Live, in.Legacy.ContainerName) == dist.Image {
 		return nil
 	}
 	return problem.New(problem.Problem{
 		Reason: problem.ImageNotAccessible, Severity: problem.Warning, Path: pathDistribution, Value: dist.Image,
-		Detail: fmt.Sprintf("image %s may not be published (%s)", dist.Image, dist.Unproven), Fix: settings.WaysToImage,
+		Detail: fmt.Sprintf("image %s may not be published (%s)", dist.Image,
+			dist.UnverifiedSource), Fix: settings.ImageAdvice,
 	})
 }
 

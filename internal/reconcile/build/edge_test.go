@@ -72,8 +72,8 @@ func TestBuildWarnsOfMissingHostnames(t *testing.T) {
 	}
 }
 
-// Proves: FR-064, R62 (a Route where the cluster has them, an HTTPRoute where the settings name a Gateway, else an Ingress; the setting chooses,
-// and an API that the cluster lacks is waited for).
+// Proves: FR-064, R62 (a Route where the cluster has them, an HTTPRoute where the settings name a Gateway, else an
+// Ingress; the setting chooses, and an API that the cluster lacks is waited for).
 func TestBuildChoosesTheEdge(t *testing.T) {
 	gateway := &settings.Gateway{Name: "public", Namespace: "gateways"}
 	all := objects.EdgeAPIs{Route: true, HTTPRoute: true}
@@ -130,7 +130,7 @@ func TestBuildWarnsOfATakenHost(t *testing.T) {
 		if slices.ContainsFunc(build(t, in).Warnings, func(p problem.Problem) bool { return strings.HasPrefix(p.Detail, "the older ") }) {
 			t.Errorf("%s: warned without an elder", name)
 		}
-		in.Elder = &types.NamespacedName{Namespace: "ns", Name: "elder"}
+		in.OlderWithHost = &types.NamespacedName{Namespace: "ns", Name: "elder"}
 		warnings := build(t, in).Warnings
 		if !slices.ContainsFunc(warnings, func(p problem.Problem) bool {
 			return p.Reason == problem.HostnameNotUnique && strings.HasPrefix(p.Detail, c.want) && p.Path == pathExpose

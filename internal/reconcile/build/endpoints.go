@@ -34,8 +34,8 @@ func (in *Inputs) EndpointNamespace(ref *parse.EndpointReference) string {
 	return cmp.Or(ref.Namespace, in.CR.Namespace)
 }
 
-// LeaveEndpointsUnread sets allowed endpoints as found, with an unknown address, for callers that read no objects.
-func (in *Inputs) LeaveEndpointsUnread(allowed *settings.EndpointFrom) {
+// AssumeEndpointsFound sets allowed endpoints as found, with an unknown address, for callers that read no objects.
+func (in *Inputs) AssumeEndpointsFound(allowed *settings.EndpointFrom) {
 	for _, ref := range serverconfig.EndpointUses(in.Spec) {
 		fact := EndpointFact{Ref: ref, Namespace: in.EndpointNamespace(ref), State: Unknown}
 		if !allowed.Allows(in.CR.Namespace, fact.Namespace) {
@@ -72,7 +72,7 @@ func (r *report) checkEndpoints(in *Inputs) {
 	}
 }
 
-func (in *Inputs) lacksEndpoint() bool {
+func (in *Inputs) isMissingEndpoint() bool {
 	return slices.ContainsFunc(in.Endpoints, func(f EndpointFact) bool { return f.absent(in.CR.Namespace) != nil })
 }
 
@@ -102,7 +102,7 @@ func (f *EndpointFact) absent(own string) *problem.Problem {
 		if f.Address.URL != "" {
 			return nil
 		}
-		p.Detail, p.Fix = what+" "+f.Address.Missing, f.Address.Fix
+		p.Detail, p.Fix = what+" "+f.Address.Problem, f.Address.Fix
 	case Unknown:
 		return nil
 	}

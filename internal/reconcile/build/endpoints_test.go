@@ -24,11 +24,12 @@ func endpointInputs(t *testing.T) *Inputs {
 	in := bare(t, withEndpointFrom, "")
 	in.CR.Name, in.CR.Namespace = "s", "ai"
 	reread(in)
-	in.LeaveEndpointsUnread(&settings.EndpointFrom{Namespaces: []string{"models"}})
+	in.AssumeEndpointsFound(&settings.EndpointFrom{Namespaces: []string{"models"}})
 	return in
 }
 
-// Proves: R11, R48 (an address becomes what the provider type reads; another one makes another configuration and another hash).
+// Proves: R11, R48 (an address becomes what the provider type reads; another one makes another configuration and
+// another hash).
 func TestEndpointsGetIntoTheConfiguration(t *testing.T) {
 	hashes := map[string]bool{}
 	for _, host := range []string{"one", "two"} {
@@ -58,7 +59,7 @@ func TestEndpointsGetIntoTheConfiguration(t *testing.T) {
 func TestEndpointsOfDisabledAPIsDoNotCount(t *testing.T) {
 	in := bare(t, withEndpointFrom+"disabled: [inference, vectorIo]\n", "")
 	reread(in)
-	in.LeaveEndpointsUnread(&settings.EndpointFrom{})
+	in.AssumeEndpointsFound(&settings.EndpointFrom{})
 	if d, problems := Build(t.Context(), in); problems.HasErrors() || d.Config == nil || strings.Contains(string(d.Config.YAML), ".invalid") {
 		t.Errorf("%v", problems.Errors())
 	}

@@ -42,7 +42,8 @@ func inputs(t *testing.T, sample string) *Inputs {
 // lineOfTests is the release line of servers in these tests where a test names no other: the newest one with safety.
 const lineOfTests = "0.7"
 
-// resolve sets the distribution, with the operator's settings given. A server of lineOfTests runs. Its image counts as published.
+// resolve sets the distribution, with the operator's settings given. A server of lineOfTests runs. Its image counts as
+// published.
 func resolve(t *testing.T, in *Inputs, data map[string]string) {
 	t.Helper()
 	s, err := settings.Parse(data)
@@ -51,7 +52,7 @@ func resolve(t *testing.T, in *Inputs, data map[string]string) {
 	if f != nil {
 		t.Fatal(f)
 	}
-	d.Unproven = ""
+	d.UnverifiedSource = ""
 	in.Distribution = d
 }
 

@@ -67,21 +67,21 @@ func (d *Desired) warnLocalState(in *Inputs) {
 		"use one replica, or keep the state in databases (spec.storage) and use remote providers for files and vector stores")
 }
 
-// workersAlone reports whether spec.workload.workers is the only field that needs a generated configuration.
-func workersAlone(in *Inputs) bool {
+// onlyWorkersNeedConfig reports whether spec.workload.workers is the only field that needs a generated configuration.
+func onlyWorkersNeedConfig(in *Inputs) bool {
 	w := in.CR.Spec.Workload
 	if w == nil || w.Workers == nil {
 		return false
 	}
-	without, workload := in.CR.Spec, *w
+	withoutWorkers, workload := in.CR.Spec, *w
 	workload.Workers = nil
-	without.Workload = &workload
-	return !serverconfig.Needed(&without, in.distribution().Line) && !in.distribution().ForeignImage
+	withoutWorkers.Workload = &workload
+	return !serverconfig.Needed(&withoutWorkers, in.distribution().Line) && !in.distribution().ForeignImage
 }
 
 // workersIgnored reports whether the server runs without a configuration for spec.workload.workers, as in release 0.9.
 func workersIgnored(in *Inputs) bool {
-	return workersAlone(in) && (*in.CR.Spec.Workload.Workers < 2 || in.Legacy.FromV1alpha1)
+	return onlyWorkersNeedConfig(in) && (*in.CR.Spec.Workload.Workers < 2 || in.Legacy.FromV1alpha1)
 }
 
 // workersNeedBase returns the problem of spec.workload.workers without a base; base is the reason.

@@ -77,7 +77,7 @@ func (d *Desired) override(ctx context.Context, in *Inputs) {
 		return
 	}
 	d.Override, d.OverrideContent = read, found.Content
-	d.passWorkers(ctx, in)
+	d.setOverrideWorkers(ctx, in)
 	d.ConfigMapName = objects.ConfigMapName(in.CR.Name, d.OverrideContent)
 	d.warnPlainOverride(in, read)
 	if line := d.Distribution.Line; line != nil && line.NeedsInsecure && !read.TLS.Enabled() && !read.Insecure {
@@ -102,9 +102,9 @@ func (r *report) warnStorage(line *catalog.Line, read *serverconfig.Override) {
 	r.warn(problem.InvalidConfigMap, PathOverride, detail, "add it, with backends in a directory of the volume")
 }
 
-// passWorkers writes a v1alpha1 resource's number of workers into a copy of the configuration, as release 0.9 does. It
-// skips resources with their own command and files that it cannot edit.
-func (d *Desired) passWorkers(ctx context.Context, in *Inputs) {
+// setOverrideWorkers writes a v1alpha1 resource's number of workers into a copy of the configuration, as release 0.9
+// does. It skips resources with their own command and files that it cannot edit.
+func (d *Desired) setOverrideWorkers(ctx context.Context, in *Inputs) {
 	w := in.CR.Spec.Workload
 	if !in.Legacy.FromV1alpha1 || w == nil || ptr.Deref(w.Workers, 1) < 2 ||
 		d.Override.Workers == strconv.Itoa(int(*w.Workers)) ||

@@ -17,7 +17,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
-// Proves: R20, L-02, L-23 (everything that the spec refers to is known, and so are the namespaces that only v1alpha1 can name).
+// Proves: R20, L-02, L-23 (everything that the spec refers to is known, and so are the namespaces that only v1alpha1
+// can name).
 func TestReferencesListsEveryKind(t *testing.T) {
 	cr := &v1alpha2.LlamaStackDistribution{}
 	if err := yaml.UnmarshalStrict([]byte(`
@@ -83,7 +84,8 @@ var listedFields = []string{
 	"spec.workload.overrides.volumes.projected.sources.configMap",
 }
 
-// unlistedFields are those whose names look so, and why References does not list them; a key stands for all fields that end with it.
+// unlistedFields are those whose names look so, and why References does not list them; a key stands for all fields that
+// end with it.
 var unlistedFields = map[string]string{
 	"fieldRef":         "a field of the pod itself",
 	"resourceFieldRef": "a field of the pod itself",
@@ -106,7 +108,8 @@ var unlistedFields = map[string]string{
 	"csi.nodePublishSecretRef":                          "credentials of a storage driver, which kubelet reads and no container sees",
 }
 
-// referenceFields are the paths of all fields that name an object by their type or by the end of their name, without indices.
+// referenceFields are the paths of all fields that name an object by their type or by the end of their name, without
+// indices.
 func referenceFields() []string {
 	looksSo := regexp.MustCompile(`(?i)(secret|configmap|ref|claim)(s|names?)?$`)
 	var found []string
@@ -139,7 +142,8 @@ func referenceFields() []string {
 	return found
 }
 
-// everyReference is a custom resource with all listedFields but the connection string of the key-value store, which excludes its password.
+// everyReference is a custom resource with all listedFields but the connection string of the key-value store, which
+// excludes its password.
 func everyReference(t *testing.T) *v1alpha2.LlamaStackDistribution {
 	t.Helper()
 	cr := &v1alpha2.LlamaStackDistribution{}
@@ -202,8 +206,8 @@ func TestReferencesKnowsEveryReferenceField(t *testing.T) {
 	}
 }
 
-// notLeftUnread are the references that LeaveUnread does not fill in, and why.
-var notLeftUnread = map[string]string{
+// notAssumed are the references that AssumeReferencesFound does not fill in, and why.
+var notAssumed = map[string]string{
 	PathOverride:                        "each caller fills it in: it may stand in another namespace",
 	PathCABundle + ".configMapName":     "each caller fills it in: it may stand in another namespace",
 	"":                                  "each caller fills in the platform's: it counts if it exists",
@@ -215,7 +219,7 @@ func TestLeaveUnreadFillsInEveryReference(t *testing.T) {
 	cr := everyReference(t)
 	in := NewInputs(cr)
 	resolve(t, in, nil)
-	in.LeaveUnread()
+	in.AssumeReferencesFound()
 	filled, secrets := map[string]bool{}, 0
 	for i := range in.Secrets {
 		filled[in.Secrets[i].Use.Path] = true
@@ -227,7 +231,7 @@ func TestLeaveUnreadFillsInEveryReference(t *testing.T) {
 		filled[PathCertificate] = true
 	}
 	for _, ref := range References(cr) {
-		_, others := notLeftUnread[ref.Path]
+		_, others := notAssumed[ref.Path]
 		if filled[ref.Path] == others {
 			t.Errorf("%s is filled in: %t; fill it in, or put it into notLeftUnread with the reason", ref.Path, filled[ref.Path])
 		}

@@ -79,11 +79,11 @@ func (r *report) checkItems(in *Inputs) {
 	r.checkCount("spec.workload.overrides.volumeMounts", len(o.VolumeMounts), limits.Items)
 }
 
-func (r *report) checkCount(at string, count, most int) {
-	if count > most {
+func (r *report) checkCount(at string, count, limit int) {
+	if count > limit {
 		r.Add(problem.Problem{
 			Reason: problem.TooLarge, Path: at, Type: field.ErrorTypeTooMany, Value: count,
-			Detail: fmt.Sprintf("must have at most %d items", most), Fix: "remove some",
+			Detail: fmt.Sprintf("must have at most %d items", limit), Fix: "remove some",
 		})
 	}
 }
@@ -176,8 +176,8 @@ func (r *report) checkStorage(spec *v1alpha2.LlamaStackDistributionSpec, legacy 
 // checkDataDir reports a mount path that collides with a volume of the operator.
 func (r *report) checkDataDir(p *objects.Params) {
 	dir := objects.DataDir(&p.CR.Spec)
-	if taken := objects.DataDirTaken(p); taken != "" && mountable(dir) {
-		r.invalidField("spec.workload.storage.mountPath", dir, "the operator mounts a volume of its own at "+taken, "for "+
+	if conflict := objects.DataDirConflict(p); conflict != "" && mountable(dir) {
+		r.invalidField("spec.workload.storage.mountPath", dir, "the operator mounts a volume of its own at "+conflict, "for "+
 			"example "+v1alpha2.DefaultMountPath)
 	}
 }
@@ -191,16 +191,17 @@ func mountable(at string) bool {
 // checkOverrides reports overrides that replace the operator's parts; it only warns for v1alpha1 and non-essential
 // parts.
 func (r *report) checkOverrides(p *objects.Params) {
-	for _, clash := range objects.Clashes(p) {
-		if clash.Essential && !p.Legacy.FromV1alpha1 {
+	for _, conflict := range objects.Conflicts(p) {
+		if conflict.Essential && !p.Legacy.FromV1alpha1 {
 			r.Add(problem.Problem{
-				Reason: problem.ConflictingFields, Path: clash.Path, Type: field.ErrorTypeForbidden,
-				Detail: clash.What + " is the operator's own for this custom resource", Fix: "choose another one, or remove it",
+				Reason: problem.ConflictingFields, Path: conflict.Path, Type: field.ErrorTypeForbidden,
+				Detail: conflict.Description + " is the operator's own for this custom resource",
+				Fix:    "choose another one, or remove it",
 			})
 			continue
 		}
-		r.warn(problem.ConflictingFields, clash.Path, clash.What+" takes the place of the operator's own", "remove it "+
-			"where that is not what you want")
+		r.warn(problem.ConflictingFields, conflict.Path, conflict.Description+" takes the place of the operator's own",
+			"remove it where that is not what you want")
 	}
 }
 
@@ -209,9 +210,9 @@ const PathAllowedFrom = "spec.networking.allowedFrom"
 
 // networkPolicy reports whether a NetworkPolicy is desired. In v1alpha1 that also needs release 0.9's feature flag.
 func (d *Desired) networkPolicy(in *Inputs, legacy *v1alpha2.LegacySettings) bool {
-	asked, flag := objects.AllowedFrom(&in.CR.Spec), ptr.Deref(in.NetworkPolicyFlag, false)
+	requested, flag := objects.AllowedFrom(&in.CR.Spec), ptr.Deref(in.NetworkPolicyFlag, false)
 	switch {
-	case asked == nil && !flag:
+	case requested == nil && !flag:
 		return false
 	case legacy.FromV1alpha1 && !flag:
 		d.problems.warn(problem.NoEffect, PathAllowedFrom,
@@ -221,9 +222,9 @@ func (d *Desired) networkPolicy(in *Inputs, legacy *v1alpha2.LegacySettings) boo
 				"annotation %s from it", settings.KeyFeatureFlags, settings.ConfigMapName, v1alpha2.ConversionAnnotation))
 		return false
 	}
-	everybody := asked != nil && slices.Contains(asked.Namespaces, objects.AllNamespaces)
+	allowsAll := requested != nil && slices.Contains(requested.Namespaces, objects.AllNamespaces)
 	edge := in.edge()
-	if !everybody && in.Spec.Expose.Enabled && edge.Kind == settings.EdgeIngress && len(edge.Namespaces) == 0 &&
+	if !allowsAll && in.Spec.Expose.Enabled && edge.Kind == settings.EdgeIngress && len(edge.Namespaces) == 0 &&
 		!in.ClusterAssignsUserIDs {
 		d.problems.warn(problem.NoEffect, PathAllowedFrom, "keeps the ingress controller out unless its namespace is among "+
 			"the allowed ones",

@@ -97,7 +97,7 @@ func fromOptions(options map[string]string) (*DSN, error) {
 		d.Database = d.User
 	}
 	for name := range options {
-		if err := refuseOption(name, options); err != nil {
+		if err := optionError(name, options); err != nil {
 			return nil, err
 		}
 	}
@@ -109,8 +109,8 @@ func fromOptions(options map[string]string) (*DSN, error) {
 	return d, nil
 }
 
-// refuseOption returns the error for the remaining options, independent of the map's order.
-func refuseOption(name string, options map[string]string) error {
+// optionError returns the error for the remaining options, independent of the map's order.
+func optionError(name string, options map[string]string) error {
 	var known []string
 	for option := range options {
 		if slices.Contains(knownOptions, option) {

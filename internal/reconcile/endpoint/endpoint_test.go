@@ -47,7 +47,8 @@ func TestOfServiceChoosesPortAndScheme(t *testing.T) {
 	}
 }
 
-// Proves: R11, R7 (the order in which addresses of a status count; what is not a plain URL, such as one that would read the environment of the server, does not count).
+// Proves: R11, R7 (the order in which addresses of a status count; what is not a plain URL, such as one that would read
+// the environment of the server, does not count).
 func TestOfModelServerChoosesTheAddressInsideOfTheCluster(t *testing.T) {
 	const outside = "has an address outside of the cluster in its status, without encryption: write endpoint if the server may send its key there"
 	for name, c := range map[string]struct{ status, want string }{
@@ -108,7 +109,7 @@ func TestOfModelServerChoosesTheAddressInsideOfTheCluster(t *testing.T) {
 // same compares a URL, or how the reason begins or what it contains that there is none.
 func same(t *testing.T, got endpoint.Address, want string) {
 	t.Helper()
-	if why := got.Missing + ": " + got.Fix; got.URL != want && (got.URL != "" || !strings.Contains(why, want)) {
+	if why := got.Problem + ": " + got.Fix; got.URL != want && (got.URL != "" || !strings.Contains(why, want)) {
 		t.Errorf("got %+v, want %s", got, want)
 	}
 }

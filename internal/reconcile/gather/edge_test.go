@@ -66,8 +66,8 @@ func TestEdgeAPIs(t *testing.T) {
 	}
 }
 
-// Proves: R64 (who reaches the webhooks cannot make the operator ask the API server), FR-064 (an API that is installed later is
-// noticed, without a restart of the process).
+// Proves: R64 (who reaches the webhooks cannot make the operator ask the API server), FR-064 (an API that is installed
+// later is noticed, without a restart of the process).
 func TestKnownEdgeAPIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &mapper{err: errors.New("no answer in time")}
@@ -97,7 +97,7 @@ func TestKnownEdgeAPIs(t *testing.T) {
 		if got := known.Get(); !got.Route {
 			t.Errorf("an API that appeared is not known: %+v", got)
 		}
-		if err := <-changed; !errors.Is(err, gather.ErrOtherAPIs) {
+		if err := <-changed; !errors.Is(err, gather.ErrAPIsChanged) {
 			t.Errorf("what waits for another API: %v", err)
 		}
 		go func() { changed <- known.AwaitChange(ctx, objects.EdgeAPIs{Route: true}) }()

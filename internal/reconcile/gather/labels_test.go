@@ -135,7 +135,8 @@ func TestLabelsGiveTheBase(t *testing.T) {
 	}
 }
 
-// Proves: FR-027, R16 (a configuration of a newer schema in a label is named, with the schema versions that can be edited; nothing is made of it).
+// Proves: FR-027, R16 (a configuration of a newer schema in a label is named, with the schema versions that can be
+// edited; nothing is made of it).
 func TestConfigOfANewerSchemaInALabelIsNamed(t *testing.T) {
 	base, _ := distributions.Base("starter", "0.7")
 	newer := strings.Replace(string(base), "version: 2", "version: 3", 1)
@@ -152,7 +153,8 @@ func TestConfigOfANewerSchemaInALabelIsNamed(t *testing.T) {
 	}
 }
 
-// Proves: FR-027c (the credentials are those of the pod: its own before those of its ServiceAccount; what is missing or broken is passed over), R7.
+// Proves: FR-027c (the credentials are those of the pod: its own before those of its ServiceAccount; what is missing or
+// broken is passed over), R7.
 func TestLabelsAreReadWithTheCredentialsOfThePod(t *testing.T) {
 	account := &corev1.ServiceAccount{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack-sa"}, ImagePullSecrets: []corev1.LocalObjectReference{{Name: "of-account"}},
@@ -192,7 +194,8 @@ func TestLabelsAreReadWithTheCredentialsOfThePod(t *testing.T) {
 	}
 }
 
-// The operator's own ServiceAccount is in the cache, so that a reconcile asks the API server for it only where the spec names another one.
+// The operator's own ServiceAccount is in the cache, so that a reconcile asks the API server for it only where the spec
+// names another one.
 //
 // Proves: FR-027c.
 func TestServiceAccountOfThePodIsReadFromTheCache(t *testing.T) {
@@ -214,7 +217,7 @@ func TestServiceAccountOfThePodIsReadFromTheCache(t *testing.T) {
 		g, s := newGatherer(live, cached), &site{}
 		told := make(chan types.NamespacedName, 1)
 		g.Labels = imagelabels.New(t.Context(), imagelabels.Options{
-			Connect: s.Client, Key: secret.New(make([]byte, 32)), Tell: func(user types.NamespacedName) { told <- user },
+			Connect: s.Client, Key: secret.New(make([]byte, 32)), Notify: func(user types.NamespacedName) { told <- user },
 		})
 		g.Gather(t.Context(), c.cr)
 		select {

@@ -271,7 +271,7 @@ func TestServerPackagesThatCannotBeRead(t *testing.T) {
 	g.Labels = imagelabels.New(t.Context(), imagelabels.Options{Connect: s.Client, Key: secret.New(make([]byte, 32))})
 	_, problems := answered(t, g, served("registry.example.com/team/server:latest"))
 	const want = "the Python packages of image registry.example.com/team/server:latest could not be read: the registry answers 503: " +
-		"set spec.distribution.version; what runs stays"
+		"set spec.distribution.version; the operator retries"
 	if !strings.Contains(problems.Message(), want) {
 		t.Errorf("%s", problems.Message())
 	}

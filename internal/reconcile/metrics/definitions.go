@@ -87,7 +87,7 @@ var (
 	registries = Definition{
 		Name: "llamastack_registry_questions_total", Type: Counter,
 		Help: "Questions to registries: for the digest of a tag, for the labels of an image, for a file of a layer.",
-		Labels: []Label{{"question", []string{registry.QuestionDigest, registry.QuestionImage, registry.QuestionFile}},
+		Labels: []Label{{"question", []string{registry.OperationDigest, registry.OperationImage, registry.OperationFile}},
 			{"result", []string{Succeeded, Failed}}},
 	}
 	lookups = Definition{

@@ -25,7 +25,7 @@ var errSilent = errors.New("silent")
 // silent is a server that does not answer.
 type silent struct{}
 
-func (silent) Ask(context.Context, serverprobe.Server) (*serverprobe.Observation, error) {
+func (silent) Probe(context.Context, serverprobe.Server) (*serverprobe.Observation, error) {
 	return nil, errSilent
 }
 
@@ -43,20 +43,21 @@ func used(t *testing.T) *Metrics {
 	m.Rollout()
 	m.Migrated(3)
 	m.ServeExpiry(func() time.Time { return time.Unix(1234, 5) })
-	if _, err := m.Servers(silent{}).Ask(t.Context(), serverprobe.Server{}); !errors.Is(err, errSilent) {
+	if _, err := m.Servers(silent{}).Probe(t.Context(), serverprobe.Server{}); !errors.Is(err, errSilent) {
 		t.Fatal(err)
 	}
 	m.LookedUp(true)
 	m.LookedUp(false)
-	m.AskedRegistry(registry.QuestionImage, nil)
-	m.AskedRegistry(registry.QuestionDigest, errSilent)
+	m.AskedRegistry(registry.OperationImage, nil)
+	m.AskedRegistry(registry.OperationDigest, errSilent)
 	for range 3 {
-		m.AskedRegistry(registry.QuestionFile, errSilent)
+		m.AskedRegistry(registry.OperationFile, errSilent)
 	}
 	return m
 }
 
-// Every metric that is served is defined, with the labels and values that its definition has, and by the rules of Prometheus for names.
+// Every metric that is served is defined, with the labels and values that its definition has, and by the rules of
+// Prometheus for names.
 //
 // Proves: L-33.
 func TestMetricsAreThoseThatAreDefined(t *testing.T) {
@@ -98,7 +99,8 @@ func TestMetricsAreThoseThatAreDefined(t *testing.T) {
 	}
 }
 
-// A custom resource counts once in each gauge, with what its last reconcile reported, until it is gone or another replica leads.
+// A custom resource counts once in each gauge, with what its last reconcile reported, until it is gone or another
+// replica leads.
 //
 // Proves: L-33.
 func TestResourcesCountByWhatTheyReportedLast(t *testing.T) {

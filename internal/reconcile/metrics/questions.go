@@ -11,23 +11,23 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe/prober"
 )
 
-// LookedUp counts a lookup in the cached answers of registries.
+// LookedUp counts a lookup in the cached results of registries.
 func (m *Metrics) LookedUp(known bool) {
 	m.lookups.WithLabelValues(map[bool]string{true: hit, false: miss}[known]).Inc()
 }
 
-// Servers returns an asker that counts the requests of another one.
-func (m *Metrics) Servers(by prober.Asker) prober.Asker { return askerOf{by, m.servers} }
+// Servers returns a client that counts the requests of another one.
+func (m *Metrics) Servers(by prober.Client) prober.Client { return countingClient{by, m.servers} }
 
-type askerOf struct {
-	prober.Asker
+type countingClient struct {
+	prober.Client
 	counted *prometheus.CounterVec
 }
 
-func (a askerOf) Ask(ctx context.Context, server serverprobe.Server) (*serverprobe.Observation, error) {
-	answer, err := a.Asker.Ask(ctx, server)
-	a.counted.WithLabelValues(result(err)).Inc()
-	return answer, err
+func (c countingClient) Probe(ctx context.Context, server serverprobe.Server) (*serverprobe.Observation, error) {
+	observation, err := c.Client.Probe(ctx, server)
+	c.counted.WithLabelValues(result(err)).Inc()
+	return observation, err
 }
 
 // AskedRegistry counts a request to a registry.

@@ -26,7 +26,7 @@ func CABundle(p *Params) *corev1.ConfigMap {
 func immutable(p *Params, name, key, content string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
-		ObjectMeta: stamp(p.CR, name),
+		ObjectMeta: objectMeta(p.CR, name),
 		Immutable:  new(true),
 		Data:       map[string]string{key: content},
 	}

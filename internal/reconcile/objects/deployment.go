@@ -27,7 +27,7 @@ const (
 
 // Deployment returns the Deployment that runs the server.
 func Deployment(p *Params) *appsv1.Deployment {
-	meta := stamp(p.CR, DeploymentName(p.CR.Name))
+	meta := objectMeta(p.CR, DeploymentName(p.CR.Name))
 	meta.Annotations = map[string]string{AnnotationInputHash: p.InputHash, AnnotationBuild: p.Build}
 	if p.AdoptedImage != "" {
 		meta.Annotations[AnnotationAdoptedImage] = p.AdoptedImage

@@ -25,7 +25,7 @@ const keyedHash = "0123456789abcdef0123456789abcdef"
 // everything are the parameters of a pod that needs every object that the operator generates for it.
 func everything(t *testing.T) *objects.Params {
 	t.Helper()
-	return with(t, func(p *objects.Params) {
+	return withQuantity(t, func(p *objects.Params) {
 		p.CABundle = "a certificate"
 		p.Env = append(p.Env,
 			serverconfig.EnvVar{Name: "LLSD_HOST", Part: environment.PostgresURLDatabase, Ref: parse.SecretReference{Name: "db", Key: "dsn"}},
@@ -52,7 +52,7 @@ func TestPodNamesWhatIsGeneratedForIt(t *testing.T) {
 			t.Errorf("%s is of the family %s", name, family)
 		}
 	}
-	nothing := with(t, func(p *objects.Params) { p.Config = nil })
+	nothing := withQuantity(t, func(p *objects.Params) { p.Config = nil })
 	if got := objects.GeneratedFor("my-stack", pod(nothing)); got != (objects.Generated{}) {
 		t.Errorf("generated for a pod without anything: %+v", got)
 	}
@@ -77,7 +77,7 @@ func TestGeneratedOfTwoPodsAreMatchedByKind(t *testing.T) {
 	for _, c := range []struct{ kind, name, want string }{
 		{"ConfigMap", "c1", "c2"}, {"ConfigMap", "b1", "b2"}, {"Secret", "s1", "s2"}, {"Secret", "c1", ""}, {"Secret", "b1", ""}, {"ConfigMap", "s1", ""}, {"ConfigMap", "c2", ""},
 	} {
-		got, ok := current.InPlaceOf(old, c.kind, c.name)
+		got, ok := current.Counterpart(old, c.kind, c.name)
 		if got != c.want || ok != (c.want != "") {
 			t.Errorf("in place of %s %s: %q, %v", c.kind, c.name, got, ok)
 		}
@@ -104,8 +104,8 @@ func TestDerivedValuesReachThePodByReference(t *testing.T) {
 	}
 }
 
-// Proves: FR-063, R66 (the CA bundle is a file in the pod; before the server starts, the image's own Python adds it to the roots of the image, and
-// the variables of all clients name the file with both).
+// Proves: FR-063, R66 (the CA bundle is a file in the pod; before the server starts, the image's own Python adds it to
+// the roots of the image, and the variables of all clients name the file with both).
 func TestCABundleIsMountedAndNamed(t *testing.T) {
 	p := everything(t)
 	bundle := objects.CABundle(p)
@@ -144,7 +144,7 @@ func TestNamesOffline(t *testing.T) {
 	if a, b := objects.CABundleName("a", "1"), objects.CABundleName("a", "2"); a == b || !strings.HasPrefix(a, "a-ca-bundle-") || len(a) != len("a-ca-bundle-")+10 {
 		t.Errorf("names %s and %s", a, b)
 	}
-	p := with(t, func(p *objects.Params) { p.Config = []byte(secret.OnCluster) })
+	p := withQuantity(t, func(p *objects.Params) { p.Config = []byte(secret.OnCluster) })
 	if got := objects.Deployment(p).Spec.Template.Annotations[objects.AnnotationConfigHash]; got != secret.OnCluster {
 		t.Errorf("hash %s", got)
 	}
@@ -152,7 +152,7 @@ func TestNamesOffline(t *testing.T) {
 
 // Proves: R45 (a server that release 0.9 started keeps the variables of that release).
 func TestLegacyVariables(t *testing.T) {
-	p := with(t, func(p *objects.Params) {
+	p := withQuantity(t, func(p *objects.Params) {
 		p.Legacy.FromV1alpha1 = true
 		p.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Workers: new(int32(3))}
 		p.CR.Spec.Networking = &v1alpha2.NetworkingSpec{Port: new(int32(9000))}
@@ -272,7 +272,7 @@ func TestWhatAPodMounts(t *testing.T) {
 		if got := objects.MountsConfigMap(c.pod, "a"); got != c.configMap {
 			t.Errorf("%s: mounts the ConfigMap: %v", name, got)
 		}
-		if got := objects.Mounts(c.pod, "a"); got != c.claim {
+		if got := objects.MountsPVC(c.pod, "a"); got != c.claim {
 			t.Errorf("%s: mounts the claim: %v", name, got)
 		}
 	}

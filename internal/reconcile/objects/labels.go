@@ -75,8 +75,9 @@ func objectLabels(resource string) map[string]string {
 	return all
 }
 
-// stamp returns the metadata of every object: name, labels and owner, so that deleting the resource deletes the object.
-func stamp(cr *v1alpha2.LlamaStackDistribution, name string) metav1.ObjectMeta {
+// objectMeta returns the metadata of every object: name, labels and owner, so that deleting the resource deletes the
+// object.
+func objectMeta(cr *v1alpha2.LlamaStackDistribution, name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Name:      name,
 		Namespace: cr.Namespace,

@@ -39,7 +39,7 @@ func NetworkPolicy(p *Params) *networkingv1.NetworkPolicy {
 	}
 	return &networkingv1.NetworkPolicy{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"},
-		ObjectMeta: stamp(p.CR, NetworkPolicyName(p.CR.Name)),
+		ObjectMeta: objectMeta(p.CR, NetworkPolicyName(p.CR.Name)),
 		Spec: networkingv1.NetworkPolicySpec{
 			PodSelector: metav1.LabelSelector{MatchLabels: Selector(p.CR.Name)},
 			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress},
@@ -71,7 +71,7 @@ func peers(p *Params) []networkingv1.NetworkPolicyPeer {
 		}})
 	}
 	if p.Expose.Enabled {
-		for _, name := range forwarders(&p.Edge) {
+		for _, name := range routingNamespaces(&p.Edge) {
 			if !slices.Contains(allowed.Namespaces, name) {
 				named(name)
 			}
@@ -85,8 +85,8 @@ func peers(p *Params) []networkingv1.NetworkPolicyPeer {
 	return list
 }
 
-// forwarders returns the namespaces that route to exposed servers: the settings', and the Gateway's.
-func forwarders(edge *settings.Edge) []string {
+// routingNamespaces returns the namespaces that route to exposed servers: the settings', and the Gateway's.
+func routingNamespaces(edge *settings.Edge) []string {
 	names := edge.Namespaces
 	if edge.Kind == settings.EdgeHTTPRoute && edge.Gateway != nil {
 		names = slices.Concat([]string{edge.Gateway.Namespace}, names)

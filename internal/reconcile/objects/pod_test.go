@@ -26,14 +26,14 @@ func TestEnvironment(t *testing.T) {
 			"LLAMA_STACK_PORT": "8321", "RUN_CONFIG_PATH": "/etc/llama-stack/config.yaml", "LLSD_VLLM_API_KEY": "vllm-creds/token",
 		}},
 		"image's own configuration": {
-			with(t, func(p *objects.Params) { p.Config, p.Env, p.SecretsHash = nil, nil, "" }),
+			withQuantity(t, func(p *objects.Params) { p.Config, p.Env, p.SecretsHash = nil, nil, "" }),
 			map[string]string{
 				"HOME": "/", "HF_HOME": "/.llama", "SQLITE_STORE_DIR": "/.llama/distributions/starter", "LLAMA_STACK_PORT": "8321",
 				"LLAMA_STACK_CONFIG_DIR": "/.llama", "FILES_STORAGE_DIR": "/.llama/distributions/starter/files", "MILVUS_DB_PATH": "/.llama/distributions/starter",
 			},
 		},
 		"unknown distribution and line": {
-			with(t, func(p *objects.Params) {
+			withQuantity(t, func(p *objects.Params) {
 				p.Config, p.Env, p.StateDir, p.PortVariables = nil, nil, "", []string{"LLAMA_STACK_PORT", "OGX_PORT"}
 				p.HomeVariables = []string{"LLAMA_STACK_CONFIG_DIR", "OGX_CONFIG_DIR"}
 			}),
@@ -69,7 +69,7 @@ func TestPort(t *testing.T) {
 		"custom":        {&v1alpha2.NetworkingSpec{Port: new(int32(9000))}, 9000, "9000"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := with(t, func(p *objects.Params) {
+			p := withQuantity(t, func(p *objects.Params) {
 				p.CR.Spec.Networking, p.PortVariables = c.networking, []string{"LLAMA_STACK_PORT", "OGX_PORT"}
 			})
 			service := objects.Service(p).Spec
@@ -106,7 +106,7 @@ func TestScheme(t *testing.T) {
 		"client certificates": {func(p *objects.Params) { p.Scheme, p.ClientCertificates = "HTTPS", true }, "", "https", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := with(t, c.change)
+			p := withQuantity(t, c.change)
 			port := objects.Service(p).Spec.Ports[0]
 			if got := ptr.Deref(port.AppProtocol, ""); got != c.appProtocol || port.Name != "http" {
 				t.Errorf("appProtocol %q of port %s, want %q of http", got, port.Name, c.appProtocol)
@@ -154,7 +154,7 @@ func TestReplicas(t *testing.T) {
 		"no workload": {nil, 1}, "no replicas": {&v1alpha2.WorkloadSpec{}, 1},
 		"zero": {&v1alpha2.WorkloadSpec{Replicas: new(int32(0))}, 0}, "three": {&v1alpha2.WorkloadSpec{Replicas: new(int32(3))}, 3},
 	} {
-		p := with(t, func(p *objects.Params) { p.CR.Spec.Workload = c.workload })
+		p := withQuantity(t, func(p *objects.Params) { p.CR.Spec.Workload = c.workload })
 		if got := objects.Deployment(p).Spec.Replicas; got == nil || *got != c.want {
 			t.Errorf("%s: replicas %v, want %d", name, got, c.want)
 		}
@@ -182,13 +182,13 @@ func TestTemplateChangesWithContentAlone(t *testing.T) {
 		"image":                 {func(p *objects.Params) { p.Image = "registry.example/distribution-starter:0.7.2" }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			after := objects.Deployment(with(t, c.change)).Spec.Template
+			after := objects.Deployment(withQuantity(t, c.change)).Spec.Template
 			if got := !cmp.Equal(before, after); got != c.rolls {
 				t.Errorf("template changed: %v, want %v\n%s", got, c.rolls, cmp.Diff(before, after))
 			}
 		})
 	}
-	plain := objects.Deployment(with(t, func(p *objects.Params) { p.Config, p.SecretsHash = nil, "" }))
+	plain := objects.Deployment(withQuantity(t, func(p *objects.Params) { p.Config, p.SecretsHash = nil, "" }))
 	if got := plain.Spec.Template.Annotations; len(got) != 0 {
 		t.Errorf("hashes of nothing: %v", got)
 	}

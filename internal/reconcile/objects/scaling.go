@@ -77,7 +77,7 @@ func HorizontalPodAutoscaler(p *Params) *autoscalingv2.HorizontalPodAutoscaler {
 	least, most := PodRange(&p.CR.Spec)
 	return &autoscalingv2.HorizontalPodAutoscaler{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "autoscaling/v2", Kind: "HorizontalPodAutoscaler"},
-		ObjectMeta: stamp(p.CR, AutoscalerName(p.CR.Name)),
+		ObjectMeta: objectMeta(p.CR, AutoscalerName(p.CR.Name)),
 		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
 			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{
 				APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "Deployment", Name: DeploymentName(p.CR.Name),
@@ -91,24 +91,24 @@ func HorizontalPodAutoscaler(p *Params) *autoscalingv2.HorizontalPodAutoscaler {
 
 // PodDisruptionBudget returns the budget, or nil; by default, one of several pods may be down.
 func PodDisruptionBudget(p *Params) *policyv1.PodDisruptionBudget {
-	var wanted *v1alpha2.PodDisruptionBudgetSpec
+	var requested *v1alpha2.PodDisruptionBudgetSpec
 	if w := p.CR.Spec.Workload; w != nil {
-		wanted = w.PodDisruptionBudget
+		requested = w.PodDisruptionBudget
 	}
 	_, most := PodRange(&p.CR.Spec)
-	if wanted == nil && most < 2 {
+	if requested == nil && most < 2 {
 		return nil
 	}
 	spec := policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: Selector(p.CR.Name)}}
-	if wanted != nil {
-		spec.MinAvailable, spec.MaxUnavailable = wanted.MinAvailable, wanted.MaxUnavailable
+	if requested != nil {
+		spec.MinAvailable, spec.MaxUnavailable = requested.MinAvailable, requested.MaxUnavailable
 	}
 	if spec.MinAvailable == nil && spec.MaxUnavailable == nil {
 		spec.MaxUnavailable = new(intstr.FromInt32(1))
 	}
 	return &policyv1.PodDisruptionBudget{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"},
-		ObjectMeta: stamp(p.CR, BudgetName(p.CR.Name)),
+		ObjectMeta: objectMeta(p.CR, BudgetName(p.CR.Name)),
 		Spec:       spec,
 	}
 }

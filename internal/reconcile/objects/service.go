@@ -24,7 +24,7 @@ func Service(p *Params) *corev1.Service {
 	}
 	return &corev1.Service{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
-		ObjectMeta: stamp(p.CR, ServiceName(p.CR.Name)),
+		ObjectMeta: objectMeta(p.CR, ServiceName(p.CR.Name)),
 		Spec: corev1.ServiceSpec{
 			Type:     corev1.ServiceTypeClusterIP,
 			Selector: Selector(p.CR.Name),
@@ -42,7 +42,7 @@ func Service(p *Params) *corev1.Service {
 
 // ServerURL returns the URL of the Service's cluster IP, or "" and the reason, such as a foreign Service or selector.
 func ServerURL(cr *v1alpha2.LlamaStackDistribution, service *corev1.Service, scheme corev1.URIScheme) (url,
-	why string) {
+	problem string) {
 	address, err := netip.ParseAddr(service.Spec.ClusterIP)
 	port := Port(&cr.Spec)
 	switch {

@@ -14,7 +14,7 @@ func ServiceAccount(p *Params) *corev1.ServiceAccount {
 	}
 	return &corev1.ServiceAccount{
 		TypeMeta:                     metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"},
-		ObjectMeta:                   stamp(p.CR, ServiceAccountName(p.CR.Name)),
+		ObjectMeta:                   objectMeta(p.CR, ServiceAccountName(p.CR.Name)),
 		AutomountServiceAccountToken: new(false),
 	}
 }

@@ -24,7 +24,7 @@ import (
 // workload are the parameters of the simple sample with spec.workload and spec.networking as written.
 func workload(t *testing.T, text string) *objects.Params {
 	t.Helper()
-	return with(t, func(p *objects.Params) {
+	return withQuantity(t, func(p *objects.Params) {
 		var spec struct {
 			Workload   *v1alpha2.WorkloadSpec
 			Networking *v1alpha2.NetworkingSpec
@@ -142,8 +142,8 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// Proves: R43, R79 (the pods spread, a single one too, so that a second one does not replace it; the user's constraints stand as written, and
-// count the server's pods).
+// Proves: R43, R79 (the pods spread, a single one too, so that a second one does not replace it; the user's constraints
+// stand as written, and count the server's pods).
 func TestPlacement(t *testing.T) {
 	two := pod(workload(t, "workload: {replicas: 2}"))
 	if len(two.TopologySpreadConstraints) != 3 || len(two.Affinity.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution) != 1 {
@@ -251,8 +251,8 @@ workload:
 		t.Errorf("mounts (-want +got):\n%s", diff)
 	}
 	var clashes []string
-	for _, c := range objects.Clashes(p) {
-		clashes = append(clashes, fmt.Sprint(strings.TrimPrefix(c.Path, "spec.workload.overrides."), ": ", c.What, " ", c.Essential))
+	for _, c := range objects.Conflicts(p) {
+		clashes = append(clashes, fmt.Sprint(strings.TrimPrefix(c.Path, "spec.workload.overrides."), ": ", c.Description, " ", c.Essential))
 	}
 	wantClashes := []string{
 		"env[1]: the variable HF_HOME false", "env[3]: the variable LLSD_VLLM_API_KEY true",
@@ -261,13 +261,13 @@ workload:
 	if diff := cmp.Diff(wantClashes, clashes); diff != "" {
 		t.Errorf("clashes (-want +got):\n%s", diff)
 	}
-	if got := objects.Clashes(simple(t)); len(got) > 0 {
+	if got := objects.Conflicts(simple(t)); len(got) > 0 {
 		t.Errorf("clashes of nothing: %v", got)
 	}
 }
 
-// Proves: L-05, R21 (a pod that ends serves on until nobody is led to it, where another one serves already; not where the next one waits for its
-// PVC, nor within a grace period that is too short).
+// Proves: L-05, R21 (a pod that ends serves on until nobody is led to it, where another one serves already; not where
+// the next one waits for its PVC, nor within a grace period that is too short).
 func TestPodsServeUntilNobodyIsLedToThem(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string

@@ -88,11 +88,11 @@ func TestObserveNamesTheReasonOfThePod(t *testing.T) {
 		"pulling from a removed organization": {
 			image("llamastack/distribution-starter:0.7.1", waiting("ErrImagePull", "pull access denied, repository does not exist or may require authorization")),
 			"ImagePullBackOff: organization docker.io/llamastack was removed from its registry, so image llamastack/distribution-starter:0.7.1 can be pulled " +
-				"from nowhere: " + settings.WaysToImage,
+				"from nowhere: " + settings.ImageAdvice,
 		},
 		"pulling what may not be published": {
 			image("ogxai/distribution-starter:0.8.0", waiting("ErrImagePull", "x: not found")),
-			"ImagePullBackOff: x: not found; the image is not proven: the workflows of 0.8.0 and 1.0.2 pushed to the organization ogx: " + settings.WaysToImage,
+			"ImagePullBackOff: x: not found; the image is not proven: the workflows of 0.8.0 and 1.0.2 pushed to the organization ogx: " + settings.ImageAdvice,
 		},
 		"pulling what is published": {image("docker.io/ogxai/distribution-starter:1.4.1", waiting("ErrImagePull", "x: not found")), "ImagePullBackOff: x: not found"},
 		"pulling from another one":  {image("docker.io/ogxai/distribution-starter:9", waiting("ErrImagePull", "x: not found")), "ImagePullBackOff: x: not found"},
@@ -176,7 +176,8 @@ func TestObserveNamesTheReasonOfThePod(t *testing.T) {
 	}
 }
 
-// Proves: R18 (of several containers, the server's own reason comes first, else that of the first which has one; init containers come before the others).
+// Proves: R18 (of several containers, the server's own reason comes first, else that of the first which has one; init
+// containers come before the others).
 func TestObserveNamesTheServerBeforeOtherContainers(t *testing.T) {
 	const failing, starting, isReady = "CreateContainerConfigError", "PodInitializing", ""
 	list := func(namesAndReasons ...string) (statuses []corev1.ContainerStatus) {
@@ -229,7 +230,8 @@ func TestObservePrefersTheNewestPod(t *testing.T) {
 	}
 }
 
-// Proves: R18 (that a pod was evicted says why there is no server, until the one in its place is ready: Kubernetes keeps it for long).
+// Proves: R18 (that a pod was evicted says why there is no server, until the one in its place is ready: Kubernetes
+// keeps it for long).
 func TestObserveForgetsEvictedPodsThatWereReplaced(t *testing.T) {
 	evicted := pod(1, func(p *corev1.Pod) {
 		p.Status.Phase, p.Status.Reason, p.Status.Message = corev1.PodFailed, "Evicted", "The node was low on resource: ephemeral-storage."
@@ -246,7 +248,8 @@ func TestObserveForgetsEvictedPodsThatWereReplaced(t *testing.T) {
 	})
 	later := *homeless.DeepCopy() // made long after the eviction, because somebody deleted its predecessor
 	later.CreationTimestamp = metav1.NewTime(homeless.CreationTimestamp.Add(time.Hour))
-	// Where the server ends by itself when it is asked to, Kubernetes calls its pod successful and says no more than the condition does.
+	// Where the server ends by itself when it is asked to, Kubernetes calls its pod successful and says no more than the
+	// condition does.
 	graceful := *evicted.DeepCopy()
 	graceful.Status.Phase, graceful.Status.Reason, graceful.Status.Message = corev1.PodSucceeded, "", ""
 	graceful.Status.Conditions[0].Message = evicted.Status.Message
@@ -345,7 +348,8 @@ func TestDifferIgnoresRestarts(t *testing.T) {
 	}
 }
 
-// A pod that starts makes no work for the operator: its Deployment reports it. An image of a ready pod is reported from the pod.
+// A pod that starts makes no work for the operator: its Deployment reports it. An image of a ready pod is reported from
+// the pod.
 //
 // Proves: L-01, R86.
 func TestDifferIgnoresThatAPodStarts(t *testing.T) {

@@ -189,8 +189,8 @@ func TestReasonOfThePodIsReported(t *testing.T) {
 	}
 }
 
-// Proves: L-22 (what keeps the API server from creating pods is only in the Deployment's status; the names of the pods, which change with each
-// attempt, are not repeated).
+// Proves: L-22 (what keeps the API server from creating pods is only in the Deployment's status; the names of the pods,
+// which change with each attempt, are not repeated).
 func TestStatusNamesWhyNoPodCanBeCreated(t *testing.T) {
 	refused := func(d *appsv1.Deployment, text string) *appsv1.Deployment {
 		d.Status.Conditions = append(d.Status.Conditions, appsv1.DeploymentCondition{
@@ -250,7 +250,8 @@ func TestPausedAutoscalerIsReported(t *testing.T) {
 	}
 }
 
-// Nothing is being created while an error keeps the spec from being applied: a Secret that is missing, or a step that was refused.
+// Nothing is being created while an error keeps the spec from being applied: a Secret that is missing, or a step that
+// was refused.
 //
 // Proves: R20, R51, R52.
 func TestBlockedResourceIsNotBeingCreated(t *testing.T) {
@@ -339,8 +340,8 @@ func TestFailingEdit(t *testing.T) {
 	}
 }
 
-// Proves: R18, R51 (Ready has the reason that Stalled has, also where a condition before it is not known: a spec without Secrets whose objects
-// are someone else's).
+// Proves: R18, R51 (Ready has the reason that Stalled has, also where a condition before it is not known: a spec
+// without Secrets whose objects are someone else's).
 func TestReadyHasTheReason(t *testing.T) {
 	cr := resource()
 	conflict := problem.Problem{Class: problem.Terminal, Condition: v1alpha2.ConditionDeploymentUpdated, Reason: problem.Conflict, Detail: "Service x exists"}
@@ -474,7 +475,7 @@ func TestServerRemarks(t *testing.T) {
 			f.Desired.Config.Auth.Type = "kubernetes"
 		}, "so they are not compared with the configuration (authentication kubernetes)"},
 		"silent": {func(f *status.Facts) {
-			f.Server, f.ServerSilent = nil, "GET http://x/v1/version: the server answers 500"
+			f.Server, f.ServerFailure = nil, "GET http://x/v1/version: the server answers 500"
 		}, "the server could not be asked for its version and providers: GET http://x/v1/version: the server answers 500"},
 		"not asked yet": {func(f *status.Facts) { f.Server = nil }, ""},
 	} {

@@ -51,7 +51,7 @@ func built(t *testing.T, cr *v1alpha2.LlamaStackDistribution) *status.Facts {
 	if f != nil {
 		t.Fatal(f)
 	}
-	d.Unproven = "" // the image counts as published
+	d.UnverifiedSource = "" // the image counts as published
 	in := build.NewInputs(cr)
 	in.Distribution, in.HashKey, in.Build = d, secret.New(make([]byte, 32)), "1.0.0"
 	uses, _ := serverconfig.SecretUses(in.Spec)

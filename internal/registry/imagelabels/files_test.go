@@ -20,11 +20,12 @@ const (
 	other = "registry.example.com/team/other@sha256:0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b"
 )
 
-// Proves: R46, NFR-006 (the file of a digest is read once for all custom resources, beside the labels, and again by nobody after a restart).
+// Proves: R46, NFR-006 (the file of a digest is read once for all custom resources, beside the labels, and again by
+// nobody after a restart).
 func TestFilesOfImagesAreReadOnce(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.registry.file = "kind: ProviderPackage"
-		questions := func() []imagelabels.Question { return []imagelabels.Question{question(pinned), question(other)} }
+		questions := func() []imagelabels.Request { return []imagelabels.Request{question(pinned), question(other)} }
 		for _, a := range w.Files(user(1), file, questions()) {
 			if !a.Pending {
 				t.Errorf("%+v before anybody asked", a)
@@ -55,13 +56,14 @@ func TestFilesOfImagesAreReadOnce(t *testing.T) {
 	})
 }
 
-// That an image has no server's package is known after all of its layers were read: it is not asked for again, not even after a restart.
+// That an image has no server's package is known after all of its layers were read: it is not asked for again, not even
+// after a restart.
 //
 // Proves: R92.
 func TestImagesWithoutThePackageAreSearchedOnce(t *testing.T) {
 	inBubble(t, func(w *world) {
-		ask := func() imagelabels.Answer {
-			return w.Files(user(1), oci.ServerPackage, []imagelabels.Question{question(pinned)})[0]
+		ask := func() imagelabels.Result {
+			return w.Files(user(1), oci.ServerPackage, []imagelabels.Request{question(pinned)})[0]
 		}
 		ask()
 		synctest.Wait()
@@ -78,11 +80,12 @@ func TestImagesWithoutThePackageAreSearchedOnce(t *testing.T) {
 	})
 }
 
-// Proves: R46 (an image without the file is an answer of its own kind; one that nobody asks for any more is left alone).
+// Proves: R46 (an image without the file is an answer of its own kind; one that nobody asks for any more is left
+// alone).
 func TestFilesThatAreMissing(t *testing.T) {
 	inBubble(t, func(w *world) {
-		ask := func(images ...string) []imagelabels.Answer {
-			var questions []imagelabels.Question
+		ask := func(images ...string) []imagelabels.Result {
+			var questions []imagelabels.Request
 			for _, image := range images {
 				questions = append(questions, question(image))
 			}

@@ -179,7 +179,7 @@ func (w *world) start() {
 	}
 	var ctx context.Context
 	ctx, w.stop = context.WithCancel(context.Background())
-	w.Reader = imagelabels.New(ctx, imagelabels.Options{Connect: w.registry.Client, Store: w.store, Key: secret.New(make([]byte, 32)), LookedUp: w.lookedUp, Tell: w.tell})
+	w.Reader = imagelabels.New(ctx, imagelabels.Options{Connect: w.registry.Client, Store: w.store, Key: secret.New(make([]byte, 32)), OnLookup: w.lookedUp, Notify: w.tell})
 }
 
 func (w *world) tell(user types.NamespacedName) { w.told <- user }
@@ -190,12 +190,12 @@ func user(n int) types.NamespacedName {
 	return types.NamespacedName{Namespace: "ai", Name: fmt.Sprint("s", n)}
 }
 
-func question(image string) imagelabels.Question {
-	return imagelabels.Question{Image: image, Registries: &settings.Registries{}, Generation: 1}
+func question(image string) imagelabels.Request {
+	return imagelabels.Request{Image: image, Registries: &settings.Registries{}, Generation: 1}
 }
 
 // know asks and waits for the answer.
-func (w *world) know(u types.NamespacedName, q imagelabels.Question) imagelabels.Answer {
+func (w *world) know(u types.NamespacedName, q imagelabels.Request) imagelabels.Result {
 	w.Helper()
 	w.Labels(u, q)
 	synctest.Wait()
@@ -214,7 +214,8 @@ func (w *world) announced() []string {
 	}
 }
 
-// Proves: NFR-006, FR-020, FR-027d, L-33 (one question for each new digest, whatever the number of custom resources, and none when idle).
+// Proves: NFR-006, FR-020, FR-027d, L-33 (one question for each new digest, whatever the number of custom resources,
+// and none when idle).
 func TestManyUsersOfADigestAskOnce(t *testing.T) {
 	inBubble(t, func(w *world) {
 		if a := w.Labels(user(0), question(pinned)); !a.Pending {
@@ -249,7 +250,8 @@ func TestManyUsersOfADigestAskOnce(t *testing.T) {
 	})
 }
 
-// Proves: FR-027d, NFR-006 (a tag is asked again after hours and on an edit, by one request without a body; a new digest is read and announced).
+// Proves: FR-027d, NFR-006 (a tag is asked again after hours and on an edit, by one request without a body; a new
+// digest is read and announced).
 func TestTagsAreAskedAgain(t *testing.T) {
 	inBubble(t, func(w *world) {
 		q := question(tagged)
@@ -283,7 +285,8 @@ func TestTagsAreAskedAgain(t *testing.T) {
 	})
 }
 
-// Proves: R14, R19 (what was read stays whatever the registry does; without an answer the question is repeated with back-off).
+// Proves: R14, R19 (what was read stays whatever the registry does; without an answer the question is repeated with
+// back-off).
 func TestFailuresChangeNothingThatIsKnown(t *testing.T) {
 	inBubble(t, func(w *world) {
 		q := question(tagged)
@@ -421,7 +424,8 @@ func (k keychain) Resolve(authn.Resource) (authn.Authenticator, error) {
 	return &authn.Basic{Username: "pull", Password: string(k)}, nil
 }
 
-// Proves: FR-027c, NFR-003 (nobody learns of an image that was read with the credentials of others; nothing kept shows them).
+// Proves: FR-027c, NFR-003 (nobody learns of an image that was read with the credentials of others; nothing kept shows
+// them).
 func TestCredentialsAreNotShared(t *testing.T) {
 	inBubble(t, func(w *world) {
 		mine := question(pinned)
@@ -458,13 +462,14 @@ func (k keychainOf) Resolve(r authn.Resource) (authn.Authenticator, error) {
 	return &authn.Basic{Username: "pull", Password: k.password}, nil
 }
 
-// Proves: FR-027f, NFR-003 (an answer from a mirror is for those with the same credentials for the mirror; a mirror more is another question).
+// Proves: FR-027f, NFR-003 (an answer from a mirror is for those with the same credentials for the mirror; a mirror
+// more is another question).
 func TestCredentialsForMirrorsAreNotShared(t *testing.T) {
 	mirrors := settings.ReadClusterMirrors([]unstructured.Unstructured{{Object: map[string]any{"spec": map[string]any{"imageDigestMirrors": []any{
 		map[string]any{"source": "registry.example.com", "mirrors": []any{"mirror.example.com"}},
 	}}}}})
 	inBubble(t, func(w *world) {
-		asks := func(keys authn.Keychain, mirrors settings.ClusterMirrors) imagelabels.Question {
+		asks := func(keys authn.Keychain, mirrors settings.ClusterMirrors) imagelabels.Request {
 			q := question(pinned)
 			q.Keys, q.Registries = keys, &settings.Registries{Cluster: mirrors}
 			return q
@@ -473,7 +478,7 @@ func TestCredentialsForMirrorsAreNotShared(t *testing.T) {
 		if a := w.know(user(1), asks(mine, mirrors)); a.Err != nil || a.Pending {
 			t.Fatalf("%+v", a)
 		}
-		for name, q := range map[string]imagelabels.Question{
+		for name, q := range map[string]imagelabels.Request{
 			"other credentials": asks(keychainOf{"mirror.example.com", "other"}, mirrors),
 			"none for it":       asks(keychainOf{"other.example.com", "canary-3c1"}, mirrors),
 			"without a mirror":  asks(mine, nil),
@@ -525,7 +530,8 @@ func TestRegistriesOfANamespaceDelayNoOther(t *testing.T) {
 	})
 }
 
-// Proves: R63 (where hanging registries of many namespaces take all places, the next one is of a namespace without a question).
+// Proves: R63 (where hanging registries of many namespaces take all places, the next one is of a namespace without a
+// question).
 func TestNextPlaceIsOfTheNamespaceWithTheFewest(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.registry.hangs = "hanging"
@@ -546,7 +552,8 @@ func TestNextPlaceIsOfTheNamespaceWithTheFewest(t *testing.T) {
 	})
 }
 
-// Proves: R63 (a panic off the reconcile worker ends the question alone: it is reported, shows no value, and is tried again slowly).
+// Proves: R63 (a panic off the reconcile worker ends the question alone: it is reported, shows no value, and is tried
+// again slowly).
 func TestReaderSurvivesAPanic(t *testing.T) {
 	inBubble(t, func(w *world) {
 		const bad = "panicking.example.com/team/server:1"
@@ -614,11 +621,12 @@ func TestLabelsThatCannotBeUsed(t *testing.T) {
 	})
 }
 
-// Proves: R63 (the answers in memory and in the store have a bound; the newest stay), L-03 (images without users are not asked for).
+// Proves: R63 (the answers in memory and in the store have a bound; the newest stay), L-03 (images without users are
+// not asked for).
 func TestCachedAnswersHaveABound(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.registry.labels = map[string]string{oci.LabelConfigBase64: base64.StdEncoding.EncodeToString(incompressible(200_000))}
-		image := func(n int) imagelabels.Question {
+		image := func(n int) imagelabels.Request {
 			return question(fmt.Sprintf("registry.example.com/team/server:%d", n))
 		}
 		const count = 100

@@ -21,13 +21,13 @@ const providers = 20 // of one custom resource
 type controller struct {
 	*world
 	images map[types.NamespacedName][]string
-	last   map[types.NamespacedName][]imagelabels.Answer
+	last   map[types.NamespacedName][]imagelabels.Result
 	// reconciles counts what events caused; more than limit are not made.
 	reconciles, limit int
 }
 
 func (w *world) control() *controller {
-	return &controller{world: w, images: map[types.NamespacedName][]string{}, last: map[types.NamespacedName][]imagelabels.Answer{}, limit: 20_000}
+	return &controller{world: w, images: map[types.NamespacedName][]string{}, last: map[types.NamespacedName][]imagelabels.Result{}, limit: 20_000}
 }
 
 // add is a new custom resource.
@@ -39,7 +39,7 @@ func (c *controller) add(namespace, name string, images ...string) types.Namespa
 }
 
 func (c *controller) reconcile(user types.NamespacedName) {
-	var questions []imagelabels.Question
+	var questions []imagelabels.Request
 	for _, image := range c.images[user] {
 		questions = append(questions, question(image))
 	}
@@ -112,7 +112,8 @@ func TestImagesWithoutAnswerCauseFewReconciles(t *testing.T) {
 	})
 }
 
-// Proves: R63, L-03 (a namespace that asks for more than its share delays no other, and takes no answer away that another one uses).
+// Proves: R63, L-03 (a namespace that asks for more than its share delays no other, and takes no answer away that
+// another one uses).
 func TestEachNamespaceHasAShare(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.registry.hangs, w.registry.file = "hostile", strings.Repeat("a", 60<<10)
@@ -185,7 +186,8 @@ func TestSharedImageWaitsWithTheFewest(t *testing.T) {
 	})
 }
 
-// Proves: R63, R46 (the files of one custom resource fit into the cache, and so do the labels of images of one that waits: nothing is asked in circles).
+// Proves: R63, R46 (the files of one custom resource fit into the cache, and so do the labels of images of one that
+// waits: nothing is asked in circles).
 func TestLargeAnswersAreNotAskedForInCircles(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.registry.file = strings.Repeat("a", 1_000_000)

@@ -32,7 +32,7 @@ type fakeServers struct {
 	now, atOnce int
 }
 
-func (f *fakeServers) Ask(ctx context.Context, at serverprobe.Server) (*serverprobe.Observation, error) {
+func (f *fakeServers) Probe(ctx context.Context, at serverprobe.Server) (*serverprobe.Observation, error) {
 	f.mu.Lock()
 	f.asked = append(f.asked, at.URL)
 	f.now++
@@ -108,14 +108,15 @@ func (f *fakeServers) tell(key types.NamespacedName) {
 
 // announced returns the custom resources of which there was news since the last call.
 func announced(p *Prober) []string {
-	f := p.asker.(*fakeServers)
+	f := p.client.(*fakeServers)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	defer func() { f.told = nil }()
 	return f.told
 }
 
-// Proves: L-03 (a server is asked a few times for each rollout and then no more; only news starts a reconcile), FR-060 (at its own port).
+// Proves: L-03 (a server is asked a few times for each rollout and then no more; only news starts a reconcile), FR-060
+// (at its own port).
 func TestProberAsksPerRollout(t *testing.T) {
 	inBubble(t, answers, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
 		port := int32(9000)
@@ -134,7 +135,7 @@ func TestProberAsksPerRollout(t *testing.T) {
 			}
 		}
 		<-time.After(24 * time.Hour)
-		if got := fmt.Sprint(slices.Compact(servers.urls())); got != "["+serverURL+"]" || servers.count() != maxAnswers {
+		if got := fmt.Sprint(slices.Compact(servers.urls())); got != "["+serverURL+"]" || servers.count() != maxSuccesses {
 			t.Errorf("asked %s, %d times", got, servers.count())
 		}
 		if got := announced(p); len(got) != 0 {
@@ -144,7 +145,7 @@ func TestProberAsksPerRollout(t *testing.T) {
 			t.Error("the answer of the former rollout is told as that of the new one")
 		}
 		synctest.Wait()
-		if servers.count() != maxAnswers+1 || len(announced(p)) != 1 {
+		if servers.count() != maxSuccesses+1 || len(announced(p)) != 1 {
 			t.Errorf("asked %d times after a second rollout", servers.count())
 		}
 		again := stack("a")
@@ -211,8 +212,8 @@ func TestProberOutlastsTheFormerServer(t *testing.T) {
 	})
 }
 
-// Proves: R82, L-03 (where a pod on its way out gave all answers, the server is asked again when that pod is gone, and then no more; until it
-// answers, nothing is forgotten).
+// Proves: R82, L-03 (where a pod on its way out gave all answers, the server is asked again when that pod is gone, and
+// then no more; until it answers, nothing is forgotten).
 func TestProberAsksAgainWhenThePodsChange(t *testing.T) {
 	var version atomic.Value
 	version.Store("0.7.0")
@@ -233,8 +234,8 @@ func TestProberAsksAgainWhenThePodsChange(t *testing.T) {
 		if o, silent := p.Observe(stack("a"), rollout(1), "new", serverprobe.Server{URL: serverURL}); o == nil || o.Version != "0.7.1" || silent != "" {
 			t.Errorf("observed %v %q after the old pod is gone", o, silent)
 		}
-		if got := announced(p); len(got) != 2 || servers.count() != 2*maxAnswers {
-			t.Errorf("announced %v, asked %d times, want both answers of %d questions", got, servers.count(), 2*maxAnswers)
+		if got := announced(p); len(got) != 2 || servers.count() != 2*maxSuccesses {
+			t.Errorf("announced %v, asked %d times, want both answers of %d questions", got, servers.count(), 2*maxSuccesses)
 		}
 	})
 	// Pods that come and go all the time make no more than one question for each interval.
@@ -262,7 +263,7 @@ func TestProberHearsALateServer(t *testing.T) {
 	inBubble(t, late, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
 		p.Observe(stack("a"), rollout(1), "pod", serverprobe.Server{URL: serverURL})
 		<-time.After(time.Hour)
-		if o, silent := p.Observe(stack("a"), rollout(1), "pod", serverprobe.Server{URL: serverURL}); o == nil || silent != "" || servers.count() != 3+maxAnswers {
+		if o, silent := p.Observe(stack("a"), rollout(1), "pod", serverprobe.Server{URL: serverURL}); o == nil || silent != "" || servers.count() != 3+maxSuccesses {
 			t.Errorf("observed %v %q after %d questions", o, silent, servers.count())
 		}
 	})
@@ -359,7 +360,8 @@ func TestProberURL(t *testing.T) {
 	})
 }
 
-// Proves: R63 (a panic off the reconcile worker ends the question alone: it is reported, shows no value, and is tried again slowly).
+// Proves: R63 (a panic off the reconcile worker ends the question alone: it is reported, shows no value, and is tried
+// again slowly).
 func TestProberSurvivesAPanic(t *testing.T) {
 	const canary = "sk-canary"
 	panicking := func(_ context.Context, url string) (*serverprobe.Observation, error) {
@@ -383,12 +385,12 @@ func TestProberSurvivesAPanic(t *testing.T) {
 		if o, _ := p.Observe(stack("a"), rollout(1), "pod", serverprobe.Server{URL: serverURL}); o == nil {
 			t.Error("the other server was not heard")
 		}
-		if got := servers.count(); got != 1+maxAnswers {
-			t.Errorf("%d questions within the delay, want %d", got, 1+maxAnswers)
+		if got := servers.count(); got != 1+maxSuccesses {
+			t.Errorf("%d questions within the delay, want %d", got, 1+maxSuccesses)
 		}
 		<-time.After(2 * time.Second)
-		if got := servers.count(); got != 2+maxAnswers {
-			t.Errorf("%d questions after the delay, want %d", got, 2+maxAnswers)
+		if got := servers.count(); got != 2+maxSuccesses {
+			t.Errorf("%d questions after the delay, want %d", got, 2+maxSuccesses)
 		}
 		cancel()
 		synctest.Wait()

@@ -18,7 +18,7 @@ type Observed struct {
 	Unknown bool
 	// NotApplied reports that the Deployment does not exist because of Why.
 	NotApplied bool
-	Why        string
+	Reason     string
 	// Complete reports that all pods are up to date, Failed that the rollout failed; Rollout is the message.
 	Complete, Failed bool
 	Rollout          string
@@ -67,7 +67,7 @@ func (o *Observed) deployment(add func(kind string, status bool, reason, message
 	const kind = v1alpha2.ConditionDeploymentReady
 	switch {
 	case o.NotApplied:
-		add(kind, false, v1alpha2.ReasonLegacyDeploymentPending, o.Why)
+		add(kind, false, v1alpha2.ReasonLegacyDeploymentPending, o.Reason)
 	case o.Failed:
 		add(kind, false, v1alpha2.ReasonLegacyDeploymentFailed, o.Rollout)
 	case o.Complete:

@@ -13,7 +13,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
 )
 
-// Proves: R18 (programs that look at the conditions of release 0.9 find what was observed, and each reason is documented).
+// Proves: R18 (programs that look at the conditions of release 0.9 find what was observed, and each reason is
+// documented).
 func TestConditionsReportWhatWasObserved(t *testing.T) {
 	pvc := func(phase corev1.PersistentVolumeClaimPhase) *corev1.PersistentVolumeClaim {
 		return &corev1.PersistentVolumeClaim{
@@ -31,7 +32,7 @@ func TestConditionsReportWhatWasObserved(t *testing.T) {
 		want     map[string]string
 	}{
 		"nothing yet": {
-			release09.Observed{NotApplied: true, Why: "Secret token does not exist"},
+			release09.Observed{NotApplied: true, Reason: "Secret token does not exist"},
 			map[string]string{deployment: pending + "Secret token does not exist", health: noneServes, service: "False: ServicePending: There is no Service yet"},
 		},
 		"the Deployment could not be read": {release09.Observed{Unknown: true, Complete: true, Available: true}, map[string]string{deployment: "", health: ""}},

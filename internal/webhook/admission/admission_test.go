@@ -148,7 +148,8 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// Proves: R91, R93 (an image that may not be published is a warning where the distribution is chosen, and not at every other edit: what runs stays then).
+// Proves: R91, R93 (an image that may not be published is a warning where the distribution is chosen, and not at every
+// other edit: what runs stays then).
 func TestImageThatMayNotBePublishedIsAWarningOfTheDistribution(t *testing.T) {
 	const old, sevenOfVLLM, want = "distribution: {name: starter, version: '0.7'}", "distribution: {name: remote-vllm, version: '0.7'}",
 		"warning spec.distribution: image docker.io/ogxai/distribution-starter:0.7.1 may not be published"
@@ -169,8 +170,8 @@ func TestImageThatMayNotBePublishedIsAWarningOfTheDistribution(t *testing.T) {
 	}
 }
 
-// An administrator's restriction refuses a request with its field; a resource of v1alpha1 is admitted with a warning and the controller
-// refuses it.
+// An administrator's restriction refuses a request with its field; a resource of v1alpha1 is admitted with a warning
+// and the controller refuses it.
 func TestForbiddenIsRefusedWithItsField(t *testing.T) {
 	cr := resource(t, "my-stack", "distribution: {name: starter}\nworkload: {overrides: {command: [sh]}}")
 	in, faults := gathered(t, cr)
@@ -184,7 +185,8 @@ func TestForbiddenIsRefusedWithItsField(t *testing.T) {
 	}
 }
 
-// Proves: R52, R57 (v0.9 admitted it: the same objects pass as v1alpha1, with the same text as warnings in the terms of v1alpha2).
+// Proves: R52, R57 (v0.9 admitted it: the same objects pass as v1alpha1, with the same text as warnings in the terms of
+// v1alpha2).
 func TestV1alpha1IsNeverRefused(t *testing.T) {
 	for _, c := range []struct{ name, spec, want string }{
 		{"my-stack", "distribution: {name: startr}", "spec.distribution.name: Unsupported value: "},
@@ -242,8 +244,8 @@ func TestLookupFailed(t *testing.T) {
 	}
 }
 
-// Nothing is made up of what was not looked for: an image that needs a generated configuration, of which nothing is known, with one of
-// the user's own.
+// Nothing is made up of what was not looked for: an image that needs a generated configuration, of which nothing is
+// known, with one of the user's own.
 //
 // Proves: FR-074, R20, R57, R64.
 func TestValidateMakesNothingUpOfConfigMaps(t *testing.T) {
@@ -282,7 +284,7 @@ func TestNeeded(t *testing.T) {
 		"a spelling": {admission.Request{New: respelt, Old: old}, false},
 		"on its way": {admission.Request{New: leaving, Old: old}, false},
 	} {
-		if got := c.request.Needed(); got != c.want {
+		if got := c.request.ChangesSpec(); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}

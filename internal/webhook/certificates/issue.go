@@ -58,9 +58,9 @@ func newCA(now time.Time, l Lifetimes) (*ca, error) {
 	return &ca{certificate: certificate, key: key}, err
 }
 
-// serving returns a serving certificate for the DNS names and its key, both PEM-encoded. The certificate expires no
-// later than the CA.
-func (a *ca) serving(now time.Time, names []string, l Lifetimes) (certificate, key []byte, err error) {
+// issueServing returns a serving certificate for the DNS names and its key, both PEM-encoded. The certificate expires
+// no later than the CA.
+func (a *ca) issueServing(now time.Time, names []string, l Lifetimes) (certificate, key []byte, err error) {
 	serial, err := newSerial()
 	if err != nil {
 		return nil, nil, err

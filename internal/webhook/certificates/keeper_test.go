@@ -156,13 +156,14 @@ func (w *world) injected() [][]byte {
 	return lists
 }
 
-// Proves: L-27 (from nothing to a certificate that the CRD and the webhook configuration trust; then nothing is written any more).
+// Proves: L-27 (from nothing to a certificate that the CRD and the webhook configuration trust; then nothing is written
+// any more).
 func TestKeeperMakesAndInjects(t *testing.T) {
 	w := newWorld(t, crd(testNamespace), validation(testNamespace, "other"))
 	k := w.keeper()
 	w.pass(k)
 	w.pass(k)
-	if result := w.pass(k); result.RequeueAfter != lookPeriod {
+	if result := w.pass(k); result.RequeueAfter != resyncPeriod {
 		t.Errorf("the next pass is in %s: a clock that jumps would not be noticed", result.RequeueAfter)
 	}
 	want := []string{"create Secret", "apply CustomResourceDefinition", "apply ValidatingWebhookConfiguration"}
@@ -285,8 +286,8 @@ func TestKeeperReplacesWhatAClockAheadMade(t *testing.T) {
 	}
 }
 
-// Proves: L-27 (a replica whose clock is wrong replaces nothing that is valid by the API server's clock, and what it makes
-// is valid by that).
+// Proves: L-27 (a replica whose clock is wrong replaces nothing that is valid by the API server's clock, and what it
+// makes is valid by that).
 func TestKeeperDecidesByTheClockOfTheAPIServer(t *testing.T) {
 	for _, wrong := range []time.Duration{time.Hour, -time.Hour, 365 * day, -365 * day, 20 * 365 * day} {
 		w := newWorld(t, crd(testNamespace), validation(testNamespace))
@@ -305,7 +306,8 @@ func TestKeeperDecidesByTheClockOfTheAPIServer(t *testing.T) {
 	}
 }
 
-// Proves: L-27 (replicas whose clocks are years apart, with an API server that tells no time, find what the other one wrote unusable: they do not write at full speed).
+// Proves: L-27 (replicas whose clocks are years apart, with an API server that tells no time, find what the other one
+// wrote unusable: they do not write at full speed).
 func TestKeepersThatDisagreeBackOff(t *testing.T) {
 	w := newWorld(t, crd(testNamespace), validation(testNamespace))
 	w.serverTime = nil

@@ -51,8 +51,8 @@ func accepts(t *testing.T, trusted, served map[string][]byte, at time.Time) erro
 	return err
 }
 
-// TestDecadesGoBy lets the clock run from one decision to the next. Around each change, replicas and API servers may know the
-// content before or after it, and must get along all the same.
+// TestDecadesGoBy lets the clock run from one decision to the next. Around each change, replicas and API servers may
+// know the content before or after it, and must get along all the same.
 //
 // Proves: L-27 (rotation without a moment in which certificate and CA bundle do not match).
 func TestDecadesGoBy(t *testing.T) {
@@ -62,14 +62,14 @@ func TestDecadesGoBy(t *testing.T) {
 	for now.Before(epoch.Add(30 * 365 * day)) {
 		before := d.Data
 		d = mustNext(t, Facts{Now: now, Data: before, Injected: true})
-		if d.Did == "" {
-			if !d.Wake.After(now) {
-				t.Fatalf("at %s there is nothing to do, and it wants to be asked again at %s", now, d.Wake)
+		if d.Change == "" {
+			if !d.NextAt.After(now) {
+				t.Fatalf("at %s there is nothing to do, and it wants to be asked again at %s", now, d.NextAt)
 			}
-			now = d.Wake
+			now = d.NextAt
 			continue
 		}
-		did[d.Did]++
+		did[d.Change]++
 		for name, pair := range map[string][2]map[string][]byte{
 			"old trust, new certificate": {before, d.Data},
 			"new trust, old certificate": {d.Data, before},
@@ -77,7 +77,7 @@ func TestDecadesGoBy(t *testing.T) {
 		} {
 			for _, skew := range []time.Duration{-time.Hour, 0, time.Hour} {
 				if err := accepts(t, pair[0], pair[1], now.Add(skew)); err != nil {
-					t.Errorf("%s, %s, clock %s off: %v", d.Did, name, skew, err)
+					t.Errorf("%s, %s, clock %s off: %v", d.Change, name, skew, err)
 				}
 			}
 		}
@@ -98,9 +98,9 @@ func inOverlap(t *testing.T) (map[string][]byte, time.Time) {
 	t.Helper()
 	now := epoch
 	d := mustNext(t, Facts{Now: now})
-	for d.Did != "made a new CA certificate" {
-		if d.Did == "" {
-			now = d.Wake
+	for d.Change != "made a new CA certificate" {
+		if d.Change == "" {
+			now = d.NextAt
 		}
 		d = mustNext(t, Facts{Now: now, Data: d.Data, Injected: true})
 	}
@@ -129,8 +129,8 @@ func TestNewCAWaitsUntilItIsInjected(t *testing.T) {
 		{pair.Leaf.NotAfter.Sub(made) - day, false, "the new CA signs now", pair.Leaf.NotAfter.Add(-day)},
 	} {
 		d := mustNext(t, Facts{Now: made.Add(c.after), Data: data, Injected: c.injected})
-		if d.Did != c.did || !d.Wake.Equal(c.wake) {
-			t.Errorf("%s after it was made, injected %t: it %q and wakes at %s, want %q and %s", c.after, c.injected, d.Did, d.Wake, c.did, c.wake)
+		if d.Change != c.did || !d.NextAt.Equal(c.wake) {
+			t.Errorf("%s after it was made, injected %t: it %q and wakes at %s, want %q and %s", c.after, c.injected, d.Change, d.NextAt, c.did, c.wake)
 		}
 	}
 }
@@ -176,14 +176,14 @@ func TestContentThatCannotBeUsed(t *testing.T) {
 			names = testNames
 		}
 		d := mustNext(t, Facts{Now: c.at, Data: c.data, Names: names})
-		if d.Did != c.did {
-			t.Errorf("%s: it %q, want %q", name, d.Did, c.did)
+		if d.Change != c.did {
+			t.Errorf("%s: it %q, want %q", name, d.Change, c.did)
 		}
-		if d.Did == again && !bytes.Equal(d.Data[keyCABundle], c.data[keyCABundle]) {
+		if d.Change == again && !bytes.Equal(d.Data[keyCABundle], c.data[keyCABundle]) {
 			t.Errorf("%s: the CA bundle changed", name)
 		}
-		if next := mustNext(t, Facts{Now: c.at, Data: d.Data, Names: names, Injected: true}); next.Did != "" {
-			t.Errorf("%s: after %q it goes on to %q", name, d.Did, next.Did)
+		if next := mustNext(t, Facts{Now: c.at, Data: d.Data, Names: names, Injected: true}); next.Change != "" {
+			t.Errorf("%s: after %q it goes on to %q", name, d.Change, next.Change)
 		}
 	}
 }
@@ -193,7 +193,7 @@ func TestNextRefusesNamesThatNoCertificateCanHave(t *testing.T) {
 	for name, data := range map[string]map[string][]byte{"none yet": nil, "one for another name": mustNext(t, Facts{Now: epoch}).Data} {
 		d, err := Next(Facts{Now: epoch, Data: data, Names: []string{"."}, Lifetimes: DefaultLifetimes()})
 		if err == nil || !strings.Contains(err.Error(), "cannot be served") {
-			t.Errorf("%s: it %q, and says %v", name, d.Did, err)
+			t.Errorf("%s: it %q, and says %v", name, d.Change, err)
 		}
 	}
 }
@@ -204,10 +204,10 @@ func TestAwayForAnyTime(t *testing.T) {
 	for away := time.Duration(0); away < 12*365*day; away += 50 * day {
 		now, d := epoch.Add(away), Decision{Data: data}
 		steps := 0
-		for d = mustNext(t, Facts{Now: now, Data: d.Data}); d.Did != ""; d = mustNext(t, Facts{Now: now, Data: d.Data}) {
+		for d = mustNext(t, Facts{Now: now, Data: d.Data}); d.Change != ""; d = mustNext(t, Facts{Now: now, Data: d.Data}) {
 			steps++
 			if steps > 3 {
-				t.Fatalf("away for %s: it still %q", away, d.Did)
+				t.Fatalf("away for %s: it still %q", away, d.Change)
 			}
 		}
 		if err := accepts(t, d.Data, d.Data, now); err != nil {
