@@ -5,9 +5,9 @@ package problem
 import "k8s.io/apimachinery/pkg/util/validation/field"
 
 // offlineAdvice lists the alternatives when labels cannot be read.
-const offlineAdvice = "the operator retries, and the running server stays as it is. To continue without the registry, " +
-	"register the image with its base configuration in ConfigMap llama-stack-operator-config, set readLabels: false under " +
-	"registries there, or use overrideConfig"
+const offlineAdvice = "the operator retries, and the running server stays as it is. To continue without the " +
+	"registry, register the image with its base configuration in ConfigMap llama-stack-operator-config, set " +
+	"readLabels: false under registries there, or use overrideConfig"
 
 var distributionRows = []Row{
 	{

@@ -11,19 +11,19 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
-// reportPanic reports the panic in the status and requeues after panics.Delay. Log and status show the text only of
-// Go's own panics: any other can hold a value of a Secret.
+// reportPanic reports the panic in the status and requeues after problem.PanicRetryDelay. Log and status show the text
+// only of Go's own panics: any other can hold a value of a Secret.
 func (r *Reconciler) reportPanic(ctx context.Context, s *scope, value any) (ctrl.Result, error) {
-	message, bug := panics.Record(value)
+	message, bug := problem.RecordPanic(value)
 	log := logf.FromContext(ctx)
 	log.Error(errors.New(message), "reconcile panicked", "stack", string(debug.Stack()))
-	retry := ctrl.Result{RequeueAfter: panics.Delay}
+	retry := ctrl.Result{RequeueAfter: problem.PanicRetryDelay}
 	if s.cr.UID == "" && s.cr.ResourceVersion == "" {
 		return retry, nil // not read yet
 	}

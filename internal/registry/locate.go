@@ -10,13 +10,6 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 )
 
-// The operations passed to Options.OnRead.
-const (
-	OperationDigest = "digest"
-	OperationImage  = "image"
-	OperationFile   = "file"
-)
-
 // locate tries each location of an image until one succeeds or fails because of the image's content.
 func locate[T any](
 	ctx context.Context, c *Client, operation, reference string,

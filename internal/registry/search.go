@@ -15,6 +15,8 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/metrics"
 )
 
 const (
@@ -99,7 +101,7 @@ func (c *Client) FindMatch(
 	matches func(file string) bool,
 	keys authn.Keychain,
 ) ([]byte, error) {
-	return locate(ctx, c, OperationFile, reference, func(ref name.Reference, trip *roundTripper) ([]byte, error) {
+	return locate(ctx, c, metrics.RegistryFile, reference, func(ref name.Reference, trip *roundTripper) ([]byte, error) {
 		return c.findMatchAt(ctx, ref, trip, image, description, matches, keys)
 	})
 }

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/apply"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
@@ -45,17 +46,17 @@ func legacyObjects() []legacyObject {
 	}
 	matchLabels := []string{"spec", "selector", "matchLabels"}
 	return []legacyObject{
-		{kind: kind("", "v1", "ServiceAccount"), name: objects.ServiceAccountName},
-		{kind: kind("", "v1", "PersistentVolumeClaim"), name: objects.PVCName, keep: true},
-		{kind: kind("", "v1", "Service"), name: objects.ServiceName, selector: []string{"spec", "selector"}},
-		{kind: kind("autoscaling", "v2", "HorizontalPodAutoscaler"), name: objects.AutoscalerName},
-		{kind: kind("policy", "v1", "PodDisruptionBudget"), name: objects.BudgetName, selector: matchLabels},
-		{kind: kind("networking.k8s.io", "v1", "NetworkPolicy"), name: objects.NetworkPolicyName,
+		{kind: kind("", "v1", "ServiceAccount"), name: names.ServiceAccountName},
+		{kind: kind("", "v1", "PersistentVolumeClaim"), name: names.PVCName, keep: true},
+		{kind: kind("", "v1", "Service"), name: names.ServiceName, selector: []string{"spec", "selector"}},
+		{kind: kind("autoscaling", "v2", "HorizontalPodAutoscaler"), name: names.AutoscalerName},
+		{kind: kind("policy", "v1", "PodDisruptionBudget"), name: names.BudgetName, selector: matchLabels},
+		{kind: kind("networking.k8s.io", "v1", "NetworkPolicy"), name: names.NetworkPolicyName,
 			selector: []string{"spec", "podSelector", "matchLabels"}},
-		{kind: kind("networking.k8s.io", "v1", "Ingress"), name: objects.IngressName},
+		{kind: kind("networking.k8s.io", "v1", "Ingress"), name: names.IngressName},
 		// On OpenShift it allows the pods' user and group of release 0.9.
 		{kind: kind("rbac.authorization.k8s.io", "v1", "RoleBinding"), name: release09.RoleBindingName, forPods: true},
-		{kind: kind("apps", "v1", "Deployment"), name: objects.DeploymentName, selector: matchLabels},
+		{kind: kind("apps", "v1", "Deployment"), name: names.DeploymentName, selector: matchLabels},
 	}
 }
 
@@ -64,7 +65,7 @@ func legacyObjects() []legacyObject {
 func (a *Adopter) Adopt(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment,
 	desired []objects.Object) *problem.Problem {
 	// The kept pod template is about to be replaced.
-	replacesTemplate := live != nil && live.Annotations[objects.AnnotationBuild] == release09.Build &&
+	replacesTemplate := live != nil && live.Annotations[names.AnnotationBuild] == release09.Build &&
 		keptTemplate(desired) == nil
 	if live == nil && !release09.OwnsStatus(&owner.Status) ||
 		live != nil && !release09.IsUnadopted(live) && !replacesTemplate && !a.isOverwritten(ctx, owner) {
@@ -76,7 +77,7 @@ func (a *Adopter) Adopt(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 // keptTemplate returns the desired Deployment if it keeps the pods of release 0.9, or nil.
 func keptTemplate(desired []objects.Object) *appsv1.Deployment {
 	for _, o := range desired {
-		if d, ok := o.(*appsv1.Deployment); ok && d.Annotations[objects.AnnotationBuild] == release09.Build {
+		if d, ok := o.(*appsv1.Deployment); ok && d.Annotations[names.AnnotationBuild] == release09.Build {
 			return d
 		}
 	}
@@ -244,13 +245,13 @@ func (a *Adopter) adopt(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 func setOwner(ctx context.Context, writer client.Writer, owner *v1alpha2.LlamaStackDistribution,
 	o *metav1.PartialObjectMetadata) error {
 	before := o.DeepCopy()
-	o.OwnerReferences = append(o.OwnerReferences, *objects.ControllerRef(owner))
+	o.OwnerReferences = append(o.OwnerReferences, *names.ControllerRef(owner))
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	return writer.Patch(ctx, o, patch, client.FieldOwner(ownerManager))
 }
 
 // ownerManager is the field manager of restored owners; with the operator's own, the object would look created by it.
-const ownerManager = objects.ManagedBy + "-owner"
+const ownerManager = names.ManagedBy + "-owner"
 
 // transferFields transfers an object's fields to the operator, and adds metadata, unless a concurrent write conflicts.
 func transferFields(ctx context.Context, writer client.Writer, resource string, d *adoption) error {
@@ -274,7 +275,7 @@ func transferFields(ctx context.Context, writer client.Writer, resource string, 
 		{"op": "replace", "path": "/metadata/managedFields", "value": entries},
 		{"op": "replace", "path": "/metadata/resourceVersion", "value": o.ResourceVersion},
 	}
-	if _, hasBuild := o.Annotations[objects.AnnotationBuild]; d.metadata != nil {
+	if _, hasBuild := o.Annotations[names.AnnotationBuild]; d.metadata != nil {
 		operations = append(operations,
 			map[string]any{"op": "add", "path": "/metadata/labels", "value": labels.Merge(o.Labels, d.metadata.Labels)},
 			map[string]any{"op": "add", "path": "/metadata/annotations",
@@ -282,7 +283,7 @@ func transferFields(ctx context.Context, writer client.Writer, resource string, 
 	} else if hasBuild {
 		// A Deployment that release 0.9 wrote again is adopted as if for the first time.
 		operations = append(operations, map[string]any{"op": "remove",
-			"path": "/metadata/annotations/" + strings.ReplaceAll(objects.AnnotationBuild, "/", "~1")})
+			"path": "/metadata/annotations/" + strings.ReplaceAll(names.AnnotationBuild, "/", "~1")})
 	}
 	patch, err := json.Marshal(operations)
 	if err != nil {

@@ -14,7 +14,6 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/stable"
 )
 
 // conflictAdvice never suggests to delete the object, which may be a server in use.
@@ -61,7 +60,7 @@ func Failed(description, failure string, err error) *problem.Problem {
 	p := problem.Problem{
 		Reason: problem.ApplyFailed,
 		Path:   description,
-		Detail: fmt.Sprintf("%s: %v", failure, stable.Error(err)),
+		Detail: fmt.Sprintf("%s: %v", failure, problem.StableError(err)),
 		Err:    err,
 	}
 	switch {

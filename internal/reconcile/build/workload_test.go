@@ -57,7 +57,7 @@ func TestWorkload(t *testing.T) {
 		"workload: {workers: 3, resources: null}":                                                                 {"", "spec.workload.workers: each pod requests 3 CPU, one for each worker: set spec.workload.resources.requests.cpu"},
 		"workload: {workers: 3}":                                                                                  {"", ""},
 		"workload: {replicas: 2, storage: {}}":                                                                    {"", "spec.workload.storage: the PVC can be mounted by one node at a time"},
-		"workload: {overrides: {env: [{name: HOME, value: /x}]}}":                                                 {"", "spec.workload.overrides.env[0]: the variable HOME takes the place of the operator's own"},
+		"workload: {overrides: {env: [{name: HOME, value: /x}]}}":                                                 {"", "spec.workload.overrides.env[0]: the variable HOME replaces the operator's own"},
 		"workload: {overrides: {env: [{name: LLSD_VLLM_API_KEY, value: x}]}}":                                     {"spec.workload.overrides.env[0]: Forbidden: sets LLSD_VLLM_API_KEY, which the operator sets", ""},
 		"workload: {overrides: {env: [{name: LLSD_OTHER, value: x}]}}":                                            {"", ""},
 		"workload: {overrides: {volumes: [{name: lls-storage, emptyDir: {}}]}}":                                   {"spec.workload.overrides.volumes[0]: Forbidden: the volume lls-storage is the operator's own", ""},

@@ -17,7 +17,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry/oci"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/stable"
 )
 
 const pathDistribution = "spec.distribution"
@@ -117,9 +116,9 @@ func pendingProblem(part, image string) *problem.Problem {
 }
 
 // offlineAdvice is the advice for labels that could not be read.
-const offlineAdvice = "the operator retries, and the running server stays as it is. To continue without the registry, " +
-	"register the image with its base configuration in ConfigMap " + settings.ConfigMapName + ", set readLabels: false " +
-	"under " + settings.KeyRegistries + " there, or use overrideConfig"
+const offlineAdvice = "the operator retries, and the running server stays as it is. To continue without the " +
+	"registry, register the image with its base configuration in ConfigMap " + settings.ConfigMapName + ", set " +
+	"readLabels: false under " + settings.KeyRegistries + " there, or use overrideConfig"
 
 func labelsProblem(image string, err error) *problem.Problem {
 	if label, ok := errors.AsType[*imagelabels.ContentError](err); ok {
@@ -150,7 +149,8 @@ var (
 	}
 	partProvider = imagePart{
 		pathExternal, parse.PackageFile, "",
-		"the operator retries, and the running server stays as it is. To continue without the registry, " + inlinePackage, inlinePackage,
+		"the operator retries, and the running server stays as it is. To continue without the registry, " + inlinePackage,
+		inlinePackage,
 		inlinePackage,
 	}
 )
@@ -163,7 +163,7 @@ func (r *imagePart) failed(image string, err error) *problem.Problem {
 	}
 	p := problem.Problem{
 		Reason: problem.RegistryUnavailable, Path: r.path, Fix: r.offlineFix, Err: err,
-		Detail: fmt.Sprintf("%s of image %s could not be read: %v", r.part, image, stable.Error(cause)),
+		Detail: fmt.Sprintf("%s of image %s could not be read: %v", r.part, image, problem.StableError(cause)),
 	}
 	switch registry.KindOf(err) {
 	case registry.Unauthorized:

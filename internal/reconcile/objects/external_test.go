@@ -23,12 +23,11 @@ func withExternal(p *objects.Params) {
 	}
 }
 
-// Proves: R46 (the packages are installed in the order of the spec, by the operator's program in the images of the
-// providers, and then fitted to the server's image; the server reads them), R48 (nothing in a pod without external
-// providers).
+// Proves: R46 (the packages are installed in the order of the spec, by the operator's program in the images of the providers, and then fitted to the
+// server's image; the server reads them), R48 (nothing in a pod without external providers).
 func TestExternalProvidersAreInstalledBeforeTheServer(t *testing.T) {
 	const dir = "/opt/llama-stack/external-providers"
-	p := withQuantity(t, withExternal)
+	p := with(t, withExternal)
 	var got []string
 	for _, c := range pod(p).InitContainers {
 		if c.Name == "check-providers" {
@@ -77,7 +76,7 @@ func TestExternalProvidersAreInstalledBeforeTheServer(t *testing.T) {
 
 // A limit of the user's is that of the installers, too: a quota may demand it, and a pod keeps its quality of service.
 func TestInstallersHaveTheUsersLimits(t *testing.T) {
-	p := withQuantity(t, withExternal)
+	p := with(t, withExternal)
 	limits := corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("3Gi")}
 	p.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Resources: &corev1.ResourceRequirements{Limits: limits}}
 	for _, c := range pod(p).InitContainers {
@@ -89,7 +88,7 @@ func TestInstallersHaveTheUsersLimits(t *testing.T) {
 
 // Proves: R44 (a PYTHONPATH of the user's would take the packages away from the server).
 func TestPythonPathIsTheOperators(t *testing.T) {
-	p := withQuantity(t, withExternal)
+	p := with(t, withExternal)
 	p.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Overrides: &v1alpha2.WorkloadOverrides{Env: []corev1.EnvVar{{Name: "PYTHONPATH", Value: "/mine"}}}}
 	want := []objects.Conflict{{Path: "spec.workload.overrides.env[0]", Description: "the variable PYTHONPATH", Essential: true}}
 	if diff := cmp.Diff(want, objects.Conflicts(p)); diff != "" {

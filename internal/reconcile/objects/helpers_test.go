@@ -46,7 +46,7 @@ func simple(t *testing.T) *objects.Params {
 }
 
 // with returns the parameters of the simple sample after a change.
-func withQuantity(t *testing.T, change func(*objects.Params)) *objects.Params {
+func with(t *testing.T, change func(*objects.Params)) *objects.Params {
 	t.Helper()
 	p := simple(t)
 	change(p)
@@ -56,8 +56,7 @@ func withQuantity(t *testing.T, change func(*objects.Params)) *objects.Params {
 // pod returns the pod of the Deployment.
 func pod(p *objects.Params) *corev1.PodSpec { return &objects.Deployment(p).Spec.Template.Spec }
 
-// server returns the container of the server: there is no other one, and others before it only for CA certificates and
-// external providers.
+// server returns the container of the server: there is no other one, and others before it only for CA certificates and external providers.
 func server(t *testing.T, p *objects.Params) *corev1.Container {
 	t.Helper()
 	containers := pod(p).Containers

@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
@@ -26,14 +27,14 @@ func TestEnvironment(t *testing.T) {
 			"LLAMA_STACK_PORT": "8321", "RUN_CONFIG_PATH": "/etc/llama-stack/config.yaml", "LLSD_VLLM_API_KEY": "vllm-creds/token",
 		}},
 		"image's own configuration": {
-			withQuantity(t, func(p *objects.Params) { p.Config, p.Env, p.SecretsHash = nil, nil, "" }),
+			with(t, func(p *objects.Params) { p.Config, p.Env, p.SecretsHash = nil, nil, "" }),
 			map[string]string{
 				"HOME": "/", "HF_HOME": "/.llama", "SQLITE_STORE_DIR": "/.llama/distributions/starter", "LLAMA_STACK_PORT": "8321",
 				"LLAMA_STACK_CONFIG_DIR": "/.llama", "FILES_STORAGE_DIR": "/.llama/distributions/starter/files", "MILVUS_DB_PATH": "/.llama/distributions/starter",
 			},
 		},
 		"unknown distribution and line": {
-			withQuantity(t, func(p *objects.Params) {
+			with(t, func(p *objects.Params) {
 				p.Config, p.Env, p.StateDir, p.PortVariables = nil, nil, "", []string{"LLAMA_STACK_PORT", "OGX_PORT"}
 				p.HomeVariables = []string{"LLAMA_STACK_CONFIG_DIR", "OGX_CONFIG_DIR"}
 			}),
@@ -69,7 +70,7 @@ func TestPort(t *testing.T) {
 		"custom":        {&v1alpha2.NetworkingSpec{Port: new(int32(9000))}, 9000, "9000"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := withQuantity(t, func(p *objects.Params) {
+			p := with(t, func(p *objects.Params) {
 				p.CR.Spec.Networking, p.PortVariables = c.networking, []string{"LLAMA_STACK_PORT", "OGX_PORT"}
 			})
 			service := objects.Service(p).Spec
@@ -86,7 +87,7 @@ func TestPort(t *testing.T) {
 				}
 			}
 			want := "http://my-stack-service.ai.svc:" + c.text
-			if got := objects.ServiceURL(corev1.URISchemeHTTP, p.CR.Name, p.CR.Namespace, objects.Port(&p.CR.Spec)); got != want {
+			if got := names.ServiceURL(corev1.URISchemeHTTP, p.CR.Name, p.CR.Namespace, objects.Port(&p.CR.Spec)); got != want {
 				t.Errorf("URL %s, want %s", got, want)
 			}
 		})
@@ -106,7 +107,7 @@ func TestScheme(t *testing.T) {
 		"client certificates": {func(p *objects.Params) { p.Scheme, p.ClientCertificates = "HTTPS", true }, "", "https", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := withQuantity(t, c.change)
+			p := with(t, c.change)
 			port := objects.Service(p).Spec.Ports[0]
 			if got := ptr.Deref(port.AppProtocol, ""); got != c.appProtocol || port.Name != "http" {
 				t.Errorf("appProtocol %q of port %s, want %q of http", got, port.Name, c.appProtocol)
@@ -122,7 +123,7 @@ func TestScheme(t *testing.T) {
 			}
 		})
 	}
-	if got := objects.ServiceURL("HTTPS", "a", "b", 1); got != "https://a-service.b.svc:1" {
+	if got := names.ServiceURL("HTTPS", "a", "b", 1); got != "https://a-service.b.svc:1" {
 		t.Error(got)
 	}
 }
@@ -154,7 +155,7 @@ func TestReplicas(t *testing.T) {
 		"no workload": {nil, 1}, "no replicas": {&v1alpha2.WorkloadSpec{}, 1},
 		"zero": {&v1alpha2.WorkloadSpec{Replicas: new(int32(0))}, 0}, "three": {&v1alpha2.WorkloadSpec{Replicas: new(int32(3))}, 3},
 	} {
-		p := withQuantity(t, func(p *objects.Params) { p.CR.Spec.Workload = c.workload })
+		p := with(t, func(p *objects.Params) { p.CR.Spec.Workload = c.workload })
 		if got := objects.Deployment(p).Spec.Replicas; got == nil || *got != c.want {
 			t.Errorf("%s: replicas %v, want %d", name, got, c.want)
 		}
@@ -182,18 +183,18 @@ func TestTemplateChangesWithContentAlone(t *testing.T) {
 		"image":                 {func(p *objects.Params) { p.Image = "registry.example/distribution-starter:0.7.2" }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			after := objects.Deployment(withQuantity(t, c.change)).Spec.Template
+			after := objects.Deployment(with(t, c.change)).Spec.Template
 			if got := !cmp.Equal(before, after); got != c.rolls {
 				t.Errorf("template changed: %v, want %v\n%s", got, c.rolls, cmp.Diff(before, after))
 			}
 		})
 	}
-	plain := objects.Deployment(withQuantity(t, func(p *objects.Params) { p.Config, p.SecretsHash = nil, "" }))
+	plain := objects.Deployment(with(t, func(p *objects.Params) { p.Config, p.SecretsHash = nil, "" }))
 	if got := plain.Spec.Template.Annotations; len(got) != 0 {
 		t.Errorf("hashes of nothing: %v", got)
 	}
 	annotations := objects.Deployment(simple(t)).Annotations
-	want := map[string]string{objects.AnnotationInputHash: "1a9475", objects.AnnotationBuild: "1.2.3+abc"}
+	want := map[string]string{names.AnnotationInputHash: "1a9475", names.AnnotationBuild: "1.2.3+abc"}
 	if diff := cmp.Diff(want, annotations); diff != "" {
 		t.Errorf("annotations of the Deployment (-want +got):\n%s", diff)
 	}
@@ -211,7 +212,7 @@ func TestBuildersDoNotShareTheSpec(t *testing.T) {
 	if diff := cmp.Diff(before, p.CR); diff != "" {
 		t.Errorf("the resource changed:\n%s", diff)
 	}
-	if objects.Selector("x")["app"] != "llama-stack" {
+	if names.Selector("x")["app"] != "llama-stack" {
 		t.Error("the selector changed")
 	}
 }

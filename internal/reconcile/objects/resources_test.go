@@ -53,13 +53,13 @@ func TestResourcesHaveOnlyTheUsersLimits(t *testing.T) {
 				Requests: quantities(c.requests), Limits: quantities(c.limits),
 			}}
 			want := corev1.ResourceRequirements{Requests: quantities(c.wantRequests), Limits: quantities(c.wantLimits)}
-			got := server(t, withQuantity(t, func(p *objects.Params) { p.CR.Spec.Workload = workload })).Resources
+			got := server(t, with(t, func(p *objects.Params) { p.CR.Spec.Workload = workload })).Resources
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("resources (-want +got):\n%s", diff)
 			}
 		})
 	}
-	none := server(t, withQuantity(t, func(p *objects.Params) { p.CR.Spec.Workload = nil })).Resources
+	none := server(t, with(t, func(p *objects.Params) { p.CR.Spec.Workload = nil })).Resources
 	if diff := cmp.Diff(corev1.ResourceRequirements{Requests: quantities("cpu=1 memory=1Gi")}, none); diff != "" {
 		t.Errorf("without spec.workload (-want +got):\n%s", diff)
 	}

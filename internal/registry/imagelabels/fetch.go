@@ -15,9 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/stable"
 )
 
 const (
@@ -103,7 +102,7 @@ func (r *Reader) fetch(ctx context.Context, i *image, q Request, previous Result
 // read checks the digest of a known image, and reads its content if it is new or the digest changed.
 func (r *Reader) read(ctx context.Context, q *Request, previous Result) (result Result) {
 	log := logf.FromContext(ctx).WithValues("image", q.Image)
-	defer panics.Catch(log, "asking for the labels of an image panicked", &result.Err)
+	defer problem.CatchPanic(log, "asking for the labels of an image panicked", &result.Err)
 	from := r.options.Connect(q.Registries)
 	defer from.Close()
 	if previous.settled() {
@@ -153,7 +152,7 @@ func (r *Reader) record(ctx context.Context, i *image, result *Result) (users []
 	if result.storable() && result.Digest != previous.Digest {
 		signal(r.unsaved)
 	}
-	same := fmt.Sprint(stable.Error(previous.Err)) == fmt.Sprint(stable.Error(result.Err)) &&
+	same := fmt.Sprint(problem.StableError(previous.Err)) == fmt.Sprint(problem.StableError(result.Err)) &&
 		reflect.DeepEqual(previous.Labels, result.Labels) &&
 		slices.Equal(previous.Content, result.Content)
 	// After Unauthorized, the custom resource may have other credentials, which make another request.
@@ -165,8 +164,8 @@ func (r *Reader) record(ctx context.Context, i *image, result *Result) (users []
 
 // backoff returns the delay before the next attempt; it doubles with each failure.
 func backoff(err error, failures int) time.Duration {
-	if errors.Is(err, panics.ErrInternal) {
-		return panics.Delay
+	if errors.Is(err, problem.ErrInternal) {
+		return problem.PanicRetryDelay
 	}
 	delay, last := firstSlowRetry, lastSlowRetry
 	if registry.KindOf(err).IsTransient() {

@@ -16,7 +16,7 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe"
 )
 
@@ -110,8 +110,8 @@ func (p *Prober) probe(ctx context.Context, s *server, delay time.Duration, key 
 			return
 		}
 		delay, next = next, 2*next
-		if errors.Is(err, panics.ErrInternal) {
-			delay = max(delay, panics.Delay)
+		if errors.Is(err, problem.ErrInternal) {
+			delay = max(delay, problem.PanicRetryDelay)
 		} else if err != nil && attempt == 1 {
 			continue // normal after a rollout
 		}
@@ -147,7 +147,7 @@ func (p *Prober) probeOnce(
 		ctx, cancel = context.WithTimeout(ctx, firstTimeout)
 		defer cancel()
 	}
-	defer panics.Catch(logf.FromContext(ctx).WithValues("namespace", key.Namespace, "name", key.Name), "asking a server "+
+	defer problem.CatchPanic(logf.FromContext(ctx).WithValues("namespace", key.Namespace, "name", key.Name), "asking a server "+
 		"panicked", &err)
 	return p.client.Probe(ctx, at)
 }
