@@ -39,14 +39,14 @@ func RecordPanic(value any) (what string, wrong *Problem) {
 }
 
 // CatchPanic is for defer: it recovers from a panic outside of the workers, counts and logs it, and sets ErrInternal.
-func CatchPanic(log logr.Logger, message string, err *error) { //nolint:gocritic // the result of the function that defers it
+func CatchPanic(log logr.Logger, message string, err *error) { //nolint:gocritic // the deferring function's result
 	if value := recover(); value != nil {
 		logPanic(log, message, value)
 		*err = ErrInternal
 	}
 }
 
-// CatchReadPanic recovers, when deferred, from a panic of an informer function, which the reconcile of the object reports.
+// CatchReadPanic recovers, when deferred, from a panic of an informer function; the object's reconcile reports it.
 func CatchReadPanic(log logr.Logger, of metav1.Object, message string) {
 	if value := recover(); value != nil {
 		logPanic(log.WithValues("namespace", of.GetNamespace(), "name", of.GetName()), message, value)

@@ -58,10 +58,8 @@ func deniedByPolicy(err error) bool {
 // Failed returns the problem of an API server's error: terminal if the object is invalid or too large, else transient.
 func Failed(description, failure string, err error) *problem.Problem {
 	p := problem.Problem{
-		Reason: problem.ApplyFailed,
-		Path:   description,
+		Reason: problem.ApplyFailed, Path: description, Err: err,
 		Detail: fmt.Sprintf("%s: %v", failure, problem.StableError(err)),
-		Err:    err,
 	}
 	switch {
 	case (apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)) && !deniedByPolicy(err), unknownField(err),

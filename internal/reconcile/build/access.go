@@ -63,11 +63,11 @@ func warnBypassed(d *Desired, in *Inputs) {
 		}
 	}
 	for i := range o.EnvFrom {
-		names := slices.DeleteFunc(envFromVariables(in, &o.EnvFrom[i], i), func(name string) bool {
+		variables := slices.DeleteFunc(envFromVariables(in, &o.EnvFrom[i], i), func(name string) bool {
 			return !objects.SelectsCode(name)
 		})
-		if len(names) > 0 {
-			warn(fmt.Sprintf(".envFrom[%d]", i), limits.Names(names)+" can give the server another configuration or other code",
+		if len(variables) > 0 {
+			warn(fmt.Sprintf(".envFrom[%d]", i), limits.Names(variables)+" can give the server another configuration or other code",
 				"remove the key from the object, or give the others a prefix")
 		}
 	}

@@ -83,7 +83,7 @@ func TestWorkload(t *testing.T) {
 	build(t, bare(t, "distribution: {name: starter}\nworkload: {storage: {size: '0'}}", fromV1alpha1)) // release 0.9 took it for no size
 	legacy := shaped(t, "distribution-only", "workload: {overrides: {volumes: [{name: lls-storage, emptyDir: {}}]}}")
 	legacy.CR.Annotations = map[string]string{v1alpha2.ConversionAnnotation: fromV1alpha1}
-	if d := build(t, legacy); !strings.Contains(d.Warnings.Message(), "the volume lls-storage takes the place") {
+	if d := build(t, legacy); !strings.Contains(d.Warnings.Message(), "the volume lls-storage replaces") {
 		t.Errorf("a resource of v1alpha1: warnings %v", d.Warnings)
 	}
 }

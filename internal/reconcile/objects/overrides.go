@@ -58,7 +58,8 @@ func Conflicts(p *Params) []Conflict {
 	}
 	for i := range o.VolumeMounts {
 		at := path.Clean(o.VolumeMounts[i].MountPath)
-		if at != names.TmpDir && slices.ContainsFunc(ownMounts, func(m corev1.VolumeMount) bool { return m.MountPath == at }) {
+		conflicts := slices.ContainsFunc(ownMounts, func(m corev1.VolumeMount) bool { return m.MountPath == at })
+		if conflicts && at != names.TmpDir {
 			list = append(list, Conflict{fmt.Sprintf("%s.volumeMounts[%d]", field, i), "the mount path " + at, true})
 		}
 	}
@@ -78,11 +79,11 @@ func DataDirConflict(p *Params) string {
 
 // OwnVolumeNames returns the names of the operator's volumes, which the user may mount at more paths.
 func OwnVolumeNames(p *Params) []string {
-	var names []string
+	var volumes []string
 	for _, v := range ownVolumes(p) {
-		names = append(names, v.Name)
+		volumes = append(volumes, v.Name)
 	}
-	return names
+	return volumes
 }
 
 // mergedEnvironment returns the operator's and the user's variables; the last one with a name wins.

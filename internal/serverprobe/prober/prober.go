@@ -147,8 +147,8 @@ func (p *Prober) probeOnce(
 		ctx, cancel = context.WithTimeout(ctx, firstTimeout)
 		defer cancel()
 	}
-	defer problem.CatchPanic(logf.FromContext(ctx).WithValues("namespace", key.Namespace, "name", key.Name), "asking a server "+
-		"panicked", &err)
+	log := logf.FromContext(ctx).WithValues("namespace", key.Namespace, "name", key.Name)
+	defer problem.CatchPanic(log, "asking a server panicked", &err)
 	return p.client.Probe(ctx, at)
 }
 
