@@ -24,7 +24,7 @@ func Route(p *Params) *routev1.Route {
 		TypeMeta:   metav1.TypeMeta{APIVersion: routev1.GroupVersion.String(), Kind: "Route"},
 		ObjectMeta: edgeObjectMeta(p, names.RouteName(p.CR.Name)),
 		Spec: routev1.RouteSpec{
-			Host:           Hostname(p.CR, p.Expose, &p.Edge),
+			Host: Hostname(p.CR, p.Expose, &p.Edge),
 			To: routev1.RouteTargetReference{
 				Kind: "Service", Name: names.ServiceName(p.CR.Name), Weight: new(allWeight),
 			},
