@@ -67,8 +67,8 @@ func warnBypassed(d *Desired, in *Inputs) {
 			return !objects.SelectsCode(name)
 		})
 		if len(variables) > 0 {
-			warn(fmt.Sprintf(".envFrom[%d]", i), limits.Names(variables)+" can give the server another configuration or other code",
-				"remove the key from the object, or give the others a prefix")
+			detail := limits.Names(variables) + " can give the server another configuration or other code"
+			warn(fmt.Sprintf(".envFrom[%d]", i), detail, "remove the key from the object, or give the others a prefix")
 		}
 	}
 	for i := range o.VolumeMounts {
