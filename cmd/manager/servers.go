@@ -117,7 +117,7 @@ func metricsTLS(directory string) (*tls.Config, func(context.Context) error, err
 			tlsConfig.GetCertificate = watcher.GetCertificate
 			return tlsConfig, func(ctx context.Context) error {
 				if err := watcher.Start(ctx); err != nil { // the loaded certificate stays in use
-					ctrl.Log.WithName("metrics").Error(err, "the certificate is not watched any more")
+					ctrl.Log.WithName("metrics").Error(err, "stopped watching the certificate")
 					<-ctx.Done()
 				}
 				return nil

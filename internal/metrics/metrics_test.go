@@ -35,13 +35,13 @@ func used(t *testing.T) *Metrics {
 	m.Rollout()
 	m.Migrated(3)
 	m.ServeExpiry(func() time.Time { return time.Unix(1234, 5) })
-	m.AskedServer(errSilent)
-	m.LookedUp(true)
-	m.LookedUp(false)
-	m.AskedRegistry(RegistryImage, nil)
-	m.AskedRegistry(RegistryDigest, errSilent)
+	m.CountProbe(errSilent)
+	m.CountLookup(true)
+	m.CountLookup(false)
+	m.CountRegistryRequest(RegistryImage, nil)
+	m.CountRegistryRequest(RegistryDigest, errSilent)
 	for range 3 {
-		m.AskedRegistry(RegistryFile, errSilent)
+		m.CountRegistryRequest(RegistryFile, errSilent)
 	}
 	return m
 }
@@ -98,7 +98,7 @@ func TestResourcesCountByWhatTheyReportedLast(t *testing.T) {
 	expect := func(m *Metrics, want string) {
 		t.Helper()
 		text := `
-# HELP llamastack_webhook_certificate_expiry_timestamp_seconds When the certificate that the webhooks serve expires, in seconds since 1970; zero while there is none.
+# HELP llamastack_webhook_certificate_expiry_timestamp_seconds Expiry of the webhooks' serving certificate, in seconds since 1970; zero without a certificate.
 # TYPE llamastack_webhook_certificate_expiry_timestamp_seconds gauge
 llamastack_webhook_certificate_expiry_timestamp_seconds 1234
 ` + want
@@ -110,7 +110,7 @@ llamastack_webhook_certificate_expiry_timestamp_seconds 1234
 # TYPE llamastack_distributions gauge
 `
 	m := used(t)
-	expect(m, `# HELP llamastack_distribution_problems LlamaStackDistributions that have a problem with this reason.
+	expect(m, `# HELP llamastack_distribution_problems LlamaStackDistributions with a problem of this reason.
 # TYPE llamastack_distribution_problems gauge
 llamastack_distribution_problems{reason="InvalidField",severity="Error"} 2
 llamastack_distribution_problems{reason="NoEffect",severity="Warning"} 1

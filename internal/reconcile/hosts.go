@@ -25,7 +25,7 @@ func enqueueNextHostUser(uses client.Reader, domain func() string) handler.Event
 	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
 		next, err := gather.NextYounger(ctx, uses, o, domain())
 		if err != nil {
-			logf.FromContext(ctx).Error(err, "custom resources with the same host could not be listed from the cache")
+			logf.FromContext(ctx).Error(err, "cannot list custom resources with the same host from the cache")
 		}
 		if next == nil {
 			return nil

@@ -36,7 +36,7 @@ func (r *Reconciler) reportPanic(ctx context.Context, s *scope, value any) (ctrl
 	failed.fail(bug)
 	defer func() {
 		if value := recover(); value != nil {
-			log.Error(fmt.Errorf("%T", value), "the status of a resource whose reconcile panicked cannot be written")
+			log.Error(fmt.Errorf("%T", value), "cannot write the status after a panic")
 		}
 	}()
 	result, err := r.report(ctx, failed)

@@ -116,7 +116,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 	case errors.As(err, &undecodable):
 		s.fail(problem.New(problem.Problem{
 			Reason: problem.InvalidField, Path: "spec", Type: field.ErrorTypeInvalid,
-			Detail: fmt.Sprintf("a value has the wrong type: %v", undecodable.Err), Fix: "write it in another way", Err: err,
+			Detail: fmt.Sprintf("a value has the wrong type: %v", undecodable.Err), Fix: "correct the value", Err: err,
 		}))
 	case err != nil:
 		return ctrl.Result{}, err

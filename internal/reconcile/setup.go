@@ -90,8 +90,8 @@ type Options struct {
 func newImageLabels(ctx context.Context, mgr manager.Manager, o *Options, key secret.Value,
 	notify func(types.NamespacedName)) *imagelabels.Reader {
 	return imagelabels.New(ctx, imagelabels.Options{
-		Connect:  imagelabels.Connect(names.ManagedBy+"/"+version.Version(), o.Metrics.AskedRegistry),
-		OnLookup: o.Metrics.LookedUp, Key: key, Notify: notify,
+		Connect:  imagelabels.Connect(names.ManagedBy+"/"+version.Version(), o.Metrics.CountRegistryRequest),
+		OnLookup: o.Metrics.CountLookup, Key: key, Notify: notify,
 		Store: &imagelabels.Store{Live: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: o.OperatorNamespace},
 	})
 }
@@ -143,7 +143,7 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 		applier:   &apply.Applier{Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader(), EdgeAPIs: apis},
 		live:      mgr.GetAPIReader(),
 		adopter:   &adopt.Adopter{Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader()},
-		prober:    prober.New(ctx, countedServers{serverprobe.New(), o.Metrics}, r.enqueue),
+		prober:    prober.New(ctx, countingProber{serverprobe.New(), o.Metrics}, r.enqueue),
 		serverURL: locate,
 		recorder:  mgr.GetEventRecorder(names.ManagedBy),
 		large:     semaphore.NewWeighted(largeWorkers),
@@ -185,7 +185,7 @@ func watchMirrors(b *builder.Builder, r *Reconciler) *builder.Builder {
 func clusterAssignsUserIDs(mapper meta.RESTMapper) (bool, error) {
 	_, err := mapper.RESTMapping(schema.GroupKind{Group: "security.openshift.io", Kind: "SecurityContextConstraints"})
 	if err != nil && !meta.IsNoMatchError(err) {
-		return false, fmt.Errorf("asking the cluster for its APIs: %w", err)
+		return false, fmt.Errorf("discover the cluster's APIs: %w", err)
 	}
 	return err == nil, nil
 }
@@ -270,14 +270,14 @@ func specChanged() predicate.Predicate {
 		}})
 }
 
-// countedServers counts the requests to servers in the metrics.
-type countedServers struct {
+// countingProber counts the requests to servers in the metrics.
+type countingProber struct {
 	prober.Client
 	metrics *metrics.Metrics
 }
 
-func (c countedServers) Probe(ctx context.Context, server serverprobe.Server) (*serverprobe.Observation, error) {
+func (c countingProber) Probe(ctx context.Context, server serverprobe.Server) (*serverprobe.Observation, error) {
 	observation, err := c.Client.Probe(ctx, server)
-	c.metrics.AskedServer(err)
+	c.metrics.CountProbe(err)
 	return observation, err
 }

@@ -63,7 +63,7 @@ func (r *Reconciler) settingsReferrers(ctx context.Context, o client.Object) []r
 func (r *Reconciler) requests(ctx context.Context, options ...client.ListOption) []reconcile.Request {
 	list := gather.NewTrees()
 	if err := r.client.List(ctx, list, append(options, client.UnsafeDisableDeepCopy)...); err != nil {
-		logf.FromContext(ctx).Error(err, "resources could not be listed from the cache")
+		logf.FromContext(ctx).Error(err, "cannot list custom resources from the cache")
 		return nil
 	}
 	requests := make([]reconcile.Request, 0, len(list.Items))

@@ -187,7 +187,7 @@ func notAnImage(mediaType string) error {
 	if !artifact.MatchString(mediaType) {
 		return errors.New("it is not an image")
 	}
-	return fmt.Errorf("it is not an image but of type %q", mediaType)
+	return fmt.Errorf("it is not an image, but has media type %q", mediaType)
 }
 
 // choose returns the digest of the index entry for the platform. Its error lists the available platforms.
@@ -232,7 +232,7 @@ func (c *Client) target(reference string) (name.Reference, *roundTripper, error)
 	}
 	if len(c.options.Allowed) > 0 && !slices.Contains(c.options.Allowed, canonical(registry)) {
 		return nil, nil, &Error{Kind: Refused, Reference: ref.Name(),
-			Err: fmt.Errorf("registry %s is not among those that the operator's settings allow: %s", canonical(registry),
+			Err: fmt.Errorf("registry %s is not allowed by the operator's settings; allowed registries: %s", canonical(registry),
 				strings.Join(c.options.Allowed, ", "))}
 	}
 	trip := &roundTripper{registry: registry, plainHTTP: plain, own: c.nonLocal, foreign: c.public, trusted: c.nonLocal,

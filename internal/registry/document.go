@@ -117,7 +117,7 @@ func (t *roundTripper) bounded(request *http.Request, response *http.Response) (
 	limit, layer := t.limit()
 	if response.ContentLength > limit && request.Method != http.MethodHead {
 		_ = response.Body.Close()
-		return nil, newSafeError(errTooLarge, "%d bytes where at most %d are read", response.ContentLength, limit)
+		return nil, newSafeError(errTooLarge, "%d bytes exceed the limit of %d", response.ContentLength, limit)
 	}
 	limited := &limitedBody{ReadCloser: response.Body, left: limit}
 	response.Body = limited

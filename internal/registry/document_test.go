@@ -91,7 +91,7 @@ func TestWideAndDeepDocumentsAreRefused(t *testing.T) {
 			registry.NotFound, "404",
 		},
 		"index in the index": {
-			liar(t, types.OCIImageIndex, indexOf("["+member(indexOf("[]"), string(types.OCIImageIndex), "")+"]"), indexOf("[]")), registry.NotAnImage, "of type",
+			liar(t, types.OCIImageIndex, indexOf("["+member(indexOf("[]"), string(types.OCIImageIndex), "")+"]"), indexOf("[]")), registry.NotAnImage, "has media type",
 		},
 		"deep manifest":    {liar(t, types.OCIManifestSchema1, manifestOf("{}", `},"x":`+deep+`}`)), registry.TooLarge, "more than 32 levels"},
 		"deep index":       {liar(t, types.OCIImageIndex, indexOf(deep)), registry.TooLarge, "more than 32 levels"},

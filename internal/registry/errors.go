@@ -78,10 +78,10 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 var (
-	errCorrupt = errors.New("the answer is not that of a registry, or is damaged: it ends early, cannot be decoded, or " +
-		"has another digest")
-	errTooLarge = errors.New("the answer is too large")
-	errRefused  = errors.New("the registry may not be asked")
+	errCorrupt = errors.New("the response is not from a registry or is corrupt: truncated, undecodable, or with another " +
+		"digest")
+	errTooLarge = errors.New("the response is too large")
+	errRefused  = errors.New("the registry may not be contacted")
 )
 
 // safeError is an error with text of this package, which is safe to show.
@@ -124,7 +124,7 @@ func sanitize(err error) error {
 	case errors.As(err, &errno):
 		return errno
 	case errors.As(err, &alert), errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):
-		return errors.New("it cannot be asked with TLS")
+		return errors.New("it does not support TLS")
 	}
 	return errCorrupt
 }
@@ -136,7 +136,7 @@ func certificateError(err error) error {
 	var invalid x509.CertificateInvalidError
 	switch {
 	case errors.As(err, &name):
-		return errors.New("its certificate is for other names")
+		return errors.New("its certificate is for other host names")
 	case errors.As(err, &authority):
 		return errors.New("its certificate is signed by an unknown authority")
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
@@ -168,7 +168,8 @@ func wrap(reference string, err error, trip *roundTripper) error {
 	case errors.As(err, &response):
 		wrapped.Kind = kindOf(response)
 		// The library's text quotes the URL and the response.
-		wrapped.Err = fmt.Errorf("the registry answers %d %s", response.StatusCode, http.StatusText(response.StatusCode))
+		wrapped.Err = fmt.Errorf("the registry responds with %d %s", response.StatusCode,
+			http.StatusText(response.StatusCode))
 	case errors.As(err, &request), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled),
 		status >= http.StatusInternalServerError:
 		wrapped.Kind = Unreachable

@@ -83,7 +83,7 @@ func (c *Client) findFileAt(
 ) ([]byte, error) {
 	trip.allowLayer(layerBytes)
 	if len(image.Layers) > maxLayers {
-		return nil, newError(ref, TooLarge, "it has %d layers, and at most %d are read", len(image.Layers), maxLayers)
+		return nil, newError(ref, TooLarge, "it has %d layers, more than the limit of %d", len(image.Layers), maxLayers)
 	}
 	left := newBudget()
 	for i := range slices.Backward(image.Layers) {
@@ -114,8 +114,8 @@ func (c *Client) searchLayer(
 	left *budget,
 ) (*layerResult, error) {
 	if layer.Size > layerBytes {
-		return nil, newError(ref, TooLarge, "layer %s has %d bytes, and at most %d are read: put the file into a layer of "+
-			"its own", layer.Digest, layer.Size,
+		return nil, newError(ref, TooLarge, "layer %s has %d bytes, more than the limit of %d: put the file into a layer "+
+			"of its own", layer.Digest, layer.Size,
 			layerBytes)
 	}
 	var found *layerResult
@@ -205,7 +205,7 @@ func (b *budget) fileIn(archive io.Reader, file string) (*layerResult, error) {
 			continue
 		}
 		if header.Size > limits.ConfigBytes {
-			return nil, newSafeError(errTooLarge, "file %s has %d bytes, and at most %d are read", file, header.Size,
+			return nil, newSafeError(errTooLarge, "file %s has %d bytes, more than the limit of %d", file, header.Size,
 				limits.ConfigBytes)
 		}
 		if found.content, err = io.ReadAll(reader); err != nil {

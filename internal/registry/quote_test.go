@@ -83,7 +83,7 @@ func TestErrorsQuoteNoAnswer(t *testing.T) {
 	roots.AddCert(s.Certificate())
 	local := strings.Replace(s.host(), "127.0.0.1", "localhost", 1)
 	_, err := registry.New(registry.Options{CACertificates: roots, Local: []string{local}}).Image(until(t), local+"/team/server:1", nil)
-	if err == nil || strings.Contains(err.Error(), "example.com") || !strings.Contains(err.Error(), "its certificate is for other names") {
+	if err == nil || strings.Contains(err.Error(), "example.com") || !strings.Contains(err.Error(), "its certificate is for other host names") {
 		t.Errorf("a certificate for example.com: %v", err)
 	}
 }

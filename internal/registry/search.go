@@ -112,7 +112,7 @@ func (c *Client) findMatchAt(
 ) ([]byte, error) {
 	trip.allowLayer(searchBytes)
 	if len(image.Layers) > maxLayers {
-		return nil, newError(ref, TooLarge, "it has %d layers, and at most %d are read", len(image.Layers), maxLayers)
+		return nil, newError(ref, TooLarge, "it has %d layers, more than the limit of %d", len(image.Layers), maxLayers)
 	}
 	limited, cancel := context.WithTimeout(ctx, c.searchTime)
 	defer cancel()
@@ -120,13 +120,13 @@ func (c *Client) findMatchAt(
 	for i := range slices.Backward(image.Layers) {
 		layer := &image.Layers[i]
 		if layer.Size < 0 || layer.Size > left {
-			return nil, newError(ref, TooLarge, "layer %s has %d bytes, and with those above it no more than %d are read",
+			return nil, newError(ref, TooLarge, "layer %s has %d bytes, which with the layers above exceeds the limit of %d",
 				layer.Digest, layer.Size, int64(searchBytes))
 		}
 		err := c.read(limited, ref, trip, layer, keys, &left, search.Layer)
 		switch {
 		case err != nil && limited.Err() != nil && ctx.Err() == nil:
-			return nil, newError(ref, TooLarge, "looking for %s in its layers takes longer than %s", description, c.searchTime)
+			return nil, newError(ref, TooLarge, "searching its layers for %s takes longer than %s", description, c.searchTime)
 		case err != nil:
 			return nil, err
 		case search.Path != "":

@@ -69,10 +69,10 @@ func checkAddress(address string, private bool) error {
 	ip = ip.Unmap().WithZone("")
 	switch {
 	case ip.IsLoopback() || ip.IsLinkLocalUnicast() || ip.IsLinkLocalMulticast() || ip.IsUnspecified() || ip.IsMulticast():
-		return newSafeError(errRefused, "it leads to an address of this machine")
+		return newSafeError(errRefused, "it leads to a loopback or link-local address")
 	case !private && (ip.IsPrivate() || sharedAddresses.Contains(ip)):
 		return newSafeError(errRefused,
-			"it leads to another host with a private address, as only registries that the settings name may do")
+			"it leads to a private address of another host, which is allowed only for registries in the settings")
 	}
 	return nil
 }
@@ -126,7 +126,7 @@ func (t *roundTripper) check(u *url.URL) error {
 		if failed := t.failed(); ownHost && failed != nil {
 			return failed // the library retries with plain HTTP after a TLS failure
 		}
-		return newSafeError(errRefused, "it wants plain HTTP, which the settings do not allow")
+		return newSafeError(errRefused, "it requires plain HTTP, which the settings do not allow")
 	}
 	if t.isOwn(u) {
 		return nil

@@ -31,19 +31,19 @@ func TestRegistryLeadsOutsideOnly(t *testing.T) {
 		{"registry.example.com", "100.64.0.1", "private address"},
 		{"registry.example.com", "[fd00::1]:443", "private address"},
 		{"registry.example.com", "[::ffff:10.1.2.3]", "private address"},
-		{"registry.example.com", "169.254.169.254", "of this machine"},
-		{"registry.example.com", "[fe80::1%25eth0]", "of this machine"},
+		{"registry.example.com", "169.254.169.254", "loopback or link-local address"},
+		{"registry.example.com", "[fe80::1%25eth0]", "loopback or link-local address"},
 		{"registry.example.com", "198.51.100.7", "public"},
 		{"10.9.9.9", "10.9.9.9", "outside"},
 		{"10.9.9.9", "10.9.9.8", "private address"},
 		{"named.example.com", "named.example.com", "anywhere"},
 		{"named.example.com", "10.1.2.4", "outside"},
 		{"named.example.com", "storage.example.com", "outside"},
-		{"named.example.com", "127.0.0.1", "of this machine"},
+		{"named.example.com", "127.0.0.1", "loopback or link-local address"},
 		{"plain.example.com", "storage.example.com", "outside"},
 		{"mine.cloud.example.com", "mine.cloud.example.com", "outside"},
 		{"mine.cloud.example.com", "10.1.2.4", "outside"},
-		{"mine.cloud.example.com", "169.254.169.254", "of this machine"},
+		{"mine.cloud.example.com", "169.254.169.254", "loopback or link-local address"},
 	} {
 		_, trip, err := client.target(c.registry + "/team/server:1")
 		if err != nil {

@@ -33,15 +33,15 @@ const (
 )
 
 var (
-	errUnauthorized = errors.New("the server asks for credentials")
-	errTimeout      = errors.New("no answer in time")
-	errHandshake    = errors.New("the TLS handshake fails")
-	errUntrusted    = errors.New("the server's certificate is not the one in its Secret, nor verified by the CA there")
-	errNotHTTP      = errors.New("the answer is not HTTP")
-	errHeader       = fmt.Errorf("the headers of the answer are over %d KiB", maxHeader>>10)
-	errBody         = fmt.Errorf("the answer is over %d KiB", maxBody>>10)
-	errCut          = errors.New("the answer ends early")
-	errNotJSON      = errors.New("the answer is not the expected JSON")
+	errUnauthorized = errors.New("the server requires credentials")
+	errTimeout      = errors.New("no response in time")
+	errHandshake    = errors.New("the TLS handshake failed")
+	errUntrusted    = errors.New("the server's certificate is neither the one in its Secret nor verified by the CA there")
+	errNotHTTP      = errors.New("the response is not HTTP")
+	errHeader       = fmt.Errorf("the response headers are larger than %d KiB", maxHeader>>10)
+	errBody         = fmt.Errorf("the response is larger than %d KiB", maxBody>>10)
+	errCut          = errors.New("the response is truncated")
+	errNotJSON      = errors.New("the response is not the expected JSON")
 )
 
 // get sends a GET request and passes the body to read. It does not use http.Transport, which logs unsolicited data,
@@ -113,7 +113,7 @@ func (c *Client) receive(ctx context.Context, from *stream, request *http.Reques
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return errUnauthorized
 	default:
-		return errors.New(strings.TrimSpace(fmt.Sprintf("the server answers %d %s", code, http.StatusText(code))))
+		return errors.New(strings.TrimSpace(fmt.Sprintf("the server responds with %d %s", code, http.StatusText(code))))
 	}
 	limited.N = 2 * maxBody // chunked encoding adds overhead
 	body, err := io.ReadAll(io.LimitReader(response.Body, smallBody))

@@ -43,7 +43,7 @@ func FuzzReceive(f *testing.F) {
 		if err == nil || slices.ContainsFunc(fixed, func(e error) bool { return errors.Is(err, e) }) {
 			return
 		}
-		code, text, _ := strings.Cut(strings.TrimPrefix(err.Error(), "the server answers "), " ")
+		code, text, _ := strings.Cut(strings.TrimPrefix(err.Error(), "the server responds with "), " ")
 		if len(code) > 3 || strings.Trim(code, "0123456789") != "" || len(text) > 40 {
 			t.Errorf("error %q", err)
 		}

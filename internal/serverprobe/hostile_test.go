@@ -84,45 +84,45 @@ func TestAskReportsHostileServersWithFixedTexts(t *testing.T) {
 		scheme string
 		want   string
 	}{
-		"SSH":                    {says("SSH-2.0-OpenSSH_9.9 " + canary + "\r\n"), "http", "the answer is not HTTP"},
-		"SMTP":                   {says("220 mail.example ESMTP " + canary + "\r\n"), "http", "the answer is not HTTP"},
-		"MySQL":                  {says("J\x00\x00\x00\n8.4.0 " + canary + "\x00"), "http", "the answer is not HTTP"},
-		"SSH behind TLS":         {says("SSH-2.0-OpenSSH_9.9 " + canary + "\r\n"), "https", "the TLS handshake fails"},
-		"HTTP behind TLS":        {says("HTTP/1.1 400 " + canary + "\r\n\r\n"), "https", "the TLS handshake fails"},
+		"SSH":                    {says("SSH-2.0-OpenSSH_9.9 " + canary + "\r\n"), "http", "the response is not HTTP"},
+		"SMTP":                   {says("220 mail.example ESMTP " + canary + "\r\n"), "http", "the response is not HTTP"},
+		"MySQL":                  {says("J\x00\x00\x00\n8.4.0 " + canary + "\x00"), "http", "the response is not HTTP"},
+		"SSH behind TLS":         {says("SSH-2.0-OpenSSH_9.9 " + canary + "\r\n"), "https", "the TLS handshake failed"},
+		"HTTP behind TLS":        {says("HTTP/1.1 400 " + canary + "\r\n\r\n"), "https", "the TLS handshake failed"},
 		"closes at once":         {func(net.Conn) {}, "http", ""}, // reset or not HTTP, as the system has it
-		"reason of its own":      {says("HTTP/1.1 500 " + canary + "\r\n\r\n"), "http", "the server answers 500 Internal Server Error"},
-		"code of its own":        {says("HTTP/1.1 799 " + canary + "\r\n\r\n"), "http", "the server answers 799"},
-		"no code":                {says("HTTP/1.1 " + canary + "\r\n\r\n"), "http", "the answer is not HTTP"},
-		"another protocol":       {says("HTTP/1.1 101 Switching Protocols\r\nUpgrade: " + canary + "\r\n\r\n"), "http", "the server answers 101 Switching Protocols"},
-		"early hints":            {repeats("", "HTTP/1.1 103 Early Hints\r\nLink: "+canary+"\r\n\r\n", 0), "http", "the server answers 103 Early Hints"},
-		"malformed header":       {says(ok + canary + "\r\n\r\n"), "http", "the answer is not HTTP"},
-		"two lengths":            {says(ok + "Content-Length: 1\r\nContent-Length: 2\r\n\r\n{}"), "http", "the answer is not HTTP"},
-		"flood of headers":       {repeats(ok, "X-"+canary+": "+strings.Repeat("x", 1000)+"\r\n", 0), "http", "the headers of the answer are over 16 KiB"},
-		"one endless header":     {repeats(ok+"X: ", strings.Repeat(canary, 1000), 0), "http", "the headers of the answer are over 16 KiB"},
-		"endless status line":    {repeats("HTTP/1.1 200 ", strings.Repeat(canary, 1000), 0), "http", "the headers of the answer are over 16 KiB"},
-		"endless body":           {repeats(ok+"\r\n", strings.Repeat(canary, 1000), 0), "http", "the answer is over 1024 KiB"},
-		"endless chunks":         {repeats(ok+"Transfer-Encoding: chunked\r\n\r\n", strings.Repeat("1\r\n[\r\n", 1000), 0), "http", "the answer is over 1024 KiB"},
-		"endless white space":    {repeats(ok+"\r\n{", strings.Repeat(" ", 1000), 0), "http", "the answer is over 1024 KiB"},
-		"terabytes are promised": {says(ok + "Content-Length: 9000000000000\r\n\r\n{"), "http", "no answer in time"},
-		"malformed chunk":        {says(ok + "Transfer-Encoding: chunked\r\n\r\n" + canary + "\r\n"), "http", "the answer ends early"},
-		"silence":                {says(), "http", "no answer in time"},
-		"silence behind TLS":     {says(), "https", "no answer in time"},
-		"header drip":            {repeats(ok, "x", 20*time.Millisecond), "http", "no answer in time"},
-		"body drip":              {repeats(ok+"\r\n", " ", 20*time.Millisecond), "http", "no answer in time"},
+		"reason of its own":      {says("HTTP/1.1 500 " + canary + "\r\n\r\n"), "http", "the server responds with 500 Internal Server Error"},
+		"code of its own":        {says("HTTP/1.1 799 " + canary + "\r\n\r\n"), "http", "the server responds with 799"},
+		"no code":                {says("HTTP/1.1 " + canary + "\r\n\r\n"), "http", "the response is not HTTP"},
+		"another protocol":       {says("HTTP/1.1 101 Switching Protocols\r\nUpgrade: " + canary + "\r\n\r\n"), "http", "the server responds with 101 Switching Protocols"},
+		"early hints":            {repeats("", "HTTP/1.1 103 Early Hints\r\nLink: "+canary+"\r\n\r\n", 0), "http", "the server responds with 103 Early Hints"},
+		"malformed header":       {says(ok + canary + "\r\n\r\n"), "http", "the response is not HTTP"},
+		"two lengths":            {says(ok + "Content-Length: 1\r\nContent-Length: 2\r\n\r\n{}"), "http", "the response is not HTTP"},
+		"flood of headers":       {repeats(ok, "X-"+canary+": "+strings.Repeat("x", 1000)+"\r\n", 0), "http", "the response headers are larger than 16 KiB"},
+		"one endless header":     {repeats(ok+"X: ", strings.Repeat(canary, 1000), 0), "http", "the response headers are larger than 16 KiB"},
+		"endless status line":    {repeats("HTTP/1.1 200 ", strings.Repeat(canary, 1000), 0), "http", "the response headers are larger than 16 KiB"},
+		"endless body":           {repeats(ok+"\r\n", strings.Repeat(canary, 1000), 0), "http", "the response is larger than 1024 KiB"},
+		"endless chunks":         {repeats(ok+"Transfer-Encoding: chunked\r\n\r\n", strings.Repeat("1\r\n[\r\n", 1000), 0), "http", "the response is larger than 1024 KiB"},
+		"endless white space":    {repeats(ok+"\r\n{", strings.Repeat(" ", 1000), 0), "http", "the response is larger than 1024 KiB"},
+		"terabytes are promised": {says(ok + "Content-Length: 9000000000000\r\n\r\n{"), "http", "no response in time"},
+		"malformed chunk":        {says(ok + "Transfer-Encoding: chunked\r\n\r\n" + canary + "\r\n"), "http", "the response is truncated"},
+		"silence":                {says(), "http", "no response in time"},
+		"silence behind TLS":     {says(), "https", "no response in time"},
+		"header drip":            {repeats(ok, "x", 20*time.Millisecond), "http", "no response in time"},
+		"body drip":              {repeats(ok+"\r\n", " ", 20*time.Millisecond), "http", "no response in time"},
 		"trailer drip": {
-			repeats(ok+"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n", "x", 20*time.Millisecond), "http", "no answer in time",
+			repeats(ok+"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n", "x", 20*time.Millisecond), "http", "no response in time",
 		},
-		"HTML":            {says(body("<html>" + canary)), "http", "the answer is not the expected JSON"},
-		"compressed":      {says(ok + "Content-Encoding: gzip\r\nContent-Length: 4\r\n\r\n\x1f\x8b\x08\x00"), "http", "the answer is not the expected JSON"},
-		"another type":    {says(body(`{"version":{"` + canary + `":1}}`)), "http", "the answer is not the expected JSON"},
-		"list":            {says(body(`["` + canary + `"]`)), "http", "the answer is not the expected JSON"},
-		"no version":      {says(body(`{}`)), "http", "the answer is not the expected JSON"},
-		"long version":    {says(body(`{"version":"` + strings.Repeat("1", 65) + `"}`)), "http", "the answer is not the expected JSON"},
-		"talking version": {says(body(`{"version":"1.0 ` + canary + `\u001b[2J"}`)), "http", "the answer is not the expected JSON"},
+		"HTML":            {says(body("<html>" + canary)), "http", "the response is not the expected JSON"},
+		"compressed":      {says(ok + "Content-Encoding: gzip\r\nContent-Length: 4\r\n\r\n\x1f\x8b\x08\x00"), "http", "the response is not the expected JSON"},
+		"another type":    {says(body(`{"version":{"` + canary + `":1}}`)), "http", "the response is not the expected JSON"},
+		"list":            {says(body(`["` + canary + `"]`)), "http", "the response is not the expected JSON"},
+		"no version":      {says(body(`{}`)), "http", "the response is not the expected JSON"},
+		"long version":    {says(body(`{"version":"` + strings.Repeat("1", 65) + `"}`)), "http", "the response is not the expected JSON"},
+		"talking version": {says(body(`{"version":"1.0 ` + canary + `\u001b[2J"}`)), "http", "the response is not the expected JSON"},
 		"deep": {
-			says(body(`{"version":` + strings.Repeat("[", 9_000) + strings.Repeat("]", 9_000) + "}")), "http", "the answer is not the expected JSON",
+			says(body(`{"version":` + strings.Repeat("[", 9_000) + strings.Repeat("]", 9_000) + "}")), "http", "the response is not the expected JSON",
 		},
-		"wide": {says(body(`{"x":[` + strings.Repeat("0,", 200_000) + `0],"version":"1"}`)), "http", "the answer is not the expected JSON"},
+		"wide": {says(body(`{"x":[` + strings.Repeat("0,", 200_000) + `0],"version":"1"}`)), "http", "the response is not the expected JSON"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var printed bytes.Buffer
@@ -152,7 +152,7 @@ func TestAskReportsHostileServersWithFixedTexts(t *testing.T) {
 func TestAskHasADeadlineOfItsOwn(t *testing.T) {
 	t.Parallel()
 	_, err := New().Probe(t.Context(), Server{URL: "http://" + speak(t, repeats(ok+"\r\n", " ", 100*time.Millisecond))})
-	if err == nil || err.Error() != "GET /v1/version: no answer in time" {
+	if err == nil || err.Error() != "GET /v1/version: no response in time" {
 		t.Errorf("error %v", err)
 	}
 }
@@ -172,7 +172,7 @@ func TestAskGoesNowhereElse(t *testing.T) {
 		server := httptest.NewServer(http.RedirectHandler(other.URL+"/v1/version", code))
 		t.Cleanup(server.Close)
 		_, err := New().Probe(t.Context(), Server{URL: server.URL})
-		if want := fmt.Sprintf("GET /v1/version: the server answers %d %s", code, http.StatusText(code)); err == nil || err.Error() != want {
+		if want := fmt.Sprintf("GET /v1/version: the server responds with %d %s", code, http.StatusText(code)); err == nil || err.Error() != want {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
@@ -252,7 +252,7 @@ func TestAskHearsALargeAnswerAmongThoseThatDrip(t *testing.T) {
 		t.Errorf("%v after %s", err, time.Since(began))
 	}
 	for range hostile {
-		if err := <-ended; err == nil || err.Error() != "GET /v1/version: no answer in time" {
+		if err := <-ended; err == nil || err.Error() != "GET /v1/version: no response in time" {
 			t.Errorf("error %v", err)
 		}
 	}

@@ -125,7 +125,7 @@ func (c *Client) slots(server Server) *semaphore.Weighted {
 func (c *Client) Probe(ctx context.Context, server Server) (*Observation, error) {
 	base, err := url.Parse(server.URL)
 	if err != nil {
-		return nil, fmt.Errorf("the address of the server: %w", err)
+		return nil, fmt.Errorf("parse the server URL: %w", err)
 	}
 	at := &target{base: base, trust: server.Trust, slots: c.slots(server)}
 	ctx, cancel := context.WithTimeout(ctx, totalTimeout)

@@ -42,7 +42,7 @@ func TestAsk(t *testing.T) {
 	fixture.NoError(t, err)
 	want := &Observation{Version: "0.7.1", Providers: []Provider{
 		{API: "files", ID: "f", Type: "inline::localfs"}, {API: "inference", ID: "vllm", Type: "remote::vllm"},
-	}, Models: List{Error: "GET /v1/models: the server answers 404 Not Found"}}
+	}, Models: List{Error: "GET /v1/models: the server responds with 404 Not Found"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -112,7 +112,7 @@ func TestAskReportsWhatFailed(t *testing.T) {
 		"server error": {http.StatusInternalServerError, "", "500"},
 		"redirect":     {http.StatusFound, "", "302"},
 		"not JSON":     {http.StatusOK, "<html>", "not the expected JSON"},
-		"too much":     {http.StatusOK, `{"data":[` + strings.Repeat(" ", maxBody) + `]}`, "over 1024 KiB"},
+		"too much":     {http.StatusOK, `{"data":[` + strings.Repeat(" ", maxBody) + `]}`, "larger than 1024 KiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := New().Probe(t.Context(), Server{URL: answer(t, c.status, c.body)})
@@ -128,7 +128,7 @@ func TestAskReportsWhatFailed(t *testing.T) {
 // of no other; that the server hides one is said).
 func TestAskListsWhatIsRegistered(t *testing.T) {
 	const path = "/v1alpha/things"
-	hidden := List{Error: "GET %s: the server asks for credentials", Hidden: true}
+	hidden := List{Error: "GET %s: the server requires credentials", Hidden: true}
 	for name, c := range map[string]struct {
 		status       int
 		answer       string
@@ -153,10 +153,10 @@ func TestAskListsWhatIsRegistered(t *testing.T) {
 		"credentials": {401, `canary`, hidden, hidden},
 		"a policy":    {403, `canary`, hidden, hidden},
 		"no such list": {
-			404, `canary`, List{Error: "GET %s: the server answers 404 Not Found"}, List{Error: "GET %s: the server answers 404 Not Found"},
+			404, `canary`, List{Error: "GET %s: the server responds with 404 Not Found"}, List{Error: "GET %s: the server responds with 404 Not Found"},
 		},
 		"broken": {
-			200, `{"data":`, List{Error: "GET %s: the answer is not the expected JSON"}, List{Error: "GET %s: the answer is not the expected JSON"},
+			200, `{"data":`, List{Error: "GET %s: the response is not the expected JSON"}, List{Error: "GET %s: the response is not the expected JSON"},
 		},
 	} {
 		mux := http.NewServeMux()

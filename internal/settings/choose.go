@@ -53,10 +53,10 @@ func choose(d *distributions.Distribution, by criteria) (choice, *problem.Proble
 	if of, _ := catalog.ForVersion(chosen.version); f == nil && of.Name == line.Name {
 		return chosen, nil
 	}
-	c := choice{version: version, source: "release line of the server that runs"}
+	c := choice{version: version, source: "release line of the running server"}
 	if newest := d.Newest().Line; catalog.Compare(line.Name, newest) < 0 {
 		c.newer = newest
-		const newer = "the server keeps its release line %s; %s is there: look at `kubectl llamastack upgrade-check`, then " +
+		const newer = "the server stays on release line %s; %s is available: run `kubectl llamastack upgrade-check`, then " +
 			"set %s"
 		c.note = fmt.Sprintf(newer, line.Name, newest, pathVersion)
 	}
@@ -104,7 +104,8 @@ func chooseNewest(d *distributions.Distribution, needs []serverconfig.Need) (cho
 		if !r.OnlyByVersion && len(unmetNeeds(r, needs)) == 0 {
 			return choice{
 				version: r.Version, source: listOfDistributions,
-				note: fmt.Sprintf("release line %s is used and not %s, because of %s", r.Line, newest.Line, describeNeeds(unmet)),
+				note: fmt.Sprintf("release line %s is used instead of %s, because of %s", r.Line, newest.Line,
+					describeNeeds(unmet)),
 			}, nil
 		}
 	}
@@ -116,7 +117,7 @@ func chooseNewest(d *distributions.Distribution, needs []serverconfig.Need) (cho
 	}
 	return choice{}, problem.New(problem.Problem{
 		Reason: problem.UnsupportedByRelease, Path: pathDistribution + ".name", Type: field.ErrorTypeInvalid, Value: d.Name,
-		Detail: "no release line of the distribution has everything that the spec names: " +
+		Detail: "no release line of the distribution supports everything in the spec: " +
 			describeNeeds(slices.DeleteFunc(needs, metByAll)),
 		Fix: "remove one of them, or use two LlamaStackDistributions",
 	})
@@ -174,13 +175,13 @@ func (e *entry) conflict(name, version string) *problem.Problem {
 	p := problem.Problem{
 		Reason: problem.ConflictingFields, Path: pathVersion, Type: field.ErrorTypeInvalid, Value: version,
 		Detail: fmt.Sprintf("the image contains release %s (%s)", known, of),
-		Fix: "remove it, or choose another distribution: it does not change the image that the operator's settings give " +
-			"this name",
+		Fix: "remove it, or choose another distribution: it does not change the image that the operator's settings assign " +
+			"to this name",
 	}
 	if name == "" {
 		p.Severity, p.Type, p.Value = problem.Warning, "", nil
-		p.Detail = fmt.Sprintf("says %s, and the image seems to contain release %s (%s)", version, known, of)
-		p.Fix = "correct one of them if the image has the release of its tag"
+		p.Detail = fmt.Sprintf("is %s, but the image seems to contain release %s (%s)", version, known, of)
+		p.Fix = "correct one of them if the image contains the release in its tag"
 	}
 	return problem.New(p)
 }

@@ -86,7 +86,7 @@ func (m *schemaErrors) compare(tree any, t reflect.Type, at *field.Path) {
 	}
 	if reflect.PointerTo(t).Implements(unmarshaler) {
 		if raw, err := json.Marshal(tree); err == nil && json.Unmarshal(raw, reflect.New(t).Interface()) != nil {
-			m.add(at, "cannot be read as a value of this field")
+			m.add(at, "is not a valid value for this field")
 		}
 		return
 	}
@@ -98,7 +98,7 @@ func (m *schemaErrors) compare(tree any, t reflect.Type, at *field.Path) {
 	switch {
 	case want == kindText && scalars[got]: // the decoder converts all scalars to text
 	case want != got:
-		m.add(at, "want "+want+", and it is "+got)
+		m.add(at, "expected "+want+", got "+got)
 	case got == kindMap:
 		m.compareMap(tree.(map[string]any), t, at)
 	case got == kindList:
@@ -124,7 +124,7 @@ func (m *schemaErrors) compareMap(got map[string]any, t reflect.Type, at *field.
 			continue
 		}
 		names := slices.Sorted(maps.Keys(known))
-		m.add(path, "unknown field: "+problem.DidYouMean(key, names)+"fields: "+strings.Join(names, ", "))
+		m.add(path, "unknown field: "+problem.DidYouMean(key, names)+"known fields: "+strings.Join(names, ", "))
 	}
 }
 

@@ -35,9 +35,9 @@ third: {image: 'registry.example/other:0.7.1'}
 		}
 	}
 	for name, want := range map[string]string{
-		"second":      "llama-stack-operator-config/distributions[second]: begins in line 4 of the key; counted from there: error converting YAML to JSON: yaml: line 4",
-		"third":       "llama-stack-operator-config/distributions[third]: the name stands twice",
-		"remote-vllm": "llama-stack-operator-config/image-overrides[remote-vllm]: begins in line 1 of the key; counted from there: error converting YAML to JSON: yaml: line ",
+		"second":      "llama-stack-operator-config/distributions[second]: starts at line 4 of the key; line numbers count from there: error converting YAML to JSON: yaml: line 4",
+		"third":       "llama-stack-operator-config/distributions[third]: duplicate name",
+		"remote-vllm": "llama-stack-operator-config/image-overrides[remote-vllm]: starts at line 1 of the key; line numbers count from there: error converting YAML to JSON: yaml: line ",
 	} {
 		if _, f := s.Resolve(named(name)); f == nil || f.Reason != problem.InvalidOperatorSettings || !strings.Contains(f.String(), want) {
 			t.Errorf("%s: %v, want %s", name, f, want)

@@ -42,8 +42,8 @@ func (d *PodDefaults) HasEnvFromFor(w *v1alpha2.WorkloadSpec) bool {
 func parsePodDefaults(text string) (*PodDefaults, error) {
 	var d *PodDefaults
 	if err := decode([]byte(text), &d); err != nil {
-		return nil, fmt.Errorf("ConfigMap %s, key %s: not a YAML map with fields of spec.workload about scheduling, "+
-			"metadata, registries and envFrom: %w",
+		return nil, fmt.Errorf("ConfigMap %s, key %s: not a YAML map with fields of spec.workload for scheduling, "+
+			"metadata, image pull Secrets and envFrom: %w",
 			ConfigMapName, KeyPodDefaults, err)
 	}
 	if d == nil {

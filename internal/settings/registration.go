@@ -57,10 +57,11 @@ func ParseRegistration(cm *corev1.ConfigMap) *Registered {
 		_, binary := cm.BinaryData[key]
 		switch {
 		case !slices.Contains(known, key):
-			e.err = fmt.Errorf("data[%s]: Unsupported value: %skeys: %s", limits.Message(key), problem.DidYouMean(key, known),
+			e.err = fmt.Errorf("data[%s]: Unsupported value: %sknown keys: %s", limits.Message(key),
+				problem.DidYouMean(key, known),
 				strings.Join(known, ", "))
 		case binary:
-			e.err = fmt.Errorf("binaryData[%s]: the value is not text in UTF-8: put text into data", key)
+			e.err = fmt.Errorf("binaryData[%s]: the value is not UTF-8 text: put it under data", key)
 		}
 		if e.err != nil {
 			return &Registered{entry: e}
@@ -91,8 +92,8 @@ func RegistrationFits(cm *corev1.ConfigMap, budget int) bool {
 // RefuseLargeRegistration returns the error entry for a ConfigMap beyond limits.RegisteredBytes.
 func RefuseLargeRegistration(configMap, name string) *Registered {
 	e := newRegisteredEntry(configMap, name)
-	const detail = "the configurations of the ConfigMaps with the label %s take more than %d MB of memory together, and " +
-		"this one is not used"
+	const detail = "the configurations of the ConfigMaps with the label %s exceed %d MB of memory together, so this one " +
+		"is ignored"
 	e.err = fmt.Errorf(detail+": make them smaller", LabelDistribution, limits.RegisteredBytes/1_000_000)
 	return &Registered{entry: e}
 }
@@ -100,7 +101,7 @@ func RefuseLargeRegistration(configMap, name string) *Registered {
 // RefuseRegistration returns the error entry for a ConfigMap beyond limits.Registrations.
 func RefuseRegistration(configMap, name string) *Registered {
 	e := newRegisteredEntry(configMap, name)
-	e.err = fmt.Errorf("there are more than %d ConfigMaps with the label %s, and this one is not read: delete some",
+	e.err = fmt.Errorf("there are more than %d ConfigMaps with the label %s, so this one is ignored: delete some",
 		limits.Registrations, LabelDistribution)
 	return &Registered{entry: e}
 }
@@ -153,10 +154,11 @@ func (m *yamlMessage) UnmarshalJSON(b []byte) error {
 }
 
 var (
-	errNoImage  = errors.New("image is missing: name the container image of the distribution")
-	errName     = errors.New("a name consists of lower-case letters, digits, '.', '_' and '-': it names a directory")
-	errVersion  = errors.New("serverVersion: want the release of the server in the image, such as 0.7.1")
-	errOverride = errors.New("want the image as text, such as registry.example.com/llama-stack:0.7.1")
+	errNoImage = errors.New("image is missing: set the container image of the distribution")
+	errName    = errors.New("a name must consist of lower-case letters, digits, '.', '_' and '-', because it is used " +
+		"as a directory name")
+	errVersion  = errors.New("serverVersion: must be the release of the server in the image, such as 0.7.1")
+	errOverride = errors.New("must be an image, such as registry.example.com/llama-stack:0.7.1")
 )
 
 var distributionName = regexp.MustCompile(`^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$`)

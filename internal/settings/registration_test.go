@@ -80,11 +80,11 @@ func TestBrokenRegistrationHarmsOnlyItsOwnName(t *testing.T) {
 		message string
 	}{
 		"no image":     {"wrong", registration("the-map", "wrong", "serverVersion", "0.7.1"), "image is missing"},
-		"no release":   {"wrong", registration("the-map", "wrong", "image", ok, "serverVersion", "nightly"), "serverVersion: want the release"},
+		"no release":   {"wrong", registration("the-map", "wrong", "image", ok, "serverVersion", "nightly"), "serverVersion: must be the release"},
 		"not YAML":     {"wrong", registration("the-map", "wrong", "image", ok, "config.yaml", "version: 2\napis: [\n"), "config.yaml: base configuration wrong: not YAML: line 2"},
-		"unknown key":  {"wrong", registration("the-map", "wrong", "image", ok, "config.yml", "x"), `data[config.yml]: Unsupported value: did you mean "config.yaml"? keys: image, serverVersion, config.yaml`},
-		"not text":     {"wrong", binary, "binaryData[config.yaml]: the value is not text in UTF-8"},
-		"upper case":   {"Wrong", registration("the-map", "Wrong", "image", ok), "a name consists of lower-case letters"},
+		"unknown key":  {"wrong", registration("the-map", "wrong", "image", ok, "config.yml", "x"), `data[config.yml]: Unsupported value: did you mean "config.yaml"? known keys: image, serverVersion, config.yaml`},
+		"not text":     {"wrong", binary, "binaryData[config.yaml]: the value is not UTF-8 text"},
+		"upper case":   {"Wrong", registration("the-map", "Wrong", "image", ok), "a name must consist of lower-case letters"},
 		"one too many": {"wrong", settings.RefuseRegistration("the-map", "wrong"), "there are more than 100 ConfigMaps with the label llamastack.io/distribution"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -90,11 +90,11 @@ func (r *Registries) validate() field.ErrorList {
 		for i, host := range hosts {
 			if strings.Contains(host, "*") {
 				errs = append(errs, field.Invalid(field.NewPath(key).Index(i), limits.Message(host),
-					"wildcards are not supported: want the name of each registry, such as registry.example.com"))
+					"wildcards are not supported: list each registry, such as registry.example.com"))
 			} else if parsed, err := reference.NewRegistry(host, reference.StrictValidation); err != nil ||
 				parsed.RegistryStr() != host && host != dockerHub {
 				errs = append(errs, field.Invalid(field.NewPath(key).Index(i), limits.Message(host),
-					"want a registry, such as registry.example.com or registry.example.com:5000"))
+					"must be a registry, such as registry.example.com or registry.example.com:5000"))
 			}
 		}
 	}
@@ -112,7 +112,7 @@ func checkLocation(path *field.Path, text string) field.ErrorList {
 	_, err := reference.NewRepository(strings.TrimSuffix(text, "/")+"/x/y", reference.StrictValidation)
 	if err != nil || strings.Contains(text, "//") {
 		return field.ErrorList{field.Invalid(path, limits.Message(text),
-			"want a registry, or a registry and the first parts of a repository, such as docker.io/llamastack")}
+			"must be a registry, or a registry and the first parts of a repository, such as docker.io/llamastack")}
 	}
 	return nil
 }
@@ -125,7 +125,7 @@ func checkCertificates(text string) error {
 		block, rest = pem.Decode(rest)
 		switch {
 		case block == nil && number == 1:
-			return errors.New("want certificates in PEM, which begin with -----BEGIN CERTIFICATE-----")
+			return errors.New("must be certificates in PEM, which begin with -----BEGIN CERTIFICATE-----")
 		case block == nil:
 			return nil
 		case block.Type != "CERTIFICATE":

@@ -110,8 +110,8 @@ func TestResolveReportsSources(t *testing.T) {
 func TestWrongRegistriesAreNamed(t *testing.T) {
 	key := "-----BEGIN EC PRIVATE KEY-----\nY2FuYXJ5\n-----END EC PRIVATE KEY-----\n"
 	for text, want := range map[string]string{
-		"mirrors: [{prefix: llamastack, location: a.example}]":                                       `mirrors[0].prefix: Invalid value: "llamastack": want a registry`,
-		"mirrors: [{prefix: docker.io, location: registry/team}]":                                    `mirrors[0].location: Invalid value: "registry/team": want a registry`,
+		"mirrors: [{prefix: llamastack, location: a.example}]":                                       `mirrors[0].prefix: Invalid value: "llamastack": must be a registry`,
+		"mirrors: [{prefix: docker.io, location: registry/team}]":                                    `mirrors[0].location: Invalid value: "registry/team": must be a registry`,
 		"mirrors: [{prefix: docker.io, location: a.example//b}]":                                     "mirrors[0].location: Invalid value",
 		"mirrors: [{prefix: docker.io}]":                                                             "mirrors[0].location: Invalid value",
 		"mirrors: [{prefix: docker.io, location: 'http://a.b'}]":                                     "mirrors[0].location: Invalid value",
@@ -119,11 +119,11 @@ func TestWrongRegistriesAreNamed(t *testing.T) {
 		"allowed: [quay.io, '*.example.com']":                                                        `allowed[1]: Invalid value: "*.example.com": wildcards are not supported`,
 		"allowed: ['*']":                                                                             `allowed[0]: Invalid value: "*": wildcards are not supported`,
 		"plainHTTP: ['http://a.b']":                                                                  "plainHTTP[0]: Invalid value",
-		"caCertificates: none":                                                                       "caCertificates: Invalid value: want certificates in PEM",
+		"caCertificates: none":                                                                       "caCertificates: Invalid value: must be certificates in PEM",
 		"caCertificates: |\n  " + strings.ReplaceAll(key, "\n", "\n  "):                              "PEM block 1 is not a certificate",
 		"caCertificates: |\n  " + strings.ReplaceAll(string(fixture.NewCA(t).PEM)+key, "\n", "\n  "): "PEM block 2 is not a certificate",
-		"mirror: []": `mirror: unknown field: did you mean "mirrors"? fields: allowed, `,
-		"[]":         "want a map, and it is a list",
+		"mirror: []": `mirror: unknown field: did you mean "mirrors"? known fields: allowed, `,
+		"[]":         "expected a map, got a list",
 	} {
 		_, err := settings.Parse(map[string]string{settings.KeyRegistries: text})
 		if err == nil || !strings.HasPrefix(err.Error(), "ConfigMap llama-stack-operator-config, key registries: ") || !strings.Contains(err.Error(), want) ||

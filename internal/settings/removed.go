@@ -10,9 +10,9 @@ import (
 )
 
 // ImageAdvice is the advice for an image that cannot be pulled or may not be published.
-const ImageAdvice = "set spec.distribution.version to a release whose image is published; or name another image in " +
-	"spec.distribution.image; or name a " +
-	"mirror that has this one under mirrors in the key " + KeyRegistries + " of the ConfigMap " + ConfigMapName
+const ImageAdvice = "set spec.distribution.version to a release whose image is published, set another image in " +
+	"spec.distribution.image, or add a mirror of this image under mirrors in the key " +
+	KeyRegistries + " of the ConfigMap " + ConfigMapName
 
 // RemovedFrom returns the organization of the image if it was removed from its registry; otherwise empty.
 func RemovedFrom(image string) string {

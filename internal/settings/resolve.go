@@ -109,14 +109,14 @@ func (s *Settings) ResolveWithHints(spec *v1alpha2.DistributionSpec, hints Hints
 	name, image := ptr.Deref(spec.Name, ""), ptr.Deref(spec.Image, "")
 	if name == "" && image == "" {
 		return nil, problem.New(problem.Problem{
-			Reason: problem.MissingField, Path: pathDistribution, Type: field.ErrorTypeRequired, Detail: "give a name or an " +
+			Reason: problem.MissingField, Path: pathDistribution, Type: field.ErrorTypeRequired, Detail: "set a name or an " +
 				"image", Fix: "for example name: starter",
 		})
 	}
 	if len(image) > limits.ImageBytes {
 		return nil, problem.New(problem.Problem{
 			Reason: problem.TooLarge, Path: pathDistribution + ".image", Type: field.ErrorTypeTooLong,
-			Detail: fmt.Sprintf("may not be more than %d bytes", limits.ImageBytes), Fix: "give an image as " +
+			Detail: fmt.Sprintf("may not be more than %d bytes", limits.ImageBytes), Fix: "use the form " +
 				"registry/repository:tag or registry/repository@digest",
 		})
 	}
@@ -176,7 +176,7 @@ func (s *Settings) find(name, image string, hints *Hints) (entry, *problem.Probl
 		return e, problem.New(problem.Problem{
 			Reason: problem.UnknownDistribution, Path: pathDistribution + ".name", Type: field.ErrorTypeNotSupported,
 			Value: name,
-			Fix: fmt.Sprintf("%sknown distributions: %s; an administrator registers further ones by a ConfigMap, as %s shows",
+			Fix: fmt.Sprintf("%sknown distributions: %s; an administrator can register more with a ConfigMap, as in %s",
 				problem.DidYouMean(name, s.Names()), limits.Names(s.Names()), Sample),
 		})
 	case !known && name != "":
@@ -276,7 +276,7 @@ func (d *Distribution) setSchemaVersion(label string) {
 		detail = fmt.Sprintf("label %s of the image is %q, which is not a schema version", oci.LabelConfigVersion,
 			limits.Message(label))
 	case given:
-		detail = fmt.Sprintf("label %s of the image says %d, and its configuration has version: %s, which counts",
+		detail = fmt.Sprintf("label %s of the image is %d, but its configuration has version: %s, which takes precedence",
 			oci.LabelConfigVersion, number, own)
 	default:
 		d.Base = d.Base.WithVersion(int32(number))
@@ -284,7 +284,7 @@ func (d *Distribution) setSchemaVersion(label string) {
 	}
 	d.Warnings = append(d.Warnings, *problem.New(problem.Problem{
 		Reason: problem.InvalidImage, Severity: problem.Warning, Path: pathDistribution, Detail: detail,
-		Fix: "give the label the number that the configuration has under version",
+		Fix: "set the label to the version in the configuration",
 	}))
 }
 

@@ -238,8 +238,8 @@ func TestUnknownName(t *testing.T) {
 			t.Fatalf("%s resolves to %+v", name, d)
 		}
 		want := `spec.distribution.name: Unsupported value: "` + name + `": ` + hint +
-			"known distributions: light, meta-reference-gpu, postgres-demo, remote-vllm, starter; an administrator registers further ones by a ConfigMap, " +
-			"as config/samples/settings/registered-distribution.yaml shows"
+			"known distributions: light, meta-reference-gpu, postgres-demo, remote-vllm, starter; an administrator can " +
+			"register more with a ConfigMap, as in config/samples/settings/registered-distribution.yaml"
 		if f.String() != want {
 			t.Errorf("message\n%s\nwant\n%s", f.String(), want)
 		}
@@ -257,7 +257,7 @@ func TestNeitherNameNorImage(t *testing.T) {
 		if d != nil || f == nil {
 			t.Fatalf("resolves to %+v", d)
 		}
-		const want = "spec.distribution: Required value: give a name or an image: for example name: starter"
+		const want = "spec.distribution: Required value: set a name or an image: for example name: starter"
 		if f.String() != want || f.Class != problem.Terminal || f.Condition != v1alpha2.ConditionConfigGenerated || f.Reason != problem.MissingField {
 			t.Errorf("fault %+v, want %s", f, want)
 		}
@@ -270,14 +270,14 @@ func TestWrongRegistration(t *testing.T) {
 	for name, c := range map[string]struct{ name, entry, message string }{
 		"no image":          {"wrong", "{serverVersion: '0.7.1'}", "image is missing"},
 		"null":              {"wrong", "null", "image is missing"},
-		"unknown key":       {"wrong", "{image: a, imagee: b}", `imagee: unknown field: did you mean "image"? fields: config, image, serverVersion`},
-		"no release":        {"wrong", "{image: a, serverVersion: nightly}", "serverVersion: want the release"},
-		"not a map":         {"wrong", "just text", "want a map, and it is text"},
-		"a list":            {"wrong", "[a]", "want a map, and it is a list"},
+		"unknown key":       {"wrong", "{image: a, imagee: b}", `imagee: unknown field: did you mean "image"? known fields: config, image, serverVersion`},
+		"no release":        {"wrong", "{image: a, serverVersion: nightly}", "serverVersion: must be the release"},
+		"not a map":         {"wrong", "just text", "expected a map, got text"},
+		"a list":            {"wrong", "[a]", "expected a map, got a list"},
 		"config not a map":  {"wrong", "{image: a, config: 'text'}", "config"},
 		"config not YAML":   {"wrong", "{image: a, config: '{'}", "config"},
-		"unusable name":     {"../wrong", "{image: a}", "a name consists of"},
-		"name in uppercase": {"Wrong", "{image: a}", "a name consists of"},
+		"unusable name":     {"../wrong", "{image: a}", "a name must consist of"},
+		"name in uppercase": {"Wrong", "{image: a}", "a name must consist of"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := parse(t, map[string]string{"distributions": `"` + c.name + `": ` + c.entry + right})
@@ -363,7 +363,7 @@ func TestImageHasABound(t *testing.T) {
 	s := parse(t, nil)
 	for length, want := range map[int]string{
 		limits.ImageBytes:     "",
-		limits.ImageBytes + 1: "spec.distribution.image: Too long: may not be more than 1024 bytes: give an image as registry/repository:tag or registry/repository@digest",
+		limits.ImageBytes + 1: "spec.distribution.image: Too long: may not be more than 1024 bytes: use the form registry/repository:tag or registry/repository@digest",
 	} {
 		image := strings.Repeat("a", length)
 		got := ""

@@ -27,7 +27,7 @@ func (c *clientAuthenticator) authenticate(next http.Handler) http.Handler {
 	authenticator := x509.NewDynamic(c.certificates.VerifyOptions, x509.CommonNameUserConversion)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, known, err := authenticator.AuthenticateRequest(r); err != nil || !known {
-			(&httpError{http.StatusForbidden, "a client certificate of the API server is needed"}).write(w)
+			(&httpError{http.StatusForbidden, "a client certificate of the API server is required"}).write(w)
 			return
 		}
 		next.ServeHTTP(w, r)

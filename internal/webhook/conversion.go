@@ -44,10 +44,10 @@ func readConversion(body []byte) (Review, error) {
 	in := &conversion{size: len(body)}
 	err := in.read(body, map[string]any{"uid": &in.uid, "desiredAPIVersion": &in.desired, "objects": in.readObjects})
 	if err != nil {
-		return nil, fmt.Errorf("no ConversionReview: %w", err)
+		return nil, fmt.Errorf("not a ConversionReview: %w", err)
 	}
 	if in.apiVersion != apiextensionsv1.SchemeGroupVersion.String() || in.kind != "ConversionReview" || !in.requested {
-		return nil, fmt.Errorf("want a ConversionReview of %s with a request, got apiVersion %.100q, kind %.100q",
+		return nil, fmt.Errorf("expected a ConversionReview of %s with a request, got apiVersion %.100q, kind %.100q",
 			apiextensionsv1.SchemeGroupVersion, in.apiVersion, in.kind)
 	}
 	return in, nil
@@ -92,7 +92,7 @@ func (in *conversion) Result(ctx context.Context) ([]byte, error) {
 			return nil, ctxErr // the client closed the connection
 		}
 		if errors.Is(err, v1alpha1.ErrNotAnObject) {
-			return nil, fmt.Errorf("no ConversionReview: object %d: %w", i, err)
+			return nil, fmt.Errorf("not a ConversionReview: object %d: %w", i, err)
 		}
 		if err != nil { // for example an unknown version
 			return in.Reject(err.Error())

@@ -103,7 +103,7 @@ func (e *httpError) write(w http.ResponseWriter) {
 	http.Error(w, e.text, e.status)
 }
 
-const tooManyValues = "the object holds too many values: make it smaller"
+const tooManyValues = "the object has too many values: make it smaller"
 
 var busy = &httpError{http.StatusServiceUnavailable, "the operator is busy with other reviews: try again"}
 
@@ -113,7 +113,7 @@ func (i *Intake) read(r *http.Request, limit int64) (body []byte, release func()
 	release = func() { i.bodies.Release(acquired) }
 	switch {
 	case size < 0: // chunked; API servers never send this
-		return nil, release, &httpError{http.StatusLengthRequired, "the request does not say how long the review is"}
+		return nil, release, &httpError{http.StatusLengthRequired, "the request has no Content-Length"}
 	case size > limit:
 		return nil, release, &httpError{http.StatusRequestEntityTooLarge,
 			fmt.Sprintf("the review is larger than %d bytes", limit)}
@@ -123,7 +123,7 @@ func (i *Intake) read(r *http.Request, limit int64) (body []byte, release func()
 		n, err := io.ReadFull(r.Body, body[len(body):cap(body)])
 		body = body[:len(body)+n]
 		if err != nil {
-			return nil, release, &httpError{http.StatusBadRequest, "the review could not be read"}
+			return nil, release, &httpError{http.StatusBadRequest, "cannot read the review"}
 		}
 		if int64(len(body)) == size {
 			return body, release, nil

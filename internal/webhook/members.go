@@ -91,7 +91,7 @@ func (e *envelope) read(body []byte, targets map[string]any) error {
 		return err
 	}
 	if _, err := p.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("something follows it")
+		return errors.New("unexpected data after the review")
 	}
 	return nil
 }

@@ -125,7 +125,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	select {
 	case err := <-ended: // both run until they fail
-		return errors.Join(errors.New("the webhooks ended"), err, s.http.Close())
+		return errors.Join(errors.New("the webhook server stopped"), err, s.http.Close())
 	case <-ctx.Done():
 	}
 	s.draining.Store(true)

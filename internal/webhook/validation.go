@@ -96,7 +96,7 @@ func (v *Validation) read(body []byte) (Review, error) {
 	})
 	if err != nil || in.apiVersion != admissionv1.SchemeGroupVersion.String() || in.kind != "AdmissionReview" ||
 		!in.requested {
-		return nil, fmt.Errorf("want an AdmissionReview of %s with a request", admissionv1.SchemeGroupVersion)
+		return nil, fmt.Errorf("expected an AdmissionReview of %s with a request", admissionv1.SchemeGroupVersion)
 	}
 	if err := in.removeLargeSpecs(); err != nil {
 		return nil, err
@@ -172,7 +172,7 @@ func decode(raw []byte) (*v1alpha2.LlamaStackDistribution, error) {
 		return nil, err
 	}
 	if cr.APIVersion != v1alpha2.GroupVersion.String() {
-		return nil, fmt.Errorf("apiVersion %s is not the one that the configuration asks for", cr.APIVersion)
+		return nil, fmt.Errorf("unexpected apiVersion %s", cr.APIVersion)
 	}
 	return cr, nil
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // errDuplicateSpec means that the spec is duplicated or in another case, which no API server sends.
-var errDuplicateSpec = errors.New("the spec of an object stands there twice, or by another name")
+var errDuplicateSpec = errors.New("duplicate spec of an object, or a spec in another spelling")
 
 // removeLargeSpecs removes specs that are too deep or too wide before they are decoded. A changed spec of the new
 // object that is too large is recorded in excess.
@@ -73,7 +73,7 @@ func rejectTooLarge(request *admissionv1.AdmissionRequest, excess *limits.Excess
 	path := "spec" + excess.Path
 	detail := fmt.Sprintf("must nest at most %d levels: make it flatter", limits.OpenFieldLevels)
 	if excess.Unit != limits.Levels {
-		path, detail = "spec", fmt.Sprintf("may hold at most %d values, and its open fields %d: remove some",
+		path, detail = "spec", fmt.Sprintf("must have at most %d values, and its open fields %d: remove some",
 			limits.SpecNodes, limits.OpenFieldNodes)
 	}
 	err := &field.Error{Type: field.ErrorTypeInvalid, Field: path, BadValue: field.OmitValueType{}, Detail: detail}

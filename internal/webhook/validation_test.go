@@ -97,7 +97,7 @@ func TestValidation(t *testing.T) {
 	}
 }
 
-// Proves: R63, R52 (an object that holds too many values is refused without being decoded, and one of v1alpha1 admitted
+// Proves: R63, R52 (an object that has too many values is refused without being decoded, and one of v1alpha1 admitted
 // with a warning).
 func TestValidationRefusesTooManyValues(t *testing.T) {
 	volumes := objectWith(`{"distribution":{"name":"starter"},"workload":{"overrides":{"volumes":[` + strings.Repeat("{},", 1<<20) + `{}]}}}`)
@@ -117,8 +117,8 @@ func TestValidationRefuses(t *testing.T) {
 		code int
 		want string
 	}{
-		"no JSON":         {"x", http.StatusBadRequest, "want an AdmissionReview of admission.k8s.io/v1"},
-		"another version": {strings.Replace(reviewFor("v", "null", ""), "k8s.io/v1", "k8s.io/v2", 1), http.StatusBadRequest, "want an AdmissionReview"},
+		"no JSON":         {"x", http.StatusBadRequest, "expected an AdmissionReview of admission.k8s.io/v1"},
+		"another version": {strings.Replace(reviewFor("v", "null", ""), "k8s.io/v1", "k8s.io/v2", 1), http.StatusBadRequest, "expected an AdmissionReview"},
 		"no request":      {`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}`, http.StatusBadRequest, "with a request"},
 		"too large":       {string(bytes.Repeat([]byte(" "), maxAdmissionReview+1)), http.StatusRequestEntityTooLarge, "larger than"},
 	} {
@@ -145,11 +145,11 @@ func TestValidationMeasuresWhatItDecodes(t *testing.T) {
 		code int
 		want string
 	}{
-		"twice":                       {reviewFor("v1alpha2", object(small, volumes("spec")), ""), http.StatusBadRequest, "stands there twice"},
-		"twice, the large one before": {reviewFor("v1alpha2", object(volumes("spec"), small), ""), http.StatusBadRequest, "stands there twice"},
-		"in other case":               {reviewFor("v1alpha2", object(volumes("SPEC")), ""), http.StatusBadRequest, "by another name"},
-		"with escapes":                {reviewFor("v1alpha2", object(small, volumes(`sp\u0065c`)), ""), http.StatusBadRequest, "twice"},
-		"in the old object":           {reviewFor("v1alpha2", right, object(small, volumes("Spec"))), http.StatusBadRequest, "twice"},
+		"twice":                       {reviewFor("v1alpha2", object(small, volumes("spec")), ""), http.StatusBadRequest, "duplicate spec"},
+		"twice, the large one before": {reviewFor("v1alpha2", object(volumes("spec"), small), ""), http.StatusBadRequest, "duplicate spec"},
+		"in other case":               {reviewFor("v1alpha2", object(volumes("SPEC")), ""), http.StatusBadRequest, "duplicate spec"},
+		"with escapes":                {reviewFor("v1alpha2", object(small, volumes(`sp\u0065c`)), ""), http.StatusBadRequest, "duplicate spec"},
+		"in the old object":           {reviewFor("v1alpha2", right, object(small, volumes("Spec"))), http.StatusBadRequest, "duplicate spec"},
 		"of a second object": {
 			strings.Replace(reviewFor("v1alpha2", right, ""), `"oldObject"`, `"object":`+object(volumes("spec"))+`,"oldObject"`, 1), http.StatusOK, "100000 values",
 		},
@@ -265,7 +265,7 @@ func TestValidationAsksBeforeItRefuses(t *testing.T) {
 	const mine = "mine:\n  image: registry.example/mine:1\n  serverVersion: 0.7.1\n"
 	shut := map[string]string{settings.KeyDistributions: mine}
 	registered := map[string]string{settings.KeyDistributions: mine, settings.KeyEndpointFrom: "namespaces: [models]"}
-	away := problem.New(problem.Problem{Reason: problem.LookupFailed, Path: "operator settings", Detail: "could not be read", Fix: "trying again"})
+	away := problem.New(problem.Problem{Reason: problem.LookupFailed, Path: "operator settings", Detail: "could not be read", Fix: "retrying"})
 	broken := problem.New(problem.Problem{Reason: problem.InvalidOperatorSettings, Path: "operator settings", Detail: "is broken", Fix: "correct it"})
 	for name, c := range map[string]struct {
 		cached, live map[string]string

@@ -49,11 +49,11 @@ type decisionKey struct {
 func New(config *rest.Config, httpClient *http.Client) (*Reviewer, error) {
 	authentication, err := authenticationclient.NewForConfigAndClient(config, httpClient)
 	if err != nil {
-		return nil, fmt.Errorf("make the client for TokenReviews: %w", err)
+		return nil, fmt.Errorf("create the client for TokenReviews: %w", err)
 	}
 	authorization, err := authorizationclient.NewForConfigAndClient(config, httpClient)
 	if err != nil {
-		return nil, fmt.Errorf("make the client for SubjectAccessReviews: %w", err)
+		return nil, fmt.Errorf("create the client for SubjectAccessReviews: %w", err)
 	}
 	return &Reviewer{authentication.TokenReviews(), authorization.SubjectAccessReviews(),
 		cache.NewLRUExpireCache(maxDecisions)}, nil
@@ -64,7 +64,7 @@ func (r *Reviewer) Authorize(log logr.Logger, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		status, err := r.decide(request)
 		if err != nil {
-			log.Error(err, "the API server did not say whether a client may call this", "path", request.URL.Path)
+			log.Error(err, "cannot authorize a request", "path", request.URL.Path)
 			status = http.StatusInternalServerError
 		}
 		if status != http.StatusOK {

@@ -124,7 +124,7 @@ func (a *Adopter) RestoreOwner(ctx context.Context, owner *v1alpha2.LlamaStackDi
 			err = setOwner(ctx, a.Client, owner, o)
 		}
 		if err != nil {
-			return apply.Failed(old.kind.Kind+" "+old.name(owner.Name), "of release 0.9 could not be given back to its "+
+			return apply.Failed(old.kind.Kind+" "+old.name(owner.Name), "of release 0.9 could not be assigned to its "+
 				"LlamaStackDistribution", err)
 		}
 	}

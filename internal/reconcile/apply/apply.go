@@ -180,7 +180,7 @@ func (a *Applier) write(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 	}
 	applied := EmptyLike(c.object)
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, applied); err != nil {
-		return Failed(c.String(), "was answered with something unreadable", err)
+		return Failed(c.String(), "returned an unreadable response", err)
 	}
 	result.record(applied)
 	return nil

@@ -66,7 +66,7 @@ func TestConflict(t *testing.T) {
 	}{
 		"of nobody": {
 			&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack"}}, problem.Terminal,
-			"Deployment my-stack: exists and was made by neither this operator nor release 0.9 for this LlamaStackDistribution; nothing was changed: create",
+			"Deployment my-stack: exists and was created by neither this operator nor release 0.9 for this LlamaStackDistribution; nothing was changed: create",
 		},
 		"of somebody": {foreign, problem.Terminal, "Deployment my-stack: exists and is controlled by Rollout theirs; nothing was changed: create"},
 		"of an earlier resource": {

@@ -26,8 +26,8 @@ import (
 )
 
 var (
-	errDeleted    = errors.New("it existed and is gone; trying again")
-	errNotAdopted = errors.New("it is as release 0.9 left it and was not adopted; trying again")
+	errDeleted    = errors.New("it was deleted meanwhile; retrying")
+	errNotAdopted = errors.New("it belongs to release 0.9 and was not adopted; retrying")
 )
 
 // create creates an object that the caches lack. If it exists, it is foreign or the caches lag behind.

@@ -21,7 +21,7 @@ type droppedFieldsError struct {
 }
 
 func (e *droppedFieldsError) Error() string {
-	return "this cluster's API server leaves out " + strings.Join(e.fields, ", ")
+	return "this cluster's API server drops " + strings.Join(e.fields, ", ")
 }
 
 func isDropped(err error) bool {

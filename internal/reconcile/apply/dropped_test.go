@@ -58,7 +58,7 @@ func TestFieldsThatTheAPIServerLeavesOutAreRefused(t *testing.T) {
 		return cr, list
 	}
 	models := corev1.Volume{Name: "models", VolumeSource: corev1.VolumeSource{Image: &corev1.ImageVolumeSource{Reference: "registry.example/models:1"}}}
-	const want = "spec.workload.overrides.volumes[0].image: Deployment my-stack could not be applied: this cluster's API server leaves out spec.template.spec.volumes["
+	const want = "spec.workload.overrides.volumes[0].image: Deployment my-stack could not be applied: this cluster's API server drops spec.template.spec.volumes["
 	check := func(what string, c *fakecluster.Cluster, f *problem.Problem) {
 		if f == nil || !strings.HasPrefix(f.String(), want) || f.Class != problem.Terminal || !strings.Contains(f.Fix, "feature gate") || len(c.Applied) > 0 {
 			t.Errorf("%s: written %v, %v", what, c.Applied, f)

@@ -92,12 +92,12 @@ func rejected(owner *v1alpha2.LlamaStackDistribution, c *change, err error) *pro
 	case unknownField(err):
 		p.Fix = "remove the field, or upgrade the cluster to a Kubernetes that has it"
 	case isDropped(err):
-		p.Fix = "remove the field, or turn its feature gate on in the cluster"
+		p.Fix = "remove the field, or enable its feature gate in the cluster"
 	}
 	if c.gvk.Kind == "PersistentVolumeClaim" && c.live != nil && !deniedByPolicy(err) {
 		p.Reason, p.Class = problem.ObjectRejected, problem.Terminal
-		p.Fix = "a PVC cannot shrink, and grows only where its storage class allows it: set spec.workload.storage.size to " +
-			"what it was, or move the data to a new custom resource"
+		p.Fix = "a PVC cannot shrink, and can grow only if its storage class allows it: set spec.workload.storage.size to " +
+			"its previous value, or move the data to a new custom resource"
 	}
 	from := rejectedField(owner, c, err)
 	if from == "" && hasSpecValues(owner, c) { // the refused value is unknown

@@ -17,7 +17,7 @@ import (
 )
 
 // conflictAdvice never suggests to delete the object, which may be a server in use.
-const conflictAdvice = "create the LlamaStackDistribution under another name, or give the other object another name"
+const conflictAdvice = "create the LlamaStackDistribution under another name, or rename the other object"
 
 // Conflict returns the problem of an object that is not the custom resource's own.
 func Conflict(description string, live metav1.Object, owner *v1alpha2.LlamaStackDistribution) *problem.Problem {
@@ -25,8 +25,8 @@ func Conflict(description string, live metav1.Object, owner *v1alpha2.LlamaStack
 	controller := metav1.GetControllerOf(live)
 	switch {
 	case controller == nil:
-		p.Detail = "exists and was made by neither this operator nor release 0.9 for this LlamaStackDistribution; nothing " +
-			"was changed"
+		p.Detail = "exists and was created by neither this operator nor release 0.9 for this LlamaStackDistribution; " +
+			"nothing was changed"
 	case controller.Kind == v1alpha2.Kind && controller.Name == owner.Name:
 		// The garbage collector deletes it, which is an event.
 		p.Reason, p.Detail, p.Fix = problem.WaitingForRemoval, "still belongs to an earlier custom resource of this name, "+

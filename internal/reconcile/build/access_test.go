@@ -29,14 +29,14 @@ func TestBuildWarnsOfOpenServers(t *testing.T) {
 		want  string
 	}{
 		"not exposed":               {spec: "networking: {expose: false}"},
-		"exposed":                   {spec: "networking: {expose: {hostname: a.example}}", want: "nothing asks who they are"},
+		"exposed":                   {spec: "networking: {expose: {hostname: a.example}}", want: "the server has no authentication"},
 		"exposed by nothing":        {spec: "networking: {expose: true}", edge: settings.Edge{Kind: settings.EdgeNone}},
 		"of v1alpha1":               {spec: "networking: {expose: true}", alpha: true},
-		"routes alone":              {spec: "networking: {expose: {hostname: a.example}}\nauth: {routePolicy: [{permit: {paths: '*'}}]}", want: "nothing asks who they are"},
+		"routes alone":              {spec: "networking: {expose: {hostname: a.example}}\nauth: {routePolicy: [{permit: {paths: '*'}}]}", want: "the server has no authentication"},
 		"with auth, plain":          {spec: "networking: {expose: {hostname: a.example}}" + kubernetes, want: "without encryption"},
 		"with auth, TLS of edge":    {spec: "networking: {expose: {hostname: a.example}}" + kubernetes, edge: settings.Edge{TLSSecretName: "x"}},
 		"with auth, through Routes": {spec: "networking: {expose: true}" + kubernetes, apis: objects.EdgeAPIs{Route: true}},
-		"without auth, by a Route":  {spec: "networking: {expose: true}", apis: objects.EdgeAPIs{Route: true}, want: "nothing asks who they are"},
+		"without auth, by a Route":  {spec: "networking: {expose: true}", apis: objects.EdgeAPIs{Route: true}, want: "the server has no authentication"},
 	} {
 		annotation := ""
 		if c.alpha {
@@ -63,7 +63,7 @@ func checkUnprotected(t *testing.T, name string, in *Inputs, want string) {
 	}
 }
 
-// Only where the configuration is known can it be said that nothing asks who calls.
+// Only where the configuration is known can it be said that has no authentication who calls.
 //
 // Proves: R83.
 func TestBuildWarnsOfOpenServersWhoseConfigurationIsKnown(t *testing.T) {
@@ -71,10 +71,10 @@ func TestBuildWarnsOfOpenServersWhoseConfigurationIsKnown(t *testing.T) {
 		image, base, override string
 		want                  string
 	}{
-		"the configuration of the distribution":     {want: "nothing asks"},
+		"the configuration of the distribution":     {want: "has no authentication"},
 		"one of the operator's settings, with auth": {base: "version: 2, server: {auth: {provider_config: {type: custom}}}", want: "without encryption"},
 		"an image whose configuration is not known": {image: "registry.example/any@sha256:0"},
-		"a configuration of the user's own":         {image: "registry.example/any@sha256:0", override: ownConfig, want: "nothing asks"},
+		"a configuration of the user's own":         {image: "registry.example/any@sha256:0", override: ownConfig, want: "has no authentication"},
 		"one that only the cluster has":             {override: secret.OnCluster},
 	} {
 		in := inputs(t, "distribution-only")

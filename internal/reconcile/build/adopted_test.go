@@ -75,7 +75,7 @@ func TestUnknownNameKeepsItsImage(t *testing.T) {
 	in.CR.Spec.Distribution.Name = new("rh-dev")
 	in.Distribution = &settings.Distribution{Name: "rh-dev", Image: image, ImageSource: settings.SourceRelease09, Adopted: true}
 	_, faults := fail(t, in)
-	if len(faults) != 1 || faults[0].Reason != problem.UnknownDistribution || !strings.Contains(faults.Message(), "what runs stays") {
+	if len(faults) != 1 || faults[0].Reason != problem.UnknownDistribution || !strings.Contains(faults.Message(), "the running server is not changed") {
 		t.Errorf("faults %s", faults.Message())
 	}
 	for _, way := range ways {
@@ -94,7 +94,7 @@ func TestImageOfARemovedOrganizationIsAWarning(t *testing.T) {
 	resolve(t, in, nil)
 	d := build(t, in)
 	for _, want := range []string{
-		"image " + image + " can be pulled from nowhere", "only a node that has the image can start a pod", "spec.distribution.version",
+		"image " + image + " cannot be pulled", "only nodes that have the image can start pods", "spec.distribution.version",
 		"spec.distribution.image", "mirror",
 	} {
 		if !strings.Contains(d.Warnings.Message(), want) {
@@ -113,7 +113,7 @@ func TestImageOfARemovedOrganizationIsAWarning(t *testing.T) {
 func TestImageOfAServerOfRelease09AfterAnEdit(t *testing.T) {
 	const (
 		old      = "docker.io/llamastack/distribution-starter:0.7.1"
-		removed  = "image " + old + " can be pulled from nowhere"
+		removed  = "image " + old + " cannot be pulled"
 		unproven = "may not be published (not proven: "
 	)
 	newest, _ := distributions.Get("starter")

@@ -122,13 +122,13 @@ func (d *Desired) caBundle(in *Inputs) string {
 			return ""
 		case found.certificates == "":
 			d.problems.Add(
-				f.invalid(location+" holds no certificate", "put one there in PEM form (-----BEGIN CERTIFICATE-----)"),
+				f.invalid(location+" contains no certificate", "put one there in PEM form (-----BEGIN CERTIFICATE-----)"),
 			)
 			return ""
 		}
 		if found.privateKey {
-			d.problems.warn(problem.InvalidConfigMap, PathCABundle, location+" holds a private key, which is not copied",
-				"move private keys to a Secret: who may read ConfigMaps can read them")
+			d.problems.warn(problem.InvalidConfigMap, PathCABundle, location+" contains a private key, which is not copied",
+				"move private keys to a Secret: everyone who can read ConfigMaps can read them")
 		}
 		bundle.WriteString(found.certificates)
 	}
@@ -159,7 +159,7 @@ func (f *CABundleFact) keys() ([]string, *problem.Problem) {
 	switch {
 	case len(nonBlank) == 0 && len(candidates) > 0:
 		return nil, problem.New(f.invalid(
-			fmt.Sprintf("ConfigMap %s/%s holds no certificate: blank: %s", f.Namespace, f.Name, limits.Names(candidates)),
+			fmt.Sprintf("ConfigMap %s/%s contains no certificate: blank: %s", f.Namespace, f.Name, limits.Names(candidates)),
 			"put one there in PEM form (-----BEGIN CERTIFICATE-----)"))
 	case len(f.Keys) > 0, len(nonBlank) == 1:
 		return nonBlank, nil

@@ -102,7 +102,7 @@ func (d *Desired) readCertificate(in *Inputs, f *CertificateFact) *ServerCertifi
 		return nil
 	case block == nil:
 		d.problems.Add(
-			f.invalid(fmt.Sprintf("the key %q of %s holds no certificate in PEM form", corev1.TLSCertKey, location)),
+			f.invalid(fmt.Sprintf("the key %q of %s contains no certificate in PEM form", corev1.TLSCertKey, location)),
 		)
 		return nil
 	}
@@ -164,7 +164,7 @@ func (d *Desired) checkHost(in *Inputs, f *CertificateFact, leaf *x509.Certifica
 
 func dnsNames(leaf *x509.Certificate) string {
 	if len(leaf.DNSNames) == 0 {
-		return "none (a common name does not count)"
+		return "none (the common name is ignored)"
 	}
 	return limits.Names(leaf.DNSNames)
 }
@@ -186,10 +186,9 @@ func (d *Desired) warnPlainOverride(in *Inputs, read *serverconfig.Override) {
 	if !serverconfig.TLSEnabled(&in.CR.Spec) || read.TLS.Mounted() {
 		return
 	}
-	detail := "has no effect beside spec.overrideConfig, whose configuration names other files"
+	detail := "has no effect with spec.overrideConfig, whose configuration uses other files"
 	if !read.TLS.Enabled() {
-		detail = "has no effect beside spec.overrideConfig, whose configuration names no TLS files: the server does not " +
-			"encrypt"
+		detail = "has no effect with spec.overrideConfig, whose configuration has no TLS files: the server does not encrypt"
 	}
 	d.problems.warn(problem.NoEffect, "spec.networking.tls.enabled", detail,
 		"write tls_certfile: "+serverconfig.TLSCertFile+" and tls_keyfile: "+serverconfig.TLSKeyFile+" under server: "+

@@ -154,13 +154,13 @@ func TestCertificateFaults(t *testing.T) {
 		"no certificate": {without("tls.crt"), problem.SecretNotFound, `Secret llama-tls (namespace ai) has no key "tls.crt": add it; its keys are ca.crt, tls.key`},
 		"neither":        {without("tls.crt", "tls.key"), problem.SecretNotFound, `has no keys "tls.crt", "tls.key"`},
 		"empty certificate": {with("tls.crt", nil), problem.InvalidSecret,
-			`the key "tls.crt" of Secret ai/llama-tls holds no certificate in PEM form: put a certificate and its key into the Secret`},
+			`the key "tls.crt" of Secret ai/llama-tls contains no certificate in PEM form: put a certificate and its key into the Secret`},
 		"broken certificate": {with("tls.crt", []byte("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")), problem.InvalidSecret, "PEM block 1 is not a certificate"},
 		"broken chain": {with("tls.crt", append(slices.Clone(good["tls.crt"]), "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"...)),
 			problem.InvalidSecret, "PEM block 2 is not a certificate"},
 		"empty key":      {with("tls.key", nil), problem.InvalidSecret, `the key "tls.key" of Secret ai/llama-tls holds no private key in PEM form`},
 		"another's key":  {with("tls.key", other["tls.key"]), problem.InvalidSecret, "holds a private key that does not fit the certificate"},
-		"swapped":        {map[string][]byte{"tls.crt": good["tls.key"], "tls.key": good["tls.crt"]}, problem.InvalidSecret, "holds no certificate"},
+		"swapped":        {map[string][]byte{"tls.crt": good["tls.key"], "tls.key": good["tls.crt"]}, problem.InvalidSecret, "contains no certificate"},
 		"unreadable key": {with("tls.key", []byte("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n")), problem.InvalidSecret, "holds a private key that cannot be read"},
 		"key with a passphrase": {with("tls.key", []byte("-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n")),
 			problem.InvalidSecret, "holds a private key with a passphrase"},
@@ -168,7 +168,7 @@ func TestCertificateFaults(t *testing.T) {
 		"not yet valid": {ca.ServerSecret([]string{serviceHost}, at(time.Hour, 2*time.Hour)), problem.InvalidSecret, "is not valid before "},
 		"another host": {ca.ServerSecret([]string{"a.example", "b.example"}), problem.InvalidSecret,
 			"its DNS names are a.example, b.example: issue one with the DNS name " + serviceHost},
-		"common name only": {ca.ServerSecret(nil), problem.InvalidSecret, "none (a common name does not count)"},
+		"common name only": {ca.ServerSecret(nil), problem.InvalidSecret, "none (the common name is ignored)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := withTLS(t, c.data)
@@ -272,7 +272,7 @@ func TestTLSBesideAnOverride(t *testing.T) {
 		known   bool
 	}{
 		"{" + mounted + "}":                   {corev1.URISchemeHTTPS, "", true},
-		"{tls_certfile: /a, tls_keyfile: /b}": {corev1.URISchemeHTTPS, "names other files", false},
+		"{tls_certfile: /a, tls_keyfile: /b}": {corev1.URISchemeHTTPS, "uses other files", false},
 		"{}":                                  {corev1.URISchemeHTTP, "the server does not encrypt", false},
 		"{tls_certfile: /etc/llama-stack-tls/tls.crt}": {corev1.URISchemeHTTP, "the server does not encrypt", false},
 	} {

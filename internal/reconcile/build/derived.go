@@ -40,7 +40,7 @@ func (d *Desired) derive(in *Inputs) map[string]secret.Value {
 		}
 		for _, defect := range from.defects(v, value) {
 			d.problems.Add(invalid(from.fact, in.CR.Namespace,
-				"has a part that this release of the server cannot take: "+string(v.Part)+" "+defect))
+				"has a part that this server release cannot use: "+string(v.Part)+" "+defect))
 		}
 		values[v.Name] = value
 	}
@@ -74,8 +74,8 @@ func (d *Desired) readSource(in *Inputs, v *serverconfig.EnvVar) *source {
 		return nil
 	}
 	if parsed.Verifies() && in.CABundle == nil {
-		d.problems.Add(invalid(fact, in.CR.Namespace, "says sslmode="+parsed.SSLMode+
-			", for which the server needs the CA certificate of the database: name a ConfigMap that holds it in "+
+		d.problems.Add(invalid(fact, in.CR.Namespace, "has sslmode="+parsed.SSLMode+
+			", for which the server needs the CA certificate of the database: set a ConfigMap with it in "+
 			"spec.networking.tls.caBundle"))
 		return nil
 	}
@@ -93,7 +93,7 @@ func (s *source) defects(v *serverconfig.EnvVar, value secret.Value) []string {
 		defects = append(defects, converted)
 	}
 	if v.Part == environment.PostgresURLDatabase && bytes.Contains(value.Reveal(), []byte("?")) {
-		defects = append(defects, "contains '?', at which the server ends it: use another name")
+		defects = append(defects, "contains '?', where the server truncates it: use another name")
 	}
 	return defects
 }

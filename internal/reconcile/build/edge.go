@@ -89,12 +89,12 @@ func (r *report) checkExpose(in *Inputs) {
 		!in.EdgeAPIs.HTTPRoute:
 		r.Add(problem.Problem{
 			Reason: problem.DependencyNotReady, Path: pathExpose, Type: field.ErrorTypeNotFound,
-			Detail: fmt.Sprintf("the cluster does not have the API of %ss, which the operator's administrator chose", edge.Kind),
+			Detail: fmt.Sprintf("the cluster does not have the API of %ss, which the operator's settings require", edge.Kind),
 			Fix: fmt.Sprintf("install it, or change kind in the key %s of the ConfigMap %s", settings.KeyEdge,
 				settings.ConfigMapName),
 		})
 	case edge.Kind == settings.EdgeNone:
-		r.warn(problem.NoEffect, pathExpose, fmt.Sprintf("has no effect: the operator's administrator exposes no server "+
+		r.warn(problem.NoEffect, pathExpose, fmt.Sprintf("has no effect: the operator's settings disable exposing servers "+
 			"(kind in the key %s of the ConfigMap "+
 			"%s)", settings.KeyEdge, settings.ConfigMapName), "remove it, or ask the administrator")
 	case expose.Hostname != "":
@@ -108,7 +108,7 @@ func (r *report) checkExpose(in *Inputs) {
 		}
 	case in.isHostless():
 		r.warn(problem.HostnameNotUnique, pathExpose,
-			fmt.Sprintf("the %s has no host name: it receives the requests for every name that no other one has", edge.Kind),
+			fmt.Sprintf("the %s has no host name: it receives requests for every host name that no other one has", edge.Kind),
 			fmt.Sprintf("set %s.hostname, or domain in the key %s of the ConfigMap %s", pathExpose, settings.KeyEdge,
 				settings.ConfigMapName))
 	}

@@ -86,17 +86,17 @@ func (f *EndpointFact) absent(own string) *problem.Problem {
 		if f.KindMissing {
 			p.Detail, p.Fix = fmt.Sprintf("the cluster does not have the API of %ss (%s)", kind,
 				endpoint.GroupVersionKind(kind).GroupVersion()),
-				"install it, or write endpoint"
+				"install it, or set endpoint"
 		}
 	case NotWatched:
 		p.Reason, p.Type = problem.ForbiddenBySettings, field.ErrorTypeForbidden
-		p.Detail, p.Fix = what+" is in a namespace that this operator does not watch", "write endpoint instead"
+		p.Detail, p.Fix = what+" is in a namespace that this operator does not watch", "set endpoint instead"
 	case Forbidden:
 		p.Reason, p.Type = problem.ForbiddenBySettings, field.ErrorTypeForbidden
 		p.Detail = fmt.Sprintf("%s is in another namespace than the LlamaStackDistribution (%s), which the operator's "+
 			"settings do not allow", what, own)
-		p.Fix = fmt.Sprintf("write endpoint instead, or ask the operator's administrator for namespaces: [%s] in the key "+
-			"%s of the ConfigMap %s",
+		p.Fix = fmt.Sprintf("set endpoint instead, or ask the operator's administrator for namespaces: [%s] in the key %s "+
+			"of the ConfigMap %s",
 			f.Namespace, settings.KeyEndpointFrom, settings.ConfigMapName)
 	case Found:
 		if f.Address.URL != "" {

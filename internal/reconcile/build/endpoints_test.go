@@ -79,7 +79,7 @@ func TestEndpointsWithoutAnAddressAreReported(t *testing.T) {
 		},
 		"no such kind": {
 			func(f *EndpointFact) { f.State, f.KindMissing = Missing, true }, problem.WaitingForDependency,
-			"the cluster does not have the API of LLMInferenceServices (serving.kserve.io/v1alpha1): install it, or write endpoint",
+			"the cluster does not have the API of LLMInferenceServices (serving.kserve.io/v1alpha1): install it, or set endpoint",
 		},
 		"no address": {
 			func(f *EndpointFact) { f.State, f.Address = Found, endpoint.OfModelServer(nil) }, problem.WaitingForDependency,
@@ -87,13 +87,13 @@ func TestEndpointsWithoutAnAddressAreReported(t *testing.T) {
 		},
 		"not allowed": {
 			func(f *EndpointFact) { f.State = Forbidden }, problem.Terminal,
-			"Forbidden: LLMInferenceService m (namespace models) is in another namespace than the LlamaStackDistribution (ai), which the operator's settings do " +
-				"not allow: write endpoint instead, or ask the operator's administrator for namespaces: [models] in the key endpointFrom of the ConfigMap " +
-				"llama-stack-operator-config",
+			"Forbidden: LLMInferenceService m (namespace models) is in another namespace than the LlamaStackDistribution " +
+				"(ai), which the operator's settings do not allow: set endpoint instead, or ask the operator's administrator for " +
+				"namespaces: [models] in the key endpointFrom of the ConfigMap llama-stack-operator-config",
 		},
 		"not watched": {
 			func(f *EndpointFact) { f.State = NotWatched }, problem.Terminal,
-			"Forbidden: LLMInferenceService m (namespace models) is in a namespace that this operator does not watch: write endpoint instead",
+			"Forbidden: LLMInferenceService m (namespace models) is in a namespace that this operator does not watch: set endpoint instead",
 		},
 		"unknown": {func(*EndpointFact) {}, "", ""},
 	} {

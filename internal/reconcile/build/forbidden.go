@@ -69,16 +69,16 @@ func restrictedUses(in *Inputs) []restrictedUse {
 				"hostPath volumes", "use another type of volume")
 		}
 		add(!objects.OwnServiceAccount(spec), overrides+".serviceAccountName", settings.ForbidForeignServiceAccounts,
-			"ServiceAccounts that it did not make", "remove it")
+			"ServiceAccounts that the operator did not create", "remove it")
 		add(len(o.Command) > 0, overrides+".command", settings.ForbidCommandAndArgs, "command and args", "remove it")
 		add(len(o.Args) > 0, overrides+".args", settings.ForbidCommandAndArgs, "command and args", "remove it")
 		for i := range o.Env {
 			add(objects.SelectsCode(o.Env[i].Name), fmt.Sprintf("%s.env[%d]", overrides, i), settings.ForbidCodeVariables,
-				"variables such as "+o.Env[i].Name+", by which programs find code or the server its configuration", "remove it")
+				"variables such as "+o.Env[i].Name+", which select code or the configuration of the server", "remove it")
 		}
 		for i := range o.EnvFrom {
 			add(!in.EnvFromDefaults, fmt.Sprintf("%s.envFrom[%d]", overrides, i), settings.ForbidCodeVariables,
-				"envFrom, which can bring any variables", "name each variable in "+overrides+".env")
+				"envFrom, which can set any variable", "set each variable in "+overrides+".env")
 		}
 		for i := range o.VolumeMounts {
 			add(!hidesNoImageFiles(o.VolumeMounts[i].MountPath), fmt.Sprintf("%s.volumeMounts[%d].mountPath", overrides, i),

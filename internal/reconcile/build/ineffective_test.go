@@ -35,7 +35,7 @@ func bare(t *testing.T, spec, annotation string) *Inputs {
 // says what to write, and an error in a custom resource that release 0.9 did not run).
 func TestWorkersWithoutGeneratedConfiguration(t *testing.T) {
 	const unknown, own = "distribution: {image: 'registry.example/mine:latest'}\n", "overrideConfig: {configMapName: mine}\n"
-	const overridden = "spec.workload.workers: has no effect beside spec.overrideConfig, whose configuration decides: " +
+	const overridden = "spec.workload.workers: has no effect with spec.overrideConfig, whose configuration decides: " +
 		"write workers: 4 under server: in the key \"config.yaml\" of ConfigMap mine, or remove the field"
 	refused := strings.Replace(overridden, ": has", ": Forbidden: has", 1)
 	for name, c := range map[string]struct {
@@ -146,9 +146,9 @@ workload: {workers: 2, overrides: {command: [sh, -c], args: ['exec mine --port $
 		}
 	}
 	for _, want := range []string{
-		"the variable LLS_PORT, which only custom resources of v1alpha1 have: write $LLAMA_STACK_PORT",
-		"the variable LLS_WORKERS, which only custom resources of v1alpha1 have: write the number itself, 2",
-		"the variable LLAMA_STACK_CONFIG, which only custom resources of v1alpha1 have: write $RUN_CONFIG_PATH",
+		"the variable LLS_PORT, which only custom resources of v1alpha1 have: use $LLAMA_STACK_PORT",
+		"the variable LLS_WORKERS, which only custom resources of v1alpha1 have: use the number itself, 2",
+		"the variable LLAMA_STACK_CONFIG, which only custom resources of v1alpha1 have: use $RUN_CONFIG_PATH",
 	} {
 		if got := warningsBut(d, "each pod requests"); !strings.Contains(got, want) {
 			t.Errorf("warnings %s\nwant %s", got, want)

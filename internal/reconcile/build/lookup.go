@@ -86,9 +86,9 @@ func (l *Lookup) absent(ref *objects.Reference, own, another string) *problem.Pr
 		}
 		p.Fix = add + another + l.existing()
 	case Empty:
-		p.Detail = fmt.Sprintf("the value of %s in %s %s/%s is empty, which the server takes for unset", quoteKeys(ref.Keys),
+		p.Detail = fmt.Sprintf("the value of %s in %s %s/%s is empty, which the server treats as unset", quoteKeys(ref.Keys),
 			ref.Kind, ref.Namespace, ref.Name)
-		p.Fix = "give it a value"
+		p.Fix = "set a value"
 	case NotWatched:
 		l.foreign(&p, ref, own, "which this operator does not watch")
 	case Forbidden:

@@ -52,7 +52,7 @@ func (r *report) checkMonitoring(in *Inputs, line *catalog.Line) {
 	}
 	if w := spec.Workload; w != nil && ptr.Deref(w.Workers, 1) > 1 {
 		reject(problem.ConflictingFields, pathMonitoringEnabled, true,
-			fmt.Sprintf("each of the %d workers would listen on the port of the metrics, and only one can", *w.Workers),
+			fmt.Sprintf("each of the %d workers would listen on the metrics port, but only one can", *w.Workers),
 			"set spec.workload.workers to 1 and use more replicas, or send metrics to a collector with spec.providers.telemetry")
 	}
 }

@@ -42,7 +42,7 @@ func TestMonitoring(t *testing.T) {
 		},
 		"workers": {
 			serves + "workload: {workers: 3}\nmonitoring: {enabled: true}", "",
-			"spec.monitoring.enabled: Forbidden: each of the 3 workers would listen on the port of the metrics, and only one can",
+			"spec.monitoring.enabled: Forbidden: each of the 3 workers would listen on the metrics port, but only one can",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

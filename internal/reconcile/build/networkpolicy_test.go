@@ -14,11 +14,11 @@ import (
 // made, as for a custom resource of v1alpha1 without the feature flag, it does no harm).
 func TestAllowedFromIsValidated(t *testing.T) {
 	for text, want := range map[string]string{
-		"labels: ['team=frontend']":            `spec.networking.allowedFrom.labels[0]: Invalid value: "team=frontend": no label can have this key: write team: namespaces that have the label are let in`,
-		"labels: [ok, '-x']":                   `spec.networking.allowedFrom.labels[1]: Invalid value: "-x": no label can have this key: write the key alone, such as team or example.com/team`,
-		"labels: ['a b=c']":                    `spec.networking.allowedFrom.labels[0]: Invalid value: "a b=c": no label can have this key: write the key alone`,
+		"labels: ['team=frontend']":            `spec.networking.allowedFrom.labels[0]: Invalid value: "team=frontend": is not a valid label key: write team: namespaces with the label are allowed`,
+		"labels: [ok, '-x']":                   `spec.networking.allowedFrom.labels[1]: Invalid value: "-x": is not a valid label key: set only the key, such as team or example.com/team`,
+		"labels: ['a b=c']":                    `spec.networking.allowedFrom.labels[0]: Invalid value: "a b=c": is not a valid label key: set only the key`,
 		"labels: [example.com/team, team, '']": "",
-		"namespaces: [ok, Big]":                `spec.networking.allowedFrom.namespaces[1]: Invalid value: "Big": no namespace can have this name`,
+		"namespaces: [ok, Big]":                `spec.networking.allowedFrom.namespaces[1]: Invalid value: "Big": is not a valid namespace name`,
 		"namespaces: ['a.b']":                  `spec.networking.allowedFrom.namespaces[0]: Invalid value: "a.b"`,
 		"namespaces: ['a,b', '*']":             `spec.networking.allowedFrom.namespaces[0]: Invalid value: "a,b"`,
 		"namespaces: [a, '', '*']":             "",
@@ -29,7 +29,7 @@ func TestAllowedFromIsValidated(t *testing.T) {
 				t.Errorf("faults %q, want %q", got, want)
 			}
 			empty := strings.Contains(text, "''")
-			if got := d.Warnings.Message(); empty != strings.Contains(got, "]: is empty, and lets nobody in") {
+			if got := d.Warnings.Message(); empty != strings.Contains(got, "]: is empty, and allows no namespace") {
 				t.Errorf("warnings %q", got)
 			}
 			if want != "" && len(d.Objects) > 0 {
@@ -47,7 +47,7 @@ func TestAllowedFromIsValidated(t *testing.T) {
 	}
 }
 
-// A NetworkPolicy keeps the ingress controller out, whatever asks for the policy, unless it lets everybody in or the cluster has a router of its
+// A NetworkPolicy blocks the ingress controller, whatever asks for the policy, unless it lets everybody in or the cluster has a router of its
 // own, which the policy names.
 //
 // Proves: R41, R61.

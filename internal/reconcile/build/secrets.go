@@ -87,13 +87,13 @@ func (d *Desired) conversionDefects(f *SecretFact, v *serverconfig.EnvVar) []str
 		}
 	case catalog.TypeInt, catalog.TypeFloat:
 		if conversion == "" {
-			return []string{"is not a number, and the server takes nothing else there: use another value"}
+			return []string{"is not a number, but the server requires one: use another value"}
 		}
 	case "":
 		if conversion != "" {
 			d.problems.warn(problem.InvalidSecret, f.Use.Path, "the value in Secret "+f.Use.Ref.Name+" looks like a number or "+
 				"a boolean",
-				"use another value if the provider wants text there")
+				"use another value if the provider expects text")
 		}
 	case catalog.TypeBool, catalog.TypeList, catalog.TypeMap, catalog.TypeAny:
 	}

@@ -31,7 +31,7 @@ func (r *report) checkWorkload(spec *v1alpha2.LlamaStackDistributionSpec, legacy
 	}
 	if n := objects.CPUForWorkers(spec); n > 0 {
 		r.warn(problem.NoEffect, "spec.workload.workers", fmt.Sprintf("each pod requests %d CPU, one for each worker", n),
-			"set spec.workload.resources.requests.cpu where another amount is right")
+			"set spec.workload.resources.requests.cpu to request another amount")
 	}
 	r.checkSize(spec.Workload)
 	r.checkAutoscaling(spec)
@@ -49,7 +49,7 @@ func (r *report) checkSize(workload *v1alpha2.WorkloadSpec) {
 	if _, excess := limits.Scan(text, limitsValue); excess != nil {
 		r.Add(problem.Problem{
 			Reason: problem.TooLarge, Path: "spec.workload", Type: field.ErrorTypeInvalid,
-			Detail: fmt.Sprintf("may hold at most %d values", limits.SpecNodes), Fix: "remove some",
+			Detail: fmt.Sprintf("must have at most %d values", limits.SpecNodes), Fix: "remove some",
 		})
 	}
 }
@@ -101,8 +101,8 @@ func (r *report) checkAutoscaling(spec *v1alpha2.LlamaStackDistributionSpec) {
 			Fix: "set the largest number of pods, or remove " + base,
 		})
 	case least > most:
-		r.invalidField(base+".maxReplicas", most, fmt.Sprintf("is below the least number of pods, %d, which is the larger "+
-			"of spec.workload.replicas and %s.minReplicas", least, base), "raise it, or lower those")
+		r.invalidField(base+".maxReplicas", most, fmt.Sprintf("is below the smallest number of pods, %d, the larger of "+
+			"spec.workload.replicas and %s.minReplicas", least, base), "raise it, or lower those")
 	}
 	for _, target := range []struct {
 		name    string
@@ -112,7 +112,7 @@ func (r *report) checkAutoscaling(spec *v1alpha2.LlamaStackDistributionSpec) {
 		{"targetMemoryUtilizationPercentage", a.TargetMemoryUtilizationPercentage},
 	} {
 		if p := target.percent; p != nil && *p < 1 {
-			r.invalidField(base+"."+target.name, *p, "want a percentage of the requests, at least 1", "")
+			r.invalidField(base+"."+target.name, *p, "must be a percentage of the requests, at least 1", "")
 		}
 	}
 }
@@ -157,12 +157,12 @@ func (r *report) checkStorage(spec *v1alpha2.LlamaStackDistributionSpec, legacy 
 		return
 	}
 	if at := ptr.Deref(s.MountPath, ""); at != "" && !mountable(at) {
-		r.invalidField(base+".mountPath", at, fmt.Sprintf("want an absolute path that is neither / nor %s nor %s",
+		r.invalidField(base+".mountPath", at, fmt.Sprintf("must be an absolute path other than /, %s and %s",
 			names.ConfigDir, names.TmpDir),
 			"for example "+v1alpha2.DefaultMountPath)
 	}
 	if s.Size != nil && (s.Size.Sign() < 0 || s.Size.IsZero() && !legacy.FromV1alpha1) {
-		r.invalidField(base+".size", s.Size.String(), "want a positive size", "for example 20Gi")
+		r.invalidField(base+".size", s.Size.String(), "must be a positive size", "for example 20Gi")
 	}
 	if _, most := objects.PodRange(spec); most > 1 {
 		r.warn(problem.EphemeralState, base,
@@ -194,12 +194,12 @@ func (r *report) checkOverrides(p *objects.Params) {
 		if conflict.Essential && !p.Legacy.FromV1alpha1 {
 			r.Add(problem.Problem{
 				Reason: problem.ConflictingFields, Path: conflict.Path, Type: field.ErrorTypeForbidden,
-				Detail: conflict.Description + " is the operator's own for this custom resource",
+				Detail: conflict.Description + " is reserved by the operator for this custom resource",
 				Fix:    "choose another one, or remove it",
 			})
 			continue
 		}
 		r.warn(problem.ConflictingFields, conflict.Path, conflict.Description+" replaces the operator's own", "remove it "+
-			"where that is not what you want")
+			"if this is not intended")
 	}
 }

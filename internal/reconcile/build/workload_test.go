@@ -35,19 +35,19 @@ func TestWorkload(t *testing.T) {
 	for text, want := range map[string]struct{ fault, warning string }{
 		"workload: {autoscaling: {minReplicas: 2}}":                                                               {"spec.workload.autoscaling.maxReplicas: Required value: at least 1", ""},
 		"workload: {autoscaling: {maxReplicas: 0}}":                                                               {"spec.workload.autoscaling.maxReplicas: Required value", ""},
-		"workload: {autoscaling: {minReplicas: 3, maxReplicas: 3}}":                                               {"", "each pod has state of its own"},
-		"workload: {autoscaling: {maxReplicas: 3, targetCPUUtilizationPercentage: 1}}":                            {"", "each pod has state of its own"},
+		"workload: {autoscaling: {minReplicas: 3, maxReplicas: 3}}":                                               {"", "each pod has its own state"},
+		"workload: {autoscaling: {maxReplicas: 3, targetCPUUtilizationPercentage: 1}}":                            {"", "each pod has its own state"},
 		"workload: {replicas: 2, podDisruptionBudget: {maxUnavailable: 0%}}":                                      {"", "podDisruptionBudget.maxUnavailable: allows no disruptions"},
 		"workload: {podDisruptionBudget: {maxUnavailable: 1}}":                                                    {"", ""},
 		"workload: {autoscaling: {maxReplicas: 1}}":                                                               {"", ""},
-		"workload: {replicas: 5, autoscaling: {maxReplicas: 3}}":                                                  {"spec.workload.autoscaling.maxReplicas: Invalid value: 3: is below the least number of pods, 5", "each pod has state of its own"},
-		"workload: {autoscaling: {maxReplicas: 3, targetCPUUtilizationPercentage: 0}}":                            {"targetCPUUtilizationPercentage: Invalid value: 0", "each pod has state of its own"},
-		"workload: {autoscaling: {maxReplicas: 3}}":                                                               {"", "each pod has state of its own"},
+		"workload: {replicas: 5, autoscaling: {maxReplicas: 3}}":                                                  {"spec.workload.autoscaling.maxReplicas: Invalid value: 3: is below the smallest number of pods, 5", "each pod has its own state"},
+		"workload: {autoscaling: {maxReplicas: 3, targetCPUUtilizationPercentage: 0}}":                            {"targetCPUUtilizationPercentage: Invalid value: 0", "each pod has its own state"},
+		"workload: {autoscaling: {maxReplicas: 3}}":                                                               {"", "each pod has its own state"},
 		"workload: {podDisruptionBudget: {minAvailable: 1, maxUnavailable: 1}}":                                   {"spec.workload.podDisruptionBudget: Forbidden: minAvailable and maxUnavailable exclude each other", ""},
 		"workload: {podDisruptionBudget: {minAvailable: 1}}":                                                      {"", "spec.workload.podDisruptionBudget.minAvailable: allows no disruptions with 1 replicas"},
 		"workload: {replicas: 2, podDisruptionBudget: {minAvailable: 100%}}":                                      {"", "podDisruptionBudget.minAvailable: allows no disruptions"},
 		"workload: {replicas: 2, podDisruptionBudget: {maxUnavailable: 0}}":                                       {"", "podDisruptionBudget.maxUnavailable: allows no disruptions"},
-		"workload: {replicas: 2, podDisruptionBudget: {minAvailable: 1}}":                                         {"", "each pod has state of its own"},
+		"workload: {replicas: 2, podDisruptionBudget: {minAvailable: 1}}":                                         {"", "each pod has its own state"},
 		"workload: {storage: {mountPath: data}}":                                                                  {"spec.workload.storage.mountPath: Invalid value", ""},
 		"workload: {storage: {mountPath: /etc/llama-stack/}}":                                                     {"spec.workload.storage.mountPath: Invalid value", ""},
 		"workload: {storage: {mountPath: /etc/llama-stack/data}}":                                                 {`spec.workload.storage.mountPath: Invalid value: "/etc/llama-stack/data": the operator mounts a volume of its own at /etc/llama-stack`, ""},
@@ -60,10 +60,10 @@ func TestWorkload(t *testing.T) {
 		"workload: {overrides: {env: [{name: HOME, value: /x}]}}":                                                 {"", "spec.workload.overrides.env[0]: the variable HOME replaces the operator's own"},
 		"workload: {overrides: {env: [{name: LLSD_VLLM_API_KEY, value: x}]}}":                                     {"spec.workload.overrides.env[0]: Forbidden: sets LLSD_VLLM_API_KEY, which the operator sets", ""},
 		"workload: {overrides: {env: [{name: LLSD_OTHER, value: x}]}}":                                            {"", ""},
-		"workload: {overrides: {volumes: [{name: lls-storage, emptyDir: {}}]}}":                                   {"spec.workload.overrides.volumes[0]: Forbidden: the volume lls-storage is the operator's own", ""},
+		"workload: {overrides: {volumes: [{name: lls-storage, emptyDir: {}}]}}":                                   {"spec.workload.overrides.volumes[0]: Forbidden: the volume lls-storage is reserved by the operator", ""},
 		"workload: {overrides: {volumes: [{name: t, emptyDir: {}}], volumeMounts: [{name: t, mountPath: /tmp}]}}": {"", ""},
 		"networking: {expose: 1}":                                                                                 {"spec.networking.expose", ""},
-		"networking: {expose: true, allowedFrom: {namespaces: [a]}}":                                              {"", "keeps the ingress controller out"},
+		"networking: {expose: true, allowedFrom: {namespaces: [a]}}":                                              {"", "blocks the ingress controller"},
 	} {
 		t.Run(text, func(t *testing.T) {
 			d, faults := try(t.Context(), shaped(t, "simple", text))
@@ -99,7 +99,7 @@ func TestSeveralPodsWithStateOfTheirOwnAreReported(t *testing.T) {
 		"databases":         {"simple", databases + "workload: {replicas: 2}", "spec.workload.replicas", "provider vector_io/faiss", "storage backend"},
 		"the image's own":   {"distribution-only", "workload: {replicas: 2}", "spec.workload.replicas", "storage backend kv_default", ""},
 		"one pod":           {"simple", "workload: {replicas: 1}", "", "", ""},
-		"one PVC for all":   {"simple", "workload: {replicas: 2, storage: {}}", "spec.workload.storage", "", "state of its own"},
+		"one PVC for all":   {"simple", "workload: {replicas: 2, storage: {}}", "spec.workload.storage", "", "its own state"},
 		"none of the stuff": {"simple", databases + "workload: {replicas: 2}\ndisabled: [files, vectorIo, eval, datasetio, scoring, responses, batches]", "", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -393,7 +393,7 @@ func TestBuildBoundsTheSizeOfAWorkload(t *testing.T) {
 	in.CR.Annotations = map[string]string{v1alpha2.ConversionAnnotation: fromV1alpha1}
 	in.CR.Spec = v1alpha2.LlamaStackDistributionSpec{Distribution: in.CR.Spec.Distribution}
 	in.Secrets = nil
-	for count, want := range map[int]string{1_000: "", 40_000: "spec.workload: Invalid value: may hold at most 100000 values: remove some"} {
+	for count, want := range map[int]string{1_000: "", 40_000: "spec.workload: Invalid value: must have at most 100000 values: remove some"} {
 		terms := make([]corev1.WeightedPodAffinityTerm, count)
 		for i := range terms {
 			terms[i] = corev1.WeightedPodAffinityTerm{Weight: 1, PodAffinityTerm: corev1.PodAffinityTerm{TopologyKey: fmt.Sprintf("k%d", i)}}

@@ -52,9 +52,9 @@ func OfService(s *corev1.Service, ref *parse.EndpointReference) Address {
 		switch {
 		case port.TargetPort.Type == intstr.String:
 			return Address{
-				Problem: fmt.Sprintf("is headless, and its port %s leads to a port of the pods that has only a name",
+				Problem: fmt.Sprintf("is headless, and its port %s targets a named port of the pods",
 					portName(port)),
-				Fix: "write endpoint with the number of that port, or let the Service have an address",
+				Fix: "set endpoint with the number of that port, or give the Service a cluster IP",
 			}
 		case port.TargetPort.IntVal != 0:
 			number = port.TargetPort.IntVal
@@ -78,7 +78,7 @@ func servicePort(s *corev1.Service, requested string) (*corev1.ServicePort, Addr
 	}
 	switch {
 	case len(ports) == 0:
-		return nil, Address{Problem: "has no TCP port", Fix: "give it one, or write endpoint"}
+		return nil, Address{Problem: "has no TCP port", Fix: "add one, or set endpoint"}
 	case requested != "":
 		return nil, Address{Problem: fmt.Sprintf("has no port %q", requested), Fix: "its ports are " + limits.Names(names)}
 	case len(ports) == 1:
@@ -89,7 +89,7 @@ func servicePort(s *corev1.Service, requested string) (*corev1.ServicePort, Addr
 			return ports[at], Address{}
 		}
 	}
-	return nil, Address{Problem: "has several ports", Fix: "name one of them with port: " + limits.Names(names)}
+	return nil, Address{Problem: "has several ports", Fix: "set port to one of them: " + limits.Names(names)}
 }
 
 // portName returns the value that refers to a port: its name, else its number.
@@ -119,7 +119,7 @@ func scheme(p *corev1.ServicePort) string {
 func OfModelServer(status []byte) Address {
 	single, list, excess := addresses(status)
 	if excess != nil {
-		return Address{Problem: fmt.Sprintf("has a status with %v, which is not read", excess), Fix: "write endpoint"}
+		return Address{Problem: fmt.Sprintf("has a status with %v, which is not read", excess), Fix: "set endpoint"}
 	}
 	named := map[string]string{}
 	inside := ""
@@ -197,12 +197,12 @@ func parseAddress(at string) Address {
 	if err != nil || len(at) > maxURL || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" ||
 		u.User != nil ||
 		!hostAndPath.MatchString(u.Host+u.EscapedPath()) {
-		return Address{Problem: "has an address in its status that is not a plain URL", Fix: "write endpoint"}
+		return Address{Problem: "has an address in its status that is not a plain URL", Fix: "set endpoint"}
 	}
 	host := safeHost(u)
 	if host == "" {
 		return Address{
-			Problem: "has an address outside of the cluster in its status, without encryption", Fix: "write endpoint if the " +
+			Problem: "has an address outside of the cluster in its status, without encryption", Fix: "set endpoint if the " +
 				"server may send its key there",
 		}
 	}

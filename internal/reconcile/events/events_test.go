@@ -164,7 +164,7 @@ func TestConditionsForInformationMakeNoEvents(t *testing.T) {
 	}
 }
 
-// Proves: R83, R70 (a server that answers anyone makes a Warning; one that was not asked, or asks for credentials,
+// Proves: R83, R70 (a server that answers anyone makes a Warning; one that was not asked, or requires credentials,
 // makes none).
 func TestAnOpenServerMakesAWarning(t *testing.T) {
 	for status, want := range map[metav1.ConditionStatus]int{metav1.ConditionTrue: 0, metav1.ConditionFalse: 1, metav1.ConditionUnknown: 0} {

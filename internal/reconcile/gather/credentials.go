@@ -122,7 +122,7 @@ func resolve(ctx context.Context, s *corev1.Secret, from *settings.Registries, i
 	*values -= size.Nodes
 	switch {
 	case excess != nil && excess.Unit == limits.Nodes:
-		return fmt.Errorf("the Secrets with credentials for images have more than %d values together, counted up to this "+
+		return fmt.Errorf("the Secrets with credentials for images have more than %d values in total, counted up to this "+
 			"one", limits.PullSecretValues)
 	case excess != nil:
 		return fmt.Errorf("it has more than %d %s", excess.Limit,

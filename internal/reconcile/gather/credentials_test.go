@@ -43,7 +43,7 @@ func TestPullSecretsHaveABound(t *testing.T) {
 	legacy.Type, legacy.Data = corev1.SecretTypeDockercfg, map[string][]byte{corev1.DockerConfigKey: legacy.Data[corev1.DockerConfigJsonKey]}
 	opaque := crowdedPullSecret("opaque", 65_000)
 	opaque.Type = corev1.SecretTypeOpaque
-	const values = "the Secrets with credentials for images have more than 10000 values together, counted up to this one: keep only the credentials that the pods need"
+	const values = "the Secrets with credentials for images have more than 10000 values in total, counted up to this one: keep only the credentials that the pods need"
 	for name, c := range map[string]struct {
 		secrets []client.Object
 		account bool

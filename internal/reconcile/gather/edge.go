@@ -31,7 +31,7 @@ func EdgeAPIs(mapper meta.RESTMapper) (objects.EdgeAPIs, error) {
 	for kind, has := range map[schema.GroupVersionKind]*bool{routeKind: &apis.Route, httpRouteKind: &apis.HTTPRoute} {
 		_, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
 		if err != nil && !meta.IsNoMatchError(err) {
-			return objects.EdgeAPIs{}, fmt.Errorf("asking the cluster for the API of %ss: %w", kind.Kind, err)
+			return objects.EdgeAPIs{}, fmt.Errorf("discover the API of %ss: %w", kind.Kind, err)
 		}
 		*has = err == nil
 	}
@@ -86,7 +86,7 @@ func (k *KnownEdgeAPIs) Start(ctx context.Context) error {
 }
 
 // ErrAPIsChanged means that the cluster's APIs changed.
-var ErrAPIsChanged = errors.New("the cluster has other APIs to expose servers by than before")
+var ErrAPIsChanged = errors.New("the cluster's APIs for exposing servers changed")
 
 // AwaitChange returns ErrAPIsChanged when the cached APIs differ from these, or nil when the context ends.
 func (k *KnownEdgeAPIs) AwaitChange(ctx context.Context, current objects.EdgeAPIs) error {

@@ -60,7 +60,7 @@ func TestEdgeAPIs(t *testing.T) {
 	if got, err := gather.EdgeAPIs(m); err != nil || got != (objects.EdgeAPIs{Route: true, HTTPRoute: true}) {
 		t.Errorf("%+v %v", got, err)
 	}
-	m.err = errors.New("no answer in time")
+	m.err = errors.New("no response in time")
 	if _, err := gather.EdgeAPIs(m); !errors.Is(err, m.err) {
 		t.Errorf("error %v", err)
 	}
@@ -70,7 +70,7 @@ func TestEdgeAPIs(t *testing.T) {
 // later is noticed, without a restart of the process).
 func TestKnownEdgeAPIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := &mapper{err: errors.New("no answer in time")}
+		m := &mapper{err: errors.New("no response in time")}
 		known := gather.NewKnownEdgeAPIs(m)
 		if got := known.Get(); m.asked != 0 || got != (objects.EdgeAPIs{Route: true, HTTPRoute: true}) {
 			t.Errorf("before anything is known: %+v, asked %d times", got, m.asked)

@@ -154,7 +154,7 @@ func lookupFailed(condition, path, description string, err error) *problem.Probl
 		return problem.New(problem.Problem{
 			Reason: problem.TooLarge, Path: path, Type: field.ErrorTypeTooMany,
 			Detail: fmt.Sprintf("the Secrets and ConfigMaps that the spec refers to, or what it uses of them, have more than "+
-				"%d bytes together, counted up to %s",
+				"%d bytes in total, counted up to %s",
 				limits.ReferencedBytes, description),
 			Fix: "refer to fewer or smaller ones, or put large files into a volume of another kind", Err: err,
 		})
@@ -162,7 +162,7 @@ func lookupFailed(condition, path, description string, err error) *problem.Probl
 	return problem.New(problem.Problem{
 		Reason: problem.LookupFailed, Condition: condition, Path: path,
 		Detail: fmt.Sprintf("%s could not be read: %v", description, problem.StableError(err)),
-		Fix:    "trying again", Err: err,
+		Fix:    "retrying", Err: err,
 	})
 }
 

@@ -107,7 +107,7 @@ func byAge(a, b client.Object) int {
 
 // exposeOf returns the exposure of an undecoded custom resource, or the zero value if it is invalid.
 func exposeOf(o client.Object) parse.Expose {
-	defer problem.CatchReadPanic(logf.Log, o, "reading how a custom resource is exposed panicked")
+	defer problem.CatchReadPanic(logf.Log, o, "panic while indexing the hosts of a custom resource")
 	tree, ok := o.(*unstructured.Unstructured)
 	if !ok {
 		return parse.Expose{}

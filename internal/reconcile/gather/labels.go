@@ -111,7 +111,8 @@ func readServerPackage(known *imagelabels.Reader, out *Gathered, request imagela
 func pendingProblem(part, image string) *problem.Problem {
 	return problem.New(problem.Problem{
 		Reason: problem.ReadingImageLabels, Path: pathDistribution,
-		Detail: fmt.Sprintf("the registry is being asked for the %s of image %s", part, image), Fix: "waiting for its answer",
+		Detail: fmt.Sprintf("reading from the registry: the %s of image %s", part, image), Fix: "waiting for the " +
+			"response",
 	})
 }
 
@@ -168,17 +169,17 @@ func (r *imagePart) failed(image string, err error) *problem.Problem {
 	switch registry.KindOf(err) {
 	case registry.Unauthorized:
 		p.Reason, p.Type = problem.ImageNotAccessible, field.ErrorTypeForbidden
-		p.Fix = "name a Secret with credentials for the registry in spec.workload.imagePullSecrets, or check the name of " +
-			"the image; " + r.offlineFix
+		p.Fix = "add a Secret with credentials for the registry to spec.workload.imagePullSecrets, or check the image " +
+			"name; " + r.offlineFix
 	case registry.NotFound:
 		p.Reason, p.Type, p.Value = problem.ImageNotAccessible, field.ErrorTypeNotFound, image
-		p.Fix = "correct the image, or push it; the operator tries again"
+		p.Fix = "correct the image, or push it; the operator retries"
 	case registry.NotAnImage, registry.InvalidReference, registry.TooLarge:
 		p.Reason, p.Type, p.Value, p.Fix = problem.InvalidImage, field.ErrorTypeInvalid, image,
 			"use another image, or "+r.alternative
 	case registry.Refused:
 		p.Reason, p.Type = problem.ForbiddenBySettings, field.ErrorTypeForbidden
-		p.Fix = "use an image of another registry, ask the administrator to name this one under " +
+		p.Fix = "use an image of another registry, ask the administrator to allow this one under " +
 			settings.KeyRegistries + " in the ConfigMap " +
 			settings.ConfigMapName + ", or " + r.alternativeFix
 	case registry.Unreachable, registry.RateLimited, registry.Corrupt, registry.NoFile:

@@ -37,9 +37,9 @@ func MirrorSets(ctx context.Context, mapper meta.RESTMapper, live client.Reader)
 		case err == nil:
 			available = append(available, kind)
 		case apierrors.IsForbidden(err):
-			logf.FromContext(ctx).Info("the cluster's mirrors of images do not count: they may not be listed", "kind", kind.Kind)
+			logf.FromContext(ctx).Info("ignoring the cluster's image mirrors: not permitted to list them", "kind", kind.Kind)
 		case !meta.IsNoMatchError(err) && !apierrors.IsNotFound(err):
-			return nil, fmt.Errorf("asking the cluster for its %ss: %w", kind.Kind, err)
+			return nil, fmt.Errorf("discover the cluster's %ss: %w", kind.Kind, err)
 		}
 	}
 	return available, nil

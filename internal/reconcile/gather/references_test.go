@@ -109,7 +109,7 @@ func TestReferencedObjectsHaveABoundInBytes(t *testing.T) {
 			t.Errorf("%s: %s", name, errs.Message())
 		}
 		if c.path != "" && (len(errs) == 0 || errs[0].Reason != problem.TooLarge || errs[0].Class != problem.Terminal || errs[0].Path != c.path ||
-			!strings.Contains(errs.Message(), "more than 8388608 bytes together")) {
+			!strings.Contains(errs.Message(), "more than 8388608 bytes in total")) {
 			t.Errorf("%s: %.1000s, want a problem at %s", name, errs.Message(), c.path)
 		}
 	}

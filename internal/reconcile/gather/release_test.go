@@ -265,13 +265,13 @@ func TestPackagesCountAfterLabelsAndTag(t *testing.T) {
 
 // Proves: R92 (an image whose packages cannot be read for a while is not one without them; the message has the way out that needs no administrator first).
 func TestServerPackagesThatCannotBeRead(t *testing.T) {
-	s := &site{labels: map[string]string{oci.LabelConfigBase64: base64.StdEncoding.EncodeToString([]byte("version: 2\napis: [inference]\n"))}, search: &registry.Error{Kind: registry.Unreachable, Err: errors.New("the registry answers 503")}}
+	s := &site{labels: map[string]string{oci.LabelConfigBase64: base64.StdEncoding.EncodeToString([]byte("version: 2\napis: [inference]\n"))}, search: &registry.Error{Kind: registry.Unreachable, Err: errors.New("the registry responds with 503")}}
 	c := newCluster(t)
 	g := newGatherer(c, c)
 	g.Labels = imagelabels.New(t.Context(), imagelabels.Options{Connect: s.Client, Key: secret.New(make([]byte, 32))})
 	_, problems := answered(t, g, served("registry.example.com/team/server:latest"))
-	const want = "the Python packages of image registry.example.com/team/server:latest could not be read: the registry answers 503: " +
-		"set spec.distribution.version; the operator retries"
+	const want = "the Python packages of image registry.example.com/team/server:latest could not be read: the registry " +
+		"responds with 503: set spec.distribution.version; the operator retries"
 	if !strings.Contains(problems.Message(), want) {
 		t.Errorf("%s", problems.Message())
 	}

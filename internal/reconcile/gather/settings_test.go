@@ -180,7 +180,7 @@ func TestRegisteredConfigurationsHaveABoundTogether(t *testing.T) {
 			var got []string
 			for _, one := range problems {
 				got = append(got, one.ConfigMap)
-				if !strings.Contains(one.Err.Error(), "more than 20 MB of memory together") {
+				if !strings.Contains(one.Err.Error(), "exceed 20 MB of memory together") {
 					t.Error(one.Err)
 				}
 			}

@@ -84,7 +84,7 @@ func Observe(list []corev1.Pod, container string, known *Secrets) Observation {
 				unscheduledPod = p
 			}
 		case unscheduledPod != nil && isReplacedBy(p, unscheduledPod):
-			o.NotReady += "; the pod before it: " + notReady(p, container, known)
+			o.NotReady += "; the previous pod: " + notReady(p, container, known)
 			unscheduledPod = nil
 		}
 	}
@@ -209,7 +209,7 @@ func containerReason(c *corev1.ContainerStatus, subject string, p *corev1.Pod, k
 		case needsTime(w.Reason): // the last termination says more
 		case isPullFailure(w.Reason):
 			if organization := settings.RemovedFrom(c.Image); organization != "" {
-				return fmt.Sprintf("%s: organization %s was removed from its registry, so image %s can be pulled from nowhere: %s",
+				return fmt.Sprintf("%s: organization %s was removed from its registry, so image %s cannot be pulled: %s",
 					pullBackOff, organization, limits.Cut(c.Image, maxMessage), settings.ImageAdvice)
 			}
 			text := sentence(pullBackOff, pullFailure(w.Message))
@@ -218,7 +218,7 @@ func containerReason(c *corev1.ContainerStatus, subject string, p *corev1.Pod, k
 			}
 			return text
 		case !known.coverPod(p) && !plainConfigError.MatchString(w.Message):
-			return fmt.Sprintf("%s: for its message: kubectl -n %s describe pod %s", w.Reason, p.Namespace, p.Name)
+			return fmt.Sprintf("%s: see its message with: kubectl -n %s describe pod %s", w.Reason, p.Namespace, p.Name)
 		default: // a command or a volume's path may contain a variable's value
 			return sentence(w.Reason, secret.HideIn(w.Message, known.values()))
 		}

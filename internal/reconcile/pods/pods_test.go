@@ -87,8 +87,8 @@ func TestObserveNamesTheReasonOfThePod(t *testing.T) {
 		"pulling waits":  {waiting("ImagePullBackOff", `Back-off pulling image "x": ErrImagePull: x: not found`), "ImagePullBackOff: x: not found"},
 		"pulling from a removed organization": {
 			image("llamastack/distribution-starter:0.7.1", waiting("ErrImagePull", "pull access denied, repository does not exist or may require authorization")),
-			"ImagePullBackOff: organization docker.io/llamastack was removed from its registry, so image llamastack/distribution-starter:0.7.1 can be pulled " +
-				"from nowhere: " + settings.ImageAdvice,
+			"ImagePullBackOff: organization docker.io/llamastack was removed from its registry, so image " +
+				"llamastack/distribution-starter:0.7.1 cannot be pulled: " + settings.ImageAdvice,
 		},
 		"pulling what may not be published": {
 			image("ogxai/distribution-starter:0.8.0", waiting("ErrImagePull", "x: not found")),
@@ -108,7 +108,7 @@ func TestObserveNamesTheReasonOfThePod(t *testing.T) {
 		"the values in the command are not known": {func(p *corev1.Pod) {
 			waiting("RunContainerError", `exec: "`+password+`"`)(p)
 			p.Annotations[names.AnnotationSecretsHash] = "of other values"
-		}, "RunContainerError: for its message: kubectl -n ai describe pod p"},
+		}, "RunContainerError: see its message with: kubectl -n ai describe pod p"},
 		"no Secret, and the values are not known": {func(p *corev1.Pod) {
 			waiting("CreateContainerConfigError", `couldn't find key token in Secret ai/keys`)(p)
 			p.Annotations[names.AnnotationSecretsHash] = "of other values"
@@ -120,7 +120,7 @@ func TestObserveNamesTheReasonOfThePod(t *testing.T) {
 		"a path of a value that is not known": {func(p *corev1.Pod) {
 			waiting("CreateContainerConfigError", "SubPath `/"+password+"` must not be an absolute path")(p)
 			p.Annotations[names.AnnotationSecretsHash] = "of other values"
-		}, "CreateContainerConfigError: for its message: kubectl -n ai describe pod p"},
+		}, "CreateContainerConfigError: see its message with: kubectl -n ai describe pod p"},
 		"starting":        {waiting("ContainerCreating", ""), ""},
 		"out of memory":   {ended(137, "OOMKilled", ""), "the server ended with exit code 137 (OOMKilled)"},
 		"a start of 1.2":  {ended(0, "Completed", ""), "the server ended with exit code 0" + inLog},
@@ -261,12 +261,12 @@ func TestObserveForgetsEvictedPodsThatWereReplaced(t *testing.T) {
 		list []corev1.Pod
 	}{
 		{wasEvicted, []corev1.Pod{evicted, starting}},
-		{nobodyTakesIt + "; the pod before it: " + wasEvicted, []corev1.Pod{evicted, evicted, starting, homeless}},
+		{nobodyTakesIt + "; the previous pod: " + wasEvicted, []corev1.Pod{evicted, evicted, starting, homeless}},
 		{nobodyTakesIt, []corev1.Pod{evicted, pod(2, ready("x")), homeless}},
 		{nobodyTakesIt, []corev1.Pod{evicted, later}},
 		{"", []corev1.Pod{evicted, pod(2, ready("x")), pod(3, waiting("ContainerCreating", ""))}},
 		{wasEnded, []corev1.Pod{graceful, starting}},
-		{nobodyTakesIt + "; the pod before it: " + wasEnded, []corev1.Pod{graceful, graceful, starting, homeless}},
+		{nobodyTakesIt + "; the previous pod: " + wasEnded, []corev1.Pod{graceful, graceful, starting, homeless}},
 		{nobodyTakesIt, []corev1.Pod{graceful, later}},
 		{"", []corev1.Pod{graceful, pod(2, ready("x")), pod(3, waiting("ContainerCreating", ""))}},
 	} {

@@ -19,7 +19,7 @@ func setAccessControlled(f *Facts, s *Status) {
 		meta.RemoveStatusCondition(&s.Conditions, kind)
 	case f.isApplied() && f.ServerFailure != "":
 		set(f, s, kind, metav1.ConditionUnknown, v1alpha2.ReasonAccessUnknown,
-			"The server could not be asked: "+f.ServerFailure)
+			"The server could not be probed: "+f.ServerFailure)
 	case !f.isApplied(), f.Server == nil:
 		if last != nil {
 			set(f, s, kind, last.Status, last.Reason, last.Message)
@@ -29,7 +29,7 @@ func setAccessControlled(f *Facts, s *Status) {
 			" to callers without credentials, although its configuration has authentication "+f.Desired.Auth().Type)
 	default:
 		set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonCredentialsRequired,
-			"The server asks callers for credentials (authentication "+f.Desired.Auth().Type+")")
+			"The server requires credentials (authentication "+f.Desired.Auth().Type+")")
 	}
 }
 

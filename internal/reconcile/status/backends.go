@@ -51,7 +51,7 @@ func setBackends(f *Facts, s *Status) {
 		limits.Names(names))
 	if slices.ContainsFunc(providers, func(id string) bool { return listed[id] <= f.Desired.Config.ModelCount }) {
 		set(f, s, kind, metav1.ConditionUnknown, v1alpha2.ReasonOnlyRegisteredModels,
-			message+"; it lists registered models whether their model servers answer or not")
+			message+"; registered models are listed even if their model servers do not respond")
 		return
 	}
 	set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonModelsListed, message)

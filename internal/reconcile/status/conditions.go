@@ -137,7 +137,7 @@ func setDeploymentUpdated(f *Facts, s *Status) {
 	}
 	held := ""
 	if f.Desired != nil && f.Desired.HeldBuild != "" {
-		held = fmt.Sprintf("; made by operator build %s: the new pod template takes effect with the next edit",
+		held = fmt.Sprintf("; created by operator build %s: the new pod template takes effect with the next edit",
 			f.Desired.HeldBuild)
 	}
 	done, reason, message := rollout(f.Deployment, podReason(f))
@@ -183,7 +183,7 @@ func rollout(d *appsv1.Deployment, podReason string) (done bool, reason, message
 	case observed.AvailableReplicas < observed.UpdatedReplicas:
 		// During provisioning of a volume only the PVC's events have errors, not the pod's conditions.
 		return false, v1alpha2.ReasonRolloutInProgress, fmt.Sprintf(
-			"%d of %d up-to-date pods are available; where that takes long: kubectl -n %s describe pods,pvc -l %s",
+			"%d of %d up-to-date pods are available; if this takes long: kubectl -n %s describe pods,pvc -l %s",
 			observed.AvailableReplicas, observed.UpdatedReplicas, d.Namespace, metav1.FormatLabelSelector(d.Spec.Selector))
 	}
 	return true, v1alpha2.ReasonDeploymentUpdated, "All pods are up to date"
@@ -280,10 +280,9 @@ func setAvailable(f *Facts, s *Status) {
 	d := f.Deployment
 	switch {
 	case f.DeploymentUnknown:
-		set(f, s, kind, metav1.ConditionUnknown, string(problem.LookupFailed), "The Deployment could not be read; trying "+
-			"again")
+		set(f, s, kind, metav1.ConditionUnknown, string(problem.LookupFailed), "The Deployment could not be read; retrying")
 	case d == nil:
-		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonNotDeployed, "There is no Deployment yet")
+		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonNotDeployed, "The Deployment does not exist yet")
 	case isPaused(f):
 		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonAutoscalingPaused, fmt.Sprintf(
 			"The Deployment is scaled to zero, which pauses the HorizontalPodAutoscaler %s; to continue: kubectl -n %s scale "+
@@ -307,12 +306,12 @@ func serverRemarks(f *Facts) string {
 	var remarks []string
 	switch {
 	case f.ServerFailure != "":
-		remarks = append(remarks, "the server could not be asked for its version and providers: "+f.ServerFailure)
+		remarks = append(remarks, "the version and providers of the server could not be read: "+f.ServerFailure)
 	case f.Server == nil || !f.isApplied():
 	default:
 		if !matchesLine(f.Server.Version, f.Distribution) {
-			remarks = append(remarks, fmt.Sprintf("the server reports version %s, it was taken for release %s (%s): "+
-				"set spec.distribution.version, or register the distribution with its serverVersion in the ConfigMap %s",
+			remarks = append(remarks, fmt.Sprintf("the server reports version %s, but release %s was assumed (%s): set "+
+				"spec.distribution.version, or register the distribution with its serverVersion in the ConfigMap %s",
 				f.Server.Version, f.Distribution.Line.Name, f.Distribution.LineSource, settings.ConfigMapName))
 		}
 		remarks = append(remarks, listRemarks(f)...)
@@ -333,7 +332,7 @@ func listRemarks(f *Facts) (remarks []string) {
 		//nolint:gosec // a response has at most 100,000 values
 		remarks = append(remarks, count(int32(f.Server.LeftOut), "entry",
 			"entries")+
-			" of the server's list of providers left out: listed twice, without a name, or over the limits of the operator")
+			" of the server's list of providers ignored: duplicate, unnamed, or over the operator's limits")
 	}
 	if missing = append(missing, resources.missing...); len(missing) > 0 {
 		remarks = append(remarks, "the server does not list: "+limits.Names(missing))
@@ -399,8 +398,8 @@ func setReady(f *Facts, s *Status) {
 		message += "; warning: callers need no credentials: see " + v1alpha2.ConditionAccessControlled
 	}
 	if isPlainGateway(f) {
-		message += "; warning: the tokens of callers reach the Gateway without encryption: let the HTTPRoute attach to a " +
-			"listener with HTTPS"
+		message += "; warning: the tokens of callers reach the Gateway without encryption: attach the HTTPRoute to an " +
+			"HTTPS listener"
 	}
 	set(f, s, v1alpha2.ConditionReady, metav1.ConditionTrue, v1alpha2.ReasonReady, message)
 }

@@ -382,7 +382,7 @@ func TestFirstSpecFails(t *testing.T) {
 // Proves: R50, R18 (what could not be asked is unknown, and the generation is not dealt with).
 func TestLookupFailed(t *testing.T) {
 	cr := ready(t)
-	s := compute(t, edited(cr, failed(v1alpha2.ConditionSecretsResolved, "Secret ai/vllm-creds could not be read: timeout; trying again")))
+	s := compute(t, edited(cr, failed(v1alpha2.ConditionSecretsResolved, "Secret ai/vllm-creds could not be read: timeout; retrying")))
 	if c := condition(t, &s, v1alpha2.ConditionSecretsResolved); c.Status != metav1.ConditionUnknown || c.Reason != string(problem.LookupFailed) {
 		t.Errorf("SecretsResolved %+v, want Unknown", c)
 	}
@@ -459,14 +459,14 @@ func TestServerRemarks(t *testing.T) {
 			f.Distribution, f.Server.Version = &taken, "99.1.0"
 		}, "the server reports version 99.1.0"},
 		"a dev version": {func(f *status.Facts) { f.Server.Version = "dev" }, "the server reports version dev"},
-		"no version":    {func(f *status.Facts) { f.Server.Version = "" }, "for release 0.7"},
+		"no version":    {func(f *status.Facts) { f.Server.Version = "" }, "but release 0.7 was assumed"},
 		"not listed":    {func(f *status.Facts) { f.Server.Providers = f.Server.Providers[1:] }, "; the server does not list: inference/vllm"},
 		"not listed, of the base": {func(f *status.Facts) {
 			f.Server.Providers = slices.DeleteFunc(f.Server.Providers, func(p serverprobe.Provider) bool { return p.API == "scoring" && p.ID == "basic" })
 		}, "; the server does not list: scoring/basic"},
 		"too many": {func(f *status.Facts) {
 			f.Server.Providers, f.Server.LeftOut = nil, 2
-		}, "; 2 entries of the server's list of providers left out: "},
+		}, "; 2 entries of the server's list of providers ignored: "},
 		"providers hidden": {func(f *status.Facts) {
 			f.Server.Providers, f.Server.ProvidersHidden = nil, true
 		}, "; the server lists its providers to authenticated callers only, so they are not compared with the configuration"},
@@ -475,8 +475,8 @@ func TestServerRemarks(t *testing.T) {
 			f.Desired.Config.Auth.Type = "kubernetes"
 		}, "so they are not compared with the configuration (authentication kubernetes)"},
 		"silent": {func(f *status.Facts) {
-			f.Server, f.ServerFailure = nil, "GET http://x/v1/version: the server answers 500"
-		}, "the server could not be asked for its version and providers: GET http://x/v1/version: the server answers 500"},
+			f.Server, f.ServerFailure = nil, "GET http://x/v1/version: the server responds with 500"
+		}, "the version and providers of the server could not be read: GET http://x/v1/version: the server responds with 500"},
 		"not asked yet": {func(f *status.Facts) { f.Server = nil }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

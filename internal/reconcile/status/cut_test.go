@@ -51,7 +51,7 @@ func TestCutConfigsTakesTheLargestFirst(t *testing.T) {
 		cutConfigs(s, c.excess)
 		kept := ""
 		for _, p := range s.DistributionConfig.Providers {
-			if p.Config == nil || !strings.Contains(string(p.Config.Raw), "left out") {
+			if p.Config == nil || !strings.Contains(string(p.Config.Raw), "omitted") {
 				kept += p.ProviderID
 			}
 		}
@@ -68,7 +68,7 @@ func TestCutProvidersLeavesAListThatFits(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 	cutProviders(s, 1)
-	if list := s.DistributionConfig.Providers; len(list) != 1 || list[0].ProviderType != "1 more are left out" {
+	if list := s.DistributionConfig.Providers; len(list) != 1 || list[0].ProviderType != "1 more are omitted" {
 		t.Errorf("%+v", list)
 	}
 	cutProviders(&Status{}, 1)

@@ -54,7 +54,7 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// Proves: R29, R7 (a provider's config is the operator's own, with placeholders, and only for what it generated).
+// Proves: R29, R7 (a provider's config is reserved by the operator, with placeholders, and only for what it generated).
 func TestProviders(t *testing.T) {
 	f := serving(t, resource())
 	f.Server.Providers = f.Server.Providers[:2]
@@ -224,7 +224,7 @@ func TestModelsThatTheServerListsAreReported(t *testing.T) {
 	equal(t, "models", want, cr.Status.DistributionConfig.Models)
 
 	f = serving(t, cr)
-	f.Server.Models = serverprobe.List{Error: "GET /v1/models: the server asks for credentials", Hidden: true}
+	f.Server.Models = serverprobe.List{Error: "GET /v1/models: the server requires credentials", Hidden: true}
 	cr.Status = compute(t, f)
 	equal(t, "models while the server does not tell", want, cr.Status.DistributionConfig.Models)
 	f = serving(t, cr)

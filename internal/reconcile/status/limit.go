@@ -50,7 +50,7 @@ func sizeOf(v any) int {
 
 // omittedConfig returns the placeholder of a config: a string, which a config never is.
 func omittedConfig(bytes int, configMap string) *apiextensionsv1.JSON {
-	text := fmt.Sprintf("left out: %d bytes", bytes)
+	text := fmt.Sprintf("omitted: %d bytes", bytes)
 	if configMap != "" {
 		text += ", see ConfigMap " + configMap
 	}
@@ -94,7 +94,7 @@ func truncateDistributions(known map[string]string) map[string]string {
 		delete(kept, name)
 	}
 	if cut > 0 {
-		kept["…"] = fmt.Sprintf("%d more are left out", cut)
+		kept["…"] = fmt.Sprintf("%d more are omitted", cut)
 	}
 	return kept
 }
@@ -103,7 +103,7 @@ func truncateDistributions(known map[string]string) map[string]string {
 func truncate[T any](list []T, maxBytes int, marker func(text string) T) []T {
 	cut := cutEnd(len(list), sizeOf(list)-maxBytes, func(i int) int { return sizeOf(list[i]) })
 	if cut > 0 {
-		list = append(list[:len(list)-cut], marker(fmt.Sprintf("%d more are left out", cut)))
+		list = append(list[:len(list)-cut], marker(fmt.Sprintf("%d more are omitted", cut)))
 	}
 	return list
 }
@@ -116,7 +116,7 @@ func cutProviders(s *Status, excess int) {
 	cut := cutEnd(len(list), excess, func(i int) int { return sizeOf(list[i]) })
 	if cut > 0 {
 		list = append(list[:len(list)-cut], v1alpha2.ProviderInfo{API: "…", ProviderID: "…",
-			ProviderType: fmt.Sprintf("%d more are left out", cut)})
+			ProviderType: fmt.Sprintf("%d more are omitted", cut)})
 		s.DistributionConfig.Providers = list
 	}
 }

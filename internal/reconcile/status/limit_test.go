@@ -46,7 +46,7 @@ func TestStatusHoldsShortConfigs(t *testing.T) {
 	if len(list) != 2 || string(list[0].Config.Raw) != longest {
 		t.Fatalf("providers %+v", list)
 	}
-	if want := fmt.Sprintf(`"left out: 4104 bytes, see ConfigMap %s"`, f.Desired.ConfigMapName); string(list[1].Config.Raw) != want {
+	if want := fmt.Sprintf(`"omitted: 4104 bytes, see ConfigMap %s"`, f.Desired.ConfigMapName); string(list[1].Config.Raw) != want {
 		t.Errorf("config %s, want %s", list[1].Config.Raw, want)
 	}
 }
@@ -62,15 +62,15 @@ func TestStatusFitsWhateverThereIs(t *testing.T) {
 		change func(*status.Facts)
 		want   []string
 	}{
-		"configs": {func(f *status.Facts) { many(f, 100, 3<<10) }, []string{`"left out: 3080 bytes, see ConfigMap `, `"provider-0099"`, strings.Repeat("x", 3<<10)}},
+		"configs": {func(f *status.Facts) { many(f, 100, 3<<10) }, []string{`"omitted: 3080 bytes, see ConfigMap `, `"provider-0099"`, strings.Repeat("x", 3<<10)}},
 		"distributions": {func(f *status.Facts) { f.Images = images }, []string{
-			`"distribution-0000"`, ` more are left out"`, `"provider_id":"vllm"`, "${env.LLSD_VLLM_API_KEY}"[1:],
+			`"distribution-0000"`, ` more are omitted"`, `"provider_id":"vllm"`, "${env.LLSD_VLLM_API_KEY}"[1:],
 		}},
 		"models": {func(f *status.Facts) {
 			for i := range 1_000 {
 				f.Server.Models.Entries = append(f.Server.Models.Entries, serverprobe.Entry{Provider: "vllm", Name: fmt.Sprintf("vllm/%04d", i)})
 			}
-		}, []string{`{"name":"vllm/0000","provider_id":"vllm"}`, `{"name":"…","provider_id":"`, ` more are left out"}`, "${env.LLSD_VLLM_API_KEY}"[1:]}},
+		}, []string{`{"name":"vllm/0000","provider_id":"vllm"}`, `{"name":"…","provider_id":"`, ` more are omitted"}`, "${env.LLSD_VLLM_API_KEY}"[1:]}},
 		"providers": {func(f *status.Facts) {
 			many(f, 1_000, 1)
 			for i := range f.Server.Providers {
@@ -95,7 +95,7 @@ func TestStatusFitsWhateverThereIs(t *testing.T) {
 			}
 			f.Deployment.Status.Conditions[1].Reason = "ProgressDeadlineExceeded"
 			f.Deployment.Status.Conditions[1].Message = strings.Repeat("quota ", 100_000)
-		}, []string{"left out"}},
+		}, []string{"omitted"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := serving(t, resource())
@@ -130,7 +130,7 @@ func TestStatusOfFormerBuildsIsCut(t *testing.T) {
 		t.Errorf("%d bytes", got)
 	}
 	last := s.DistributionConfig.Providers[len(s.DistributionConfig.Providers)-1]
-	if !strings.HasSuffix(last.ProviderType, " more are left out") {
+	if !strings.HasSuffix(last.ProviderType, " more are omitted") {
 		t.Errorf("the last provider is %.300s", last.ProviderType)
 	}
 }

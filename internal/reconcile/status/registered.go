@@ -131,7 +131,7 @@ func compare(f *Facts) (c comparison) {
 		case listed.Error != "" && kind.list == serverconfig.ListModels: // BackendsReachable reports it
 			continue
 		case listed.Error != "":
-			c.remarks = append(c.remarks, fmt.Sprintf("the server could not be asked for its %s: %s", kind.displayName,
+			c.remarks = append(c.remarks, fmt.Sprintf("the %s of the server could not be read: %s", kind.displayName,
 				listed.Error))
 			continue
 		}

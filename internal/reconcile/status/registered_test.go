@@ -62,7 +62,7 @@ func TestStatusNamesWhatTheServerHasRegistered(t *testing.T) {
 			f.Server.Providers, f.Server.Models.Entries = f.Server.Providers[1:], f.Server.Models.Entries[1:]
 		}, []string{"models/vllm/e5"}, "; the server does not list: inference/vllm, models/vllm/e5"},
 		"hidden": {func(f *status.Facts) {
-			hidden := serverprobe.List{Hidden: true, Error: "GET /v1/x: the server asks for credentials"}
+			hidden := serverprobe.List{Hidden: true, Error: "GET /v1/x: the server requires credentials"}
 			f.Server.ProvidersHidden, f.Server.Providers, f.Server.Models = true, nil, hidden
 			f.Server.Lists[serverconfig.ListConnectors], f.Server.Lists[serverconfig.ListVectorStores] = hidden, hidden
 		}, nil, "; the server lists its providers, models, vector stores and connectors to authenticated callers only, so they are not compared with the configuration"},
@@ -70,8 +70,8 @@ func TestStatusNamesWhatTheServerHasRegistered(t *testing.T) {
 			set(serverconfig.ListConnectors, serverprobe.List{Hidden: true, Error: "x"}), nil, "; the server lists its connectors to authenticated callers only, so they are not compared with the configuration",
 		},
 		"an error": {
-			set(serverconfig.ListVectorStores, serverprobe.List{Error: "GET /v1/vector_stores: the server answers 500 Internal Server Error"}), nil,
-			"; the server could not be asked for its vector stores: GET /v1/vector_stores: the server answers 500 Internal Server Error",
+			set(serverconfig.ListVectorStores, serverprobe.List{Error: "GET /v1/vector_stores: the server responds with 500 Internal Server Error"}), nil,
+			"; the vector stores of the server could not be read: GET /v1/vector_stores: the server responds with 500 Internal Server Error",
 		},
 		"more than is read": {
 			set(serverconfig.ListVectorStores, serverprobe.List{Entries: []serverprobe.Entry{{Name: "vs_0"}}, Cut: true}), nil,
@@ -155,11 +155,11 @@ func TestListsOfTheServerAreBounded(t *testing.T) {
 	}
 	d := s.DistributionConfig
 	for _, list := range [][]v1alpha2.ResourceInfo{d.VectorStores, d.Connectors, d.ToolGroups} {
-		if last := list[len(list)-1]; size(t, list) > 8<<10 || last.Name != "…" || !strings.HasSuffix(last.ProviderID, " more are left out") {
+		if last := list[len(list)-1]; size(t, list) > 8<<10 || last.Name != "…" || !strings.HasSuffix(last.ProviderID, " more are omitted") {
 			t.Errorf("%d bytes, the last: %+v", size(t, list), last)
 		}
 	}
-	if last := d.MissingResources[len(d.MissingResources)-1]; size(t, d.MissingResources) > 8<<10 || !strings.HasSuffix(last, " more are left out") {
+	if last := d.MissingResources[len(d.MissingResources)-1]; size(t, d.MissingResources) > 8<<10 || !strings.HasSuffix(last, " more are omitted") {
 		t.Errorf("%d bytes, the last: %s", size(t, d.MissingResources), last)
 	}
 }

@@ -52,7 +52,7 @@ func amazon(ctx context.Context, host string) (authn.AuthConfig, error) {
 		return authn.AuthConfig{}, err
 	}
 	if len(response.AuthorizationData) == 0 {
-		return authn.AuthConfig{}, errors.New("ECR gives no token")
+		return authn.AuthConfig{}, errors.New("ECR returned no token")
 	}
 	token, err := base64.StdEncoding.DecodeString(aws.ToString(response.AuthorizationData[0].AuthorizationToken))
 	if err != nil {
@@ -126,7 +126,8 @@ func (a azure) token(ctx context.Context, host string) (authn.AuthConfig, error)
 	}
 	err = json.NewDecoder(io.LimitReader(response.Body, maxAzureResponse)).Decode(&body)
 	if response.StatusCode != http.StatusOK || err != nil || body.RefreshToken == "" {
-		return authn.AuthConfig{}, cmp.Or(err, fmt.Errorf("the registry gives no token, but status %d", response.StatusCode))
+		return authn.AuthConfig{}, cmp.Or(err, fmt.Errorf("the registry returned no token, but status %d",
+			response.StatusCode))
 	}
 	return authn.AuthConfig{Username: azureUser, Password: body.RefreshToken}, nil
 }

@@ -102,7 +102,7 @@ func (r *Reader) fetch(ctx context.Context, i *image, q Request, previous Result
 // read checks the digest of a known image, and reads its content if it is new or the digest changed.
 func (r *Reader) read(ctx context.Context, q *Request, previous Result) (result Result) {
 	log := logf.FromContext(ctx).WithValues("image", q.Image)
-	defer problem.CatchPanic(log, "asking for the labels of an image panicked", &result.Err)
+	defer problem.CatchPanic(log, "panic while reading image labels", &result.Err)
 	from := r.options.Connect(q.Registries)
 	defer from.Close()
 	if previous.settled() {
@@ -142,7 +142,7 @@ func (r *Reader) record(ctx context.Context, i *image, result *Result) (users []
 	default:
 		i.due = i.fetchedAt.Add(max(i.retryAfter, backoff(result.Err, i.failures)))
 		if previous.settled() {
-			logf.FromContext(ctx).Info("cannot read labels of an image again; keeping what was read",
+			logf.FromContext(ctx).Info("cannot check image labels; keeping the cached ones",
 				"image", i.request.Image, "error", result.Err.Error())
 			return nil
 		}

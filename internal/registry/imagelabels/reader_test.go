@@ -591,7 +591,7 @@ func TestLabelsThatCannotBeUsed(t *testing.T) {
 		want   string
 	}{
 		"not base64":     {map[string]string{oci.LabelConfigBase64: "%"}, "label io.llamastack.config.base64: not base64"},
-		"layer, no path": {map[string]string{oci.LabelConfigLayer: oneLayer}, "label io.llamastack.config.layer needs label io.llamastack.config.path"},
+		"layer, no path": {map[string]string{oci.LabelConfigLayer: oneLayer}, "label io.llamastack.config.layer also needs label io.llamastack.config.path"},
 	} {
 		inBubble(t, func(w *world) {
 			w.registry.labels = c.labels

@@ -41,7 +41,7 @@ func (r *Reader) load(ctx context.Context) {
 	var stored corev1.ConfigMap
 	err := r.options.Store.Live.Get(ctx, client.ObjectKey{Namespace: r.options.Store.Namespace, Name: storeName}, &stored)
 	if client.IgnoreNotFound(err) != nil {
-		logf.FromContext(ctx).Error(err, "cannot read kept labels of images; registries are asked again")
+		logf.FromContext(ctx).Error(err, "cannot load cached image labels; they are read from registries again")
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -60,7 +60,7 @@ func (r *Reader) keepSaving(ctx context.Context) {
 		case <-ctx.Done():
 		case <-r.unsaved:
 			if err := r.save(ctx); err != nil && ctx.Err() == nil {
-				logf.FromContext(ctx).Error(err, "cannot keep labels of images; after a restart, registries are asked again")
+				logf.FromContext(ctx).Error(err, "cannot save image labels; after a restart, they are read from registries again")
 			}
 		}
 	}, saveInterval)
@@ -70,7 +70,7 @@ func (r *Reader) keepSaving(ctx context.Context) {
 func (r *Reader) save(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
-	defer problem.CatchPanic(logf.FromContext(ctx), "keeping the labels of images panicked", &err)
+	defer problem.CatchPanic(logf.FromContext(ctx), "panic while saving image labels", &err)
 	stored := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: r.options.Store.Namespace, Name: storeName},
 		Immutable:  new(true), BinaryData: map[string][]byte{},

@@ -148,7 +148,7 @@ func (p *Prober) probeOnce(
 		defer cancel()
 	}
 	log := logf.FromContext(ctx).WithValues("namespace", key.Namespace, "name", key.Name)
-	defer problem.CatchPanic(log, "asking a server panicked", &err)
+	defer problem.CatchPanic(log, "panic while probing a server", &err)
 	return p.client.Probe(ctx, at)
 }
 

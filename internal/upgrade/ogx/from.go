@@ -37,7 +37,7 @@ func From(object map[string]any) (map[string]any, []Loss) {
 	}
 	kv := s.at([]string{"spec", "storage", "kv"})
 	if kv["type"] == string(v1alpha2.KVStoragePostgres) {
-		s.drop("spec.storage.kv", "OGXServer has no PostgreSQL for it", "")
+		s.drop("spec.storage.kv", "OGXServer does not support PostgreSQL here", "")
 	}
 	moveFields(s, to, 0, 1)
 	mountPath(s, to, defaultMountPath, ogxMountPath)
@@ -55,11 +55,12 @@ func From(object map[string]any) (map[string]any, []Loss) {
 	}
 	fromNetworking(s, to)
 	fromProviders(s, to)
-	s.drop("spec.resources", "OGXServer registers nothing", "its server has the models that providers list, and those "+
-		"of its base configuration: register others by overrideConfig")
-	s.drop("spec.auth", "OGXServer says nothing about who may call the server", "write it into the ConfigMap of "+
-		"overrideConfig, or into that of baseConfig")
-	s.drop("spec.externalProviders", "OGXServer adds no providers from images", "build an image with them")
+	s.drop("spec.resources", "OGXServer registers no resources",
+		"the server has the models that its providers list and those of its base configuration: "+
+			"register others with overrideConfig")
+	s.drop("spec.auth", "OGXServer has no authentication settings", "configure it in the ConfigMap of "+
+		"overrideConfig or baseConfig")
+	s.drop("spec.externalProviders", "OGXServer cannot add providers from images", "build an image with them")
 	return to, s.rest()
 }
 
@@ -89,8 +90,7 @@ func fromNetworking(s *source, to map[string]any) {
 			put(to, "spec.network.tls.secretName", name)
 		}
 	}
-	s.drop("spec.networking.tls.caBundle", "OGXServer wants each certificate with its key in "+
-		"spec.tls.trust.caCertificates",
+	s.drop("spec.networking.tls.caBundle", "OGXServer refers to each certificate by key in spec.tls.trust.caCertificates",
 		"write it there, for example with the key ca-bundle.crt")
 	var peers []any
 	names, _ := take[[]any](s, "spec.networking.allowedFrom.namespaces")
@@ -128,20 +128,20 @@ func fromProviders(s *source, to map[string]any) {
 	}
 	for _, group := range parsed.Providers {
 		if !slices.Contains(apis, group.API) {
-			s.losses = append(s.losses, Loss{Path: "spec.providers." + group.API.Field, Detail: "OGXServer has no such " +
-				"providers"})
+			s.losses = append(s.losses, Loss{Path: "spec.providers." + group.API.Field, Detail: "OGXServer does not support " +
+				"these providers"})
 			continue
 		}
 		for i := range group.Providers {
 			p := &group.Providers[i]
 			if p.EndpointFrom != nil {
-				s.losses = append(s.losses, Loss{p.EndpointFrom.Path, "OGXServer takes no endpoint from an object, so the " +
-					"provider is left out", "write endpoint"})
+				s.losses = append(s.losses, Loss{p.EndpointFrom.Path, "OGXServer has no endpointFrom, so the provider is " +
+					"omitted", "set endpoint"})
 				continue
 			}
 			e, losses, problems := flatten(group.API, p)
 			if len(problems) > 0 {
-				s.losses = append(s.losses, Loss{p.Path, "the provider is left out: " + problems[0].String(), ""})
+				s.losses = append(s.losses, Loss{p.Path, "the provider is omitted: " + problems[0].String(), ""})
 				continue
 			}
 			s.losses = append(s.losses, losses...)
@@ -202,7 +202,7 @@ func unsupportedFields(row *catalog.Provider, p *parse.Provider) []Loss {
 	} {
 		if f.given && f.none {
 			losses = append(losses, Loss{
-				p.Path + "." + f.name, "the type of the provider has no such field", cmp.Or(row.Instead[f.name], "write the "+
+				p.Path + "." + f.name, "the provider type does not have this field", cmp.Or(row.Instead[f.name], "set the "+
 					"server's own field under settings"),
 			})
 		}

@@ -36,7 +36,7 @@ func To(object map[string]any) (map[string]any, []Loss) {
 		}
 	}
 	s.drop("spec.overrideConfig", "a LlamaStackDistribution reads the key config.yaml", "rename the key")
-	s.drop("spec.baseConfig", "a LlamaStackDistribution has the base of its distribution",
+	s.drop("spec.baseConfig", "a LlamaStackDistribution uses the base configuration of its distribution",
 		"register a distribution with this configuration in the operator's settings, and name it in spec.distribution")
 	toNetworking(s, to)
 	toProviders(s, to)
@@ -60,9 +60,9 @@ func toNetworking(s *source, to map[string]any) {
 		put(to, "spec.networking.allowedFrom", allowed)
 		_, _ = take[any](s, "spec.network.policy")
 	}
-	s.drop("spec.network.policy", "a LlamaStackDistribution selects whole namespaces, for all that enters",
-		"write spec.networking.allowedFrom, or a NetworkPolicy of your own")
-	s.drop("spec.tls.trust", "a LlamaStackDistribution names one ConfigMap with all certificates", "write "+
+	s.drop("spec.network.policy", "a LlamaStackDistribution allows only whole namespaces",
+		"set spec.networking.allowedFrom, or create your own NetworkPolicy")
+	s.drop("spec.tls.trust", "a LlamaStackDistribution refers to one ConfigMap with all certificates", "set "+
 		"spec.networking.tls.caBundle")
 }
 

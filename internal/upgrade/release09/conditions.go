@@ -56,9 +56,9 @@ func Conditions(o *Observed) (list []metav1.Condition, absent []string) {
 	}
 	if o.Service {
 		add(v1alpha2.ConditionServiceReady, true, v1alpha2.ReasonLegacyServiceReady,
-			"The Service "+names.ServiceName(o.Resource)+" is there")
+			"The Service "+names.ServiceName(o.Resource)+" exists")
 	} else {
-		add(v1alpha2.ConditionServiceReady, false, v1alpha2.ReasonLegacyServicePending, "There is no Service yet")
+		add(v1alpha2.ConditionServiceReady, false, v1alpha2.ReasonLegacyServicePending, "The Service does not exist yet")
 	}
 	return list, absent
 }
@@ -85,6 +85,6 @@ func (o *Observed) health(add func(kind string, status bool, reason, message str
 	case o.Failed && o.Started:
 		add(kind, false, v1alpha2.ReasonLegacyHealthFailed, "No server passes the health check")
 	default:
-		add(kind, false, v1alpha2.ReasonLegacyDeploymentPending, "No server answers yet")
+		add(kind, false, v1alpha2.ReasonLegacyDeploymentPending, "No server responds yet")
 	}
 }

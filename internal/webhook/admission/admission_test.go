@@ -190,8 +190,8 @@ func TestForbiddenIsRefusedWithItsField(t *testing.T) {
 func TestV1alpha1IsNeverRefused(t *testing.T) {
 	for _, c := range []struct{ name, spec, want string }{
 		{"my-stack", "distribution: {name: startr}", "spec.distribution.name: Unsupported value: "},
-		{"my-stack", "distribution: {}", "spec.distribution: Required value: give a name or an image"},
-		{"my-stack", "distribution: {name: '', image: ''}\nworkload: {workers: 2}", "spec.distribution: Required value: give a name or an image"},
+		{"my-stack", "distribution: {}", "spec.distribution: Required value: set a name or an image"},
+		{"my-stack", "distribution: {name: '', image: ''}\nworkload: {workers: 2}", "spec.distribution: Required value: set a name or an image"},
 		{"my-stack", "distribution: {name: starter}\nnetworking: {port: 80}\nworkload: {workers: 2}", "spec.networking.port: "},
 		{"a.b", "distribution: {name: starter}", "metadata.name: "},
 	} {

@@ -81,7 +81,7 @@ func (k *Keeper) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.
 	}
 	if decision.Change != "" {
 		if wait := k.throttle(); wait > 0 {
-			logf.FromContext(ctx).Info("webhook certificates: written too often, waiting", "next", decision.Change, "wait", wait)
+			logf.FromContext(ctx).Info("webhook certificates change too often, waiting", "next", decision.Change, "wait", wait)
 			return reconcile.Result{RequeueAfter: wait}, k.Served.set(secret.Data)
 		}
 		if written, err := k.write(ctx, secret, decision); err != nil || !written {
@@ -187,7 +187,7 @@ func (k *Keeper) inject(ctx context.Context, found []target, secret *corev1.Secr
 			failed = append(failed, fmt.Errorf("%s %s: %w", patch.GetKind(), patch.GetName(), err))
 			continue
 		}
-		logf.FromContext(ctx).Info("webhook certificates: injected the CA bundle", "kind", patch.GetKind(), "name",
+		logf.FromContext(ctx).Info("injected the CA bundle", "kind", patch.GetKind(), "name",
 			patch.GetName())
 	}
 	return errors.Join(failed...)

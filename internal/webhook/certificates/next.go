@@ -73,7 +73,7 @@ func Next(f Facts) (Decision, error) {
 	due := func(t time.Time) bool { return !f.Now.Before(t) }
 	switch {
 	case !current && (f.Injected && due(maySign) || due(mustSign)):
-		return s.issue(f, "the new CA signs now")
+		return s.issue(f, "issued a serving certificate from the new CA")
 	case !current && due(maySign): // injecting the bundle triggers a reconcile
 		return Decision{Data: f.Data, NextAt: mustSign}, nil
 	case !current:
@@ -138,7 +138,7 @@ func recreate(f Facts) (Decision, error) {
 		return Decision{}, err
 	}
 	s := &state{cas: []*x509.Certificate{a.certificate}, signer: a}
-	d, err := s.issue(f, "made a CA certificate and a serving certificate")
+	d, err := s.issue(f, "created a CA certificate and a serving certificate")
 	if err == nil && !d.servable(f) {
 		err = fmt.Errorf("a new certificate for %s cannot be served", strings.Join(f.Names, ", "))
 	}
@@ -156,7 +156,7 @@ func (s *state) issue(f Facts, change string) (Decision, error) {
 // reissue replaces a serving certificate that cannot be served. It also replaces the CA if the new certificate cannot
 // be served either.
 func (s *state) reissue(f Facts) (Decision, error) {
-	d, err := s.issue(f, "made a serving certificate")
+	d, err := s.issue(f, "created a serving certificate")
 	if err == nil && !d.servable(f) {
 		return recreate(f)
 	}
@@ -177,7 +177,7 @@ func (s *state) rotate(f Facts) (Decision, error) {
 	}
 	s.cas = slices.Insert(s.cas, 0, a.certificate)
 	s.signer = a
-	return s.decision(f, "made a new CA certificate", f.Data[keyServing], f.Data[keyServingKey])
+	return s.decision(f, "created a new CA certificate", f.Data[keyServing], f.Data[keyServingKey])
 }
 
 func (s *state) removeOldCA(f Facts) (Decision, error) {

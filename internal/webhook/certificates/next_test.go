@@ -83,10 +83,10 @@ func TestDecadesGoBy(t *testing.T) {
 		}
 	}
 	want := map[string]int{ // a CA is followed by the next one after nine years, a certificate after 60 days
-		"made a new CA certificate":       3,
-		"the new CA signs now":            3,
-		"removed the old CA certificate":  3,
-		"renewed the serving certificate": 180,
+		"created a new CA certificate":                 3,
+		"issued a serving certificate from the new CA": 3,
+		"removed the old CA certificate":               3,
+		"renewed the serving certificate":              180,
 	}
 	if diff := cmp.Diff(want, did); diff != "" {
 		t.Errorf("in 30 years (-want +got):\n%s", diff)
@@ -98,7 +98,7 @@ func inOverlap(t *testing.T) (map[string][]byte, time.Time) {
 	t.Helper()
 	now := epoch
 	d := mustNext(t, Facts{Now: now})
-	for d.Change != "made a new CA certificate" {
+	for d.Change != "created a new CA certificate" {
 		if d.Change == "" {
 			now = d.NextAt
 		}
@@ -125,8 +125,8 @@ func TestNewCAWaitsUntilItIsInjected(t *testing.T) {
 		{day - time.Second, true, "", made.Add(day)},
 		{day, false, "", pair.Leaf.NotAfter.Add(-day)},
 		{7 * day, false, "", pair.Leaf.NotAfter.Add(-day)},
-		{day, true, "the new CA signs now", made.Add(day)},
-		{pair.Leaf.NotAfter.Sub(made) - day, false, "the new CA signs now", pair.Leaf.NotAfter.Add(-day)},
+		{day, true, "issued a serving certificate from the new CA", made.Add(day)},
+		{pair.Leaf.NotAfter.Sub(made) - day, false, "issued a serving certificate from the new CA", pair.Leaf.NotAfter.Add(-day)},
 	} {
 		d := mustNext(t, Facts{Now: made.Add(c.after), Data: data, Injected: c.injected})
 		if d.Change != c.did || !d.NextAt.Equal(c.wake) {
@@ -145,8 +145,8 @@ func TestContentThatCannotBeUsed(t *testing.T) {
 		return data
 	}
 	const (
-		anew  = "made a CA certificate and a serving certificate"
-		again = "made a serving certificate"
+		anew  = "created a CA certificate and a serving certificate"
+		again = "created a serving certificate"
 	)
 	for name, c := range map[string]struct {
 		data  map[string][]byte

@@ -46,7 +46,7 @@ func (p *preparation) handOver(ctx context.Context) error {
 		return nil
 	})
 	if err == nil {
-		p.progress("%d objects are handed over", count)
+		p.progress("handed over %d objects", count)
 	}
 	return err
 }

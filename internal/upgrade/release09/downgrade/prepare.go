@@ -110,7 +110,7 @@ func (p *preparation) stopOperator(ctx context.Context) error {
 	d := &appsv1.Deployment{}
 	switch err := p.Get(ctx, key, d); {
 	case apierrors.IsNotFound(err):
-		p.progress("the operator has no Deployment %s", key)
+		p.progress("the operator's Deployment %s does not exist", key)
 	case err != nil:
 		return fmt.Errorf("read the operator's Deployment: %w", err)
 	case ptr.Deref(d.Spec.Replicas, 1) > 0:
@@ -119,7 +119,7 @@ func (p *preparation) stopOperator(ctx context.Context) error {
 		}
 	}
 	if d.Spec.Selector != nil {
-		err := poll(ctx, "the operator's pods end", func(ctx context.Context) error {
+		err := poll(ctx, "waiting for the operator's pods to end", func(ctx context.Context) error {
 			pods := &corev1.PodList{}
 			if err := p.List(ctx, pods, client.InNamespace(key.Namespace),
 				client.MatchingLabels(d.Spec.Selector.MatchLabels)); err != nil {
@@ -135,7 +135,7 @@ func (p *preparation) stopOperator(ctx context.Context) error {
 		}
 	}
 	p.progress("the operator is stopped")
-	return poll(ctx, "no operator works", p.checkLease)
+	return poll(ctx, "waiting for the operator's Lease to expire", p.checkLease)
 }
 
 // checkLease returns an error while an operator holds the Lease.

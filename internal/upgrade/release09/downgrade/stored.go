@@ -70,9 +70,9 @@ func (p *preparation) storeV1alpha1(ctx context.Context) error {
 		})
 	}
 	if err := p.patch(ctx, crd, patch); err != nil {
-		return fmt.Errorf("let the CRD store v1alpha1: %w", err)
+		return fmt.Errorf("set v1alpha1 as the storage version of the CRD: %w", err)
 	}
-	if err := poll(ctx, "the API server stores v1alpha1", p.storesV1alpha1); err != nil {
+	if err := poll(ctx, "waiting for the API server to store v1alpha1", p.storesV1alpha1); err != nil {
 		return err
 	}
 	count, err := p.rewriteAll(ctx)
@@ -117,7 +117,7 @@ func (p *preparation) storesV1alpha1(ctx context.Context) error {
 			return nil
 		}
 	}
-	return errors.New("it stores another version still")
+	return errors.New("it still stores another version")
 }
 
 // resources calls visit with the v1alpha1 metadata of every custom resource.
@@ -181,8 +181,8 @@ func (p *preparation) dropV1alpha2(ctx context.Context) error {
 		return err
 	}
 	if err := p.Patch(ctx, crd, client.RawPatch(types.MergePatchType, patch)); err != nil {
-		return fmt.Errorf("take v1alpha2 out of the CRD: %w", err)
+		return fmt.Errorf("remove v1alpha2 from the CRD: %w", err)
 	}
-	p.progress("the CRD has v1alpha1 alone")
+	p.progress("the CRD has only v1alpha1")
 	return nil
 }
