@@ -34,7 +34,7 @@ func reconciler(t *testing.T, resources ...client.Object) *Reconciler {
 	return &Reconciler{client: builder.Build()}
 }
 
-// listNames lists names as the operator's cache does: by the indexes of the resources themselves.
+// listNames lists names by the indexes of the operator's cache.
 func listNames(ctx context.Context, c client.WithWatch, into client.ObjectList, options ...client.ListOption) error {
 	names, ok := into.(*metav1.PartialObjectMetadataList)
 	if !ok {
@@ -168,7 +168,7 @@ func TestReferrersByDefaults(t *testing.T) {
 	}
 }
 
-// settingsOf is a store that has read settings with these defaults for pods.
+// settingsOf returns a store with these pod defaults.
 func settingsOf(t *testing.T, podDefaults string) *gather.SettingsStore {
 	t.Helper()
 	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "op", Name: settings.ConfigMapName}, Data: map[string]string{settings.KeyPodDefaults: podDefaults}}

@@ -56,7 +56,7 @@ func isAboutContent(err error) bool {
 // combine returns the combined error of all locations. Its Kind is a transient one if there is any, otherwise that of
 // the last location, the registry in the reference.
 func combine(reference string, failed []error) error {
-	wrapped := &Error{Reference: reference, Err: &locationErrors{failed}}
+	wrapped := &Error{Reference: reference, Err: &locationsError{failed}}
 	for _, err := range failed {
 		known, ok := errors.AsType[*Error](err)
 		if !ok {
@@ -70,10 +70,10 @@ func combine(reference string, failed []error) error {
 	return wrapped
 }
 
-// locationErrors holds the errors of all locations.
-type locationErrors struct{ errs []error }
+// locationsError holds the errors of all locations.
+type locationsError struct{ errs []error }
 
-func (e *locationErrors) Error() string {
+func (e *locationsError) Error() string {
 	texts := make([]string, len(e.errs))
 	for i, err := range e.errs {
 		texts[i] = err.Error()
@@ -81,4 +81,4 @@ func (e *locationErrors) Error() string {
 	return strings.Join(texts, "; ")
 }
 
-func (e *locationErrors) Unwrap() []error { return e.errs }
+func (e *locationsError) Unwrap() []error { return e.errs }

@@ -20,7 +20,7 @@ import (
 
 const sitePackages = "usr/local/lib/python3.12/site-packages/"
 
-// installed are the files of a Python package of the server.
+// installed returns the files of the server's Python package.
 func installed(called, version string) []entry {
 	info := sitePackages + called + "-" + version + ".dist-info/"
 	return []entry{

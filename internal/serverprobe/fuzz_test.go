@@ -90,7 +90,7 @@ func FuzzAnswers(f *testing.F) {
 	})
 }
 
-// checkLists reads an answer as each of the other lists.
+// checkLists decodes a response as each of the other lists.
 func checkLists(t *testing.T, answer []byte) {
 	t.Helper()
 	for most, read := range map[int]func([]byte) (List, error){maxListBytes: readModels, maxOtherListBytes: readList} {

@@ -18,7 +18,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-func answer(t *testing.T, providersStatus int, providers string) string {
+func serve(t *testing.T, providersStatus int, providers string) string {
 	t.Helper()
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/version", func(w http.ResponseWriter, _ *http.Request) {
@@ -35,7 +35,7 @@ func answer(t *testing.T, providersStatus int, providers string) string {
 
 // Proves: R29, STAT (the provider list is the server's own; its config and health are left out).
 func TestAsk(t *testing.T) {
-	url := answer(t, http.StatusOK, `{"data":[
+	url := serve(t, http.StatusOK, `{"data":[
 		{"api":"inference","provider_id":"vllm","provider_type":"remote::vllm","config":{"token":"canary"},"health":{"status":"Error"}},
 		{"api":"files","provider_id":"f","provider_type":"inline::localfs"}]}`)
 	got, err := New().Probe(t.Context(), Server{URL: url})
@@ -97,7 +97,7 @@ func TestAskVerifiesTheCertificate(t *testing.T) {
 
 // Proves: R29 (a 401 there does not spoil the answer).
 func TestAskOfAServerThatWantsCredentials(t *testing.T) {
-	got, err := New().Probe(t.Context(), Server{URL: answer(t, http.StatusUnauthorized, `{"error":{"message":"no"}}`)})
+	got, err := New().Probe(t.Context(), Server{URL: serve(t, http.StatusUnauthorized, `{"error":{"message":"no"}}`)})
 	if err != nil || !got.ProvidersHidden || got.Version != "0.7.1" {
 		t.Errorf("Ask = %+v, %v", got, err)
 	}
@@ -115,7 +115,7 @@ func TestAskReportsWhatFailed(t *testing.T) {
 		"too much":     {http.StatusOK, `{"data":[` + strings.Repeat(" ", maxBody) + `]}`, "larger than 1024 KiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := New().Probe(t.Context(), Server{URL: answer(t, c.status, c.body)})
+			_, err := New().Probe(t.Context(), Server{URL: serve(t, c.status, c.body)})
 			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "/v1/providers") {
 				t.Errorf("error %v, want it to name the request and %q", err, c.want)
 			}

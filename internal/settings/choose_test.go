@@ -16,7 +16,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// needsOf are the needs of a spec in JSON.
+// needsOf returns the needs of a spec in JSON.
 func needsOf(t *testing.T, spec string) []serverconfig.Need {
 	t.Helper()
 	parsed := &v1alpha2.LlamaStackDistributionSpec{}
@@ -110,7 +110,7 @@ func TestReleaseOfABuiltInName(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			spec := named(c.name)
+			spec := byName(c.name)
 			if c.version = fill(c.version); c.version != "" {
 				spec.Version = &c.version
 			}
@@ -158,7 +158,7 @@ func TestReleaseThatThereIsNot(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			spec := named(c.name)
+			spec := byName(c.name)
 			if c.version = fill(c.version); c.version != "" {
 				spec.Version = &c.version
 			}
@@ -182,15 +182,15 @@ func TestVersionOfAnImage(t *testing.T) {
 		line, source, base string
 		warning, message   string
 	}{
-		"an image by digest":       {imaged("registry.example/mine@" + digest), "1.4", "1.4", "spec.distribution.version", "", "", ""},
-		"a moving tag of starter":  {imaged("ogxai/distribution-starter:latest"), "1.4.0", "1.4", "spec.distribution.version", "starter", "", ""},
-		"the tag says the same":    {imaged("registry.example/mine:1.4.0"), "1.4", "1.4", "spec.distribution.version", "", "", ""},
-		"the tag says another":     {imaged("registry.example/mine:1.3.0"), "1.4", "1.4", "spec.distribution.version", "", "is 1.4, but the image seems to contain release 1.3.0 (tag of image registry.example/mine:1.3.0)", ""},
-		"a registration without":   {named("bare"), "1.4", "1.4", "spec.distribution.version", "", "", ""},
-		"the registration, too":    {named("full"), "0.7", "0.7", "serverVersion in llama-stack-operator-config/distributions[full]", "", "", ""},
-		"an override without":      {named("postgres-demo"), "1.3", "1.3", "spec.distribution.version", "postgres-demo", "", ""},
-		"the registration differs": {named("full"), "1.4", "", "", "", "", `spec.distribution.version: Invalid value: "1.4": the image contains release 0.7.1 (serverVersion in llama-stack-operator-config/distributions[full])`},
-		"the override differs":     {named("starter"), "1.4", "", "", "", "", `spec.distribution.version: Invalid value: "1.4": the image contains release 0.7.1 (tag of image mirror.example/starter:0.7.1)`},
+		"an image by digest":       {byImage("registry.example/mine@" + digest), "1.4", "1.4", "spec.distribution.version", "", "", ""},
+		"a moving tag of starter":  {byImage("ogxai/distribution-starter:latest"), "1.4.0", "1.4", "spec.distribution.version", "starter", "", ""},
+		"the tag says the same":    {byImage("registry.example/mine:1.4.0"), "1.4", "1.4", "spec.distribution.version", "", "", ""},
+		"the tag says another":     {byImage("registry.example/mine:1.3.0"), "1.4", "1.4", "spec.distribution.version", "", "is 1.4, but the image seems to contain release 1.3.0 (tag of image registry.example/mine:1.3.0)", ""},
+		"a registration without":   {byName("bare"), "1.4", "1.4", "spec.distribution.version", "", "", ""},
+		"the registration, too":    {byName("full"), "0.7", "0.7", "serverVersion in llama-stack-operator-config/distributions[full]", "", "", ""},
+		"an override without":      {byName("postgres-demo"), "1.3", "1.3", "spec.distribution.version", "postgres-demo", "", ""},
+		"the registration differs": {byName("full"), "1.4", "", "", "", "", `spec.distribution.version: Invalid value: "1.4": the image contains release 0.7.1 (serverVersion in llama-stack-operator-config/distributions[full])`},
+		"the override differs":     {byName("starter"), "1.4", "", "", "", "", `spec.distribution.version: Invalid value: "1.4": the image contains release 0.7.1 (tag of image mirror.example/starter:0.7.1)`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec := *c.spec

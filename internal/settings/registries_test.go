@@ -38,20 +38,20 @@ func TestMirrorsMeanWhatTheyCopy(t *testing.T) {
 		"index.docker.io/llamastack/distribution-starter:0.7.1": {"starter", "0.7", "starter", former + ":0.7.1"},
 		"quay.io/llamastack/distribution-starter:0.7.1":         {"", "0.7", "", "quay.io/llamastack/distribution-starter:0.7.1"},
 	} {
-		got := resolve(t, s, imaged(image))
+		got := resolve(t, s, byImage(image))
 		if diff := cmp.Diff(want, [4]string{got.Name, got.Line, got.Base, got.Image}); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", image, diff)
 		}
 	}
-	d, f := s.Resolve(named("starter"))
+	d, f := s.Resolve(byName("starter"))
 	if f != nil || d.Image != at+":"+newestRelease || d.NeedsLabels() || !strings.Contains(d.ImageSource, "mirror of docker.io/ogxai") {
 		t.Errorf("starter is %+v, %v", d, f)
 	}
-	if d, f := s.Resolve(named("remote-vllm")); f != nil || !d.ForeignImage || d.Image != at+":"+newestRelease {
+	if d, f := s.Resolve(byName("remote-vllm")); f != nil || !d.ForeignImage || d.Image != at+":"+newestRelease {
 		t.Errorf("remote-vllm is %+v, %v", d, f)
 	}
 	// The mirror can be asked for what the registry does not have any more.
-	if d, f := s.Resolve(imaged("llamastack/distribution-starter:0.6.1")); f != nil || !d.NeedsLabels() {
+	if d, f := s.Resolve(byImage("llamastack/distribution-starter:0.6.1")); f != nil || !d.NeedsLabels() {
 		t.Errorf("a mirrored image of the removed organization: %+v, %v", d, f)
 	}
 }
@@ -70,12 +70,12 @@ func TestLabelsCountWhereTheyCanChangeSomething(t *testing.T) {
 		// No registry has them any more.
 		"llamastack/distribution-starter:0.6.1": false, "llamastack/distribution-starter@" + digest: false, "registry.example/any:0.7.1": true, "registry.example/light:nightly": false,
 	} {
-		if d, f := s.Resolve(imaged(image)); f != nil || d.NeedsLabels() != want {
+		if d, f := s.Resolve(byImage(image)); f != nil || d.NeedsLabels() != want {
 			t.Errorf("image %s: %t, %v; want %t", image, d.NeedsLabels(), f, want)
 		}
 	}
 	for name, want := range map[string]bool{"starter": false, "remote-vllm": false, "light": false, "bare": true, "postgres-demo": false, "mine": true, "meta-reference-gpu": true} {
-		if d, f := s.Resolve(named(name)); f != nil || d.NeedsLabels() != want {
+		if d, f := s.Resolve(byName(name)); f != nil || d.NeedsLabels() != want {
 			t.Errorf("name %s: %t, %v; want %t", name, d.NeedsLabels(), f, want)
 		}
 	}
@@ -95,9 +95,9 @@ func TestResolveReportsSources(t *testing.T) {
 		{"", "llamastack/distribution-starter:0.6.1", "repository of the image", "spec.distribution.image"},
 		{"", "registry.example/any:0.6.1", "", "spec.distribution.image"},
 	} {
-		spec := imaged(c.image)
+		spec := byImage(c.image)
 		if c.name != "" {
-			spec = named(c.name)
+			spec = byName(c.name)
 		}
 		d, f := s.Resolve(spec)
 		if f != nil || d.NameSource != c.nameSource || d.ImageSource != c.imageSource {
@@ -169,10 +169,10 @@ func TestSamplesForPlatformsAreRight(t *testing.T) {
 	if err != nil || len(s.Problems()) > 0 || mirrors.Name != settings.ConfigMapName || registered.Name == mirrors.Name {
 		t.Fatalf("%v, %v", err, s.Problems())
 	}
-	if got := resolve(t, s, named("rh-dev")); got.Line != "0.7" || got.Source != v1alpha2.ConfigSourceRegistered {
+	if got := resolve(t, s, byName("rh-dev")); got.Line != "0.7" || got.Source != v1alpha2.ConfigSourceRegistered {
 		t.Errorf("%+v", got)
 	}
-	if got := resolve(t, s, named("starter")); !strings.HasPrefix(got.Image, "registry.example.com/mirror/ogxai/") {
+	if got := resolve(t, s, byName("starter")); !strings.HasPrefix(got.Image, "registry.example.com/mirror/ogxai/") {
 		t.Errorf("%+v", got)
 	}
 }

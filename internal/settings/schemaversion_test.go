@@ -24,7 +24,7 @@ func TestLabelWithTheSchemaVersion(t *testing.T) {
 		"not a number":                {"two", without, "", `label io.llamastack.config.version of the image is "two", which is not a schema version`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d, f := parse(t, nil).ResolveWithHints(imaged("registry.example/mine:0.7.1"), settings.Hints{Labels: &oci.Labels{
+			d, f := parse(t, nil).ResolveWithHints(byImage("registry.example/mine:0.7.1"), settings.Hints{Labels: &oci.Labels{
 				Config: []byte(c.config), ConfigLabel: oci.LabelConfigBase64, SchemaVersion: c.label,
 			}})
 			if f != nil {

@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// signed makes a CA certificate and a certificate of it, for the use.
+// signed returns a CA certificate and a leaf certificate for the usage.
 func signed(t *testing.T, use x509.ExtKeyUsage) (authority, leaf *x509.Certificate) {
 	t.Helper()
 	certify := func(template, parent *x509.Certificate, public *ecdsa.PublicKey, signer *ecdsa.PrivateKey) *x509.Certificate {

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// pipes is a listener whose connections are in memory: their time is that of the test's bubble.
+// pipes is a listener with in-memory connections, which use the fake clock of the test.
 type pipes struct {
 	accepted chan net.Conn
 	closed   chan struct{}
@@ -38,7 +38,7 @@ func (p *pipes) Close() error {
 	return nil
 }
 
-// testPort serves the webhooks without TLS, in a bubble of synctest.
+// testPort serves the webhooks without TLS, with a fake clock.
 type testPort struct {
 	*Server
 	t     *testing.T
@@ -80,7 +80,7 @@ type testClient struct {
 	reader *bufio.Reader
 }
 
-// reply is an answer, or why there is none.
+// reply is a response or an error.
 type reply struct {
 	status     int
 	last       bool
@@ -88,7 +88,7 @@ type reply struct {
 	err        error
 }
 
-// post sends a request for a review, with so much of its body.
+// post sends a review with a part of its body.
 func (c *testClient) post(path string, size int, body string) reply {
 	go func() {
 		_, _ = io.WriteString(c, "POST "+path+" HTTP/1.1\r\nHost: a\r\nContent-Length: "+strconv.Itoa(size)+"\r\n\r\n"+body)
@@ -121,8 +121,8 @@ func (p *testPort) want(name string, status int, got reply) {
 	}
 }
 
-// at is a kind of review that is served at a path.
-func at(path string, k Kind) Kind {
+// withPath returns a Kind with another path.
+func withPath(path string, k Kind) Kind {
 	k.Path = path
 	return k
 }
@@ -137,7 +137,7 @@ func TestWaitingConnectionsGiveWay(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const limit = 8
 				held := make(chan struct{})
-				p := newTestPort(t, limit, at("/a", kind(1000, time.Minute, echo)), at("/held", kind(1000, time.Minute, func([]byte) ([]byte, error) {
+				p := newTestPort(t, limit, withPath("/a", kind(1000, time.Minute, echo)), withPath("/held", kind(1000, time.Minute, func([]byte) ([]byte, error) {
 					<-held
 					return []byte("held"), nil
 				})))
@@ -174,8 +174,8 @@ func TestWaitingConnectionsGiveWay(t *testing.T) {
 // of an API server).
 func TestServerBoundsTheTimeOfRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newTestPort(t, 8, at("/a", kind(maxConversionReview, conversionWait, echo)),
-			at("/slow", kind(maxConversionReview, conversionWait, func(body []byte) ([]byte, error) {
+		p := newTestPort(t, 8, withPath("/a", kind(maxConversionReview, conversionWait, echo)),
+			withPath("/slow", kind(maxConversionReview, conversionWait, func(body []byte) ([]byte, error) {
 				<-time.After(bodyTimeout + time.Second)
 				return body, nil
 			})))
@@ -229,7 +229,7 @@ func TestServerBoundsTheTimeOfRequests(t *testing.T) {
 func TestSlowBodiesDelayOthersForOneBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit = 8
-		p := newTestPort(t, limit, at("/a", kind(1000, time.Second, echo)))
+		p := newTestPort(t, limit, withPath("/a", kind(1000, time.Second, echo)))
 		for range limit {
 			go p.dial().post("/a", 10, "x")
 			synctest.Wait()
@@ -247,7 +247,7 @@ func TestSlowBodiesDelayOthersForOneBody(t *testing.T) {
 func TestWaitingClientsAreDismissed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		held := make(chan struct{})
-		p := newTestPort(t, 8, at("/held", kind(1000, time.Minute, func([]byte) ([]byte, error) {
+		p := newTestPort(t, 8, withPath("/held", kind(1000, time.Minute, func([]byte) ([]byte, error) {
 			<-held
 			return []byte("held"), nil
 		})))

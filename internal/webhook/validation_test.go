@@ -21,7 +21,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// validate posts a review and returns the answer. Only what is asked for counts as read.
+// validate posts a review and returns the response.
 func validate(t *testing.T, body string, asked *int) (int, *admissionv1.AdmissionResponse, string) {
 	t.Helper()
 	v := &Validation{Gather: func(_ context.Context, cr *v1alpha2.LlamaStackDistribution) (*build.Inputs, problem.List) {
@@ -165,7 +165,7 @@ func TestValidationMeasuresWhatItDecodes(t *testing.T) {
 	}
 }
 
-// nested is a JSON value of so many levels.
+// nested returns a JSON value with this many levels.
 func nested(levels int) string {
 	return strings.Repeat(`{"a":`, levels-1) + "{}" + strings.Repeat("}", levels-1)
 }

@@ -82,7 +82,7 @@ func TestLeaseFollowsWhatIsSelected(t *testing.T) {
 	}
 }
 
-// leases answers with one Lease, which somebody renews for a time.
+// leases is a reader with one Lease that is renewed for a while.
 type leases struct {
 	client.Reader
 	until  time.Time

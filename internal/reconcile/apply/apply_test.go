@@ -94,7 +94,7 @@ func TestConflict(t *testing.T) {
 	}
 }
 
-// denied is the answer of an API server one of whose admission policies denies an object, as Kubernetes 1.30 to 1.36 give it.
+// denied returns the error of an admission policy's denial in Kubernetes 1.30 to 1.36.
 func denied(message string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid, Message: message,

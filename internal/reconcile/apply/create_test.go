@@ -52,7 +52,7 @@ func TestNewObjectsAreCreatedAndLaterApplied(t *testing.T) {
 	}
 }
 
-// conflicting refuses the first patches because somebody else has written the object in between.
+// conflicting rejects the first patches with a conflict.
 type conflicting struct {
 	client.Client
 	left int

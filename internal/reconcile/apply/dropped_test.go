@@ -22,7 +22,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
 )
 
-// withoutImages is an API server on which the feature gate of volumes from images is off.
+// withoutImages simulates an API server without the feature gate of image volumes.
 type withoutImages struct{ client.Client }
 
 func (c withoutImages) Create(ctx context.Context, o client.Object, opts ...client.CreateOption) error {

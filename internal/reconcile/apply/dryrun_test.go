@@ -30,7 +30,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
 )
 
-// full is an owner with an object of every kind, and its objects: all but the first are others for another generation.
+// full returns an owner and its objects, one of each kind; all but the first depend on the generation.
 func full(generation int32) (*v1alpha2.LlamaStackDistribution, []objects.Object) {
 	cr := fakecluster.Owner()
 	cr.Spec.Networking = &v1alpha2.NetworkingSpec{Port: new(8000 + generation)}

@@ -42,13 +42,13 @@ func TestBuildWarnsOfOpenServers(t *testing.T) {
 		if c.alpha {
 			annotation = fromV1alpha1
 		}
-		in := bare(t, "distribution: {name: starter}\n"+c.spec, annotation)
+		in := inputsOf(t, "distribution: {name: starter}\n"+c.spec, annotation)
 		in.EdgeAPIs, in.Edge = c.apis, c.edge
 		checkUnprotected(t, name, in, c.want)
 	}
 }
 
-// checkUnprotected builds, and compares the warnings of an open server with what they shall contain; empty for none at
+// checkUnprotected calls Build and compares the warnings of an unprotected server; empty means none at
 // all.
 func checkUnprotected(t *testing.T, name string, in *Inputs, want string) {
 	t.Helper()
@@ -104,7 +104,7 @@ func TestBuildMountsTheClusterCAForTokensOfTheCluster(t *testing.T) {
 		"auth: {provider: custom, settings: {endpoint: 'https://a.example'}}":                                         false,
 		"disabled: [eval]": false,
 	} {
-		pod := podSpecOf(build(t, bare(t, "distribution: {name: starter}\n"+spec, "")).Objects)
+		pod := podSpecOf(build(t, inputsOf(t, "distribution: {name: starter}\n"+spec, "")).Objects)
 		if got := objects.MountsConfigMap(pod, "kube-root-ca.crt"); got != want {
 			t.Errorf("%s: mounted %v", spec, got)
 		}
@@ -147,7 +147,7 @@ func TestBuildWarnsOfOverridesThatBypassAuthentication(t *testing.T) {
 		if !c.without {
 			spec += auth
 		}
-		in := bare(t, spec, "")
+		in := inputsOf(t, spec, "")
 		in.Spec = parse.Parse(&in.CR.Spec)
 		for _, ref := range objects.PodReferences(in.CR) {
 			in.PodReferences = append(in.PodReferences, PodReferenceFact{Ref: ref, Keys: []string{"PATH", "k"}})

@@ -139,7 +139,7 @@ func TestImageOfAServerOfRelease09AfterAnEdit(t *testing.T) {
 			in.Live.Spec.Template.Spec.Containers = []corev1.Container{{Name: names.ContainerName, Image: old}}
 			in.CR.Spec = v1alpha2.LlamaStackDistributionSpec{}
 			fixture.NoError(t, yaml.UnmarshalStrict([]byte(c.edit), &in.CR.Spec))
-			reread(in)
+			refreshPods(in)
 			for _, says := range []string{c.says, strings.TrimPrefix(c.says, unproven)} { // the second time, the Deployment has the image
 				resolve(t, in, nil)
 				in.Distribution.UnverifiedSource = settings.UnverifiedSource(in.Distribution.Image)

@@ -600,7 +600,7 @@ func TestResourceName(t *testing.T) {
 	} {
 		in := inputs(t, "distribution-only")
 		in.CR.Name = name
-		d, faults := try(t.Context(), in)
+		d, faults := buildWith(t.Context(), in)
 		if right && len(faults) > 0 || !right && (len(d.Objects) > 0 || !strings.HasPrefix(faults.Message(), "metadata.name: ")) {
 			t.Errorf("%q: faults %q, objects %v", name, faults.Message(), kinds(d.Objects))
 		}
@@ -614,7 +614,7 @@ func TestBuildEndsWithItsContext(t *testing.T) {
 	for _, sample := range []string{"distribution-only", "simple", "two-providers"} {
 		in := inputs(t, sample)
 		findSecrets(t, in)
-		got, problems := try(ended, in)
+		got, problems := buildWith(ended, in)
 		if len(got.Objects) > 0 || problems.Reason() != problem.LookupFailed || problems.Has(problem.Terminal) || strings.Count(problems.Message(), "not complete") != 1 {
 			t.Errorf("%s: %d objects, %v", sample, len(got.Objects), problems)
 		}

@@ -214,10 +214,10 @@ func TestServiceCAIsTrusted(t *testing.T) {
 	}
 }
 
-// key is what must never get into the copy of a bundle.
+// key is a private key, which must never be copied into a bundle.
 const key = "-----BEGIN EC PRIVATE KEY-----\nY2FuYXJ5\n-----END EC PRIVATE KEY-----\n"
 
-// trusted is a certificate with OpenSSL's notes about trust behind it.
+// trusted is a certificate with OpenSSL's trust settings after it.
 func trusted(t *testing.T) string {
 	t.Helper()
 	block, _ := pem.Decode([]byte(certificate))

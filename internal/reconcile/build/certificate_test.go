@@ -24,7 +24,7 @@ import (
 
 const serviceHost = "plain-stack-service.ai.svc"
 
-// withTLS are the inputs of a server with TLS, whose Secret holds the data.
+// withTLS returns the inputs of a server with TLS and this content of its Secret.
 func withTLS(t *testing.T, data map[string][]byte) *Inputs {
 	t.Helper()
 	in := inputs(t, "distribution-only")
@@ -97,7 +97,7 @@ func TestDataIsNotWhereTheCertificateIs(t *testing.T) {
 	for at, wrong := range map[string]bool{serverconfig.TLSDir: true, serverconfig.TLSDir + "/data": true, serverconfig.TLSDir + "-data": false} {
 		in := withTLS(t, fixture.NewCA(t).ServerSecret([]string{serviceHost}))
 		in.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Storage: &v1alpha2.PVCStorageSpec{MountPath: &at}}
-		_, faults := try(t.Context(), in)
+		_, faults := buildWith(t.Context(), in)
 		if got := faults.Message(); wrong != strings.Contains(got, "spec.workload.storage.mountPath: Invalid value") {
 			t.Errorf("%s: %q", at, got)
 		}

@@ -17,7 +17,7 @@ import (
 
 func exposed(t *testing.T, expose string, edge settings.Edge) *Inputs {
 	t.Helper()
-	in := bare(t, "distribution: {name: starter}\nnetworking: {expose: "+expose+"}", "")
+	in := inputsOf(t, "distribution: {name: starter}\nnetworking: {expose: "+expose+"}", "")
 	in.Edge = edge
 	return in
 }
@@ -65,7 +65,7 @@ func TestBuildWarnsOfMissingHostnames(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, warnings, c.want)
 		}
 		in.Forbidden = []settings.Restriction{settings.ForbidIngressWithoutHostname}
-		_, problems := try(t.Context(), in)
+		_, problems := buildWith(t.Context(), in)
 		if forbidden := problems.HasErrors(); forbidden != (c.want == problem.HostnameNotUnique) {
 			t.Errorf("%s: forbidden %v: %s", name, forbidden, problems.Message())
 		}
@@ -95,7 +95,7 @@ func TestBuildChoosesTheEdge(t *testing.T) {
 	} {
 		in := exposed(t, "{hostname: a.example}", c.edge)
 		in.EdgeAPIs = c.apis
-		d, problems := try(t.Context(), in)
+		d, problems := buildWith(t.Context(), in)
 		if c.want == "missing" {
 			if errs := problems.Of(problem.WaitingForDependency); len(errs) != 1 || errs[0].Reason != problem.DependencyNotReady || len(d.Objects) > 0 {
 				t.Errorf("%s: %s", name, problems.Message())
@@ -157,7 +157,7 @@ func TestSharesHostFollowsTheEdge(t *testing.T) {
 		"wrong setting":             {"{hostname: a.example}", settings.Edge{Err: errors.New("wrong")}, false},
 	} {
 		in := exposed(t, c.expose, c.edge)
-		reread(in)
+		refreshPods(in)
 		if got := in.SharesHost(); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}

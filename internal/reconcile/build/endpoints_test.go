@@ -21,9 +21,9 @@ providers:
 
 func endpointInputs(t *testing.T) *Inputs {
 	t.Helper()
-	in := bare(t, withEndpointFrom, "")
+	in := inputsOf(t, withEndpointFrom, "")
 	in.CR.Name, in.CR.Namespace = "s", "ai"
-	reread(in)
+	refreshPods(in)
 	in.AssumeEndpointsFound(&settings.EndpointFrom{Namespaces: []string{"models"}})
 	return in
 }
@@ -57,8 +57,8 @@ func TestEndpointsGetIntoTheConfiguration(t *testing.T) {
 
 // Proves: R20 (what gets into no configuration is not waited for, nor refused).
 func TestEndpointsOfDisabledAPIsDoNotCount(t *testing.T) {
-	in := bare(t, withEndpointFrom+"disabled: [inference, vectorIo]\n", "")
-	reread(in)
+	in := inputsOf(t, withEndpointFrom+"disabled: [inference, vectorIo]\n", "")
+	refreshPods(in)
 	in.AssumeEndpointsFound(&settings.EndpointFrom{})
 	if d, problems := Build(t.Context(), in); problems.HasErrors() || d.Config == nil || strings.Contains(string(d.Config.YAML), ".invalid") {
 		t.Errorf("%v", problems.Errors())

@@ -54,13 +54,13 @@ func TestExamplesAreWhatBuildReports(t *testing.T) {
 		if !strings.HasPrefix(c.spec, "distribution") {
 			c.spec = "distribution: {name: starter}\n" + c.spec
 		}
-		in := bare(t, c.spec, "")
+		in := inputsOf(t, c.spec, "")
 		in.Now = time.Now()
 		in.CR.Name, in.CR.Namespace = "my-server", "mine"
 		if in.CR.Spec.OverrideConfig != nil {
 			findOverride(t, in, "version: 2")
 		}
-		reread(in)
+		refreshPods(in)
 		findSecrets(t, in)
 		c.change(in)
 		_, problems := Build(t.Context(), in)

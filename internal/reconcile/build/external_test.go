@@ -17,7 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// packaged has two external providers, one of which says itself what its package is.
+// packaged returns inputs with two external providers, one with an inline package.
 func packaged(t *testing.T, image string) *Inputs {
 	t.Helper()
 	in := found(t, func(s *v1alpha2.LlamaStackDistributionSpec) {

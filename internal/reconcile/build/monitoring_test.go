@@ -46,7 +46,7 @@ func TestMonitoring(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := bare(t, c.spec, "")
+			in := inputsOf(t, c.spec, "")
 			built, problems := Build(t.Context(), in)
 			if got := fmt.Sprint(problems); !strings.Contains(got, c.problem) || c.problem == "" && strings.Contains(got, "spec.monitoring") {
 				t.Errorf("reported %s, want %q", got, c.problem)

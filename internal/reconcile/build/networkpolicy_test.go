@@ -24,7 +24,7 @@ func TestAllowedFromIsValidated(t *testing.T) {
 		"namespaces: [a, '', '*']":             "",
 	} {
 		t.Run(text, func(t *testing.T) {
-			d, faults := try(t.Context(), bare(t, "distribution: {name: starter}\nnetworking: {allowedFrom: {"+text+"}}", ""))
+			d, faults := buildWith(t.Context(), inputsOf(t, "distribution: {name: starter}\nnetworking: {allowedFrom: {"+text+"}}", ""))
 			if got := faults.Message(); (want == "") != (got == "") || !strings.HasPrefix(got, want) || want != "" && !faults.Has(problem.Terminal) {
 				t.Errorf("faults %q, want %q", got, want)
 			}
@@ -35,12 +35,12 @@ func TestAllowedFromIsValidated(t *testing.T) {
 			if want != "" && len(d.Objects) > 0 {
 				t.Error("something is built")
 			}
-			old := bare(t, "distribution: {name: starter}\nnetworking: {allowedFrom: {"+text+"}}", fromV1alpha1)
-			if _, faults := try(t.Context(), old); len(faults) > 0 {
+			old := inputsOf(t, "distribution: {name: starter}\nnetworking: {allowedFrom: {"+text+"}}", fromV1alpha1)
+			if _, faults := buildWith(t.Context(), old); len(faults) > 0 {
 				t.Errorf("without the feature flag: %s", faults.Message())
 			}
 			old.NetworkPolicyFlag = new(true)
-			if _, faults := try(t.Context(), old); !strings.HasPrefix(faults.Message(), want) || want != "" && len(faults) == 0 {
+			if _, faults := buildWith(t.Context(), old); !strings.HasPrefix(faults.Message(), want) || want != "" && len(faults) == 0 {
 				t.Errorf("with the feature flag: %q", faults.Message())
 			}
 		})
@@ -66,7 +66,7 @@ func TestAllowedFromWarnsOfTheIngressController(t *testing.T) {
 		"no policy":                   {networking: "expose: true"},
 		"OpenShift":                   {networking: "expose: true, allowedFrom: {namespaces: [a]}", flag: true, openShift: true},
 	} {
-		in := bare(t, "distribution: {name: starter}\nnetworking: {"+c.networking+"}", "")
+		in := inputsOf(t, "distribution: {name: starter}\nnetworking: {"+c.networking+"}", "")
 		in.NetworkPolicyFlag, in.ClusterAssignsUserIDs = &c.flag, c.openShift
 		d := build(t, in)
 		warned := slices.ContainsFunc(d.Warnings, func(p problem.Problem) bool {
@@ -80,7 +80,7 @@ func TestAllowedFromWarnsOfTheIngressController(t *testing.T) {
 
 // Proves: R61 (what protects the pods is written before them, what leads to them after).
 func TestObjectsAreInTheOrderOfWriting(t *testing.T) {
-	in := bare(t, `
+	in := inputsOf(t, `
 distribution: {name: starter}
 disabled: [eval]
 networking: {expose: true, allowedFrom: {namespaces: [a]}}

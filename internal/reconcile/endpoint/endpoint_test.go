@@ -106,7 +106,7 @@ func TestOfModelServerChoosesTheAddressInsideOfTheCluster(t *testing.T) {
 	}
 }
 
-// same compares a URL, or how the reason begins or what it contains that there is none.
+// same compares the URL of an address, or a part of its problem.
 func same(t *testing.T, got endpoint.Address, want string) {
 	t.Helper()
 	if why := got.Problem + ": " + got.Fix; got.URL != want && (got.URL != "" || !strings.Contains(why, want)) {

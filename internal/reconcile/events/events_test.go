@@ -14,7 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// list makes conditions, each written as "Type Status Reason message".
+// list parses conditions of the form "Type Status Reason message".
 func list(texts ...string) []metav1.Condition {
 	var conditions []metav1.Condition
 	for _, text := range texts {
@@ -26,7 +26,7 @@ func list(texts ...string) []metav1.Condition {
 	return conditions
 }
 
-// emitted returns the events for a change of conditions.
+// emitted returns the Events for a change of conditions.
 func emitted(before, after []metav1.Condition, warned bool) []string {
 	var got []string
 	for _, e := range ForChanges(before, after, warned) {

@@ -17,7 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
-// mapper has some kinds, or fails.
+// mapper is a RESTMapper with some kinds, or fails.
 type mapper struct {
 	meta.RESTMapper
 
@@ -27,8 +27,8 @@ type mapper struct {
 	asked int
 }
 
-// become makes it have other kinds, or fail, and returns how often it was asked before.
-func (m *mapper) become(err error, kinds ...string) int {
+// set sets the kinds or the error, and returns the number of previous calls.
+func (m *mapper) set(err error, kinds ...string) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.err, m.kinds = err, kinds
@@ -79,14 +79,14 @@ func TestKnownEdgeAPIs(t *testing.T) {
 		defer cancel()
 		go func() { _ = known.Start(ctx) }()
 		synctest.Wait()
-		m.become(nil)
+		m.set(nil)
 		<-time.After(time.Minute) // of the bubble
 		synctest.Wait()
-		before := m.become(nil)
+		before := m.set(nil)
 		for range 100 {
 			known.Get()
 		}
-		got, after := known.Get(), m.become(nil, "Route.route.openshift.io")
+		got, after := known.Get(), m.set(nil, "Route.route.openshift.io")
 		if got != (objects.EdgeAPIs{}) || after != before {
 			t.Errorf("%+v, asked %d times more", got, after-before)
 		}

@@ -24,7 +24,7 @@ func ofConfigMap(name string) corev1.VolumeSource {
 	return corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}}}
 }
 
-// volumes has the objects as volumes, and nothing else.
+// volumes returns a custom resource with the objects as volumes.
 func volumes(source func(name string) corev1.VolumeSource, names ...string) *v1alpha2.LlamaStackDistribution {
 	cr := resource()
 	cr.Spec.Providers = nil

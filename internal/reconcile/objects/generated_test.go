@@ -23,7 +23,7 @@ import (
 
 const keyedHash = "0123456789abcdef0123456789abcdef"
 
-// everything are the parameters of a pod that needs every object that the operator generates for it.
+// everything returns parameters that need every generated object.
 func everything(t *testing.T) *objects.Params {
 	t.Helper()
 	return with(t, func(p *objects.Params) {

@@ -22,7 +22,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
-// workload are the parameters of the simple sample with spec.workload and spec.networking as written.
+// workload returns the parameters of the simple sample with this spec.workload and spec.networking.
 func workload(t *testing.T, text string) *objects.Params {
 	t.Helper()
 	return with(t, func(p *objects.Params) {

@@ -21,10 +21,10 @@ const password = "hunter2-of-the-database"
 
 var known = &pods.Secrets{Hash: "h", Values: []secret.Value{secret.New([]byte(password)), secret.New([]byte("two\nlines"))}}
 
-// inLog is what follows where the status of the pod does not have the cause.
+// inLog is the suffix of messages without a cause in the pod's status.
 const inLog = ": its log has the cause: kubectl -n ai logs p -c llama-stack --previous"
 
-// pod is a pod that was created so many minutes after the first one.
+// pod returns a pod that was created this many minutes after the first one.
 func pod(minute int, change func(*corev1.Pod)) corev1.Pod {
 	p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Name: "p", Namespace: "ai", CreationTimestamp: metav1.NewTime(time.Date(2026, 1, 2, 3, minute, 0, 0, time.UTC)),
@@ -49,7 +49,7 @@ func waiting(reason, message string) func(*corev1.Pod) {
 	}
 }
 
-// image gives the container an image.
+// image sets the image of the container.
 func image(name string, change func(*corev1.Pod)) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		change(p)

@@ -37,7 +37,7 @@ func TestAccessControlledReportsWhatTheServerDoes(t *testing.T) {
 		"not asked yet":   {func(f *status.Facts) { f.Server = nil }, metav1.ConditionTrue, "Before", "as it was"},
 		"not available":   {func(f *status.Facts) { f.Deployment = deployment(0, 1) }, "", "", ""},
 		"without auth":    {func(f *status.Facts) { f.Desired.Config.Auth = serverconfig.Auth{} }, "", "", ""},
-		"a rejected edit": {func(f *status.Facts) { f.Problems = append(f.Problems, wrong("no")) }, metav1.ConditionTrue, "Before", "as it was"},
+		"a rejected edit": {func(f *status.Facts) { f.Problems = append(f.Problems, terminalProblem("no")) }, metav1.ConditionTrue, "Before", "as it was"},
 		"of the user's own": {func(f *status.Facts) {
 			f.Desired.Override = &serverconfig.Override{Auth: serverconfig.Auth{Type: "custom"}}
 		}, metav1.ConditionFalse, v1alpha2.ReasonAnswersAnyone, "custom"},

@@ -19,6 +19,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
+// Status is the status of a custom resource.
 type Status = v1alpha2.LlamaStackDistributionStatus
 
 // Sources of the image's digest.

@@ -23,8 +23,8 @@ func size(t *testing.T, v any) int {
 	return len(raw)
 }
 
-// many are so many providers that the server lists and the operator has generated, each with a config of some bytes.
-func many(f *status.Facts, count, bytes int) {
+// addProviders are so many providers that the server lists and the operator has generated, each with a config of some bytes.
+func addProviders(f *status.Facts, count, bytes int) {
 	f.Server.Providers, f.Desired.Config.Providers = nil, nil
 	for i := range count {
 		id := fmt.Sprintf("provider-%04d", i)
@@ -38,7 +38,7 @@ func many(f *status.Facts, count, bytes int) {
 // Proves: R63 (a provider's config has at most 4 KiB in the status; a cut says so, and where the whole is).
 func TestStatusHoldsShortConfigs(t *testing.T) {
 	f := serving(t, resource())
-	many(f, 2, 4<<10)
+	addProviders(f, 2, 4<<10)
 	longest := `{"url":"` + strings.Repeat("x", 4<<10-len(`{"url":""}`)) + `"}`
 	f.Desired.Config.Providers[0].Config = []byte(longest)
 	s := compute(t, f)
@@ -62,7 +62,7 @@ func TestStatusFitsWhateverThereIs(t *testing.T) {
 		change func(*status.Facts)
 		want   []string
 	}{
-		"configs": {func(f *status.Facts) { many(f, 100, 3<<10) }, []string{`"omitted: 3080 bytes, see ConfigMap `, `"provider-0099"`, strings.Repeat("x", 3<<10)}},
+		"configs": {func(f *status.Facts) { addProviders(f, 100, 3<<10) }, []string{`"omitted: 3080 bytes, see ConfigMap `, `"provider-0099"`, strings.Repeat("x", 3<<10)}},
 		"distributions": {func(f *status.Facts) { f.Images = images }, []string{
 			`"distribution-0000"`, ` more are omitted"`, `"provider_id":"vllm"`, "${env.LLSD_VLLM_API_KEY}"[1:],
 		}},
@@ -72,7 +72,7 @@ func TestStatusFitsWhateverThereIs(t *testing.T) {
 			}
 		}, []string{`{"name":"vllm/0000","provider_id":"vllm"}`, `{"name":"…","provider_id":"`, ` more are omitted"}`, "${env.LLSD_VLLM_API_KEY}"[1:]}},
 		"providers": {func(f *status.Facts) {
-			many(f, 1_000, 1)
+			addProviders(f, 1_000, 1)
 			for i := range f.Server.Providers {
 				f.Server.Providers[i].Type = long
 			}
@@ -81,14 +81,14 @@ func TestStatusFitsWhateverThereIs(t *testing.T) {
 			f.Problems = nil
 			for _, kind := range []string{v1alpha2.ConditionConfigGenerated, v1alpha2.ConditionSecretsResolved, v1alpha2.ConditionDeploymentUpdated} {
 				for i := range 50 {
-					fault := wrong(fmt.Sprintf("%d %s", i, long))
+					fault := terminalProblem(fmt.Sprintf("%d %s", i, long))
 					fault.Condition = kind
 					f.Problems = append(f.Problems, fault)
 				}
 			}
 		}, []string{"… (cut)"}},
 		"everything": {func(f *status.Facts) {
-			many(f, 1_000, 4_000)
+			addProviders(f, 1_000, 4_000)
 			f.Images = images
 			for i := range f.Server.Providers {
 				f.Server.Providers[i].Type = long

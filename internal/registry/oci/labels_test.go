@@ -66,7 +66,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// ogx are the labels of a build of OGX, and others.
+// ogx returns the labels of an OGX build and additional ones.
 func ogx(others map[string]string) map[string]string {
 	labels := map[string]string{
 		"com.ogx.distribution.name": "starter", "com.ogx.distribution.version": "1.4.0", "com.ogx.distribution.default-config": "config.yaml",

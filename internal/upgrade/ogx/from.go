@@ -213,23 +213,23 @@ func unsupportedFields(row *catalog.Provider, p *parse.Provider) []Loss {
 // addProvider appends a provider to the typed list of its type, or to the custom list.
 func addProvider(to map[string]any, api parse.ProviderAPI, e *entry) {
 	placement, _, _ := strings.Cut(e.providerType, "::")
-	list, provider := "custom", map[string]any{"id": e.id, "type": e.providerType}
+	list, converted := "custom", map[string]any{"id": e.id, "type": e.providerType}
 	at := slices.IndexFunc(rows, func(r row) bool { return r.api == api.Field && r.providerType == e.providerType })
 	if at >= 0 {
 		if typed, fits := rows[at].typed(e); fits {
-			list, provider = rows[at].key, typed
+			list, converted = rows[at].key, typed
 		}
 	}
 	if list == "custom" {
 		if len(e.config) > 0 {
-			provider["settings"] = e.config
+			converted["settings"] = e.config
 		}
 		if len(e.secrets) > 0 {
-			provider["secretRefs"] = e.secrets
+			converted["secretRefs"] = e.secrets
 		}
 	}
 	path := []string{"spec", "providers", api.Field, placement, list}
 	target := &source{tree: to, opened: map[string]bool{}}
 	existing, _ := target.at(path[:len(path)-1])[list].([]any)
-	put(to, strings.Join(path, "."), append(existing, provider))
+	put(to, strings.Join(path, "."), append(existing, converted))
 }

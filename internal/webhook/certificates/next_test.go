@@ -38,7 +38,7 @@ func mustNext(t *testing.T, f Facts) Decision {
 	return d
 }
 
-// accepts reports whether who trusts the CA certificates of one content accepts the serving certificate of another.
+// accepts reports whether the CA bundle of one content verifies the serving certificate of another.
 func accepts(t *testing.T, trusted, served map[string][]byte, at time.Time) error {
 	t.Helper()
 	roots := x509.NewCertPool()
@@ -93,7 +93,7 @@ func TestDecadesGoBy(t *testing.T) {
 	}
 }
 
-// inOverlap is a content with a new CA that does not sign yet, made at the returned time.
+// inOverlap returns a content with a new CA that does not sign yet, and its creation time.
 func inOverlap(t *testing.T) (map[string][]byte, time.Time) {
 	t.Helper()
 	now := epoch
