@@ -13,7 +13,8 @@ const (
 	requests = "ogx_requests_total"
 	seconds  = "ogx_request_duration_seconds"
 	models   = "ogx_inference_duration_seconds"
-	// chosen selects the server of the variables. serverLabel is what the PodMonitor makes of the label with the name of the custom resource.
+	// chosen selects the server of the variables. serverLabel is what the PodMonitor makes of the label with the name of
+	// the custom resource.
 	serverLabel = "app_kubernetes_io_instance"
 	chosen      = `{namespace="$namespace",` + serverLabel + `="$server"}`
 	byServer    = "namespace, " + serverLabel
@@ -32,12 +33,14 @@ func quantile(q, by, name, selector string) string {
 	return "histogram_quantile(" + q + ", " + rate(strings.TrimPrefix(by+", le", ", "), name+"_bucket"+selector) + ")"
 }
 
-// average is the mean of a histogram's values. Servers have no buckets below 5 seconds: there, a quantile would be a number that nothing was measured for.
+// average is the mean of a histogram's values. Servers have no buckets below 5 seconds: there, a quantile would be a
+// number that nothing was measured for.
 func average(by, name, selector string) string {
 	return rate(by, name+"_sum"+selector) + " / " + rate(by, name+"_count"+selector)
 }
 
-// over is the part of a histogram's values that is greater than the bound of a bucket. Servers write it with a fraction.
+// over is the part of a histogram's values that is greater than the bound of a bucket. Servers write it with a
+// fraction.
 func over(bound, by, name, selector string) string {
 	bucket := strings.TrimSuffix(selector, "}") + `,le="` + bound + `.0"}`
 	return "1 - " + rate(by, name+"_bucket"+bucket) + " / " + rate(by, name+"_count"+selector)

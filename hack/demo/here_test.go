@@ -65,8 +65,8 @@ func TestDemoHereChecksBeforeItChanges(t *testing.T) {
 	}
 }
 
-// The demo finds the port although the program that forwards it starts late, as on a busy machine: Bash opens the program's output only after
-// it has expanded its command line, which takes half a second here.
+// The demo finds the port although the program that forwards it starts late, as on a busy machine: Bash opens the
+// program's output only after it has expanded its command line, which takes half a second here.
 func TestDemoHereOutlastsALateStart(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", `
 eval "$(sed -n '/^forward_port()/,/^}/p' here.sh)"

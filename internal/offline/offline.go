@@ -289,11 +289,11 @@ func (c *Cluster) inputs(cr *v1alpha2.LlamaStackDistribution) (*build.Inputs, *p
 }
 
 // packages returns a problem for each external provider whose entry does not describe its package.
-func packages(spec *parse.Spec) map[string]serverconfig.PackageFound {
-	unread := map[string]serverconfig.PackageFound{}
+func packages(spec *parse.Spec) map[string]serverconfig.PackageResult {
+	unread := map[string]serverconfig.PackageResult{}
 	for i := range spec.External {
 		if e := &spec.External[i]; e.Package == nil {
-			unread[e.Image] = serverconfig.PackageFound{Problem: problem.New(problem.Problem{
+			unread[e.Image] = serverconfig.PackageResult{Problem: problem.New(problem.Problem{
 				Reason: problem.MissingField, Path: e.Path, Type: field.ErrorTypeRequired,
 				Detail: "no registry is asked here, so nobody knows the package in image " + e.Image,
 				Fix:    "describe it in the entry, for example package: {packageName: my_provider, providerType: 'remote::mine'}",

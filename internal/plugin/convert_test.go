@@ -16,8 +16,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
-// Proves: MIG-EX, MIG-ANN, R22, R53 (a file is converted as a whole and nothing is lost; the warnings name what needs attention, with
-// the line number).
+// Proves: MIG-EX, MIG-ANN, R22, R53 (a file is converted as a whole and nothing is lost; the warnings name what needs
+// attention, with the line number).
 func TestConvert(t *testing.T) {
 	const dir = "testdata/convert/"
 	for from, to := range map[string]string{"v1alpha1": "v1alpha2", "v1alpha2": "v1alpha1"} {
@@ -92,7 +92,8 @@ func TestConvertRefuses(t *testing.T) {
 	}
 }
 
-// Proves: MIG-EX, MIG-ANN, R22, R53 (a value that is not admitted keeps nothing from being converted, there and back; a warning reports it).
+// Proves: MIG-EX, MIG-ANN, R22, R53 (a value that is not admitted keeps nothing from being converted, there and back; a
+// warning reports it).
 func TestConvertLosesNothingOfWhatIsRefused(t *testing.T) {
 	const file = "testdata/convert/refused.yaml"
 	warnings := ""
@@ -180,7 +181,8 @@ func TestConvertToOGXServerAndBack(t *testing.T) {
 	for _, l := range lost {
 		paths = append(paths, fmt.Sprint(l.(map[string]any)["path"], " ", l.(map[string]any)["line"]))
 	}
-	// The namespace, which only v1alpha1 can say and the annotation between the versions would carry, is lost with the annotation.
+	// The namespace, which only v1alpha1 can say and the annotation between the versions would carry, is lost with the
+	// annotation.
 	if want := []string{"spec.server.userConfig 9", "spec.server.tlsConfig.caBundle 8"}; !slices.Equal(paths, want) || strings.Contains(r.err+r.out, "annotation") {
 		t.Errorf("lost: %v, want %v:\n%s%s", paths, want, r.err, r.out)
 	}

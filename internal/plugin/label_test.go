@@ -79,7 +79,8 @@ func randomImage(t *testing.T) v1.Image {
 
 const smallBase = "version: 2\napis: [inference]\nproviders: {inference: []}\n"
 
-// Proves: FR-027a, FR-027b (what the plugin writes is what the operator reads, in a label and in a layer; the image stays as it was otherwise).
+// Proves: FR-027a, FR-027b (what the plugin writes is what the operator reads, in a label and in a layer; the image
+// stays as it was otherwise).
 func TestLabelPutsAConfigurationIntoAnImage(t *testing.T) {
 	for name, content := range map[string]string{"label": smallBase, "layer": smallBase + "# " + strings.Repeat("x", 60_000) + "\n"} {
 		t.Run(name, func(t *testing.T) {
@@ -241,7 +242,8 @@ func TestLabelRefusesWhatTheOperatorWould(t *testing.T) {
 	}
 }
 
-// An image by digest whose labels say no release is rendered for the release of its Python package, as the operator finds it.
+// An image by digest whose labels say no release is rendered for the release of its Python package, as the operator
+// finds it.
 //
 // Proves: R92.
 func TestRenderReadsThePackageFromTheRegistry(t *testing.T) {

@@ -29,7 +29,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
-// inCluster builds what the operator builds when the resource of the file is in the namespace default, with real Secrets.
+// inCluster builds what the operator builds when the resource of the file is in the namespace default, with real
+// Secrets.
 func inCluster(t *testing.T, file, operatorSettings string) *build.Desired {
 	t.Helper()
 	cr := &v1alpha2.LlamaStackDistribution{}
@@ -85,8 +86,8 @@ func operatorData(t *testing.T, file string) map[string]string {
 	return manifest.Data
 }
 
-// Proves: FR-075, R54, R17 (the bytes that render prints are those of the ConfigMap in the cluster, and the objects differ only
-// in what the operator's key, its build and the API server decide).
+// Proves: FR-075, R54, R17 (the bytes that render prints are those of the ConfigMap in the cluster, and the objects
+// differ only in what the operator's key, its build and the API server decide).
 func TestRenderIsWhatTheOperatorApplies(t *testing.T) {
 	cases := map[string]string{"testdata/good/in-house.yaml": "testdata/settings.yaml", "testdata/good/overrides.yaml": ""}
 	for _, sample := range glob(t, samplesDir+"/v1alpha2-*.yaml") {
@@ -230,7 +231,8 @@ func TestForbiddenIsAnErrorOffline(t *testing.T) {
 	}
 }
 
-// Proves: R47 (distributions of the operator's settings, as the manifest of the ConfigMap, as its data, from standard input), R14.
+// Proves: R47 (distributions of the operator's settings, as the manifest of the ConfigMap, as its data, from standard
+// input), R14.
 func TestRenderWithSettings(t *testing.T) {
 	const file = "testdata/good/in-house.yaml"
 	want := mustRun(t, "", "render", "-f", file, "--settings", "testdata/settings.yaml")
@@ -253,7 +255,8 @@ func TestRenderWithSettings(t *testing.T) {
 	}
 }
 
-// Proves: R14, R28 (an image that nothing is known of renders with a base and a release; the tag of a known one is overruled).
+// Proves: R14, R28 (an image that nothing is known of renders with a base and a release; the tag of a known one is
+// overruled).
 func TestRenderStandInForAnImage(t *testing.T) {
 	out := mustRun(t, "", "render", "-f", "testdata/bad/unknown-image.yaml", "--base", "testdata/base.yaml", "--server-version", "0.7.1")
 	if !strings.Contains(out, "# Base configuration: registry.example.com/own:nightly\n") || !strings.Contains(out, "base_url: http://a:8000/v1\n") {
@@ -297,7 +300,8 @@ func TestRenderSeveralDocuments(t *testing.T) {
 	}
 }
 
-// Proves: FR-075 (a running resource, as kubectl prints it, renders as its manifest did; --namespace goes where none is named).
+// Proves: FR-075 (a running resource, as kubectl prints it, renders as its manifest did; --namespace goes where none is
+// named).
 func TestRenderFromTheCluster(t *testing.T) {
 	sample := read(t, samplesDir+"/v1alpha2-simple.yaml")
 	running := strings.Replace(sample, "  name: my-stack\n", `  name: my-stack
@@ -387,8 +391,8 @@ func TestRenderUsesLabelsOnlyWhereTheOperatorDoes(t *testing.T) {
 	}
 }
 
-// Proves: US-7.1, R45, R53, R65 (ConfigMaps among the files are read as the operator reads them, those of another namespace that v1alpha1 names
-// included; without them what they hold is <on-cluster>).
+// Proves: US-7.1, R45, R53, R65 (ConfigMaps among the files are read as the operator reads them, those of another
+// namespace that v1alpha1 names included; without them what they hold is <on-cluster>).
 func TestRenderReadsConfigMaps(t *testing.T) {
 	const resource = `
 apiVersion: llamastack.io/v1alpha1

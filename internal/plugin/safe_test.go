@@ -30,7 +30,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// evil clears the screen, sets the clipboard, overwrites its line, reorders characters, and starts two commands of a workflow.
+// evil clears the screen, sets the clipboard, overwrites its line, reorders characters, and starts two commands of a
+// workflow.
 const evil = "evil\x1b[2J\x1b]52;c;aGk=\x07\u009b31m\u202e\r##[debug]\n::error::x\n"
 
 // evilName is a part of it that can be a file's name, or an argument.

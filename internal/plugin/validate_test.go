@@ -21,8 +21,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
-// Proves: FR-075, NFR-004, US-2.2, US-2.3, FR-070, R14 (every message with file, line number, resource and field; render and validate say
-// the same).
+// Proves: FR-075, NFR-004, US-2.2, US-2.3, FR-070, R14 (every message with file, line number, resource and field;
+// render and validate say the same).
 func TestBadInput(t *testing.T) {
 	for _, file := range glob(t, "testdata/bad/*.yaml") {
 		t.Run(stem(file), func(t *testing.T) {
@@ -75,7 +75,8 @@ func TestSamplesAreValid(t *testing.T) {
 	}
 }
 
-// The output about one good file ends with its name and ok. That about a file with a warning, or about several files, does not.
+// The output about one good file ends with its name and ok. That about a file with a warning, or about several files,
+// does not.
 func TestValidateEndsWithOK(t *testing.T) {
 	sample := samplesDir + "/v1alpha2-simple.yaml"
 	for _, c := range []struct {
@@ -208,8 +209,8 @@ func TestValidateDirectories(t *testing.T) {
 	}
 }
 
-// Everything that the plugin says is for a program, too: a finding has a code that docs/status.md explains, a line number, and the path of a field,
-// which is "document" where the document cannot be read.
+// Everything that the plugin says is for a program, too: a finding has a code that docs/status.md explains, a line
+// number, and the path of a field, which is "document" where the document cannot be read.
 //
 // Proves: NFR-004, FR-075, R74.
 func TestEachFindingHasItsPlace(t *testing.T) {
@@ -261,8 +262,8 @@ func TestEachFindingHasItsPlace(t *testing.T) {
 // withSettings is what the plugin adds where the operator's settings could make a difference.
 const withSettings = " (if your cluster has such an entry, give that ConfigMap with --settings)"
 
-// exampleFrom are the reasons whose example in docs/status.md no file shows, and what it comes from. The tests TestExamplesAre… of the packages that
-// are named prove it; where none is, it is the text of the code.
+// exampleFrom are the reasons whose example in docs/status.md no file shows, and what it comes from. The tests
+// TestExamplesAre… of the packages that are named prove it; where none is, it is the text of the code.
 var exampleFrom = func() map[problem.Reason]string {
 	from := map[problem.Reason]string{}
 	for origin, reasons := range map[string][]problem.Reason{
@@ -337,8 +338,8 @@ spec:
 	}
 }
 
-// Of a custom resource whose distribution nobody knows, what is wrong beside that is reported, and nothing that would be right with the
-// distribution.
+// Of a custom resource whose distribution nobody knows, what is wrong beside that is reported, and nothing that would
+// be right with the distribution.
 //
 // Proves: R74.
 func TestAnUnknownDistributionHidesNothing(t *testing.T) {
@@ -367,7 +368,8 @@ func TestAnUnknownDistributionHidesNothing(t *testing.T) {
 	}
 }
 
-// problemsBeside returns the problems of the files in a directory that do not concern the distribution, with the name of the file.
+// problemsBeside returns the problems of the files in a directory that do not concern the distribution, with the name
+// of the file.
 func problemsBeside(t *testing.T, dir string) map[string]bool {
 	t.Helper()
 	var got struct {
@@ -403,7 +405,8 @@ func TestValidateChecksSettingsAlone(t *testing.T) {
 	}
 }
 
-// Proves: R81, R47 (a settings file is checked by itself: its ConfigMap, and those that register distributions, in either order).
+// Proves: R81, R47 (a settings file is checked by itself: its ConfigMap, and those that register distributions, in
+// either order).
 func TestValidateChecksRegistrationsAlone(t *testing.T) {
 	sample := "../../config/samples/settings/"
 	both := read(t, sample+"registered-distribution.yaml") + "---\n" + read(t, sample+"mirrors.yaml")

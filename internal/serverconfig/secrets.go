@@ -27,19 +27,20 @@ func SecretUses(spec *parse.Spec) ([]SecretUse, problem.List) {
 	if spec.TooLarge {
 		return nil, problems.List()
 	}
-	groups, externals := effective(spec)
+	groups, externals := effectiveProviders(spec)
 	uses := secretUses(spec, groups, externals, problems)
 	return uses, problems.List()
 }
 
-// effective returns the providers of the spec without disabled APIs and without those that external ones replace.
-func effective(spec *parse.Spec) ([]parse.ProviderGroup, []parse.ExternalProvider) {
-	off := disabled.APIs(spec.Source.Disabled)
+// effectiveProviders returns the providers of the spec without disabled APIs and without those that external ones
+// replace.
+func effectiveProviders(spec *parse.Spec) ([]parse.ProviderGroup, []parse.ExternalProvider) {
+	disabledAPIs := disabled.APIs(spec.Source.Disabled)
 	groups := slices.DeleteFunc(slices.Clone(spec.Providers), func(group parse.ProviderGroup) bool {
-		return slices.Contains(off, group.API.Name)
+		return slices.Contains(disabledAPIs, group.API.Name)
 	})
 	externals := slices.DeleteFunc(slices.Clone(spec.External), func(e parse.ExternalProvider) bool {
-		return slices.Contains(off, e.API.Name)
+		return slices.Contains(disabledAPIs, e.API.Name)
 	})
 	return external.Replace(groups, externals, nil), externals
 }

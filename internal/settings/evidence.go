@@ -70,12 +70,12 @@ func (d *Distribution) setLine(e *entry, version string, hints Hints, labels *oc
 	clues = append(clues, statusClue(hints.Status, d.Image))
 	for i, c := range clues {
 		d.assumed = i >= ofImage
-		line, standing := catalog.ForVersion(c.version)
-		if standing == catalog.NoVersion {
+		line, match := catalog.ForVersion(c.version)
+		if match == catalog.NoVersion {
 			continue
 		}
-		d.Line, d.Standing, d.Release, d.LineSource = line, standing, c.version, c.source
-		if standing == catalog.Newer {
+		d.Line, d.Standing, d.Release, d.LineSource = line, match, c.version, c.source
+		if match == catalog.Newer {
 			d.LineSource += fmt.Sprintf(": release %s, which this operator does not know", c.version)
 		}
 		return
@@ -94,7 +94,7 @@ func (d *Distribution) setLine(e *entry, version string, hints Hints, labels *oc
 // because products use their own versions.
 func tagOf(e *entry, hints Hints) string {
 	tag := ImageTag(e.image)
-	if _, standing := catalog.ForVersion(tag); hints.Image != "" && standing == catalog.Newer {
+	if _, match := catalog.ForVersion(tag); hints.Image != "" && match == catalog.Newer {
 		return ""
 	}
 	return tag

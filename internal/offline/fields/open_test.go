@@ -76,7 +76,8 @@ func isUnknown(t *testing.T, path []string, name string) bool {
 	return refusal(t, path, name) != ""
 }
 
-// refusal is how package parse refuses the name of a field in an object at a path, or in an object within that one; empty where it does not.
+// refusal is how package parse refuses the name of a field in an object at a path, or in an object within that one;
+// empty where it does not.
 func refusal(t *testing.T, path []string, name string, within ...string) string {
 	t.Helper()
 	var value any = map[string]any{name: map[string]any{}}

@@ -98,7 +98,8 @@ registered_resources:
 	}
 }
 
-// The configuration that the server gets: the generated one, else that of spec.overrideConfig, else that of the distribution.
+// The configuration that the server gets: the generated one, else that of spec.overrideConfig, else that of the
+// distribution.
 func TestOfTakesTheConfigurationOfTheServer(t *testing.T) {
 	text := func(id string) []byte {
 		return []byte("version: 2\nproviders: {inference: [{provider_id: " + id + ", provider_type: remote::vllm}]}\n")

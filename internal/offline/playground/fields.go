@@ -93,8 +93,8 @@ func providerTypes(api, release string) []string {
 	if release == "" {
 		release = catalog.Newest()
 	}
-	line, standing := catalog.ForVersion(release)
-	if standing != catalog.OfLine && standing != catalog.Newer {
+	line, match := catalog.ForVersion(release)
+	if match != catalog.KnownLine && match != catalog.Newer {
 		return []string{}
 	}
 	types := line.ProviderTypes(api)

@@ -49,7 +49,8 @@ func render(t *testing.T, line, format string, files ...string) (string, bool) {
 	return out.String(), code == cli.OK
 }
 
-// The page shows the bytes that render prints, of every sample with every release line, and rejects what render rejects.
+// The page shows the bytes that render prints, of every sample with every release line, and rejects what render
+// rejects.
 func TestAnswersAreWhatRenderPrints(t *testing.T) {
 	e := engine(t)
 	samples, err := filepath.Glob("../../../config/samples/v1alpha2-*.yaml")

@@ -87,10 +87,10 @@ func New(streams cli.Streams) *cobra.Command {
 // check validates the command line and returns the image reference; nil for an archive.
 func (o *options) check(image string) (name.Reference, error) {
 	_, archived := archiveOf(image)
-	switch _, standing := catalog.ForVersion(o.serverVersion); {
+	switch _, match := catalog.ForVersion(o.serverVersion); {
 	case !o.push && o.output == "":
 		return nil, errNowhere
-	case o.serverVersion != "" && standing == catalog.NoVersion:
+	case o.serverVersion != "" && match == catalog.NoVersion:
 		return nil, fmt.Errorf("--server-version: %q is not a release such as 1.5.0", o.serverVersion)
 	case o.push && archived:
 		return nil, errArchive

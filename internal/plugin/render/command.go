@@ -110,8 +110,8 @@ func (o *options) check() error {
 		return errors.New("--image and --image-labels exclude each other")
 	}
 	if o.serverVersion != "" {
-		switch _, standing := catalog.ForVersion(o.serverVersion); standing {
-		case catalog.OfLine, catalog.Newer:
+		switch _, match := catalog.ForVersion(o.serverVersion); match {
+		case catalog.KnownLine, catalog.Newer:
 		case catalog.NoVersion, catalog.TooOld:
 			return fmt.Errorf("--server-version: no release line of %q is known: the known ones are %s", o.serverVersion,
 				strings.Join(catalog.Lines(), ", "))

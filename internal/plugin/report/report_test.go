@@ -188,7 +188,8 @@ func run(t *testing.T, c client.WithWatch, args ...string) (text string, code in
 	return out.String(), code
 }
 
-// secretNames fills every field of a pod that names a Secret, found by the types and names of Kubernetes, each with a name of its own, and returns them.
+// secretNames fills every field of a pod that names a Secret, found by the types and names of Kubernetes, each with a
+// name of its own, and returns them.
 func secretNames(t *testing.T, value reflect.Value, path string) []string {
 	t.Helper()
 	var names []string
@@ -227,7 +228,8 @@ func secretNames(t *testing.T, value reflect.Value, path string) []string {
 	return names
 }
 
-// Proves: R7, NFR-003 (a report hides the values of every Secret that a pod can refer to: in each kind of container and volume, and for the image).
+// Proves: R7, NFR-003 (a report hides the values of every Secret that a pod can refer to: in each kind of container and
+// volume, and for the image).
 func TestReportHidesSecretsOfEachFieldOfAPod(t *testing.T) {
 	var pod corev1.Pod
 	names := secretNames(t, reflect.ValueOf(&pod.Spec), "n")

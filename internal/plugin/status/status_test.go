@@ -120,7 +120,8 @@ func belongings(available int32) []client.Object {
 	}
 }
 
-// Proves: R91 (the screen says that a newer release line is there, and names the command that shows what it would change).
+// Proves: R91 (the screen says that a newer release line is there, and names the command that shows what it would
+// change).
 func TestStatusScreen(t *testing.T) {
 	ready := stack(t, "my-stack", "ConfigGenerated=True X: y", "Available=True ServerAvailable: z", "Ready=True Ready: The spec is applied")
 	ready.Status.DistributionConfig = &v1alpha2.DistributionConfig{
@@ -196,7 +197,8 @@ func TestStatusOfWhatNobodyReconciled(t *testing.T) {
 	}
 }
 
-// Proves: L-33 (conditions about an earlier generation are not shown as those of the last edit, for a resource and in the table).
+// Proves: L-33 (conditions about an earlier generation are not shown as those of the last edit, for a resource and in
+// the table).
 func TestStatusReportsAnUnseenGeneration(t *testing.T) {
 	for want, conditions := range map[string][]string{
 		"the operator has not seen generation 3 yet; the server answers with generation 2": {"Ready=True Ready: x", "Available=True A: b"},

@@ -87,7 +87,7 @@ func (o *options) check(args []string) error {
 	if (len(args) == 1) == (o.file != "") {
 		return errOne
 	}
-	if _, standing := catalog.ForVersion(o.to); standing != catalog.OfLine {
+	if _, match := catalog.ForVersion(o.to); match != catalog.KnownLine {
 		return fmt.Errorf("--to %q: not a release of a known release line: the known release lines are %s", o.to,
 			strings.Join(catalog.Lines(), ", "))
 	}

@@ -344,8 +344,8 @@ func isAsTaken(version string, taken *settings.Distribution) bool {
 	if taken.Line == nil {
 		return true
 	}
-	line, standing := catalog.ForVersion(version)
-	return line != nil && line.Name == taken.Line.Name && (standing == catalog.OfLine || taken.Standing == catalog.Newer)
+	line, match := catalog.ForVersion(version)
+	return line != nil && line.Name == taken.Line.Name && (match == catalog.KnownLine || taken.Standing == catalog.Newer)
 }
 
 // missingProviders returns the configured providers that the server does not list, including the base's.

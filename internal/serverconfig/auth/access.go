@@ -53,7 +53,7 @@ func (s *policies) checkResourcePattern(pattern, at string) {
 	case !typed || id == "":
 		s.problems.Add(neverMatches(at, "a resource has a type", "write <type>::<id>, or <type>::* for all of a type"))
 	case strings.Contains(id, "*") && id != "*" && !strings.HasSuffix(id, "::*"):
-		s.problems.Add(neverMatches(at, "only a whole id can be a wildcard", "write "+s.wildcardInstead(kind)))
+		s.problems.Add(neverMatches(at, "only a whole id can be a wildcard", "write "+s.validWildcards(kind)))
 	case !slices.Contains(s.line.Rules.Resources, kind) && kind != recordType:
 		known := append(slices.Clone(s.line.Rules.Resources), recordType)
 		fix := "the types are " + strings.Join(known, ", ")
@@ -67,8 +67,8 @@ func (s *policies) checkResourcePattern(pattern, at string) {
 	}
 }
 
-// wildcardInstead returns the valid alternatives to a wildcard in the middle of an id.
-func (s *policies) wildcardInstead(kind string) string {
+// validWildcards returns the valid alternatives to a wildcard in the middle of an id.
+func (s *policies) validWildcards(kind string) string {
 	if s.line.Rules.RegexResources {
 		return kind + "::*, or a regular expression: " + regexPrefix + kind + "::<pattern>"
 	}
@@ -76,10 +76,10 @@ func (s *policies) wildcardInstead(kind string) string {
 }
 
 // checkRegex checks a regular expression. An error is only a warning, because the server's syntax differs from Go's.
-func (s *policies) checkRegex(expression, at string, hasIt func(*catalog.Line) bool) {
-	if !hasIt(s.line) {
+func (s *policies) checkRegex(expression, at string, supported func(*catalog.Line) bool) {
+	if !supported(s.line) {
 		s.problems.Add(unsupported(at, nil, "a server of release line "+s.line.Name+" knows no regular expressions here, "+
-			"and the pattern matches nothing", hasIt))
+			"and the pattern matches nothing", supported))
 		return
 	}
 	if _, err := regexp.Compile(expression); err != nil {
@@ -90,8 +90,8 @@ func (s *policies) checkRegex(expression, at string, hasIt func(*catalog.Line) b
 	}
 }
 
-// coversAccess returns the path of the earlier rules that decide all requests of a rule, or "".
-func coversAccess(before []*rule, r *rule) string {
+// shadowingAccessRule returns the path of the earlier rules that decide all requests of a rule, or "".
+func shadowingAccessRule(before []*rule, r *rule) string {
 	actions := texts(r.scope[scopeActions])
 	if len(actions) == 0 {
 		return ""

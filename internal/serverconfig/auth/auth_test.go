@@ -43,7 +43,8 @@ func secret(field string) []parse.SecretField {
 	return []parse.SecretField{{Field: field, Ref: parse.SecretReference{Name: "s", Key: "k"}, Path: "spec.auth.secretRefs[" + field + "]"}}
 }
 
-// Users differ where rules about access or tenants tell them apart, and the cluster's API server is verified by its own certificates alone.
+// Users differ where rules about access or tenants tell them apart, and the cluster's API server is verified by its own
+// certificates alone.
 //
 // Proves: R24.
 func TestReadReturnsPropertiesOfAConfiguration(t *testing.T) {
@@ -51,8 +52,8 @@ func TestReadReturnsPropertiesOfAConfiguration(t *testing.T) {
 		"": {},
 		"server: {auth: {provider_config: {type: a, tls_cafile: " + auth.ClusterCAFile + "}}}\n": {Type: "a", ClusterCA: true},
 		"server: {auth: {provider_config: {type: a, tls_cafile: /mine}, access_policy: []}}\n":   {Type: "a"},
-		"server: {auth: {access_policy: [{permit: {actions: [read]}}]}}\n":                       {Separates: true},
-		"server: {tenancy: {mode: multi}}\n":                                                     {Separates: true},
+		"server: {auth: {access_policy: [{permit: {actions: [read]}}]}}\n":                       {SeparatesUsers: true},
+		"server: {tenancy: {mode: multi}}\n":                                                     {SeparatesUsers: true},
 		"server: {tenancy: {mode: single}}\n":                                                    {},
 	} {
 		if got := auth.Read(step.Document(t, text).Root()); got != want {

@@ -54,9 +54,9 @@ func readCondition(text string) (condition, bool) {
 	return condition{}, false
 }
 
-func (s *policies) checkConditions(r *rule, of parse.Rule, route bool) {
+func (s *policies) checkConditions(r *rule, parsed parse.Rule, route bool) {
 	for _, name := range []string{ruleWhen, ruleUnless} {
-		value, given := of.Fields[name]
+		value, given := parsed.Fields[name]
 		if !given {
 			continue
 		}

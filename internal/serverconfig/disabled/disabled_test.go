@@ -78,7 +78,8 @@ resources: {models: [m], shields: [s], tools: [websearch]}
 	}
 }
 
-// An API that the release line does not have is nothing to disable. Telemetry that is a section of the configuration and no API is.
+// An API that the release line does not have is nothing to disable. Telemetry that is a section of the configuration
+// and no API is.
 func TestReadWarnsOfAPIsThatTheReleaseLineLacks(t *testing.T) {
 	const lacks = "has no API post_training, so there is nothing to disable\n"
 	for _, c := range []struct{ line, name, want string }{

@@ -24,7 +24,7 @@ type Base struct {
 	hash string
 	root *yaml.Node
 	// texts are the subtrees of root, already encoded.
-	texts map[place]written
+	texts map[pieceKey]encodedPiece
 }
 
 // ParseBase parses a base configuration, expands aliases and merge keys, and drops comments. The error is a *BaseError.
@@ -37,7 +37,7 @@ func ParseBase(name string, data []byte) (*Base, error) {
 		return nil, &BaseError{Name: name, Reason: err.Error()}
 	}
 	sum := sha256.Sum256(data)
-	return &Base{name: oneLine(name), hash: "sha256:" + hex.EncodeToString(sum[:]), root: root, texts: keepTexts(root)},
+	return &Base{name: oneLine(name), hash: "sha256:" + hex.EncodeToString(sum[:]), root: root, texts: prepareTexts(root)},
 		nil
 }
 
@@ -48,12 +48,12 @@ type BaseError struct {
 	Reason string
 }
 
-// BaseForm says how to fix a base configuration.
-const BaseForm = "give a config.yaml of the server: a YAML map in which providers are lists by API"
+// BaseFix says how to fix a base configuration.
+const BaseFix = "give a config.yaml of the server: a YAML map in which providers are lists by API"
 
 // Error returns the name of the base, the reason and the fix.
 func (e *BaseError) Error() string {
-	return limits.Message("base configuration " + e.Name + ": " + e.Reason + ": " + BaseForm)
+	return limits.Message("base configuration " + e.Name + ": " + e.Reason + ": " + BaseFix)
 }
 
 // Name returns the name given to ParseBase, on one line.
@@ -73,7 +73,7 @@ func (b *Base) WithVersion(version int32) *Base {
 	root := *b.root
 	root.Content = append([]*yaml.Node{String(keyVersion), Int(int64(version))}, without(b.root, keyVersion)...)
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s: %d\n%s", keyVersion, version, b.hash))
-	return &Base{name: b.name, hash: "sha256:" + hex.EncodeToString(sum[:]), root: &root, texts: keepTexts(&root)}
+	return &Base{name: b.name, hash: "sha256:" + hex.EncodeToString(sum[:]), root: &root, texts: prepareTexts(&root)}
 }
 
 // without returns the content of a map without one key.

@@ -50,7 +50,7 @@ func TestParseBaseRefuses(t *testing.T) {
 			t.Errorf("ParseBase(%.40q) = %v, want an error with %q", data, err, want)
 			continue
 		}
-		if !strings.HasPrefix(err.Error(), "base configuration mine: ") || !strings.HasSuffix(err.Error(), document.BaseForm) {
+		if !strings.HasPrefix(err.Error(), "base configuration mine: ") || !strings.HasSuffix(err.Error(), document.BaseFix) {
 			t.Errorf("ParseBase(%.40q): incomplete message %v", data, err)
 		}
 	}

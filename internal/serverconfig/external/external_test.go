@@ -26,7 +26,7 @@ providers:
 `
 
 // read are the packages in images.
-var read = map[string]external.Found{
+var read = map[string]external.PackageResult{
 	"known":  {Package: &parse.ProviderPackage{Name: "n", Version: "1", Vendor: "v", PackageName: "mod", ProviderType: "remote::new", API: "inference", KeyField: "token"}},
 	"vllm":   {Package: &parse.ProviderPackage{PackageName: "fork", ProviderType: "remote::vllm", API: "inference"}},
 	"vector": {Package: &parse.ProviderPackage{PackageName: "mod", ProviderType: "inline::db", API: "vector_io"}},
@@ -50,7 +50,8 @@ func apply(t *testing.T, line, spec string) (string, []string, *problem.Collecto
 	return step.Text(t, doc), ids, problems
 }
 
-// Entries are added behind those of the base, and replace those with their id where they stand, whatever condition these have.
+// Entries are added behind those of the base, and replace those with their id where they stand, whatever condition
+// these have.
 //
 // Proves: FR-090, FR-091, FR-092, R6, R11, R46.
 func TestApplyAddsAndReplaces(t *testing.T) {
@@ -118,7 +119,8 @@ func TestApplyNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-// What takes the place of a provider of the spec takes nothing over from it, and what asks for providers finds the package's type.
+// What takes the place of a provider of the spec takes nothing over from it, and what asks for providers finds the
+// package's type.
 //
 // Proves: FR-092.
 func TestReplaceWarnsOfEachProviderThatIsOverridden(t *testing.T) {

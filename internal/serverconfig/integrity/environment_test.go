@@ -17,12 +17,12 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/step"
 )
 
-// checkEnvironment runs the checks of the environment with variables that other steps asked for, and returns the problems and the names
-// of the variables that are left.
+// checkEnvironment runs the checks of the environment with variables that other steps asked for, and returns the
+// problems and the names of the variables that are left.
 func checkEnvironment(t *testing.T, c *testCase, configured map[string]bool, variables ...environment.Variable) (problems, left string) {
 	t.Helper()
 	in := c.input(t)
-	in.Backends, in.OfContainer = configured, []string{"OF_CALLER"}
+	in.Backends, in.ContainerVariables = configured, []string{"OF_CALLER"}
 	in.Environment.Add(variables...)
 	found := &problem.Collector{}
 	integrity.CheckEnvironment(t.Context(), in, found)

@@ -64,9 +64,9 @@ func (c *check) locationsOf(entry document.Entry) []string {
 func storeLocations(n *yaml.Node) []string {
 	var locations []string
 	for _, kind := range []catalog.StoreKind{catalog.KV, catalog.SQL} {
-		backend, name := document.Text(document.Child(n, "backend")), document.Text(document.Child(n, kind.Place()))
+		backend, name := document.Text(document.Child(n, "backend")), document.Text(document.Child(n, kind.LocationField()))
 		if backend != "" && name != "" {
-			locations = append(locations, strings.ReplaceAll(kind.Place(), "_name", "")+" "+name+" of backend "+backend)
+			locations = append(locations, strings.ReplaceAll(kind.LocationField(), "_name", "")+" "+name+" of backend "+backend)
 		}
 	}
 	for _, item := range document.Items(n) {

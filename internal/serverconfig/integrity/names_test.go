@@ -60,7 +60,7 @@ func TestNamesHoldNoValuesOfSecrets(t *testing.T) {
 		},
 	} {
 		in := (&testCase{base: c.base, spec: "{" + c.spec + "}"}).input(t)
-		in.OfContainer, in.Environment = []string{"OTHER"}, environment.NewSet(in.Spec, "OF_SECRET")
+		in.ContainerVariables, in.Environment = []string{"OTHER"}, environment.NewSet(in.Spec, "OF_SECRET")
 		in.Environment.Add(secret("OWN", "spec.own"))
 		found := &problem.Collector{}
 		integrity.CheckEnvironment(t.Context(), in, found)

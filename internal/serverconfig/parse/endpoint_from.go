@@ -30,8 +30,8 @@ const (
 
 var endpointFields = []string{"kind", "name", "namespace", "port", "path"}
 
-// Addressed identifies an object with an address.
-type Addressed struct {
+// EndpointObject identifies an object with an address.
+type EndpointObject struct {
 	Kind EndpointKind
 	// Namespace is empty for the namespace of the custom resource.
 	Namespace, Name string
@@ -39,7 +39,7 @@ type Addressed struct {
 
 // EndpointReference is a parsed endpointFrom.
 type EndpointReference struct {
-	Addressed
+	EndpointObject
 	// Port is the name or number of a Service's port, if given.
 	Port string
 	// URLPath is the path at a Service's address, if given.
@@ -119,7 +119,7 @@ func (o *object) getEndpointFrom(endpoint string, kinds ...EndpointKind) *Endpoi
 	}
 	from := newObject(path, m)
 	ref := from.getEndpointReference(kinds)
-	from.refuseRest(endpointFields)
+	from.rejectUnknown(endpointFields)
 	o.report(from.problems...)
 	if len(from.problems) > 0 {
 		return nil
@@ -129,7 +129,7 @@ func (o *object) getEndpointFrom(endpoint string, kinds ...EndpointKind) *Endpoi
 
 func (o *object) getEndpointReference(kinds []EndpointKind) *EndpointReference {
 	ref := &EndpointReference{
-		Addressed: Addressed{
+		EndpointObject: EndpointObject{
 			Kind: EndpointKind(o.getRequiredString("kind", string(kinds[0]))), Namespace: o.getString("namespace"),
 			Name: o.getRequiredString("name", "my-model"),
 		},
@@ -147,7 +147,7 @@ func (o *object) getEndpointReference(kinds []EndpointKind) *EndpointReference {
 	}
 	for key, value := range map[string]string{"port": ref.Port, "path": ref.URLPath} {
 		if value != "" && ref.Kind != KindService {
-			o.report(made(problem.Problem{
+			o.report(newProblem(problem.Problem{
 				Reason: problem.UnknownField, Path: o.path.Child(key).String(), Type: field.ErrorTypeForbidden,
 				Detail: "only a Service needs it: the status of other kinds has a whole address", Fix: "remove it",
 			}))
@@ -194,16 +194,16 @@ func unsupportedKind(path *field.Path, kind EndpointKind, kinds []EndpointKind) 
 	} else if near, ok := suggest.Nearest(string(kind), names); ok {
 		p.Value, p.Fix = string(kind), fmt.Sprintf("did you mean %q?", near)
 	}
-	return made(p)
+	return newProblem(p)
 }
 
 // checkEndpointReferences reports a spec that refers to more than limits.EndpointReferences objects.
 func (s *Spec) checkEndpointReferences() problem.List {
-	objects := map[Addressed]bool{}
+	objects := map[EndpointObject]bool{}
 	for _, ref := range s.EndpointReferences() {
-		objects[ref.Addressed] = true
+		objects[ref.EndpointObject] = true
 		if len(objects) > limits.EndpointReferences {
-			return problem.List{made(problem.Problem{
+			return problem.List{newProblem(problem.Problem{
 				Reason: problem.TooLarge, Path: ref.Path, Type: field.ErrorTypeTooMany,
 				Detail: fmt.Sprintf("the spec takes endpoints from more than %d objects, counted up to here",
 					limits.EndpointReferences),

@@ -88,7 +88,7 @@ func parseExternal(raw *apiextensionsv1.JSON, inline []ProviderGroup) ([]Externa
 			o.report(problems...)
 		}
 	}
-	o.refuseRest(names)
+	o.rejectUnknown(names)
 	if len(providers) > limits.ExternalProviders {
 		return nil, problem.List{tooMany(path, len(providers), limits.ExternalProviders)}
 	}
@@ -147,7 +147,7 @@ func parseExternalProvider(m map[string]any, api ProviderAPI, path *field.Path) 
 		p.SettingsField = "config"
 	}
 	p.SecretRefs = o.getSecretRefs(externalFields)
-	for _, key := range o.rest() {
+	for _, key := range o.remaining() {
 		o.report(unknownField(path, key, externalFields, "; options of the provider itself go under config, values from "+
 			"Secrets under secretRefs"))
 	}
@@ -161,7 +161,7 @@ func checkExternalID(id string, path *field.Path) problem.List {
 	case id == "":
 		return nil // already reported
 	case slices.Contains(reservedProviderIDs, id):
-		return problem.List{made(problem.Problem{
+		return problem.List{newProblem(problem.Problem{
 			Reason: problem.InvalidField, Path: path.String(), Type: field.ErrorTypeInvalid, Value: id, Detail: "means " +
 				"something else to the server", Fix: fix,
 		})}
@@ -197,7 +197,7 @@ func sharedIDs(providers []ExternalProvider, inline []ProviderGroup) problem.Lis
 			continue
 		}
 		if at := other(p); at != "" {
-			problems = append(problems, made(problem.Problem{
+			problems = append(problems, newProblem(problem.Problem{
 				Reason: problem.DuplicateProviderID, Path: p.Path + ".providerId", Type: field.ErrorTypeDuplicate, Value: p.ID,
 				Detail: "ids are unique over all APIs, and this one is used by " + at + " and " + p.Path, Fix: "give each its " +
 					"own id",

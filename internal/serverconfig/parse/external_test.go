@@ -86,7 +86,8 @@ func TestParseExternalNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-// The id of a provider of the spec can be that of an external one of the same API, which replaces it; in another API it is taken.
+// The id of a provider of the spec can be that of an external one of the same API, which replaces it; in another API it
+// is taken.
 //
 // Proves: FR-072, FR-092.
 func TestParseExternalSharesIDsWithinOneAPI(t *testing.T) {

@@ -186,7 +186,7 @@ func parseProvider(m map[string]any, path *field.Path, kinds []EndpointKind) (Pr
 	p.APIKey = o.getAPIKey()
 	p.Settings, p.SettingsField = o.getSettings()
 	p.SecretRefs = o.getSecretRefs(providerFields)
-	for _, key := range o.rest() {
+	for _, key := range o.remaining() {
 		o.report(unknownField(path, key, providerFields,
 			"; options of the provider itself go under settings, values from Secrets under secretRefs"))
 	}
@@ -234,8 +234,8 @@ func (o *object) getSecretRefs(fields []string) []SecretField {
 	for _, name := range slices.Sorted(maps.Keys(explicit)) {
 		add(name, explicit[name], o.path.Child("secretRefs").Key(name), false)
 	}
-	for _, name := range o.rest() {
-		if !looksLikeSecretRef(o.values[name]) || isMiswritten(name, fields) {
+	for _, name := range o.remaining() {
+		if !looksLikeSecretRef(o.values[name]) || differsInCase(name, fields) {
 			continue
 		}
 		v, _ := o.take(name)
@@ -249,8 +249,8 @@ func (o *object) getSecretRefs(fields []string) []SecretField {
 	return refs
 }
 
-// isMiswritten reports whether a name equals a known field except for its case.
-func isMiswritten(name string, fields []string) bool {
+// differsInCase reports whether a name equals a known field except for its case.
+func differsInCase(name string, fields []string) bool {
 	return slices.ContainsFunc(fields, func(known string) bool { return strings.EqualFold(name, known) })
 }
 
@@ -261,7 +261,7 @@ func checkProviderID(p *Provider, path *field.Path) problem.List {
 	}
 	switch {
 	case slices.Contains(reservedProviderIDs, id):
-		return problem.List{made(problem.Problem{
+		return problem.List{newProblem(problem.Problem{
 			Reason: problem.InvalidField, Path: path.String(), Type: field.ErrorTypeInvalid, Value: id, Detail: "means " +
 				"something else to the server", Fix: fix,
 		})}
@@ -289,7 +289,7 @@ func duplicateIDs(groups []ProviderGroup) problem.List {
 	var problems problem.List
 	for _, id := range slices.Sorted(maps.Keys(users)) {
 		if at := users[id]; len(at) > 1 {
-			problems = append(problems, made(problem.Problem{
+			problems = append(problems, newProblem(problem.Problem{
 				Reason: problem.DuplicateProviderID, Path: at[len(at)-1] + ".id", Type: field.ErrorTypeDuplicate, Value: id,
 				Detail: "ids are unique over all APIs, and this one is used by " + limits.List(at, " and "), Fix: "give each its " +
 					"own id",

@@ -40,7 +40,7 @@ func parseItems[T any](items []apiextensionsv1.JSON, path *field.Path,
 		case map[string]any:
 			o := newObject(itemPath, v)
 			parsed = append(parsed, fromObject(o))
-			o.refuseRest(known)
+			o.rejectUnknown(known)
 			problems = append(problems, o.problems...)
 		default:
 			problems = append(problems, wrongType(itemPath, "a string or an object with "+strings.Join(known, ", "), ""))
@@ -116,7 +116,7 @@ func unsupportedModelType(path *field.Path, written string) problem.Problem {
 	if near, ok := suggest.Nearest(written, modelTypes); ok {
 		p.Value, p.Fix = written, fmt.Sprintf("did you mean %q?", near)
 	}
-	return made(p)
+	return newProblem(p)
 }
 
 func duplicateModels(models []Model) problem.List {
@@ -129,7 +129,7 @@ func duplicateModels(models []Model) problem.List {
 		}
 		id := [2]string{m.Provider, m.Name}
 		if at, seen := first[id]; seen {
-			problems = append(problems, made(problem.Problem{
+			problems = append(problems, newProblem(problem.Problem{
 				Reason: problem.ConflictingFields, Path: m.Path, Type: field.ErrorTypeDuplicate, Value: m.Name,
 				Detail: "the same model with the same provider stands at " + at, Fix: "remove one of them",
 			}))
@@ -157,16 +157,16 @@ func parseTools(items []apiextensionsv1.JSON) ([]Tool, problem.List) {
 				t.EndpointFrom.URLPath == "" {
 				t.EndpointFrom.URLPath = mcpPath
 			}
-			o.refuseMCPCredentials()
+			o.rejectMCPCredentials()
 			return t
 		}, []string{"name", "provider", "endpoint", "endpointFrom"})
 }
 
-// refuseMCPCredentials reports credentials for an MCP server, which no release line has in its configuration.
-func (o *object) refuseMCPCredentials() {
+// rejectMCPCredentials reports credentials for an MCP server, which no release line has in its configuration.
+func (o *object) rejectMCPCredentials() {
 	for _, key := range []string{"apiKey", "authorization", "headers", "secretRefs"} {
 		if _, there := o.take(key); there {
-			o.report(made(problem.Problem{
+			o.report(newProblem(problem.Problem{
 				Reason: problem.UnsupportedByRelease, Path: o.path.Child(key).String(), Type: field.ErrorTypeForbidden,
 				Detail: "has no place in the configuration of any release line: the server sends an MCP server only what its " +
 					"clients send",
@@ -212,7 +212,7 @@ func ExposeField(raw *apiextensionsv1.JSON) (Expose, problem.List) {
 				o.report(wrongType(path.Child("enabled"), "a boolean", ""))
 			}
 		}
-		o.refuseRest([]string{"enabled", "hostname"})
+		o.rejectUnknown([]string{"enabled", "hostname"})
 		return expose, o.problems
 	default:
 		return Expose{}, problem.List{wrongType(path, "a boolean, or an object with enabled and hostname", "")}

@@ -63,7 +63,7 @@ func parseSecretRef(v any, path *field.Path) (SecretReference, problem.List) {
 		if hasName || hasKey {
 			o.report(invalid(path, "must be "+secretRefForms+", not both", "keep one of the two forms"))
 		}
-		o.refuseRest([]string{"secretKeyRef"})
+		o.rejectUnknown([]string{"secretKeyRef"})
 		inner, ok := nested.(map[string]any)
 		if !ok {
 			o.report(wrongType(path.Child("secretKeyRef"), "an object with name and key", ""))
@@ -74,7 +74,7 @@ func parseSecretRef(v any, path *field.Path) (SecretReference, problem.List) {
 		o.problems = outer
 	}
 	name, key := o.getString("name"), o.getString("key")
-	o.refuseRest([]string{"name", "key"})
+	o.rejectUnknown([]string{"name", "key"})
 	if len(o.problems) > 0 {
 		return SecretReference{}, o.problems
 	}

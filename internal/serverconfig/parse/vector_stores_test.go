@@ -12,7 +12,7 @@ import (
 
 // Proves: R84.
 func TestReadVectorStoresRefusesWhatTheSchemaRefuses(t *testing.T) {
-	stores, problems := readVectorStores([]v1alpha2.VectorStore{
+	stores, problems := parseVectorStores([]v1alpha2.VectorStore{
 		{Name: "a", Provider: new("faiss"), EmbeddingModel: "m", EmbeddingDimension: new(int32(768)), ProviderVectorStoreID: new("b")},
 		{EmbeddingDimension: new(int32(0))},
 		{Name: "a", EmbeddingModel: "m"},

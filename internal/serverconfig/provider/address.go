@@ -23,15 +23,15 @@ func resolveAddress(endpoint, masked, path string, row *catalog.Endpoint, proble
 	}
 	if scheme, _, ok := strings.Cut(masked, "://"); ok {
 		if !slices.Contains(schemes, strings.ToLower(scheme)) {
-			refuseEndpoint(path, "must be an address without a scheme", example, problems)
+			rejectEndpoint(path, "must be an address without a scheme", example, problems)
 			return nil
 		}
 		cut := len(scheme) + len("://")
 		endpoint = strings.TrimSuffix(endpoint[cut:], "/")
 	}
-	host, port, fault := address.Split(endpoint)
-	if fault != "" {
-		refuseEndpoint(path, fault, example, problems)
+	host, port, reason := address.Split(endpoint)
+	if reason != "" {
+		rejectEndpoint(path, reason, example, problems)
 		return nil
 	}
 	if row.Kind == catalog.EndpointAddress {

@@ -87,7 +87,8 @@ func TestEachMistakeInAnEntryHasItsMessage(t *testing.T) {
 
 func dedent(text string) string { return strings.ReplaceAll(text, "\t", "") }
 
-// A type that the release line does not know is an error where it is known elsewhere or looks misspelled; else the image may bring it.
+// A type that the release line does not know is an error where it is known elsewhere or looks misspelled; else the
+// image may bring it.
 //
 // Proves: R25, R34, R74.
 func TestUnknownTypeIsMisspelledOrElsewhereOrTheImages(t *testing.T) {
@@ -115,7 +116,7 @@ func TestUnknownTypeIsMisspelledOrElsewhereOrTheImages(t *testing.T) {
 		lines := catalog.LinesWhere(catalog.HasProvider("inference", full))
 		_, short, _ := strings.Cut(full, "::")
 		want := "a server of release line 9.9 has no " + full + " for inference: choose another provider: this release line has bare, full, sparse" +
-			"; or use a server of " + release.Range(lines) + ", by spec.distribution.version or another image"
+			"; or use a server of " + release.FormatLines(lines) + ", by spec.distribution.version or another image"
 		for _, written := range []string{full, short} {
 			if got := reported(t, "  inference: {provider: '"+written+"'}"); !strings.HasSuffix(got, want) {
 				t.Errorf("%s: %s\nwant %s", written, got, want)

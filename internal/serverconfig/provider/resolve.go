@@ -64,8 +64,8 @@ func (p *Provider) checkSettings(problems *problem.Collector) {
 }
 
 func (p *Provider) assign(name string, value *yaml.Node, path string, problems *problem.Collector) {
-	if former, found := p.assigned[name]; found {
-		reportConflict(p.name, name, former, path, problems)
+	if other, found := p.assigned[name]; found {
+		reportConflict(p.name, name, other, path, problems)
 		return
 	}
 	p.assigned[name] = path
@@ -99,14 +99,14 @@ func (p *Provider) assignEndpoint(problems *problem.Collector) {
 		if row = p.row.Endpoint; row == nil {
 			// The endpoint of an MCP server belongs to the tools mcp::<id>.
 			if p.row.ToolGroup != catalog.MCPToolGroups {
-				p.refuse(strings.TrimPrefix(path, p.Path()+"."), problems)
+				p.reportUnsupported(strings.TrimPrefix(path, p.Path()+"."), problems)
 			}
 			return
 		}
 	}
 	endpoint := p.spec.Endpoint
 	if p.spec.EndpointFrom != nil {
-		endpoint = ownScheme(endpoint, row)
+		endpoint = convertScheme(endpoint, row)
 	}
 	for _, v := range ResolveEndpoint(endpoint, path, row, problems) {
 		p.assign(v.Field, v.Node, path, problems)
@@ -120,7 +120,7 @@ func (p *Provider) assignKey(problems *problem.Collector) {
 	name := fallbackKeyField
 	if p.row != nil {
 		if name = p.row.Key; name == "" {
-			p.refuse(apiKey, problems)
+			p.reportUnsupported(apiKey, problems)
 			return
 		}
 	}
@@ -145,11 +145,11 @@ func (p *Provider) assignNamed(name, value string, target func(*catalog.Provider
 		p.assign(assigned, document.String(value), path, problems)
 		return
 	}
-	p.refuse(name, problems)
+	p.reportUnsupported(name, problems)
 }
 
-// refuse reports a field of the entry that the provider type does not support.
-func (p *Provider) refuse(name string, problems *problem.Collector) {
+// reportUnsupported reports a field of the entry that the provider type does not support.
+func (p *Provider) reportUnsupported(name string, problems *problem.Collector) {
 	fix := "remove it; options of the provider itself go under settings"
 	if instead, ok := p.row.Instead[name]; ok {
 		fix = "remove it: " + instead

@@ -78,8 +78,8 @@ func TestRefusedType(t *testing.T) {
 	expectProblems(t, problems, "Error UnsupportedByRelease spec.x.provider")
 }
 
-// What is wrong within maps and lists of settings is found there, secrets in them do not reach the status, and another name of a
-// field takes the place of the base's.
+// What is wrong within maps and lists of settings is found there, secrets in them do not reach the status, and another
+// name of a field takes the place of the base's.
 //
 // Proves: R7, R29, R34, FR-033.
 func TestNestedSettings(t *testing.T) {
@@ -98,14 +98,14 @@ func TestNestedSettings(t *testing.T) {
 	if err := yaml.Unmarshal([]byte("provider_id: nested\nprovider_type: remote::nested\nconfig: {name: a, other: b, kept: 1}"), base); err != nil {
 		t.Fatal(err)
 	}
-	entry := p.entry(template{entry: base.Content[0], own: true}, emptyDocument(t))
+	entry := p.entry(template{entry: base.Content[0], sameID: true}, emptyDocument(t))
 	if got := strings.Join(document.Keys(document.Child(entry, "config")), " "); got != "name kept inner list" {
 		t.Errorf("the config has %s", got)
 	}
 	var required problem.Collector
 	(&requiredCheck{schema: p.schema, spec: p.spec, problems: &required}).check(document.Child(entry, "config"))
 	expectProblems(t, &required, "Error MissingField spec.x.settings.inner.deeper.needed", "Error MissingField spec.x.settings.inner.needed")
-	if shown := string(p.shown(entry).Config); strings.Contains(shown, "hunter2") || !strings.Contains(shown, redacted) {
+	if shown := string(p.statusEntry(entry).Config); strings.Contains(shown, "hunter2") || !strings.Contains(shown, redacted) {
 		t.Errorf("the status shows %s", shown)
 	}
 }
@@ -145,7 +145,7 @@ func TestStatusHidesWhatLooksSecret(t *testing.T) {
 			"free": map[string]any{"Authorization": "Bearer hunter2", "X-Api-Key": "hunter2", "shown": "blue"},
 			"urls": []any{[]any{"http://h?api_key=hunter2"}, "http://me:hunter2@h", map[string]any{"password": int64(22222)}},
 		}})
-		shown := string(p.shown(p.entry(template{}, emptyDocument(t))).Config)
+		shown := string(p.statusEntry(p.entry(template{}, emptyDocument(t))).Config)
 		if strings.Contains(shown, "hunter2") || strings.Contains(shown, "22222") || !strings.Contains(shown, "blue") {
 			t.Errorf("%s: the status shows %s", providerType, shown)
 		}

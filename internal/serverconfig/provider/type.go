@@ -32,7 +32,7 @@ func checkType(s schema, spec *parse.Provider, problems *problem.Collector) {
 			Reason: problem.UnsupportedByRelease, Path: c.path, Type: field.ErrorTypeNotSupported, Value: spec.Type,
 			Detail: fmt.Sprintf("a server of release line %s refuses to start with %s", s.line.Name, s.name),
 			Fix: "choose another provider: this release line has " + strings.Join(s.alternatives(),
-				", ") + release.Elsewhere(func(line *catalog.Line) bool {
+				", ") + release.OtherLines(func(line *catalog.Line) bool {
 				row, ok := line.Provider(s.api, s.name)
 				return ok && !row.Refused
 			}),
@@ -61,10 +61,10 @@ func (c typeCheck) reportUnknown() {
 		c.problems.Add(unknown)
 		return
 	}
-	if found, elsewhere := c.onOtherLines(); elsewhere != "" {
+	if found, otherLines := c.onOtherLines(); otherLines != "" {
 		unknown.Reason = problem.UnsupportedByRelease
 		unknown.Detail = fmt.Sprintf("a server of release line %s has no %s for %s", c.line.Name, found, c.api)
-		unknown.Fix = "choose another provider: this release line has " + strings.Join(names, ", ") + elsewhere
+		unknown.Fix = "choose another provider: this release line has " + strings.Join(names, ", ") + otherLines
 		c.problems.Add(unknown)
 		return
 	}
@@ -101,7 +101,7 @@ func candidates(written string) []string {
 func (c typeCheck) inLaterPatch() (found struct{ name, without string }, later string) {
 	for _, candidate := range candidates(c.written) {
 		has := catalog.HasProvider(c.api, candidate)
-		if later = release.Later(c.line, has); later != "" {
+		if later = release.LaterPatch(c.line, has); later != "" {
 			found.name, found.without = candidate, c.line.Without(has)
 			return found, later
 		}
@@ -110,10 +110,10 @@ func (c typeCheck) inLaterPatch() (found struct{ name, without string }, later s
 }
 
 // onOtherLines returns the type and the fix if other release lines have it.
-func (c typeCheck) onOtherLines() (found, elsewhere string) {
+func (c typeCheck) onOtherLines() (found, otherLines string) {
 	for _, candidate := range candidates(c.written) {
-		if elsewhere := release.Elsewhere(catalog.HasProvider(c.api, candidate)); elsewhere != "" {
-			return candidate, elsewhere
+		if otherLines := release.OtherLines(catalog.HasProvider(c.api, candidate)); otherLines != "" {
+			return candidate, otherLines
 		}
 	}
 	return "", ""

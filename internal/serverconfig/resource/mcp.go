@@ -21,7 +21,7 @@ import (
 func (r *toolStep) applyMCP(t *parse.Tool, id string) {
 	if !mcpIDPattern.MatchString(id) {
 		r.problems.Add(problem.Problem{
-			Reason: problem.InvalidField, Path: t.Path, Type: field.ErrorTypeInvalid, Value: shown(t.Name),
+			Reason: problem.InvalidField, Path: t.Path, Type: field.ErrorTypeInvalid, Value: displayName(t.Name),
 			Detail: "the part after mcp:: is not an id",
 			Fix:    "use letters, digits, '.', '_' and '-', for example mcp::github",
 		})

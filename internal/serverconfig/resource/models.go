@@ -65,7 +65,7 @@ func (r *registration) applyModels(models []parse.Model) {
 				Reason: problem.ProviderNotEnabled, Severity: problem.Warning, Path: m.Path + ".provider",
 				Detail: "is enabled only if the environment variable " + variable + " is set; without it the server leaves the " +
 					"model out",
-				Fix: turnOn(parse.APIInference, provider, variable),
+				Fix: enableFix(parse.APIInference, provider, variable),
 			})
 		}
 		key := modelKey{m.Name, provider.ID}
@@ -105,7 +105,7 @@ func (r *registration) checkModelType(m *parse.Model) {
 		Value: m.ModelType,
 		Detail: fmt.Sprintf("release line %s has no models of type %s, only of %s", r.line.Name, m.ModelType,
 			strings.Join(modelTypes(r.line), " and ")),
-		Fix: "remove the model" + release.Elsewhere(func(line *catalog.Line) bool {
+		Fix: "remove the model" + release.OtherLines(func(line *catalog.Line) bool {
 			return HasModelType(line, m.ModelType)
 		}),
 	})

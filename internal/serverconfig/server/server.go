@@ -50,7 +50,7 @@ func Apply(doc *document.Document, line *catalog.Line, spec *v1alpha2.LlamaStack
 // applyWorkers sets the number of workers, or warns if the patch release ignores it.
 func applyWorkers(doc *document.Document, line *catalog.Line, workers int32, problems *problem.Collector) {
 	reads := func(line *catalog.Line) bool { _, ok := line.ServerFields()["workers"]; return ok }
-	later := release.Later(line, reads)
+	later := release.LaterPatch(line, reads)
 	if later == "" || reads(line) {
 		SetWorkers(doc, line, workers)
 		return

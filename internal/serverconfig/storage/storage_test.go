@@ -45,8 +45,8 @@ storage:
 `
 }
 
-// apply applies spec.storage to a base, and returns the storage section, the names of the configured backends, the variables and the
-// problems.
+// apply applies spec.storage to a base, and returns the storage section, the names of the configured backends, the
+// variables and the problems.
 func apply(t *testing.T, line *catalog.Line, base, spec string) (section, configured, variables, problems string) {
 	t.Helper()
 	s := step.Spec(t, spec)
@@ -314,10 +314,11 @@ providers:
 	}
 }
 
-// A type of backends that the release line does not have, or of which nothing says how it takes credentials, is refused.
+// A type of backends that the release line does not have, or of which nothing says how it takes credentials, is
+// refused.
 func TestApplyRefusesBackendsThatTheReleaseLineLacks(t *testing.T) {
 	const spec = "storage: {kv: {type: redis, endpoint: h}, sql: {type: postgres, connectionString: {name: a, key: b}}}"
-	first := "choose type sqlite; or use a server of " + release.Range(catalog.Lines()) + ", by spec.distribution.version or another image"
+	first := "choose type sqlite; or use a server of " + release.FormatLines(catalog.Lines()) + ", by spec.distribution.version or another image"
 	for name, backends := range map[string]map[string]catalog.Backend{"absent": {}, "unknown credentials": {"kv_redis": {}, "sql_postgres": {}}} {
 		line := step.Newest(t)
 		line.Backends = backends
@@ -337,7 +338,8 @@ func TestApplyRefusesBackendsThatTheReleaseLineLacks(t *testing.T) {
 	}
 }
 
-// How a connection string reaches PostgreSQL differs by release line: whole, or by parts, of which some become parts of a URL.
+// How a connection string reaches PostgreSQL differs by release line: whole, or by parts, of which some become parts of
+// a URL.
 //
 // Proves: FR-051, R49.
 func TestApplyWritesCredentialsAsTheReleaseLineTakesThem(t *testing.T) {
@@ -444,7 +446,8 @@ func TestDefaultBackendPrefersTheServersOwnName(t *testing.T) {
 	}
 }
 
-// Where the release line registers vector stores in the SQL backend, an entry that is there stays, and a missing one follows the other stores.
+// Where the release line registers vector stores in the SQL backend, an entry that is there stays, and a missing one
+// follows the other stores.
 //
 // Proves: R84.
 func TestKeepVectorStoresAddsTheMissingEntry(t *testing.T) {
@@ -487,7 +490,7 @@ func TestOwnPasswordsNamesANewerReleaseLine(t *testing.T) {
 				want = ", or use release line " + newer + " or a newer one, which share nothing"
 			}
 		}
-		if got := storage.OwnPasswords(step.Line(t, line)); got != want {
+		if got := storage.SeparatePasswordsFix(step.Line(t, line)); got != want {
 			t.Errorf("%s: %q, want %q", line, got, want)
 		}
 	}

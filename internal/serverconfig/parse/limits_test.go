@@ -77,10 +77,10 @@ func TestCheckBoundsNamesTheFieldAndTheBound(t *testing.T) {
 			return &v1alpha2.LlamaStackDistributionSpec{Disabled: make([]string, limits.DisabledNames+more)}
 		}, "spec.disabled: Too many: 51"},
 	} {
-		if problems := CheckBounds(c.spec(0)); len(problems) > 0 {
+		if problems := CheckLimits(c.spec(0)); len(problems) > 0 {
 			t.Errorf("%s: as many as may be: %v", name, problems)
 		}
-		problems := CheckBounds(c.spec(1))
+		problems := CheckLimits(c.spec(1))
 		if len(problems) != 1 || !strings.Contains(problems[0].String(), c.want) || len(problems[0].String()) > limits.MessageBytes {
 			t.Errorf("%s: one more: %v, want %s", name, problems, c.want)
 		}

@@ -141,8 +141,8 @@ var shapes = map[string]struct {
 	}},
 }
 
-// BenchmarkGrowth makes configurations from lists and maps of half of what may be, and of all of it: where the work is linear, the second
-// takes twice as long.
+// BenchmarkGrowth makes configurations from lists and maps of half of what may be, and of all of it: where the work is
+// linear, the second takes twice as long.
 //
 // Proves: R63.
 func BenchmarkGrowth(b *testing.B) {
@@ -185,8 +185,8 @@ func largest(tb testing.TB) *v1alpha2.LlamaStackDistributionSpec {
 	}
 }
 
-// BenchmarkLargest makes the configuration of the largest spec, and reports how large the heap gets by it while it does, where the
-// collector runs as it likes.
+// BenchmarkLargest makes the configuration of the largest spec, and reports how large the heap gets by it while it
+// does, where the collector runs as it likes.
 //
 // Proves: R63.
 func BenchmarkLargest(b *testing.B) {
