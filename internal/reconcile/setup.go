@@ -30,6 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/adopt"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/apply"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
@@ -88,7 +89,7 @@ type Options struct {
 func newImageLabels(ctx context.Context, mgr manager.Manager, o *Options, key secret.Value,
 	tell func(types.NamespacedName)) *imagelabels.Reader {
 	return imagelabels.New(ctx, imagelabels.Options{
-		Connect:  imagelabels.Connect(objects.ManagedBy+"/"+version.Version(), o.Metrics.AskedRegistry),
+		Connect:  imagelabels.Connect(names.ManagedBy+"/"+version.Version(), o.Metrics.AskedRegistry),
 		LookedUp: o.Metrics.LookedUp, Key: key, Tell: tell,
 		Store: &imagelabels.Store{Live: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: o.OperatorNamespace},
 	})
@@ -143,7 +144,7 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 		adopter:  &adopt.Adopter{Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader()},
 		prober:   prober.New(ctx, o.Metrics.Servers(serverprobe.New()), r.enqueue),
 		locate:   locate,
-		recorder: mgr.GetEventRecorder(objects.ManagedBy),
+		recorder: mgr.GetEventRecorder(names.ManagedBy),
 		large:    semaphore.NewWeighted(largeWorkers),
 		settings: o.Settings,
 		metrics:  o.Metrics,
@@ -243,7 +244,7 @@ func deploymentChanged() predicate.Predicate {
 
 func serverOfPod(_ context.Context, o client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(),
-		Name: objects.ResourceOfPod(o.GetLabels())}}}
+		Name: names.ResourceOfPod(o.GetLabels())}}}
 }
 
 // podChanged passes deletions and updates that change the status; the Deployment counts new pods.

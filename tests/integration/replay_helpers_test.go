@@ -27,9 +27,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/yaml"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/apply"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
@@ -156,7 +156,7 @@ func (r *replayed) switchedOver(one *fixture.Recorded) {
 		if err := r.admin.Get(r.t.Context(), client.ObjectKeyFromObject(service), now); err != nil {
 			return err
 		}
-		if !maps.Equal(now.Spec.Selector, objects.Selector(one.Name())) {
+		if !maps.Equal(now.Spec.Selector, names.Selector(one.Name())) {
 			return fmt.Errorf("the Service selects %v", now.Spec.Selector)
 		}
 		return nil
@@ -186,7 +186,7 @@ func (r *replayed) adopted(one *fixture.Recorded) {
 			if owners := o.GetOwnerReferences(); len(owners) != 1 || owners[0].Name != one.Name() || owners[0].Controller == nil || !*owners[0].Controller {
 				return fmt.Errorf("%s %s is owned by %v", o.GetKind(), o.GetName(), owners)
 			}
-			if o.GetKind() == "Deployment" && o.GetAnnotations()[objects.AnnotationBuild] == "" {
+			if o.GetKind() == "Deployment" && o.GetAnnotations()[names.AnnotationBuild] == "" {
 				return errors.New("its Deployment is not adopted yet")
 			}
 		}
@@ -252,7 +252,7 @@ func (r *replayed) allApplied() {
 func (r *replayed) applied(one *fixture.Recorded) {
 	r.t.Helper()
 	fixture.Eventually(r.t, 2*time.Minute, one.Name()+" has the new pod template", func() error {
-		if d := r.deployment(one); !objects.HasNewPods(&d.Spec.Template) {
+		if d := r.deployment(one); !names.HasNewPods(&d.Spec.Template) {
 			return fmt.Errorf("the Deployment is %+v", d.ObjectMeta)
 		}
 		return nil

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
@@ -111,7 +112,7 @@ func TestUpgradeFromRelease09(t *testing.T) {
 
 	e.patchSpec("old", `{"workload":{"podDisruptionBudget":{"maxUnavailable":1}}}`)
 	fixture.Eventually(t, time.Minute, "the edit brings the new pods", func() error {
-		if d := e.deployment("old"); !objects.HasNewPods(&d.Spec.Template) {
+		if d := e.deployment("old"); !names.HasNewPods(&d.Spec.Template) {
 			return fmt.Errorf("annotations %v", d.Annotations)
 		}
 		return nil
@@ -138,13 +139,13 @@ func TestUpgradeFromRelease09(t *testing.T) {
 	}
 
 	// The image of release 0.9 stays until the distribution changes: the operator's own could be of another release line.
-	if d := e.deployment("old"); server.Image != oldImage || d.Annotations[objects.AnnotationAdoptedImage] != oldImage {
+	if d := e.deployment("old"); server.Image != oldImage || d.Annotations[names.AnnotationAdoptedImage] != oldImage {
 		t.Errorf("image %s, annotations %v", server.Image, d.Annotations)
 	}
 	e.patchSpec("old", `{"distribution":{"name":"remote-vllm"}}`)
 	fixture.Eventually(t, 2*time.Minute, "another distribution brings its image", func() error {
 		d := e.deployment("old")
-		if image := d.Spec.Template.Spec.Containers[0].Image; image == oldImage || d.Annotations[objects.AnnotationAdoptedImage] != "" {
+		if image := d.Spec.Template.Spec.Containers[0].Image; image == oldImage || d.Annotations[names.AnnotationAdoptedImage] != "" {
 			return fmt.Errorf("image %s, annotations %v", image, d.Annotations)
 		}
 		return nil

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
@@ -121,7 +122,7 @@ func podFor(t *testing.T, r release, keys keysIn, dsn, ca string) pod {
 	}
 	p := pod{env: environmentOf(t, d)}
 	for name, value := range p.env { // paths of the pod
-		p.env[name] = strings.NewReplacer(objects.CABundlePath, ca, inURL(objects.CABundlePath), inURL(ca), objects.TrustPath, ca).Replace(value)
+		p.env[name] = strings.NewReplacer(names.CABundlePath, ca, inURL(names.CABundlePath), inURL(ca), objects.TrustPath, ca).Replace(value)
 	}
 	dir := t.TempDir()
 	p.env["SQLITE_STORE_DIR"], p.env["HOME"], p.env["TMPDIR"], p.env["PATH"] = dir, dir, dir, os.Getenv("PATH")

@@ -25,9 +25,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cluster"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
 )
@@ -65,7 +65,7 @@ func world(t *testing.T) []client.Object {
 		o.SetLabels(labels)
 		return o
 	}
-	own := objects.Selector("my-stack")
+	own := names.Selector("my-stack")
 	pod := &corev1.Pod{}
 	pod.Spec.Containers = []corev1.Container{{Name: "llama-stack", Env: []corev1.EnvVar{
 		{Name: "A", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "creds"}, Key: "token"}}},

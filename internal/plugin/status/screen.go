@@ -16,9 +16,9 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/describe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/offered"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
 type screen struct {
@@ -176,7 +176,7 @@ func causes(cr *v1alpha2.LlamaStackDistribution) []cause {
 
 func (f *facts) deployment() *appsv1.Deployment {
 	for _, o := range f.owned {
-		if d, ok := o.(*appsv1.Deployment); ok && d.Name == objects.DeploymentName(f.cr.Name) {
+		if d, ok := o.(*appsv1.Deployment); ok && d.Name == names.DeploymentName(f.cr.Name) {
 			return d
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
@@ -73,7 +74,7 @@ func warnBypassed(d *Desired, in *Inputs) {
 	for i := range o.VolumeMounts {
 		at, field := path.Join("/", o.VolumeMounts[i].MountPath), fmt.Sprintf(".volumeMounts[%d].mountPath", i)
 		switch {
-		case strings.HasPrefix(at, objects.ConfigDir+"/"):
+		case strings.HasPrefix(at, names.ConfigDir+"/"):
 			warn(field, "can replace the server's configuration", "mount it elsewhere")
 		case slices.ContainsFunc(codeDirs, func(dir string) bool { return isWithin(at, dir) || isWithin(dir, at) }):
 			warn(field, "can replace code of the server's image", "mount it elsewhere, for example below "+mountsDir)

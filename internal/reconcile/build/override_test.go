@@ -11,6 +11,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
@@ -39,7 +40,7 @@ func TestOverride(t *testing.T) {
 			cm = c
 		}
 	}
-	if cm == nil || cm.Data[objects.ConfigKey] != ownConfig || cm.Immutable == nil || !*cm.Immutable || cm.Name != d.ConfigMapName {
+	if cm == nil || cm.Data[names.ConfigKey] != ownConfig || cm.Immutable == nil || !*cm.Immutable || cm.Name != d.ConfigMapName {
 		t.Fatalf("ConfigMap %+v, named %s", cm, d.ConfigMapName)
 	}
 	pod := deployment(t, d.Objects).Spec.Template.Spec

@@ -6,12 +6,11 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 )
 
 // defaultCPUTarget is the default target of the average CPU utilization, in percent of the requests.
@@ -77,73 +76,14 @@ func HorizontalPodAutoscaler(p *Params) *autoscalingv2.HorizontalPodAutoscaler {
 	least, most := PodRange(&p.CR.Spec)
 	return &autoscalingv2.HorizontalPodAutoscaler{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "autoscaling/v2", Kind: "HorizontalPodAutoscaler"},
-		ObjectMeta: stamp(p.CR, AutoscalerName(p.CR.Name)),
+		ObjectMeta: objectMeta(p.CR, names.AutoscalerName(p.CR.Name)),
 		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
 			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{
-				APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "Deployment", Name: DeploymentName(p.CR.Name),
+				APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "Deployment", Name: names.DeploymentName(p.CR.Name),
 			},
 			MinReplicas: &least,
 			MaxReplicas: most,
 			Metrics:     metrics,
 		},
 	}
-}
-
-// PodDisruptionBudget returns the budget, or nil; by default, one of several pods may be down.
-func PodDisruptionBudget(p *Params) *policyv1.PodDisruptionBudget {
-	var wanted *v1alpha2.PodDisruptionBudgetSpec
-	if w := p.CR.Spec.Workload; w != nil {
-		wanted = w.PodDisruptionBudget
-	}
-	_, most := PodRange(&p.CR.Spec)
-	if wanted == nil && most < 2 {
-		return nil
-	}
-	spec := policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: Selector(p.CR.Name)}}
-	if wanted != nil {
-		spec.MinAvailable, spec.MaxUnavailable = wanted.MinAvailable, wanted.MaxUnavailable
-	}
-	if spec.MinAvailable == nil && spec.MaxUnavailable == nil {
-		spec.MaxUnavailable = new(intstr.FromInt32(1))
-	}
-	return &policyv1.PodDisruptionBudget{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"},
-		ObjectMeta: stamp(p.CR, BudgetName(p.CR.Name)),
-		Spec:       spec,
-	}
-}
-
-// spread returns the user's constraints, or by default a preference for regions, zones and nodes. A single pod has it
-// too, so that scaling up does not replace it.
-func spread(p *Params) []corev1.TopologySpreadConstraint {
-	selector := &metav1.LabelSelector{MatchLabels: Selector(p.CR.Name)}
-	if w := p.CR.Spec.Workload; w != nil && len(w.TopologySpreadConstraints) > 0 {
-		list := make([]corev1.TopologySpreadConstraint, len(w.TopologySpreadConstraints))
-		for i := range list {
-			w.TopologySpreadConstraints[i].DeepCopyInto(&list[i])
-			if list[i].LabelSelector == nil {
-				list[i].LabelSelector = selector // without a selector it would count no pods
-			}
-		}
-		return list
-	}
-	var list []corev1.TopologySpreadConstraint
-	for _, key := range []string{corev1.LabelTopologyRegion, corev1.LabelTopologyZone, corev1.LabelHostname} {
-		list = append(list, corev1.TopologySpreadConstraint{
-			MaxSkew: 1, TopologyKey: key, WhenUnsatisfiable: corev1.ScheduleAnyway, LabelSelector: selector,
-		})
-	}
-	return list
-}
-
-// affinity returns a preference for nodes without a pod of the same resource.
-func affinity(p *Params) *corev1.Affinity {
-	return &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
-		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{
-			Weight: 100,
-			PodAffinityTerm: corev1.PodAffinityTerm{
-				TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: Selector(p.CR.Name)},
-			},
-		}},
-	}}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package objects
+package names
 
 import (
 	"maps"
@@ -65,7 +65,7 @@ func Selects(d *appsv1.Deployment, resource string) bool {
 		maps.Equal(d.Spec.Selector.MatchLabels, Selector(resource))
 }
 
-func objectLabels(resource string) map[string]string {
+func Labels(resource string) map[string]string {
 	all := Selector(resource)
 	maps.Copy(all, map[string]string{
 		LabelManagedBy:              ManagedBy,
@@ -73,17 +73,6 @@ func objectLabels(resource string) map[string]string {
 		"app.kubernetes.io/part-of": appName,
 	})
 	return all
-}
-
-// stamp returns the metadata of every object: name, labels and owner, so that deleting the resource deletes the object.
-func stamp(cr *v1alpha2.LlamaStackDistribution, name string) metav1.ObjectMeta {
-	return metav1.ObjectMeta{
-		Name:      name,
-		Namespace: cr.Namespace,
-		Labels:    objectLabels(cr.Name),
-
-		OwnerReferences: []metav1.OwnerReference{*ControllerRef(cr)},
-	}
 }
 
 // ControllerRef returns the owner reference of a resource's objects.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package objects
+package names
 
 import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"regexp"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -30,11 +31,11 @@ const (
 	TmpDir = "/tmp"
 	// CABundleDir is the mount point of the CA certificates, and CABundlePath the file, as in release 0.9.
 	CABundleDir  = "/etc/ssl/certs/ca-bundle"
-	CABundlePath = CABundleDir + "/" + caBundleKey
+	CABundlePath = CABundleDir + "/" + CABundleKey
 )
 
-// caBundleKey is the key of the ConfigMap of CA certificates, and the file name in the pod.
-const caBundleKey = "ca-bundle.crt"
+// CABundleKey is the key of the ConfigMap of CA certificates, and the file name in the pod.
+const CABundleKey = "ca-bundle.crt"
 
 const derivedSuffix = "-env-"
 
@@ -96,14 +97,14 @@ func ConfigMapName(resource string, content []byte) string {
 	if string(content) == secret.OnCluster {
 		return resource + "-config-" + secret.OnCluster // only the operator in the cluster knows the content
 	}
-	return fmt.Sprintf("%s-config-%s", resource, hash(content)[:nameHashLength])
+	return fmt.Sprintf("%s-config-%s", resource, ContentHash(content)[:nameHashLength])
 }
 
 // CABundleName returns the name of the ConfigMap of CA certificates, which includes a hash of its content.
 func CABundleName(resource, content string) string {
 	of := secret.OnCluster
 	if content != secret.OnCluster {
-		of = hash([]byte(content))[:nameHashLength]
+		of = ContentHash([]byte(content))[:nameHashLength]
 	}
 	return resource + "-ca-bundle-" + of
 }
@@ -114,6 +115,13 @@ func DerivedSecretName(resource, keyedHash string) string {
 		keyedHash = keyedHash[:nameHashLength]
 	}
 	return resource + derivedSuffix + keyedHash
+}
+
+var contentHash = regexp.MustCompile(`^[0-9a-f]{10}$`)
+
+func IsDerivedSecret(resource, name string) bool {
+	hash, ok := strings.CutPrefix(name, resource+derivedSuffix)
+	return ok && (contentHash.MatchString(hash) || hash == secret.OnCluster)
 }
 
 // ServiceHost returns the DNS name of the Service in its cluster.
@@ -127,9 +135,9 @@ func ServiceURL(scheme corev1.URIScheme, resource, namespace string, port int32)
 }
 
 // CertificateHash returns the hash of a certificate, which is public.
-func CertificateHash(certificate []byte) string { return hash(certificate) }
+func CertificateHash(certificate []byte) string { return ContentHash(certificate) }
 
-func hash(content []byte) string {
+func ContentHash(content []byte) string {
 	if string(content) == secret.OnCluster {
 		return secret.OnCluster
 	}

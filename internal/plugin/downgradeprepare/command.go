@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package downgrade
+package downgradeprepare
 
 import (
 	"github.com/spf13/cobra"
