@@ -106,7 +106,7 @@ func TestDemoTellsAStopFromAFailure(t *testing.T) {
 // The server that the demo's last words offer is valid.
 func TestOwnStackIsValid(t *testing.T) {
 	var out, problems bytes.Buffer
-	if code := plugin.Run(t.Context(), []string{"validate", "-f", "own-stack.yaml"}, cli.Streams{Out: &out, Err: &problems}); code != cli.OK {
+	if code := plugin.Run(t.Context(), []string{"validate", "-f", "own-stack.yaml"}, cli.Streams{Out: &out, Err: &problems}); code != cli.ExitOK {
 		t.Errorf("exit code %d:\n%s%s", code, &out, &problems)
 	}
 }

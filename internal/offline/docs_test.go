@@ -76,7 +76,7 @@ func executePage(t *testing.T, page string) (resources int) {
 			made := cluster.DryRun(t.Context(), readOne(t, b.Text))
 			var got, want []string
 			for _, f := range made.Problems {
-				got = append(got, offline.Word(f.Severity)+": "+f.Path)
+				got = append(got, offline.SeverityName(f.Severity)+": "+f.Path)
 			}
 			for j := i + 1; j < len(all) && all[j].Info == "text findings"; j++ {
 				want = append(want, strings.Split(strings.TrimSpace(all[j].Text), "\n")...)
@@ -121,7 +121,7 @@ func TestBlocksOfPagesCanBeUsed(t *testing.T) {
 				made := cluster.DryRun(t.Context(), readOne(t, b.Text))
 				var found []string
 				for _, f := range made.Problems {
-					found = append(found, offline.Word(f.Severity)+": "+f.Path)
+					found = append(found, offline.SeverityName(f.Severity)+": "+f.Path)
 				}
 				if text := strings.Join(found, ", "); text != warned[fmt.Sprint(page, " ", got.resources)] || made.Desired == nil {
 					t.Errorf("%s, line %d: %s", page, b.Line, made.Problems.Message())

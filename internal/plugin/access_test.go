@@ -15,7 +15,7 @@ import (
 func TestRenderAccessTable(t *testing.T) {
 	r := run(t, "", "render", "-f", "testdata/access/stacks.yaml", "-o", "access")
 	golden.Text(t, *update, "testdata/access/stacks.txt", r.out)
-	if r.code != cli.OK || !strings.Contains(r.err, "note: open: no configuration is generated") {
+	if r.code != cli.ExitOK || !strings.Contains(r.err, "note: open: no configuration is generated") {
 		t.Errorf("exit code %d: %s", r.code, r.err)
 	}
 }

@@ -79,7 +79,7 @@ func TestExamplesOfTheDocumentsRenderAsCorrected(t *testing.T) {
 				}
 			}
 			r := run(t, right, "render", "-f", "-", "-o", "yaml")
-			if r.code != cli.OK {
+			if r.code != cli.ExitOK {
 				t.Fatalf("render: exit code %d:\n%s", r.code, r.err)
 			}
 			for _, line := range d.Shows {

@@ -194,7 +194,7 @@ func rendered(t *testing.T, example, part, settings string) *tree {
 		"-f", "../../api/v1alpha1/testdata/conversion/" + example + "/" + part + ".yaml",
 	}
 	r := run(t, "", args...)
-	if r.code != cli.OK {
+	if r.code != cli.ExitOK {
 		t.Fatalf("exit code %d:\n%s", r.code, r.err)
 	}
 	made := &tree{leaves: map[string]string{}, warnings: r.err}

@@ -19,7 +19,7 @@ import (
 // end-to-end tests run it).
 func TestSampleWithAConfigurationOfItsOwnIsRight(t *testing.T) {
 	const sample = samplesDir + "/override-config.yaml"
-	if r := run(t, "", "validate", "-f", sample); r.code != cli.OK || r.out != "" {
+	if r := run(t, "", "validate", "-f", sample); r.code != cli.ExitOK || r.out != "" {
 		t.Errorf("exit code %d:\n%s%s", r.code, r.out, r.err)
 	}
 	raw := fixture.ReadFile(t, sample)

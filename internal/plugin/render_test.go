@@ -275,7 +275,7 @@ func TestRenderStandInForAnImage(t *testing.T) {
 func TestRenderSeveralDocuments(t *testing.T) {
 	const file = "testdata/good/several.yaml"
 	r := run(t, "", "render", "-f", file)
-	if r.code != cli.OK {
+	if r.code != cli.ExitOK {
 		t.Fatalf("exit code %d:\n%s", r.code, r.err)
 	}
 	documents := strings.Split(r.out, "---\n")
@@ -288,14 +288,14 @@ func TestRenderSeveralDocuments(t *testing.T) {
 	if diff := cmp.Diff(notes, r.err); diff != "" {
 		t.Errorf("standard error (-want +got):\n%s", diff)
 	}
-	if got := run(t, read(t, file), "render", "-f", "-"); got.out != r.out || got.code != cli.OK {
+	if got := run(t, read(t, file), "render", "-f", "-"); got.out != r.out || got.code != cli.ExitOK {
 		t.Errorf("standard input gives something else than the file (exit code %d):\n%s", got.code, cmp.Diff(r.out, got.out))
 	}
 	in := run(t, "", "render", "-f", file, "-o", "env")
 	if !strings.Contains(in.out, "first") || !strings.Contains(in.out, "second") {
 		t.Errorf("the environment does not tell whose it is:\n%s", in.out)
 	}
-	if got := run(t, "", "render", "-f", file, "-n", "other"); got.code != cli.Wrong || got.out != "" ||
+	if got := run(t, "", "render", "-f", file, "-n", "other"); got.code != cli.ExitFailure || got.out != "" ||
 		!strings.Contains(got.err, `first: metadata.namespace: Invalid value: "ai": --namespace says "other"`) {
 		t.Errorf("two namespaces at once: exit code %d, %s", got.code, got.err)
 	}
@@ -325,7 +325,7 @@ func TestRenderFromTheCluster(t *testing.T) {
 // Proves: FR-075 (warnings do not keep from rendering).
 func TestRenderWarns(t *testing.T) {
 	r := run(t, "", "render", "-f", "testdata/good/warning.yaml")
-	if r.code != cli.OK || r.out == "" {
+	if r.code != cli.ExitOK || r.out == "" {
 		t.Errorf("exit code %d, %d bytes of configuration", r.code, len(r.out))
 	}
 	golden.Text(t, *update, "testdata/good/warning.want", r.err)
@@ -334,7 +334,7 @@ func TestRenderWarns(t *testing.T) {
 func BenchmarkRender(b *testing.B) {
 	for b.Loop() {
 		args := []string{"render", "-f", samplesDir + "/v1alpha2-simple.yaml"}
-		if code := plugin.Run(b.Context(), args, cli.Streams{Out: io.Discard, Err: io.Discard}); code != cli.OK {
+		if code := plugin.Run(b.Context(), args, cli.Streams{Out: io.Discard, Err: io.Discard}); code != cli.ExitOK {
 			b.Fatal(code)
 		}
 	}
@@ -363,7 +363,7 @@ func TestRenderWithImageLabels(t *testing.T) {
 	if !strings.Contains(got, "# Server release line: 0.7\n# Base configuration: <on-cluster>\n") {
 		t.Errorf("with --server-version:\n%s", got)
 	}
-	if r := run(t, "", "render", "-f", write(t, byImage), "--image-labels", write(t, "{}")); r.code != cli.Wrong || !strings.Contains(r.err, "missing config labels") {
+	if r := run(t, "", "render", "-f", write(t, byImage), "--image-labels", write(t, "{}")); r.code != cli.ExitFailure || !strings.Contains(r.err, "missing config labels") {
 		t.Errorf("without labels: %+v", r)
 	}
 }
@@ -436,7 +436,7 @@ data:
 		}
 	}
 	const want = `has no key "second": add it; its keys are first, third`
-	if r := run(t, resource+strings.ReplaceAll(configMaps, "second", "third"), "render", "-f", "-"); r.code != cli.Wrong || !strings.Contains(r.err, want) {
+	if r := run(t, resource+strings.ReplaceAll(configMaps, "second", "third"), "render", "-f", "-"); r.code != cli.ExitFailure || !strings.Contains(r.err, want) {
 		t.Errorf("without the key: exit code %d, %s", r.code, r.err)
 	}
 }

@@ -183,7 +183,7 @@ func checkSafe(t *testing.T, args []string, code int, out, errs string) {
 			}
 		}
 	}
-	if code == cli.OK && out != "" && (format == "json" || format == "yaml") {
+	if code == cli.ExitOK && out != "" && (format == "json" || format == "yaml") {
 		var into any
 		if err := yaml.Unmarshal([]byte(out), &into); err != nil {
 			t.Errorf("%q: %v:\n%q", args, err, out)

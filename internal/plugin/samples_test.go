@@ -37,7 +37,7 @@ func TestRenderSamples(t *testing.T) {
 			shown := map[string]string{}
 			for _, format := range []string{"config", "yaml", "json", "env", "access"} {
 				r := run(t, "", "render", "-f", sample, "-o", format)
-				if r.code != cli.OK {
+				if r.code != cli.ExitOK {
 					t.Fatalf("%s: exit code %d:\n%s", format, r.code, r.err)
 				}
 				for range 2 {

@@ -110,7 +110,7 @@ var fieldRows = []Row{
 		Remedy: "Choose what the message allows, or ask the operator's administrator.",
 	},
 	{
-		Reason: UnsupportedByOperator, Class: Terminal, Conditions: inConfigGenerated, Elsewhere: true,
+		Reason: UnsupportedByOperator, Class: Terminal, Conditions: inConfigGenerated, FixedElsewhere: true,
 		Meaning: "This build of the operator cannot do what the spec asks for.",
 		Example: Problem{
 			Path: "spec.externalProviders", Type: field.ErrorTypeForbidden,

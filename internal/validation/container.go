@@ -120,7 +120,7 @@ func (c *check) knownVolume(name string, at *field.Path) {
 	switch {
 	case name == "":
 		c.missing(at, "give the name of a volume of spec.workload.overrides.volumes")
-	case !slices.Contains(c.volumes, name) && !slices.Contains(c.volumesOfOperator, name):
+	case !slices.Contains(c.volumes, name) && !slices.Contains(c.operatorVolumes, name):
 		fix := "add one to spec.workload.overrides.volumes"
 		if len(c.volumes) > 0 {
 			fix += ", or name one of " + limits.Names(c.volumes)

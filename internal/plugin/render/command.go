@@ -26,7 +26,7 @@ type options struct {
 	imageLabels   string
 	image         string
 	plainHTTP     bool
-	settings      files.SettingsOfCluster
+	settings      files.ClusterSettings
 	namespace     string
 }
 
@@ -136,8 +136,8 @@ func (o *options) run(ctx context.Context, streams cli.Streams) error {
 	case failed:
 		return &cli.InputError{}
 	case len(resources) == 0:
-		return cli.Fail(files.ErrNothing)
+		return cli.Fail(files.ErrNoResources)
 	}
-	o.settings.NoteAssumed(resources, streams.Err)
+	o.settings.PrintAssumedNote(resources, streams.Err)
 	return cli.Fail(show(resources, o.output, streams))
 }
