@@ -62,7 +62,11 @@ type move struct {
 	convert  func(any) (any, bool)
 }
 
-func newVersionSchema(version string, root reflect.Type, pick func(fieldMapping) (path, unit string, dflt any)) versionSchema {
+func newVersionSchema(
+	version string,
+	root reflect.Type,
+	pick func(fieldMapping) (path, unit string, dflt any),
+) versionSchema {
 	s := versionSchema{version: version}
 	for _, mapping := range fieldMappings {
 		name, enclosing, dflt := pick(mapping)

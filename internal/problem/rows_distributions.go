@@ -5,9 +5,9 @@ package problem
 import "k8s.io/apimachinery/pkg/util/validation/field"
 
 // registryAlternatives lists the alternatives when labels cannot be read.
-const registryAlternatives = "what runs stays; the operator tries again. To go on without the registry, register the image with " +
-	"its base configuration in the ConfigMap llama-stack-operator-config, set readLabels: false under registries there, " +
-	"or use overrideConfig"
+const registryAlternatives = "what runs stays; the operator tries again. To go on without the registry, register the " +
+	"image with its base configuration in the ConfigMap llama-stack-operator-config, set readLabels: false under " +
+	"registries there, or use overrideConfig"
 
 var distributionRows = []Row{
 	{
@@ -123,7 +123,7 @@ var distributionRows = []Row{
 		Example: Problem{
 			Path: "config.yaml: version", Type: field.ErrorTypeNotSupported, Value: "9",
 			Detail: "Unsupported config.yaml version 9. Supported versions: 1, 2",
-			Fix:    "use a distribution whose configuration has one of these versions, or an operator that knows this one",
+			Fix:    "use a distribution whose configuration has one of these versions, or an operator that supports this one",
 		},
 		Remedy: "Correct the base configuration in the operator's settings, or use another distribution.",
 	},

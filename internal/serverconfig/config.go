@@ -270,7 +270,7 @@ func write(ctx context.Context, in *Input, doc *document.Document, problems *pro
 	case errors.Is(err, document.ErrTooLarge):
 		problems.Add(problem.Problem{
 			Reason: problem.TooLarge, Path: "spec", Type: field.ErrorTypeTooLong,
-			Detail: fmt.Sprintf("the config.yaml that it asks for is larger than %d bytes", limits.ConfigBytes),
+			Detail: fmt.Sprintf("the generated config.yaml is larger than %d bytes", limits.ConfigBytes),
 			Fix:    "configure less, or use several LlamaStackDistributions",
 		})
 	case ctx.Err() == nil:

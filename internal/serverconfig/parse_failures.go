@@ -21,7 +21,8 @@ type parseFailures struct {
 
 func newParseFailures(problems problem.List) *parseFailures {
 	m := &parseFailures{
-		fields: map[string]bool{}, entriesWithUnknownKeys: map[string]bool{}, nameless: map[string]bool{}, typeless: map[string]bool{},
+		fields: map[string]bool{}, entriesWithUnknownKeys: map[string]bool{},
+		nameless: map[string]bool{}, typeless: map[string]bool{},
 	}
 	for i := range problems {
 		path := problems[i].Path

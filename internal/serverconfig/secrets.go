@@ -65,7 +65,7 @@ func secretUses(spec *parse.Spec, groups []parse.ProviderGroup, externals []pars
 	if len(secrets) > limits.References {
 		problems.Add(problem.Problem{
 			Reason: problem.TooLarge, Path: "spec.providers", Type: field.ErrorTypeTooMany,
-			Detail: fmt.Sprintf("refers to %d Secrets, and may refer to at most %d", len(secrets), limits.References),
+			Detail: fmt.Sprintf("refers to %d Secrets; the maximum is %d", len(secrets), limits.References),
 			Fix:    "put several keys into one Secret",
 		})
 		return nil
@@ -76,7 +76,7 @@ func secretUses(spec *parse.Spec, groups []parse.ProviderGroup, externals []pars
 		if at, clash := first[use.EnvName]; clash {
 			problems.Add(problem.Problem{
 				Reason: problem.ConflictingFields, Path: use.Path, Type: field.ErrorTypeInvalid,
-				Detail: fmt.Sprintf("needs the environment variable %s, and so does %s", use.EnvName, at),
+				Detail: fmt.Sprintf("uses the environment variable %s, as does %s", use.EnvName, at),
 				Fix:    "keep one of them, or choose provider ids that differ in more than case and punctuation",
 			})
 			continue

@@ -96,13 +96,13 @@ func (r *report) add(at *field.Path, kind field.ErrorType, value any, detail, fi
 
 func (r *report) name(at *field.Path, name, kind string) {
 	if name != "" && len(validation.IsDNS1123Subdomain(name)) > 0 {
-		r.invalid(at, name, "no "+kind+" can have this name", "use lower-case letters, digits, '-' and '.'")
+		r.invalid(at, name, "is not a valid name of a "+kind, "use lower-case letters, digits, '-' and '.'")
 	}
 }
 
 func (r *report) requiredName(at *field.Path, name, kind string) {
 	if name == "" {
-		r.missing(at, "give the name of the "+kind)
+		r.missing(at, "set the name of the "+kind)
 		return
 	}
 	r.name(at, name, kind)

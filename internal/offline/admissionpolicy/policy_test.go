@@ -212,7 +212,7 @@ func leftToOperator(p problem.Problem) bool {
 	reasons := []problem.Reason{problem.ConflictingFields, problem.UnknownField, problem.UnsupportedByRelease}
 	return slices.Contains(reasons, p.Reason) || p.Type == field.ErrorTypeNotSupported ||
 		strings.Contains(p.Path, ".endpointFrom") || strings.HasSuffix(p.Path, ".embeddingDimension") && p.Reason == problem.MissingField ||
-		p.Detail == "no Secret can have this name" || p.Detail == "is not a key of a Secret"
+		p.Detail == "is not a valid name of a Secret" || p.Detail == "is not a key of a Secret"
 }
 
 // moreExact reports whether the operator's own text says more than the policy can.

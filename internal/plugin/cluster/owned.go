@@ -53,7 +53,8 @@ func (c *Connection) GetOwned(ctx context.Context, name string) (*v1alpha2.Llama
 		list client.ObjectList
 		opts []client.ListOption
 	}{
-		{"Deployments", &deployments, selected}, {"Services", &services, selected}, {"PersistentVolumeClaims", &claims, selected},
+		{"Deployments", &deployments, selected}, {"Services", &services, selected},
+		{"PersistentVolumeClaims", &claims, selected},
 		{"HorizontalPodAutoscalers", &autoscalers, selected}, {"PodDisruptionBudgets", &budgets, selected},
 		{"NetworkPolicies", &policies, selected},
 		{"Ingresses", &ingresses, selected}, {"Pods", &pods, selected},

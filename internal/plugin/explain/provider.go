@@ -65,7 +65,8 @@ func findProviders(name string) ([]*providerType, error) {
 	visitProviders(func(line, api string, row *catalog.Provider) {
 		_, short, _ := strings.Cut(row.Type, "::")
 		matches := func(known string) bool { return known != "" && strings.EqualFold(name, known) }
-		if toolGroup := strings.TrimSuffix(row.ToolGroup, "::"); !matches(row.Type) && !matches(short) && !matches(toolGroup) {
+		if toolGroup := strings.TrimSuffix(row.ToolGroup, "::"); !matches(row.Type) && !matches(short) &&
+			!matches(toolGroup) {
 			return
 		}
 		k := key{api, row.Type}

@@ -121,7 +121,10 @@ func union(list []string, name string) []string {
 
 // provider returns the entry for a provider and the variables it uses; nil with an obstacle if a variable cannot be
 // expressed.
-func (r *rewriting) provider(entry document.Entry, id string) (fields map[string]any, used []string, reason keptVariable) {
+func (r *rewriting) provider(
+	entry document.Entry,
+	id string,
+) (fields map[string]any, used []string, reason keptVariable) {
 	row, known := r.line.Provider(entry.API, entry.Type())
 	if !known {
 		return nil, nil, keptVariable{text: "release line " + r.line.Name + " does not know the type " + entry.Type()}

@@ -86,8 +86,11 @@ func (a *access) write(out *bytes.Buffer, name string) error {
 	default:
 		for i, rule := range auth.Resources {
 			effect, scope := rule.scope()
-			rows = append(rows, []string{strconv.Itoa(i + 1), effect, joinValues(scope.Actions, ", "), cmp.Or(scope.Resource, "all"),
-				rule.subjects("every user"), rule.Description})
+			rows = append(
+				rows,
+				[]string{strconv.Itoa(i + 1), effect, joinValues(scope.Actions, ", "), cmp.Or(scope.Resource, "all"),
+					rule.subjects("every user"), rule.Description},
+			)
 		}
 	}
 	if auth.Provider.Type != "" {

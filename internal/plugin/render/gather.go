@@ -48,7 +48,12 @@ func gather(ctx context.Context, o *options, streams cli.Streams) (*inputs, erro
 			in.documents = append(in.documents, d)
 			continue
 		}
-		_, _ = fmt.Fprintf(streams.Err, "%s: note: skipped %s: not a LlamaStackDistribution\n", d.Position(), describeDocument(d))
+		_, _ = fmt.Fprintf(
+			streams.Err,
+			"%s: note: skipped %s: not a LlamaStackDistribution\n",
+			d.Position(),
+			describeDocument(d),
+		)
 	}
 	return in, nil
 }

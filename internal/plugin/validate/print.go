@@ -93,7 +93,7 @@ func printAnnotation(w io.Writer, f finding) {
 	var properties []string
 	for _, p := range []struct {
 		name, value string
-		set      bool
+		set         bool
 	}{
 		{"file", f.File, f.File != ""},
 		{"line", strconv.Itoa(f.Line), f.Line > 0},

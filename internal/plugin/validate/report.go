@@ -59,7 +59,8 @@ func check(ctx context.Context, cluster *offline.Cluster, documents []*manifest.
 		r.Valid = r.Valid && !resource.Failed()
 		for _, p := range resource.Problems {
 			r.Findings = append(r.Findings, finding{
-				File: d.File, Line: resource.Line(p), Resource: resource.Name(), Severity: offline.SeverityName(p.Severity), Code: p.Reason,
+				File: d.File, Line: resource.Line(p), Resource: resource.Name(),
+				Severity: offline.SeverityName(p.Severity), Code: p.Reason,
 				Path: p.Path, Message: p.String(),
 			})
 		}

@@ -56,7 +56,7 @@ func CheckProviderImage(image string) *problem.Problem {
 	}
 	return problem.New(problem.Problem{
 		Reason: problem.InvalidImage, Path: pathExternal, Type: field.ErrorTypeInvalid, Value: image,
-		Detail: "is not the reference of an image: " + err.Error(), Fix: "for example registry.example.com/provider:1",
+		Detail: "is not an image reference: " + err.Error(), Fix: "for example registry.example.com/provider:1",
 		Err: err,
 	})
 }

@@ -194,7 +194,7 @@ func (r *report) checkOverrides(p *objects.Params) {
 		if clash.Essential && !p.Legacy.FromV1alpha1 {
 			r.Add(problem.Problem{
 				Reason: problem.ConflictingFields, Path: clash.Path, Type: field.ErrorTypeForbidden,
-				Detail: clash.What + " is the operator's own for this custom resource", Fix: "choose another one, or remove it",
+				Detail: clash.What + " is reserved for the operator for this custom resource", Fix: "choose another one, or remove it",
 			})
 			continue
 		}

@@ -86,7 +86,7 @@ func TestPackagesThatCannotBeRead(t *testing.T) {
 	}{
 		"no file":      {&site{}, image, "", problem.InvalidImage, "Missing /lls-provider/lls-provider-spec.yaml in image " + image},
 		"a wrong file": {&site{file: "kind: Other"}, image, "", problem.InvalidImage, "/lls-provider/lls-provider-spec.yaml: "},
-		"no reference": {&site{}, "NOT:AN:IMAGE", "", problem.InvalidImage, "is not the reference of an image"},
+		"no reference": {&site{}, "NOT:AN:IMAGE", "", problem.InvalidImage, "is not an image reference"},
 		"unreachable":  {fails(registry.Unreachable), image, "", problem.RegistryUnavailable, "describe the package in the entry itself"},
 		"unauthorized": {fails(registry.Unauthorized), image, "", problem.ImageNotAccessible, "spec.workload.imagePullSecrets"},
 		"no such tag":  {fails(registry.NotFound), image, "", problem.ImageNotAccessible, "correct the image, or push it"},

@@ -54,7 +54,7 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// Proves: R29, R7 (a provider's config is the operator's own, with placeholders, and only for what it generated).
+// Proves: R29, R7 (a provider's config is reserved for the operator, with placeholders, and only for what it generated).
 func TestProviders(t *testing.T) {
 	f := serving(t, resource())
 	f.Server.Providers = f.Server.Providers[:2]

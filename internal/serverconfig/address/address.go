@@ -18,7 +18,7 @@ const maxPort = 65535
 func Split(address string) (host, port, reason string) {
 	masked := document.MaskReferences(address)
 	if strings.ContainsAny(masked, `/\?#`) {
-		return "", "", "must be host and port: nothing may follow them"
+		return "", "", "must be host:port without a path"
 	}
 	at := strings.Index(masked, ":")
 	if before, _, closed := strings.Cut(masked, "]"); closed && strings.HasPrefix(before, "[") {
@@ -32,7 +32,7 @@ func Split(address string) (host, port, reason string) {
 	case rest != "" && rest[0] != ':':
 		return "", "", "is not host:port"
 	case strings.Count(rest, ":") > 1:
-		return "", "", "has more than one colon: an IPv6 address stands in brackets"
+		return "", "", "has more than one colon: write an IPv6 address in brackets"
 	case host == "" || host == "[]":
 		return "", "", "has no host"
 	case rest != "" && !document.IsReference(port) && !IsPort(port):

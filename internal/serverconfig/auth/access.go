@@ -51,9 +51,10 @@ func (s *policies) checkResourcePattern(pattern, at string) {
 	kind, id, typed := strings.Cut(pattern, "::")
 	switch {
 	case !typed || id == "":
-		s.problems.Add(neverMatches(at, "a resource has a type", "write <type>::<id>, or <type>::* for all of a type"))
+		s.problems.Add(neverMatches(at, "a resource pattern has a type", "write <type>::<id>, or <type>::* for all of a "+
+			"type"))
 	case strings.Contains(id, "*") && id != "*" && !strings.HasSuffix(id, "::*"):
-		s.problems.Add(neverMatches(at, "only a whole id can be a wildcard", "write "+s.validWildcards(kind)))
+		s.problems.Add(neverMatches(at, "a wildcard must replace the whole id", "write "+s.validWildcards(kind)))
 	case !slices.Contains(s.line.Rules.Resources, kind) && kind != recordType:
 		known := append(slices.Clone(s.line.Rules.Resources), recordType)
 		fix := "the types are " + strings.Join(known, ", ")
@@ -78,14 +79,14 @@ func (s *policies) validWildcards(kind string) string {
 // checkRegex checks a regular expression. An error is only a warning, because the server's syntax differs from Go's.
 func (s *policies) checkRegex(expression, at string, supported func(*catalog.Line) bool) {
 	if !supported(s.line) {
-		s.problems.Add(unsupported(at, nil, "a server of release line "+s.line.Name+" knows no regular expressions here, "+
-			"and the pattern matches nothing", supported))
+		s.problems.Add(unsupported(at, nil, "a server of release line "+s.line.Name+" does not support regular expressions "+
+			"here, so the pattern matches nothing", supported))
 		return
 	}
 	if _, err := regexp.Compile(expression); err != nil {
 		s.problems.Add(problem.Problem{
 			Reason: problem.InvalidField, Severity: problem.Warning, Path: at,
-			Detail: "seems to be no regular expression, and then the server ignores it", Fix: "correct it",
+			Detail: "does not look like a regular expression; the server ignores invalid ones", Fix: "correct it",
 		})
 	}
 }

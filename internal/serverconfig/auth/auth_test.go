@@ -94,10 +94,10 @@ func TestApplyTakesTheSecretsOfAType(t *testing.T) {
 		t.Errorf("%s, want %s; %s", got, want, problems)
 	}
 	for want, spec := range map[string]*parse.Auth{
-		"it takes secret":                      {Type: "keyed", SecretRefs: secret("verify_tls")},
-		`did you mean "secret"?`:               {Type: "keyed", SecretRefs: secret("secrets")},
-		"it takes no secret":                   {Type: "open", SecretRefs: secret("free")},
-		"is in settings too: keep one of them": {Type: "keyed", SecretRefs: secret("secret"), Settings: map[string]any{"secret": "${env.MINE}"}},
+		"it takes secret":                       {Type: "keyed", SecretRefs: secret("verify_tls")},
+		`did you mean "secret"?`:                {Type: "keyed", SecretRefs: secret("secrets")},
+		"it has no secret fields":               {Type: "open", SecretRefs: secret("free")},
+		"is also in settings: keep one of them": {Type: "keyed", SecretRefs: secret("secret"), Settings: map[string]any{"secret": "${env.MINE}"}},
 	} {
 		if _, problems := applied(t, invented(t), "", spec); !strings.HasSuffix(problems, want) {
 			t.Errorf("%s, want %s", problems, want)

@@ -76,8 +76,8 @@ func (s *step) warnPublicNetworks(path string, networks []any) {
 		if share[n.v4] > publicShare {
 			s.problems.Add(problem.Problem{
 				Reason: problem.Unprotected, Severity: problem.Warning, Path: fmt.Sprintf("%s[%d]", path, i),
-				Detail: "lets the server believe the headers of almost everyone who reaches it: they can pretend to be anyone",
-				Fix:    "name the networks of the proxy alone, for example 10.244.0.0/16",
+				Detail: "trusts the headers of almost every client: clients can impersonate any user",
+				Fix:    "list only the networks of the proxy, for example 10.244.0.0/16",
 			})
 			return
 		}

@@ -40,7 +40,7 @@ func TestApplyWarnsOfNetworksOfEveryone(t *testing.T) {
 		_, problems := applied(t, line, "", &parse.Auth{Type: "upstream_header", Settings: map[string]any{
 			"principal_header": "x-user", "trusted_proxy_cidrs": list,
 		}})
-		want := "spec.auth.settings.trusted_proxy_cidrs" + at + ": lets the server believe"
+		want := "spec.auth.settings.trusted_proxy_cidrs" + at + ": trusts the headers of almost every client"
 		if got := strings.Contains(problems, want); got != (at != "") {
 			t.Errorf("%s: %s", networks, problems)
 		}

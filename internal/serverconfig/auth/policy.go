@@ -60,7 +60,7 @@ func (s *policies) check() {
 	if len(s.spec.AccessPolicy) > 0 && s.row == nil && s.baseProvider() == nil {
 		s.problems.Add(problem.Problem{
 			Reason: problem.NoEffect, Severity: problem.Warning, Path: root + ".accessPolicy",
-			Detail: "has no effect without authentication: the server permits everything to requests that it knows no user of",
+			Detail: "has no effect without authentication: the server permits all requests without a user",
 			Fix:    "set " + pathProvider,
 		})
 	}
@@ -90,9 +90,9 @@ func checkRules(s *policies, rules []parse.Rule, name, key string, check func(*r
 		check(r)
 		if by := covers(before, r); by != "" {
 			s.problems.Add(problem.Problem{
-				Reason: problem.NoEffect, Severity: problem.Warning, Path: r.path, Detail: "is never reached: " + by + " decides " +
-					"about all that it is about",
-				Fix: "move it before that, or remove it",
+				Reason: problem.NoEffect, Severity: problem.Warning, Path: r.path, Detail: "is never reached: " + by + " applies " +
+					"to all its requests",
+				Fix: "move it before that rule, or remove it",
 			})
 		}
 		if !r.conditional {
@@ -109,7 +109,7 @@ func (s *policies) readRule(parsed parse.Rule) *rule {
 		s.problems.Add(problem.Problem{
 			Reason: problem.InvalidField, Path: parsed.Path, Type: field.ErrorTypeInvalid, Detail: "a rule has exactly one of " +
 				"permit and forbid",
-			Fix: map[bool]string{true: "make two rules of it", false: "write one of them"}[permits],
+			Fix: map[bool]string{true: "split it into two rules", false: "write one of them"}[permits],
 		})
 		return nil
 	}

@@ -106,7 +106,7 @@ func (s *step) checkWithoutType() {
 		if part.size > 0 {
 			s.problems.Add(problem.Problem{
 				Reason: problem.MissingField, Path: pathProvider, Type: field.ErrorTypeRequired,
-				Detail: root + "." + part.name + " belong to a type of authentication",
+				Detail: root + "." + part.name + " require a type of authentication",
 				Fix:    "name one: release line " + s.line.Name + " has " + strings.Join(s.line.AuthNames(), ", "),
 			})
 			return
@@ -220,9 +220,9 @@ func (s *step) assignSecret(ref parse.SecretField, env *environment.Set) {
 func (s *step) reportSecretForFile(ref parse.SecretField) {
 	s.problems.Add(problem.Problem{
 		Reason: problem.InvalidField, Path: ref.Path, Type: field.ErrorTypeForbidden,
-		Detail: "is the path of a file, and the server would take the content of the Secret for it",
-		Fix: "give the CA with spec.networking.tls.caBundle; or mount it with spec.workload.overrides.volumes, and " +
-			"write its path under settings",
+		Detail: "is a file path: the server would use the content of the Secret as the path",
+		Fix: "set the CA in spec.networking.tls.caBundle; or mount it with spec.workload.overrides.volumes, and set its " +
+			"path in settings",
 	})
 }
 
@@ -232,7 +232,7 @@ func (s *step) isFree(values map[string]any, name, path string) bool {
 		return true
 	}
 	s.problems.Add(problem.Problem{
-		Reason: problem.ConflictingFields, Path: path, Type: field.ErrorTypeForbidden, Detail: "is in settings too",
+		Reason: problem.ConflictingFields, Path: path, Type: field.ErrorTypeForbidden, Detail: "is also in settings",
 		Fix: "keep one of them",
 	})
 	return false
@@ -241,8 +241,8 @@ func (s *step) isFree(values map[string]any, name, path string) bool {
 func (s *step) reportUnknownSecretField(ref parse.SecretField) {
 	p := problem.Problem{
 		Reason: problem.UnknownField, Path: ref.Path, Type: field.ErrorTypeInvalid,
-		Detail: fmt.Sprintf("%s has no such field for a secret on release line %s", s.row.Type, s.line.Name), Fix: "it " +
-			"takes no secret",
+		Detail: fmt.Sprintf("%s has no secret field of this name on release line %s", s.row.Type, s.line.Name), Fix: "it " +
+			"has no secret fields",
 	}
 	if len(s.row.Secrets) > 0 {
 		p.Fix = "it takes " + strings.Join(s.row.Secrets, ", ")
@@ -300,7 +300,7 @@ func (s *step) checkOneOf() {
 	case len(given) == 0:
 		s.problems.Add(problem.Problem{
 			Reason: problem.MissingField, Path: pathSettings + "." + s.row.OneOf[0], Type: field.ErrorTypeRequired,
-			Detail: s.row.Type + " needs " + requirement + ", and the operator asks no issuer for it",
+			Detail: s.row.Type + " needs " + requirement + ", because the operator does not query the issuer",
 			Fix:    "write jwks: {uri: <address of the keys>}. " + s.jwksHint(),
 		})
 	case len(given) > 1:
@@ -329,17 +329,17 @@ func (s *step) checkValues() {
 		s.problems.Add(problem.Problem{
 			Reason: problem.UnsupportedByRelease, Path: pathSettings + "." + fieldVerifyTLS, Type: field.ErrorTypeForbidden,
 			Value: false,
-			Detail: "a server of release line " + s.line.Name + " ends at once with it, with exit status 0 and without a " +
-				"message, as soon as it encrypts",
-			Fix: "remove it, and give the CA of the issuer with spec.networking.tls.caBundle",
+			Detail: "a server of release line " + s.line.Name + " with TLS exits at startup with status 0 and no message if " +
+				"it is set",
+			Fix: "remove it, and set the CA of the issuer in spec.networking.tls.caBundle",
 		})
 	}
 	s.checkAddresses(s.settings, pathSettings)
 	for _, name := range s.row.Networks {
 		networks, given := s.settings[name].([]any)
 		if given && len(networks) == 0 {
-			s.problems.Add(invalid(pathSettings+"."+name, "an empty list stops the server", "name networks, or remove the "+
-				"field"))
+			s.problems.Add(invalid(pathSettings+"."+name, "the server does not start with an empty list", "name networks, or "+
+				"remove the field"))
 		}
 		for i, network := range networks {
 			if text, ok := network.(string); ok && !document.HasReference(text) && !isNetwork(text) {

@@ -60,10 +60,10 @@ func (s *policies) checkPath(pattern, at string) {
 		s.problems.Add(neverMatches(at, "a path begins with /", "write the whole path, for example /v1/chat/completions, "+
 			"or *"))
 	case strings.Contains(strings.TrimSuffix(pattern, "*"), "*"):
-		s.problems.Add(neverMatches(at, "a wildcard is only at the end", "write the beginning of the path and *"))
+		s.problems.Add(neverMatches(at, "a wildcard is allowed only at the end", "write the start of the path followed by *"))
 	case pattern != "/" && strings.HasSuffix(pattern, "/"):
-		s.problems.Add(neverMatches(at, "the server takes the / from the end of paths", "write it without, or with * after "+
-			"it"))
+		s.problems.Add(neverMatches(at, "the server removes a trailing / from paths", "remove the trailing /, or add * "+
+			"after it"))
 	}
 }
 

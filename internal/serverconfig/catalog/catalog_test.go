@@ -282,22 +282,22 @@ func BenchmarkParse(b *testing.B) {
 func TestParseRefusesContradictions(t *testing.T) {
 	const head = "line: x\npackage: p\nportEnv: P\nproviders:\n  inference:\n"
 	for want, data := range map[string]string{
-		"required":                    "line: x\n",
-		"not found":                   "line: x\npackage: p\nportEnv: P\nshade: red\n",
-		"no such field":               head + "  - {type: a, key: nope}\n",
-		"unknown type":                head + "  - {type: a, fields: {f: {type: text}}}\n",
-		`type "texts"`:                head + "  - {type: a, fields: {f: {type: list, elements: texts}}}\n",
-		`type "number"`:               head + "  - {type: a, fields: {f: {type: any, anyOf: [int, number]}}}\n",
-		"endpoint kind":               head + "  - {type: a, endpoint: {field: f, kind: x}, fields: {f: {type: url}}}\n",
-		"portField":                   head + "  - {type: a, endpoint: {field: f, kind: hostPort}, fields: {f: {type: string}}}\n",
-		"no object":                   head + "  - {type: a, fields: {f: {type: map, object: O}}}\n",
-		"unknown kind":                head + "  - {type: a}\nstores:\n  s: {kind: blob}\n",
-		"sorted by type":              head + "  - {type: b}\n  - {type: a}\n",
-		"and stand once":              head + "  - {type: a}\n  - {type: a}\n",
-		"cannot unmarshal":            head + "  - {type: a, fields: [f]}\n",
-		"auth: a stands after b":      head + "  - {type: a}\nauth:\n- {type: b}\n- {type: a}\n",
-		"auth: a stands after a":      head + "  - {type: a}\nauth:\n- {type: a}\n- {type: a}\n",
-		"auth a: no such field: nope": head + "  - {type: a}\nauth:\n- {type: a, oneOf: [nope]}\n",
+		"required":                          "line: x\n",
+		"not found":                         "line: x\npackage: p\nportEnv: P\nshade: red\n",
+		"no such field":                     head + "  - {type: a, key: nope}\n",
+		"unknown type":                      head + "  - {type: a, fields: {f: {type: text}}}\n",
+		`type "texts"`:                      head + "  - {type: a, fields: {f: {type: list, elements: texts}}}\n",
+		`type "number"`:                     head + "  - {type: a, fields: {f: {type: any, anyOf: [int, number]}}}\n",
+		"endpoint kind":                     head + "  - {type: a, endpoint: {field: f, kind: x}, fields: {f: {type: url}}}\n",
+		"portField":                         head + "  - {type: a, endpoint: {field: f, kind: hostPort}, fields: {f: {type: string}}}\n",
+		"no object":                         head + "  - {type: a, fields: {f: {type: map, object: O}}}\n",
+		"unknown kind":                      head + "  - {type: a}\nstores:\n  s: {kind: blob}\n",
+		"sorted by type":                    head + "  - {type: b}\n  - {type: a}\n",
+		"must be sorted by type and unique": head + "  - {type: a}\n  - {type: a}\n",
+		"cannot unmarshal":                  head + "  - {type: a, fields: [f]}\n",
+		"auth: a follows b":                 head + "  - {type: a}\nauth:\n- {type: b}\n- {type: a}\n",
+		"auth: a follows a":                 head + "  - {type: a}\nauth:\n- {type: a}\n- {type: a}\n",
+		"auth a: no such field: nope":       head + "  - {type: a}\nauth:\n- {type: a, oneOf: [nope]}\n",
 	} {
 		if _, err := Parse([]byte(data)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Parse(%q) = %v, want an error with %q", data, err, want)

@@ -60,16 +60,15 @@ func Apply(in *Input, problems *problem.Collector) {
 	if apis := r.doc.APIs(); apis != nil && len(apis.Content) == 0 && r.line.APIsMustBeServed {
 		problems.Add(problem.Problem{
 			Reason: problem.DisabledAPI, Path: "spec.disabled", Type: field.ErrorTypeInvalid,
-			Detail: "leaves no API that the server could serve", Fix: "remove an API from it",
+			Detail: "disables every API of the server", Fix: "remove an API from it",
 		})
 	}
 	if len(r.dependents) > 0 {
 		slices.Sort(r.dependents)
 		problems.Add(problem.Problem{
 			Reason: problem.DisabledAPI, Severity: problem.Warning, Path: "spec.disabled",
-			Detail: "also disables what depends on these APIs: " + limits.Names(r.dependents),
-			Fix: "to keep them, remove the API that they need from the list; to say that it is meant, name the APIs among " +
-				"them in the list too",
+			Detail: "also disables these dependents of the disabled APIs: " + limits.Names(r.dependents),
+			Fix:    "to keep them, remove the API that they need from the list; to confirm, add the APIs among them to the list",
 		})
 	}
 }
@@ -239,7 +238,8 @@ func (r *removal) removeDefaults() {
 	for _, ref := range resource.ModelReferences {
 		holder := document.Descend(defaults, ref.Path[:len(ref.Path)-1])
 		last := ref.Path[len(ref.Path)-1]
-		if r.isRemoved("inference") || r.refersToRemoved("inference", document.Child(document.Child(holder, last), "provider_id")) {
+		if r.isRemoved("inference") ||
+			r.refersToRemoved("inference", document.Child(document.Child(holder, last), "provider_id")) {
 			document.Drop(holder, last)
 		}
 	}

@@ -153,7 +153,7 @@ func (in *Input) unknownPackage(e *parse.ExternalProvider) problem.Problem {
 	}
 	return problem.Problem{
 		Reason: problem.ReadingImageLabels, Path: path,
-		Detail: "the registry is being asked for the package in image " + e.Image, Fix: "waiting for its answer",
+		Detail: "reading from the registry the package in image " + e.Image, Fix: "waiting for its answer",
 	}
 }
 
@@ -201,7 +201,7 @@ func (in *Input) checkTypes(problems *problem.Collector) {
 		} else if packageOf(other, in.Packages).PackageName != known.PackageName {
 			problems.Add(problem.Problem{
 				Reason: problem.ConflictingFields, Path: e.Path, Type: field.ErrorTypeForbidden,
-				Detail: fmt.Sprintf("its package brings the provider type %s, and so does that of %s", known.ProviderType,
+				Detail: fmt.Sprintf("its package provides the provider type %s, as does that of %s", known.ProviderType,
 					other.Path), Fix: "keep one of them",
 			})
 		}

@@ -114,7 +114,13 @@ func (s *backendSearch) broken(n *yaml.Node, field catalog.Field) []brokenBacken
 // validate returns the error of a reference and the valid backends. An empty kind follows from namespace or table.
 func (s *backendSearch) validate(n *yaml.Node, kind catalog.StoreKind) (message string, instead []string) {
 	name := document.Text(document.Child(n, "backend"))
-	namespace, table := document.Child(n, catalog.KV.LocationField()) != nil, document.Child(n, catalog.SQL.LocationField()) != nil
+	namespace, table := document.Child(
+		n,
+		catalog.KV.LocationField(),
+	) != nil, document.Child(
+		n,
+		catalog.SQL.LocationField(),
+	) != nil
 	if name == "" || document.HasReference(name) || (!namespace && !table) {
 		return "", nil
 	}
@@ -134,7 +140,7 @@ func (s *backendSearch) validate(n *yaml.Node, kind catalog.StoreKind) (message 
 		}
 	}
 	if backendType, ok := s.types[name]; ok {
-		return fmt.Sprintf("the storage backend %q is %s, and one of type %s_… is needed", name, backendType, kind), instead
+		return fmt.Sprintf("the storage backend %q is %s, but type %s_… is required", name, backendType, kind), instead
 	}
 	return fmt.Sprintf("there is no storage backend %q", name), instead
 }

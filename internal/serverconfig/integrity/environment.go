@@ -26,7 +26,7 @@ func (c *check) environment() {
 		if other, ok := first[v.Name]; ok {
 			c.problems.Add(problem.Problem{
 				Reason: problem.ConflictingFields, Path: v.Path, Type: field.ErrorTypeForbidden,
-				Detail: fmt.Sprintf("needs the environment variable %s, and so does %s", v.Name, other),
+				Detail: fmt.Sprintf("uses the environment variable %s, as does %s", v.Name, other),
 				Fix:    "choose another id for the provider",
 			})
 			continue
@@ -82,7 +82,7 @@ func (c *check) unset() {
 		c.problems.Add(problem.Problem{
 			Reason: problem.UndefinedVariable, Severity: problem.Warning, Path: path,
 			Detail: "refers to the environment variable " + limits.List(names, " and ") +
-				", which nothing in the spec sets: unless the image does, the server does not start",
+				", which the spec does not set: unless the image sets it, the server does not start",
 			Fix: fmt.Sprintf("set it in spec.workload.overrides.env, or give it a default: ${env.%s:=…}", names[0]),
 		})
 	})
@@ -126,8 +126,8 @@ func (c *check) overrides() {
 		}
 		c.problems.Add(problem.Problem{
 			Reason: problem.ConflictingFields, Severity: problem.Warning, Path: path,
-			Detail: fmt.Sprintf("sets %s in place of the value that the operator makes of %s", v.Name, generated.Path),
-			Fix:    "remove it unless this is meant",
+			Detail: fmt.Sprintf("overrides %s, which the operator sets for %s", v.Name, generated.Path),
+			Fix:    "remove it unless this is intended",
 		})
 		replaced[v.Name] = true
 	}
@@ -141,7 +141,13 @@ func (c *check) checkSharedVariables(owners map[string]string) {
 	for _, name := range document.Keys(backends) {
 		entry := document.Child(backends, name)
 		if row, ok := c.line.Backends[document.Text(document.Child(entry, "type"))]; ok && !c.configured[name] {
-			c.checkSharedVariable("the storage backend "+name, "config.yaml: storage.backends."+name, row.Environment, entry, owners)
+			c.checkSharedVariable(
+				"the storage backend "+name,
+				"config.yaml: storage.backends."+name,
+				row.Environment,
+				entry,
+				owners,
+			)
 		}
 	}
 	for entry := range c.doc.Providers() {
@@ -157,7 +163,12 @@ func (c *check) checkSharedVariables(owners map[string]string) {
 	}
 }
 
-func (c *check) checkSharedVariable(subject, path string, reads map[string]string, config *yaml.Node, owners map[string]string) {
+func (c *check) checkSharedVariable(
+	subject, path string,
+	reads map[string]string,
+	config *yaml.Node,
+	owners map[string]string,
+) {
 	var tls string
 	for _, variable := range slices.Sorted(maps.Keys(reads)) {
 		from, set := owners[variable]
@@ -171,15 +182,15 @@ func (c *check) checkSharedVariable(subject, path string, reads map[string]strin
 		}
 		c.problems.Add(problem.Problem{
 			Reason: problem.ConflictingFields, Path: path, Type: field.ErrorTypeForbidden,
-			Detail: fmt.Sprintf("%s has no %s of its own, and would give that of %s to its own database", subject, name, from),
-			Fix:    "give it one" + storage.SeparatePasswordsFix(c.line),
+			Detail: fmt.Sprintf("%s does not set its own %s, so it would send that of %s to its database", subject, name, from),
+			Fix:    "set one" + storage.SeparatePasswordsFix(c.line),
 		})
 	}
 	if tls != "" {
 		c.problems.Add(problem.Problem{
 			Reason: problem.ConflictingFields, Severity: problem.Warning, Path: path,
-			Detail: fmt.Sprintf("%s takes the TLS mode of its connections from %s too, where that names one", subject, tls),
-			Fix:    "let both databases do the same" + storage.SeparatePasswordsFix(c.line),
+			Detail: fmt.Sprintf("%s also uses the TLS mode of %s, if one is set", subject, tls),
+			Fix:    "use the same TLS mode for both databases" + storage.SeparatePasswordsFix(c.line),
 		})
 	}
 }

@@ -106,7 +106,7 @@ func (c *check) configuredAt(api, id string) string {
 
 // broken reports a reference to a missing name; known are the existing names.
 func (c *check) broken(path, detail string, known []string) {
-	fix := "there is none at all"
+	fix := "none exists"
 	if len(known) > 0 {
 		fix = "name one of " + limits.Names(known)
 	}

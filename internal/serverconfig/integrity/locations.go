@@ -42,8 +42,8 @@ func (c *check) locations() {
 			if at := cmp.Or(ofSpec[owner], ofSpec[other]); at != "" && other != owner {
 				c.problems.Add(problem.Problem{
 					Reason: problem.SharedStorageLocation, Path: at, Type: field.ErrorTypeForbidden,
-					Detail: fmt.Sprintf("%s and %s would keep their state in one storage location, %s", other, owner, location),
-					Fix:    "give each a namespace, table or file of its own under settings",
+					Detail: fmt.Sprintf("%s and %s would share the storage location %s", other, owner, location),
+					Fix:    "set a different namespace, table or file for each under settings",
 				})
 			}
 		}

@@ -53,9 +53,9 @@ func (n *names) checkSpec() (found bool) {
 		found = true
 		n.problems.Add(problem.Problem{
 			Reason: problem.InvalidField, Path: path, Type: field.ErrorTypeForbidden,
-			Detail: "refers to the environment variable " + variable + ", which has a value from a Secret: the server lists " +
-				"it to its clients, and the operator in the status",
-			Fix: "write the text itself, or take the variable from a ConfigMap",
+			Detail: "refers to the environment variable " + variable + ", which has a value from a Secret: the server shows " +
+				"it to clients, and the operator shows it in the status",
+			Fix: "write the literal text, or use a variable from a ConfigMap",
 		})
 	})
 	return found
@@ -73,7 +73,7 @@ func (n *names) checkProcess() {
 				Reason: problem.InvalidField, Severity: problem.Warning, Path: "spec.workload.overrides." + path,
 				Detail: "refers to the environment variable " + variable + ", which has a value from a Secret: command lines and " +
 					"paths are not secret",
-				Fix: "let the program read the variable, or take another one",
+				Fix: "let the program read the variable, or use another one",
 			})
 		}
 	}
@@ -94,9 +94,9 @@ func (n *names) checkDocument() {
 		if variable := secretVariableIn(document.Text(name), n.secrets); variable != "" {
 			n.problems.Add(problem.Problem{
 				Reason: problem.InvalidField, Severity: problem.Warning, Path: "config.yaml: " + path,
-				Detail: "refers to the environment variable " + variable + ", which has a value from a Secret: the server lists " +
-					"it to its clients, and the status hides it",
-				Fix: "take the variable from a ConfigMap if it is not secret",
+				Detail: "refers to the environment variable " + variable + ", which has a value from a Secret: the server shows " +
+					"it to clients, although the status hides it",
+				Fix: "use a variable from a ConfigMap if it is not secret",
 			})
 		}
 	}

@@ -18,12 +18,12 @@ import (
 //
 // Proves: R7.
 func TestNamesHoldNoValuesOfSecrets(t *testing.T) {
-	const tail = ", which has a value from a Secret: the server lists it to its clients, and the "
+	const tail = ", which has a value from a Secret: the server shows it to clients, "
 	inSpec := func(variable string) string {
-		return "InvalidField spec.resources.models[0]: refers to the environment variable " + variable + tail + "operator in the status\n"
+		return "InvalidField spec.resources.models[0]: refers to the environment variable " + variable + tail + "and the operator shows it in the status\n"
 	}
 	inBase := func(path, variable string) string {
-		return "Warning InvalidField config.yaml: " + path + ": refers to the environment variable " + variable + tail + "status hides it\n"
+		return "Warning InvalidField config.yaml: " + path + ": refers to the environment variable " + variable + tail + "although the status hides it\n"
 	}
 	onCommandLine := func(path, variable string) string {
 		return "Warning InvalidField spec.workload.overrides." + path + ": refers to the environment variable " + variable +

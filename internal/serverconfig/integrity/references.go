@@ -85,8 +85,8 @@ func (c *check) models() {
 		path := fmt.Sprintf("registered_resources.models[%d]", i)
 		if resource.ModelTypeOf(entry) == v1alpha2.ModelTypeEmbedding &&
 			document.Child(document.Child(entry, "metadata"), resource.EmbeddingDimensionKey) == nil {
-			c.inconsistent(path+".metadata", "the embedding model has no "+resource.EmbeddingDimensionKey, "give the length of its "+
-				"vectors")
+			c.inconsistent(path+".metadata", "the embedding model has no "+resource.EmbeddingDimensionKey, "give the length "+
+				"of its vectors")
 		}
 		id := document.Text(document.Child(entry, "model_id"))
 		if provider.Presence == document.Conditional || id == "" || document.HasReference(id) {
@@ -94,7 +94,7 @@ func (c *check) models() {
 		}
 		served := resource.ServedName(c.line, provider.ID, id, document.Text(document.Child(entry, "provider_model_id")))
 		if other, twice := first[served]; twice {
-			c.inconsistent(path, fmt.Sprintf("is served as %s, and so is registered_resources.models[%d]", served, other), "keep "+
+			c.inconsistent(path, fmt.Sprintf("is served as %s, as is registered_resources.models[%d]", served, other), "keep "+
 				"one of them")
 		}
 		first[served] = i
@@ -106,8 +106,12 @@ func (c *check) connectors() {
 	for i, entry := range document.Items(c.doc.Section("connectors")) {
 		id := document.Text(document.Child(entry, "connector_id"))
 		if id != "" && seen[id] {
-			c.inconsistent(fmt.Sprintf("connectors[%d].connector_id", i), fmt.Sprintf("there is another connector %q", id), "keep "+
-				"one of them")
+			c.inconsistent(
+				fmt.Sprintf("connectors[%d].connector_id", i),
+				fmt.Sprintf("there is another connector %q", id),
+				"keep "+
+					"one of them",
+			)
 		}
 		seen[id] = true
 	}
@@ -155,7 +159,7 @@ func (c *check) defaultShield() {
 	if len(others) > 0 && (!listed || otherEnabled) {
 		message := fmt.Sprintf("there is no shield %q", name)
 		if listed {
-			message = fmt.Sprintf("the shield %q is not always there, and another one is", name)
+			message = fmt.Sprintf("the shield %q is only conditionally enabled, and another one is always enabled", name)
 		}
 		c.broken("safety.default_shield_id", message, others)
 	}

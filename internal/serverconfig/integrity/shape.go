@@ -84,7 +84,7 @@ func (s shape) providerShape(entry document.Entry) {
 		s.requiredFields(entry.Config(), row.Fields, path+".config")
 	case ofLine && !foreign:
 		s.report(s.severityOfTypes, path+".provider_type", fmt.Sprintf(
-			"%s has no type %q of %s providers: where a package of the image brings it, name that as module",
+			"%s has no type %q of %s providers: if a package in the image provides it, set its name as module",
 			s.checker.line.Without(catalog.HasProvider(entry.API, entry.Type())), limits.Message(entry.Type()), entry.API))
 	}
 }
@@ -160,7 +160,7 @@ func (s shape) allowed(n *yaml.Node, def catalog.Field, path string) {
 	for _, text := range values {
 		if text.Kind == yaml.ScalarNode && !document.HasReference(text.Value) && text.Tag != "!!null" &&
 			!slices.Contains(def.Values, text.Value) {
-			s.invalid(path, fmt.Sprintf("has the value %q, and the server takes only %s", limits.Message(text.Value),
+			s.invalid(path, fmt.Sprintf("has the value %q, but the server accepts only %s", limits.Message(text.Value),
 				limits.Names(def.Values)))
 		}
 	}
@@ -171,6 +171,7 @@ func (s shape) invalid(path, detail string) { s.report(s.severity, path, detail)
 
 // report reports a base that the server's loader refuses, or may refuse if the severity is a warning.
 func (s shape) report(severity problem.Severity, path, detail string) {
-	s.checker.problems.Add(release.InvalidBase(severity, s.checker.release, "config.yaml: "+path, detail, "correct the base "+
+	s.checker.problems.Add(release.InvalidBase(severity, s.checker.release, "config.yaml: "+path, detail, "correct the "+
+		"base "+
 		"configuration "+s.checker.doc.Base().Name()))
 }

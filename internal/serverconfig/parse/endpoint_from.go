@@ -108,7 +108,7 @@ func (o *object) getEndpointFrom(endpoint string, kinds ...EndpointKind) *Endpoi
 	}
 	path := o.path.Child("endpointFrom")
 	if endpoint != "" {
-		o.report(conflicting(path, "endpoint says the same"))
+		o.report(conflicting(path, "endpoint is also set"))
 		return nil
 	}
 	m, ok := v.(map[string]any)
@@ -141,7 +141,7 @@ func (o *object) getEndpointReference(kinds []EndpointKind) *EndpointReference {
 	}
 	for _, name := range []struct{ key, value string }{{"namespace", ref.Namespace}, {"name", ref.Name}} {
 		if name.value != "" && len(validation.IsDNS1123Subdomain(name.value)) > 0 {
-			o.report(invalid(o.path.Child(name.key), "nothing can have this name", "use lower-case letters, digits, '-' and "+
+			o.report(invalid(o.path.Child(name.key), "is not a valid object name", "use lower-case letters, digits, '-' and "+
 				"'.'"))
 		}
 	}
@@ -149,7 +149,7 @@ func (o *object) getEndpointReference(kinds []EndpointKind) *EndpointReference {
 		if value != "" && ref.Kind != KindService {
 			o.report(newProblem(problem.Problem{
 				Reason: problem.UnknownField, Path: o.path.Child(key).String(), Type: field.ErrorTypeForbidden,
-				Detail: "only a Service needs it: the status of other kinds has a whole address", Fix: "remove it",
+				Detail: "is only allowed for a Service: the status of other kinds has the complete address", Fix: "remove it",
 			}))
 		}
 	}
@@ -205,9 +205,9 @@ func (s *Spec) checkEndpointReferences() problem.List {
 		if len(objects) > limits.EndpointReferences {
 			return problem.List{newProblem(problem.Problem{
 				Reason: problem.TooLarge, Path: ref.Path, Type: field.ErrorTypeTooMany,
-				Detail: fmt.Sprintf("the spec takes endpoints from more than %d objects, counted up to here",
+				Detail: fmt.Sprintf("the spec refers to more than %d objects for endpoints",
 					limits.EndpointReferences),
-				Fix: "write the endpoint of some, or use several LlamaStackDistributions",
+				Fix: "set endpoint instead for some, or use several LlamaStackDistributions",
 			})}
 		}
 	}

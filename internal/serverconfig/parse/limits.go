@@ -125,12 +125,12 @@ func tooMany(path *field.Path, count, limit int) problem.Problem {
 func tooLarge(path *field.Path, excess *limits.ExcessError) problem.Problem {
 	p := problem.Problem{
 		Reason: problem.TooLarge, Path: path.String(), Type: field.ErrorTypeInvalid, Fix: "remove some",
-		Detail: fmt.Sprintf("all open fields of a spec may hold at most %d values together, and here are more",
+		Detail: fmt.Sprintf("the open fields of a spec may have at most %d values in total",
 			limits.OpenFieldNodes),
 	}
 	if excess.Unit == limits.Levels {
 		p.Path += excess.Path
-		p.Detail, p.Fix = fmt.Sprintf("must nest at most %d levels", excess.Limit), "make it flatter"
+		p.Detail, p.Fix = fmt.Sprintf("must nest at most %d levels", excess.Limit), "reduce the nesting"
 	}
 	return newProblem(p)
 }

@@ -57,7 +57,7 @@ func TestCheckBoundsNamesTheFieldAndTheBound(t *testing.T) {
 			return &v1alpha2.LlamaStackDistributionSpec{Providers: &v1alpha2.ProvidersSpec{
 				Safety: open(`{"settings":` + listOf("1", half-2) + "}"), VectorIo: open(`{"settings":` + listOf("1", half-2+more) + "}"),
 			}}
-		}, "spec.providers.vectorIo: Invalid value: all open fields of a spec may hold at most 20000 values together"},
+		}, "spec.providers.vectorIo: Invalid value: the open fields of a spec may have at most 20000 values in total"},
 		"providers of an API": {func(more int) *v1alpha2.LlamaStackDistributionSpec {
 			return &v1alpha2.LlamaStackDistributionSpec{Providers: &v1alpha2.ProvidersSpec{ToolRuntime: open(listOf("{}", limits.ProvidersPerAPI+more))}}
 		}, "spec.providers.toolRuntime: Too many: 101: must have at most 100 items"},

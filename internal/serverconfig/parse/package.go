@@ -55,7 +55,9 @@ func ReadPackage(values map[string]any) (*ProviderPackage, problem.List) {
 	o := newObject(nil, values)
 	for _, expected := range []struct{ key, value string }{{"apiVersion", PackageAPIVersion}, {"kind", PackageKind}} {
 		if got := o.getRequiredString(expected.key, expected.value); got != "" && got != expected.value {
-			o.report(invalid(field.NewPath(expected.key), "must be "+expected.value, "use a package of this version of the format"))
+			o.report(
+				invalid(field.NewPath(expected.key), "must be "+expected.value, "use a package of this version of the format"),
+			)
 		}
 	}
 	if len(o.problems) > 0 {

@@ -139,7 +139,7 @@ func parseProviderField(raw *apiextensionsv1.JSON, path *field.Path, kinds []End
 
 func parseProviderList(items []any, path *field.Path, kinds []EndpointKind) ([]Provider, problem.List) {
 	if len(items) == 0 {
-		return nil, problem.List{invalid(path, "an empty list configures nothing", "remove the field, or name a provider")}
+		return nil, problem.List{invalid(path, "is an empty list", "remove the field, or add a provider")}
 	}
 	var providers []Provider
 	var problems problem.List
@@ -152,7 +152,7 @@ func parseProviderList(items []any, path *field.Path, kinds []EndpointKind) ([]P
 		}
 		p, found := parseProvider(m, itemPath, kinds)
 		if p.ID == "" && len(items) > 1 && !isReported(found, itemPath.Child("id")) {
-			found = append(found, missing(itemPath.Child("id"), "each provider of a list needs an id", fmt.Sprintf("for "+
+			found = append(found, missing(itemPath.Child("id"), "each provider in a list needs an id", fmt.Sprintf("for "+
 				"example id: %s-%d", exampleID(&p), i+1)))
 		}
 		providers = append(providers, p)
@@ -188,7 +188,7 @@ func parseProvider(m map[string]any, path *field.Path, kinds []EndpointKind) (Pr
 	p.SecretRefs = o.getSecretRefs(providerFields)
 	for _, key := range o.remaining() {
 		o.report(unknownField(path, key, providerFields,
-			"; options of the provider itself go under settings, values from Secrets under secretRefs"))
+			"; options of the provider go under settings, values from Secrets under secretRefs"))
 	}
 	if p.Type != "" {
 		o.report(checkProviderID(&p, path)...)
@@ -211,7 +211,7 @@ func (o *object) getSettings() (map[string]any, string) {
 	_, hasSettings := o.values["settings"]
 	_, hasConfig := o.values["config"]
 	if hasSettings && hasConfig {
-		o.report(conflicting(o.path.Child("config"), "is another name for settings"))
+		o.report(conflicting(o.path.Child("config"), "is an alias of settings"))
 	}
 	settings, config := o.getMap("settings"), o.getMap("config")
 	if hasConfig && !hasSettings {
@@ -240,7 +240,7 @@ func (o *object) getSecretRefs(fields []string) []SecretField {
 		}
 		v, _ := o.take(name)
 		if _, twice := explicit[name]; twice {
-			o.report(conflicting(o.path.Child(name), "is in secretRefs too"))
+			o.report(conflicting(o.path.Child(name), "is also in secretRefs"))
 			continue
 		}
 		add(name, v, o.path.Child(name), true)
@@ -257,13 +257,13 @@ func differsInCase(name string, fields []string) bool {
 func checkProviderID(p *Provider, path *field.Path) problem.List {
 	id, path, fix := p.ID, path.Child("id"), "choose another id"
 	if id == "" {
-		id, fix = p.EffectiveID(), "give an id, because the one taken from provider cannot be used"
+		id, fix = p.EffectiveID(), "set id, because the default from provider is invalid"
 	}
 	switch {
 	case slices.Contains(reservedProviderIDs, id):
 		return problem.List{newProblem(problem.Problem{
-			Reason: problem.InvalidField, Path: path.String(), Type: field.ErrorTypeInvalid, Value: id, Detail: "means " +
-				"something else to the server", Fix: fix,
+			Reason: problem.InvalidField, Path: path.String(), Type: field.ErrorTypeInvalid, Value: id, Detail: "has another " +
+				"meaning for the server", Fix: fix,
 		})}
 	case len(id) > MaxProviderIDLength:
 		return problem.List{invalid(path, fmt.Sprintf("an id has at most %d characters", MaxProviderIDLength), fix)}
@@ -291,8 +291,7 @@ func duplicateIDs(groups []ProviderGroup) problem.List {
 		if at := users[id]; len(at) > 1 {
 			problems = append(problems, newProblem(problem.Problem{
 				Reason: problem.DuplicateProviderID, Path: at[len(at)-1] + ".id", Type: field.ErrorTypeDuplicate, Value: id,
-				Detail: "ids are unique over all APIs, and this one is used by " + limits.List(at, " and "), Fix: "give each its " +
-					"own id",
+				Detail: "ids must be unique over all APIs, and this one is used by " + limits.List(at, " and "), Fix: "use unique ids",
 			}))
 		}
 	}

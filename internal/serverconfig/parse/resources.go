@@ -81,11 +81,11 @@ func parseModel(o *object) Model {
 	}
 	dimension, inMetadata := m.Metadata["embedding_dimension"]
 	if m.ModelType == v1alpha2.ModelTypeEmbedding && m.EmbeddingDimension == nil && dimension == nil {
-		o.report(missing(o.path.Child("embeddingDimension"), "the server refuses an embedding model without it", "for "+
+		o.report(missing(o.path.Child("embeddingDimension"), "an embedding model requires it", "for "+
 			"example embeddingDimension: 768"))
 	}
 	if m.EmbeddingDimension != nil && inMetadata {
-		o.report(conflicting(o.path.Child("metadata").Key("embedding_dimension"), "says the same as embeddingDimension"))
+		o.report(conflicting(o.path.Child("metadata").Key("embedding_dimension"), "duplicates embeddingDimension"))
 	} else if m.ModelType == v1alpha2.ModelTypeEmbedding && dimension != nil && !isDimension(dimension) {
 		o.report(wrongType(o.path.Child("metadata").Key("embedding_dimension"), "a positive integer", "for example "+
 			"embeddingDimension: 768, without metadata"))
@@ -131,7 +131,7 @@ func duplicateModels(models []Model) problem.List {
 		if at, seen := first[id]; seen {
 			problems = append(problems, newProblem(problem.Problem{
 				Reason: problem.ConflictingFields, Path: m.Path, Type: field.ErrorTypeDuplicate, Value: m.Name,
-				Detail: "the same model with the same provider stands at " + at, Fix: "remove one of them",
+				Detail: "duplicates the model and provider of " + at, Fix: "remove one of them",
 			}))
 			continue
 		}
@@ -168,9 +168,8 @@ func (o *object) rejectMCPCredentials() {
 		if _, there := o.take(key); there {
 			o.report(newProblem(problem.Problem{
 				Reason: problem.UnsupportedByRelease, Path: o.path.Child(key).String(), Type: field.ErrorTypeForbidden,
-				Detail: "has no place in the configuration of any release line: the server sends an MCP server only what its " +
-					"clients send",
-				Fix: "remove it; clients give headers and authorization with the tool in their requests",
+				Detail: "is not supported by any release line: the server sends an MCP server only the credentials of its clients",
+				Fix:    "remove it; clients send headers and authorization with the tool in their requests",
 			}))
 		}
 	}

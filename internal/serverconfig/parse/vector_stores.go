@@ -33,7 +33,7 @@ func parseVectorStores(items []v1alpha2.VectorStore) ([]VectorStore, problem.Lis
 		} else if at, twice := first[s.Name]; twice {
 			problems = append(problems, newProblem(problem.Problem{
 				Reason: problem.ConflictingFields, Path: path.Child("name").String(), Type: field.ErrorTypeDuplicate, Value: s.Name,
-				Detail: "the same vector store stands at " + at, Fix: "remove one of them",
+				Detail: "duplicates the vector store of " + at, Fix: "remove one of them",
 			}))
 			continue
 		}

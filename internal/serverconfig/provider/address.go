@@ -16,7 +16,7 @@ import (
 // resolveAddress validates host:port and returns it as one field or two. It accepts the row's schemes; for a single
 // field, http and https by default.
 func resolveAddress(endpoint, masked, path string, row *catalog.Endpoint, problems *problem.Collector) []Value {
-	example := "write host:port alone, " + exampleEndpoint(row)
+	example := "write only host:port, " + exampleEndpoint(row)
 	schemes := row.Schemes
 	if len(schemes) == 0 && row.Kind == catalog.EndpointAddress {
 		schemes = []string{"http", "https"}

@@ -30,12 +30,12 @@ func looksSecret(name, value string) bool {
 	return value != "" && secretName.MatchString(name) && !headerName.MatchString(value) && !document.HasReference(value)
 }
 
-const notConfidential = "everybody who may read the custom resource or its ConfigMap can read it here"
+const notConfidential = "anyone who can read the custom resource or its ConfigMap can read it"
 
 // The fixes for a literal secret.
 const (
-	secretRefFix = "put it into a Secret, and refer to it by apiKey or secretRefs"
-	variableFix  = "put it into a Secret, let a variable of spec.workload.overrides.env take it from there, and write " +
+	secretRefFix = "put it into a Secret, and refer to it with apiKey or secretRefs"
+	variableFix  = "put it into a Secret, define a variable with it in spec.workload.overrides.env, and write " +
 		"${env.<variable>} here"
 )
 
@@ -50,8 +50,8 @@ func warnCredential(path, detail, fix string, problems *problem.Collector) {
 // warnParameters warns about a URL parameter that looks like a secret, without its name, which may be the secret.
 func warnParameters(endpoint, path string, problems *problem.Collector) {
 	if hasCredential(endpoint) {
-		warnCredential(path, "has a parameter that looks like a credential", "use apiKey where the provider takes it so; "+
-			"else "+variableFix, problems)
+		warnCredential(path, "has a parameter that looks like a credential", "use apiKey if the provider supports that; "+
+			"otherwise "+variableFix, problems)
 	}
 }
 

@@ -24,7 +24,7 @@ type Value struct {
 }
 
 // CredentialBySecret is the fix for a credential in an address, for fields that support Secrets.
-const CredentialBySecret = "give the credential by apiKey or secretRefs"
+const CredentialBySecret = "use apiKey or secretRefs for the credential"
 
 // ResolveEndpoint validates an endpoint and returns its config fields, or nil for an invalid one. A URL without a path
 // gets the row's default path; a nil row takes any endpoint.
@@ -66,7 +66,7 @@ func convertScheme(endpoint string, row *catalog.Endpoint) string {
 	return endpoint
 }
 
-const userInfoForbidden = "must not contain user name or password, because it would stand in a ConfigMap for all to read"
+const userInfoForbidden = "must not contain a user name or password, because it would be readable in a ConfigMap"
 
 func rejectEndpoint(path, detail, fix string, problems *problem.Collector) {
 	problems.Add(problem.Problem{Reason: problem.InvalidField, Path: path, Type: field.ErrorTypeInvalid, Detail: detail,

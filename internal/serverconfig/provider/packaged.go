@@ -32,13 +32,13 @@ func (e *PackagedEntry) Put(doc *document.Document, line *catalog.Line, env *env
 	if e.Spec.Endpoint != "" {
 		path := p.Path() + ".endpoint"
 		for _, v := range ResolveEndpoint(e.Spec.Endpoint, path, nil, problems) {
-			if name, ok := e.fieldFor("endpoint", "write it under config as the package calls it", problems); ok {
+			if name, ok := e.fieldFor("endpoint", "set the package's own field under config", problems); ok {
 				p.assign(name, v.Node, path, problems)
 			}
 		}
 	}
 	if e.Spec.APIKey != nil {
-		const fix = "give it by secretRefs as the package calls it, for example secretRefs: {api_token: {name: <Secret>, " +
+		const fix = "set the package's own field under secretRefs, for example secretRefs: {api_token: {name: <Secret>, " +
 			"key: <key within it>}}"
 		if name, ok := e.fieldFor(apiKey, fix, problems); ok {
 			p.assignSecret(name, APIKeyUse(e.Spec), problems)
@@ -73,7 +73,7 @@ func (e *PackagedEntry) fieldFor(name, fix string, problems *problem.Collector) 
 	if target == "" {
 		problems.Add(problem.Problem{
 			Reason: problem.UnknownField, Path: e.Spec.Path + "." + name, Type: field.ErrorTypeForbidden,
-			Detail: fmt.Sprintf("the package %s does not say under spec.fields which config field it becomes",
+			Detail: fmt.Sprintf("the package %s does not map it to a config field in spec.fields",
 				e.Package.PackageName), Fix: fix,
 		})
 	}

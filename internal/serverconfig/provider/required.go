@@ -48,7 +48,7 @@ func (c *requiredCheck) report(path, detail, fix string) {
 		Detail: detail, Fix: fix})
 }
 
-const settingsFix = "write it under settings, or give it by secretRefs"
+const settingsFix = "set it under settings or secretRefs"
 
 func (c *requiredCheck) checkField(name string, value *yaml.Node) {
 	def := c.row.Fields[name]
@@ -60,7 +60,7 @@ func (c *requiredCheck) checkField(name string, value *yaml.Node) {
 	case c.row.Example[name] != nil && c.given.IsEmpty(value) && (value != nil || def.Default == nil):
 		c.problems.Add(problem.Problem{
 			Reason: problem.MissingField, Severity: problem.Warning, Path: c.spec.Path + ".settings." + name,
-			Detail: "is empty, and " + c.name + " is of little use without it", Fix: settingsFix,
+			Detail: "is empty, but " + c.name + " is of little use without it", Fix: settingsFix,
 		})
 	}
 }
@@ -79,7 +79,10 @@ func (c *requiredCheck) reportField(name string, def catalog.Field) {
 
 // checkInner reports missing required fields in a map of the config.
 func (c *requiredCheck) checkInner(def catalog.Field, config *yaml.Node, path string) {
-	fields := catalog.FieldsForKind(c.inner(def), func(name string) string { return document.Text(document.Child(config, name)) })
+	fields := catalog.FieldsForKind(
+		c.inner(def),
+		func(name string) string { return document.Text(document.Child(config, name)) },
+	)
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		inner, value := fields[name], document.Child(config, name)
 		switch {

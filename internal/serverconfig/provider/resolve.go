@@ -79,7 +79,7 @@ func reportConflict(providerType, name, a, b string, problems *problem.Collector
 	}
 	problems.Add(problem.Problem{
 		Reason: problem.ConflictingFields, Path: b, Type: field.ErrorTypeForbidden,
-		Detail: fmt.Sprintf("sets %s of %s, and so does %s", name, providerType, a), Fix: "keep one of them",
+		Detail: fmt.Sprintf("sets %s of %s, as does %s", name, providerType, a), Fix: "keep one of them",
 	})
 }
 
@@ -136,8 +136,8 @@ func (p *Provider) assignNamed(name, value string, target func(*catalog.Provider
 	if p.row == nil {
 		problems.Add(problem.Problem{
 			Reason: problem.UnknownField, Path: path, Type: field.ErrorTypeForbidden,
-			Detail: fmt.Sprintf("the meaning of %s to the unknown provider type %s is not known", name, p.name),
-			Fix:    "write the provider's own field under settings",
+			Detail: fmt.Sprintf("has an unknown config field for %s in the unknown provider type %s", name, p.name),
+			Fix:    "set the provider's own field under settings",
 		})
 		return
 	}
@@ -150,7 +150,7 @@ func (p *Provider) assignNamed(name, value string, target func(*catalog.Provider
 
 // reportUnsupported reports a field of the entry that the provider type does not support.
 func (p *Provider) reportUnsupported(name string, problems *problem.Collector) {
-	fix := "remove it; options of the provider itself go under settings"
+	fix := "remove it; options of the provider go under settings"
 	if instead, ok := p.row.Instead[name]; ok {
 		fix = "remove it: " + instead
 	}
@@ -168,7 +168,7 @@ func (p *Provider) reportMisplacedKey(s parse.SecretField, problems *problem.Col
 	problems.Add(problem.Problem{
 		Reason: problem.UnknownField, Path: s.Path, Type: field.ErrorTypeInvalid,
 		Detail: fmt.Sprintf("%s has no field of this name on release line %s", p.name, p.line.Name),
-		Fix:    fmt.Sprintf("did you mean the field %q of the entry itself? It stands beside secretRefs", apiKey),
+		Fix:    fmt.Sprintf("did you mean the field %q of the entry, next to secretRefs?", apiKey),
 	})
 }
 

@@ -157,8 +157,8 @@ func TestStatusHidesWhatLooksSecret(t *testing.T) {
 // Proves: R74 (near misses are named, also for keys of a provider entry).
 func TestUnknownSecretFieldSuggestsFieldsOfTheEntry(t *testing.T) {
 	for direct, want := range map[bool]string{
-		true:  `spec.x: Invalid value: remote::nested has no field of this name on release line 9.9, and the server ignores it: did you mean "apiKey"?`,
-		false: "spec.x: Invalid value: remote::nested has no field of this name on release line 9.9, and the server ignores it: its fields are inner, list, name",
+		true:  `spec.x: Invalid value: remote::nested has no field of this name on release line 9.9, so the server ignores it: did you mean "apiKey"?`,
+		false: "spec.x: Invalid value: remote::nested has no field of this name on release line 9.9, so the server ignores it: its fields are inner, list, name",
 	} {
 		ref := parse.SecretField{Field: "api_key", Ref: parse.SecretReference{Name: "s", Key: "k"}, Direct: direct, Path: "spec.x"}
 		_, problems := resolveMade(t, parse.Provider{Type: "nested", SecretRefs: []parse.SecretField{ref}})
@@ -187,11 +187,11 @@ providers:
 		t.Fatal(err)
 	}
 	for want, settings := range map[string]map[string]any{
-		"spec.x.settings.count: Invalid value: 1.5: remote::typed takes an integer here":                                    {"count": 1.5},
-		"spec.x.settings.count: Invalid value: remote::typed takes an integer here":                                         {"count": "hunter2"},
-		`spec.x.settings.mode: Unsupported value: "fsat": remote::typed takes one of fast, slow here: did you mean "fast"?`: {"mode": "fsat"},
-		"spec.x.settings.mode: Invalid value: remote::typed takes one of fast, slow here":                                   {"mode": "sk-hunter2-of-somebody"},
-		"spec.x.settings.pass: Invalid value: remote::typed takes a string":                                                 {"pass": int64(77777)},
+		"spec.x.settings.count: Invalid value: 1.5: remote::typed accepts an integer here":                                    {"count": 1.5},
+		"spec.x.settings.count: Invalid value: remote::typed accepts an integer here":                                         {"count": "hunter2"},
+		`spec.x.settings.mode: Unsupported value: "fsat": remote::typed accepts one of fast, slow here: did you mean "fast"?`: {"mode": "fsat"},
+		"spec.x.settings.mode: Invalid value: remote::typed accepts one of fast, slow here":                                   {"mode": "sk-hunter2-of-somebody"},
+		"spec.x.settings.pass: Invalid value: remote::typed accepts a string":                                                 {"pass": int64(77777)},
 	} {
 		var problems problem.Collector
 		Resolve(parse.APIInference, &parse.Provider{Type: "typed", Settings: settings, Path: "spec.x", SettingsField: "settings"}, line, &problems)

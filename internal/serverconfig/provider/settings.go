@@ -124,7 +124,7 @@ func (c *settingsCheck) mismatch(def catalog.Field, value any, path string) (pro
 	}
 	p := problem.Problem{
 		Reason: problem.InvalidField, Path: path, Type: field.ErrorTypeInvalid,
-		Detail: fmt.Sprintf("%s takes %s here", c.name, expected), Fix: "write such a value, or remove the field",
+		Detail: fmt.Sprintf("%s accepts %s here", c.name, expected), Fix: "use such a value, or remove the field",
 	}
 	switch value := value.(type) {
 	case string:
@@ -144,7 +144,7 @@ func (c *settingsCheck) reportLiteralSecret(path string) {
 	p := problem.Problem{Reason: problem.LiteralSecret, Severity: c.severity(), Path: path,
 		Detail: "is a secret, and " + notConfidential, Fix: secretRefFix}
 	if c.strict {
-		p.Type, p.Fix = field.ErrorTypeForbidden, "put it into a Secret, and refer to it by secretRefs"
+		p.Type, p.Fix = field.ErrorTypeForbidden, "put it into a Secret, and refer to it with secretRefs"
 	}
 	c.problems.Add(p)
 }
@@ -189,7 +189,7 @@ func reportUnknownField(s schema, path, written string, known []string, severity
 	}
 	p := problem.Problem{
 		Reason: problem.UnknownField, Severity: severity, Path: path, Fix: "it has no fields",
-		Detail: fmt.Sprintf("%s has no field of this name on %s, and the server ignores it", s.name, s.line.Without(has)),
+		Detail: fmt.Sprintf("%s has no field of this name on %s, so the server ignores it", s.name, s.line.Without(has)),
 	}
 	if severity == problem.Error {
 		p.Type = field.ErrorTypeInvalid

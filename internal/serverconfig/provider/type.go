@@ -40,8 +40,8 @@ func checkType(s schema, spec *parse.Provider, problems *problem.Collector) {
 	case s.row.Deprecated:
 		problems.Add(problem.Problem{
 			Reason: problem.DeprecatedProviderType, Severity: problem.Warning, Path: c.path,
-			Detail: fmt.Sprintf("release line %s still has %s, and announces its removal", s.line.Name, s.name),
-			Fix:    "change to another provider in time: this release line has " + strings.Join(s.alternatives(), ", "),
+			Detail: fmt.Sprintf("release line %s still has %s, but deprecates it", s.line.Name, s.name),
+			Fix:    "change to another provider: this release line has " + strings.Join(s.alternatives(), ", "),
 		})
 	}
 }
@@ -75,7 +75,7 @@ func (c typeCheck) reportUnknown() {
 	}
 	hint := suggest.Sentence(c.written[strings.LastIndex(c.written, ":")+1:], names)
 	if hint != "" && !strings.Contains(c.written, "::") {
-		unknown.Fix = hint + "If the image brings this type itself, write it in full: " + c.name
+		unknown.Fix = hint + "If the image provides this type, write it in full: " + c.name
 		c.problems.Add(unknown)
 		return
 	}
@@ -83,8 +83,8 @@ func (c typeCheck) reportUnknown() {
 		hint = "known are " + strings.Join(names, ", ") + "; "
 	}
 	unknown.Severity, unknown.Type, unknown.Value = problem.Warning, "", nil
-	unknown.Fix = fmt.Sprintf("%sthe server starts only if the image brings this type itself; its endpoint is written "+
-		"as %s and its key as %s",
+	unknown.Fix = fmt.Sprintf("%sthe server starts only if the image provides this type; its endpoint is set as %s and "+
+		"its key as %s",
 		hint, fallbackEndpointField, fallbackKeyField)
 	c.problems.Add(unknown)
 }

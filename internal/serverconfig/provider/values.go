@@ -35,7 +35,7 @@ func expectedValue(field catalog.Field, value any) string {
 		if expected := expectedText(field, value); expected != expectedString {
 			return expected
 		}
-		return expectedString + " (a number or a boolean stands in quotes)"
+		return expectedString + " (put numbers and booleans in quotes)"
 	case catalog.TypeURL:
 		if !isURL(value) {
 			return "a URL that begins with http:// or https://"

@@ -60,7 +60,7 @@ func TestFieldsTakeWhatTheServerTakes(t *testing.T) {
 		},
 		{
 			field: catalog.Field{Type: catalog.TypeString}, takes: []any{"", "x"},
-			wants: "a string (a number or a boolean stands in quotes)", not: []any{int64(1), true, list},
+			wants: "a string (put numbers and booleans in quotes)", not: []any{int64(1), true, list},
 		},
 		{
 			field: catalog.Field{Type: catalog.TypeString, Values: []string{"fast", "slow"}}, takes: []any{"fast", "slow"},

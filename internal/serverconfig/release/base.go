@@ -12,7 +12,7 @@ import (
 // it.
 func InvalidBase(severity problem.Severity, server, path, detail, fix string) problem.Problem {
 	if severity == problem.Warning {
-		fix += ", unless server release " + server + ", which this operator does not know, takes it"
+		fix += ", unless server release " + server + ", which is unknown to this operator, accepts it"
 	}
 	return problem.Problem{Reason: problem.InvalidBaseConfig, Severity: severity, Path: path,
 		Type: field.ErrorTypeInvalid, Detail: detail, Fix: fix}

@@ -20,9 +20,9 @@ func MissingAPI(line *catalog.Line, api, path string) problem.Problem {
 	since, fix := "", "remove it"
 	switch {
 	case absence.RemovedIn != "":
-		since = ", which is gone since " + absence.RemovedIn
+		since = ", which was removed in " + absence.RemovedIn
 	case absence.AddedIn != "":
-		since = ", which comes with " + absence.AddedIn
+		since = ", which was added in " + absence.AddedIn
 	}
 	if absence.Instead != "" {
 		fix += "; " + absence.Instead
@@ -40,7 +40,7 @@ func OtherLines(has func(*catalog.Line) bool) string {
 	if len(lines) == 0 {
 		return ""
 	}
-	return "; or use a server of " + FormatLines(lines) + ", by spec.distribution.version or another image"
+	return "; or use a server of " + FormatLines(lines) + ", with spec.distribution.version or another image"
 }
 
 // FormatLines names release lines, oldest first, for a message. A range up to the newest one reads "and newer".

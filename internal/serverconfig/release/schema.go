@@ -41,7 +41,8 @@ func supports(line *catalog.Line, root *yaml.Node) bool {
 			return false
 		}
 	}
-	return supportsProviders(line, document.Child(root, "providers")) && supportsStorage(line, document.Child(root, "storage"))
+	return supportsProviders(line, document.Child(root, "providers")) &&
+		supportsStorage(line, document.Child(root, "storage"))
 }
 
 func supportsProviders(line *catalog.Line, providers *yaml.Node) bool {

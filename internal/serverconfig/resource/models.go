@@ -53,7 +53,7 @@ func (r *registration) applyModels(models []parse.Model) {
 		if at, twice := paths[served]; twice {
 			r.problems.Add(problem.Problem{
 				Reason: problem.ConflictingFields, Path: m.Path, Type: field.ErrorTypeDuplicate, Value: m.Name,
-				Detail: fmt.Sprintf("is served as %s, and so is %s", served, at),
+				Detail: fmt.Sprintf("is served as %s, as is %s", served, at),
 				Fix:    "keep one of them",
 			})
 			continue
@@ -63,8 +63,8 @@ func (r *registration) applyModels(models []parse.Model) {
 		if variable := r.env.Given().MissingSwitch(provider); variable != "" {
 			r.problems.Add(problem.Problem{
 				Reason: problem.ProviderNotEnabled, Severity: problem.Warning, Path: m.Path + ".provider",
-				Detail: "is enabled only if the environment variable " + variable + " is set; without it the server leaves the " +
-					"model out",
+				Detail: "is enabled only if the environment variable " + variable + " is set; without it, the server omits the " +
+					"model",
 				Fix: enableFix(parse.APIInference, provider, variable),
 			})
 		}

@@ -45,7 +45,7 @@ func (r *registration) applyShields(shields []parse.Shield) {
 		if at, twice := paths[s.ID]; twice {
 			r.problems.Add(problem.Problem{
 				Reason: problem.ConflictingFields, Path: s.Path, Type: field.ErrorTypeDuplicate, Value: s.ID,
-				Detail: "registers the shield of " + at + " once more",
+				Detail: "duplicates the shield of " + at,
 				Fix:    "keep one of them",
 			})
 			continue
@@ -162,7 +162,7 @@ func (r *shieldResolver) warnAbsentModel(s *parse.Shield, entry *yaml.Node, prov
 		}
 		r.problems.Add(problem.Problem{
 			Reason: problem.ProviderNotEnabled, Severity: problem.Warning, Path: path,
-			Detail: fmt.Sprintf("asks %s, whose provider is enabled only if the environment variable %s is set", model,
+			Detail: fmt.Sprintf("uses %s, whose provider is enabled only if the environment variable %s is set", model,
 				variable),
 			Fix: enableFix(parse.APIInference, server, variable),
 		})
@@ -205,7 +205,8 @@ func (r *shieldResolver) model(s *parse.Shield, entry *yaml.Node, provider docum
 	p := problem.Problem{Reason: problem.BrokenReference, Path: path, Type: field.ErrorTypeNotFound, Value: s.Model,
 		Fix: modelFix(r.models.all)}
 	if p.Detail = "is not a registered model"; s.Model == "" {
-		p.Type, p.Value, p.Detail = field.ErrorTypeRequired, nil, "names no model, and no registered one is obviously meant"
+		p.Type, p.Value, p.Detail = field.ErrorTypeRequired, nil, "names no model, and no registered model is an obvious "+
+			"choice"
 	}
 	r.problems.Add(p)
 	return false

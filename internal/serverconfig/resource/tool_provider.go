@@ -56,11 +56,11 @@ func (r *toolStep) toolProvider(t *parse.Tool, id string, types []string) (docum
 	}
 	fix := "configure one under spec.providers.toolRuntime: provider " + strings.Join(choices, ", ")
 	if conditional := document.EffectiveIDs(serving); len(conditional) > 0 {
-		fix += "; or set the environment variable that turns on " + limits.Names(conditional)
+		fix += "; or set the environment variable that enables " + limits.Names(conditional)
 	}
 	r.problems.Add(problem.Problem{
 		Reason: problem.ProviderNotEnabled, Path: t.Path, Type: field.ErrorTypeInvalid,
-		Detail: "no unconditionally enabled provider serves these tools",
+		Detail: "no unconditionally enabled provider supports these tools",
 		Fix:    fix,
 	})
 	return document.Identity{}, false
@@ -85,7 +85,7 @@ func (r *toolStep) namedToolProvider(t *parse.Tool, types []string) (document.Id
 		!slices.Contains(types, providerType) {
 		r.problems.Add(problem.Problem{
 			Reason: problem.InvalidField, Path: t.Path + ".provider", Type: field.ErrorTypeInvalid, Value: t.Provider,
-			Detail: fmt.Sprintf("a provider of type %s does not serve these tools", providerType),
+			Detail: fmt.Sprintf("a provider of type %s does not support these tools", providerType),
 			Fix:    "name one of type " + strings.Join(types, ", "),
 		})
 		return provider, false

@@ -56,7 +56,7 @@ func (r *toolStep) apply(tools []parse.Tool) {
 		if at, twice := paths[id]; twice {
 			r.problems.Add(problem.Problem{
 				Reason: problem.ConflictingFields, Path: t.Path, Type: field.ErrorTypeDuplicate, Value: t.Name,
-				Detail: "asks for the tools of " + at + " once more",
+				Detail: "duplicates the tools of " + at,
 				Fix:    "keep one of them",
 			})
 			continue
@@ -98,7 +98,7 @@ func (r *toolStep) applyBuiltin(t *parse.Tool, id string) {
 	if t.Endpoint != "" {
 		r.problems.Add(problem.Problem{
 			Reason: problem.UnknownField, Path: t.EndpointPath(), Type: field.ErrorTypeForbidden,
-			Detail: "only the tools of an MCP server have an endpoint",
+			Detail: "only tools of an MCP server have an endpoint",
 			Fix:    "remove it, or name the tools mcp::<id>",
 		})
 		return
@@ -157,7 +157,7 @@ func (r *toolStep) unknownTool(t *parse.Tool) {
 	r.problems.Add(problem.Problem{
 		Reason: problem.InvalidField, Path: t.Path, Type: field.ErrorTypeNotFound, Value: displayName(t.Name),
 		Detail: fmt.Sprintf("release line %s has no tools of this name", r.line.Name),
-		Fix: suggest.Sentence(short, known) + "there are " + strings.Join(known, ", ") + ", and mcp::<id> for those of " +
-			"an MCP server",
+		Fix: suggest.Sentence(short, known) + "there are " + strings.Join(known, ", ") + ", and mcp::<id> for tools of an " +
+			"MCP server",
 	})
 }

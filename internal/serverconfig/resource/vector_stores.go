@@ -39,7 +39,7 @@ func (r *registration) applyVectorStores(stores []parse.VectorStore) {
 		}
 		r.problems.Add(problem.Problem{
 			Reason: problem.UnsupportedByRelease, Path: pathVectorStores, Type: field.ErrorTypeForbidden,
-			Detail: "a server of " + r.line.Without(registers) + " registers no vector stores",
+			Detail: "a server of " + r.line.Without(registers) + " does not support registered vector stores",
 			Fix:    "remove it" + otherLines,
 		})
 		return
@@ -152,7 +152,7 @@ func (s *storeResolver) model(store *parse.VectorStore) (ServedModel, bool) {
 	}
 	if named := s.models.named[store.EmbeddingModel]; len(named) > 1 {
 		p.Detail = "is the name of several registered embedding models"
-		p.Fix = "name one as it is served: " + servedNames(named)
+		p.Fix = "use a served name: " + servedNames(named)
 	} else if len(s.models.all) > 0 {
 		p.Fix += ", or name one of " + servedNames(s.models.all)
 	}
@@ -171,8 +171,8 @@ func (s *storeResolver) overlay(entry *yaml.Node, store *parse.VectorStore, prov
 		if length, err := strconv.ParseInt(document.Text(modelDimension), 10, 64); err == nil && length != *specified {
 			s.problems.Add(problem.Problem{
 				Reason: problem.ConflictingFields, Path: path, Type: field.ErrorTypeInvalid, Value: *specified,
-				Detail: fmt.Sprintf("the vectors of %s have the length %d", model.Served, length), Fix: "remove it, or write the " +
-					"same",
+				Detail: fmt.Sprintf("differs from %s, which has vectors of length %d", model.Served, length), Fix: "remove it, " +
+					"or use the same value",
 			})
 			return false
 		}
@@ -180,7 +180,7 @@ func (s *storeResolver) overlay(entry *yaml.Node, store *parse.VectorStore, prov
 	if document.Text(dimension) == "" {
 		s.problems.Add(problem.Problem{
 			Reason: problem.MissingField, Path: path, Type: field.ErrorTypeRequired,
-			Detail: "the model " + model.Served + " is registered without the length of its vectors", Fix: "for example " +
+			Detail: "the model " + model.Served + " is registered without a vector length", Fix: "for example " +
 				"embeddingDimension: 768",
 		})
 		return false

@@ -34,7 +34,7 @@ func Apply(doc *document.Document, line *catalog.Line, spec *v1alpha2.LlamaStack
 	if port < minPort || port > maxPort {
 		problems.Add(problem.Problem{
 			Reason: problem.InvalidField, Path: "spec.networking.port", Type: field.ErrorTypeInvalid, Value: port,
-			Detail: fmt.Sprintf("the server refuses ports outside of %d to %d", minPort, maxPort),
+			Detail: fmt.Sprintf("the server accepts only ports from %d to %d", minPort, maxPort),
 			Fix:    fmt.Sprintf("choose a port in this range, or remove the field for %d", v1alpha2.DefaultPort),
 		})
 		return

@@ -108,10 +108,10 @@ func (s *step) addSharedVariables(use environment.SecretUse) bool {
 		}
 		s.problems.Add(problem.Problem{
 			Reason: problem.ConflictingFields, Path: use.Path, Type: field.ErrorTypeForbidden,
-			Detail: fmt.Sprintf("names another Secret or key than %s, and on release line %s all PostgreSQL clients of the "+
-				"server read one %s",
+			Detail: fmt.Sprintf("refers to another Secret or key than %s, but on release line %s all PostgreSQL clients of "+
+				"the server share one %s",
 				v.Path, s.line.Name, envPassword),
-			Fix: "refer to one key of one Secret in both" + SeparatePasswordsFix(s.line),
+			Fix: "use the same Secret and key for both" + SeparatePasswordsFix(s.line),
 		})
 		return false
 	}
@@ -136,5 +136,5 @@ func SeparatePasswordsFix(line *catalog.Line) string {
 	if name == "" {
 		return ""
 	}
-	return ", or use release line " + name + " or a newer one, which share nothing"
+	return ", or use release line " + name + " or a newer one, where clients do not share it"
 }

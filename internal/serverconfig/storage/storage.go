@@ -82,9 +82,9 @@ func Apply(
 	}
 	switch {
 	case spec.KV == nil && spec.SQL != nil:
-		s.warnUnsetAddress(backends, catalog.KV, "kv: {} for SQLite, or name a Redis or PostgreSQL there")
+		s.warnUnsetAddress(backends, catalog.KV, "kv: {} for SQLite, or configure Redis or PostgreSQL")
 	case spec.SQL == nil && spec.KV != nil:
-		s.warnUnsetAddress(backends, catalog.SQL, "sql: {} for SQLite, or name a PostgreSQL there")
+		s.warnUnsetAddress(backends, catalog.SQL, "sql: {} for SQLite, or configure PostgreSQL")
 	}
 	return s.configured
 }
@@ -99,8 +99,8 @@ func (s *step) warnUnsetAddress(backends *yaml.Node, kind catalog.StoreKind, ins
 			}
 			s.problems.Add(problem.Problem{
 				Reason: problem.UndefinedVariable, Severity: problem.Warning, Path: "spec.storage." + string(kind),
-				Detail: fmt.Sprintf("is absent, so that the backend %s of the base configuration stays where the environment "+
-					"variable %s says, which the spec does not set", name, refs[0].Name),
+				Detail: fmt.Sprintf("is absent, so the backend %s of the base configuration uses the environment variable %s, "+
+					"which the spec does not set", name, refs[0].Name),
 				Fix: "write " + instead + ", or set the variable in spec.workload.overrides.env",
 			})
 			return
@@ -143,7 +143,7 @@ func (s *step) rejectShared(b *backend, names []string) {
 				Detail: fmt.Sprintf("makes one database of the backends %s and %s of the base configuration %s, in which %s and "+
 					"%s would both be kept as %q",
 					before.backend, backend, s.doc.Base().Name(), before.path, path, location),
-				Fix: "give one of them another " + b.kind.LocationField() + " in the base configuration",
+				Fix: "set another " + b.kind.LocationField() + " for one of them in the base configuration",
 			})
 		}
 	}
@@ -156,7 +156,11 @@ func visitReferences(n *yaml.Node, path string, kind catalog.StoreKind, visit fu
 	for i, item := range document.Items(n) {
 		visitReferences(item, fmt.Sprintf("%s[%d]", path, i), kind, visit)
 	}
-	backend, location := document.Text(document.Child(n, "backend")), document.Text(document.Child(n, kind.LocationField()))
+	backend, location := document.Text(
+		document.Child(n, "backend"),
+	), document.Text(
+		document.Child(n, kind.LocationField()),
+	)
 	if backend != "" && location != "" {
 		visit(path, backend, location)
 	}

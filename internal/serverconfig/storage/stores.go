@@ -41,7 +41,8 @@ func convertStore(entry *yaml.Node, store catalog.Store, ofKind []string, primar
 	if store.Kind == catalog.KV {
 		other = catalog.SQL
 	}
-	if place := document.Child(entry, other.LocationField()); place != nil && document.Child(entry, store.Kind.LocationField()) == nil {
+	if place := document.Child(entry, other.LocationField()); place != nil &&
+		document.Child(entry, store.Kind.LocationField()) == nil {
 		at, _ := document.IndexOf(entry, other.LocationField())
 		entry.Content[at-1] = document.String(store.Kind.LocationField())
 	}
