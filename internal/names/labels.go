@@ -65,6 +65,7 @@ func Selects(d *appsv1.Deployment, resource string) bool {
 		maps.Equal(d.Spec.Selector.MatchLabels, Selector(resource))
 }
 
+// Labels returns the labels of every object of a resource.
 func Labels(resource string) map[string]string {
 	all := Selector(resource)
 	maps.Copy(all, map[string]string{

@@ -119,6 +119,7 @@ func DerivedSecretName(resource, keyedHash string) string {
 
 var contentHash = regexp.MustCompile(`^[0-9a-f]{10}$`)
 
+// IsDerivedSecret reports whether a Secret has the name of a resource's derived values.
 func IsDerivedSecret(resource, name string) bool {
 	hash, ok := strings.CutPrefix(name, resource+derivedSuffix)
 	return ok && (contentHash.MatchString(hash) || hash == secret.OnCluster)
@@ -137,6 +138,7 @@ func ServiceURL(scheme corev1.URIScheme, resource, namespace string, port int32)
 // CertificateHash returns the hash of a certificate, which is public.
 func CertificateHash(certificate []byte) string { return ContentHash(certificate) }
 
+// ContentHash returns the SHA-256 of content in hexadecimal form.
 func ContentHash(content []byte) string {
 	if string(content) == secret.OnCluster {
 		return secret.OnCluster

@@ -26,10 +26,10 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/metrics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/caching"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/metrics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
@@ -138,7 +138,7 @@ type operatorOptions struct {
 // startOperator runs the operator with its own permissions, for the namespace of the test.
 func (e *env) startOperator(o operatorOptions) *operator {
 	e.t.Helper()
-	op := &operator{requests: &requestLog{}, metrics: metrics.New()}
+	op := &operator{requests: &requestLog{}, metrics: metrics.New(catalog.Lines())}
 	restConfig := rest.CopyConfig(operatorConfig)
 	restConfig.Wrap(op.requests.wrap)
 	ctx, cancel := context.WithCancel(context.Background())

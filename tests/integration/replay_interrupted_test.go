@@ -37,7 +37,7 @@ import (
 
 // replay makes recorded custom resources of the namespace "own" in the namespace of the test, as they are after conversion, and what release
 // 0.9 made for them.
-func (e *env) replay(names ...string) []*fixture.Recorded {
+func (e *env) replay(resources ...string) []*fixture.Recorded {
 	e.t.Helper()
 	recorded, beside, err := fixture.Recording()
 	fixture.NoError(e.t, err)
@@ -51,7 +51,7 @@ func (e *env) replay(names ...string) []*fixture.Recorded {
 		}
 	}
 	var made []*fixture.Recorded
-	for _, name := range names {
+	for _, name := range resources {
 		for _, one := range recorded {
 			if one.Name() != name {
 				continue
@@ -62,8 +62,8 @@ func (e *env) replay(names ...string) []*fixture.Recorded {
 			made = append(made, one)
 		}
 	}
-	if len(made) != len(names) {
-		e.t.Fatalf("recorded are %d of %v", len(made), names)
+	if len(made) != len(resources) {
+		e.t.Fatalf("recorded are %d of %v", len(made), resources)
 	}
 	return made
 }
@@ -273,13 +273,13 @@ func (e *env) checkAdopted(one *fixture.Recorded, steps int64) any {
 // Proves: R56, L-03 (an operator that starts where everything is as it should be writes nothing at all, adopted custom resources included).
 func TestRestartWritesNothing(t *testing.T) {
 	e := newEnv(t)
-	names := []string{
+	resources := []string{
 		"cmdargs", "everything", "exposed", "img-digest", "img-tag", "minimal", "odd-volume", "pods", "scaled", "was-config", "workers", "zero",
 		"old-server", "missing-secret", "other-ns",
 	}
-	e.replay(names...)
+	e.replay(resources...)
 	op := e.startOperator(operatorOptions{})
-	for _, name := range names[:12] {
+	for _, name := range resources[:12] {
 		e.waitFor(name, v1alpha2.ConditionReady, "True", "")
 	}
 	e.quiet(op)
@@ -287,8 +287,8 @@ func TestRestartWritesNothing(t *testing.T) {
 	before := fixture.Reconciles(t)
 	op = e.startOperator(operatorOptions{})
 	fixture.Eventually(t, time.Minute, "the operator has looked at everything", func() error {
-		if n := fixture.Reconciles(t) - before; n < float64(len(names)) {
-			return fmt.Errorf("%v reconciles of %d custom resources", n, len(names))
+		if n := fixture.Reconciles(t) - before; n < float64(len(resources)) {
+			return fmt.Errorf("%v reconciles of %d custom resources", n, len(resources))
 		}
 		return nil
 	})
@@ -296,5 +296,5 @@ func TestRestartWritesNothing(t *testing.T) {
 	if writes := op.requests.writes(0); len(writes) > 0 {
 		t.Errorf("%d writes after a restart: %v", len(writes), writes)
 	}
-	t.Logf("%d requests for %d custom resources", len(op.requests.all()), len(names))
+	t.Logf("%d requests for %d custom resources", len(op.requests.all()), len(resources))
 }

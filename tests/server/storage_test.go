@@ -191,10 +191,10 @@ func TestStorageTakesEveryPassword(t *testing.T) {
 func tryPasswords(t *testing.T, r release, database *fixture.Postgres, hardest string, keys func(password string) keysIn) {
 	t.Helper()
 	var cases []map[string]any
-	var names []string
+	var files []string
 	add := func(name, password, dsn string) {
 		p := podFor(t, r, keys(password), dsn, database.CA)
-		cases, names = append(cases, map[string]any{"config": p.config, "env": p.env}), append(names, name)
+		cases, files = append(cases, map[string]any{"config": p.config, "env": p.env}), append(files, name)
 	}
 	for i, password := range hardPasswords {
 		name := fmt.Sprintf("user%d", i)
@@ -206,7 +206,7 @@ func tryPasswords(t *testing.T, r release, database *fixture.Postgres, hardest s
 	}
 	for i, problem := range runStorage(t, r, cases) {
 		if problem != nil {
-			t.Errorf("%s as far as %s: %s", names[i], hardest, *problem)
+			t.Errorf("%s as far as %s: %s", files[i], hardest, *problem)
 		}
 	}
 }

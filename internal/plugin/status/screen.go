@@ -185,18 +185,18 @@ func (f *facts) deployment() *appsv1.Deployment {
 
 // warnings returns the last Warning Events about the custom resource and its objects, newest first.
 func (f *facts) warnings() []event {
-	names := map[string]bool{f.cr.Name: true}
+	objectNames := map[string]bool{f.cr.Name: true}
 	for _, o := range f.owned {
-		names[o.GetName()] = true
+		objectNames[o.GetName()] = true
 	}
 	for i := range f.pods {
-		names[f.pods[i].Name] = true
+		objectNames[f.pods[i].Name] = true
 	}
 	var list []event
 	for i := range f.events {
 		e := &f.events[i]
 		// The name of a ReplicaSet is that of the Deployment with a suffix.
-		related := names[e.InvolvedObject.Name] || e.InvolvedObject.Kind == "ReplicaSet" &&
+		related := objectNames[e.InvolvedObject.Name] || e.InvolvedObject.Kind == "ReplicaSet" &&
 			strings.HasPrefix(e.InvolvedObject.Name, f.cr.Name+"-")
 		if e.Type != corev1.EventTypeWarning || !related {
 			continue

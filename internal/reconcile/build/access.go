@@ -63,12 +63,12 @@ func warnBypassed(d *Desired, in *Inputs) {
 		}
 	}
 	for i := range o.EnvFrom {
-		names := slices.DeleteFunc(envFromVariables(in, &o.EnvFrom[i], i), func(name string) bool {
+		variables := slices.DeleteFunc(envFromVariables(in, &o.EnvFrom[i], i), func(name string) bool {
 			return !objects.ChoosesCode(name)
 		})
-		if len(names) > 0 {
-			warn(fmt.Sprintf(".envFrom[%d]", i), limits.Names(names)+" can give the server another configuration or other code",
-				"remove the key from the object, or give the others a prefix")
+		if len(variables) > 0 {
+			detail := limits.Names(variables) + " can give the server another configuration or other code"
+			warn(fmt.Sprintf(".envFrom[%d]", i), detail, "remove the key from the object, or give the others a prefix")
 		}
 	}
 	for i := range o.VolumeMounts {

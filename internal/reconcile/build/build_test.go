@@ -222,10 +222,10 @@ func TestTelemetry(t *testing.T) {
 		Telemetry: open(`{"provider": "opentelemetry", "id": "z", "endpoint": "http://collector:4318/a$(B)/", "apiKey": {"name": "otlp", "key": "token"}}`),
 	}
 	findSecrets(t, in)
-	var names []string
+	var variables []string
 	values := map[string]string{}
 	for _, e := range deployment(t, build(t, in).Objects).Spec.Template.Spec.Containers[0].Env {
-		names = append(names, e.Name)
+		variables = append(variables, e.Name)
 		values[e.Name] = e.Value
 	}
 	for name, want := range map[string]string{
@@ -239,8 +239,8 @@ func TestTelemetry(t *testing.T) {
 			t.Errorf("%s = %q, want %q", name, got, want)
 		}
 	}
-	if slices.Index(names, "LLSD_Z_API_KEY") > slices.Index(names, "OTEL_EXPORTER_OTLP_HEADERS") {
-		t.Errorf("the header stands before the key that it refers to: %v", names)
+	if slices.Index(variables, "LLSD_Z_API_KEY") > slices.Index(variables, "OTEL_EXPORTER_OTLP_HEADERS") {
+		t.Errorf("the header stands before the key that it refers to: %v", variables)
 	}
 
 	in.Secrets[0].Value = secret.New([]byte("two words"))

@@ -47,12 +47,12 @@ func TestOverride(t *testing.T) {
 	if objects.MountedConfigMap(&pod) != cm.Name || d.Config != nil || len(d.Warnings) > 0 {
 		t.Errorf("mounted is %s, generated %v, warnings %v", objects.MountedConfigMap(&pod), d.Config, d.Warnings)
 	}
-	names := []string{}
+	objectNames := []string{}
 	for _, v := range pod.Containers[0].Env {
-		names = append(names, v.Name)
+		objectNames = append(objectNames, v.Name)
 	}
-	if slices.Contains(names, "SQLITE_STORE_DIR") || !slices.Contains(names, "RUN_CONFIG_PATH") {
-		t.Errorf("environment %v", names)
+	if slices.Contains(objectNames, "SQLITE_STORE_DIR") || !slices.Contains(objectNames, "RUN_CONFIG_PATH") {
+		t.Errorf("environment %v", objectNames)
 	}
 
 	edited := overriding(t)

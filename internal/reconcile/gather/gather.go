@@ -27,7 +27,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/stable"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
 )
 
@@ -162,7 +161,7 @@ func lookupFailed(condition, path, what string, err error) *problem.Problem {
 	}
 	return problem.New(problem.Problem{
 		Reason: problem.LookupFailed, Condition: condition, Path: path,
-		Detail: fmt.Sprintf("%s could not be read: %v", what, stable.Error(err)),
+		Detail: fmt.Sprintf("%s could not be read: %v", what, problem.StableError(err)),
 		Fix:    "trying again", Err: err,
 	})
 }

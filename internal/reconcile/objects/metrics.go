@@ -41,7 +41,9 @@ func metricsEnvironment(p *Params) []corev1.EnvVar {
 }
 
 func containerPorts(p *Params) []corev1.ContainerPort {
-	ports := []corev1.ContainerPort{{Name: names.ServicePortName, ContainerPort: Port(&p.CR.Spec), Protocol: corev1.ProtocolTCP}}
+	ports := []corev1.ContainerPort{
+		{Name: names.ServicePortName, ContainerPort: Port(&p.CR.Spec), Protocol: corev1.ProtocolTCP},
+	}
 	if port := MetricsPort(&p.CR.Spec); port != 0 {
 		ports = append(ports, corev1.ContainerPort{Name: MetricsPortName, ContainerPort: port, Protocol: corev1.ProtocolTCP})
 	}

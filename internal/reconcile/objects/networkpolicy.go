@@ -109,11 +109,11 @@ func peers(p *Params) []networkingv1.NetworkPolicyPeer {
 
 // forwarders returns the namespaces that route to exposed servers: the settings', and the Gateway's.
 func forwarders(edge *settings.Edge) []string {
-	names := edge.Namespaces
+	namespaces := edge.Namespaces
 	if edge.Kind == settings.EdgeHTTPRoute && edge.Gateway != nil {
-		names = slices.Concat([]string{edge.Gateway.Namespace}, names)
+		namespaces = slices.Concat([]string{edge.Gateway.Namespace}, namespaces)
 	}
-	return unique(names)
+	return unique(namespaces)
 }
 
 // routerOfRelease09 reports whether release 0.9 admits the router to an unexposed server, as a user's Route may need.

@@ -29,7 +29,7 @@ func Content(o Object) (map[string]any, error) {
 	return content, nil
 }
 
-// objectMeta returns the metadata of every object: name, labels and owner, so that deleting the resource deletes the object.
+// objectMeta returns an object's metadata, with the owner, so that deleting the resource deletes the object.
 func objectMeta(cr *v1alpha2.LlamaStackDistribution, name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Name:      name,

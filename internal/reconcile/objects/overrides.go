@@ -58,7 +58,8 @@ func Clashes(p *Params) []Clash {
 	}
 	for i := range o.VolumeMounts {
 		at := path.Clean(o.VolumeMounts[i].MountPath)
-		if at != names.TmpDir && slices.ContainsFunc(ownMounts, func(m corev1.VolumeMount) bool { return m.MountPath == at }) {
+		taken := slices.ContainsFunc(ownMounts, func(m corev1.VolumeMount) bool { return m.MountPath == at })
+		if taken && at != names.TmpDir {
 			list = append(list, Clash{fmt.Sprintf("%s.volumeMounts[%d]", field, i), "the mount path " + at, true})
 		}
 	}
@@ -78,11 +79,11 @@ func DataDirTaken(p *Params) string {
 
 // OwnVolumeNames returns the names of the operator's volumes, which the user may mount at more paths.
 func OwnVolumeNames(p *Params) []string {
-	var names []string
+	var volumes []string
 	for _, v := range ownVolumes(p) {
-		names = append(names, v.Name)
+		volumes = append(volumes, v.Name)
 	}
-	return names
+	return volumes
 }
 
 // mergedEnvironment returns the operator's and the user's variables; the last one with a name wins.

@@ -35,11 +35,11 @@ const (
 
 // VariableNames returns the container's variables except those of Env, which are known before its configuration.
 func VariableNames(p *Params) []string {
-	var names []string
+	var variables []string
 	for _, v := range environment(p) {
-		names = append(names, v.Name)
+		variables = append(variables, v.Name)
 	}
-	return names
+	return variables
 }
 
 // environment returns the operator's variables for the server.

@@ -24,8 +24,10 @@ func Route(p *Params) *routev1.Route {
 		TypeMeta:   metav1.TypeMeta{APIVersion: routev1.GroupVersion.String(), Kind: "Route"},
 		ObjectMeta: edgeStamp(p, names.RouteName(p.CR.Name)),
 		Spec: routev1.RouteSpec{
-			Host:           Hostname(p.CR, p.Expose, &p.Edge),
-			To:             routev1.RouteTargetReference{Kind: "Service", Name: names.ServiceName(p.CR.Name), Weight: new(allWeight)},
+			Host: Hostname(p.CR, p.Expose, &p.Edge),
+			To: routev1.RouteTargetReference{
+				Kind: "Service", Name: names.ServiceName(p.CR.Name), Weight: new(allWeight),
+			},
 			Port:           &routev1.RoutePort{TargetPort: intstr.FromString(names.ServicePortName)},
 			WildcardPolicy: routev1.WildcardPolicyNone,
 			TLS:            termination(p),

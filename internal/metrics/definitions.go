@@ -3,12 +3,12 @@
 package metrics
 
 import (
+	"slices"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
 // Type is a Prometheus metric type.
@@ -48,6 +48,13 @@ const (
 	StepObserve = "observe"
 )
 
+// Kinds of requests to a registry.
+const (
+	RegistryDigest = "digest"
+	RegistryImage  = "image"
+	RegistryFile   = "file"
+)
+
 // Results of a step, a request or a lookup.
 const (
 	Succeeded = "success"
@@ -60,7 +67,7 @@ var (
 	distributions = Definition{
 		Name: "llamastack_distributions", Type: Gauge, Help: "LlamaStackDistributions by phase and by the release line of " +
 			"their server.",
-		Labels: []Label{{"phase", phases()}, {"release_line", append(catalog.Lines(), Unknown)}},
+		Labels: []Label{{"phase", phases()}, {"release_line", []string{Unknown}}},
 	}
 	problems = Definition{
 		Name: "llamastack_distribution_problems", Type: Gauge, Help: "LlamaStackDistributions that have a problem with " +
@@ -87,7 +94,7 @@ var (
 	registries = Definition{
 		Name: "llamastack_registry_questions_total", Type: Counter,
 		Help: "Questions to registries: for the digest of a tag, for the labels of an image, for a file of a layer.",
-		Labels: []Label{{"question", []string{registry.QuestionDigest, registry.QuestionImage, registry.QuestionFile}},
+		Labels: []Label{{"question", []string{RegistryDigest, RegistryImage, RegistryFile}},
 			{"result", []string{Succeeded, Failed}}},
 	}
 	lookups = Definition{
@@ -116,9 +123,11 @@ var (
 	}
 )
 
-// Definitions returns all of the operator's own metrics.
-func Definitions() []Definition {
-	return []Definition{distributions, problems, steps, rollouts, servers, registries, lookups, expiry, migrated,
+// Definitions returns all of the operator's own metrics, for these release lines of servers.
+func Definitions(releaseLines []string) []Definition {
+	byLine := distributions
+	byLine.Labels = []Label{distributions.Labels[0], {"release_line", slices.Concat(releaseLines, []string{Unknown})}}
+	return []Definition{byLine, problems, steps, rollouts, servers, registries, lookups, expiry, migrated,
 		settingsErrors, panicked}
 }
 

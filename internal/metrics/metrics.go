@@ -12,13 +12,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
 // Metrics are the operator's metrics, a prometheus.Collector that is safe for concurrent use.
 type Metrics struct {
+	releaseLines []string
+
 	distributions, problems, expiry *prometheus.Desc
 
 	steps               *prometheus.HistogramVec
@@ -45,25 +45,26 @@ type kind struct {
 	severity problem.Severity
 }
 
-// New returns metrics without any counts.
-func New() *Metrics {
+// New returns metrics without any counts. A release line that is not among the given ones counts as Unknown.
+func New(releaseLines []string) *Metrics {
 	plain := func(d *Definition) prometheus.CounterOpts { return prometheus.CounterOpts{Name: d.Name, Help: d.Help} }
 	return &Metrics{
+		releaseLines:  releaseLines,
 		distributions: distributions.desc(), problems: problems.desc(), expiry: expiry.desc(),
 		steps: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: steps.Name, Help: steps.Help, Buckets: prometheus.ExponentialBuckets(0.001, 4, 8), // to 16 s
 		}, steps.names()),
 		rollouts: prometheus.NewCounter(plain(&rollouts)), migrated: prometheus.NewCounter(plain(&migrated)),
 		settingsErrors: prometheus.NewGauge(prometheus.GaugeOpts{Name: settingsErrors.Name, Help: settingsErrors.Help}),
-		panicked:       prometheus.NewCounterFunc(plain(&panicked), func() float64 { return float64(panics.Count()) }),
+		panicked:       prometheus.NewCounterFunc(plain(&panicked), func() float64 { return float64(problem.PanicCount()) }),
 		servers:        servers.counter(), registries: registries.counter(), lookups: lookups.counter(),
 		states: map[types.NamespacedName]state{},
 	}
 }
 
-// Report records the result of a reconcile. An unknown release line counts as Unknown.
+// Report records the result of a reconcile.
 func (m *Metrics) Report(key types.NamespacedName, phase, line string, list problem.List) {
-	if !slices.Contains(catalog.Lines(), line) {
+	if !slices.Contains(m.releaseLines, line) {
 		line = Unknown
 	}
 	s := state{phase: phase, line: line}

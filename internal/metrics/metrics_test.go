@@ -3,7 +3,6 @@
 package metrics
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -16,23 +15,16 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe"
 )
 
+var releaseLines = []string{"0.6", "0.7"}
+
 var errSilent = errors.New("silent")
-
-// silent is a server that does not answer.
-type silent struct{}
-
-func (silent) Ask(context.Context, serverprobe.Server) (*serverprobe.Observation, error) {
-	return nil, errSilent
-}
 
 // used returns metrics of which each has counted something.
 func used(t *testing.T) *Metrics {
 	t.Helper()
-	m := New()
+	m := New(releaseLines)
 	terminal := problem.List{{Reason: problem.InvalidField, Class: problem.Terminal}, {Reason: problem.InvalidField, Class: problem.Terminal}}
 	m.Report(types.NamespacedName{Name: "a"}, "Failed", "0.7", append(terminal, problem.Problem{Reason: problem.NoEffect, Severity: problem.Warning}))
 	m.Report(types.NamespacedName{Name: "b"}, "Failed", "0.7", terminal)
@@ -43,15 +35,13 @@ func used(t *testing.T) *Metrics {
 	m.Rollout()
 	m.Migrated(3)
 	m.ServeExpiry(func() time.Time { return time.Unix(1234, 5) })
-	if _, err := m.Servers(silent{}).Ask(t.Context(), serverprobe.Server{}); !errors.Is(err, errSilent) {
-		t.Fatal(err)
-	}
+	m.AskedServer(errSilent)
 	m.LookedUp(true)
 	m.LookedUp(false)
-	m.AskedRegistry(registry.QuestionImage, nil)
-	m.AskedRegistry(registry.QuestionDigest, errSilent)
+	m.AskedRegistry(RegistryImage, nil)
+	m.AskedRegistry(RegistryDigest, errSilent)
 	for range 3 {
-		m.AskedRegistry(registry.QuestionFile, errSilent)
+		m.AskedRegistry(RegistryFile, errSilent)
 	}
 	return m
 }
@@ -77,7 +67,7 @@ func TestMetricsAreThoseThatAreDefined(t *testing.T) {
 	for _, f := range families {
 		served[f.GetName()] = f
 	}
-	for _, d := range Definitions() {
+	for _, d := range Definitions(releaseLines) {
 		f := served[d.Name]
 		if f == nil || strings.ToLower(f.GetType().String()) != string(d.Type) || f.GetHelp() != d.Help {
 			t.Errorf("%s is served as %v", d.Name, f)

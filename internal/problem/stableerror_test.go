@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package stable
+package problem
 
 import (
 	"context"
@@ -28,7 +28,7 @@ func TestErrorIsTheSameEachTime(t *testing.T) {
 		"time is over":      {fmt.Errorf("asking: %w", context.DeadlineExceeded), "no answer in time"},
 		"any other problem": {errors.New("forbidden: no"), "forbidden: no"},
 	} {
-		if got := Error(c.err).Error(); got != c.want || strings.Contains(got, "43210") {
+		if got := StableError(c.err).Error(); got != c.want || strings.Contains(got, "43210") {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package panics_test
+package problem_test
 
 import (
 	"errors"
@@ -9,14 +9,14 @@ import (
 
 	"github.com/go-logr/logr/funcr"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
 // Proves: R63, L-28 (what a panic says is reported only where it is one of Go's own errors).
 func TestRecordShowsNoValue(t *testing.T) {
 	const canary = "sk-canary"
 	for want, value := range map[string]any{"string": canary, "[]string": []string{canary}, "index out of range": index(canary)} {
-		what, wrong := panics.Record(value)
+		what, wrong := problem.RecordPanic(value)
 		if !strings.Contains(what, want) || strings.Contains(what+wrong.String(), canary) {
 			t.Errorf("%s: %s", what, wrong)
 		}
@@ -35,7 +35,7 @@ func TestCatchMakesAPanicAnError(t *testing.T) {
 	var logged strings.Builder
 	log := funcr.New(func(_, args string) { logged.WriteString(args) }, funcr.Options{})
 	question := func(value any) (err error) {
-		defer panics.Catch(log, "it panicked", &err)
+		defer problem.CatchPanic(log, "it panicked", &err)
 		if value != nil {
 			panic(value)
 		}
@@ -44,7 +44,7 @@ func TestCatchMakesAPanicAnError(t *testing.T) {
 	if err := question(nil); err != nil || logged.Len() > 0 {
 		t.Errorf("%v, %s without a panic", err, logged.String())
 	}
-	if err := question(canary); !errors.Is(err, panics.ErrInternal) {
+	if err := question(canary); !errors.Is(err, problem.ErrInternal) {
 		t.Errorf("%v", err)
 	}
 	if text := logged.String(); strings.Contains(text, canary) || !strings.Contains(text, "it panicked") || !strings.Contains(text, "TestCatchMakesAPanicAnError") {

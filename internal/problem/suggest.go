@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package suggest
+package problem
 
 import (
 	"regexp"
@@ -59,8 +59,8 @@ func words(name string) []string {
 	return strings.Fields(strings.ToLower(betweenWords.ReplaceAllString(name, "$1 $2")))
 }
 
-// Sentence returns `did you mean "x"? ` for the nearest known name, or the empty string.
-func Sentence(word string, known []string) string {
+// DidYouMean returns `did you mean "x"? ` for the nearest known name, or the empty string.
+func DidYouMean(word string, known []string) string {
 	if near, ok := Nearest(word, known); ok {
 		return `did you mean "` + near + `"? `
 	}

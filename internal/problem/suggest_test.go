@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package suggest
+package problem
 
 import (
 	"strings"
@@ -38,10 +38,10 @@ func TestNearestToNothing(t *testing.T) {
 }
 
 func TestSentence(t *testing.T) {
-	if got, want := Sentence("endpont", []string{"endpoint"}), `did you mean "endpoint"? `; got != want {
+	if got, want := DidYouMean("endpont", []string{"endpoint"}), `did you mean "endpoint"? `; got != want {
 		t.Errorf("Sentence = %q, want %q", got, want)
 	}
-	if got := Sentence("zzzzzz", []string{"endpoint"}); got != "" {
+	if got := DidYouMean("zzzzzz", []string{"endpoint"}); got != "" {
 		t.Errorf("Sentence = %q, want nothing", got)
 	}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package stable
+package problem
 
 import (
 	"errors"
@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// Error removes the changing parts of a network error, such as addresses and ports.
-func Error(err error) error {
+// StableError removes the changing parts of a network error, such as addresses and ports.
+func StableError(err error) error {
 	var timeout interface{ Timeout() bool }
 	var dns *net.DNSError
 	var errno syscall.Errno
