@@ -12,7 +12,7 @@ var fieldRows = []Row{
 			"as an object of this API.",
 		Example: Problem{
 			Path: "spec.networking.port", Type: field.ErrorTypeInvalid, Value: 80,
-			Detail: "the server refuses ports outside of 1024 to 65535",
+			Detail: "the server accepts only ports from 1024 to 65535",
 			Fix:    "choose a port in this range, or remove the field for 8321",
 		},
 		Remedy: "Correct the field that the message names. A custom resource with a wrong name must be created under " +
@@ -40,7 +40,7 @@ var fieldRows = []Row{
 		Meaning: "Two places set the same thing, or register the same model, tool or shield.",
 		Example: Problem{
 			Path: "spec.resources.models[1]", Type: field.ErrorTypeDuplicate, Value: "m",
-			Detail: "the same model with the same provider stands at spec.resources.models[0]",
+			Detail: "duplicates the model and provider of spec.resources.models[0]",
 			Fix:    "remove one of them",
 		},
 		Remedy: "Keep one of the two.",
@@ -59,8 +59,8 @@ var fieldRows = []Row{
 		Meaning: "The server is exposed without a host name, or an older LlamaStackDistribution is exposed under the same " +
 			"one, or has none either. The older one gets no warning.",
 		Example: Problem{
-			Severity: Warning, Path: "spec.networking.expose", Detail: "the Ingress has no host name: it receives the " +
-				"requests for every name that no other one has",
+			Severity: Warning, Path: "spec.networking.expose", Detail: "the Ingress has no host name: it receives requests " +
+				"for every host name that no other one has",
 			Fix: "set spec.networking.expose.hostname, or domain in the key edge of the ConfigMap llama-stack-operator-config",
 		},
 		Remedy: "Set a host name that no other server has.",
@@ -72,8 +72,8 @@ var fieldRows = []Row{
 			"the server another configuration or other code, or proxies that anyone is.",
 		Example: Problem{
 			Severity: Warning, Path: "spec.networking.expose",
-			Detail: "everyone who reaches the host may call the server: nothing asks who they are",
-			Fix:    "set spec.auth, or ignore this where a proxy in front of the server asks",
+			Detail: "the server has no authentication: everyone who can reach the host can call it",
+			Fix:    "set spec.auth, or ignore this warning if a proxy in front of the server authenticates callers",
 		},
 		Remedy: "Set `spec.auth`, and let the edge or the server encrypt. If something in front of the server does both, " +
 			"ignore the warning. Of an override, the condition AccessControlled reports what came of it.",
@@ -110,7 +110,7 @@ var fieldRows = []Row{
 		Remedy: "Choose what the message allows, or ask the operator's administrator.",
 	},
 	{
-		Reason: UnsupportedByOperator, Class: Terminal, Conditions: inConfigGenerated, Elsewhere: true,
+		Reason: UnsupportedByOperator, Class: Terminal, Conditions: inConfigGenerated, FixedElsewhere: true,
 		Meaning: "This build of the operator cannot do what the spec asks for.",
 		Example: Problem{
 			Path: "spec.externalProviders", Type: field.ErrorTypeForbidden,
@@ -126,7 +126,7 @@ var fieldRows = []Row{
 		Example: Problem{
 			Path: "spec.auth.tenancy", Type: field.ErrorTypeForbidden,
 			Detail: "a server of release line 0.7 does not separate tenants",
-			Fix:    "remove it; or use a server of release lines 1.2 and newer, by spec.distribution.version or another image",
+			Fix:    "remove it; or use a server of release lines 1.2 and newer, with spec.distribution.version or another image",
 		},
 		Remedy: "Remove it, or choose another release line with `spec.distribution.version`.",
 	},
@@ -136,9 +136,8 @@ var fieldRows = []Row{
 			"lost, or that v1alpha2 says in another way.",
 		Example: Problem{
 			Severity: Warning, Path: "metadata.annotations[llamastack.io/conversion]",
-			Detail: "these fields of v1alpha1 were lost in conversion, because the annotations had no room for them: " +
-				"spec.providers",
-			Fix: "remove large annotations, and set the fields again in v1alpha1",
+			Detail: "these fields of v1alpha1 were lost in conversion, because the annotations are too large: spec.providers",
+			Fix:    "remove large annotations, and set the fields again in v1alpha1",
 		},
 		Remedy: "Read the message, and decide. Set lost fields again in v1alpha2, and remove the annotation.",
 	},

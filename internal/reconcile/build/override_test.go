@@ -23,7 +23,7 @@ const complete = "version: 2\nimage_name: mine\nproviders: {}\nstorage: {backend
 
 const ownConfig = "# mine: keep every byte\r\n" + complete + "server: {port: 1024}\n"
 
-// overriding are inputs with a configuration of the user's own.
+// overriding returns inputs with spec.overrideConfig.
 func overriding(t *testing.T) *Inputs {
 	t.Helper()
 	in := inputs(t, "distribution-only")

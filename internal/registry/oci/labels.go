@@ -92,7 +92,7 @@ func Read(labels map[string]string) (*Labels, error) {
 		err := l.decode(label, encoded)
 		return l, err
 	case named:
-		return l, fmt.Errorf("label %s names the file %q, and there is no label %s", LabelDefaultConfig, file, label)
+		return l, fmt.Errorf("label %s names the file %q, but there is no label %s", LabelDefaultConfig, file, label)
 	}
 	return l, nil
 }
@@ -100,16 +100,16 @@ func Read(labels map[string]string) (*Labels, error) {
 // readVersion sets the release. LabelImageVersion counts only with a known release line, because images inherit it from
 // base images such as an operating system.
 func (l *Labels) readVersion(labels map[string]string) {
-	if v := labels[LabelDistributionVersion]; standing(v) != catalog.NoVersion {
+	if v := labels[LabelDistributionVersion]; match(v) != catalog.NoVersion {
 		l.Version, l.VersionLabel = v, LabelDistributionVersion
-	} else if v := labels[LabelImageVersion]; standing(v) == catalog.OfLine {
+	} else if v := labels[LabelImageVersion]; match(v) == catalog.KnownLine {
 		l.Version, l.VersionLabel = v, LabelImageVersion
 	}
 }
 
-func standing(version string) catalog.Standing {
-	_, standing := catalog.ForVersion(version)
-	return standing
+func match(version string) catalog.VersionMatch {
+	_, match := catalog.ForVersion(version)
+	return match
 }
 
 // decode sets the configuration from base64. It ignores white space, because some tools wrap lines.
@@ -134,18 +134,18 @@ func (l *Labels) readLayer(labels map[string]string) error {
 	at := &Layer{Digest: labels[LabelConfigLayer], Path: strings.TrimPrefix(path.Clean(labels[LabelConfigPath]), "/")}
 	switch {
 	case labels[LabelConfigPath] == "":
-		return fmt.Errorf("label %s needs label %s beside it: the path of the configuration in the layer", LabelConfigLayer,
+		return fmt.Errorf("label %s also needs label %s: the path of the configuration in the layer", LabelConfigLayer,
 			LabelConfigPath)
 	case !digest.MatchString(at.Digest):
-		return fmt.Errorf("label %s: want the digest of a layer, sha256: and 64 hexadecimal digits", LabelConfigLayer)
+		return fmt.Errorf("label %s: must be the digest of a layer, sha256: and 64 hexadecimal digits", LabelConfigLayer)
 	case at.Path == "." || at.Path == ".." || strings.HasPrefix(at.Path, "../"):
-		return fmt.Errorf("label %s: want the path of a file in the layer", LabelConfigPath)
+		return fmt.Errorf("label %s: must be the path of a file in the layer", LabelConfigPath)
 	}
 	l.Layer = at
 	return nil
 }
 
-var errNoLabels = errors.New(`want a JSON object of labels and their values, or the configuration of an image: {"config": {"Labels": {…}}}`)
+var errNoLabels = errors.New(`must be a JSON object of labels and their values, or the configuration of an image: {"config": {"Labels": {…}}}`)
 
 // Decode parses labels from JSON: an object of labels, or an image configuration.
 func Decode(data []byte) (map[string]string, error) {

@@ -73,7 +73,7 @@ type Input struct {
 func Check(ctx context.Context, in *Input) []Finding {
 	base, err := document.ParseBase("", in.Content)
 	if err != nil {
-		return []Finding{{Effect: Refused, Detail: reasonOf(err), Fix: document.BaseForm}}
+		return []Finding{{Effect: Refused, Detail: reasonOf(err), Fix: document.BaseFix}}
 	}
 	l := &linter{ctx: ctx, root: base.Root(), line: in.Line, given: in.Variables, counts: map[Effect]int{}}
 	l.sections()

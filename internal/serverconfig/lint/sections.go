@@ -154,7 +154,7 @@ func linesWith(has func(*catalog.Line) bool) []string {
 
 // object checks the keys of a map with known fields.
 func (l *linter) object(all map[string]catalog.Field, n *yaml.Node, path string, has func(*catalog.Line, string) bool) {
-	fields := catalog.Chosen(all, func(name string) string { return document.Text(document.Child(n, name)) })
+	fields := catalog.FieldsForKind(all, func(name string) string { return document.Text(document.Child(n, name)) })
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		if field := fields[name]; field.Required && document.Child(n, name) == nil && !hasAlias(n, fields, name) {
 			l.add(Refused, n, limits.Join(path, "."+name), doesNotStart, "add it")
@@ -189,7 +189,7 @@ func (l *linter) value(field catalog.Field, n *yaml.Node, path string) {
 	if !known {
 		return
 	}
-	if want := provider.Accepts(field, value); want != "" {
+	if want := provider.ExpectedValue(field, value); want != "" {
 		l.add(Refused, n, path, "the server takes "+want+" here", "write such a value")
 		return
 	}
@@ -257,7 +257,7 @@ func (l *linter) auth(n *yaml.Node, path string) {
 // storeFields are the fields of a reference to a storage backend.
 func storeFields(kind catalog.StoreKind) map[string]catalog.Field {
 	text := catalog.Field{Type: catalog.TypeString, Required: true}
-	return map[string]catalog.Field{"backend": text, kind.Place(): text}
+	return map[string]catalog.Field{"backend": text, kind.LocationField(): text}
 }
 
 // references checks the environment references of a tree whose fields are unknown.
@@ -366,7 +366,7 @@ func withoutConfig(entry *yaml.Node) *yaml.Node {
 
 // kind checks the type of a section.
 func (l *linter) kind(of catalog.FieldType, n *yaml.Node, path string) {
-	if want := provider.Accepts(catalog.Field{Type: of, Required: true}, plain(document.Plain(n))); want != "" {
+	if want := provider.ExpectedValue(catalog.Field{Type: of, Required: true}, plain(document.Plain(n))); want != "" {
 		l.add(Refused, n, path, "the server takes "+want+" here", "write such a value, or remove the key")
 	}
 }
