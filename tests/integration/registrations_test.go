@@ -26,8 +26,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// A ConfigMap of its own registers a distribution. While it is broken, and an unreadable key beside it, its own resource keeps running, another one is not
-// touched and can be edited, and nothing restarts.
+// A ConfigMap of its own registers a distribution. While it is broken, and an unreadable key beside it, its own
+// resource keeps running, another one is not touched and can be edited, and nothing restarts.
 //
 // Proves: R81, R47, R19, R48, L-23, NFR-004.
 func TestBrokenRegistrationHarmsNobodyElse(t *testing.T) {
@@ -54,7 +54,7 @@ func TestBrokenRegistrationHarmsNobodyElse(t *testing.T) {
 	e.waitReady("other")
 	mine, other := e.deployment("mine"), e.versions("other")
 	code, out, errs := e.plugin(manifest("x", "distribution: {name: "+name+"}\n"+vllmProvider), "render", "-f", "-", "--from-cluster", "--operator-namespace", operatorNamespace)
-	if code != cli.OK || !strings.Contains(out, "# Base configuration: "+name) || errs != "" {
+	if code != cli.ExitOK || !strings.Contains(out, "# Base configuration: "+name) || errs != "" {
 		t.Errorf("render: exit code %d:\n%s%s", code, out, errs)
 	}
 
@@ -76,7 +76,7 @@ func TestBrokenRegistrationHarmsNobodyElse(t *testing.T) {
 	var checked, notes bytes.Buffer
 	code = plugin.Run(t.Context(), []string{"validate", "--from-cluster", "--operator-namespace", operatorNamespace, "--kubeconfig", cluster.Kubeconfig},
 		cli.Streams{In: strings.NewReader(""), Out: &checked, Err: &notes})
-	if code != cli.Wrong || !strings.Contains(checked.String(), "error: ConfigMap "+name+": config.yaml: ") {
+	if code != cli.ExitFailure || !strings.Contains(checked.String(), "error: ConfigMap "+name+": config.yaml: ") {
 		t.Errorf("validate: exit code %d:\n%s%s", code, checked.String(), notes.String())
 	}
 	if diff := cmp.Diff(other, e.versions("other")); diff != "" {
