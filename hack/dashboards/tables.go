@@ -90,11 +90,11 @@ func operator() dashboard {
 				queries: []query{{rate("code, method", "rest_client_requests_total"+operatorJob), "{{method}} {{code}}"}},
 			},
 			{
-				title: "Requests to servers", unit: "ops", colorByOutcome: true, description: "For their version, providers and models.",
+				title: "Server probes", unit: "ops", colorByOutcome: true, description: "For their version, providers and models.",
 				queries: []query{{rate("result", "llamastack_server_questions_total"), "{{result}}"}},
 			},
 			{
-				title: "Requests to registries per hour",
+				title: "Registry requests per hour",
 				queries: []query{
 					{"sum by (question, result) (increase(llamastack_registry_questions_total[1h]))", "{{question}}: {{result}}"},
 					{"sum by (result) (increase(llamastack_registry_cache_lookups_total[1h]))", "cache: {{result}}"},
@@ -143,7 +143,7 @@ func server() dashboard {
 				queries:        []query{{rate("status_code", requests+serverSelector), "{{status_code}}"}},
 			},
 			{
-				title:   "Concurrent requests",
+				title:   "In-flight requests",
 				queries: []query{{"sum by (pod) (ogx_concurrent_requests" + serverSelector + ")", "{{pod}}"}},
 			},
 			{

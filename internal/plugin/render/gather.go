@@ -112,7 +112,7 @@ func readRegistry(ctx context.Context, o *options, known *settings.Settings, s *
 		return err
 	}
 	hints := settings.Hints{Version: o.serverVersion, Labels: s.Labels}
-	if d, p := known.ResolveWithHints(&v1alpha2.DistributionSpec{Image: &o.image}, hints); p != nil || !d.PackageCounts() {
+	if d, p := known.ResolveWithHints(&v1alpha2.DistributionSpec{Image: &o.image}, hints); p != nil || !d.NeedsPackage() {
 		return nil // reported for each custom resource
 	}
 	_, metadata, err := imagelabels.ReadFile(ctx, client, o.image, oci.ServerPackage, authn.DefaultKeychain)
