@@ -85,7 +85,7 @@ func TestOverrideWithMisplacedAuthIsNotExposed(t *testing.T) {
 		}
 		in.CR.Spec.Networking = &v1alpha2.NetworkingSpec{Expose: &apiextensionsv1.JSON{Raw: []byte("true")}}
 		in.Spec = nil
-		_, faults := try(t.Context(), in)
+		_, faults := buildWith(t.Context(), in)
 		if got := faults.Message(); strings.Contains(got, "authentication where no server reads it") != refused {
 			t.Errorf("%s: %q", content, got)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/integrity"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/provider"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/resource"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/server"
@@ -428,7 +429,7 @@ func (l *linter) store(name string, store *yaml.Node, path string) {
 		})
 		return
 	}
-	if store.Kind != yaml.MappingNode {
+	if store.Kind != yaml.MappingNode || integrity.IsMigratedReference(name, store, known) {
 		return
 	}
 	fields := storeFields(known.Kind)
