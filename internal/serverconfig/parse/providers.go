@@ -292,7 +292,7 @@ func duplicateIDs(groups []ProviderGroup) problem.List {
 			problems = append(problems, newProblem(problem.Problem{
 				Reason: problem.DuplicateProviderID, Path: at[len(at)-1] + ".id", Type: field.ErrorTypeDuplicate, Value: id,
 				Detail: "ids must be unique over all APIs, and this one is used by " + limits.List(at, " and "),
-				Fix: "use unique ids",
+				Fix:    "use unique ids",
 			}))
 		}
 	}
