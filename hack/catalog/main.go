@@ -22,7 +22,7 @@ import (
 // overlayFile is what people write of the catalog.
 const overlayFile = "internal/serverconfig/catalog/overlay.yaml"
 
-// timeout bounds a whole run, with virtual environments that must be files first.
+// timeout bounds a whole run, with virtual environments that must be made first.
 const timeout = 30 * time.Minute
 
 func main() {
