@@ -24,8 +24,44 @@ import (
 type OverrideFact struct {
 	Ref types.NamespacedName
 	Lookup
-	// Content is the text of the key if State is Found.
+	// Content is the text of the configuration if State is Found, and Key its key in the ConfigMap.
 	Content []byte
+	Key     string
+	// Files are the contents of the ConfigMap's other keys, which are mounted beside the configuration.
+	Files map[string][]byte
+}
+
+// runKey is the name of the configuration up to llama-stack 0.3, which commands of users name.
+const runKey = "run.yaml"
+
+// Read takes the configuration and the other files from the content of a ConfigMap. If the only key is run.yaml, that
+// is the configuration.
+func (o *OverrideFact) Read(text map[string]string, binary map[string][]byte) {
+	o.Key = names.ConfigKey
+	if _, alone := text[runKey]; alone && len(text)+len(binary) == 1 {
+		o.Key = runKey
+	}
+	content, exists := text[o.Key]
+	if !exists {
+		o.Lookup = LookIn(text, o.Key)
+		return
+	}
+	o.Content = []byte(content)
+	for key, value := range text {
+		if key != names.ConfigKey {
+			o.addFile(key, []byte(value))
+		}
+	}
+	for key, value := range binary {
+		o.addFile(key, value)
+	}
+}
+
+func (o *OverrideFact) addFile(key string, value []byte) {
+	if o.Files == nil {
+		o.Files = map[string][]byte{}
+	}
+	o.Files[key] = value
 }
 
 // PathOverride is the field that names the ConfigMap with the user's own configuration.
@@ -72,14 +108,14 @@ func (d *Desired) override(ctx context.Context, in *Inputs) {
 	if err != nil {
 		d.problems.Add(problem.Problem{
 			Reason: problem.InvalidConfigMap, Path: PathOverride, Type: field.ErrorTypeInvalid, Value: found.Ref.Name,
-			Detail: fmt.Sprintf("the key %q of ConfigMap %s is not a configuration: %v", names.ConfigKey, found.Ref, err),
+			Detail: fmt.Sprintf("the key %q of ConfigMap %s is not a configuration: %v", found.Key, found.Ref, err),
 			Fix:    "correct it there",
 		})
 		return
 	}
 	d.Override, d.OverrideContent = read, found.Content
 	d.setOverrideWorkers(ctx, in)
-	d.ConfigMapName = names.ConfigMapName(in.CR.Name, d.OverrideContent)
+	d.ConfigMapName = objects.ConfigMapName(in.CR.Name, d.OverrideContent, found.Files)
 	d.warnPlainOverride(in, read)
 	d.lintOverride(ctx, in)
 	d.problems.warnStorage(d.Distribution.Line, read)
@@ -110,7 +146,7 @@ func (d *Desired) setOverrideWorkers(ctx context.Context, in *Inputs) {
 	}
 	// Without the namespace, so that the same configuration has the same text everywhere.
 	header := fmt.Sprintf("# The key %s of ConfigMap %s, with server.workers of the custom resource.\n",
-		names.ConfigKey, in.Override.Ref.Name)
+		in.Override.Key, in.Override.Ref.Name)
 	if text, err := serverconfig.WithWorkers(ctx, in.Override.Content, d.Distribution.Line, *w.Workers,
 		header); err == nil {
 		d.OverrideContent, d.Override.Workers, d.OverrideEdited = text, strconv.Itoa(int(*w.Workers)), true

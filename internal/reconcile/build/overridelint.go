@@ -8,7 +8,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/lint"
@@ -36,13 +35,13 @@ func (d *Desired) lintOverride(ctx context.Context, in *Inputs) {
 		Content: d.OverrideContent, Line: line, Release: d.Distribution.Release, Variables: in.givenVariables(),
 	}) {
 		effect := effects[f.Effect]
-		d.problems.warn(effect.reason, positionOf(&f), effect.detail+f.Detail, f.Fix)
+		d.problems.warn(effect.reason, positionOf(in.Override.Key, &f), effect.detail+f.Detail, f.Fix)
 	}
 }
 
 // positionOf returns file, line, column and path of a finding, as editors read them.
-func positionOf(f *lint.Finding) string {
-	at := names.ConfigKey
+func positionOf(file string, f *lint.Finding) string {
+	at := file
 	if f.Line > 0 {
 		at = fmt.Sprintf("%s:%d:%d", at, f.Line, f.Column)
 	}

@@ -54,7 +54,7 @@ func Deployment(p *Params) *appsv1.Deployment {
 func podTemplate(p *Params) corev1.PodTemplateSpec {
 	annotations := map[string]string{}
 	if p.Config != nil {
-		annotations[names.AnnotationConfigHash] = names.ContentHash(p.Config)
+		annotations[names.AnnotationConfigHash] = names.ContentHash(withFiles(p.Config, p.ConfigFiles))
 	}
 	if p.CertificateHash != "" {
 		annotations[names.AnnotationCertificateHash] = p.CertificateHash
