@@ -14,7 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 )
 
-// A forwarded port reports by the libraries' own log what the other side says.
+// Forwarded ports log text of the other side through klog.
 //
 // Proves: NFR-003.
 func TestLogsOfLibrariesReachNoTerminalAsTheyAre(t *testing.T) {
