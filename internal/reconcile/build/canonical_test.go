@@ -11,7 +11,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// FuzzCanonicalJSON writes any JSON as it is written of a decoded tree, which is what the hashes of Deployments that run were made of.
+// FuzzCanonicalJSON compares the canonical form with the encoding of a decoded tree, from which the hashes of existing
+// Deployments were made.
 //
 // Proves: R48.
 func FuzzCanonicalJSON(f *testing.F) {

@@ -10,8 +10,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
-// Proves: R61, R41 (what no NetworkPolicy can say is wrong, with its field and the way out, and nothing is built; where no NetworkPolicy is
-// made, as for a custom resource of v1alpha1 without the feature flag, it does no harm).
+// Proves: R61, R41 (a value that a NetworkPolicy cannot express is an error with its field and a fix, and blocks the
+// build; it does not matter if no NetworkPolicy is created, as for v1alpha1 without the feature flag).
 func TestAllowedFromIsValidated(t *testing.T) {
 	for text, want := range map[string]string{
 		"labels: ['team=frontend']":            `spec.networking.allowedFrom.labels[0]: Invalid value: "team=frontend": is not a valid label key: write team: namespaces with the label are allowed`,
@@ -47,10 +47,8 @@ func TestAllowedFromIsValidated(t *testing.T) {
 	}
 }
 
-// A NetworkPolicy blocks the ingress controller, whatever asks for the policy, unless it lets everybody in or the cluster has a router of its
-// own, which the policy names.
-//
-// Proves: R41, R61.
+// Proves: R41, R61 (a NetworkPolicy blocks the ingress controller unless it allows all clients or names the cluster's
+// router).
 func TestAllowedFromWarnsOfTheIngressController(t *testing.T) {
 	for name, c := range map[string]struct {
 		networking      string
@@ -78,7 +76,7 @@ func TestAllowedFromWarnsOfTheIngressController(t *testing.T) {
 	}
 }
 
-// Proves: R61 (what protects the pods is written before them, what leads to them after).
+// Proves: R61 (objects that protect the pods come before them, and objects that lead to the pods after them).
 func TestObjectsAreInTheOrderOfWriting(t *testing.T) {
 	in := inputsOf(t, `
 distribution: {name: starter}

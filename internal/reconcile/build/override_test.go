@@ -29,8 +29,8 @@ func overriding(t *testing.T) *Inputs {
 	return in
 }
 
-// Proves: R45, US-6.1, FR-027g, R27 (every byte as the user wrote it, in an immutable ConfigMap that its content names; an edit gives
-// another one; the state directory is the file's own business).
+// Proves: R45, US-6.1, FR-027g, R27 (the ConfigMap is immutable, named by its content and has the user's bytes; an edit
+// makes a new one, and the file decides the state directory).
 func TestOverride(t *testing.T) {
 	in := overriding(t)
 	d := build(t, in)
@@ -73,9 +73,7 @@ func TestOverride(t *testing.T) {
 	}
 }
 
-// First patch releases keep the state of a configuration without storage where nobody looks for it.
-//
-// Proves: R16, R45.
+// Proves: R16, R45 (the first patch releases lose the state of a configuration without storage).
 func TestOverrideWithoutStorageIsWarnedOf(t *testing.T) {
 	for version, want := range map[string]string{
 		"0.3.0": "of release line 0.3 does not start without", "0.4.7": "of release line 0.4 then keeps its state in a directory that is lost",
@@ -94,7 +92,7 @@ func TestOverrideWithoutStorageIsWarnedOf(t *testing.T) {
 	}
 }
 
-// Proves: R39, FR-062 (the scheme is what the file says: HTTPS with certificate and key alone).
+// Proves: R39, FR-062 (the scheme is HTTPS only if the file has certificate and key).
 func TestOverrideScheme(t *testing.T) {
 	for text, want := range map[string]struct {
 		scheme corev1.URIScheme
@@ -119,7 +117,7 @@ func TestOverrideScheme(t *testing.T) {
 	}
 }
 
-// Proves: US-6.2, US-6.3, R20, R45, FR-013, FR-074 (what is missing heals by itself, what excludes each other needs an edit).
+// Proves: US-6.2, US-6.3, R20, R45, FR-013, FR-074 (missing objects clear without an edit, exclusive fields need one).
 func TestOverrideFaults(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*Inputs)
@@ -161,7 +159,8 @@ func TestOverrideFaults(t *testing.T) {
 	}
 }
 
-// Proves: R45, R26 (what may keep the server from starting, and what only v1alpha1 can say, is reported).
+// Proves: R45, R26 (settings that may keep the server from starting, and settings that only v1alpha1 has, get a
+// warning).
 func TestOverrideWarnings(t *testing.T) {
 	line, _ := catalog.Get(catalog.Newest())
 	for content, want := range map[string]string{
