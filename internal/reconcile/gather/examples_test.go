@@ -12,9 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// The examples of docs/status.md of what could not be read are what is reported.
-//
-// Proves: R74.
+// Proves: R74 (the examples of docs/status.md for failed reads).
 func TestExamplesAreWhatGatherReports(t *testing.T) {
 	const image = "registry.example.com/team/server:nightly"
 	for reason, c := range map[problem.Reason]struct {

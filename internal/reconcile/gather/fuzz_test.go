@@ -13,9 +13,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
-// FuzzPullSecret reads credentials from whatever somebody put into a Secret.
+// FuzzPullSecret reads credentials from any Secret content.
 //
-// Proves: R63, R7 (no panic; what is kept has a bound, and is that of the first Secret that has some; no error quotes the Secret).
+// Proves: R63, R7.
 func FuzzPullSecret(f *testing.F) {
 	for _, seed := range []string{
 		`{"auths":{"registry.example.com":{"username":"u","password":"p"}}}`, `{"auths":{"registry.example.com/team":{"auth":"dTpw"},"*.example.com":{"identitytoken":"t"}}}`,

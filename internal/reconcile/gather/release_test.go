@@ -86,7 +86,8 @@ func filesystem(t *testing.T, files ...[2]string) v1.Layer {
 	return layer
 }
 
-// build pushes an image as a build of the server makes it, without labels, and returns the digest of the layer with its configuration.
+// built pushes an image like a build of the server, without labels, and returns the digest of the layer with its
+// configuration.
 func built(t *testing.T, reference, base string, release [2]string) string {
 	t.Helper()
 	called := strings.ReplaceAll(release[0], "-", "_")
@@ -112,7 +113,7 @@ func built(t *testing.T, reference, base string, release [2]string) string {
 	return digest.String()
 }
 
-// mutated runs "crane mutate" as docs/images.md does, and returns the reference of the result by digest.
+// mutated runs "crane mutate" as in docs/images.md and returns the resulting reference by digest.
 func mutated(t *testing.T, from, to string, labels ...string) string {
 	t.Helper()
 	args := []string{"mutate", from, "-t", to}
@@ -137,7 +138,7 @@ func mutated(t *testing.T, from, to string, labels ...string) string {
 	return ref.Context().Name() + "@" + made.Digest.String()
 }
 
-// served returns a custom resource that needs a configuration for an image, and no Secret.
+// served returns a custom resource without Secrets that needs a configuration for an image.
 func served(image string) *v1alpha2.LlamaStackDistribution {
 	cr := resourceWithImage(image)
 	cr.Spec.Providers.Inference = &apiextensionsv1.JSON{Raw: []byte(`{"provider":"vllm","endpoint":"http://vllm:8000"}`)}
@@ -163,9 +164,8 @@ func answered(t *testing.T, g *gather.Gatherer, cr *v1alpha2.LlamaStackDistribut
 	}
 }
 
-// Images that the recipe of the documents makes, of any release line and in both forms, are recognized by a tag that says nothing and by digest.
-//
-// Proves: LBL-RECIPE, R92, FR-020, FR-027a, FR-027e.
+// Proves: LBL-RECIPE, R92, FR-020, FR-027a, FR-027e (images from the documented recipe, of any release line and in both
+// forms, are recognized by digest and by a tag without a release).
 func TestImagesOfTheRecipeAreRecognized(t *testing.T) {
 	t.Setenv("DOCKER_CONFIG", t.TempDir())
 	site := httptest.NewServer(ociregistry.New(ociregistry.Logger(log.New(io.Discard, "", 0))))
@@ -201,7 +201,7 @@ func TestImagesOfTheRecipeAreRecognized(t *testing.T) {
 	}
 }
 
-// Proves: R92 (the order of what names the release; packages are read only where nothing before them does, and not of a registered image).
+// Proves: R92 (packages are read only if no label or tag has the release, and not of a registered image).
 func TestPackagesCountAfterLabelsAndTag(t *testing.T) {
 	base := base64.StdEncoding.EncodeToString([]byte("version: 2\napis: [inference]\nproviders: {inference: []}\n"))
 	const digest = "registry.example.com/team/server@sha256:0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b"
@@ -263,7 +263,8 @@ func TestPackagesCountAfterLabelsAndTag(t *testing.T) {
 	}
 }
 
-// Proves: R92 (an image whose packages cannot be read for a while is not one without them; the message has the way out that needs no administrator first).
+// Proves: R92 (packages that cannot be read for now differ from missing ones, and the message has a fix that needs no
+// administrator).
 func TestServerPackagesThatCannotBeRead(t *testing.T) {
 	s := &fakeRegistry{labels: map[string]string{oci.LabelConfigBase64: base64.StdEncoding.EncodeToString([]byte("version: 2\napis: [inference]\n"))}, search: &registry.Error{Kind: registry.Unreachable, Err: errors.New("the registry responds with 503")}}
 	c := newCluster(t)
@@ -277,7 +278,8 @@ func TestServerPackagesThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// Proves: R92 (what the running server reported counts for its image, where nothing else names the release, and only where a configuration is needed).
+// Proves: R92 (the release that the running server reported counts for its image if nothing else has the release, and
+// only if a configuration is needed).
 func TestReleaseThatTheRunningServerReportedCounts(t *testing.T) {
 	base := base64.StdEncoding.EncodeToString([]byte("version: 2\napis: [inference]\nproviders: {inference: []}\n"))
 	const image = "registry.example.com/team/server:latest"
