@@ -14,8 +14,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe"
 )
 
-// Proves: R82, R35 (what the server lists of its model servers is reported with the names to call the models by, and
-// never spoils Ready; that a registered model is listed says nothing).
+// Proves: R82, R35 (the models that the server lists are reported and never affect Ready; a registered model does not
+// show that its backend is reachable).
 func TestBackendsReachableReportsWhatTheServerLists(t *testing.T) {
 	model := func(provider, name string) serverprobe.Entry {
 		return serverprobe.Entry{Provider: provider, Name: name}
