@@ -20,8 +20,8 @@ const (
 	other = "registry.example.com/team/other@sha256:0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b"
 )
 
-// Proves: R46, NFR-006 (the file of a digest is read once for all custom resources, beside the labels, and again by
-// nobody after a restart).
+// Proves: R46, NFR-006 (the file of a digest is read once for all custom resources, apart from the labels, and not
+// again after a restart).
 func TestFilesOfImagesAreReadOnce(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.registry.file = "kind: ProviderPackage"
@@ -56,10 +56,7 @@ func TestFilesOfImagesAreReadOnce(t *testing.T) {
 	})
 }
 
-// That an image has no server's package is known after all of its layers were read: it is not asked for again, not even
-// after a restart.
-//
-// Proves: R92.
+// Proves: R92 (a missing server package is cached after all layers were read, also over a restart).
 func TestImagesWithoutThePackageAreSearchedOnce(t *testing.T) {
 	inBubble(t, func(w *world) {
 		ask := func() imagelabels.Result {
@@ -80,8 +77,7 @@ func TestImagesWithoutThePackageAreSearchedOnce(t *testing.T) {
 	})
 }
 
-// Proves: R46 (an image without the file is an answer of its own kind; one that nobody asks for any more is left
-// alone).
+// Proves: R46 (an image without the file has its own result, and an image without users is not read).
 func TestFilesThatAreMissing(t *testing.T) {
 	inBubble(t, func(w *world) {
 		ask := func(images ...string) []imagelabels.Result {
