@@ -48,8 +48,8 @@ func ownRegistry(t *testing.T, repository string, tags ...string) (host string) 
 	return host
 }
 
-// Proves: FR-027a, FR-027f, R14, R60 (the commands run against a test registry in place of registry.example.com, and
-// the resources and settings are valid).
+// Proves: FR-027a, FR-027f, R14, R60 (the commands run against a test registry, and the resources and settings are
+// valid).
 func TestPagesAboutImages(t *testing.T) {
 	host := ownRegistry(t, "ai/server", "1.5.0", "build")
 	for page, want := range map[string]int{"images.md": 5, "air-gapped.md": 3} {

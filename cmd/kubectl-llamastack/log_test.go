@@ -14,8 +14,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 )
 
-// Forwarded ports log text of the other side through klog.
-//
 // Proves: NFR-003.
 func TestLogsOfLibrariesReachNoTerminalAsTheyAre(t *testing.T) {
 	var errs bytes.Buffer

@@ -166,10 +166,7 @@ func TestDocumentation(t *testing.T) {
 	}
 }
 
-// Each row of docs/maintainers/comparison.md about this operator has a command that runs in a checkout without a
-// cluster.
-//
-// Proves: NFR-004.
+// Proves: NFR-004 (each row about this operator has a command that works without a cluster).
 func TestComparison(t *testing.T) {
 	text := fixture.ReadFile(t, filepath.Join(root, "docs", "maintainers", "comparison.md"))
 	r := reader{plugin: pluginRun(t), dir: root}

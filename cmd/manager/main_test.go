@@ -131,8 +131,7 @@ func TestLockLeavesTheConfigAlone(t *testing.T) {
 	}
 }
 
-// Proves: L-30 (a leader gives up before another replica may take the lease, and a dead leader is replaced within ten
-// seconds).
+// Proves: L-30 (a leader stops before another replica leads, and a dead leader is replaced within ten seconds).
 func TestLeaseTimesLeaveAGap(t *testing.T) {
 	var l leaseTimes
 	l.bindFlags(flag.NewFlagSet("", flag.PanicOnError))
@@ -147,8 +146,7 @@ func TestLeaseTimesLeaveAGap(t *testing.T) {
 	}
 }
 
-// Proves: L-30 (a manager ends after unreachableTimeout without the API server, so that the next one has current
-// caches).
+// Proves: L-30 (the next manager has current caches).
 func TestManagerEndsWithoutTheAPIServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()

@@ -35,9 +35,7 @@ func serving(t *testing.T, run func(context.Context) error) {
 	})
 }
 
-// Headers are bounded, and new connections replace idle ones before their timeout.
-//
-// Proves: R63, R71.
+// Proves: R63, R71 (new connections replace idle ones before their timeout).
 func TestPortsBoundWhatClientsTake(t *testing.T) {
 	t.Parallel()
 	metrics, health := fixture.FreeAddress(t), fixture.FreeAddress(t)

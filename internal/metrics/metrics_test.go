@@ -46,7 +46,7 @@ func used(t *testing.T) *Metrics {
 	return m
 }
 
-// Proves: L-33 (labels, values and names follow the definitions and the rules of Prometheus).
+// Proves: L-33.
 func TestMetricsAreThoseThatAreDefined(t *testing.T) {
 	m := used(t)
 	registered := prometheus.NewPedanticRegistry()

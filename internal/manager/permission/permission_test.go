@@ -17,8 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// reviewsDouble is a fake API server for reviews. The user of token "good" may get /metrics, that of "other" may not,
-// and "broken" fails.
+// reviewsDouble is a fake API server: token "good" may get /metrics, "other" may not, and "broken" fails.
 func reviewsDouble(t *testing.T, asked *atomic.Int32) *Reviewer {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 )
 
-// Proves: R56, L-34 (the error names the flag, the value and the fix).
+// Proves: R56, L-34.
 func TestParseReportsWhatIsWrong(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                            "",
@@ -43,7 +43,7 @@ func TestParseReportsWhatIsWrong(t *testing.T) {
 	}
 }
 
-// Proves: R71 (operators with the same selector share a Lease).
+// Proves: R71.
 func TestLeaseFollowsWhatIsSelected(t *testing.T) {
 	name := func(text string) string {
 		selector, err := Parse(text)
@@ -101,8 +101,8 @@ func (l *leases) Get(_ context.Context, _ client.ObjectKey, o client.Object, _ .
 	return nil
 }
 
-// Proves: R71, R21 (a shard starts once the operator without a selector has released its Lease or has not renewed it
-// for its duration).
+// Proves: R71, R21 (until the operator without a selector has released its Lease, or has not renewed it for its
+// duration).
 func TestAwaitWholeWaitsForItsEnd(t *testing.T) {
 	if err := AwaitUnsharded(t.Context(), fake.NewClientBuilder().Build(), "op"); err != nil {
 		t.Errorf("no Lease: %v", err)
