@@ -10,8 +10,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
 )
 
-// Proves: R74 (a resource with an unknown distribution is validated further; one that could not be read whole, or whose
-// Secrets could not, is not).
+// Proves: R74 (any other error ends the validation).
 func TestOnlyAnUnknownDistributionLeavesTheRestToJudge(t *testing.T) {
 	unknown := problem.Problem{Reason: problem.UnknownDistribution, Path: "spec.distribution.name"}
 	failed := problem.Problem{Reason: problem.LookupFailed, Path: "spec.providers.inference.apiKey"}

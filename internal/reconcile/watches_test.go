@@ -102,7 +102,7 @@ func TestReferrersOfConfigMap(t *testing.T) {
 	}
 }
 
-// Proves: L-23, R20 (objects in overrides enqueue resources of their namespace).
+// Proves: L-23, R20.
 func TestReferrersByOverrides(t *testing.T) {
 	overriding := func(namespace, name string) *v1alpha2.LlamaStackDistribution {
 		cr := referring(namespace, name, "")
@@ -178,7 +178,7 @@ func settingsOf(t *testing.T, podDefaults string) *gather.SettingsStore {
 	return store
 }
 
-// Proves: R81 (a registered distribution enqueues the resources that name it or may use its image).
+// Proves: R81 (resources that name it or may use its image).
 func TestUsersOfARegisteredDistribution(t *testing.T) {
 	using := func(name string, d v1alpha2.DistributionSpec) *v1alpha2.LlamaStackDistribution {
 		cr := referring("ai", name, "")

@@ -21,8 +21,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
 )
 
-// Proves: R21, L-04, L-31 (fields of release 0.9 become the operator's, fields of others stay theirs, and a second run
-// changes nothing).
+// Proves: R21, L-04, L-31 (fields of others stay theirs, and a second run changes nothing).
 func TestTakenOver(t *testing.T) {
 	others := []metav1.ManagedFieldsEntry{
 		fakecluster.Entry("kubectl-edit", "Update", `{"f:metadata":{"f:labels":{"f:mine":{}}}}`, ""),
@@ -51,8 +50,8 @@ func TestTakenOver(t *testing.T) {
 	}
 }
 
-// Proves: R21 (leftovers of release 0.9 are adopted and removed even without its Deployment, nothing is looked up once
-// the operator has a Deployment, and an unmounted PVC stays with its owner).
+// Proves: R21 (leftovers are adopted and removed even without release 0.9's Deployment, but nothing is looked up once
+// the operator has one, and an unmounted PVC stays).
 func TestAdopt(t *testing.T) {
 	left := func() []client.Object {
 		return []client.Object{
@@ -109,8 +108,8 @@ func orphan(change func(*appsv1.Deployment)) *appsv1.Deployment {
 	return d
 }
 
-// Proves: R78, L-08 (release 0.9's Deployment is recognized by name, label, selector and field managers together; if
-// any desired object belongs to another owner, nothing is written and no message advises to remove it).
+// Proves: R78, L-08 (name, label, selector and field managers identify release 0.9's Deployment; an object of another
+// owner blocks all writes, and no message advises to remove it).
 func TestAdoptIsAllOrNothing(t *testing.T) {
 	service := func(o client.Object) client.Object {
 		o.SetManagedFields([]metav1.ManagedFieldsEntry{fakecluster.Entry("my-stack", "Apply", `{"f:spec":{"f:type":{}}}`, "")})
@@ -159,8 +158,7 @@ func TestAdoptIsAllOrNothing(t *testing.T) {
 	}
 }
 
-// Proves: R89 (a Deployment that keeps its pods gets only owner, labels and annotations, and keeps the objects that the
-// pods need).
+// Proves: R89 (the Deployment gets only owner, labels and annotations, and its pods keep the objects that they need).
 func TestAdoptKeepsThePodTemplate(t *testing.T) {
 	live := orphan(func(d *appsv1.Deployment) {
 		d.Labels["team"], d.Annotations = "a", map[string]string{"note": "mine"}
@@ -200,8 +198,7 @@ func TestAdoptKeepsThePodTemplate(t *testing.T) {
 	}
 }
 
-// Proves: R78, R48 (release 0.9 ran again: the field managers of any object show it, and the Deployment counts as never
-// applied).
+// Proves: R78, R48 (field managers of any object show that release 0.9 ran again).
 func TestAdoptAgain(t *testing.T) {
 	made := orphan(func(d *appsv1.Deployment) {
 		d.Annotations = map[string]string{names.AnnotationBuild: "1.0.0", names.AnnotationInputHash: "x"}

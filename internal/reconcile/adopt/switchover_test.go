@@ -18,8 +18,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
 )
 
-// Proves: R78, US-7.1 (the rollout is held until all new pods are ready and the Service selects only them, and then
-// nothing of the switchover is left).
+// Proves: R78, US-7.1 (the rollout is held until all new pods are ready and the Service selects only them).
 func TestSwitchoverFollowsFromTheCluster(t *testing.T) {
 	old := func() *appsv1.Deployment {
 		return orphan(func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(2)) })

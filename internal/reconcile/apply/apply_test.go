@@ -51,8 +51,7 @@ func TestNothingIsSentTwice(t *testing.T) {
 	}
 }
 
-// Proves: L-08, R19 (an object of another owner is reported and never changed, and objects that depend on it are not
-// sent).
+// Proves: L-08, R19 (an object of another owner is reported and not changed, and dependent objects are not sent).
 func TestConflict(t *testing.T) {
 	yes := true
 	foreign := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack", OwnerReferences: []metav1.OwnerReference{

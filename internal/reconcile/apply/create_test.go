@@ -19,8 +19,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
 )
 
-// Proves: R69, L-04 (the first apply after the creation moves the fields to server-side apply, so that undesired fields
-// and the annotation of the creation are removed).
+// Proves: R69, L-04 (the first apply moves the fields to server-side apply, and removes undesired fields and the
+// annotation of the creation).
 func TestNewObjectsAreCreatedAndLaterApplied(t *testing.T) {
 	c := fakecluster.New(t)
 	a := applier(c)
@@ -133,8 +133,7 @@ func TestApplyReportsWhatIsInTheWay(t *testing.T) {
 	}
 }
 
-// Proves: L-08 (unowned objects of the operator get their owner back and generated ones are recreated; a PVC is used
-// but stays unowned, because its data may be kept on purpose).
+// Proves: L-08 (generated objects are recreated; a PVC stays unowned, because its data may be kept on purpose).
 func TestOrphansAreOwnedAgain(t *testing.T) {
 	c := fakecluster.New(t)
 	a := applier(c)

@@ -47,8 +47,7 @@ func (withoutImages) leaveOut(o interface{ UnstructuredContent() map[string]any 
 	_ = unstructured.SetNestedSlice(o.UnstructuredContent(), volumes, "spec", "template", "spec", "volumes")
 }
 
-// Proves: R61, R74 (dropped fields are refused before any write, for new custom resources and edits, even if only the
-// Deployment changes).
+// Proves: R61, R74 (dropped fields are refused before any write, even if only the Deployment changes).
 func TestFieldsThatTheAPIServerLeavesOutAreRefused(t *testing.T) {
 	deployment := func(volumes ...corev1.Volume) (*v1alpha2.LlamaStackDistribution, []objects.Object) {
 		cr, list := full(1)
@@ -81,8 +80,7 @@ func TestFieldsThatTheAPIServerLeavesOutAreRefused(t *testing.T) {
 	check("an edit of the Deployment alone", c, f)
 }
 
-// Proves: R74 (only missing fields of the spec are named, not the operator's additions, other values, map keys or list
-// entries).
+// Proves: R74 (not the operator's additions, other values, map keys or list entries).
 func TestLeftOutNamesTheFieldsOfTheSpec(t *testing.T) {
 	owner := fakecluster.Owner()
 	owner.Spec.Workload = &v1alpha2.WorkloadSpec{

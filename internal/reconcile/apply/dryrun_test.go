@@ -30,7 +30,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
 )
 
-// full returns an owner and its objects, one of each kind. All but the first depend on the generation.
+// full returns an owner and one object of each kind. All but the first depend on the generation.
 func full(generation int32) (*v1alpha2.LlamaStackDistribution, []objects.Object) {
 	cr := fakecluster.Owner()
 	cr.Spec.Networking = &v1alpha2.NetworkingSpec{Port: new(8000 + generation)}
@@ -56,8 +56,7 @@ func full(generation int32) (*v1alpha2.LlamaStackDistribution, []objects.Object)
 	}
 }
 
-// Proves: R61 (each changed object is dry-run once; unchanged objects and those whose first write fails anyway are
-// not).
+// Proves: R61 (each changed object except the first is dry-run once; the first write needs no dry run).
 func TestRefusedObjectLeavesTheOthersUnwritten(t *testing.T) {
 	_, every := full(1)
 	for _, o := range every[1:] {
@@ -117,7 +116,7 @@ func TestNewObjectsAreAskedForWhereTheyHoldTheSpec(t *testing.T) {
 	}
 }
 
-// Proves: R61 (a webhook without support for dry runs does not block writes).
+// Proves: R61.
 func TestDryRunThatIsNotSupportedIsIgnored(t *testing.T) {
 	c := fakecluster.New(t)
 	cr, list := full(1)
@@ -129,8 +128,7 @@ func TestDryRunThatIsNotSupportedIsIgnored(t *testing.T) {
 	}
 }
 
-// Proves: R61, R19 (a webhook that denies without a code returns 400, as the API server does for a dry run that a
-// webhook does not support).
+// Proves: R61, R19 (such a webhook returns 400, as the API server does for an unsupported dry run).
 func TestDenialOfAWebhookLeavesTheOthersUnwritten(t *testing.T) {
 	c := fakecluster.New(t)
 	cr, list := full(1)
@@ -206,8 +204,7 @@ func TestRefusalNamesTheField(t *testing.T) {
 	}
 }
 
-// Proves: R61, R74 (if the spec has the refused value, the path is that of the value, and the operator's own list
-// entries do not count).
+// Proves: R61, R74 (the operator's own list entries do not count).
 func TestRefusalNamesTheValue(t *testing.T) {
 	owner, list := full(1)
 	w := owner.Spec.Workload

@@ -91,8 +91,7 @@ func TestPruneConfigMaps(t *testing.T) {
 	}
 }
 
-// Proves: R54, R17 (derived Secrets are kept and removed like ConfigMaps, each kind separately, and unused credentials
-// are removed).
+// Proves: R54, R17 (derived Secrets are pruned like ConfigMaps but separately, and unused credentials are deleted).
 func TestPruneDerivedSecrets(t *testing.T) {
 	credentials := func(hash string, age int) client.Object {
 		at := metav1.NewTime(time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC).Add(-time.Duration(age) * time.Minute))

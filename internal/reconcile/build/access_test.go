@@ -17,8 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// Proves: R83 (exposure without authentication, or with authentication and without TLS, gets a warning; a Route always
-// encrypts).
+// Proves: R83 (exposed without authentication, or with it but without TLS; a Route always encrypts).
 func TestBuildWarnsOfOpenServers(t *testing.T) {
 	const kubernetes = "\nauth: {provider: kubernetes}"
 	for name, c := range map[string]struct {
@@ -48,7 +47,7 @@ func TestBuildWarnsOfOpenServers(t *testing.T) {
 	}
 }
 
-// checkUnprotected calls Build and compares the warnings of reason Unprotected; an empty text means no warnings.
+// checkUnprotected calls Build and compares the warnings of reason Unprotected.
 func checkUnprotected(t *testing.T, name string, in *Inputs, want string) {
 	t.Helper()
 	got := ""
@@ -91,8 +90,7 @@ func TestBuildWarnsOfOpenServersWhoseConfigurationIsKnown(t *testing.T) {
 	}
 }
 
-// Proves: R83, FR-061 (the pod mounts the CA certificates exactly if the server calls the API server, and no token
-// comes with them).
+// Proves: R83, FR-061 (only if the server calls the API server, and without a token).
 func TestBuildMountsTheClusterCAForTokensOfTheCluster(t *testing.T) {
 	for spec, want := range map[string]bool{
 		"auth: {provider: kubernetes}": true,

@@ -54,8 +54,7 @@ func TestAdoptedImage(t *testing.T) {
 	}
 }
 
-// Proves: R48, R19 (workload edits apply with the running image and a warning, an edit that needs a generated
-// configuration waits, and both messages name the two fixes).
+// Proves: R48, R19 (workload edits apply with a warning, other edits wait, and both messages name the two fixes).
 func TestUnknownNameKeepsItsImage(t *testing.T) {
 	const image = "registry.example/platform/core:v2.25"
 	in := inputs(t, "distribution-only")
@@ -85,7 +84,7 @@ func TestUnknownNameKeepsItsImage(t *testing.T) {
 	}
 }
 
-// Proves: R93 (the warning names the fixes before a pod on another node fails to pull; a mirror avoids it).
+// Proves: R93 (before a pod on another node fails to pull; a mirror avoids it).
 func TestImageOfARemovedOrganizationIsAWarning(t *testing.T) {
 	const image = "llamastack/distribution-starter:0.7.1"
 	in := inputs(t, "distribution-only")
@@ -106,8 +105,7 @@ func TestImageOfARemovedOrganizationIsAWarning(t *testing.T) {
 	}
 }
 
-// Proves: R48, R90, R91, R93 (which image each edit selects; an image that may not be published gets a warning until
-// the Deployment has it).
+// Proves: R48, R90, R91, R93 (an image that may not be published gets a warning until the Deployment has it).
 func TestImageOfAServerOfRelease09AfterAnEdit(t *testing.T) {
 	const (
 		old      = "docker.io/llamastack/distribution-starter:0.7.1"
@@ -155,8 +153,7 @@ func TestImageOfAServerOfRelease09AfterAnEdit(t *testing.T) {
 	}
 }
 
-// Proves: R48, R91 (an edit of the same distribution keeps the image, which could be of another release line; only an
-// image of the same release line from the settings, or a mirror, replaces it).
+// Proves: R48, R91 (only an image of the same release line from the settings, or a mirror, replaces it).
 func TestAdoptedImageStaysUntilTheDistributionChanges(t *testing.T) {
 	const old = "docker.io/llamastack/distribution-starter:0.6.1"
 	override := func(image string) func(*testing.T, *Inputs) {

@@ -22,7 +22,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
 )
 
-// Proves: FLOW, FR-021, FR-023, FR-032 (a complete spec becomes a configuration and all objects).
+// Proves: FLOW, FR-021, FR-023, FR-032.
 func TestBuild(t *testing.T) {
 	in := inputs(t, "simple")
 	before := in.CR.DeepCopy()
@@ -212,8 +212,8 @@ func TestSecretFaults(t *testing.T) {
 	}
 }
 
-// Proves: FR-003, R25, R7, R8 (the collector's key stays in its Secret, the environment puts it into the header through
-// an earlier variable, and unusable values are errors).
+// Proves: FR-003, R25, R7, R8 (the collector's key stays in its Secret, and an earlier variable puts it into the
+// header).
 func TestTelemetry(t *testing.T) {
 	in := inputs(t, "distribution-only")
 	in.CR.Spec.Providers = &v1alpha2.ProvidersSpec{
@@ -317,8 +317,7 @@ func live(t *testing.T, sample string) *Inputs {
 	return in
 }
 
-// Proves: R15, R47 (the image of these built-in names belongs to another distribution, so the configuration is
-// generated).
+// Proves: R15, R47 (the built-in image belongs to another distribution, so the configuration is generated).
 func TestForeignImage(t *testing.T) {
 	for name, want := range map[string]string{
 		"starter": "", "remote-vllm": "# Base configuration: remote-vllm\n", "postgres-demo": "type: sql_postgres", "meta-reference-gpu": "- files",
@@ -389,7 +388,7 @@ func TestUpgradeHolds(t *testing.T) {
 	}
 }
 
-// Proves: R48, R91 (a new built-in image comes with a new build of the operator, which alone rolls no pods).
+// Proves: R48, R91.
 func TestUpgradeWithAnotherBuiltInImageHolds(t *testing.T) {
 	in := live(t, "simple")
 	newer := *in.Distribution
@@ -400,8 +399,7 @@ func TestUpgradeWithAnotherBuiltInImageHolds(t *testing.T) {
 	}
 }
 
-// Proves: R89 (adoption keeps the pods of release 0.9 until the next edit, and creates nothing that only new pods
-// need).
+// Proves: R89 (until the next edit, without objects that only new pods need).
 func TestAdoptionHolds(t *testing.T) {
 	in := inputs(t, "simple")
 	in.Live = &appsv1.Deployment{}
@@ -436,7 +434,7 @@ func TestAdoptionHolds(t *testing.T) {
 	}
 }
 
-// Proves: R48, R17, R19 (a ConfigMap that a held Deployment mounts stays desired, or it would be pruned).
+// Proves: R48, R17, R19.
 func TestUpgradeHoldsTheMountedConfigMap(t *testing.T) {
 	in := live(t, "simple")
 	const former = "my-stack-config-0123456789" // a former build wrote other bytes from the same inputs
@@ -460,7 +458,7 @@ func TestUpgradeHoldsTheMountedConfigMap(t *testing.T) {
 	}
 }
 
-// Proves: R27, R47 (another image or distribution name finds the state on the PVC).
+// Proves: R27, R47 (also with another image or distribution name).
 func TestStateStaysWhereItIs(t *testing.T) {
 	for name, c := range map[string]struct {
 		storage *v1alpha2.PVCStorageSpec
@@ -572,7 +570,7 @@ func TestWarningsAreKept(t *testing.T) {
 	}
 }
 
-// Proves: R33 (a value that looks like a number gets a warning if the type of the field is unknown).
+// Proves: R33.
 func TestNumberForAnUnknownType(t *testing.T) {
 	in := inputs(t, "simple")
 	in.CR.Spec.Providers.Inference = open(`{"provider":"homegrown","endpoint":"http://x:1","secretRefs":{"pin":{"name":"n","key":"k"}}}`)
@@ -584,7 +582,7 @@ func TestNumberForAnUnknownType(t *testing.T) {
 	}
 }
 
-// Proves: R34 (a name that is invalid for a Service is reported before any write).
+// Proves: R34 (a name that is invalid for a Service).
 func TestResourceName(t *testing.T) {
 	for name, right := range map[string]bool{
 		"a": true, "my-stack-2": true, strings.Repeat("a", 55): true,

@@ -35,8 +35,7 @@ func bundleOf(t *testing.T, list []objects.Object) *corev1.ConfigMap {
 	return nil
 }
 
-// Proves: FR-063, R40, R97, L-23 (which key counts, blank values do not; the server uses the certificates, and new
-// content changes the pod template).
+// Proves: FR-063, R40, R97, L-23 (which key counts; new content changes the pod template).
 func TestCABundle(t *testing.T) {
 	for name, c := range map[string]struct {
 		data map[string]string
@@ -142,8 +141,8 @@ func TestCABundleFaults(t *testing.T) {
 	}
 }
 
-// Proves: R40, R97 (all certificates of the platform's ConfigMap count, in the order of the keys, and nothing else
-// does; pods trust them as in release 0.9 if the custom resource names no other bundle).
+// Proves: R40, R97 (certificates are ordered by key, and other content is dropped; pods use the bundle if the custom
+// resource names no other).
 func TestPlatformCABundle(t *testing.T) {
 	first, second := fixture.NewCACertificate(t), fixture.NewCACertificate(t)
 	const key = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"
@@ -186,7 +185,7 @@ func TestPlatformCABundle(t *testing.T) {
 	}
 }
 
-// Proves: R97 (the CA of the platform's Services is trusted in addition to other bundles).
+// Proves: R97 (in addition to other bundles).
 func TestServiceCAIsTrusted(t *testing.T) {
 	service, mine := fixture.NewCACertificate(t), fixture.NewCACertificate(t)
 	for name, c := range map[string]struct {
@@ -226,7 +225,7 @@ func trusted(t *testing.T) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "TRUSTED CERTIFICATE", Bytes: append(block.Bytes, notes...)}))
 }
 
-// Proves: R65, R66 (neither keys nor text are copied).
+// Proves: R65, R66.
 func TestCABundleHoldsCertificatesAlone(t *testing.T) {
 	for name, c := range map[string]struct {
 		text, want string
@@ -300,8 +299,7 @@ func TestCABundleNamesFewKeys(t *testing.T) {
 	}
 }
 
-// Proves: R65 (a ConfigMap of another namespace without its owner's consent is refused in both fields with a fix, and
-// the error clears without an edit).
+// Proves: R65 (the message names a fix, and the error clears without an edit).
 func TestForeignConfigMapsNeedConsent(t *testing.T) {
 	in := inputs(t, "distribution-only")
 	in.CR.Spec.OverrideConfig = &v1alpha2.OverrideConfigSpec{ConfigMapName: "mine"}

@@ -40,8 +40,8 @@ func setCertificate(in *Inputs, data map[string][]byte) {
 	in.Certificate.Certificate, in.Certificate.Key, in.Certificate.CA = data["tls.crt"], secret.New(data["tls.key"]), data["ca.crt"]
 }
 
-// Proves: FR-061, FR-062, US-5.3, R39, R26 (the certificate is mounted at the path in the configuration; probes,
-// Service and URL use HTTPS; the template has a hash of the certificate and nothing of the key).
+// Proves: FR-061, FR-062, US-5.3, R39, R26 (mount, probes, Service and URL; the template has a hash of the certificate
+// and nothing of the key).
 func TestTLSReachesEveryObject(t *testing.T) {
 	ca := fixture.NewCA(t)
 	data := ca.ServerSecret([]string{serviceHost})
@@ -91,8 +91,7 @@ func TestTLSReachesEveryObject(t *testing.T) {
 	}
 }
 
-// Proves: FR-062, R61 (the data directory must not be at or below the certificate directory, or Kubernetes refuses the
-// pod or cannot start it).
+// Proves: FR-062, R61 (Kubernetes refuses or cannot start a pod with data at or below the certificate directory).
 func TestDataIsNotWhereTheCertificateIs(t *testing.T) {
 	for at, wrong := range map[string]bool{serverconfig.TLSDir: true, serverconfig.TLSDir + "/data": true, serverconfig.TLSDir + "-data": false} {
 		in := withTLS(t, fixture.NewCA(t).ServerSecret([]string{serviceHost}))
@@ -104,8 +103,7 @@ func TestDataIsNotWhereTheCertificateIs(t *testing.T) {
 	}
 }
 
-// Proves: FR-062, L-28 (a new certificate changes the template; a new CA in the Secret does not, because pods do not
-// read it).
+// Proves: FR-062, L-28 (a new CA in the Secret does not, because pods do not read it).
 func TestRotatedCertificateRollsThePods(t *testing.T) {
 	ca := fixture.NewCA(t)
 	data := ca.ServerSecret([]string{serviceHost})
@@ -126,8 +124,7 @@ func TestRotatedCertificateRollsThePods(t *testing.T) {
 	}
 }
 
-// Proves: FR-062, FR-075, R20, L-23 (each error names the field, the Secret and the fix before a rollout, and clears
-// without an edit).
+// Proves: FR-062, FR-075, R20, L-23 (each error names the field, the Secret and the fix, and clears without an edit).
 func TestCertificateFaults(t *testing.T) {
 	ca := fixture.NewCA(t)
 	good := ca.ServerSecret([]string{serviceHost})
@@ -228,7 +225,7 @@ func TestTLSWithoutACluster(t *testing.T) {
 	}
 }
 
-// Proves: R39, R15 (scheme and probes follow the TLS files of a base, whether it is used unchanged or generated from).
+// Proves: R39, R15 (scheme and probes follow a base that is used unchanged or generated from).
 func TestTLSOfABaseIsRecognised(t *testing.T) {
 	for name, c := range map[string]struct {
 		server string
@@ -260,8 +257,7 @@ func TestTLSOfABaseIsRecognised(t *testing.T) {
 	}
 }
 
-// Proves: R39 (the certificate is always mounted; the user's configuration decides whether it is used, and a warning
-// says so).
+// Proves: R39 (the user's configuration decides whether the mounted certificate is used, and a warning says so).
 func TestTLSBesideAnOverride(t *testing.T) {
 	const mounted = "tls_certfile: /etc/llama-stack-tls/tls.crt, tls_keyfile: /etc/llama-stack-tls/tls.key"
 	data := fixture.NewCA(t).ServerSecret([]string{serviceHost})

@@ -152,8 +152,7 @@ func checkNothingOutsideSecrets(t *testing.T, d *result, value string) {
 	}
 }
 
-// Proves: R54, L-23, FR-026 (a new value makes a new Secret and a new pod template; the same value makes the same
-// ones).
+// Proves: R54, L-23, FR-026 (a new value makes a new Secret and a new pod template).
 func TestDerivedSecretFollowsRotation(t *testing.T) {
 	const dsn = "postgresql://u:" + canary + "@db/d"
 	before := build(t, withStorage(t, "0.7", dsn))
@@ -175,7 +174,7 @@ func TestDerivedSecretFollowsRotation(t *testing.T) {
 	}
 }
 
-// Proves: R48, L-28, R54 (an upgrade of the operator keeps the Secret that pods use).
+// Proves: R48, L-28, R54.
 func TestUpgradeHoldsTheDerivedSecret(t *testing.T) {
 	in := withStorage(t, "0.7", "postgresql://u:"+canary+"@db/d")
 	in.Build = "1.0.0"

@@ -22,7 +22,7 @@ func exposed(t *testing.T, expose string, edge settings.Edge) *Inputs {
 	return in
 }
 
-// Proves: FR-065, R62, R61 (an invalid host name is reported before any write).
+// Proves: FR-065, R62, R61.
 func TestBuildRefusesWrongHostnames(t *testing.T) {
 	for name, c := range map[string]struct {
 		expose string
@@ -72,8 +72,8 @@ func TestBuildWarnsOfMissingHostnames(t *testing.T) {
 	}
 }
 
-// Proves: FR-064, R62 (a Route if the cluster has the API, an HTTPRoute if the settings name a Gateway, else an
-// Ingress; the setting overrides, and the operator waits for a missing API).
+// Proves: FR-064, R62 (Route, else HTTPRoute with a Gateway in the settings, else Ingress; the setting overrides, and a
+// missing API is waited for).
 func TestBuildChoosesTheEdge(t *testing.T) {
 	gateway := &settings.Gateway{Name: "public", Namespace: "gateways"}
 	all := objects.EdgeAPIs{Route: true, HTTPRoute: true}

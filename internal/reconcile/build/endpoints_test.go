@@ -28,8 +28,7 @@ func endpointInputs(t *testing.T) *Inputs {
 	return in
 }
 
-// Proves: R11, R48 (each provider type gets the address in its field; another address changes the configuration and the
-// hash).
+// Proves: R11, R48 (each provider type gets the address in its field, and another address changes the hash).
 func TestEndpointsGetIntoTheConfiguration(t *testing.T) {
 	hashes := map[string]bool{}
 	for _, host := range []string{"one", "two"} {
@@ -55,7 +54,7 @@ func TestEndpointsGetIntoTheConfiguration(t *testing.T) {
 	}
 }
 
-// Proves: R20 (endpoints of disabled APIs cause neither waiting nor errors).
+// Proves: R20.
 func TestEndpointsOfDisabledAPIsDoNotCount(t *testing.T) {
 	in := inputsOf(t, withEndpointFrom+"disabled: [inference, vectorIo]\n", "")
 	refreshPods(in)

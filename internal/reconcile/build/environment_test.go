@@ -11,7 +11,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// Proves: FR-022, FR-075 (a variable that nothing sets gets a warning).
+// Proves: FR-022, FR-075.
 func TestReferencesToVariablesOfTheOperatorBringNoWarning(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*Inputs)

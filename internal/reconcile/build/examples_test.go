@@ -14,9 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// The examples of docs/status.md that need a cluster, a registry or settings. Package cli tests the others.
-//
-// Proves: R74.
+// Proves: R74 (the examples that need a cluster, a registry or settings; package cli tests the others).
 func TestExamplesAreWhatBuildReports(t *testing.T) {
 	const (
 		vllm     = "providers: {inference: [{id: vllm, provider: vllm, endpoint: 'http://vllm:8000/v1', apiKey: {name: vllm-token, key: token}}]}"

@@ -31,8 +31,8 @@ func packaged(t *testing.T, image string) *Inputs {
 	return in
 }
 
-// Proves: FR-014, FR-090, R46, R48 (packages are installed in the pod from their mirrors; an upgrade of the operator
-// keeps the pods, and a change of the mirrors rolls them).
+// Proves: FR-014, FR-090, R46, R48 (from their mirrors; an upgrade of the operator keeps the pods, and a change of the
+// mirrors rolls them).
 func TestExternalProvidersAreInstalled(t *testing.T) {
 	in := packaged(t, "quay.io/team/tiny:1")
 	in.Mirrors = settings.Mirrors{{Prefix: "quay.io/team", Location: "registry.example.com/mirror"}}
@@ -65,8 +65,7 @@ func TestExternalProvidersAreInstalled(t *testing.T) {
 	}
 }
 
-// Proves: R46, R74, FR-090 (an invalid image is reported with its field even if it is not read; packages of disabled
-// APIs are not needed).
+// Proves: R46, R74, FR-090 (an image that is not read is checked too; packages of disabled APIs are not needed).
 func TestImagesOfExternalProvidersAreChecked(t *testing.T) {
 	_, problems := Build(t.Context(), packaged(t, "NOT:AN:IMAGE"))
 	if !slices.ContainsFunc(problems, func(p problem.Problem) bool {

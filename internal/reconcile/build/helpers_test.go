@@ -42,8 +42,7 @@ func inputs(t *testing.T, sample string) *Inputs {
 // lineOfTests is the default release line of servers in these tests, the newest one with safety.
 const lineOfTests = "0.7"
 
-// resolve sets the distribution with these operator settings. A server of lineOfTests runs, and its image counts as
-// published.
+// resolve sets the distribution with these operator settings. A server of lineOfTests runs, and its image is published.
 func resolve(t *testing.T, in *Inputs, data map[string]string) {
 	t.Helper()
 	s, err := settings.Parse(data)

@@ -31,8 +31,7 @@ func inputsOf(t *testing.T, spec, annotation string) *Inputs {
 	return in
 }
 
-// Proves: R15, R21 (any number of workers is allowed; if the server does not get the number, a custom resource of
-// release 0.9 gets a warning with the fix, and any other an error).
+// Proves: R15, R21 (a number that does not reach the server is a warning for v1alpha1 and an error for v1alpha2).
 func TestWorkersWithoutGeneratedConfiguration(t *testing.T) {
 	const unknown, own = "distribution: {image: 'registry.example/mine:latest'}\n", "overrideConfig: {configMapName: mine}\n"
 	const overridden = "spec.workload.workers: has no effect with spec.overrideConfig, whose configuration decides: " +
@@ -77,8 +76,7 @@ func TestWorkersWithoutGeneratedConfiguration(t *testing.T) {
 	}
 }
 
-// Proves: R21, R43, R45 (a userConfig of v1alpha1 gets the resource's number of workers, as in release 0.9; the rest of
-// it, and the file of every other resource, stays unchanged).
+// Proves: R21, R43, R45 (a userConfig of v1alpha1 gets the number and stays otherwise unchanged, as do other files).
 func TestWorkersOfV1alpha1ReachTheServer(t *testing.T) {
 	const file = "version: 2\nproviders: {inference: []} # none\nserver: {workers: 3, port: 8321}\nmetadata_store: ${env.X:=y}\n"
 	for name, c := range map[string]struct{ spec, annotation, want string }{
@@ -118,7 +116,7 @@ func warningsWithout(d *result, text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Proves: R21, R22 (custom resources of v1alpha1 keep the variables of release 0.9; others get a warning with the fix).
+// Proves: R21, R22 (v1alpha1 keeps them; v1alpha2 gets a warning with the fix).
 func TestVariablesOfRelease09(t *testing.T) {
 	const spec = `
 distribution: {name: starter}

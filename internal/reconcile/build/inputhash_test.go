@@ -87,7 +87,7 @@ func TestInputHash(t *testing.T) {
 	}
 }
 
-// Proves: R48, R22, L-23 (different contents give different hashes).
+// Proves: R48, R22, L-23.
 func TestInputHashCoversWhatTheSpecRefersTo(t *testing.T) {
 	kept := func(path, value string) func(*Inputs) {
 		return func(in *Inputs) {

@@ -41,13 +41,12 @@ var incomplete = []string{
 	"spec.storage.sql.connectionString{}", "spec.storage.sql.connectionString.secretKeyRef{}", "spec.networking.tls.caBundle{}",
 }
 
-// onlyTold are settings that are only reported (R39), and fields that the release line of the inputs lacks (R25).
+// onlyTold are settings that are only reported (R39) or that the release line of the inputs lacks (R25).
 var onlyTold = []string{
 	"spec.networking.tls.secretName", "spec.auth.tenancy", "spec.monitoring.enabled", "spec.monitoring.metricsPort",
 }
 
-// meaningful are the structs whose presence has a meaning (R31), including all structs within them. Other empty structs
-// count as absent.
+// meaningful are the structs whose presence, or that of a struct within them, has a meaning (R31).
 var meaningful = []string{
 	"spec.storage.kv", "spec.storage.sql", "spec.workload.storage", "spec.workload.podDisruptionBudget", "spec.networking.tls.caBundle",
 }
@@ -63,8 +62,8 @@ func isUnbuilt(path string) bool {
 	return slices.ContainsFunc(unbuilt, func(u string) bool { return path == u || strings.HasPrefix(path, u+".") })
 }
 
-// Proves: R49, L-10, R31 (each field changes the configuration or an object, fails by name, is reported, or is listed
-// above; absent fields change nothing).
+// Proves: R49, L-10, R31 (a field has an effect, fails by name, is reported, or is listed above; absent fields change
+// nothing).
 func TestNoFieldIsIgnored(t *testing.T) {
 	for path, setAlone := range leaves.All(t) {
 		t.Run(path, func(t *testing.T) {
@@ -114,7 +113,7 @@ func checkRefused(t *testing.T, path string, faults problem.List) {
 	}
 }
 
-// output returns the result of Build for a spec, without the hash of the spec. It always generates a configuration.
+// output returns the result of Build for a spec with a generated configuration, without the hash of the spec.
 func output(t *testing.T, set func(*v1alpha2.LlamaStackDistributionSpec)) string {
 	t.Helper()
 	in := found(t, set)
@@ -180,7 +179,7 @@ func within(path, message string) bool {
 	return strings.Count(named, ".") > 0 && (path == named || strings.HasPrefix(path, named+"."))
 }
 
-// Proves: R48, FR-026 (any edit of the spec releases a held Deployment).
+// Proves: R48, FR-026.
 func TestInputHashCoversTheSpec(t *testing.T) {
 	seen := map[string]string{}
 	all := leaves.All(t)

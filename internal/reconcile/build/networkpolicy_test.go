@@ -10,8 +10,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
-// Proves: R61, R41 (a value that a NetworkPolicy cannot express is an error with its field and a fix, and blocks the
-// build; it does not matter if no NetworkPolicy is created, as for v1alpha1 without the feature flag).
+// Proves: R61, R41 (the error has a field and a fix; without a NetworkPolicy, as for v1alpha1 without the flag, the
+// value does not matter).
 func TestAllowedFromIsValidated(t *testing.T) {
 	for text, want := range map[string]string{
 		"labels: ['team=frontend']":            `spec.networking.allowedFrom.labels[0]: Invalid value: "team=frontend": is not a valid label key: write team: namespaces with the label are allowed`,
@@ -47,8 +47,7 @@ func TestAllowedFromIsValidated(t *testing.T) {
 	}
 }
 
-// Proves: R41, R61 (a NetworkPolicy blocks the ingress controller unless it allows all clients or names the cluster's
-// router).
+// Proves: R41, R61 (unless the policy allows all clients or names the cluster's router).
 func TestAllowedFromWarnsOfTheIngressController(t *testing.T) {
 	for name, c := range map[string]struct {
 		networking      string

@@ -29,8 +29,8 @@ func overriding(t *testing.T) *Inputs {
 	return in
 }
 
-// Proves: R45, US-6.1, FR-027g, R27 (the ConfigMap is immutable, named by its content and has the user's bytes; an edit
-// makes a new one, and the file decides the state directory).
+// Proves: R45, US-6.1, FR-027g, R27 (the ConfigMap is immutable and has the user's bytes, and the file decides the
+// state directory).
 func TestOverride(t *testing.T) {
 	in := overriding(t)
 	d := build(t, in)
@@ -73,7 +73,7 @@ func TestOverride(t *testing.T) {
 	}
 }
 
-// Proves: R16, R45 (the first patch releases lose the state of a configuration without storage).
+// Proves: R16, R45.
 func TestOverrideWithoutStorageIsWarnedOf(t *testing.T) {
 	for version, want := range map[string]string{
 		"0.3.0": "of release line 0.3 does not start without", "0.4.7": "of release line 0.4 then keeps its state in a directory that is lost",
@@ -92,7 +92,7 @@ func TestOverrideWithoutStorageIsWarnedOf(t *testing.T) {
 	}
 }
 
-// Proves: R39, FR-062 (the scheme is HTTPS only if the file has certificate and key).
+// Proves: R39, FR-062 (HTTPS needs certificate and key).
 func TestOverrideScheme(t *testing.T) {
 	for text, want := range map[string]struct {
 		scheme corev1.URIScheme
@@ -117,7 +117,7 @@ func TestOverrideScheme(t *testing.T) {
 	}
 }
 
-// Proves: US-6.2, US-6.3, R20, R45, FR-013, FR-074 (missing objects clear without an edit, exclusive fields need one).
+// Proves: US-6.2, US-6.3, R20, R45, FR-013, FR-074 (a missing object clears without an edit, exclusive fields do not).
 func TestOverrideFaults(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*Inputs)
@@ -159,8 +159,7 @@ func TestOverrideFaults(t *testing.T) {
 	}
 }
 
-// Proves: R45, R26 (settings that may keep the server from starting, and settings that only v1alpha1 has, get a
-// warning).
+// Proves: R45, R26 (settings that may prevent the start or that only v1alpha1 has).
 func TestOverrideWarnings(t *testing.T) {
 	line, _ := catalog.Get(catalog.Newest())
 	for content, want := range map[string]string{

@@ -13,8 +13,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// Proves: R72, R49 (defaults reach the pods without a change of the custom resource, and without defaults nothing
-// changes).
+// Proves: R72, R49 (the custom resource stays unchanged, and without defaults nothing changes).
 func TestBuildCompletesTheWorkload(t *testing.T) {
 	in := inputs(t, "simple")
 	before, hash := in.CR.DeepCopy(), hashOf(in)
@@ -43,7 +42,7 @@ func TestBuildCompletesTheWorkload(t *testing.T) {
 	}
 }
 
-// Proves: R72, FR-006 (the operator waits for the object, and the message names the setting).
+// Proves: R72, FR-006.
 func TestMissingObjectOfTheDefaultsNamesTheSetting(t *testing.T) {
 	in := inputs(t, "simple")
 	in.CompleteWorkload(&settings.PodDefaults{Overrides: &settings.OverrideDefaults{EnvFrom: []corev1.EnvFromSource{

@@ -18,8 +18,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// overridden returns inputs whose overrides refer to a Secret and a ConfigMap. Both are found unless a change removes
-// the content.
+// overridden returns inputs whose overrides refer to a Secret and a ConfigMap, both found unless a change removes one.
 func overridden(t *testing.T, changes ...func(in *Inputs, contents []map[string][]byte)) *Inputs {
 	t.Helper()
 	in := inputs(t, "simple")
@@ -86,8 +85,7 @@ func TestSecretsHashIsFrozen(t *testing.T) {
 	}
 }
 
-// Proves: R20, FR-073, FR-074, FR-075 (a missing object is reported before the pods are created, unless it is
-// optional).
+// Proves: R20, FR-073, FR-074, FR-075 (errors are reported before the pods are created, unless the object is optional).
 func TestPodReferencesAbsent(t *testing.T) {
 	for name, c := range map[string]struct {
 		change    func(*Inputs)
@@ -129,7 +127,7 @@ func TestPodReferencesAbsent(t *testing.T) {
 	}
 }
 
-// Proves: R7, R54 (values of Secrets are hidden in pod messages, contents of ConfigMaps are not; the hash covers both).
+// Proves: R7, R54 (pod messages hide values of Secrets, not those of ConfigMaps; the hash covers both).
 func TestSecretsOfThePodsAreThoseOfProvidersAndOverrides(t *testing.T) {
 	in := inputs(t, "simple")
 	AddPodReference(in, objects.Reference{Kind: objects.KindSecret}, Lookup{}, map[string][]byte{"token": []byte("of-a-secret")})

@@ -83,8 +83,7 @@ var listedFields = []string{
 	"spec.workload.overrides.volumes.projected.sources.configMap",
 }
 
-// unlistedFields maps fields with such a name to the reason why References omits them. A key stands for all fields that
-// end with it.
+// unlistedFields maps fields, by the end of their path, to the reason why References omits them.
 var unlistedFields = map[string]string{
 	"fieldRef":         "a field of the pod itself",
 	"resourceFieldRef": "a field of the pod itself",
@@ -107,8 +106,7 @@ var unlistedFields = map[string]string{
 	"csi.nodePublishSecretRef":                          "credentials of a storage driver, which kubelet reads and no container sees",
 }
 
-// referenceFields returns the paths, without indices, of all fields that name an object by their type or the end of
-// their name.
+// referenceFields returns the paths, without indices, of all fields that name an object by type or name.
 func referenceFields() []string {
 	looksSo := regexp.MustCompile(`(?i)(secret|configmap|ref|claim)(s|names?)?$`)
 	var found []string
@@ -141,8 +139,8 @@ func referenceFields() []string {
 	return found
 }
 
-// everyReference returns a custom resource with all listedFields except the connection string of the kv backend, which
-// excludes its password.
+// everyReference returns a custom resource with all listedFields except the kv connection string, which excludes a
+// password.
 func everyReference(t *testing.T) *v1alpha2.LlamaStackDistribution {
 	t.Helper()
 	cr := &v1alpha2.LlamaStackDistribution{}
@@ -213,7 +211,7 @@ var notAssumed = map[string]string{
 	"spec.workload.imagePullSecrets[0]": "kubelet reads it, and no container sees it",
 }
 
-// Proves: R64, L-23 (without a cluster no reference is reported as missing).
+// Proves: R64, L-23 (no reference is reported as missing).
 func TestLeaveUnreadFillsInEveryReference(t *testing.T) {
 	cr := everyReference(t)
 	in := NewInputs(cr)

@@ -88,8 +88,7 @@ func TestWorkload(t *testing.T) {
 	}
 }
 
-// Proves: R73 (pods with separate state differ in their responses; the warning names the state for any configuration
-// source).
+// Proves: R73 (the warning names the state, for any source of the configuration).
 func TestSeveralPodsWithStateOfTheirOwnAreReported(t *testing.T) {
 	const databases = "storage: {kv: {type: redis, endpoint: 'redis:6379'}, sql: {type: postgres, connectionString: {name: a, key: b}}}\n"
 	for name, c := range map[string]struct{ sample, text, path, named, unnamed string }{
@@ -118,8 +117,7 @@ func TestSeveralPodsWithStateOfTheirOwnAreReported(t *testing.T) {
 	}
 }
 
-// Proves: R27, R44 (release lines from 1.2 on write secrets to /tmp; a mount of the user at /tmp, even of a volume
-// "tmp", replaces it).
+// Proves: R27, R44 (these servers write secrets to /tmp; a mount of the user at /tmp replaces it).
 func TestTmpIsInMemoryFromLine12(t *testing.T) {
 	const own = "workload: {overrides: {volumes: [{name: tmp, emptyDir: {}}], volumeMounts: [{name: tmp, mountPath: /tmp}]}}"
 	const elsewhere = "workload: {overrides: {volumes: [{name: tmp, emptyDir: {}}], volumeMounts: [{name: tmp, mountPath: /scratch}]}}"
@@ -361,7 +359,7 @@ func TestBuildBoundsLists(t *testing.T) {
 	}
 }
 
-// Proves: R72, R49 (a pod spec that Kubernetes would refuse is an error with its field before any write).
+// Proves: R72, R49.
 func TestPodSpecIsChecked(t *testing.T) {
 	for text, want := range map[string]string{
 		"workload: {resources: {claims: [{name: gpu}]}}": `spec.workload.resources.claims[0].name: Not found: "gpu": the pod has no such ResourceClaim: ` +
@@ -386,8 +384,7 @@ func TestPodSpecIsChecked(t *testing.T) {
 	}
 }
 
-// Proves: R63 (too large pods are refused before they are encoded, also from v1alpha1, which the webhook never
-// refuses).
+// Proves: R63 (before they are encoded, also from v1alpha1, which the webhook never refuses).
 func TestBuildBoundsTheSizeOfAWorkload(t *testing.T) {
 	in := inputs(t, "simple")
 	in.CR.Annotations = map[string]string{v1alpha2.ConversionAnnotation: fromV1alpha1}

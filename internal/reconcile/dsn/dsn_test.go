@@ -111,10 +111,7 @@ func TestEncodeLeavesWhatMeansNothing(t *testing.T) {
 	}
 }
 
-// FuzzParse checks that nothing panics, that errors quote nothing, and that a parsed string keeps its meaning when it
-// is written again.
-//
-// Proves: R7, R24.
+// Proves: R7, R24 (no panic, no quotes in errors, and a parsed string keeps its meaning when it is written again).
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"postgresql://user:pass@host:5432/db?sslmode=require", "host=h user=u password='a b' dbname=d", "postgres://u@[::1]/d",

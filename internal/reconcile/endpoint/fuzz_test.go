@@ -14,9 +14,8 @@ import (
 // service matches the host of a Service, with or without the usual cluster domain.
 var service = regexp.MustCompile(`(?i)^[a-z0-9-]+\.[a-z0-9-]+\.svc(\.cluster\.local)?$`)
 
-// FuzzOfModelServer parses any status of a KServe object.
-//
-// Proves: R7, R63.
+// Proves: R7, R63 (an address without TLS is that of a Service, and no address reads the environment or is more than a
+// URL).
 func FuzzOfModelServer(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `[]`, `{"address":{"url":"http://m.ns.svc"}}`, `{"address":{"url":"http://m.ns.svc.evil.example:80/v1"}}`,

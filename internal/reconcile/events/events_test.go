@@ -35,7 +35,7 @@ func emitted(before, after []metav1.Condition, warned bool) []string {
 	return got
 }
 
-// Proves: L-33 (Events on changes of conditions, Warning only for errors).
+// Proves: L-33 (on changes of conditions, and Warning only for errors).
 func TestOf(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, after []metav1.Condition

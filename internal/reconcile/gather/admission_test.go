@@ -26,7 +26,7 @@ func referring(t *testing.T) *v1alpha2.LlamaStackDistribution {
 	return cr
 }
 
-// Proves: R64 (admission reads only the operator's own ConfigMap, whatever the spec refers to).
+// Proves: R64.
 func TestGatherForAdmissionReadsOnlyTheSettings(t *testing.T) {
 	c := newCluster(t, newSecret("one", map[string]string{"k1": canary, "z": "1", "b": "2"}))
 	g := &gather.Gatherer{Live: c, OperatorNamespace: operatorNamespace}
@@ -73,7 +73,7 @@ func TestGatherForAdmissionReportsForbiddenNamespaces(t *testing.T) {
 	}
 }
 
-// Proves: R41 (the webhook warns that allowedFrom has no effect exactly if the feature flag is off).
+// Proves: R41 (the warning that allowedFrom has no effect).
 func TestGatherForAdmissionKnowsTheFeatureFlag(t *testing.T) {
 	for flag, want := range map[string]bool{"true": false, "false": true} {
 		cr := resource()

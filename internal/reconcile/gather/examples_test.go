@@ -12,7 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// Proves: R74 (the examples of docs/status.md for failed reads).
+// Proves: R74.
 func TestExamplesAreWhatGatherReports(t *testing.T) {
 	const image = "registry.example.com/team/server:nightly"
 	for reason, c := range map[problem.Reason]struct {

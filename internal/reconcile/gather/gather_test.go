@@ -74,8 +74,7 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// overridden returns a custom resource whose overrides refer to an object of a provider and to further Secrets and
-// ConfigMaps.
+// overridden returns a custom resource whose overrides refer to an object of a provider and to other objects.
 func overridden(t *testing.T) *v1alpha2.LlamaStackDistribution {
 	t.Helper()
 	cr := resource()
@@ -94,8 +93,7 @@ volumes:
 	return cr
 }
 
-// Proves: R20, L-23 (reads equal watches, except for image pull credentials, which the kubelet reads, and a platform
-// bundle that does not exist).
+// Proves: R20, L-23 (except a platform bundle that does not exist).
 func TestGatherReadsWhatReferencesLists(t *testing.T) {
 	cr := overridden(t)
 	cr.Spec.Networking = &v1alpha2.NetworkingSpec{}
@@ -383,8 +381,8 @@ func TestForbiddenReachesValidationAndReconcile(t *testing.T) {
 	}
 }
 
-// Proves: R48, R89 (an unregistered name keeps the image of release 0.9's Deployment before and after the adoption, and
-// a tag of an unknown release has no release line; without such a Deployment it is an error).
+// Proves: R48, R89 (before and after the adoption, without a release line from an unknown tag; without such a
+// Deployment it is an error).
 func TestUnknownNameGoesOnWithTheImageThatRuns(t *testing.T) {
 	const image, other = "registry.example/platform/core:v9.25", "registry.example/platform/core:0.6.1"
 	deployment := func(annotations map[string]string, runs string) *appsv1.Deployment {
@@ -431,8 +429,7 @@ func TestUnknownNameGoesOnWithTheImageThatRuns(t *testing.T) {
 	}
 }
 
-// Proves: R91 (a running server keeps its release line, and a message names the newest one; a custom resource without
-// its Deployment, or created again, is new).
+// Proves: R91 (the message names the newest line; a custom resource without its own Deployment is new).
 func TestServerThatRunsKeepsItsReleaseLine(t *testing.T) {
 	deployment := func(owner types.UID, annotations map[string]string, image string) *appsv1.Deployment {
 		cr := resource()
@@ -576,8 +573,7 @@ func TestServiceCA(t *testing.T) {
 	}
 }
 
-// Proves: R65 (a bundle of another namespace needs its owner's consent, unless the operator allows it as release 0.9
-// did).
+// Proves: R65 (unless the operator allows it as release 0.9 did).
 func TestCABundleOfAnotherNamespaceNeedsConsent(t *testing.T) {
 	shared := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "pki", Name: "trusted-ca"}, Data: map[string]string{"ca.crt": "x"}}
 	cr := resource()
@@ -608,8 +604,7 @@ func TestCABundleOfAnotherNamespaceNeedsConsent(t *testing.T) {
 	}
 }
 
-// Proves: R90, R91 (a new custom resource gets the newest release line; a running server keeps the line recorded on its
-// Deployment or of its image).
+// Proves: R90, R91 (the line recorded on its Deployment or of its image; a new custom resource gets the newest).
 func TestRunningServerKeepsItsReleaseLine(t *testing.T) {
 	cr := resource()
 	live := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack"}}

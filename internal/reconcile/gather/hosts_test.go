@@ -41,8 +41,7 @@ func usesOf(uses ...*unstructured.Unstructured) client.Client {
 	return builder.Build()
 }
 
-// Proves: R62 (two custom resources share a host by any source of it; without a domain, those without a host name share
-// one).
+// Proves: R62 (hosts come from the spec or the domain; without a domain, resources without a host name share one).
 func TestNextOlderUserOfTheSameHost(t *testing.T) {
 	for name, c := range map[string]struct {
 		domain string

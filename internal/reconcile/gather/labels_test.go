@@ -153,8 +153,7 @@ func TestConfigOfANewerSchemaInALabelIsNamed(t *testing.T) {
 	}
 }
 
-// Proves: FR-027c, R7 (the pod's own credentials come before those of its ServiceAccount, and missing or invalid ones
-// are skipped).
+// Proves: FR-027c, R7 (the pod's own before those of its ServiceAccount; missing or invalid ones are skipped).
 func TestLabelsAreReadWithTheCredentialsOfThePod(t *testing.T) {
 	account := &corev1.ServiceAccount{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack-sa"}, ImagePullSecrets: []corev1.LocalObjectReference{{Name: "of-account"}},
@@ -194,7 +193,7 @@ func TestLabelsAreReadWithTheCredentialsOfThePod(t *testing.T) {
 	}
 }
 
-// Proves: FR-027c (the operator's own ServiceAccount is cached, and only another one is read from the API server).
+// Proves: FR-027c (only another ServiceAccount is read from the API server).
 func TestServiceAccountOfThePodIsReadFromTheCache(t *testing.T) {
 	account := func(name string) *corev1.ServiceAccount {
 		return &corev1.ServiceAccount{
@@ -291,7 +290,7 @@ func TestRegistryErrorsHaveReasons(t *testing.T) {
 	}
 }
 
-// Proves: R64, R14 (admission queries no registry and does not report missing labels).
+// Proves: R64, R14.
 func TestAdmissionDoesNotKnowLabels(t *testing.T) {
 	c := newCluster(t)
 	in, problems := newGatherer(c, c).GatherForAdmission(t.Context(), resourceWithImage(mine))

@@ -44,7 +44,7 @@ func (s *sets) List(_ context.Context, into client.ObjectList, _ ...client.ListO
 
 var digestMirrors = schema.GroupVersionKind{Group: "config.openshift.io", Version: "v1", Kind: "ImageDigestMirrorSet"}
 
-// Proves: FR-027f (kinds that are absent or forbidden do not count, and a failed list is retried at the next start).
+// Proves: FR-027f (absent or forbidden kinds do not count, and a failed list is retried at the next start).
 func TestMirrorSets(t *testing.T) {
 	m, s := &mapper{}, &sets{}
 	if got, err := gather.MirrorSets(t.Context(), m, s); err != nil || len(got) != 0 {
@@ -130,7 +130,7 @@ func TestMirrorsGetTheirOwnCredentials(t *testing.T) {
 	}
 }
 
-// Proves: FR-027f (labels are read from the cluster's mirrors, and the pods' image stays unchanged).
+// Proves: FR-027f (the pods' image stays unchanged).
 func TestRegistriesAreAskedAtTheMirrorsOfTheCluster(t *testing.T) {
 	c := newCluster(t)
 	cached := &sets{Reader: c, lists: map[string][]unstructured.Unstructured{"ImageTagMirrorSet": {{Object: map[string]any{

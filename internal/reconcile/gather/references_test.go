@@ -35,8 +35,7 @@ func volumes(source func(name string) corev1.VolumeSource, names ...string) *v1a
 	return cr
 }
 
-// Proves: R63, R65 (the bytes of all referenced objects are bounded in addition to their number; reading stops at the
-// bound, and the message names the field).
+// Proves: R63, R65 (reading stops at the bound, and the message names the field).
 func TestReferencedObjectsHaveABoundInBytes(t *testing.T) {
 	const size, many = 900_000, 30
 	large := strings.Repeat("a", size)

@@ -86,8 +86,7 @@ func filesystem(t *testing.T, files ...[2]string) v1.Layer {
 	return layer
 }
 
-// built pushes an image like a build of the server, without labels, and returns the digest of the layer with its
-// configuration.
+// built pushes an image like a build of the server, without labels, and returns the digest of its configuration layer.
 func built(t *testing.T, reference, base string, release [2]string) string {
 	t.Helper()
 	called := strings.ReplaceAll(release[0], "-", "_")
@@ -164,8 +163,7 @@ func answered(t *testing.T, g *gather.Gatherer, cr *v1alpha2.LlamaStackDistribut
 	}
 }
 
-// Proves: LBL-RECIPE, R92, FR-020, FR-027a, FR-027e (images from the documented recipe, of any release line and in both
-// forms, are recognized by digest and by a tag without a release).
+// Proves: LBL-RECIPE, R92, FR-020, FR-027a, FR-027e (of any release line, by digest and by a tag without a release).
 func TestImagesOfTheRecipeAreRecognized(t *testing.T) {
 	t.Setenv("DOCKER_CONFIG", t.TempDir())
 	site := httptest.NewServer(ociregistry.New(ociregistry.Logger(log.New(io.Discard, "", 0))))
@@ -263,8 +261,7 @@ func TestPackagesCountAfterLabelsAndTag(t *testing.T) {
 	}
 }
 
-// Proves: R92 (packages that cannot be read for now differ from missing ones, and the message has a fix that needs no
-// administrator).
+// Proves: R92 (the error differs from a missing package, and the fix needs no administrator).
 func TestServerPackagesThatCannotBeRead(t *testing.T) {
 	s := &fakeRegistry{labels: map[string]string{oci.LabelConfigBase64: base64.StdEncoding.EncodeToString([]byte("version: 2\napis: [inference]\n"))}, search: &registry.Error{Kind: registry.Unreachable, Err: errors.New("the registry responds with 503")}}
 	c := newCluster(t)
@@ -278,8 +275,7 @@ func TestServerPackagesThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// Proves: R92 (the release that the running server reported counts for its image if nothing else has the release, and
-// only if a configuration is needed).
+// Proves: R92 (if nothing else has the release and a configuration is needed).
 func TestReleaseThatTheRunningServerReportedCounts(t *testing.T) {
 	base := base64.StdEncoding.EncodeToString([]byte("version: 2\napis: [inference]\nproviders: {inference: []}\n"))
 	const image = "registry.example.com/team/server:latest"

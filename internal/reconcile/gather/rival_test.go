@@ -12,8 +12,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 )
 
-// Proves: R78, R19 (release 0.9's Deployment without an owner is the custom resource's own; another owner's Deployment
-// counts as a rival only if the Service selects its pods).
+// Proves: R78, R19 (release 0.9's Deployment is the custom resource's own; another counts as a rival if the Service
+// selects its pods).
 func TestDeploymentWithoutOwner(t *testing.T) {
 	for name, c := range map[string]struct {
 		change     func(*appsv1.Deployment)
@@ -43,7 +43,7 @@ func TestDeploymentWithoutOwner(t *testing.T) {
 	}
 }
 
-// Proves: R48 (release 0.9's Deployment lacks the operator's label and is found by a live read).
+// Proves: R48 (release 0.9's Deployment lacks the operator's label, so it is read live).
 func TestDeploymentOutsideTheCache(t *testing.T) {
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "ai", Name: "my-stack",

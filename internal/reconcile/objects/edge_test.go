@@ -13,7 +13,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// Proves: FR-064, FR-065, US-5.1, US-5.2, R62 (host name, class, annotations and Secret follow the operator's setting).
+// Proves: FR-064, FR-065, US-5.1, US-5.2, R62 (host name, class, annotations and Secret).
 func TestIngressFollowsTheSetting(t *testing.T) {
 	p := workload(t, "networking: {expose: true}")
 	p.Edge = settings.Edge{
@@ -51,7 +51,7 @@ func TestIngressFollowsTheSetting(t *testing.T) {
 	}
 }
 
-// Proves: FR-066, FR-064 (proxies that forward requests to exposed servers have access).
+// Proves: FR-066, FR-064 (the namespaces of the gateway or ingress controller have access).
 func TestNetworkPolicyLetsForwardersIn(t *testing.T) {
 	names := func(expose string, edge settings.Edge) []string {
 		p := workload(t, "networking: {allowedFrom: {namespaces: [a, mesh]}, expose: "+expose+"}")

@@ -23,8 +23,8 @@ func withExternal(p *objects.Params) {
 	}
 }
 
-// Proves: R46, R48 (the operator's program installs the packages in the order of the spec in the providers' images and
-// then adapts them to the server's image; pods without external providers get nothing).
+// Proves: R46, R48 (in the order of the spec, and then adapted to the server's image; pods without external providers
+// get nothing).
 func TestExternalProvidersAreInstalledBeforeTheServer(t *testing.T) {
 	const dir = "/opt/llama-stack/external-providers"
 	p := with(t, withExternal)
@@ -37,7 +37,7 @@ func TestExternalProvidersAreInstalledBeforeTheServer(t *testing.T) {
 		if at := mount(&c, dir); at == nil || at.ReadOnly || len(c.Env)+len(c.EnvFrom) > 0 {
 			t.Errorf("container %s has %+v and the environment %+v, want the shared directory alone", c.Name, c.VolumeMounts, c.Env)
 		}
-		// A runtime recreates /dev without the image's symbolic links, and omits an image volume where the pod mounts one.
+		// A runtime recreates /dev without symbolic links, and omits an image volume where the pod mounts one.
 		program := mount(&c, "/dev/llama-stack")
 		if foreign := strings.HasPrefix(c.Name, "install-provider-"); foreign != (program != nil) || len(c.VolumeMounts) > 2 ||
 			foreign && (!program.ReadOnly || program.SubPath != "bin" || program.Name != mount(&c, dir).Name || path.Dir(c.Command[0]) != program.MountPath) {
@@ -73,7 +73,7 @@ func TestExternalProvidersAreInstalledBeforeTheServer(t *testing.T) {
 	}
 }
 
-// Installers get the user's limits, which a quota may require and which keep the pod's quality of service.
+// A quota may require limits, and they keep the pod's quality of service.
 func TestInstallersHaveTheUsersLimits(t *testing.T) {
 	p := with(t, withExternal)
 	limits := corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("3Gi")}
@@ -85,7 +85,7 @@ func TestInstallersHaveTheUsersLimits(t *testing.T) {
 	}
 }
 
-// Proves: R44 (a PYTHONPATH of the user would hide the packages from the server).
+// Proves: R44 (another value would hide the packages from the server).
 func TestPythonPathIsTheOperators(t *testing.T) {
 	p := with(t, withExternal)
 	p.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Overrides: &v1alpha2.WorkloadOverrides{Env: []corev1.EnvVar{{Name: "PYTHONPATH", Value: "/mine"}}}}

@@ -12,8 +12,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
-// Proves: R21, L-06 (release 0.9 and all later releases use these names; a change would orphan or replace objects of
-// running servers, and a selector is immutable).
+// Proves: R21, L-06 (a change would orphan or replace objects of running servers, and selectors are immutable; fix the
+// code, not the table).
 func TestFrozenNames(t *testing.T) {
 	p := simple(t)
 	deployment, service := objects.Deployment(p), objects.Service(p)

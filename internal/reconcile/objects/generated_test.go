@@ -105,8 +105,8 @@ func TestDerivedValuesReachThePodByReference(t *testing.T) {
 	}
 }
 
-// Proves: FR-063, R66 (the image's Python adds the mounted CA bundle to its own roots before the server starts, and the
-// variables of all clients name the resulting file).
+// Proves: FR-063, R66 (the image's Python adds the bundle to its own roots, and the variables of all clients name the
+// result).
 func TestCABundleIsMountedAndNamed(t *testing.T) {
 	p := everything(t)
 	bundle := objects.CABundle(p)
@@ -133,7 +133,7 @@ func TestCABundleIsMountedAndNamed(t *testing.T) {
 	}
 }
 
-// Offline tools use a placeholder for a hash that only the cluster knows.
+// A placeholder replaces hashes that only the cluster knows.
 func TestNamesOffline(t *testing.T) {
 	for _, got := range []string{
 		names.ConfigMapName("a", []byte(secret.OnCluster)), names.CABundleName("a", secret.OnCluster), names.DerivedSecretName("a", secret.OnCluster),
@@ -151,7 +151,7 @@ func TestNamesOffline(t *testing.T) {
 	}
 }
 
-// Proves: R45 (a server from release 0.9 keeps that release's variables).
+// Proves: R45.
 func TestLegacyVariables(t *testing.T) {
 	p := with(t, func(p *objects.Params) {
 		p.Legacy.FromV1alpha1 = true
@@ -173,7 +173,7 @@ func TestLegacyVariables(t *testing.T) {
 	}
 }
 
-// Proves: R55 (only the operator's own labels enter a cache).
+// Proves: R55.
 func TestOwnLabels(t *testing.T) {
 	labels := maps.Clone(objects.Deployment(simple(t)).Labels)
 	labels["theirs"] = "canary"
@@ -295,7 +295,7 @@ func TestCPUForWorkers(t *testing.T) {
 	}
 }
 
-// Proves: R78 (a Deployment is recognized by its exact selector).
+// Proves: R78.
 func TestSelects(t *testing.T) {
 	d := objects.Deployment(simple(t))
 	if !names.Selects(d, "my-stack") || names.Selects(d, "other") {

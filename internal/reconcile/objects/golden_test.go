@@ -16,9 +16,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// Each golden file has one whole object. To update them: go test ./internal/reconcile/objects -update
-//
-// Proves: R21, R27, R43, FR-024, FR-025, NFR-005, L-01, L-05, L-18, L-20.
+// Proves: R21, R27, R43, FR-024, FR-025, NFR-005, L-01, L-05, L-18, L-20 (update the files with: go test
+// ./internal/reconcile/objects -update).
 func TestGolden(t *testing.T) {
 	p := simple(t)
 	for name, object := range map[string]objects.Object{

@@ -12,8 +12,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
-// Proves: L-33, FR-066 (the PodMonitor scrapes a named port, which the operator's metrics namespaces may reach; access
-// to the server stays unchanged).
+// Proves: L-33, FR-066 (a named port for the PodMonitor, reachable from the namespaces with access to the operator's
+// metrics).
 func TestMetricsPort(t *testing.T) {
 	closed := "networking: {allowedFrom: {namespaces: [a]}}"
 	before := objects.NetworkPolicy(workload(t, closed)).Spec.Ingress

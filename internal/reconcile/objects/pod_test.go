@@ -94,7 +94,7 @@ func TestPort(t *testing.T) {
 	}
 }
 
-// Proves: R39, FR-062, R21 (with TLS all clients use HTTPS, and the port's name stays).
+// Proves: R39, FR-062, R21 (probes and Service use it, with TCP probes for client certificates; the port's name stays).
 func TestScheme(t *testing.T) {
 	for name, c := range map[string]struct {
 		change      func(*objects.Params)
@@ -200,7 +200,7 @@ func TestTemplateChangesWithContentAlone(t *testing.T) {
 	}
 }
 
-// Objects must not share parts of the resource, or a change of an object would change the spec.
+// A change of an object must not change the spec.
 func TestBuildersDoNotShareTheSpec(t *testing.T) {
 	p := simple(t)
 	p.MemoryTmp = true

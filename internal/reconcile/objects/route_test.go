@@ -18,8 +18,8 @@ import (
 
 var publicGateway = &settings.Gateway{Name: "public", Namespace: "gateways"}
 
-// Proves: FR-064, FR-065, US-5.1, US-5.2, R62 (the router generates a missing host name, and the termination follows
-// the server's scheme).
+// Proves: FR-064, FR-065, US-5.1, US-5.2, R62 (the router generates a missing host name, and termination follows the
+// server's scheme).
 func TestRoute(t *testing.T) {
 	for name, c := range map[string]struct {
 		networking string
@@ -77,7 +77,7 @@ func TestHTTPRoute(t *testing.T) {
 	}
 }
 
-// Proves: R62 (the URL appears once a router has admitted the current Route, and a rejection is reported).
+// Proves: R62 (once a router has admitted the current Route; a rejection is reported).
 func TestExposedByRoute(t *testing.T) {
 	admitted := func(host string, status corev1.ConditionStatus) routev1.RouteIngress {
 		return routev1.RouteIngress{Host: host, RouterName: "default", Conditions: []routev1.RouteIngressCondition{{
@@ -105,8 +105,7 @@ func TestExposedByRoute(t *testing.T) {
 	}
 }
 
-// Proves: R62 (the URL appears once the Gateway has admitted the current HTTPRoute, with scheme, port and host of its
-// listener).
+// Proves: R62 (once the Gateway has admitted the current HTTPRoute, with scheme, port and host of its listener).
 func TestExposedByHTTPRoute(t *testing.T) {
 	accepted := func(generation int64, status metav1.ConditionStatus) []metav1.Condition {
 		return []metav1.Condition{

@@ -143,8 +143,8 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// Proves: R43, R79 (pods spread, also a single one across its replacement; the user's constraints stay and select the
-// server's pods).
+// Proves: R43, R79 (the number of replicas does not change placement; user constraints stay and select the server's
+// pods by default).
 func TestPlacement(t *testing.T) {
 	two := pod(workload(t, "workload: {replicas: 2}"))
 	if len(two.TopologySpreadConstraints) != 3 || len(two.Affinity.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution) != 1 {
@@ -267,8 +267,7 @@ workload:
 	}
 }
 
-// Proves: L-05, R21 (an ending pod serves until endpoints are updated if another one serves, but not if the next one
-// waits for its PVC or the grace period is too short).
+// Proves: L-05, R21 (not if the next pod waits for the PVC, or if the grace period is too short).
 func TestPodsServeUntilNobodyIsLedToThem(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string

@@ -176,8 +176,7 @@ func TestObserveNamesTheReasonOfThePod(t *testing.T) {
 	}
 }
 
-// Proves: R18 (the server's own reason comes first, then that of the first container with one, init containers before
-// others).
+// Proves: R18 (then the first container with a reason, init containers before others).
 func TestObserveNamesTheServerBeforeOtherContainers(t *testing.T) {
 	const failing, starting, isReady = "CreateContainerConfigError", "PodInitializing", ""
 	list := func(namesAndReasons ...string) (statuses []corev1.ContainerStatus) {
@@ -228,8 +227,7 @@ func TestObservePrefersTheNewestPod(t *testing.T) {
 	}
 }
 
-// Proves: R18 (an eviction is the reason for a missing server until the replacement is ready, because Kubernetes keeps
-// evicted pods for long).
+// Proves: R18 (the eviction is the reason until then, because Kubernetes keeps evicted pods for long).
 func TestObserveForgetsEvictedPodsThatWereReplaced(t *testing.T) {
 	evicted := pod(1, func(p *corev1.Pod) {
 		p.Status.Phase, p.Status.Reason, p.Status.Message = corev1.PodFailed, "Evicted", "The node was low on resource: ephemeral-storage."
@@ -246,7 +244,7 @@ func TestObserveForgetsEvictedPodsThatWereReplaced(t *testing.T) {
 	})
 	later := *homeless.DeepCopy() // created long after the eviction, because its predecessor was deleted
 	later.CreationTimestamp = metav1.NewTime(homeless.CreationTimestamp.Add(time.Hour))
-	// If the server exits on request, Kubernetes reports its pod as succeeded, and only the condition has the reason.
+	// A server that exits on request leaves a succeeded pod, and only the condition has the reason.
 	graceful := *evicted.DeepCopy()
 	graceful.Status.Phase, graceful.Status.Reason, graceful.Status.Message = corev1.PodSucceeded, "", ""
 	graceful.Status.Conditions[0].Message = evicted.Status.Message
@@ -323,7 +321,7 @@ func TestObserveReportsPodsThatEndWithOtherSecrets(t *testing.T) {
 	}
 }
 
-// Proves: L-01 (a container that keeps restarting changes its pod without a reconcile).
+// Proves: L-01.
 func TestDifferIgnoresRestarts(t *testing.T) {
 	running := pod(0, ended(1, "Error", "x"))
 	running.Status.ContainerStatuses[0].State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}
@@ -343,8 +341,7 @@ func TestDifferIgnoresRestarts(t *testing.T) {
 	}
 }
 
-// Proves: L-01, R86 (a starting pod causes no reconcile, because its Deployment reports it; the image comes from a
-// ready pod).
+// Proves: L-01, R86 (its Deployment reports the start; a new image is reported by a ready pod).
 func TestDifferIgnoresThatAPodStarts(t *testing.T) {
 	started := func(ready bool, image string) *corev1.Pod {
 		p := pod(0, func(p *corev1.Pod) {
@@ -374,7 +371,7 @@ func TestDifferIgnoresThatAPodStarts(t *testing.T) {
 	}
 }
 
-// Proves: L-01 (only the pod conditions that Observe reads count).
+// Proves: L-01.
 func TestDifferIgnoresConditionsThatNobodyReads(t *testing.T) {
 	with := func(conditions ...corev1.PodCondition) *corev1.Pod {
 		p := pod(0, func(p *corev1.Pod) { p.Status.Conditions = conditions })

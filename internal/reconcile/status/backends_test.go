@@ -14,8 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe"
 )
 
-// Proves: R82, R35 (the models that the server lists are reported and never affect Ready; a registered model does not
-// show that its backend is reachable).
+// Proves: R82, R35 (the names for calls, without effect on Ready; a registered model proves nothing).
 func TestBackendsReachableReportsWhatTheServerLists(t *testing.T) {
 	model := func(provider, name string) serverprobe.Entry {
 		return serverprobe.Entry{Provider: provider, Name: name}

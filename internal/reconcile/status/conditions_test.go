@@ -187,8 +187,7 @@ func TestReasonOfThePodIsReported(t *testing.T) {
 	}
 }
 
-// Proves: L-22 (the error is only in the Deployment's status; pod names, which change with each attempt, are not
-// repeated).
+// Proves: L-22 (pod names, which change with each attempt, are not repeated).
 func TestStatusNamesWhyNoPodCanBeCreated(t *testing.T) {
 	refused := func(d *appsv1.Deployment, text string) *appsv1.Deployment {
 		d.Status.Conditions = append(d.Status.Conditions, appsv1.DeploymentCondition{
@@ -230,7 +229,7 @@ func TestStatusNamesWhyNoPodCanBeCreated(t *testing.T) {
 	}
 }
 
-// Proves: R51, L-22 (a paused autoscaler is reported with the way to resume it, which the spec cannot do).
+// Proves: R51, L-22 (with the way to resume it, which the spec cannot do).
 func TestPausedAutoscalerIsReported(t *testing.T) {
 	cr := resource()
 	cr.Spec.Workload = &v1alpha2.WorkloadSpec{Autoscaling: &v1alpha2.AutoscalingSpec{MaxReplicas: new(int32(3))}}
@@ -373,7 +372,7 @@ func TestFirstSpecFails(t *testing.T) {
 	}
 }
 
-// Proves: R50, R18 (a failed lookup is Unknown, and the generation is not observed).
+// Proves: R50, R18 (the condition is Unknown, and the generation is not observed).
 func TestLookupFailed(t *testing.T) {
 	cr := ready(t)
 	s := compute(t, rejectedEdit(cr, transientProblem(v1alpha2.ConditionSecretsResolved, "Secret ai/vllm-creds could not be read: timeout; retrying")))

@@ -170,8 +170,7 @@ func TestProvidersStayWhileABuildIsHeld(t *testing.T) {
 	}
 }
 
-// Proves: R91 (the newest release line is reported while the server keeps an older one, also if another build holds the
-// pods).
+// Proves: R91 (also if another build holds the pods).
 func TestNewerReleaseLineIsReported(t *testing.T) {
 	cr := resource()
 	for _, step := range []struct{ held, newer, image string }{
@@ -204,8 +203,7 @@ func TestProvidersOfTheSpecComeFirst(t *testing.T) {
 	equal(t, "providers", []string{"zeta", "alpha", "meta-reference", "openai"}, got)
 }
 
-// Proves: R82, R35, R50 (models of the spec's model servers come first; the last list stays if the server reports
-// none).
+// Proves: R82, R35, R50 (models of the spec's model servers come first; without a new list the last one stays).
 func TestModelsThatTheServerListsAreReported(t *testing.T) {
 	cr := resource()
 	f := serving(t, cr)

@@ -73,7 +73,7 @@ func TestEachReasonOfAProblemIsUsed(t *testing.T) {
 	}
 }
 
-// selectors returns the names that the product selects of a package, and its string literals, except in one file.
+// selectors returns the names that the product selects of a package and its string literals, except in one file.
 func selectors(t *testing.T, of, except string) map[string]bool {
 	t.Helper()
 	names := map[string]bool{}

@@ -18,8 +18,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// registering returns the facts of a resource with models, vector stores and an MCP server, all of which the server
-// lists.
+// registering returns the facts of a resource with models, vector stores and an MCP server that the server lists.
 func registering(t *testing.T) *status.Facts {
 	t.Helper()
 	cr := resource()
@@ -41,8 +40,8 @@ func registering(t *testing.T) *status.Facts {
 	return f
 }
 
-// Proves: R29, R84, R82 (registered resources are in the status, and resources of the spec that the server does not
-// list are named; hidden, failed or cut lists are not missing, and Ready does not depend on them).
+// Proves: R29, R84, R82 (resources of the spec that it does not list are named; hidden, failed or cut lists do not
+// count, and Ready does not depend on them).
 func TestStatusNamesWhatTheServerHasRegistered(t *testing.T) {
 	set := func(list string, l serverprobe.List) func(*status.Facts) {
 		return func(f *status.Facts) { f.Server.Lists[list] = l }
@@ -98,8 +97,8 @@ func TestStatusNamesWhatTheServerHasRegistered(t *testing.T) {
 	}
 }
 
-// Proves: R50, R84 (only vector stores of the spec are listed; lists without a response stay, and lists that are not
-// requested are removed).
+// Proves: R50, R84 (only vector stores of the spec; lists without a response stay, and lists without a request are
+// removed).
 func TestListsOfTheServerAreReported(t *testing.T) {
 	f := registering(t)
 	cr := f.CR
@@ -163,7 +162,7 @@ func TestListsOfTheServerAreBounded(t *testing.T) {
 	}
 }
 
-// Proves: R83 (authentication without TLS while exposed; a Gateway's encryption is known once it admits the HTTPRoute).
+// Proves: R83 (authentication without TLS; a Gateway's encryption is known once it admits the HTTPRoute).
 func TestReadyWarnsOfTokensWithoutEncryption(t *testing.T) {
 	for name, c := range map[string]struct {
 		edge      settings.EdgeKind
