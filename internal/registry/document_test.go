@@ -68,8 +68,7 @@ func serveManifests(t *testing.T, mediaType types.MediaType, documents ...string
 	})
 }
 
-// Proves: R63 (manifests, configurations, indexes, embedded data and error reports are measured before they are
-// decoded).
+// Proves: R63 (manifests, configurations, indexes, embedded data and errors are measured before they are decoded).
 func TestWideAndDeepDocumentsAreRefused(t *testing.T) {
 	wideConfig := `{"history":` + wide(wideItems) + `}`
 	smaller := `{"history":` + wide(wideItems/2) + `}` // also in base64
@@ -117,8 +116,8 @@ func TestWideAndDeepDocumentsAreRefused(t *testing.T) {
 	}
 }
 
-// Proves: R63, FR-027a (the documents of an image count together; the largest configuration in a label is read with as
-// many layers as a node mounts, in an index, and if the builder wrote the labels twice).
+// Proves: R63, FR-027a (its documents count together; a label with the largest configuration, as many layers as a node
+// mounts, an index).
 func TestLargestImageIsRead(t *testing.T) {
 	label := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("#"), 1_000_000))
 	file, err := image(t, map[string]string{"io.llamastack.config.base64": label}).ConfigFile()

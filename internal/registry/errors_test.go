@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// Proves: FR-027f (for a slow local registry the library tries plain HTTP beside HTTPS, and the HTTPS error is the
-// reason).
+// Proves: FR-027f (the library also tries plain HTTP for a slow local registry).
 func TestAnUntrustedCertificateIsTheReason(t *testing.T) {
 	untrusted := &url.Error{Op: "Get", URL: "https://localhost", Err: &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}}
 	plain := &url.Error{Op: "Get", URL: "http://localhost", Err: errRefused}

@@ -17,8 +17,7 @@ import (
 // inner is the text of a server that only the operator can reach.
 const inner = "canary-of-an-inner-server"
 
-// Proves: R7, R14, R63 (an image name or a registry can lead to any server that the operator can reach, so errors quote
-// no response).
+// Proves: R7, R14, R63 (an image name or a registry can lead to any server that the operator can reach).
 func TestErrorsQuoteNoAnswer(t *testing.T) {
 	writes := func(status int, header, value, body string) func(http.ResponseWriter, *http.Request) bool {
 		return func(w http.ResponseWriter, _ *http.Request) bool {

@@ -30,7 +30,7 @@ func installed(called, version string) []entry {
 	}
 }
 
-// Proves: R92, R63 (the package that a container sees is found in any form of a layer, with any directory).
+// Proves: R92, R63 (in any form of a layer, with any directory).
 func TestFindMatchReadsWhatAContainerSees(t *testing.T) {
 	lower := layerOf(t, installed("llama_stack", "0.7.1")...)
 	other := layerOf(t, append(installed("llama_stack_client", "0.7.1"), installed("torch", "2.9.0")...)...)
@@ -125,7 +125,7 @@ func TestFindMatchEndsWhereALayerIsSlow(t *testing.T) {
 	}
 }
 
-// Proves: R63 (a layer counts only if it matches its digest).
+// Proves: R63.
 func TestFindMatchVerifiesTheDigest(t *testing.T) {
 	genuine, forged := layerOf(t, installed("ogx", "1.4.0")...), archive(t, installed("ogx", "1.4.1")...)
 	digest, err := genuine.Digest()

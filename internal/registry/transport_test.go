@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Proves: R14, R63 (private addresses need a setting for the registry or the host, or a registry of a cloud; addresses
-// of the machine are always refused).
+// Proves: R14, R63 (private addresses need a setting or a cloud's registry; addresses of the machine are always
+// refused).
 func TestRegistryLeadsOutsideOnly(t *testing.T) {
 	client := New(Options{
 		Local: []string{"named.example.com", "10.1.2.3:5000"}, PlainHTTP: []string{"plain.example.com"},

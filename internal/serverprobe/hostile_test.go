@@ -76,7 +76,7 @@ func body(text string) string {
 	return fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", ok, len(text), text)
 }
 
-// Proves: R63 (the error is a fixed text, nothing is printed, and the probe ends).
+// Proves: R63 (the error is a fixed text, and the probe ends).
 func TestAskReportsHostileServersWithFixedTexts(t *testing.T) {
 	const get = "GET /v1/version: "
 	for name, c := range map[string]struct {
@@ -157,7 +157,7 @@ func TestAskHasADeadlineOfItsOwn(t *testing.T) {
 	}
 }
 
-// Proves: R63 (redirects are not followed, and proxies of the environment are not used).
+// Proves: R63 (neither redirects nor proxies of the environment).
 func TestAskGoesNowhereElse(t *testing.T) {
 	var elsewhere atomic.Int32
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

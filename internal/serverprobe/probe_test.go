@@ -33,7 +33,7 @@ func serve(t *testing.T, providersStatus int, providers string) string {
 	return server.URL
 }
 
-// Proves: R29, STAT (config and health of the providers are dropped).
+// Proves: R29, STAT (without config and health of the providers).
 func TestAsk(t *testing.T) {
 	url := serve(t, http.StatusOK, `{"data":[
 		{"api":"inference","provider_id":"vllm","provider_type":"remote::vllm","config":{"token":"canary"},"health":{"status":"Error"}},
@@ -57,7 +57,7 @@ func TestAskOverHTTPS(t *testing.T) {
 	}
 }
 
-// Proves: FR-061, FR-062, R39 (only the server with the Secret's certificate is trusted).
+// Proves: FR-061, FR-062, R39 (only the Secret's certificate, or one of its CA for the host, is trusted).
 func TestAskVerifiesTheCertificate(t *testing.T) {
 	const host = "s-service.ai.svc"
 	ca, other := fixture.NewCA(t), fixture.NewCA(t)
@@ -123,8 +123,8 @@ func TestAskReportsWhatFailed(t *testing.T) {
 	}
 }
 
-// Proves: R82, R35, R29, R63 (model names in the formats of all release lines, and only the requested further lists;
-// unprintable entries are dropped, an unreadable list spoils nothing, and a hidden one is reported).
+// Proves: R82, R35, R29, R63 (model names of all release lines, and only the requested lists; invalid entries are
+// dropped, and hidden lists are reported).
 func TestAskListsWhatIsRegistered(t *testing.T) {
 	const path = "/v1alpha/things"
 	hidden := List{Error: "GET %s: the server requires credentials", Hidden: true}

@@ -10,8 +10,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// Proves: R48, R16 (the tag of release 0.9's image has the release line and selects the base, and too old images are
-// refused).
+// Proves: R48, R16 (the tag decides release line and base).
 func TestAdopt(t *testing.T) {
 	s, err := Parse(nil)
 	fixture.NoError(t, err)

@@ -41,8 +41,7 @@ func clusterMirrors(t *testing.T, text string) settings.ClusterMirrors {
 	return settings.ReadClusterMirrors(list)
 }
 
-// Proves: FR-027f (mirrors apply to tags or digests, by longest source and in order, with the source itself if
-// allowed).
+// Proves: FR-027f (by longest source and in order, for tags or digests, with the source itself if allowed).
 func TestLocationsFollowTheMirrorsOfTheCluster(t *testing.T) {
 	mirrors := clusterMirrors(t, mirrorSets)
 	for image, want := range map[string][]string{

@@ -48,7 +48,7 @@ func TestImageIsRecognizedByItsRepository(t *testing.T) {
 	}
 }
 
-// Proves: R60 (an override changes only its name, not other names or images).
+// Proves: R60.
 func TestOverrideIsForItsNameAlone(t *testing.T) {
 	const other = "registry.example/mine:0.6.1"
 	before := parse(t, nil)
@@ -68,7 +68,7 @@ func TestOverrideIsForItsNameAlone(t *testing.T) {
 	}
 }
 
-// Proves: R60, R14 (a registration of a built-in name does not change images of the built-in repository).
+// Proves: R60, R14.
 func TestRegistrationUnderABuiltInNameLeavesImagesAlone(t *testing.T) {
 	before := parse(t, nil)
 	for _, registration := range []string{"starter: {image: 'registry.example/mine:0.6.1'}", "remote-vllm: {image: 'registry.example/mine:0.6.1'}"} {
@@ -82,8 +82,7 @@ func TestRegistrationUnderABuiltInNameLeavesImagesAlone(t *testing.T) {
 	}
 }
 
-// Proves: R47, R15, R21 (the user's own image runs its own configuration as in release 0.9; a mirror of a built-in
-// image that contains another distribution does not).
+// Proves: R47, R15, R21 (except a mirror of a built-in image that contains another distribution).
 func TestOverriddenImageRunsItsOwnConfiguration(t *testing.T) {
 	for image, foreign := range map[string]bool{
 		"registry.example.com/mirror/vllm-dist:2026-01":             false,

@@ -66,8 +66,7 @@ func TestResolveWithLabels(t *testing.T) {
 	}
 }
 
-// Proves: R14, R16 (a label without a configuration selects the embedded base of its release line, and a too old
-// release is refused).
+// Proves: R14, R16 (the embedded base of the label's release line is used, and a too old release is refused).
 func TestLabelsWithoutConfig(t *testing.T) {
 	s := parse(t, map[string]string{"image-overrides": "starter: mirror.example/starter:nightly"})
 	for version, want := range map[string]string{catalog.Newest() + ".0": catalog.Newest(), "0.6.1": "0.6"} {
@@ -87,7 +86,7 @@ func TestLabelsWithoutConfig(t *testing.T) {
 	}
 }
 
-// Proves: R14 (a broken configuration in labels differs from a missing one).
+// Proves: R14.
 func TestBrokenConfigInLabels(t *testing.T) {
 	_, f := parse(t, nil).ResolveWithHints(byImage("registry.example/mine:0.7.1"), settings.Hints{
 		Labels: &oci.Labels{Config: []byte("- a"), ConfigLabel: oci.LabelConfigBase64},

@@ -44,7 +44,7 @@ func TestPatchReleaseCountsWhereverItIsKnownFrom(t *testing.T) {
 	}
 }
 
-// Proves: R28, R16 (the embedded base of an older patch release has only fields that the server supports).
+// Proves: R28, R16.
 func TestEmbeddedBaseFitsThePatchRelease(t *testing.T) {
 	const name = "thought_signature_store"
 	for version, want := range map[string]bool{"1.2.4": false, "1.2.5": true, "1.2": true} {

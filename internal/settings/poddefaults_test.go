@@ -29,7 +29,7 @@ terminationGracePeriodSeconds: 1
 overrides: {envFrom: [{secretRef: {name: a}}]}
 `
 
-// Proves: R72 (a value of the custom resource replaces only its own default).
+// Proves: R72.
 func TestPodDefaultsAreReplacedFieldByField(t *testing.T) {
 	s, err := Parse(map[string]string{KeyPodDefaults: allDefaults})
 	fixture.NoError(t, err)

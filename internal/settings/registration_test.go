@@ -36,8 +36,7 @@ func registered(configMap, name string) *settings.Registered {
 	return registration(configMap, name, "image", ownImage, "serverVersion", "0.7.1", "config.yaml", ownConfig)
 }
 
-// Proves: R81, R47 (a registration by ConfigMap comes before an entry of the key, an override and built-in
-// distributions).
+// Proves: R81, R47 (before an entry of the key, an override and built-in distributions).
 func TestRegistrationByItsOwnConfigMap(t *testing.T) {
 	want := resolved{"mine", ownImage, "0.7", "serverVersion in ConfigMap the-map", "mine", "registered"}
 	for name, data := range map[string]map[string]string{
@@ -68,7 +67,7 @@ func TestRegistrationByItsOwnConfigMap(t *testing.T) {
 	}
 }
 
-// Proves: R81, NFR-004 (an invalid ConfigMap affects only its own name, and the message has the ConfigMap and the key).
+// Proves: R81, NFR-004 (the message has the ConfigMap and the key).
 func TestBrokenRegistrationHarmsOnlyItsOwnName(t *testing.T) {
 	const ok = "registry.example/wrong:0.7.1"
 	binary := settings.ParseRegistration(&corev1.ConfigMap{
@@ -116,7 +115,7 @@ func TestBrokenRegistrationHarmsOnlyItsOwnName(t *testing.T) {
 	}
 }
 
-// Proves: R81 (neither of two ConfigMaps with one name counts, and both are reported).
+// Proves: R81 (both are reported).
 func TestTwoConfigMapsForOneName(t *testing.T) {
 	for range 20 {
 		s, err := settings.Parse(nil, registered("b", "mine"), registered("a", "mine"), registered("c", "other"))

@@ -22,8 +22,8 @@ mirrors:
 - {prefix: docker.io/ogxai, location: mirror.example.com:5000/ogx}
 `
 
-// Proves: R60, R14, FR-027f (an image at a mirror in the settings resolves like its source, and pods pull all images of
-// a mirrored registry from the mirror).
+// Proves: R60, R14, FR-027f (an image at a mirror resolves like its source, and pods pull images of a mirrored registry
+// from the mirror).
 func TestMirrorsMeanWhatTheyCopy(t *testing.T) {
 	data := map[string]string{settings.KeyRegistries: mirrored}
 	s := parse(t, data)
@@ -56,8 +56,7 @@ func TestMirrorsMeanWhatTheyCopy(t *testing.T) {
 	}
 }
 
-// Proves: R14, R60 (labels are not read for exact images of built-in distributions and their copies, or if the settings
-// have a base configuration).
+// Proves: R14, R60 (not for exact built-in images and their copies, or with a base configuration in the settings).
 func TestLabelsCountWhereTheyCanChangeSomething(t *testing.T) {
 	s := parse(t, map[string]string{
 		"distributions": light + "\nbare: {image: 'registry.example/bare:0.7.1'}\n",
@@ -144,7 +143,7 @@ func TestWrongRegistriesAreNamed(t *testing.T) {
 	}
 }
 
-// Proves: FR-027f (the certificates are added to the system's).
+// Proves: FR-027f.
 func TestPoolAddsTheCertificatesOfTheSetting(t *testing.T) {
 	system := x509.NewCertPool()
 	if got := (&settings.Registries{}).Pool(system); got != system {
@@ -158,7 +157,7 @@ func TestPoolAddsTheCertificatesOfTheSetting(t *testing.T) {
 	}
 }
 
-// Proves: R47, R81, FR-027f (the samples are valid and can be applied together).
+// Proves: R47, R81, FR-027f (also together).
 func TestSamplesForPlatformsAreRight(t *testing.T) {
 	var mirrors, registered corev1.ConfigMap
 	for file, cm := range map[string]*corev1.ConfigMap{"config/samples/settings/mirrors.yaml": &mirrors, settings.Sample: &registered} {

@@ -29,8 +29,7 @@ func TestRemovedOrganization(t *testing.T) {
 	}
 }
 
-// Proves: R93 (images that may not be published are recognized for each patch release of such a line and each spelling
-// of the registry, but not in other repositories).
+// Proves: R93 (each patch release of such a line and each spelling of the registry, but no other repository).
 func TestUnprovenImages(t *testing.T) {
 	for image, want := range map[string]string{
 		"docker.io/ogxai/distribution-starter:0.7.1":            "not proven: ",

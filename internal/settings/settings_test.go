@@ -229,7 +229,7 @@ func TestImageOfABuiltInDistribution(t *testing.T) {
 	}
 }
 
-// Proves: R47, NFR-004 (the error lists the known names and the nearest one).
+// Proves: R47, NFR-004 (with the nearest known name).
 func TestUnknownName(t *testing.T) {
 	s := parse(t, map[string]string{"distributions": light})
 	for name, hint := range map[string]string{"startre": `did you mean "starter"? `, "something-else-altogether": ""} {
@@ -264,7 +264,7 @@ func TestNeitherNameNorImage(t *testing.T) {
 	}
 }
 
-// Proves: L-35 (a wrong entry affects only its users, and the message has its location).
+// Proves: L-35.
 func TestWrongRegistration(t *testing.T) {
 	const right = "\nright: {image: 'registry.example/right:0.7.1'}"
 	for name, c := range map[string]struct{ name, entry, message string }{
@@ -303,7 +303,7 @@ func TestWrongRegistration(t *testing.T) {
 	}
 }
 
-// Proves: L-35 (a wrong override affects only its users).
+// Proves: L-35.
 func TestWrongOverride(t *testing.T) {
 	for _, value := range []string{"''", "null", "[a]", "{image: a}"} {
 		s := parse(t, map[string]string{settings.KeyImageOverrides: "wrong: " + value + "\nremote-vllm: 'mirror.example/remote:0.7.1'"})
@@ -333,7 +333,7 @@ func TestEmptyKeys(t *testing.T) {
 	}
 }
 
-// Proves: NFR-001 (the choice between entries with the same image does not depend on the order of a map).
+// Proves: NFR-001.
 func TestResolveIsDeterministic(t *testing.T) {
 	data := map[string]string{"distributions": `
 b: {image: registry.example/one:0.7.1}

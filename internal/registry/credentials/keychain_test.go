@@ -86,7 +86,7 @@ func TestCloudsAreAskedOnce(t *testing.T) {
 	})
 }
 
-// Proves: FR-027c, NFR-006 (a node without an identity is not retried for minutes).
+// Proves: FR-027c, NFR-006.
 func TestAzureGivesUpSoon(t *testing.T) {
 	asked := 0
 	node := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

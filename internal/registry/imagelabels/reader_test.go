@@ -132,7 +132,7 @@ type world struct {
 	results map[bool]int
 }
 
-// newStore returns a Store in a fake cluster. It calls create, unless nil, before each creation of a ConfigMap.
+// newStore returns a Store in a fake cluster, which calls create, unless nil, before each creation of a ConfigMap.
 func newStore(create func()) *imagelabels.Store {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(corev1.AddToScheme(scheme))
@@ -214,8 +214,7 @@ func (w *world) notified() []string {
 	}
 }
 
-// Proves: NFR-006, FR-020, FR-027d, L-33 (one request for each new digest and any number of custom resources, and none
-// when idle).
+// Proves: NFR-006, FR-020, FR-027d, L-33 (one request for each new digest, and none when idle).
 func TestManyUsersOfADigestAskOnce(t *testing.T) {
 	inBubble(t, func(w *world) {
 		if a := w.Labels(user(0), request(pinned)); !a.Pending {
@@ -250,8 +249,8 @@ func TestManyUsersOfADigestAskOnce(t *testing.T) {
 	})
 }
 
-// Proves: FR-027d, NFR-006 (a tag is checked again after hours and on an edit with one request without a body, and a
-// new digest is read and announced).
+// Proves: FR-027d, NFR-006 (after hours and on an edit, by one request without a body; a new digest is read and
+// announced).
 func TestTagsAreAskedAgain(t *testing.T) {
 	inBubble(t, func(w *world) {
 		q := request(tagged)
@@ -320,7 +319,7 @@ func TestFailuresChangeNothingThatIsKnown(t *testing.T) {
 	})
 }
 
-// Proves: R14 (a rate-limited registry gets no request before its RetryAfter, whatever is edited).
+// Proves: R14.
 func TestRegistryIsLeftAloneAsLongAsItSays(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.registry.err = &registry.Error{Kind: registry.RateLimited, RetryAfter: time.Hour, Err: errors.New("429")}
@@ -343,8 +342,7 @@ func TestRegistryIsLeftAloneAsLongAsItSays(t *testing.T) {
 	})
 }
 
-// Proves: FR-027d, NFR-006 (none of 100 images with a configuration as large as that of the starter distribution is
-// read again).
+// Proves: FR-027d, NFR-006 (100 images with configurations as large as that of the starter distribution).
 func TestRestartAsksForNoImageAgain(t *testing.T) {
 	base, known := distributions.Base("starter", "0.7")
 	if !known {
@@ -376,7 +374,7 @@ func TestRestartAsksForNoImageAgain(t *testing.T) {
 	})
 }
 
-// Proves: FR-027d (invalid entries in the ConfigMap are skipped, and the next result replaces them).
+// Proves: FR-027d.
 func TestBrokenStoreIsReplaced(t *testing.T) {
 	inBubble(t, func(w *world) {
 		broken := &corev1.ConfigMap{
@@ -396,7 +394,7 @@ func TestBrokenStoreIsReplaced(t *testing.T) {
 	})
 }
 
-// Proves: FR-027d (results survive a restart without the registry).
+// Proves: FR-027d.
 func TestAnswersSurviveARestart(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.labels(user(1), request(tagged))
@@ -420,8 +418,7 @@ func (k keychain) Resolve(authn.Resource) (authn.Authenticator, error) {
 	return &authn.Basic{Username: "pull", Password: string(k)}, nil
 }
 
-// Proves: FR-027c, NFR-003 (results that were read with other credentials are not shown, and the store does not contain
-// credentials).
+// Proves: FR-027c, NFR-003 (nor visible in the store).
 func TestCredentialsAreNotShared(t *testing.T) {
 	inBubble(t, func(w *world) {
 		mine := request(pinned)
@@ -458,8 +455,7 @@ func (k keychainOf) Resolve(r authn.Resource) (authn.Authenticator, error) {
 	return &authn.Basic{Username: "pull", Password: k.password}, nil
 }
 
-// Proves: FR-027f, NFR-003 (a mirror's result is shared only with the same credentials for the mirror, and an
-// additional mirror needs a new request).
+// Proves: FR-027f, NFR-003 (an additional mirror needs a new request).
 func TestCredentialsForMirrorsAreNotShared(t *testing.T) {
 	mirrors := settings.ReadClusterMirrors([]unstructured.Unstructured{{Object: map[string]any{"spec": map[string]any{"imageDigestMirrors": []any{
 		map[string]any{"source": "registry.example.com", "mirrors": []any{"mirror.example.com"}},
@@ -682,7 +678,7 @@ func unpacked(t *testing.T, packed []byte) string {
 	return string(text)
 }
 
-// Proves: R14 (a registry that the settings no longer forbid is queried at once).
+// Proves: R14.
 func TestChangedSettingsAskAgain(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.registry.err = &registry.Error{Kind: registry.Refused, Err: errors.New("not allowed")}

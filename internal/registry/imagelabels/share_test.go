@@ -112,7 +112,7 @@ func TestImagesWithoutAnswerCauseFewReconciles(t *testing.T) {
 	})
 }
 
-// Proves: R63, L-03 (a namespace over its share delays no other namespace and evicts no result that another one uses).
+// Proves: R63, L-03 (a namespace over its share delays no other and evicts no result in use).
 func TestEachNamespaceHasAShare(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.registry.hangs, w.registry.file = "hostile", strings.Repeat("a", 60<<10)
@@ -139,7 +139,7 @@ func TestEachNamespaceHasAShare(t *testing.T) {
 	})
 }
 
-// Proves: R63, NFR-006 (images of one namespace are read in turn, each once).
+// Proves: R63, NFR-006.
 func TestManyImagesOfANamespaceAreAskedForOnce(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.registry.hangs, w.registry.file = "many", "kind: ProviderPackage"
@@ -185,8 +185,7 @@ func TestSharedImageWaitsWithTheFewest(t *testing.T) {
 	})
 }
 
-// Proves: R63, R46 (the files of one custom resource, and the labels of a waiting one, fit into the cache and are not
-// read repeatedly).
+// Proves: R63, R46 (the results for one custom resource fit into the cache).
 func TestLargeAnswersAreNotAskedForInCircles(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.registry.file = strings.Repeat("a", 1_000_000)

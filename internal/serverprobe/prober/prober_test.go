@@ -115,8 +115,7 @@ func notified(p *Prober) []string {
 	return f.told
 }
 
-// Proves: L-03, FR-060 (each rollout causes a few probes of the server's own port, and only a changed result starts a
-// reconcile).
+// Proves: L-03, FR-060 (a few probes of the server's own port, and only a changed result starts a reconcile).
 func TestProberAsksPerRollout(t *testing.T) {
 	inBubble(t, succeed, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
 		port := int32(9000)
@@ -212,8 +211,7 @@ func TestProberOutlastsTheFormerServer(t *testing.T) {
 	})
 }
 
-// Proves: R82, L-03 (if a terminating pod gave all responses, the server is probed again once it is gone, and the old
-// result stays until then).
+// Proves: R82, L-03 (if a terminating pod gave all responses; the old result stays until then).
 func TestProberAsksAgainWhenThePodsChange(t *testing.T) {
 	var version atomic.Value
 	version.Store("0.7.0")
@@ -268,7 +266,7 @@ func TestProberHearsALateServer(t *testing.T) {
 	})
 }
 
-// Proves: L-03 (a server that hangs blocks no reconcile worker, and concurrent probes are bounded).
+// Proves: L-03 (and concurrent probes are bounded).
 func TestProberNeverBlocks(t *testing.T) {
 	inBubble(t, hang, func(t *testing.T, p *Prober, servers *fakeServers, cancel context.CancelFunc) {
 		begun := time.Now()
@@ -294,7 +292,7 @@ func TestProberNeverBlocks(t *testing.T) {
 	})
 }
 
-// Proves: R63 (frequent rollouts cause one probe for each interval).
+// Proves: R63.
 func TestProberKeepsItsIntervalOverRollouts(t *testing.T) {
 	inBubble(t, succeed, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
 		for generation := range int64(100) {
