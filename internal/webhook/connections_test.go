@@ -169,8 +169,7 @@ func TestWaitingConnectionsGiveWay(t *testing.T) {
 	}
 }
 
-// Proves: R63, L-27 (each step of a request has a timeout, and an idle connection lives longer than in an API server's
-// pool).
+// Proves: R63, L-27 (an idle connection lives longer than in an API server's pool).
 func TestServerBoundsTheTimeOfRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newTestPort(t, 8, withPath("/a", kind(maxConversionReview, conversionWait, echo)),

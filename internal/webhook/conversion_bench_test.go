@@ -14,8 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// BenchmarkConversionOverTLS converts one object over an open TLS connection. docs/maintainers/performance.md has the
-// result.
+// BenchmarkConversionOverTLS converts an object over an open TLS connection; see docs/maintainers/performance.md.
 func BenchmarkConversionOverTLS(b *testing.B) {
 	text, err := os.ReadFile(filepath.FromSlash("../../api/v1alpha1/testdata/conversion/full-featured/before.yaml"))
 	if err != nil {

@@ -72,8 +72,7 @@ func TestConversionOfTheExamples(t *testing.T) {
 	}
 }
 
-// Proves: R63 (an object of the stored depth is converted, one level more is not decoded, and too many values for the
-// memory are refused).
+// Proves: R63 (the stored depth is converted, one level more is not decoded, and too many values are refused).
 func TestConversionMeasuresV1alpha1BeforeDecoding(t *testing.T) {
 	object := func(value string) string {
 		return `{"apiVersion":"llamastack.io/v1alpha1","kind":"LlamaStackDistribution","metadata":{"name":"a"},"spec":{"server":{"userConfig":` + value + `}}}`
@@ -120,8 +119,7 @@ func TestConversionKeepsWhatTypesWouldNot(t *testing.T) {
 	}
 }
 
-// Proves: R63 (an object of the stored depth is converted, and so are those beside it; the review's own levels do not
-// count).
+// Proves: R63 (the levels of the review do not count).
 func TestConversionOfTheDeepest(t *testing.T) {
 	const levels = limits.StoredLevels - 4 // minus the levels around it in the object
 	deep := `{"apiVersion":"llamastack.io/v1alpha2","kind":"LlamaStackDistribution","metadata":{"name":"deep"},"spec":{"distribution":{"name":"starter"},
@@ -131,7 +129,7 @@ func TestConversionOfTheDeepest(t *testing.T) {
 	if code != http.StatusOK || strings.Count(answer, `"llamastack.io/v1alpha1"`) != 3 || !strings.Contains(answer, `"result":{"status":"Success"}`) {
 		t.Errorf("%d %.300s", code, answer)
 	}
-	// An object of more levels cannot be stored.
+	// More levels cannot be stored.
 	if _, answer := post(t, reviewOf("llamastack.io/v1alpha1", strings.ReplaceAll(deep, "[]", "[[[[[[]]]]]]"))); strings.Contains(answer, "Success") {
 		t.Errorf("%.300s", answer)
 	}

@@ -23,8 +23,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// growing maps the lists and maps of a spec to the measured size, which is the limit or thousands without one. In spec,
-// # stands for the items; in item, # stands for its number.
+// growing maps lists and maps of a spec to the measured size: the limit, or thousands without one. In spec, # stands
+// for the items; in item, # stands for its number.
 var growing = map[string]struct {
 	most       int
 	spec, item string
@@ -146,8 +146,8 @@ func operations(b *testing.B, text []byte) map[string]func() error {
 	}
 }
 
-// BenchmarkGrowth converts, validates and builds a custom resource with half and with all of the items of each list or
-// map. With linear cost the second takes twice as long.
+// BenchmarkGrowth processes a custom resource with half and with all items of each list or map. Linear steps take twice
+// as long with all.
 //
 // Proves: R63.
 func BenchmarkGrowth(b *testing.B) {
@@ -161,8 +161,8 @@ func BenchmarkGrowth(b *testing.B) {
 	}
 }
 
-// BenchmarkLargest measures a custom resource with as many items as allowed, up to the limit of values in a spec. Its
-// release line supports shields; newer ones support tenancy instead.
+// BenchmarkLargest processes a custom resource with the most items and values. Its release line has shields; newer ones
+// have tenancy instead.
 //
 // Proves: R63.
 func BenchmarkLargest(b *testing.B) {

@@ -202,7 +202,7 @@ func (s silence) Read([]byte) (int, error) {
 	return 0, s.Err()
 }
 
-// A panic in a review, or a client that disconnects, releases its memory.
+// A panic in a review releases its memory.
 func TestIntakeSurvivesPanics(t *testing.T) {
 	const largest = 16 << 20
 	i := NewIntake()
@@ -226,7 +226,7 @@ func TestIntakeSurvivesPanics(t *testing.T) {
 	}
 }
 
-// Proves: R63 (a review over the memory limit is refused before it is decoded).
+// Proves: R63.
 func TestIntakeRefusesWhatWouldTakeTooMuch(t *testing.T) {
 	for memory, want := range map[int64]string{memoryForDecoded: "ok", memoryForDecoded + 1: "refused: "} {
 		costly := Kind{MaxBytes: 1000, Wait: time.Minute, Read: func([]byte) (Review, error) {

@@ -97,8 +97,7 @@ func TestValidation(t *testing.T) {
 	}
 }
 
-// Proves: R63, R52 (an object with too many values is refused before it is decoded, and one of v1alpha1 is admitted
-// with a warning).
+// Proves: R63, R52 (an object of v1alpha1 is admitted with a warning).
 func TestValidationRefusesTooManyValues(t *testing.T) {
 	volumes := objectWith(`{"distribution":{"name":"starter"},"workload":{"overrides":{"volumes":[` + strings.Repeat("{},", 1<<20) + `{}]}}}`)
 	for version, allowed := range map[string]bool{"v1alpha2": false, "v1alpha1": true} {
@@ -128,8 +127,7 @@ func TestValidationRefuses(t *testing.T) {
 	}
 }
 
-// Proves: R63 (decoders also accept other spellings of "spec", which an API server never sends; they are refused, so
-// that everything decoded is measured).
+// Proves: R63 (decoders also accept other spellings of "spec", which an API server never sends).
 func TestValidationMeasuresWhatItDecodes(t *testing.T) {
 	small := `"spec":{"distribution":{"name":"starter"}}`
 	volumes := func(name string) string {
@@ -230,8 +228,7 @@ func FuzzValidation(f *testing.F) {
 	})
 }
 
-// Proves: R64, L-01 (a registration that the cache lacks counts, and an error that only the settings cause is
-// admitted).
+// Proves: R64, L-01 (live settings decide a refusal; errors of settings or lookups are admitted).
 func TestValidationAsksBeforeItRefuses(t *testing.T) {
 	const body = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u-1","namespace":"ai","name":"a",
 		"kind":{"group":"llamastack.io","version":"v1alpha2","kind":"LlamaStackDistribution"},

@@ -10,9 +10,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// FuzzKinds checks that both directions return valid objects and keep their input.
-//
-// Proves: R7.
+// Proves: R7 (both directions return valid objects and keep their input).
 func FuzzKinds(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `{"metadata":[],"spec":{}}`, `{"metadata":{"annotations":{"a":1}},"spec":7}`,

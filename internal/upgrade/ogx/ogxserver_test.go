@@ -66,7 +66,7 @@ func tree(t *testing.T, text string) map[string]any {
 	return object
 }
 
-// configuration returns the objects of a LlamaStackDistribution for the newest release line, with the configuration.
+// configuration returns the objects of a LlamaStackDistribution for the newest release line.
 func configuration(t *testing.T, object map[string]any) string {
 	t.Helper()
 	known, err := settings.Parse(nil)
@@ -94,7 +94,7 @@ func configuration(t *testing.T, object map[string]any) string {
 	return string(r.Desired.Config.YAML) + string(objects)
 }
 
-// Proves: R22, FR-075 (the common fields make the same server after both conversions, without losses).
+// Proves: R22, FR-075.
 func TestTheCommonPartComesBack(t *testing.T) {
 	object := tree(t, common)
 	there, losses := ogx.From(object)
@@ -184,7 +184,7 @@ func TestSamplesComeBack(t *testing.T) {
 	}
 }
 
-// Proves: R22, FR-075 (fields that the other kind lacks are named by path, and no others).
+// Proves: R22, FR-075.
 func TestWhatCannotBeSaidIsNamed(t *testing.T) {
 	for name, c := range map[string]struct {
 		convert func(map[string]any) (map[string]any, []ogx.Loss)
@@ -251,7 +251,7 @@ status: {phase: Ready}
 	}
 }
 
-// FuzzConvert checks that any object is converted without a panic, deterministically and with all losses named.
+// FuzzConvert checks that each field is converted or reported without a panic, and the same each time.
 func FuzzConvert(f *testing.F) {
 	f.Add([]byte(common))
 	f.Add([]byte("spec: {providers: {inference: [x, {id: 1}]}, network: {policy: {ingress: [{from: [1]}]}}, workload: {storage: []}}"))

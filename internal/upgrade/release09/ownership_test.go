@@ -11,8 +11,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
 )
 
-// Proves: R78, L-08 (managers and owners decide; an update by "manager" after this operator's apply does not count as
-// release 0.9's, because many programs have that name, and the caches keep the needed data).
+// Proves: R78, L-08 (managers and owners decide; an update by "manager", a common name, does not count after this
+// operator's apply).
 func TestWhoseAnObjectIs(t *testing.T) {
 	entry := func(manager, operation, subresource string) metav1.ManagedFieldsEntry {
 		return metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationType(operation), Subresource: subresource}

@@ -38,8 +38,7 @@ func TestNeedsSwitchoverOnlyWherePodsOfRelease09Run(t *testing.T) {
 	}
 }
 
-// Proves: R78 (all new pods start and no old pod ends during the hold; other annotations stay, and the caller's map is
-// not changed).
+// Proves: R78 (other annotations stay, and the caller's map is not changed).
 func TestHoldRolloutStartsAllNewPodsAndKeepsTheOldOnes(t *testing.T) {
 	if release09.IsHeld(nil) || release09.IsHeld(deployment(nil)) {
 		t.Error("a rollout is held that nobody has held")

@@ -68,8 +68,7 @@ func (c *cluster) stored(t *testing.T) []string {
 	return crd.Status.StoredVersions
 }
 
-// Proves: MIG-SVM, L-29 (all resources are rewritten once and unchanged; a failure keeps the stored versions, and the
-// next run completes).
+// Proves: MIG-SVM, L-29 (resources stay unchanged; a failure keeps the stored versions, and the next run completes).
 func TestOnce(t *testing.T) {
 	both := []string{"v1alpha1", "v1alpha2"}
 	c := newCluster(t, "v1alpha2", both, "a", "b", "c")
@@ -88,7 +87,7 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// Proves: MIG-SVM (no migration if the CRD stores another version, and no requests for a new cluster).
+// Proves: MIG-SVM (an error if the CRD stores another version, and no writes for a new cluster).
 func TestNothingToMigrate(t *testing.T) {
 	old := newCluster(t, "v1alpha1", []string{"v1alpha1"}, "a")
 	if _, err := (&Migration{Live: old, Client: old, StatusClient: old}).Once(t.Context()); !errors.Is(err, errNotStored) || len(old.patched) > 0 {
@@ -100,8 +99,7 @@ func TestNothingToMigrate(t *testing.T) {
 	}
 }
 
-// Proves: MIG-SVM (errors are retried, but a missing CRD, or one with another stored version, is not; its return
-// triggers the migration).
+// Proves: MIG-SVM (write errors are retried; a CRD that is missing or stores another version is waited for).
 func TestReconcile(t *testing.T) {
 	reconciled := func(c *cluster) error {
 		_, err := (&Migration{Live: c, Client: c, StatusClient: c}).Reconcile(t.Context(), reconcile.Request{})

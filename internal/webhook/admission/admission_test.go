@@ -146,7 +146,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// Proves: R91, R93 (the warning appears on a change of the distribution and not on other edits, which keep the image).
+// Proves: R91, R93 (only on a change of the distribution; other edits keep the image).
 func TestImageThatMayNotBePublishedIsAWarningOfTheDistribution(t *testing.T) {
 	const old, sevenOfVLLM, want = "distribution: {name: starter, version: '0.7'}", "distribution: {name: remote-vllm, version: '0.7'}",
 		"warning spec.distribution: image docker.io/ogxai/distribution-starter:0.7.1 may not be published"
@@ -181,8 +181,7 @@ func TestForbiddenIsRefusedWithItsField(t *testing.T) {
 	}
 }
 
-// Proves: R52, R57 (v1alpha1 requests are admitted as in release 0.9, with the errors as warnings in terms of
-// v1alpha2).
+// Proves: R52, R57 (its errors are warnings in terms of v1alpha2).
 func TestV1alpha1IsNeverRefused(t *testing.T) {
 	for _, c := range []struct{ name, spec, want string }{
 		{"my-stack", "distribution: {name: startr}", "spec.distribution.name: Unsupported value: "},
@@ -211,7 +210,7 @@ func TestV1alpha1IsNeverRefused(t *testing.T) {
 	}
 }
 
-// Proves: R49 (a field without support is admitted with a warning).
+// Proves: R49.
 func TestNotBuiltYet(t *testing.T) {
 	cr := resource(t, "my-stack", "distribution: {name: starter}")
 	in, faults := gatherInputs(t, cr)
@@ -240,8 +239,7 @@ func TestLookupFailed(t *testing.T) {
 	}
 }
 
-// Proves: FR-074, R20, R57, R64 (ConfigMaps that were not read cause no errors, here for an unknown image with
-// overrideConfig).
+// Proves: FR-074, R20, R57, R64 (ConfigMaps that were not read cause no errors).
 func TestValidateMakesNothingUpOfConfigMaps(t *testing.T) {
 	cr := resource(t, "my-stack", "distribution: {image: 'registry.example/ogx:1.2.0'}\noverrideConfig: {configMapName: mine}\nnetworking: {tls: {caBundle: {configMapName: trusted-ca}}}")
 	in, faults := gatherInputs(t, cr)
@@ -258,7 +256,7 @@ func TestValidateMakesNothingUpOfConfigMaps(t *testing.T) {
 	}
 }
 
-// Proves: R57 (a spec is validated only if it changes).
+// Proves: R57.
 func TestNeeded(t *testing.T) {
 	const spec = "distribution: {name: starter}\nworkload: {resources: {limits: {memory: 1Gi}}}"
 	old := resource(t, "a", spec)

@@ -156,7 +156,7 @@ func (w *world) injected() [][]byte {
 	return lists
 }
 
-// Proves: L-27 (a new certificate is injected into the CRD and the webhook configuration, and then nothing is written).
+// Proves: L-27 (into the CRD and the webhook configuration, and a second reconcile writes nothing).
 func TestKeeperMakesAndInjects(t *testing.T) {
 	w := newWorld(t, crd(testNamespace), validation(testNamespace, "other"))
 	k := w.keeper()
@@ -186,8 +186,7 @@ func TestKeeperMakesAndInjects(t *testing.T) {
 	}
 }
 
-// Proves: R71, L-27 (a replica is ready if the CRD trusts its serving certificate by name, for any webhook
-// configuration and any local clock).
+// Proves: R71, L-27 (the CRD trusts the serving certificate, whatever the webhook configuration and the local clock).
 func TestTrusted(t *testing.T) {
 	long := epoch.Add(-20 * 365 * day)
 	w := newWorld(t, crd(testNamespace), validation(testNamespace))
@@ -235,7 +234,7 @@ func TestTrusted(t *testing.T) {
 	}
 }
 
-// Proves: R71 (an impossible Service name in the validating webhook does not affect the conversion's certificate).
+// Proves: R71.
 func TestKeeperIgnoresWebhooksOfImpossibleServices(t *testing.T) {
 	broken := validation(testNamespace, testNamespace)
 	broken.Webhooks[0].ClientConfig.Service.Name = "höök"
@@ -283,8 +282,7 @@ func TestKeeperReplacesWhatAClockAheadMade(t *testing.T) {
 	}
 }
 
-// Proves: L-27 (a replica with a wrong clock replaces nothing that is valid by the API server's clock, and creates
-// certificates valid by it).
+// Proves: L-27 (a wrong local clock replaces nothing valid, and new certificates are valid by the server's clock).
 func TestKeeperDecidesByTheClockOfTheAPIServer(t *testing.T) {
 	for _, wrong := range []time.Duration{time.Hour, -time.Hour, 365 * day, -365 * day, 20 * 365 * day} {
 		w := newWorld(t, crd(testNamespace), validation(testNamespace))
@@ -437,7 +435,7 @@ func TestKeeperThatDoesNotManage(t *testing.T) {
 	}
 }
 
-// Objects without a webhook of this operator, or with another target, get no CA bundle.
+// Objects that are being deleted, lack a conversion or have another target get no CA bundle.
 func TestKeeperWithoutTargets(t *testing.T) {
 	leaving := crd(testNamespace)
 	leaving.DeletionTimestamp, leaving.Finalizers = &metav1.Time{Time: epoch}, []string{"x"}

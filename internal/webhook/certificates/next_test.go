@@ -51,10 +51,7 @@ func accepts(t *testing.T, trusted, served map[string][]byte, at time.Time) erro
 	return err
 }
 
-// TestDecadesGoBy advances the clock from one decision to the next. Replicas and API servers with the content before or
-// after each change must work together.
-//
-// Proves: L-27.
+// Proves: L-27 (replicas and API servers with the content before or after each change work together).
 func TestDecadesGoBy(t *testing.T) {
 	now := epoch
 	d := mustNext(t, Facts{Now: now})
@@ -198,7 +195,7 @@ func TestNextRefusesNamesThatNoCertificateCanHave(t *testing.T) {
 	}
 }
 
-// Proves: L-27 (an operator that was down for any time continues without a loop).
+// Proves: L-27.
 func TestAwayForAnyTime(t *testing.T) {
 	data := mustNext(t, Facts{Now: epoch}).Data
 	for away := time.Duration(0); away < 12*365*day; away += 50 * day {

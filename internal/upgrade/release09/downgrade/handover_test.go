@@ -17,8 +17,7 @@ func entry(manager, operation, subresource, fields string) metav1.ManagedFieldsE
 	}
 }
 
-// Proves: R21, R78 (release 0.9 gets this operator's fields, however written, in addition to its own; fields of others
-// stay theirs, and a second run changes nothing).
+// Proves: R21, R78 (fields of others stay theirs, and a second run changes nothing).
 func TestHandedOver(t *testing.T) {
 	others := []metav1.ManagedFieldsEntry{
 		entry("llama-stack-operator-replicas", "Apply", "", `{"f:spec":{"f:replicas":{}}}`),

@@ -17,8 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 )
 
-// Proves: R21, L-25 (leftovers of release 0.9's manifest are named, and only those that nothing else can use are
-// removed).
+// Proves: R21, L-25 (a binding with other subjects stays).
 func TestLeftoversAreNamedAndTheOwnBindingIsRemoved(t *testing.T) {
 	named := func(name string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Name: "llama-stack-k8s-operator-" + name}
