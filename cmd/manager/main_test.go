@@ -146,7 +146,7 @@ func TestLeaseTimesLeaveAGap(t *testing.T) {
 	}
 }
 
-// Proves: L-30 (the next manager has current caches).
+// Proves: L-30 (the next manager then starts with current caches).
 func TestManagerEndsWithoutTheAPIServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()

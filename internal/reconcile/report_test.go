@@ -78,7 +78,7 @@ func terminalProblem(reason problem.Reason) problem.Problem {
 	return problem.Problem{Class: problem.Terminal, Condition: v1alpha2.ConditionDeploymentUpdated, Reason: reason, Detail: "wrong"}
 }
 
-// Proves: R56, R50, L-29, L-33 (once if the status changed, and before the Events).
+// Proves: R56, R50, L-29, L-33 (a changed status is written once, before the Events).
 func TestReportWritesOnce(t *testing.T) {
 	r := newReporter(t)
 	for range 3 {

@@ -178,7 +178,7 @@ func settingsOf(t *testing.T, podDefaults string) *gather.SettingsStore {
 	return store
 }
 
-// Proves: R81 (resources that name it or may use its image).
+// Proves: R81 (a registration enqueues the resources that name it or may use its image).
 func TestUsersOfARegisteredDistribution(t *testing.T) {
 	using := func(name string, d v1alpha2.DistributionSpec) *v1alpha2.LlamaStackDistribution {
 		cr := referring("ai", name, "")

@@ -116,8 +116,8 @@ func TestWideAndDeepDocumentsAreRefused(t *testing.T) {
 	}
 }
 
-// Proves: R63, FR-027a (its documents count together; a label with the largest configuration, as many layers as a node
-// mounts, an index).
+// Proves: R63, FR-027a (all documents of the image count together, for the largest label and as many layers as a node
+// mounts).
 func TestLargestImageIsRead(t *testing.T) {
 	label := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("#"), 1_000_000))
 	file, err := image(t, map[string]string{"io.llamastack.config.base64": label}).ConfigFile()

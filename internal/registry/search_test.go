@@ -30,7 +30,7 @@ func installed(called, version string) []entry {
 	}
 }
 
-// Proves: R92, R63 (in any form of a layer, with any directory).
+// Proves: R92, R63 (layers may have any form, and the package any directory).
 func TestFindMatchReadsWhatAContainerSees(t *testing.T) {
 	lower := layerOf(t, installed("llama_stack", "0.7.1")...)
 	other := layerOf(t, append(installed("llama_stack_client", "0.7.1"), installed("torch", "2.9.0")...)...)

@@ -157,7 +157,7 @@ func TestAskHasADeadlineOfItsOwn(t *testing.T) {
 	}
 }
 
-// Proves: R63 (neither redirects nor proxies of the environment).
+// Proves: R63 (redirects and proxies of the environment are ignored).
 func TestAskGoesNowhereElse(t *testing.T) {
 	var elsewhere atomic.Int32
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

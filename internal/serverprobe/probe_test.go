@@ -33,7 +33,7 @@ func serve(t *testing.T, providersStatus int, providers string) string {
 	return server.URL
 }
 
-// Proves: R29, STAT (without config and health of the providers).
+// Proves: R29, STAT (config and health of the providers are dropped).
 func TestAsk(t *testing.T) {
 	url := serve(t, http.StatusOK, `{"data":[
 		{"api":"inference","provider_id":"vllm","provider_type":"remote::vllm","config":{"token":"canary"},"health":{"status":"Error"}},

@@ -41,7 +41,7 @@ func clusterMirrors(t *testing.T, text string) settings.ClusterMirrors {
 	return settings.ReadClusterMirrors(list)
 }
 
-// Proves: FR-027f (by longest source and in order, for tags or digests, with the source itself if allowed).
+// Proves: FR-027f (the longest source decides, for tags or digests, and the source itself is used if allowed).
 func TestLocationsFollowTheMirrorsOfTheCluster(t *testing.T) {
 	mirrors := clusterMirrors(t, mirrorSets)
 	for image, want := range map[string][]string{

@@ -82,7 +82,8 @@ func TestRegistrationUnderABuiltInNameLeavesImagesAlone(t *testing.T) {
 	}
 }
 
-// Proves: R47, R15, R21 (except a mirror of a built-in image that contains another distribution).
+// Proves: R47, R15, R21 (a mirror of a built-in image that contains another distribution gets a generated
+// configuration).
 func TestOverriddenImageRunsItsOwnConfiguration(t *testing.T) {
 	for image, foreign := range map[string]bool{
 		"registry.example.com/mirror/vllm-dist:2026-01":             false,

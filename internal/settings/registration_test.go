@@ -36,7 +36,7 @@ func registered(configMap, name string) *settings.Registered {
 	return registration(configMap, name, "image", ownImage, "serverVersion", "0.7.1", "config.yaml", ownConfig)
 }
 
-// Proves: R81, R47 (before an entry of the key, an override and built-in distributions).
+// Proves: R81, R47 (the ConfigMap comes before an entry of the key, an override and built-in distributions).
 func TestRegistrationByItsOwnConfigMap(t *testing.T) {
 	want := resolved{"mine", ownImage, "0.7", "serverVersion in ConfigMap the-map", "mine", "registered"}
 	for name, data := range map[string]map[string]string{

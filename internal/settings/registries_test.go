@@ -56,7 +56,8 @@ func TestMirrorsMeanWhatTheyCopy(t *testing.T) {
 	}
 }
 
-// Proves: R14, R60 (not for exact built-in images and their copies, or with a base configuration in the settings).
+// Proves: R14, R60 (labels of exact built-in images and their copies, and of images with a base in the settings, do not
+// count).
 func TestLabelsCountWhereTheyCanChangeSomething(t *testing.T) {
 	s := parse(t, map[string]string{
 		"distributions": light + "\nbare: {image: 'registry.example/bare:0.7.1'}\n",
@@ -157,7 +158,7 @@ func TestPoolAddsTheCertificatesOfTheSetting(t *testing.T) {
 	}
 }
 
-// Proves: R47, R81, FR-027f (also together).
+// Proves: R47, R81, FR-027f (both samples can be applied together).
 func TestSamplesForPlatformsAreRight(t *testing.T) {
 	var mirrors, registered corev1.ConfigMap
 	for file, cm := range map[string]*corev1.ConfigMap{"config/samples/settings/mirrors.yaml": &mirrors, settings.Sample: &registered} {

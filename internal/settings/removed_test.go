@@ -29,7 +29,7 @@ func TestRemovedOrganization(t *testing.T) {
 	}
 }
 
-// Proves: R93 (each patch release of such a line and each spelling of the registry, but no other repository).
+// Proves: R93 (each patch release and each spelling of the registry is recognized, but no other repository).
 func TestUnprovenImages(t *testing.T) {
 	for image, want := range map[string]string{
 		"docker.io/ogxai/distribution-starter:0.7.1":            "not proven: ",

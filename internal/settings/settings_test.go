@@ -229,7 +229,7 @@ func TestImageOfABuiltInDistribution(t *testing.T) {
 	}
 }
 
-// Proves: R47, NFR-004 (with the nearest known name).
+// Proves: R47, NFR-004 (the error suggests the nearest known name).
 func TestUnknownName(t *testing.T) {
 	s := parse(t, map[string]string{"distributions": light})
 	for name, hint := range map[string]string{"startre": `did you mean "starter"? `, "something-else-altogether": ""} {

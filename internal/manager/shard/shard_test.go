@@ -101,8 +101,8 @@ func (l *leases) Get(_ context.Context, _ client.ObjectKey, o client.Object, _ .
 	return nil
 }
 
-// Proves: R71, R21 (until the operator without a selector has released its Lease, or has not renewed it for its
-// duration).
+// Proves: R71, R21 (the shard starts once the operator without a selector has released its Lease or has not renewed it
+// in time).
 func TestAwaitWholeWaitsForItsEnd(t *testing.T) {
 	if err := AwaitUnsharded(t.Context(), fake.NewClientBuilder().Build(), "op"); err != nil {
 		t.Errorf("no Lease: %v", err)

@@ -80,7 +80,7 @@ func TestFieldsThatTheAPIServerLeavesOutAreRefused(t *testing.T) {
 	check("an edit of the Deployment alone", c, f)
 }
 
-// Proves: R74 (not the operator's additions, other values, map keys or list entries).
+// Proves: R74 (the operator's additions, other values, map keys and list entries are not named).
 func TestLeftOutNamesTheFieldsOfTheSpec(t *testing.T) {
 	owner := fakecluster.Owner()
 	owner.Spec.Workload = &v1alpha2.WorkloadSpec{

@@ -17,7 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// Proves: R83 (exposed without authentication, or with it but without TLS; a Route always encrypts).
+// Proves: R83 (exposure without authentication or without TLS gets a warning; a Route always encrypts).
 func TestBuildWarnsOfOpenServers(t *testing.T) {
 	const kubernetes = "\nauth: {provider: kubernetes}"
 	for name, c := range map[string]struct {
@@ -90,7 +90,7 @@ func TestBuildWarnsOfOpenServersWhoseConfigurationIsKnown(t *testing.T) {
 	}
 }
 
-// Proves: R83, FR-061 (only if the server calls the API server, and without a token).
+// Proves: R83, FR-061 (other servers do not get the CA certificates, and no token comes with them).
 func TestBuildMountsTheClusterCAForTokensOfTheCluster(t *testing.T) {
 	for spec, want := range map[string]bool{
 		"auth: {provider: kubernetes}": true,

@@ -84,7 +84,7 @@ func TestUnknownNameKeepsItsImage(t *testing.T) {
 	}
 }
 
-// Proves: R93 (before a pod on another node fails to pull; a mirror avoids it).
+// Proves: R93 (the warning appears before a pod on another node fails to pull; a mirror avoids it).
 func TestImageOfARemovedOrganizationIsAWarning(t *testing.T) {
 	const image = "llamastack/distribution-starter:0.7.1"
 	in := inputs(t, "distribution-only")

@@ -399,7 +399,7 @@ func TestUpgradeWithAnotherBuiltInImageHolds(t *testing.T) {
 	}
 }
 
-// Proves: R89 (until the next edit, without objects that only new pods need).
+// Proves: R89 (adoption keeps the pods until the next edit, and creates nothing that only new pods need).
 func TestAdoptionHolds(t *testing.T) {
 	in := inputs(t, "simple")
 	in.Live = &appsv1.Deployment{}
@@ -458,7 +458,7 @@ func TestUpgradeHoldsTheMountedConfigMap(t *testing.T) {
 	}
 }
 
-// Proves: R27, R47 (also with another image or distribution name).
+// Proves: R27, R47 (another image or distribution name keeps the state directory).
 func TestStateStaysWhereItIs(t *testing.T) {
 	for name, c := range map[string]struct {
 		storage *v1alpha2.PVCStorageSpec
@@ -582,7 +582,7 @@ func TestNumberForAnUnknownType(t *testing.T) {
 	}
 }
 
-// Proves: R34 (a name that is invalid for a Service).
+// Proves: R34 (a name that is invalid for a Service is an error).
 func TestResourceName(t *testing.T) {
 	for name, right := range map[string]bool{
 		"a": true, "my-stack-2": true, strings.Repeat("a", 55): true,

@@ -35,7 +35,7 @@ func bundleOf(t *testing.T, list []objects.Object) *corev1.ConfigMap {
 	return nil
 }
 
-// Proves: FR-063, R40, R97, L-23 (which key counts; new content changes the pod template).
+// Proves: FR-063, R40, R97, L-23 (ca-bundle.crt comes before ca.crt, then the only key, and blank keys do not count).
 func TestCABundle(t *testing.T) {
 	for name, c := range map[string]struct {
 		data map[string]string
@@ -185,7 +185,7 @@ func TestPlatformCABundle(t *testing.T) {
 	}
 }
 
-// Proves: R97 (in addition to other bundles).
+// Proves: R97 (the Service CA is added to other bundles).
 func TestServiceCAIsTrusted(t *testing.T) {
 	service, mine := fixture.NewCACertificate(t), fixture.NewCACertificate(t)
 	for name, c := range map[string]struct {

@@ -11,7 +11,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// Proves: R48 (the form equals the encoding of a decoded tree, from which existing hashes were made).
+// Proves: R48 (the form equals the encoding of a decoded tree, which existing hashes use).
 func FuzzCanonicalJSON(f *testing.F) {
 	for _, text := range []string{
 		`{"b":{"d":1,"c":[{"z":null,"a":true}]},"a":"x"}`, `{"a":1,"a":2,"\u0061":3,"A":4}`, `[1.0,1e2,-0,0.1,9223372036854775807,9223372036854775808,1E-9]`,

@@ -40,8 +40,8 @@ func setCertificate(in *Inputs, data map[string][]byte) {
 	in.Certificate.Certificate, in.Certificate.Key, in.Certificate.CA = data["tls.crt"], secret.New(data["tls.key"]), data["ca.crt"]
 }
 
-// Proves: FR-061, FR-062, US-5.3, R39, R26 (mount, probes, Service and URL; the template has a hash of the certificate
-// and nothing of the key).
+// Proves: FR-061, FR-062, US-5.3, R39, R26 (mount, probes, Service and URL use TLS; the template has a hash of the
+// certificate and nothing of the key).
 func TestTLSReachesEveryObject(t *testing.T) {
 	ca := fixture.NewCA(t)
 	data := ca.ServerSecret([]string{serviceHost})
@@ -103,7 +103,7 @@ func TestDataIsNotWhereTheCertificateIs(t *testing.T) {
 	}
 }
 
-// Proves: FR-062, L-28 (a new CA in the Secret does not, because pods do not read it).
+// Proves: FR-062, L-28 (a new CA in the Secret does not roll them, because pods do not read it).
 func TestRotatedCertificateRollsThePods(t *testing.T) {
 	ca := fixture.NewCA(t)
 	data := ca.ServerSecret([]string{serviceHost})
@@ -225,7 +225,7 @@ func TestTLSWithoutACluster(t *testing.T) {
 	}
 }
 
-// Proves: R39, R15 (scheme and probes follow a base that is used unchanged or generated from).
+// Proves: R39, R15 (scheme and probes follow the TLS files of an unchanged base and of a generated configuration).
 func TestTLSOfABaseIsRecognised(t *testing.T) {
 	for name, c := range map[string]struct {
 		server string

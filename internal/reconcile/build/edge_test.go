@@ -72,8 +72,8 @@ func TestBuildWarnsOfMissingHostnames(t *testing.T) {
 	}
 }
 
-// Proves: FR-064, R62 (Route, else HTTPRoute with a Gateway in the settings, else Ingress; the setting overrides, and a
-// missing API is waited for).
+// Proves: FR-064, R62 (the default is Route, then HTTPRoute with a Gateway in the settings, then Ingress; a missing API
+// is waited for).
 func TestBuildChoosesTheEdge(t *testing.T) {
 	gateway := &settings.Gateway{Name: "public", Namespace: "gateways"}
 	all := objects.EdgeAPIs{Route: true, HTTPRoute: true}

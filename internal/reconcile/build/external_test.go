@@ -31,8 +31,8 @@ func packaged(t *testing.T, image string) *Inputs {
 	return in
 }
 
-// Proves: FR-014, FR-090, R46, R48 (from their mirrors; an upgrade of the operator keeps the pods, and a change of the
-// mirrors rolls them).
+// Proves: FR-014, FR-090, R46, R48 (images come from their mirrors; an upgrade of the operator keeps the pods, and a
+// change of the mirrors rolls them).
 func TestExternalProvidersAreInstalled(t *testing.T) {
 	in := packaged(t, "quay.io/team/tiny:1")
 	in.Mirrors = settings.Mirrors{{Prefix: "quay.io/team", Location: "registry.example.com/mirror"}}

@@ -11,7 +11,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// Proves: R19 (only its own fields, and the message names the field, the setting and the fix).
+// Proves: R19 (a restriction forbids only its own fields, and the message names the field, the setting and the fix).
 func TestBuildRefusesWhatTheSettingsForbid(t *testing.T) {
 	const volumes = "workload: {overrides: {volumes: [{name: ok, emptyDir: {}}, {name: host, hostPath: {path: /}}]}}"
 	for name, c := range map[string]struct {

@@ -76,7 +76,7 @@ func TestWorkersWithoutGeneratedConfiguration(t *testing.T) {
 	}
 }
 
-// Proves: R21, R43, R45 (a userConfig of v1alpha1 gets the number and stays otherwise unchanged, as do other files).
+// Proves: R21, R43, R45 (only a userConfig of v1alpha1 gets the number, and the rest of it stays unchanged).
 func TestWorkersOfV1alpha1ReachTheServer(t *testing.T) {
 	const file = "version: 2\nproviders: {inference: []} # none\nserver: {workers: 3, port: 8321}\nmetadata_store: ${env.X:=y}\n"
 	for name, c := range map[string]struct{ spec, annotation, want string }{
@@ -116,7 +116,7 @@ func warningsWithout(d *result, text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Proves: R21, R22 (v1alpha1 keeps them; v1alpha2 gets a warning with the fix).
+// Proves: R21, R22 (v1alpha1 keeps the variables; v1alpha2 gets a warning with the fix).
 func TestVariablesOfRelease09(t *testing.T) {
 	const spec = `
 distribution: {name: starter}

@@ -10,8 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 )
 
-// Proves: L-33, L-10, R25 (the variables of the release line, all if it is unknown, none without monitoring;
-// unsupported settings are errors).
+// Proves: L-33, L-10, R25 (the server gets the variables of its release line, or those of all lines if it is unknown).
 func TestMonitoring(t *testing.T) {
 	const (
 		old     = "distribution: {name: starter}\n"

@@ -47,7 +47,7 @@ func TestAllowedFromIsValidated(t *testing.T) {
 	}
 }
 
-// Proves: R41, R61 (unless the policy allows all clients or names the cluster's router).
+// Proves: R41, R61 (a policy that allows all clients or names the cluster's router needs no warning).
 func TestAllowedFromWarnsOfTheIngressController(t *testing.T) {
 	for name, c := range map[string]struct {
 		networking      string

@@ -117,7 +117,8 @@ func TestOverrideScheme(t *testing.T) {
 	}
 }
 
-// Proves: US-6.2, US-6.3, R20, R45, FR-013, FR-074 (a missing object clears without an edit, exclusive fields do not).
+// Proves: US-6.2, US-6.3, R20, R45, FR-013, FR-074 (a missing object clears without an edit, exclusive fields need
+// one).
 func TestOverrideFaults(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*Inputs)
@@ -159,7 +160,7 @@ func TestOverrideFaults(t *testing.T) {
 	}
 }
 
-// Proves: R45, R26 (settings that may prevent the start or that only v1alpha1 has).
+// Proves: R45, R26 (settings that may prevent the start, and settings that only v1alpha1 has, get a warning).
 func TestOverrideWarnings(t *testing.T) {
 	line, _ := catalog.Get(catalog.Newest())
 	for content, want := range map[string]string{

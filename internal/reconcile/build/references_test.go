@@ -211,7 +211,7 @@ var notAssumed = map[string]string{
 	"spec.workload.imagePullSecrets[0]": "kubelet reads it, and no container sees it",
 }
 
-// Proves: R64, L-23 (no reference is reported as missing).
+// Proves: R64, L-23 (no reference is reported as missing without a cluster).
 func TestLeaveUnreadFillsInEveryReference(t *testing.T) {
 	cr := everyReference(t)
 	in := NewInputs(cr)

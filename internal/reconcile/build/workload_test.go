@@ -384,7 +384,7 @@ func TestPodSpecIsChecked(t *testing.T) {
 	}
 }
 
-// Proves: R63 (before they are encoded, also from v1alpha1, which the webhook never refuses).
+// Proves: R63 (the error comes before the encoding, also for v1alpha1, which the webhook never refuses).
 func TestBuildBoundsTheSizeOfAWorkload(t *testing.T) {
 	in := inputs(t, "simple")
 	in.CR.Annotations = map[string]string{v1alpha2.ConversionAnnotation: fromV1alpha1}

@@ -47,7 +47,7 @@ func TestOfServiceChoosesPortAndScheme(t *testing.T) {
 	}
 }
 
-// Proves: R11, R7 (the order of addresses; a URL that reads the server's environment does not count).
+// Proves: R11, R7 (status addresses have an order, and a URL that reads the server's environment does not count).
 func TestOfModelServerChoosesTheAddressInsideOfTheCluster(t *testing.T) {
 	const outside = "has an address outside of the cluster in its status, without encryption: set endpoint if the server may send its key there"
 	for name, c := range map[string]struct{ status, want string }{

@@ -35,7 +35,7 @@ func emitted(before, after []metav1.Condition, warned bool) []string {
 	return got
 }
 
-// Proves: L-33 (on changes of conditions, and Warning only for errors).
+// Proves: L-33 (conditions that change make Events, and only errors make Warnings).
 func TestOf(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, after []metav1.Condition

@@ -73,7 +73,7 @@ func TestGatherForAdmissionReportsForbiddenNamespaces(t *testing.T) {
 	}
 }
 
-// Proves: R41 (the warning that allowedFrom has no effect).
+// Proves: R41 (the flag decides about the warning that allowedFrom has no effect).
 func TestGatherForAdmissionKnowsTheFeatureFlag(t *testing.T) {
 	for flag, want := range map[string]bool{"true": false, "false": true} {
 		cr := resource()

@@ -33,7 +33,7 @@ func crowdedPullSecret(called string, others int) *corev1.Secret {
 	return s
 }
 
-// Proves: R63, FR-027c (for all Secrets together, and the message names the Secret and the field).
+// Proves: R63, FR-027c (the bound is for all Secrets together, and the message names the Secret and the field).
 func TestPullSecretsHaveABound(t *testing.T) {
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack-sa"}}
 	long := pullSecret("long", strings.Repeat("u", limits.CredentialBytes))

@@ -93,7 +93,7 @@ volumes:
 	return cr
 }
 
-// Proves: R20, L-23 (except a platform bundle that does not exist).
+// Proves: R20, L-23 (a missing platform bundle is the only exception).
 func TestGatherReadsWhatReferencesLists(t *testing.T) {
 	cr := overridden(t)
 	cr.Spec.Networking = &v1alpha2.NetworkingSpec{}
@@ -381,8 +381,7 @@ func TestForbiddenReachesValidationAndReconcile(t *testing.T) {
 	}
 }
 
-// Proves: R48, R89 (before and after the adoption, without a release line from an unknown tag; without such a
-// Deployment it is an error).
+// Proves: R48, R89 (the image stays before and after the adoption; a name without such a Deployment is an error).
 func TestUnknownNameGoesOnWithTheImageThatRuns(t *testing.T) {
 	const image, other = "registry.example/platform/core:v9.25", "registry.example/platform/core:0.6.1"
 	deployment := func(annotations map[string]string, runs string) *appsv1.Deployment {
@@ -429,7 +428,7 @@ func TestUnknownNameGoesOnWithTheImageThatRuns(t *testing.T) {
 	}
 }
 
-// Proves: R91 (the message names the newest line; a custom resource without its own Deployment is new).
+// Proves: R91 (the message names the newest release line; a custom resource without its own Deployment is new).
 func TestServerThatRunsKeepsItsReleaseLine(t *testing.T) {
 	deployment := func(owner types.UID, annotations map[string]string, image string) *appsv1.Deployment {
 		cr := resource()
@@ -573,7 +572,7 @@ func TestServiceCA(t *testing.T) {
 	}
 }
 
-// Proves: R65 (unless the operator allows it as release 0.9 did).
+// Proves: R65 (a setting of the operator allows it without consent, as in release 0.9).
 func TestCABundleOfAnotherNamespaceNeedsConsent(t *testing.T) {
 	shared := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "pki", Name: "trusted-ca"}, Data: map[string]string{"ca.crt": "x"}}
 	cr := resource()
@@ -604,7 +603,7 @@ func TestCABundleOfAnotherNamespaceNeedsConsent(t *testing.T) {
 	}
 }
 
-// Proves: R90, R91 (the line recorded on its Deployment or of its image; a new custom resource gets the newest).
+// Proves: R90, R91 (the line is on the Deployment or in its image; a new custom resource gets the newest).
 func TestRunningServerKeepsItsReleaseLine(t *testing.T) {
 	cr := resource()
 	live := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack"}}

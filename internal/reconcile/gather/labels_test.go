@@ -153,7 +153,8 @@ func TestConfigOfANewerSchemaInALabelIsNamed(t *testing.T) {
 	}
 }
 
-// Proves: FR-027c, R7 (the pod's own before those of its ServiceAccount; missing or invalid ones are skipped).
+// Proves: FR-027c, R7 (the pod's own credentials come before those of its ServiceAccount, and invalid ones are
+// skipped).
 func TestLabelsAreReadWithTheCredentialsOfThePod(t *testing.T) {
 	account := &corev1.ServiceAccount{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack-sa"}, ImagePullSecrets: []corev1.LocalObjectReference{{Name: "of-account"}},

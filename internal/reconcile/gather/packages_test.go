@@ -45,8 +45,8 @@ func packagesOf(t *testing.T, s *fakeRegistry, c *cluster, cr *v1alpha2.LlamaSta
 	return answered(t, g, cr)
 }
 
-// Proves: R46, FR-090 (once, from the mirror, with the custom resource's credentials; an entry with a package needs no
-// request).
+// Proves: R46, FR-090 (each image is read once, from its mirror, with the custom resource's credentials, and only if
+// the entry has no package).
 func TestPackagesComeFromTheImages(t *testing.T) {
 	s := &fakeRegistry{file: packageFile}
 	cr := withProviders(`{"inference": [{"providerId": "a", "image": "quay.io/team/tiny:1"}, {"providerId": "b", "image": "quay.io/team/tiny:1"}],
@@ -105,7 +105,7 @@ func TestPackagesThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// Proves: R46 (from its pod or the flag; without both, only resources with external providers have a problem).
+// Proves: R46 (the pod or the flag has the image; without it, only resources with external providers have a problem).
 func TestTheOperatorKnowsItsImage(t *testing.T) {
 	own := types.NamespacedName{Namespace: "operator", Name: "manager-0"}
 	pod := func(containers ...corev1.Container) *corev1.Pod {

@@ -163,7 +163,8 @@ func answered(t *testing.T, g *gather.Gatherer, cr *v1alpha2.LlamaStackDistribut
 	}
 }
 
-// Proves: LBL-RECIPE, R92, FR-020, FR-027a, FR-027e (of any release line, by digest and by a tag without a release).
+// Proves: LBL-RECIPE, R92, FR-020, FR-027a, FR-027e (images of any release line are recognized by digest and by a tag
+// without a release).
 func TestImagesOfTheRecipeAreRecognized(t *testing.T) {
 	t.Setenv("DOCKER_CONFIG", t.TempDir())
 	site := httptest.NewServer(ociregistry.New(ociregistry.Logger(log.New(io.Discard, "", 0))))
@@ -261,7 +262,7 @@ func TestPackagesCountAfterLabelsAndTag(t *testing.T) {
 	}
 }
 
-// Proves: R92 (the error differs from a missing package, and the fix needs no administrator).
+// Proves: R92 (the error differs from that of a missing package, and its fix needs no administrator).
 func TestServerPackagesThatCannotBeRead(t *testing.T) {
 	s := &fakeRegistry{labels: map[string]string{oci.LabelConfigBase64: base64.StdEncoding.EncodeToString([]byte("version: 2\napis: [inference]\n"))}, search: &registry.Error{Kind: registry.Unreachable, Err: errors.New("the registry responds with 503")}}
 	c := newCluster(t)
@@ -275,7 +276,7 @@ func TestServerPackagesThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// Proves: R92 (if nothing else has the release and a configuration is needed).
+// Proves: R92 (the report counts if nothing else has the release and a configuration is needed).
 func TestReleaseThatTheRunningServerReportedCounts(t *testing.T) {
 	base := base64.StdEncoding.EncodeToString([]byte("version: 2\napis: [inference]\nproviders: {inference: []}\n"))
 	const image = "registry.example.com/team/server:latest"

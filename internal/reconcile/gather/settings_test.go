@@ -97,7 +97,7 @@ func TestRegistrations(t *testing.T) {
 	}
 }
 
-// Proves: R7, R81 (also with concurrent readers).
+// Proves: R7, R81 (concurrent readers cause one parse).
 func TestSettingsAreParsedOnceForAll(t *testing.T) {
 	c := newCluster(t, registration("a", "one", "registry.example/a:0.7.1"))
 	store := gather.NewSettingsStoreOf(&oneAtATime{Reader: c}, operatorNamespace)
@@ -161,7 +161,7 @@ func TestRegistrationsHaveABound(t *testing.T) {
 	}
 }
 
-// Proves: R7, R63, R81 (those over the bound are reported and not used, and nothing is read again).
+// Proves: R7, R63, R81 (configurations over the bound are reported and not used, and nothing is read again).
 func TestRegisteredConfigurationsHaveABoundTogether(t *testing.T) {
 	var all []client.Object
 	for i := range 4 {

@@ -13,7 +13,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// Proves: FR-064, FR-065, US-5.1, US-5.2, R62 (host name, class, annotations and Secret).
+// Proves: FR-064, FR-065, US-5.1, US-5.2, R62 (host name, class, annotations and Secret come from the setting).
 func TestIngressFollowsTheSetting(t *testing.T) {
 	p := workload(t, "networking: {expose: true}")
 	p.Edge = settings.Edge{

@@ -23,8 +23,8 @@ func withExternal(p *objects.Params) {
 	}
 }
 
-// Proves: R46, R48 (in the order of the spec, and then adapted to the server's image; pods without external providers
-// get nothing).
+// Proves: R46, R48 (the order is that of the spec, the last step adapts to the server's image, and other pods get
+// nothing).
 func TestExternalProvidersAreInstalledBeforeTheServer(t *testing.T) {
 	const dir = "/opt/llama-stack/external-providers"
 	p := with(t, withExternal)

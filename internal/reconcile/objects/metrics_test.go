@@ -12,8 +12,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
-// Proves: L-33, FR-066 (a named port for the PodMonitor, reachable from the namespaces with access to the operator's
-// metrics).
+// Proves: L-33, FR-066 (the PodMonitor uses the named port, which namespaces with access to the operator's metrics can
+// reach).
 func TestMetricsPort(t *testing.T) {
 	closed := "networking: {allowedFrom: {namespaces: [a]}}"
 	before := objects.NetworkPolicy(workload(t, closed)).Spec.Ingress

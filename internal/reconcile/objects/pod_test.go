@@ -94,7 +94,8 @@ func TestPort(t *testing.T) {
 	}
 }
 
-// Proves: R39, FR-062, R21 (probes and Service use it, with TCP probes for client certificates; the port's name stays).
+// Proves: R39, FR-062, R21 (probes and Service use the scheme, with TCP probes for client certificates; the port's name
+// stays).
 func TestScheme(t *testing.T) {
 	for name, c := range map[string]struct {
 		change      func(*objects.Params)

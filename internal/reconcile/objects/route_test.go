@@ -77,7 +77,7 @@ func TestHTTPRoute(t *testing.T) {
 	}
 }
 
-// Proves: R62 (once a router has admitted the current Route; a rejection is reported).
+// Proves: R62 (the current Route must be admitted, and a rejection is reported).
 func TestExposedByRoute(t *testing.T) {
 	admitted := func(host string, status corev1.ConditionStatus) routev1.RouteIngress {
 		return routev1.RouteIngress{Host: host, RouterName: "default", Conditions: []routev1.RouteIngressCondition{{
@@ -105,7 +105,8 @@ func TestExposedByRoute(t *testing.T) {
 	}
 }
 
-// Proves: R62 (once the Gateway has admitted the current HTTPRoute, with scheme, port and host of its listener).
+// Proves: R62 (the Gateway must have admitted the current HTTPRoute; the URL has scheme, port and host of its
+// listener).
 func TestExposedByHTTPRoute(t *testing.T) {
 	accepted := func(generation int64, status metav1.ConditionStatus) []metav1.Condition {
 		return []metav1.Condition{

@@ -267,7 +267,7 @@ workload:
 	}
 }
 
-// Proves: L-05, R21 (not if the next pod waits for the PVC, or if the grace period is too short).
+// Proves: L-05, R21 (there is no delay if the next pod waits for the PVC or the grace period is too short).
 func TestPodsServeUntilNobodyIsLedToThem(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string

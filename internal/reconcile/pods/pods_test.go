@@ -176,7 +176,7 @@ func TestObserveNamesTheReasonOfThePod(t *testing.T) {
 	}
 }
 
-// Proves: R18 (then the first container with a reason, init containers before others).
+// Proves: R18 (the first container with a reason comes next, init containers before others).
 func TestObserveNamesTheServerBeforeOtherContainers(t *testing.T) {
 	const failing, starting, isReady = "CreateContainerConfigError", "PodInitializing", ""
 	list := func(namesAndReasons ...string) (statuses []corev1.ContainerStatus) {

@@ -14,7 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe"
 )
 
-// Proves: R82, R35 (the names for calls, without effect on Ready; a registered model proves nothing).
+// Proves: R82, R35 (model names are reported without effect on Ready; a registered model proves nothing).
 func TestBackendsReachableReportsWhatTheServerLists(t *testing.T) {
 	model := func(provider, name string) serverprobe.Entry {
 		return serverprobe.Entry{Provider: provider, Name: name}

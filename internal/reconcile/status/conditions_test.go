@@ -229,7 +229,7 @@ func TestStatusNamesWhyNoPodCanBeCreated(t *testing.T) {
 	}
 }
 
-// Proves: R51, L-22 (with the way to resume it, which the spec cannot do).
+// Proves: R51, L-22 (the message has the way to resume it, which the spec cannot do).
 func TestPausedAutoscalerIsReported(t *testing.T) {
 	cr := resource()
 	cr.Spec.Workload = &v1alpha2.WorkloadSpec{Autoscaling: &v1alpha2.AutoscalingSpec{MaxReplicas: new(int32(3))}}

@@ -170,7 +170,7 @@ func TestProvidersStayWhileABuildIsHeld(t *testing.T) {
 	}
 }
 
-// Proves: R91 (also if another build holds the pods).
+// Proves: R91 (another build that holds the pods does not change this).
 func TestNewerReleaseLineIsReported(t *testing.T) {
 	cr := resource()
 	for _, step := range []struct{ held, newer, image string }{

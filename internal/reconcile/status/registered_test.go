@@ -97,8 +97,8 @@ func TestStatusNamesWhatTheServerHasRegistered(t *testing.T) {
 	}
 }
 
-// Proves: R50, R84 (only vector stores of the spec; lists without a response stay, and lists without a request are
-// removed).
+// Proves: R50, R84 (vector stores are only those of the spec; lists without a response stay, and lists without a
+// request are removed).
 func TestListsOfTheServerAreReported(t *testing.T) {
 	f := registering(t)
 	cr := f.CR
@@ -162,7 +162,7 @@ func TestListsOfTheServerAreBounded(t *testing.T) {
 	}
 }
 
-// Proves: R83 (authentication without TLS; a Gateway's encryption is known once it admits the HTTPRoute).
+// Proves: R83 (a Gateway listener without TLS exposes tokens; it is known once the HTTPRoute is admitted).
 func TestReadyWarnsOfTokensWithoutEncryption(t *testing.T) {
 	for name, c := range map[string]struct {
 		edge      settings.EdgeKind

@@ -20,7 +20,7 @@ const (
 	other = "registry.example.com/team/other@sha256:0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b"
 )
 
-// Proves: R46, NFR-006 (for all custom resources, apart from the labels, and not again after a restart).
+// Proves: R46, NFR-006 (all custom resources share the file, and a restart does not read it again).
 func TestFilesOfImagesAreReadOnce(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.registry.file = "kind: ProviderPackage"
@@ -55,7 +55,7 @@ func TestFilesOfImagesAreReadOnce(t *testing.T) {
 	})
 }
 
-// Proves: R92 (also after a restart).
+// Proves: R92 (the result survives a restart).
 func TestImagesWithoutThePackageAreSearchedOnce(t *testing.T) {
 	inBubble(t, func(w *world) {
 		ask := func() imagelabels.Result {

@@ -249,8 +249,8 @@ func TestManyUsersOfADigestAskOnce(t *testing.T) {
 	})
 }
 
-// Proves: FR-027d, NFR-006 (after hours and on an edit, by one request without a body; a new digest is read and
-// announced).
+// Proves: FR-027d, NFR-006 (the check after hours and on an edit is one request without a body; a new digest is read
+// and announced).
 func TestTagsAreAskedAgain(t *testing.T) {
 	inBubble(t, func(w *world) {
 		q := request(tagged)
@@ -342,7 +342,8 @@ func TestRegistryIsLeftAloneAsLongAsItSays(t *testing.T) {
 	})
 }
 
-// Proves: FR-027d, NFR-006 (100 images with configurations as large as that of the starter distribution).
+// Proves: FR-027d, NFR-006 (the store holds 100 images with configurations as large as that of the starter
+// distribution).
 func TestRestartAsksForNoImageAgain(t *testing.T) {
 	base, known := distributions.Base("starter", "0.7")
 	if !known {
@@ -418,7 +419,7 @@ func (k keychain) Resolve(authn.Resource) (authn.Authenticator, error) {
 	return &authn.Basic{Username: "pull", Password: string(k)}, nil
 }
 
-// Proves: FR-027c, NFR-003 (nor visible in the store).
+// Proves: FR-027c, NFR-003 (the store does not contain credentials).
 func TestCredentialsAreNotShared(t *testing.T) {
 	inBubble(t, func(w *world) {
 		mine := request(pinned)

@@ -21,7 +21,7 @@ var (
 	layer   = "sha256:" + strings.Repeat("0a", 32)
 )
 
-// Proves: R14, FR-027a, FR-027b (labels with release and configuration, by precedence).
+// Proves: R14, FR-027a, FR-027b (labels contain release and configuration, by precedence).
 func TestRead(t *testing.T) {
 	for name, c := range map[string]struct {
 		labels map[string]string

@@ -115,7 +115,7 @@ func notified(p *Prober) []string {
 	return f.told
 }
 
-// Proves: L-03, FR-060 (a few probes of the server's own port, and only a changed result starts a reconcile).
+// Proves: L-03, FR-060 (few probes go to the server's own port, and only a changed result starts a reconcile).
 func TestProberAsksPerRollout(t *testing.T) {
 	inBubble(t, succeed, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
 		port := int32(9000)
@@ -211,7 +211,7 @@ func TestProberOutlastsTheFormerServer(t *testing.T) {
 	})
 }
 
-// Proves: R82, L-03 (if a terminating pod gave all responses; the old result stays until then).
+// Proves: R82, L-03 (a terminating pod gave all responses, whose result stays until the new pod responds).
 func TestProberAsksAgainWhenThePodsChange(t *testing.T) {
 	var version atomic.Value
 	version.Store("0.7.0")
@@ -266,7 +266,7 @@ func TestProberHearsALateServer(t *testing.T) {
 	})
 }
 
-// Proves: L-03 (and concurrent probes are bounded).
+// Proves: L-03 (concurrent probes are bounded).
 func TestProberNeverBlocks(t *testing.T) {
 	inBubble(t, hang, func(t *testing.T, p *Prober, servers *fakeServers, cancel context.CancelFunc) {
 		begun := time.Now()

@@ -146,7 +146,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// Proves: R91, R93 (only on a change of the distribution; other edits keep the image).
+// Proves: R91, R93 (other edits keep the image and get no warning).
 func TestImageThatMayNotBePublishedIsAWarningOfTheDistribution(t *testing.T) {
 	const old, sevenOfVLLM, want = "distribution: {name: starter, version: '0.7'}", "distribution: {name: remote-vllm, version: '0.7'}",
 		"warning spec.distribution: image docker.io/ogxai/distribution-starter:0.7.1 may not be published"
@@ -181,7 +181,7 @@ func TestForbiddenIsRefusedWithItsField(t *testing.T) {
 	}
 }
 
-// Proves: R52, R57 (its errors are warnings in terms of v1alpha2).
+// Proves: R52, R57 (errors of v1alpha1 objects are warnings in terms of v1alpha2).
 func TestV1alpha1IsNeverRefused(t *testing.T) {
 	for _, c := range []struct{ name, spec, want string }{
 		{"my-stack", "distribution: {name: startr}", "spec.distribution.name: Unsupported value: "},

@@ -156,7 +156,7 @@ func (w *world) injected() [][]byte {
 	return lists
 }
 
-// Proves: L-27 (into the CRD and the webhook configuration, and a second reconcile writes nothing).
+// Proves: L-27 (the CRD and the webhook configuration get the CA bundle, and a second reconcile writes nothing).
 func TestKeeperMakesAndInjects(t *testing.T) {
 	w := newWorld(t, crd(testNamespace), validation(testNamespace, "other"))
 	k := w.keeper()

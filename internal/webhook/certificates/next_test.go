@@ -104,7 +104,7 @@ func inOverlap(t *testing.T) (map[string][]byte, time.Time) {
 	return d.Data, now
 }
 
-// Proves: L-27 (a new CA signs nothing before its injection, except shortly before the old one expires).
+// Proves: L-27 (a new CA signs nothing before its injection, except on the last day of the serving certificate).
 func TestNewCAWaitsUntilItIsInjected(t *testing.T) {
 	data, made := inOverlap(t)
 	pair, err := tls.X509KeyPair(data[keyServing], data[keyServingKey])
