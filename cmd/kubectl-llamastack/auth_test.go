@@ -10,8 +10,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// The page about authentication prints the table of its sample, for people to review.
-//
 // Proves: R83.
 func TestPageAboutAuthentication(t *testing.T) {
 	r := newReader(t)

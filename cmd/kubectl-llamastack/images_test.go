@@ -24,7 +24,8 @@ import (
 
 var anyBlock = regexp.MustCompile("(?s)\n *```([a-z]+)([^\n]*)\n(.*?)\n *```\n")
 
-// ownRegistry starts a registry with a CA of its own, which the commands of the test trust by SSL_CERT_FILE. It has an image of a server by two tags.
+// ownRegistry starts a TLS registry with one server image under the given tags. The commands of the test trust its CA
+// through SSL_CERT_FILE.
 func ownRegistry(t *testing.T, repository string, tags ...string) (host string) {
 	t.Helper()
 	site := httptest.NewTLSServer(ociregistry.New(ociregistry.Logger(log.New(io.Discard, "", 0))))
@@ -47,10 +48,8 @@ func ownRegistry(t *testing.T, repository string, tags ...string) (host string) 
 	return host
 }
 
-// The commands of the pages about images do what they say, with a registry in the place of registry.example.com; the resources and settings on them
-// can be used as they are.
-//
-// Proves: FR-027a, FR-027f, R14, R60.
+// Proves: FR-027a, FR-027f, R14, R60 (the commands run against a test registry, and the resources and settings are
+// valid).
 func TestPagesAboutImages(t *testing.T) {
 	host := ownRegistry(t, "ai/server", "1.5.0", "build")
 	for page, want := range map[string]int{"images.md": 5, "air-gapped.md": 3} {
@@ -73,7 +72,7 @@ func TestPagesAboutImages(t *testing.T) {
 			case strings.HasPrefix(content, "apiVersion: llamastack.io/"):
 				r.write(t, "my-stack.yaml", content)
 				if page == "images.md" {
-					continue // without its image, nobody knows its configuration
+					continue // the configuration is unknown without the image
 				}
 				code, out := r.run(t, "kubectl llamastack render -f my-stack.yaml --settings settings.yaml -o yaml")
 				if code != 0 || !strings.Contains(out, "image: registry.example.com/mirror/ogxai/distribution-starter:1.5.0") {
@@ -90,7 +89,7 @@ func TestPagesAboutImages(t *testing.T) {
 		if page != "images.md" {
 			continue
 		}
-		for _, tag := range []string{"latest", "large"} { // what crane has made is recognized
+		for _, tag := range []string{"latest", "large"} { // the image that crane built is recognized
 			code, out := r.run(t, "kubectl llamastack render -f my-stack.yaml --image "+host+"/ai/server:"+tag)
 			if code != 0 || !strings.Contains(out, "# Server release line: 1.5\n") {
 				t.Errorf("%s: exit code %d:\n%s", tag, code, out)
@@ -99,7 +98,7 @@ func TestPagesAboutImages(t *testing.T) {
 	}
 }
 
-// assignment is the line of a block that sets a variable, which later blocks use too.
+// assignment matches the line that sets IMAGE, which later blocks use too.
 var assignment = regexp.MustCompile(`(?m)^IMAGE=.*\n`)
 
 func (r reader) write(t *testing.T, file, content string) {

@@ -21,7 +21,7 @@ import (
 
 const root = "../.."
 
-// asPlugin is set where this program is the plugin: a program is linked once, not for each test.
+// asPlugin is the environment variable that makes the test binary run as the plugin.
 const asPlugin = "LLSD_TEST_AS_PLUGIN"
 
 func TestMain(m *testing.M) {
@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// plugin returns a directory that has the command, and crane.
+// pluginRun returns a directory with the plugin and crane.
 func pluginRun(t *testing.T) string {
 	t.Helper()
 	program, err := os.Executable()
@@ -49,10 +49,10 @@ func pluginRun(t *testing.T) string {
 	return dir
 }
 
-// reader is someone who follows the documentation in a directory of their own.
+// reader follows the documentation in its own directory.
 type reader struct{ plugin, dir string }
 
-// run runs a script as the reader. kubectl calls the plugin as kubectl does; nothing else is asked of it.
+// run runs a script with a kubectl function that only calls the plugin.
 func (r reader) run(t *testing.T, script string) (code int, out string) {
 	t.Helper()
 	const kubectl = `kubectl() { [ "$1" = llamastack ] || return 99; shift; kubectl-llamastack "$@"; }` + "\n"
@@ -94,7 +94,7 @@ func newReader(t *testing.T) reader {
 	return r
 }
 
-// Proves: NFR-004 (the command as it ships: exit codes, streams, standard input).
+// Proves: NFR-004 (exit codes, streams and standard input).
 func TestCommand(t *testing.T) {
 	r := newReader(t)
 	r.copy(t, testdata+"bad/duplicate-ids.yaml", "bad.yaml")
@@ -119,7 +119,7 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// BenchmarkRender runs the plugin as a user does, process and all. Numbers are in docs/maintainers/performance.md.
+// BenchmarkRender runs the plugin as a process. docs/maintainers/performance.md has the results.
 func BenchmarkRender(b *testing.B) {
 	command := filepath.Join(b.TempDir(), "kubectl-llamastack")
 	if out, err := exec.CommandContext(b.Context(), "go", "build", "-o", command, ".").CombinedOutput(); err != nil {
@@ -135,9 +135,7 @@ func BenchmarkRender(b *testing.B) {
 
 var block = regexp.MustCompile("(?s)\n```(sh|yaml)\n(.*?)```\n")
 
-// The commands of the documentation do what it says.
-//
-// Proves: FR-075, NFR-004 (what docs/kubectl-plugin.md says can be done; in pre-commit and in a workflow a mistake is found).
+// Proves: FR-075, NFR-004 (the commands of docs/kubectl-plugin.md, the pre-commit hook and the workflow).
 func TestDocumentation(t *testing.T) {
 	text := fixture.ReadFile(t, filepath.Join(root, "docs", "kubectl-plugin.md"))
 	r := newReader(t)
@@ -168,9 +166,7 @@ func TestDocumentation(t *testing.T) {
 	}
 }
 
-// Each row of docs/maintainers/comparison.md about this operator has a command that shows it: all of them run in a checkout, without a cluster.
-//
-// Proves: NFR-004.
+// Proves: NFR-004 (each row about this operator has a command that works without a cluster).
 func TestComparison(t *testing.T) {
 	text := fixture.ReadFile(t, filepath.Join(root, "docs", "maintainers", "comparison.md"))
 	r := reader{plugin: pluginRun(t), dir: root}
@@ -196,7 +192,7 @@ func TestComparison(t *testing.T) {
 
 var lastCell = regexp.MustCompile("\\| `([^`]+)` \\|\n$")
 
-// completes runs the script that kubectl runs for completion.
+// completes runs the completion script of kubectl.
 func (r reader) completes(t *testing.T, script string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "kubectl_complete-llamastack")
@@ -206,7 +202,7 @@ func (r reader) completes(t *testing.T, script string) {
 	}
 }
 
-// inPreCommit runs the hook as pre-commit does: the entry, and the files as arguments.
+// inPreCommit runs the hook as pre-commit does: the entry with the files as arguments.
 func (r reader) inPreCommit(t *testing.T, text string) {
 	t.Helper()
 	var file struct {

@@ -22,7 +22,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// asManager is the variable that makes this program run the operator.
+// asManager is the environment variable that makes the test binary run the operator.
 const asManager = "LLSD_TEST_AS_MANAGER"
 
 func TestMain(m *testing.M) {
@@ -36,12 +36,12 @@ func TestMain(m *testing.M) {
 // gracePeriod is the termination grace period of the operator's pods.
 const gracePeriod = 30 * time.Second
 
-// Proves: R71 (the operator stops within the grace period of its pods, whatever the API server does: no request that hangs keeps it).
+// Proves: R71 (the operator stops within the grace period even if a request to the API server hangs).
 func TestOperatorEndsWithoutTheAPIServer(t *testing.T) {
 	t.Parallel()
 	for name, serve := range map[string]func(net.Listener){
 		"refuses":       func(l net.Listener) { _ = l.Close() },
-		"accepts":       func(net.Listener) {}, // the kernel accepts, and nobody answers
+		"accepts":       func(net.Listener) {}, // the kernel accepts, but no response follows
 		"says nonsense": func(l net.Listener) { answerAll(l, "hello\r\n\r\n") },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -82,7 +82,7 @@ func answerAll(l net.Listener, text string) {
 	}()
 }
 
-// managerProcess is a process of this program that runs the operator.
+// managerProcess is a test binary that runs the operator.
 type managerProcess struct {
 	cmd   *exec.Cmd
 	ended chan struct{}

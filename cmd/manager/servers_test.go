@@ -35,10 +35,7 @@ func serving(t *testing.T, run func(context.Context) error) {
 	})
 }
 
-// Anyone who reaches the ports of the metrics and of the probes takes little memory and keeps nobody out: headers are short, and further
-// connections take the places of silent ones long before a timeout does.
-//
-// Proves: R63, R71.
+// Proves: R63, R71 (new connections replace idle ones before their timeout).
 func TestPortsBoundWhatClientsTake(t *testing.T) {
 	t.Parallel()
 	metrics, health := fixture.FreeAddress(t), fixture.FreeAddress(t)
@@ -69,7 +66,7 @@ func TestPortsBoundWhatClientsTake(t *testing.T) {
 				t.Error("HTTP/2 is served: a connection then has many requests at once")
 			}
 			for range maxConnections {
-				dial(t, c.address, nil) // says nothing, not even a handshake
+				dial(t, c.address, nil) // sends nothing, not even a handshake
 			}
 			if got := ask(dial(t, c.address, c.secure), ""); got != c.want {
 				t.Errorf("status %s among silent connections, want %s", got, c.want)
@@ -78,7 +75,7 @@ func TestPortsBoundWhatClientsTake(t *testing.T) {
 			if got := ask(idle, ""); got != c.want {
 				t.Fatalf("status %s, want %s", got, c.want)
 			}
-			for range 2 * maxConnections { // a connection counts as idle a moment after its client has the answer
+			for range 2 * maxConnections { // a connection counts as idle shortly after its client has the response
 				conn := dial(t, c.address, c.secure)
 				if got := ask(conn, ""); got != c.want {
 					t.Fatalf("status %s among idle connections, want %s", got, c.want)
@@ -95,7 +92,7 @@ func TestPortsBoundWhatClientsTake(t *testing.T) {
 	}
 }
 
-// dial opens a connection as soon as the port is open.
+// dial opens a connection once the port is open.
 func dial(t *testing.T, address string, secure *tls.Config) (conn net.Conn) {
 	t.Helper()
 	fixture.Eventually(t, time.Minute, "a connection to "+address, func() (err error) {
@@ -114,7 +111,7 @@ func dial(t *testing.T, address string, secure *tls.Config) (conn net.Conn) {
 func statusOver(t *testing.T, conn net.Conn, request string) string {
 	t.Helper()
 	fixture.NoError(t, conn.SetDeadline(time.Now().Add(time.Minute)))
-	_, _ = io.WriteString(conn, request) // the answer can come before all was sent
+	_, _ = io.WriteString(conn, request) // the response can arrive before the request is sent completely
 	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	fixture.NoError(t, err)
 	code, _, _ := strings.Cut(answer.Status, " ")
@@ -129,7 +126,7 @@ func isClosed(err error) bool {
 	return err != nil && (!errors.As(err, &timeout) || !timeout.Timeout())
 }
 
-// Proves: R71 (the metrics endpoint shows the certificate in its directory, and one of its own where there is none).
+// Proves: R71 (the metrics endpoint uses the certificate of the directory, or a self-signed one without it).
 func TestMetricsTLSTakesTheCertificateOfTheDirectory(t *testing.T) {
 	t.Parallel()
 	ca, directory := fixture.NewCA(t), t.TempDir()

@@ -10,7 +10,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// Proves: R48, R16 (the image that release 0.9 left: its tag has the release line and so decides the base; too old ones are refused).
+// Proves: R48, R16 (the tag decides release line and base).
 func TestAdopt(t *testing.T) {
 	s, err := Parse(nil)
 	fixture.NoError(t, err)

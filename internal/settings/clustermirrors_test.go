@@ -41,7 +41,7 @@ func clusterMirrors(t *testing.T, text string) settings.ClusterMirrors {
 	return settings.ReadClusterMirrors(list)
 }
 
-// Proves: FR-027f (the mirrors of an OpenShift cluster: for tags or digests, by the longest source, in order, and the source itself where it may be asked).
+// Proves: FR-027f (the longest source decides, for tags or digests, and the source itself is used if allowed).
 func TestLocationsFollowTheMirrorsOfTheCluster(t *testing.T) {
 	mirrors := clusterMirrors(t, mirrorSets)
 	for image, want := range map[string][]string{

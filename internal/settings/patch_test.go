@@ -14,9 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// Wherever the release of a server is known from, what counts is what this patch release knows, and not what the newest one of its line does.
-//
-// Proves: R16, R90, R92.
+// Proves: R16, R90, R92 (the known patch release counts from any source, not the newest of its line).
 func TestPatchReleaseCountsWhereverItIsKnownFrom(t *testing.T) {
 	s, err := settings.Parse(nil)
 	fixture.NoError(t, err)
@@ -46,8 +44,6 @@ func TestPatchReleaseCountsWhereverItIsKnownFrom(t *testing.T) {
 	}
 }
 
-// The embedded base of an older patch release says nothing that its server would ignore or refuse.
-//
 // Proves: R28, R16.
 func TestEmbeddedBaseFitsThePatchRelease(t *testing.T) {
 	const name = "thought_signature_store"

@@ -29,9 +29,7 @@ terminationGracePeriodSeconds: 1
 overrides: {envFrom: [{secretRef: {name: a}}]}
 `
 
-// A custom resource without fields gets all defaults; one with a single field gets all others.
-//
-// Proves: R72 (a value of the custom resource replaces the default, field by field).
+// Proves: R72.
 func TestPodDefaultsAreReplacedFieldByField(t *testing.T) {
 	s, err := Parse(map[string]string{KeyPodDefaults: allDefaults})
 	fixture.NoError(t, err)
@@ -79,7 +77,7 @@ func TestPodDefaultsAreReplacedFieldByField(t *testing.T) {
 	}
 }
 
-// Proves: R72 (the defaults are checked like the fields of a custom resource, and the error names the field).
+// Proves: R72 (the defaults are validated like the fields of a custom resource, and the error names the field).
 func TestParseRefusesWrongPodDefaults(t *testing.T) {
 	for text, want := range map[string]string{
 		"replicas: 3":                           "replicas: unknown field: known fields: imagePullSecrets, ",
@@ -101,7 +99,7 @@ func TestParseRefusesWrongPodDefaults(t *testing.T) {
 	}
 }
 
-// Proves: R72, R62 (the sample is right).
+// Proves: R72, R62.
 func TestSampleOfTheSettingsIsRight(t *testing.T) {
 	raw := fixture.ReadFile(t, "../../config/samples/settings/operator-settings.yaml")
 	var cm corev1.ConfigMap

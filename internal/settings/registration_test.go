@@ -36,7 +36,7 @@ func registered(configMap, name string) *settings.Registered {
 	return registration(configMap, name, "image", ownImage, "serverVersion", "0.7.1", "config.yaml", ownConfig)
 }
 
-// Proves: R81, R47 (a ConfigMap of its own registers a distribution; it comes before an entry of the key, an override and what is built in).
+// Proves: R81, R47 (the ConfigMap comes before an entry of the key, an override and built-in distributions).
 func TestRegistrationByItsOwnConfigMap(t *testing.T) {
 	want := resolved{"mine", ownImage, "0.7", "serverVersion in ConfigMap the-map", "mine", "registered"}
 	for name, data := range map[string]map[string]string{
@@ -67,7 +67,7 @@ func TestRegistrationByItsOwnConfigMap(t *testing.T) {
 	}
 }
 
-// Proves: R81, NFR-004 (what is wrong in a ConfigMap harms only its own name, and the message names the ConfigMap and the key).
+// Proves: R81, NFR-004 (the message has the ConfigMap and the key).
 func TestBrokenRegistrationHarmsOnlyItsOwnName(t *testing.T) {
 	const ok = "registry.example/wrong:0.7.1"
 	binary := settings.ParseRegistration(&corev1.ConfigMap{
@@ -115,7 +115,7 @@ func TestBrokenRegistrationHarmsOnlyItsOwnName(t *testing.T) {
 	}
 }
 
-// Proves: R81 (of two ConfigMaps for one name, neither counts, and both are reported).
+// Proves: R81 (both are reported).
 func TestTwoConfigMapsForOneName(t *testing.T) {
 	for range 20 {
 		s, err := settings.Parse(nil, registered("b", "mine"), registered("a", "mine"), registered("c", "other"))

@@ -13,9 +13,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// The examples of docs/status.md of what could not be written are what is reported.
-//
-// Proves: R74.
+// Proves: R74 (the examples of docs/status.md).
 func TestExamplesAreWhatApplyReports(t *testing.T) {
 	owner := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Name: "my-server"}}
 	of := func(kind, name string) *metav1.ObjectMeta {

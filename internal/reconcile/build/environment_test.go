@@ -11,7 +11,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// Proves: FR-022, FR-075 (a reference to a variable that the operator sets in this container brings no warning; one to a variable that nothing sets does).
+// Proves: FR-022, FR-075.
 func TestReferencesToVariablesOfTheOperatorBringNoWarning(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*Inputs)

@@ -22,7 +22,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// canary stands for a secret value; no test may find it in what Build returns.
+// canary is a secret value, which must not appear in the result of Build.
 const canary = "sk-canary-7f3a"
 
 // inputs returns complete inputs for a sample, with all Secrets.
@@ -39,11 +39,10 @@ func inputs(t *testing.T, sample string) *Inputs {
 	return in
 }
 
-// lineOfTests is the default release line of servers in these tests: the newest one with safety.
+// lineOfTests is the default release line of servers in these tests, the newest one with safety.
 const lineOfTests = "0.7"
 
-// resolve sets the distribution, with the operator's settings given. A server of lineOfTests runs. Its image counts as
-// published.
+// resolve sets the distribution with these operator settings. A server of lineOfTests runs, and its image is published.
 func resolve(t *testing.T, in *Inputs, data map[string]string) {
 	t.Helper()
 	s, err := settings.Parse(data)
@@ -56,7 +55,7 @@ func resolve(t *testing.T, in *Inputs, data map[string]string) {
 	in.Distribution = d
 }
 
-// findSecrets sets the facts of all references of the spec.
+// findSecrets marks all references of the spec as found.
 func findSecrets(t *testing.T, in *Inputs) {
 	t.Helper()
 	uses, findings := serverconfig.SecretUses(NewInputs(in.CR).Spec)
@@ -69,7 +68,7 @@ func findSecrets(t *testing.T, in *Inputs) {
 	}
 }
 
-// findOverride sets the fact for spec.overrideConfig.
+// findOverride sets the content of the ConfigMap in spec.overrideConfig.
 func findOverride(t *testing.T, in *Inputs, content string) {
 	t.Helper()
 	refreshPods(in)

@@ -13,9 +13,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// The router decrypts where clients expect its certificate, and forwards connections where only the server has the certificate that they expect.
-//
-// Proves: FR-064, FR-065, US-5.2, R61.
+// Proves: FR-064, FR-065, US-5.2, R61 (the router terminates TLS unless only the server has the certificate that
+// clients expect).
 func TestTerminationOfTheRouteFollowsTheCertificate(t *testing.T) {
 	const host = "llama.example.com"
 	ca := fixture.NewCA(t)

@@ -12,8 +12,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// The examples of docs/status.md of what could not be read are what is reported.
-//
 // Proves: R74.
 func TestExamplesAreWhatGatherReports(t *testing.T) {
 	const image = "registry.example.com/team/server:nightly"

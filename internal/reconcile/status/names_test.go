@@ -16,7 +16,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// Proves: R7, R29 (wherever a server puts the value of a Secret, the status does not show it; what the configuration names is shown, and compared).
+// Proves: R7, R29 (Secret values are hidden in all server data; names of the configuration are shown and compared).
 func TestStatusHidesValuesOfSecretsInWhatTheServerLists(t *testing.T) {
 	var canaries fixture.Canaries
 	canary := canaries.New()
@@ -50,7 +50,7 @@ func TestStatusHidesValuesOfSecretsInWhatTheServerLists(t *testing.T) {
 		}
 	}
 
-	// The values are names of the configuration too, which everyone may read.
+	// The values are also names in the configuration, which is public.
 	f := serving(t, resource())
 	plain := compute(t, f)
 	for _, public := range []string{"vllm", "remote::vllm", "inference", "vllm/llama3"} {
