@@ -9,7 +9,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/fields"
 )
 
-// Whatever the completion offers can be explained.
+// Each name that the completion offers has an explanation.
 func TestEveryNameIsExplained(t *testing.T) {
 	tree, err := fields.Read()
 	if err != nil {
