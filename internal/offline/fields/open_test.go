@@ -15,7 +15,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
-// The sentences are about the fields that package parse reads: all of them, and no others.
+// The descriptions cover exactly the fields that package parse reads.
 func TestOpenFieldsAreThoseThatAreParsed(t *testing.T) {
 	parsed := map[string]reflect.Type{
 		"models": reflect.TypeFor[parse.Model](), "tools": reflect.TypeFor[parse.Tool](), "shields": reflect.TypeFor[parse.Shield](),
@@ -46,7 +46,7 @@ func TestOpenFieldsAreThoseThatAreParsed(t *testing.T) {
 	}
 }
 
-// The same holds within the objects of these fields. The refusal of an unknown field names the others.
+// The nested fields are those that package parse lists when it rejects an unknown field.
 func TestInnerFieldsAreThoseThatAreParsed(t *testing.T) {
 	inference, left := []string{"spec", "providers", "inference"}, maps.Clone(nestedFields)
 	for name, within := range map[string][]string{
@@ -70,14 +70,14 @@ func TestInnerFieldsAreThoseThatAreParsed(t *testing.T) {
 	}
 }
 
-// isUnknown reports whether package parse refuses the name of a field in an object at a path.
+// isUnknown reports whether package parse rejects the field name at the path.
 func isUnknown(t *testing.T, path []string, name string) bool {
 	t.Helper()
 	return refusal(t, path, name) != ""
 }
 
-// refusal is how package parse refuses the name of a field in an object at a path, or in an object within that one;
-// empty where it does not.
+// refusal returns the message with which package parse rejects a field name at the path, or within nested objects
+// there. It is empty if the name is accepted.
 func refusal(t *testing.T, path []string, name string, within ...string) string {
 	t.Helper()
 	var value any = map[string]any{name: map[string]any{}}
