@@ -57,7 +57,7 @@ func TestBoundsAreThoseOfAPod(t *testing.T) {
 		var packed bytes.Buffer
 		w := zip.NewWriter(&packed)
 		for name, content := range files {
-			to, err := w.CreateHeader(&zip.FileHeader{Name: name}) // uncompressed names make a table of many files quick to write
+			to, err := w.CreateHeader(&zip.FileHeader{Name: name}) // without compression, many files are quick to write
 			if err == nil {
 				_, err = to.Write([]byte(content))
 			}

@@ -10,8 +10,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/step"
 )
 
-// Proves: R83 (proxies that anyone is get a warning, however the networks are written; the networks of a cluster and
-// private ones get none).
+// Proves: R83 (trusting nearly all addresses as proxies is a warning in any notation; cluster and private networks are
+// not).
 func TestApplyWarnsOfNetworksOfEveryone(t *testing.T) {
 	line := step.Newest(t)
 	for networks, at := range map[string]string{

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Each release line has the types of its own classes, with their fields and no others.
+// Each release line has the authentication types and fields of its own classes.
 //
 // Proves: R16, R25, R83.
 func TestAuthTypesOfEachLine(t *testing.T) {
@@ -59,7 +59,7 @@ func TestAuthTypesOfEachLine(t *testing.T) {
 	}
 }
 
-// What rules can say came with different releases.
+// Features of access rules arrived in different release lines.
 //
 // Proves: R25, R83.
 func TestRulesOfEachLine(t *testing.T) {

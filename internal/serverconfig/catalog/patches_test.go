@@ -23,7 +23,7 @@ func hasField(api, providerType, name string) func(*Line) bool {
 	}
 }
 
-// What a release knows is what its own package knows, not that of the newest patch release.
+// A patch release has only the features of its own package.
 //
 // Proves: R16, R92.
 func TestOlderPatchReleasesKnowLess(t *testing.T) {

@@ -148,7 +148,7 @@ func TestApplyTelemetryReportsWhatAnExporterCannotHave(t *testing.T) {
 			t.Errorf("%s: %s%s", telemetryText, problems, variables)
 		}
 	}
-	// What is reported beside an address that is good.
+	// Problems of other fields, with a valid address.
 	for telemetryText, want := range map[string]string{
 		"provider: oltp": "UnknownProviderType " + path + ".provider: no release line exports telemetry to a provider of this type\n",
 		"provider: otel, settings: {b: 1, a: 2}": "UnknownField " + path + ".settings.a: is not supported for telemetry, only endpoint and apiKey are\n" +
