@@ -113,7 +113,6 @@ func TestManagerSelector(t *testing.T) {
 	}
 }
 
-// TestSamples checks that each sample is a LlamaStackDistribution without unknown fields.
 func TestSamples(t *testing.T) {
 	for _, path := range glob(t, "samples/v1alpha2-*.yaml") {
 		var sample v1alpha2.LlamaStackDistribution
@@ -133,7 +132,6 @@ func read(t *testing.T, path string) []byte {
 	return content
 }
 
-// decode decodes one object and rejects unknown fields.
 func decode(t *testing.T, path string, into any) {
 	t.Helper()
 	if err := yaml.UnmarshalStrict(read(t, path), into); err != nil {

@@ -12,8 +12,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// clusterOnly maps "group resource verb" to the feature that needs it only if the operator watches the whole cluster.
-// The verb "*" stands for all verbs.
+// clusterOnly maps "group resource verb" to its cluster-wide feature. The verb "*" stands for all verbs.
 var clusterOnly = map[string]string{
 	"apiextensions.k8s.io customresourcedefinitions *":               "conversion and migration",
 	"apiextensions.k8s.io customresourcedefinitions/status *":        "migration",

@@ -14,8 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
 )
 
-// Proves: R28, R93, L-16 (each name has a pinned image for each of its release lines, and a source for whether it is
-// published).
+// Proves: R28, R93, L-16 (each name has a pinned image for each release line, and a source for its publication).
 func TestDistributions(t *testing.T) {
 	seen := map[string]bool{}
 	for _, d := range distributions.All() {
@@ -100,7 +99,7 @@ func TestDistributionsIsACopy(t *testing.T) {
 	}
 }
 
-// Proves: R28 (each distribution has a base for each release line that supports it).
+// Proves: R28.
 func TestBasesForEveryLine(t *testing.T) {
 	lines := catalog.Lines()
 	for name, want := range map[string][]string{

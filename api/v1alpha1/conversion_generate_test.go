@@ -17,8 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// generator makes random objects of the Go types' shape. Fields are absent, zero, empty or set, also in notations that
-// the Go types would normalize.
+// generator makes random objects with absent, zero, empty and set fields, also in notations that Go types normalize.
 type generator struct {
 	*rand.Rand
 	// detail is the probability in percent that an optional field is set.
@@ -66,7 +65,7 @@ func (g generator) metadata() map[string]any {
 	return metadata
 }
 
-// spokeShapes and hubShapes generate values for fields where random values rarely matter.
+// spokeShapes and hubShapes generate values for fields whose interesting values are rare.
 var (
 	spokeShapes = map[string]func(generator) any{
 		"spec.replicas":                       func(g generator) any { return g.Int64N(4) },

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// update rewrites the golden files: go test ./api/v1alpha1 -update. Of each example of the migration guide, before.yaml
+// update rewrites the golden files: go test ./api/v1alpha1 -update. In each example of the migration guide, before.yaml
 // is v1alpha1, after.yaml is the guide's v1alpha2, and converted.yaml is the result of conversion.
 var update = flag.Bool("update", false, "write the golden files")
 

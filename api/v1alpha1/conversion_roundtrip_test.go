@@ -191,7 +191,6 @@ func TestTheResultSharesNothingWithTheArgument(t *testing.T) {
 	}
 }
 
-// scribble changes each map and each list of a tree.
 func scribble(tree any) {
 	switch tree := tree.(type) {
 	case map[string]any:

@@ -53,10 +53,8 @@ func readSchemas(t testing.TB) schemas {
 	return result
 }
 
-// defaultHub sets the defaults of v1alpha2.
 func (s schemas) defaultHub(object map[string]any) { fillIn(object, s.hub) }
 
-// defaultSpoke sets the defaults of v1alpha1.
 func (s schemas) defaultSpoke(object map[string]any) {
 	for path, value := range s.spoke {
 		names := strings.Split(path, ".")

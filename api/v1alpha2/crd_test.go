@@ -111,7 +111,6 @@ func describe(s *apiextensionsv1.JSONSchemaProps) string {
 	return strings.Join(words, " ")
 }
 
-// listed returns the lines of a field list, without comments.
 func listed(t *testing.T, file string) []string {
 	t.Helper()
 	raw, err := os.ReadFile(file)

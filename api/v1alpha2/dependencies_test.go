@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// Clients that import the types get the dependencies of Kubernetes' API types and one package of this module that uses
-// only the standard library.
+// Clients get the dependencies of Kubernetes' API types, and one package of this module without dependencies.
 func TestTypesDependOnKubernetesTypesAlone(t *testing.T) {
 	const module = "github.com/llamastack/llama-stack-k8s-operator/"
 	allowed := dependencies(t, "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1")

@@ -143,7 +143,6 @@ func TestBundleInstallsTheOperatorOfTheManifest(t *testing.T) {
 	}
 }
 
-// Each version of the CRD is described, and each descriptor names an existing field.
 func TestBundleDescribesTheCRD(t *testing.T) {
 	dir, c := bundle(t)
 	var crd apiextensionsv1.CustomResourceDefinition

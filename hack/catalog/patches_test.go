@@ -31,8 +31,7 @@ func answerOf(release string, workers bool, fields ...string) *introspection {
 	return answer
 }
 
-// A release line's file lists the differences of older patch releases, merged for equal releases. Applying them
-// reproduces each release.
+// A release line's file has the differences of older patch releases, and applying them reproduces each release.
 //
 // Proves: R16.
 func TestPatchesHaveWhatDiffers(t *testing.T) {

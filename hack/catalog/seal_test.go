@@ -12,7 +12,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// The hashes in the generated files of this checkout match their content. The check needs no Python.
 func TestGeneratedFilesCarryTheHashOfTheirContent(t *testing.T) {
 	if err := checkHashes(filepath.Join("..", "..")); err != nil {
 		t.Error(err)

@@ -36,7 +36,6 @@ func TestChartIsWhatTheSourcesGenerate(t *testing.T) {
 	}
 }
 
-// The values schema has exactly the keys of the operator's ConfigMap.
 func TestSettingsOfTheChartAreTheOperators(t *testing.T) {
 	var s schema
 	if err := json.Unmarshal([]byte(readFile(t, filepath.Join(root, chartDir, "values.schema.json"))), &s); err != nil {

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// The demo builds images in the background. It prints their output when it needs them, fails with them, and stops them
-// when it ends.
+// The demo builds images in the background, prints their output, fails with them, and stops them at its end.
 //
 // Proves: NFR-004.
 func TestDemoBuildsBesideItsSteps(t *testing.T) {

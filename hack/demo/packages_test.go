@@ -11,8 +11,7 @@ import (
 	"testing"
 )
 
-// The demo announces and installs missing packages unless disabled. If it cannot start a cluster, it prints the
-// alternatives.
+// The demo installs missing packages unless disabled. If it cannot start a cluster, it prints alternatives.
 //
 // Proves: NFR-004.
 func TestDemoInstallsPackages(t *testing.T) {

@@ -149,7 +149,6 @@ func TestImageArchiveHasAllArchitectures(t *testing.T) {
 	}
 }
 
-// The test binary is a program with modules.
 func TestSBOMNamesEveryModule(t *testing.T) {
 	program, err := os.Executable()
 	fixture.NoError(t, err)

@@ -159,7 +159,6 @@ func eachFile(t *testing.T, pattern string, f func(name, text string)) {
 	}
 }
 
-// Each Python package that a script installs has a version and a hash in the repository.
 func TestPythonPackagesAreLockedByHash(t *testing.T) {
 	install := regexp.MustCompile(`(?m)^[^#\n]*\bpip install((?:[^\n]*\\\n)*[^\n]*)`)
 	eachFile(t, "*.sh", func(name, text string) {
@@ -185,7 +184,6 @@ func TestPythonPackagesAreLockedByHash(t *testing.T) {
 	}
 }
 
-// Each release that tests install has a lock with the versions of the release table.
 func TestEachReleaseOfTheServerIsLocked(t *testing.T) {
 	table := fixture.ReadFile(t, filepath.Join(root, "tests", "server", "releases.tsv"))
 	for row := range strings.Lines(string(table)) {

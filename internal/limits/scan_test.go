@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 )
 
-// generous has limits that no test exceeds.
 var generous = Limits{Bytes: math.MaxInt, Levels: StoredLevels, Nodes: math.MaxInt}
 
 // Proves: R63.

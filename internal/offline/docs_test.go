@@ -31,7 +31,6 @@ const (
 	externalPage  = "../../docs/external-providers.md"
 )
 
-// newCluster returns a cluster with the default operator settings.
 func newCluster(t testing.TB) *offline.Cluster {
 	t.Helper()
 	known, err := settings.Parse(nil)
@@ -54,7 +53,6 @@ func TestConfigurationPages(t *testing.T) {
 	}
 }
 
-// executePage renders the resources of a page and returns their number.
 func executePage(t *testing.T, page string) (resources int) {
 	t.Helper()
 	cluster := newCluster(t)
@@ -243,8 +241,7 @@ func TestExternalProvidersPage(t *testing.T) {
 	}
 }
 
-// Proves: MIG-EX, US-7.1, US-7.2, US-7.3 (the page's resources are valid, and both versions of a resource have the same
-// effect except as documented).
+// Proves: MIG-EX, US-7.1, US-7.2, US-7.3 (both versions of a resource are valid, with the documented differences).
 func TestMigrationPage(t *testing.T) {
 	cluster := newCluster(t)
 	var resources []map[string]string
@@ -254,8 +251,7 @@ func TestMigrationPage(t *testing.T) {
 		}
 		made := cluster.DryRun(t.Context(), readOne(t, b.Text))
 		for _, f := range made.Problems {
-			// Two pods share a PVC, the settings have no domain, and the server has no authentication. These warnings are the
-			// same for all resources.
+			// All resources have these warnings: a shared PVC, no domain in the settings, and no authentication.
 			known := strings.HasSuffix(f.Path, ".storage") || f.Reason == problem.HostnameNotUnique || f.Reason == problem.Unprotected
 			if f.Severity != problem.Warning || !known {
 				t.Errorf("line %d: %s", b.Line, f)
@@ -313,7 +309,6 @@ func readOne(t *testing.T, text string) *manifest.Document {
 	return documents[0]
 }
 
-// checkPart checks that the shown block is a part of the generated configuration.
 func checkPart(t *testing.T, made *offline.Resource, shown fixture.Block) {
 	t.Helper()
 	if made.Desired == nil || made.Desired.Config == nil {

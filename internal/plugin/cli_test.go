@@ -81,7 +81,6 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// Completion supports all shells and suggests the values of --output and the release lines.
 func TestCompletion(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish"} {
 		if out := mustRun(t, "", "completion", shell); !strings.Contains(out, "kubectl-llamastack") {

@@ -16,8 +16,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// documented is an example of the design documents, with its corrections. The examples of the migration guide have
-// their own test.
+// documented is an example of the design documents with its corrections.
 type documented struct {
 	// Source is the document and the place in it.
 	Source string `json:"source"`
@@ -93,7 +92,6 @@ func TestExamplesOfTheDocumentsRenderAsCorrected(t *testing.T) {
 	}
 }
 
-// variantName returns the name of the example without one of its corrections.
 func variantName(without int) string { return fmt.Sprintf("without-%d", without+1) }
 
 // corrected returns the example with all corrections except the one at index without.

@@ -33,7 +33,6 @@ const (
 // difference is a leaf that differs: its value in v1alpha1 and in v1alpha2 (empty if absent), and the reason.
 type difference struct{ before, after, why string }
 
-// differencesOf maps paths to differences.
 type differencesOf map[string]difference
 
 func (d differencesOf) and(more differencesOf) differencesOf {
@@ -42,7 +41,7 @@ func (d differencesOf) and(more differencesOf) differencesOf {
 	return sum
 }
 
-// networkPolicies enables the NetworkPolicies of v1alpha1 resources, which are off by default, as in release 0.9.
+// networkPolicies is a settings file that enables NetworkPolicies for v1alpha1 resources. They are off by default.
 const networkPolicies = "testdata/migration/settings.yaml"
 
 const (
@@ -52,7 +51,7 @@ const (
 	models    = "config.yaml/registered_resources/models"
 )
 
-// variablesOf09 are the environment variables that every v1alpha1 resource gets, and no v1alpha2 resource.
+// variablesOf09 returns the environment variables that only v1alpha1 resources get.
 func variablesOf09(port, workers string) differencesOf {
 	return differencesOf{
 		container + "env[LLS_PORT]/value":           {port, "", whyLegacy},
@@ -76,8 +75,7 @@ func ollamaAt(url string) differencesOf {
 	})
 }
 
-// Proves: MIG-EX, US-7.1 (both manifests of an example lead to the same objects and the same effective configuration,
-// except for the listed differences).
+// Proves: MIG-EX, US-7.1 (both manifests give the same objects and configuration, except for the listed differences).
 func TestExamplesOfTheMigrationGuideBehaveTheSame(t *testing.T) {
 	const vllm, keyOf = "http://vllm-service.vllm-ns.svc:8000/v1", "/valueFrom/secretKeyRef/"
 	for name, test := range map[string]struct {
@@ -171,12 +169,10 @@ func different(before, after *tree) map[string][2]string {
 	return found
 }
 
-// variableIn matches the environment variable in the path of a leaf.
 var variableIn = regexp.MustCompile(`env\[(.*?)\]`)
 
 // tree holds the rendered result of a manifest.
 type tree struct {
-	// leaves are the values by path.
 	leaves map[string]string
 	// config is the text of config.yaml; warnings is the standard error of render.
 	config, warnings string
@@ -213,7 +209,6 @@ func rendered(t *testing.T, example, part, settings string) *tree {
 	return made
 }
 
-// configIn returns the config.yaml that an object holds.
 func configIn(o map[string]any) (text string, ok bool) {
 	data, _ := o["data"].(map[string]any)
 	text, ok = data[names.ConfigKey].(string)
@@ -264,8 +259,7 @@ func keyed(i int, item any) (key string, rest any) {
 	return strconv.Itoa(i), item
 }
 
-// addConfig adds the configuration as the server reads it, with the container's environment. Without a generated
-// configuration, it adds the one of the image.
+// addConfig adds the effective configuration. If none is generated, it adds the one of the image.
 func (t *tree) addConfig(tt *testing.T) {
 	tt.Helper()
 	if t.config == "" {
@@ -278,8 +272,7 @@ func (t *tree) addConfig(tt *testing.T) {
 	t.add("config.yaml", parsed)
 }
 
-// imagesOwn returns the configuration that an image contains. A test in tests/server proves that it equals the embedded
-// base.
+// imagesOwn returns the configuration in an image, which equals the embedded base (see tests/server).
 func imagesOwn(t *testing.T, image string) string {
 	t.Helper()
 	for _, d := range distributions.All() {

@@ -29,7 +29,6 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// JSON and YAML have the same content.
 func TestExplainForPrograms(t *testing.T) {
 	var fromJSON, fromYAML map[string]any
 	fixture.NoError(t, json.Unmarshal([]byte(mustRun(t, "", "explain", "milvus", "-o", "json")), &fromJSON))

@@ -20,13 +20,11 @@ var update = flag.Bool("update", false, "write the golden files")
 
 const samplesDir = "../../config/samples"
 
-// result is the exit code and the output of a command.
 type result struct {
 	code     int
 	out, err string
 }
 
-// run runs the plugin with the given standard input.
 func run(t *testing.T, stdin string, args ...string) result {
 	t.Helper()
 	var out, err bytes.Buffer

@@ -162,7 +162,6 @@ func packageLayer(t *testing.T, called, version string) v1.Layer {
 	return layer
 }
 
-// imageWith returns an image with the labels and layers.
 func imageWith(t *testing.T, labels map[string]string, layers ...v1.Layer) v1.Image {
 	t.Helper()
 	image, err := mutate.AppendLayers(empty.Image, layers...)
@@ -241,8 +240,7 @@ func TestLabelRefusesWhatTheOperatorWould(t *testing.T) {
 	}
 }
 
-// For an image by digest without a release in its labels, render uses the release of the Python package, as the
-// operator does.
+// If the labels of an image by digest have no release, render uses the release of the Python package.
 //
 // Proves: R92.
 func TestRenderReadsThePackageFromTheRegistry(t *testing.T) {

@@ -253,8 +253,7 @@ func TestRenderWithSettings(t *testing.T) {
 	}
 }
 
-// Proves: R14, R28 (--base and --server-version describe an unknown image; naming the resolved release changes
-// nothing).
+// Proves: R14, R28 (the flags describe an unknown image; naming the resolved release changes nothing).
 func TestRenderStandInForAnImage(t *testing.T) {
 	out := mustRun(t, "", "render", "-f", "testdata/bad/unknown-image.yaml", "--base", "testdata/base.yaml", "--server-version", "0.7.1")
 	if !strings.Contains(out, "# Base configuration: registry.example.com/own:nightly\n") || !strings.Contains(out, "base_url: http://a:8000/v1\n") {
@@ -353,8 +352,7 @@ func TestRenderWithImageLabels(t *testing.T) {
 			}
 		}
 	}
-	// --server-version overrides the label. Labels from standard input also serve a distribution that only the cluster
-	// knows.
+	// --server-version overrides the label. Labels from standard input serve a name that only the cluster knows.
 	got := mustRun(t, labels, "render", "-f", write(t, strings.ReplaceAll(byImage, "image: registry.example/mine@sha256:0a1b", "name: mine")),
 		"--image-labels", "-", "--server-version", "0.7.3")
 	if !strings.Contains(got, "# Server release line: 0.7\n# Base configuration: <on-cluster>\n") {
@@ -389,8 +387,7 @@ func TestRenderUsesLabelsOnlyWhereTheOperatorDoes(t *testing.T) {
 	}
 }
 
-// Proves: US-7.1, R45, R53, R65 (ConfigMaps in the files are used, also from another namespace for v1alpha1; otherwise
-// their content is <on-cluster>).
+// Proves: US-7.1, R45, R53, R65 (ConfigMaps in the files are used; the content of others is <on-cluster>).
 func TestRenderReadsConfigMaps(t *testing.T) {
 	const resource = `
 apiVersion: llamastack.io/v1alpha1

@@ -30,8 +30,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// evil clears the screen, sets the clipboard, overwrites its line, reorders characters, and starts two workflow
-// commands.
+// evil has control sequences, characters that reorder text, and two workflow commands.
 const evil = "evil\x1b[2J\x1b]52;c;aGk=\x07\u009b31m\u202e\r##[debug]\n::error::x\n"
 
 // evilName is the part of evil that may be a file name or an argument.

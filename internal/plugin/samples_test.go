@@ -189,7 +189,6 @@ func byKind(t *testing.T, objects string) []byte {
 	return text
 }
 
-// configOf returns the config.yaml of the ConfigMap.
 func configOf(docs []map[string]any) string {
 	for _, doc := range docs {
 		if data, ok := doc["data"].(map[string]any); ok && doc["kind"] == "ConfigMap" {
@@ -204,7 +203,6 @@ func configOf(docs []map[string]any) string {
 // row is a row of the environment table: name, value, Secret, key.
 type row [4]string
 
-// environmentOf reads the server's environment from the Deployment.
 func environmentOf(t *testing.T, objects string) []row {
 	t.Helper()
 	var list struct{ Items []appsv1.Deployment }

@@ -21,8 +21,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
-// Proves: FR-075, NFR-004, US-2.2, US-2.3, FR-070, R14 (each message has file, line, resource and field; render prints
-// the same messages).
+// Proves: FR-075, NFR-004, US-2.2, US-2.3, FR-070, R14 (messages name file, line, resource and field, as in render).
 func TestBadInput(t *testing.T) {
 	for _, file := range glob(t, "testdata/bad/*.yaml") {
 		t.Run(stem(file), func(t *testing.T) {
@@ -208,8 +207,7 @@ func TestValidateDirectories(t *testing.T) {
 	}
 }
 
-// Each finding has a reason that docs/status.md explains, a line number, and a field path, which is "document" for an
-// unreadable document.
+// Each finding has a documented reason, a line, and a field path, which is "document" if the document is unreadable.
 //
 // Proves: NFR-004, FR-075, R74.
 func TestEachFindingHasItsPlace(t *testing.T) {

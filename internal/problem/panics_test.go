@@ -23,7 +23,6 @@ func TestRecordShowsNoValue(t *testing.T) {
 	}
 }
 
-// index returns the error of an index out of range.
 func index(s string) (value any) {
 	defer func() { value = recover() }()
 	return s[len(s)]

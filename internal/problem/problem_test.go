@@ -94,7 +94,7 @@ func TestNewKeepsWhatIsSet(t *testing.T) {
 	}
 }
 
-// Proves: R63 (each message begins with a path).
+// Proves: R63.
 func TestNewAndAddFillInThePath(t *testing.T) {
 	pathless := Problem{Reason: InvalidField, Detail: "is odd"}
 	var c Collector
@@ -265,7 +265,6 @@ func TestAddFoundAddsWhatThereIs(t *testing.T) {
 	}
 }
 
-// Sentences are joined by a space, not by a colon.
 func TestBodyKeepsSentences(t *testing.T) {
 	for want, p := range map[string]Problem{
 		"Do this.":         {Fix: "Do this."},

@@ -46,7 +46,6 @@ func TestSentence(t *testing.T) {
 	}
 }
 
-// Words over the length limit are not compared.
 func TestNearestComparesNothingLong(t *testing.T) {
 	for length, want := range map[int]bool{longestWord: true, longestWord + 1: false} {
 		word := strings.Repeat("a", length)

@@ -13,8 +13,7 @@ import (
 	"testing"
 )
 
-// mostReasons bounds the number of reasons that a reader must learn. Before adding a reason, merge two that users
-// handle alike.
+// mostReasons bounds the reasons that a reader must learn. Before adding one, merge two that users handle alike.
 const mostReasons = 45
 
 // Proves: R74 (exactly the declared reasons are documented, and there are few of them).
@@ -39,7 +38,6 @@ func TestEachReasonHasOneRow(t *testing.T) {
 	}
 }
 
-// declaredReasons returns the constants' values from the source.
 func declaredReasons(t *testing.T) []string {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "reasons.go", nil, 0)

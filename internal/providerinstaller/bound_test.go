@@ -41,8 +41,7 @@ func TestWriteStopsAtTheBound(t *testing.T) {
 	}
 }
 
-// The limit includes the packages of other providers. The file table of a wheel is limited before it is read into
-// memory.
+// The limit includes other providers' packages. The table of a wheel is limited before it is read.
 //
 // Proves: R7, R63.
 func TestBoundsAreThoseOfAPod(t *testing.T) {

@@ -14,8 +14,7 @@ import (
 
 // FuzzInstall installs arbitrary wheels of a provider image.
 //
-// Proves: R63, R46 (no panic; only regular files below the packages, which the manifest lists, and none that Python
-// runs at startup).
+// Proves: R63, R46 (no panic; only regular files that the manifest lists, and none that Python runs at startup).
 func FuzzInstall(f *testing.F) {
 	for _, content := range []files{
 		wheel("a", "1", files{"a/__init__.py": "", "a/provider.py": "x = 1\n", "a-1.data/purelib/b.py": "", "a-1.data/scripts/run": "#!"}),

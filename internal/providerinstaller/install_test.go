@@ -78,7 +78,6 @@ func prepared(t testing.TB) providerinstaller.Layout {
 	return layout
 }
 
-// installed returns the files of all packages.
 func installed(t *testing.T, layout providerinstaller.Layout) files {
 	t.Helper()
 	found := files{}
@@ -134,8 +133,7 @@ func TestInstallUnpacksTheWheelsOfAllProviders(t *testing.T) {
 	}
 }
 
-// Proves: R46 (an error names the wheel and the fix; nothing is written outside of the directory, and nothing runs at
-// startup).
+// Proves: R46 (the error names the wheel; no file is outside of the directory, and none runs at startup).
 func TestInstallNamesWhatItRefuses(t *testing.T) {
 	info := wheel("x", "1", nil)
 	broken := t.TempDir()

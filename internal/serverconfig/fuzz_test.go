@@ -121,7 +121,6 @@ func openList(text string) []apiextensionsv1.JSON {
 	return items
 }
 
-// checkGeneration checks the properties that hold for any input.
 func checkGeneration(t *testing.T, in serverconfig.Input) {
 	t.Helper()
 	specBefore, baseBefore := in.Spec.Source.DeepCopy(), serverconfig.Snapshot(in.Base)
@@ -156,8 +155,7 @@ func checkGeneration(t *testing.T, in serverconfig.Input) {
 	checkSurvival(t, in, result)
 }
 
-// checkSurvival checks that the result keeps server.auth, the providers and resources that it does not replace, and
-// unknown sections.
+// checkSurvival checks that the result keeps server.auth, unknown sections, and entries that it does not replace.
 func checkSurvival(t *testing.T, in serverconfig.Input, result *serverconfig.Result) {
 	t.Helper()
 	before, _ := decodeYAML(t, []byte(serverconfig.Snapshot(in.Base))).(map[string]any)

@@ -73,8 +73,7 @@ func generate(tb testing.TB, in serverconfig.Input) *serverconfig.Result {
 	return result
 }
 
-// The order of maps and unordered lists in the spec does not change the bytes. The order of the base does not change
-// the meaning.
+// The order of maps and unordered lists does not change the bytes. The order of the base does not change the meaning.
 //
 // Proves: NFR-001, L-07.
 func TestDeterministic(t *testing.T) {
@@ -145,8 +144,6 @@ func TestBaseIsNotChanged(t *testing.T) {
 	}
 }
 
-// Keys that the generator does not know stay in each map of the base.
-//
 // Proves: R9, L-11.
 func TestUnknownKeysSurvive(t *testing.T) {
 	const unknown = "x_unknown"
@@ -241,8 +238,6 @@ func TestResult(t *testing.T) {
 	}
 }
 
-// The counts do not include entries of the base.
-//
 // Proves: R17, R50.
 func TestResultCountsWhatTheResourceConfigures(t *testing.T) {
 	result := generate(t, over(t, goldenLine, &v1alpha2.LlamaStackDistributionSpec{
@@ -351,7 +346,6 @@ func TestSecretUses(t *testing.T) {
 	if len(uses) != 1 || len(findings.Errors()) != 1 || findings[0].Reason != problem.ConflictingFields {
 		t.Errorf("uses %v, findings %v", uses, findings)
 	}
-	// Disabled APIs need no Secrets.
 	spec := input(t, "testdata/disabled-wins", "0.7").Spec
 	if uses, findings = serverconfig.SecretUses(spec); len(uses) != 0 || len(findings) != 0 {
 		t.Errorf("disabled: uses %v, findings %v", uses, findings)

@@ -114,8 +114,7 @@ func TestProblemsAreActionable(t *testing.T) {
 	}
 }
 
-// compareChanges compares the diffs by release line with the files of a case. Each diff is in one file, whose name has
-// its release lines.
+// compareChanges compares the diffs with the files of a case, whose names have the release lines of their diff.
 func compareChanges(t *testing.T, dir string, byLine map[string]string) {
 	t.Helper()
 	want := map[string]string{}
@@ -161,7 +160,6 @@ func cases(tb testing.TB) []string {
 // goldenLine is the release line for all cases.
 const goldenLine = "0.7"
 
-// goldenLines returns the release lines of a case.
 func goldenLines(t *testing.T, dir string) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "want.*"))

@@ -141,8 +141,7 @@ var shapes = map[string]struct {
 	}},
 }
 
-// BenchmarkGrowth generates from lists and maps of half and of full length. Linear work takes twice as long for the
-// second.
+// BenchmarkGrowth generates from lists and maps of half and of full length. Linear work doubles.
 //
 // Proves: R63.
 func BenchmarkGrowth(b *testing.B) {

@@ -46,8 +46,7 @@ func TestReadOverride(t *testing.T) {
 	}
 }
 
-// Proves: FR-013, US-6.2, R31 (empty sections are compatible with overrideConfig; the API server is stricter for fields
-// that it cannot inspect).
+// Proves: FR-013, US-6.2, R31 (empty sections exclude nothing; the API server is stricter for open fields).
 func TestExcluded(t *testing.T) {
 	spec := &v1alpha2.LlamaStackDistributionSpec{
 		Providers: &v1alpha2.ProvidersSpec{}, Resources: &v1alpha2.ResourcesSpec{}, Storage: &v1alpha2.StateStorageSpec{}, Disabled: []string{},
@@ -92,8 +91,7 @@ func TestExcluded(t *testing.T) {
 	}
 }
 
-// Proves: R21, R45 (workers are set in a user's file, with a host if the release line needs one; other files are not
-// edited).
+// Proves: R21, R45 (the file gets workers, and a host if the release line needs one; other files are not edited).
 func TestWithWorkers(t *testing.T) {
 	for name, c := range map[string]struct {
 		line *catalog.Line

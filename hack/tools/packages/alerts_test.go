@@ -23,8 +23,7 @@ import (
 // foreign are the metrics of controller-runtime and the Go runtime that alerts use.
 var foreign = []string{"controller_runtime_reconcile_errors_total", "workqueue_queue_duration_seconds_bucket", "go_gc_heap_live_bytes", "go_gc_gomemlimit_bytes"}
 
-// alertCases has two series for each alert, in Prometheus' notation with one sample per minute over two hours: one that
-// fires, and one that almost fires.
+// alertCases has two series per alert, with one sample per minute for two hours: one fires, the other almost.
 var alertCases = map[string]struct{ fires, silent string }{
 	"LlamaStackOperatorAbsent": {"up 1+0x120", "llamastack_rollouts_total 0+0x110 _x10"},
 	"LlamaStackDistributionFailed": {

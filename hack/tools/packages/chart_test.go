@@ -33,8 +33,7 @@ const operatorNamespace = "llama-stack-k8s-operator-system"
 
 type values = map[string]any
 
-// Exceptions are the namespace, which "helm install --create-namespace" creates, and the annotation that keeps the CRD
-// on uninstall.
+// Exceptions are the namespace, which "helm install --create-namespace" creates, and the CRD's keep annotation.
 func TestChartInstallsWhatTheManifestInstalls(t *testing.T) {
 	want := documents(t, readFile(t, "dist", "install.yaml"))
 	delete(want, "Namespace/"+operatorNamespace)
@@ -250,8 +249,7 @@ func TestNamespacedChartHasNothingInTheCluster(t *testing.T) {
 	}
 }
 
-// Each custom resource belongs to exactly one Deployment, whatever its label is. Only the first Deployment serves
-// webhooks.
+// Each custom resource belongs to one Deployment, whatever its label is. Only the first Deployment serves webhooks.
 //
 // Proves: R56, R71.
 func TestShardsOfTheChartDivideTheCustomResources(t *testing.T) {
@@ -316,8 +314,7 @@ func TestShardsOfTheChartDivideTheCustomResources(t *testing.T) {
 			t.Errorf("shards change %s:\n%.2000s", key, diff)
 		}
 	}
-	// Two shards add two Deployments, two PodDisruptionBudgets, the Service and the NetworkPolicy of the metrics, and the
-	// ServiceMonitor.
+	// Added are two Deployments and PodDisruptionBudgets, the metrics' Service and NetworkPolicy, and the ServiceMonitor.
 	if added := len(all) - len(without); added != 7 {
 		t.Errorf("%d objects are added", added)
 	}
@@ -344,7 +341,6 @@ func rendered(t *testing.T, v values) (map[string]string, error) {
 	return engine.Render(c, all)
 }
 
-// render returns the objects of the chart, keyed as by documents.
 func render(t *testing.T, v values) map[string]*unstructured.Unstructured {
 	t.Helper()
 	files, err := rendered(t, v)

@@ -20,8 +20,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// scraped maps recorded metrics of real processes to the labels that the ServiceMonitor or PodMonitor in
-// config/prometheus adds.
+// scraped maps recorded metrics to the labels that the monitors in config/prometheus add.
 var scraped = map[string]string{
 	"operator.prom": `job="llama-stack-k8s-operator-controller-manager-metrics-service",namespace="llama-stack-k8s-operator-system",pod="operator-1"`,
 	"server.prom":   `job="servers",namespace="ai",pod="my-stack-1",app_kubernetes_io_instance="my-stack"`,
@@ -100,8 +99,7 @@ func TestDashboardsShowWhatIsServed(t *testing.T) {
 	}
 }
 
-// Quantiles need fine buckets. Some server histograms begin at 5 seconds, so quantiles of millisecond durations would
-// be wrong.
+// Some server histograms have no bucket below 5 seconds, so quantiles of faster calls would be wrong.
 //
 // Proves: L-33.
 func TestDashboardsShowQuantilesOfFineHistograms(t *testing.T) {

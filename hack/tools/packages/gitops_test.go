@@ -167,8 +167,7 @@ func deployment(replicas, available int32) *appsv1.Deployment {
 	return d
 }
 
-// argoHealth returns the Lua health check of docs/gitops.md. As in Argo CD, the program has no libraries for I/O, and
-// the object is in the global obj.
+// argoHealth returns the Lua health check of docs/gitops.md, run as in Argo CD: without I/O libraries.
 func argoHealth(t *testing.T) func(map[string]any) (health, message string) {
 	t.Helper()
 	var argocd corev1.ConfigMap

@@ -89,8 +89,7 @@ func (h *helm) applyText(text string) {
 	}
 }
 
-// isAsInstalledAfresh compares the pod template, the roles and the Service with those of the chart, to find fields left
-// by release 0.9.
+// isAsInstalledAfresh checks that the Deployment, the roles and the Service have no fields of release 0.9.
 func (h *helm) isAsInstalledAfresh() {
 	h.t.Helper()
 	for _, c := range []struct{ object, path, want string }{

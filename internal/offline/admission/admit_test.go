@@ -22,7 +22,6 @@ func schema(t testing.TB) *admission.Schema {
 	return s
 }
 
-// resource returns a resource with the given spec.
 func resource(t *testing.T, spec string) map[string]any {
 	t.Helper()
 	object := map[string]any{}

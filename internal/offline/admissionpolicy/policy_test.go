@@ -109,7 +109,7 @@ func TestPolicyCountsWhatItLeavesOut(t *testing.T) {
 	}
 }
 
-// Proves: R34 (the name of a new object must be a valid Service name).
+// Proves: R34 (the name of a new object must be valid for a Service).
 func TestPolicyOnNames(t *testing.T) {
 	p := specPolicy(t)
 	const want = "metadata.name: Invalid value: a Service is named after it: use at most 55 lower-case letters, digits and '-', beginning with a letter"
@@ -149,7 +149,7 @@ func TestPolicyOnUpdates(t *testing.T) {
 	}
 }
 
-// oddities are values that are invalid in every field.
+// oddities returns unusual values.
 func oddities() []any {
 	return []any{
 		nil, true, false, int64(0), int64(-1), 1.5, 1e300, "", "x", "a\nb", "${env.X}", "://", "@", "http://", "::", strings.Repeat("y", 5000),

@@ -8,8 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Some release lines name a database in one field, others in several. The change is reported once, not as removed
-// fields.
+// Some release lines name a database in one field, others in several. The change is reported once.
 func TestStateSaysOnceThatADatabaseIsNamedInOtherFields(t *testing.T) {
 	const sql, kv = "storage.backends.sql_default.", "storage.backends.kv_default."
 	apart := []Change{{Path: sql + "db", Before: "a"}, {Path: sql + "host", Before: "b"}, {Path: sql + "port", Before: "c"}, {Path: sql + "user", Before: "d"}}

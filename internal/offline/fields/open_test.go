@@ -15,7 +15,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
-// The descriptions cover exactly the fields that package parse reads.
 func TestOpenFieldsAreThoseThatAreParsed(t *testing.T) {
 	parsed := map[string]reflect.Type{
 		"models": reflect.TypeFor[parse.Model](), "tools": reflect.TypeFor[parse.Tool](), "shields": reflect.TypeFor[parse.Shield](),
@@ -70,14 +69,12 @@ func TestInnerFieldsAreThoseThatAreParsed(t *testing.T) {
 	}
 }
 
-// isUnknown reports whether package parse rejects the field name at the path.
 func isUnknown(t *testing.T, path []string, name string) bool {
 	t.Helper()
 	return refusal(t, path, name) != ""
 }
 
-// refusal returns the message with which package parse rejects a field name at the path, or within nested objects
-// there. It is empty if the name is accepted.
+// refusal returns package parse's error for a field name at the path or in nested objects there, or "".
 func refusal(t *testing.T, path []string, name string, within ...string) string {
 	t.Helper()
 	var value any = map[string]any{name: map[string]any{}}

@@ -84,7 +84,6 @@ func TestAnswersAreWhatRenderPrints(t *testing.T) {
 	}
 }
 
-// firstOf returns the first problem of the severity, or nil.
 func firstOf(a *playground.Response, severity string) *playground.Problem {
 	for i := range a.Problems {
 		if a.Problems[i].Severity == severity {

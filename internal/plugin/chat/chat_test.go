@@ -24,7 +24,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
 )
 
-// answers returns a server that repeats each question.
 func answers(t *testing.T) http.Handler {
 	t.Helper()
 	mux := http.NewServeMux()

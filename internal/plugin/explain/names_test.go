@@ -9,7 +9,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/fields"
 )
 
-// Each name that the completion offers has an explanation.
 func TestEveryNameIsExplained(t *testing.T) {
 	tree, err := fields.Read()
 	if err != nil {

@@ -16,7 +16,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 )
 
-// written is a writer that hands its text to another goroutine.
 type written struct {
 	to chan string
 }

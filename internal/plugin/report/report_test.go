@@ -145,7 +145,6 @@ func TestReportPrintsForPrograms(t *testing.T) {
 	}
 }
 
-// packed returns the files of a report.
 func packed(t *testing.T, c client.WithWatch) map[string]string {
 	t.Helper()
 	text, code := run(t, c, "my-stack", "-f", "-")
@@ -188,8 +187,7 @@ func run(t *testing.T, c client.WithWatch, args ...string) (text string, code in
 	return out.String(), code
 }
 
-// secretNames gives each field of a pod that names a Secret a unique name, and returns the names. It finds the fields
-// by their types and names.
+// secretNames gives each Secret reference of a pod, found by type and name, a unique name, and returns the names.
 func secretNames(t *testing.T, value reflect.Value, path string) []string {
 	t.Helper()
 	var found []string

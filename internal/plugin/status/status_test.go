@@ -311,7 +311,6 @@ func TestStatusWatchShowsChanges(t *testing.T) {
 	}
 }
 
-// lockedBuffer is a buffer that is safe for concurrent use.
 type lockedBuffer struct {
 	mu     sync.Mutex
 	buffer bytes.Buffer

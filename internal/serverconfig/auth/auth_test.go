@@ -43,7 +43,7 @@ func secret(field string) []parse.SecretField {
 	return []parse.SecretField{{Field: field, Ref: parse.SecretReference{Name: "s", Key: "k"}, Path: "spec.auth.secretRefs[" + field + "]"}}
 }
 
-// Access rules and tenancy separate users. Only the cluster's own CA file marks the cluster's API server.
+// Access rules and tenancy separate users. ClusterCA needs the cluster's own CA file.
 //
 // Proves: R24.
 func TestReadReturnsPropertiesOfAConfiguration(t *testing.T) {
@@ -61,7 +61,6 @@ func TestReadReturnsPropertiesOfAConfiguration(t *testing.T) {
 	}
 }
 
-// Each policy is added to the base's authentication type.
 func TestApplyWritesEachPolicy(t *testing.T) {
 	const base = "server: {auth: {provider_config: {type: open}}}\n"
 	access := []parse.Rule{{Fields: map[string]any{"permit": map[string]any{"actions": []any{"read"}}}, Path: "spec.auth.accessPolicy[0]"}}

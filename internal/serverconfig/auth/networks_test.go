@@ -10,8 +10,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/step"
 )
 
-// Proves: R83 (trusting nearly all addresses as proxies is a warning in any notation; cluster and private networks are
-// not).
+// Proves: R83 (trusting nearly all addresses is a warning in any notation; cluster and private networks are fine).
 func TestApplyWarnsOfNetworksOfEveryone(t *testing.T) {
 	line := step.Newest(t)
 	for networks, at := range map[string]string{

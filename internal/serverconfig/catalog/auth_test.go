@@ -11,8 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Each release line has the authentication types and fields of its own classes.
-//
 // Proves: R16, R25, R83.
 func TestAuthTypesOfEachLine(t *testing.T) {
 	for _, name := range Lines() {
@@ -59,8 +57,6 @@ func TestAuthTypesOfEachLine(t *testing.T) {
 	}
 }
 
-// Features of access rules arrived in different release lines.
-//
 // Proves: R25, R83.
 func TestRulesOfEachLine(t *testing.T) {
 	for _, name := range Lines() {

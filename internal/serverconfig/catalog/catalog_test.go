@@ -76,8 +76,6 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// The catalog follows the differences between the release lines of the server.
-//
 // Proves: R11, R16, R26, FR-031, FR-032, L-14.
 func TestRowsDifferByLine(t *testing.T) {
 	for _, c := range []struct{ line, api, providerType, endpoint, path, key string }{
@@ -237,7 +235,6 @@ func TestToolGroups(t *testing.T) {
 	}
 }
 
-// Each row of a configurable API names its source.
 func TestRowsHaveASource(t *testing.T) {
 	for _, name := range Lines() {
 		for _, api := range []string{"inference", "safety", "tool_runtime", "vector_io"} {
@@ -330,8 +327,7 @@ func TestElement(t *testing.T) {
 	}
 }
 
-// A map has the fields of its kind. If the kind is unknown, the fields of all kinds are allowed and only common ones
-// are required.
+// A map of an unknown kind may have the fields of all kinds, and only the common ones are required.
 //
 // Proves: FR-033.
 func TestChosen(t *testing.T) {
@@ -386,7 +382,6 @@ func TestChosenIsTheSameEachTime(t *testing.T) {
 	}
 }
 
-// RemovedIn is the first release line that lacks an API of an earlier one.
 func TestAbsentNamesTheFirstReleaseLineWithoutAnAPI(t *testing.T) {
 	names := Lines()
 	for _, api := range KnownAPIs() {
@@ -406,8 +401,7 @@ func TestAbsentNamesTheFirstReleaseLineWithoutAnAPI(t *testing.T) {
 	}
 }
 
-// The parser rejects credentials of MCP servers on all release lines. If a release line adds such a field, change the
-// parser.
+// The parser rejects credentials of MCP servers on all release lines. Change it if one adds such a field.
 //
 // Proves: R25.
 func TestNoLineTakesCredentialsOfMCPServers(t *testing.T) {
@@ -427,7 +421,7 @@ func TestNoLineTakesCredentialsOfMCPServers(t *testing.T) {
 	}
 }
 
-// Proves: R84, R29 (a release line lists tool groups if it registers them, else connectors, unless its list fails).
+// Proves: R84, R29 (a release line lists tool groups if it registers them, else connectors if that endpoint works).
 func TestListsOfEachLine(t *testing.T) {
 	for _, name := range Lines() {
 		line := get(t, name)

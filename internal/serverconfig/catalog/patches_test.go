@@ -23,8 +23,6 @@ func hasField(api, providerType, name string) func(*Line) bool {
 	}
 }
 
-// A patch release has only the features of its own package.
-//
 // Proves: R16, R92.
 func TestOlderPatchReleasesKnowLess(t *testing.T) {
 	workers := func(l *Line) bool { _, ok := l.ServerFields()["workers"]; return ok }

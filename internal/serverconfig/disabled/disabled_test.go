@@ -95,7 +95,6 @@ func TestReadWarnsOfAPIsThatTheReleaseLineLacks(t *testing.T) {
 	}
 }
 
-// The fix includes the replacement, if the catalog has one.
 func TestReadNamesWhatToDoInstead(t *testing.T) {
 	fix := func(name string) string {
 		found := &problem.Collector{}

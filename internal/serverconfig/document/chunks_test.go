@@ -51,7 +51,7 @@ func FuzzChunks(f *testing.F) {
 	})
 }
 
-// Proves: R63 (memory does not grow with the events of a whole map).
+// Proves: R63 (the encoder does not hold the events of the whole map).
 func BenchmarkEncode(b *testing.B) {
 	settings := map[string]any{}
 	for i := range limits.OpenFieldNodes {

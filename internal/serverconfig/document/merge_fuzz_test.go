@@ -47,7 +47,6 @@ func FuzzMerge(f *testing.F) {
 	})
 }
 
-// decodeMap reads a JSON map as the parsers do. It returns nil for other input.
 func decodeMap(text string) map[string]any {
 	var v map[string]any
 	decoder := json.NewDecoder(strings.NewReader(text))

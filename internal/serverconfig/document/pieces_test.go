@@ -18,7 +18,6 @@ func scalar(tag, value string, style yaml.Style) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: value, Style: style}
 }
 
-// Trees are equal only if all properties that affect their text are equal.
 func TestSameComparesAllThatIsWritten(t *testing.T) {
 	list := func(items ...*yaml.Node) *yaml.Node { return &yaml.Node{Kind: yaml.SequenceNode, Content: items} }
 	a := scalar("!!str", "x", 0)
@@ -35,7 +34,6 @@ func TestSameComparesAllThatIsWritten(t *testing.T) {
 	}
 }
 
-// Providers are cut into entries; other sections stay whole.
 func TestPiecesCutsProvidersIntoEntries(t *testing.T) {
 	cut := func(text string) string {
 		root, err := Read([]byte(text))
@@ -65,7 +63,6 @@ func TestPiecesCutsProvidersIntoEntries(t *testing.T) {
 	}
 }
 
-// Unchanged parts keep the text of the base.
 func TestTextsOfTheBaseAreUsedAgain(t *testing.T) {
 	base, err := ParseBase("b", []byte("version: 2\nproviders: {inference: [{provider_id: a}, {provider_id: b}]}\n"))
 	if err != nil {
@@ -121,7 +118,6 @@ func TestWriteStopsAtTheLimit(t *testing.T) {
 	}
 }
 
-// Documents may have at most limits.DocumentLevels levels.
 func TestReadBoundsLevels(t *testing.T) {
 	for _, nest := range []func(levels int) string{
 		func(levels int) string { return strings.Repeat("{a: ", levels) + "x" + strings.Repeat("}", levels) },
@@ -148,7 +144,6 @@ func TestReadBoundsLevels(t *testing.T) {
 	}
 }
 
-// Aliases count with their expanded values.
 func TestReadBoundsExpandedValues(t *testing.T) {
 	// The map, two keys, the anchor's value and the list count five. An alias counts one more than its anchor's value.
 	text := func(values int) []byte {

@@ -15,8 +15,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
-// Proves: R36, R37 (only variables that are certainly set enable a provider; the server treats an empty variable as
-// unset).
+// Proves: R36, R37 (only variables that are certainly set count; to the server an empty one is unset).
 func TestSetKnowsWhatIsGiven(t *testing.T) {
 	set := environment.NewSet(&v1alpha2.LlamaStackDistributionSpec{Workload: &v1alpha2.WorkloadSpec{Overrides: &v1alpha2.WorkloadOverrides{
 		Env: []corev1.EnvVar{{Name: "PLAIN", Value: "x"}, {Name: "EMPTY"}, {Name: "FROM", ValueFrom: &corev1.EnvVarSource{}}},

@@ -20,8 +20,7 @@ var (
 
 // FuzzReadPackage parses arbitrary package descriptions of provider images.
 //
-// Proves: R63, R46 (no panic; names without special characters of shells, Python or YAML; wheels in the package's
-// directory; bounded messages).
+// Proves: R63, R46 (no panic; plain names; wheels in the package's directory; bounded messages).
 func FuzzReadPackage(f *testing.F) {
 	const begin = "apiVersion: llamastack.io/v1alpha1\nkind: ProviderPackage\nmetadata: {name: n, version: '1', vendor: v}\nspec:\n"
 	for _, seed := range []string{

@@ -17,8 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/step"
 )
 
-// checkEnvironment runs CheckEnvironment with the variables of other steps, and returns the problems and the names of
-// the remaining variables.
+// checkEnvironment runs CheckEnvironment with variables of other steps; left names the remaining ones.
 func checkEnvironment(t *testing.T, c *testCase, configured map[string]bool, variables ...environment.Variable) (problems, left string) {
 	t.Helper()
 	in := c.input(t)
@@ -138,8 +137,6 @@ func TestCheckEnvironmentWarnsOfVariablesThatNobodySets(t *testing.T) {
 	}
 }
 
-// A password must not reach databases that it does not belong to.
-//
 // Proves: R34, R49.
 func TestCheckEnvironmentKeepsPasswordsFromOtherDatabases(t *testing.T) {
 	const path = "spec.storage.sql.connectionString"

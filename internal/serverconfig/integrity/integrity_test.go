@@ -16,14 +16,12 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/step"
 )
 
-// testCase is a configuration with its expected problems.
 type testCase struct {
 	// line defaults to 0.7.
 	line, base, spec, want string
 	change                 func(*catalog.Line)
 }
 
-// input returns the input of the checks.
 func (c *testCase) input(t *testing.T) *integrity.Input {
 	t.Helper()
 	name := c.line
@@ -300,7 +298,6 @@ providers:
 	})
 }
 
-// The number of reported faults in a list is bounded.
 func TestCheckEndsListsOfFaults(t *testing.T) {
 	c := testCase{base: "providers:\n  inference:\n  - provider_id: v\n    provider_type: remote::vllm\n    config:\n      a:\n" +
 		strings.Repeat("      - {backend: gone, namespace: x}\n", 200)}

@@ -86,8 +86,7 @@ func TestParseExternalNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-// An external provider may have the id of a provider in the same API, which it replaces. In another API the id is a
-// duplicate.
+// An external provider replaces a provider of the same API and id. The same id in another API is a duplicate.
 //
 // Proves: FR-072, FR-092.
 func TestParseExternalSharesIDsWithinOneAPI(t *testing.T) {

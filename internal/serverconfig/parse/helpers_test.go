@@ -13,7 +13,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
-// fromYAML returns the open field for YAML text.
 func fromYAML(t *testing.T, text string) *apiextensionsv1.JSON {
 	t.Helper()
 	raw, err := yaml.YAMLToJSON([]byte(text))

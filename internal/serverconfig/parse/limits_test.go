@@ -14,12 +14,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
-// nested returns a JSON value with the number of levels.
 func nested(levels int) string {
 	return strings.Repeat(`{"a":`, levels-1) + "{}" + strings.Repeat("}", levels-1)
 }
 
-// listOf returns a JSON list with count copies of the item.
 func listOf(item string, count int) string {
 	return "[" + strings.Repeat(item+",", count-1) + item + "]"
 }

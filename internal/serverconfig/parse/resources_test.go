@@ -78,7 +78,6 @@ func TestParseModelsRefuses(t *testing.T) {
 		`spec.resources.models[1]: Duplicate value: "m": duplicates the model and provider of spec.resources.models[0]: remove one of them`)
 }
 
-// refusedCredential returns the problem of a credential for an MCP server.
 func refusedCredential(key string) string {
 	return "spec.resources.tools[3]." + key + ": Forbidden: is not supported by any release line: the server sends an MCP server only the credentials of its clients: remove it; clients send headers and authorization with the tool in their requests"
 }

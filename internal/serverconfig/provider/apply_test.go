@@ -81,8 +81,7 @@ objects:
 	return line
 }
 
-// applied applies spec.providers to the sections of a base. It returns the document, the status entries and the
-// problems.
+// applied applies spec.providers to a base, and returns the document, the status entries and the problems.
 func applied(t *testing.T, sections, providers string) (*document.Document, []Entry, string) {
 	t.Helper()
 	parsed := step.Parsed(t, "providers:\n"+providers)
@@ -98,8 +97,7 @@ func expectText(t *testing.T, what, got, want string) {
 	}
 }
 
-// An entry replaces the base's entry with its id and starts from that one's fields. A new entry starts from the first
-// one of its type. Other entries stay.
+// An entry starts from the base's entry with its id, which it replaces, or from the first one of its type.
 //
 // Proves: R9, FR-031, FR-032, FR-033, FR-035.
 func TestApplyLaysEntriesOverThoseOfTheBase(t *testing.T) {
@@ -178,7 +176,6 @@ providers:
 	}
 }
 
-// A type without settings gets no config.
 func TestApplyWritesNoEmptyConfig(t *testing.T) {
 	doc, _, _ := applied(t, "", "\n  inference: {provider: bare}\n")
 	expectText(t, "providers", step.Section(t, step.Text(t, doc), "providers"), `{"inference":[{"provider_id":"bare","provider_type":"inline::bare"}]}`)
@@ -206,8 +203,7 @@ func TestApplyStopsWithItsContext(t *testing.T) {
 	}
 }
 
-// Providers share no storage locations. Only a provider that overrides the base's entry with its id keeps the
-// locations.
+// Providers share no storage locations. An override of the base's entry keeps that entry's locations.
 //
 // Proves: R9, L-07.
 func TestApplyGivesEachProviderItsOwnStorage(t *testing.T) {
@@ -247,8 +243,7 @@ providers:
 	expectText(t, "providers", step.Section(t, step.Text(t, doc), "providers"), tree)
 }
 
-// If the base has no entry of a type, the required locations are created in the configured backends and next to the
-// base's files.
+// Missing locations are created in the configured backends and next to the base's files.
 //
 // Proves: R9.
 func TestApplyMakesTheStorageThatAProviderNeeds(t *testing.T) {

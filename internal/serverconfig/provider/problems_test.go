@@ -29,8 +29,6 @@ func reported(t *testing.T, providers string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Each message has the field and the fix.
-//
 // Proves: R25, R34, R74, FR-075.
 func TestEachMistakeInAnEntryHasItsMessage(t *testing.T) {
 	const complete = "provider: full, endpoint: 'http://h', apiKey: {name: s, key: k}, deploymentName: d, other_secret: {name: s, key: o}, settings: {project: p}"
@@ -87,8 +85,7 @@ func TestEachMistakeInAnEntryHasItsMessage(t *testing.T) {
 
 func dedent(text string) string { return strings.ReplaceAll(text, "\t", "") }
 
-// An unknown type is an error if other release lines have it or it looks misspelled. Otherwise the image may provide
-// it.
+// An unknown type is an error if other release lines have it or it looks misspelled; else the image may provide it.
 //
 // Proves: R25, R34, R74.
 func TestUnknownTypeIsMisspelledOrElsewhereOrTheImages(t *testing.T) {
@@ -125,8 +122,6 @@ func TestUnknownTypeIsMisspelledOrElsewhereOrTheImages(t *testing.T) {
 	}
 }
 
-// The example is a valid endpoint of the type.
-//
 // Proves: FR-031, FR-075.
 func TestExampleOfAnEndpointSuitsTheType(t *testing.T) {
 	for want, row := range map[string]*catalog.Endpoint{

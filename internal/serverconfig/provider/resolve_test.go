@@ -62,7 +62,6 @@ func expectProblems(t *testing.T, problems *problem.Collector, want ...string) {
 	}
 }
 
-// emptyDocument returns a document without providers.
 func emptyDocument(t *testing.T) *document.Document {
 	t.Helper()
 	base, err := document.ParseBase("empty", []byte("providers: {}"))
@@ -78,8 +77,7 @@ func TestRefusedType(t *testing.T) {
 	expectProblems(t, problems, "Error UnsupportedByRelease spec.x.provider")
 }
 
-// Nested settings are checked, their secrets do not reach the status, and an alias of a field replaces the base's
-// field.
+// Nested settings are checked, their secrets are hidden, and an alias of a field replaces the base's field.
 //
 // Proves: R7, R29, R34, FR-033.
 func TestNestedSettings(t *testing.T) {
@@ -136,8 +134,6 @@ func TestTableName(t *testing.T) {
 	}
 }
 
-// Values that look like secrets are hidden for known and unknown types.
-//
 // Proves: R7, R29.
 func TestStatusHidesWhatLooksSecret(t *testing.T) {
 	for _, providerType := range []string{"remote::nested", "remote::unknown"} {

@@ -13,8 +13,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
 )
 
-// The message names the release line and the alternative, if known.
-//
 // Proves: FR-075, R16.
 func TestMissingAPISaysWhenAndWhatInstead(t *testing.T) {
 	found := map[string]bool{}

@@ -28,7 +28,6 @@ type testCase struct {
 	want, uses, problems string
 }
 
-// apply returns the configuration, the providers that the resources use, and the problems.
 func (c *testCase) apply(ctx context.Context, t *testing.T, found *problem.Collector) (configuration, uses string) {
 	t.Helper()
 	name := c.line
@@ -62,7 +61,6 @@ func wanted(t *testing.T, section, text string) string {
 	return step.Section(t, section+": "+text, section)
 }
 
-// run compares one section of the configuration.
 func run(t *testing.T, section string, cases map[string]testCase) {
 	t.Helper()
 	for name, c := range cases {

@@ -131,7 +131,6 @@ providers:
 	}
 }
 
-// If the model is unknown, the fix lists the existing ones.
 func TestApplyNamesTheModelsThatAShieldCanAsk(t *testing.T) {
 	const providers = "providers: {safety: [{provider_id: g, provider_type: inline::llama-guard}], inference: [{provider_id: v, provider_type: remote::vllm}]}\n"
 	for models, want := range map[string]string{

@@ -15,8 +15,6 @@ const tools = "spec.resources.tools"
 
 func usesTool(id string) string { return "tool_runtime/" + id + " " + tools + "[0]\n" }
 
-// On release lines that register tool groups, tools become tool groups.
-//
 // Proves: FR-043, R10, R37.
 func TestApplyRegistersToolGroups(t *testing.T) {
 	const (
@@ -97,8 +95,7 @@ func TestApplyRegistersToolGroups(t *testing.T) {
 	})
 }
 
-// If the release line creates tool groups itself, it uses the first provider, so the chosen provider moves to the
-// front.
+// If the release line creates tool groups itself, it uses the first provider, so the chosen one moves to the front.
 //
 // Proves: FR-043, R37.
 func TestApplyPutsTheProviderOfToolsFirst(t *testing.T) {
@@ -249,7 +246,6 @@ func TestApplyDoesNotWarnOfKeysBesideAWrongProvider(t *testing.T) {
 	}
 }
 
-// The fix for an unknown tool lists the alternatives.
 func TestApplyNamesTheToolsThatThereAre(t *testing.T) {
 	for spec, want := range map[string]string{
 		"resources: {tools: [websearh]}":    `did you mean "websearch"? there are file_search, websearch, wolfram_alpha, and mcp::<id> for tools of an MCP server`,

@@ -72,7 +72,6 @@ func TestApplyRefusesPortsThatTheServerRefuses(t *testing.T) {
 	}
 }
 
-// telemetry applies spec.providers.telemetry, and returns the variables, the configuration and the problems.
 func telemetry(t *testing.T, line, base, telemetry string) (variables, configuration, problems string) {
 	t.Helper()
 	parsed := step.Parsed(t, "providers: {telemetry: "+telemetry+"}")

@@ -39,8 +39,7 @@ func TestTLSOfALineWithoutItIsRefused(t *testing.T) {
 	}
 }
 
-// Proves: FR-061, R26, R39 (all release lines read the files; server.insecure is set only without them, and only if
-// needed).
+// Proves: FR-061, R26, R39 (all release lines read the files; server.insecure is set only if needed without them).
 func TestTLSOfEveryLine(t *testing.T) {
 	for _, name := range catalog.Lines() {
 		line, known := catalog.Get(name)
@@ -74,8 +73,7 @@ func TestTLSOfEveryLine(t *testing.T) {
 	}
 }
 
-// Proves: FR-061 (the server uses TLS and client certificates only with both files; only the operator's files are
-// mounted).
+// Proves: FR-061 (TLS and client certificates need both files; only the operator's files are mounted).
 func TestTLSTakesBothFiles(t *testing.T) {
 	for _, c := range []struct {
 		tls                       TLS

@@ -31,7 +31,6 @@ const (
 // sqliteBase has one backend of each kind, and stores that use them.
 var sqliteBase = baseWith(sqliteKV, sqliteSQL)
 
-// baseWith returns a base with the backends for its stores.
 func baseWith(kv, sql string) string {
 	return `
 storage:
@@ -45,8 +44,6 @@ storage:
 `
 }
 
-// apply applies spec.storage to a base, and returns the storage section, the configured backends, the variables and the
-// problems.
 func apply(t *testing.T, line *catalog.Line, base, spec string) (section, configured, variables, problems string) {
 	t.Helper()
 	s := step.Spec(t, spec)
@@ -425,7 +422,6 @@ func TestSecretUsesNamesTheSecretsOfTheStorage(t *testing.T) {
 	}
 }
 
-// The server's own backend name is preferred.
 func TestDefaultBackendPrefersTheServersOwnName(t *testing.T) {
 	for text, want := range map[string]string{
 		"{a: {type: kv_redis}, kv_default: {type: kv_sqlite}}":              "kv_default",
@@ -441,8 +437,7 @@ func TestDefaultBackendPrefersTheServersOwnName(t *testing.T) {
 	}
 }
 
-// If the release line registers vector stores in SQL, an existing entry stays, and a missing one uses the backend of
-// the other stores.
+// If vector stores are registered in SQL, a missing entry gets the backend of the other stores.
 //
 // Proves: R84.
 func TestKeepVectorStoresAddsTheMissingEntry(t *testing.T) {

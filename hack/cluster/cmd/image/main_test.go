@@ -27,7 +27,6 @@ import (
 
 const testRef = "quay.io/example/operator:v1.2.3"
 
-// TestArchive checks the content and the configuration of a packed image.
 func TestArchive(t *testing.T) {
 	archive := filepath.Join(t.TempDir(), "deeper", "image.tar")
 	printed := packImage(t, archive, source(t, 0o755, time.Now()))
