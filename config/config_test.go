@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package config checks what the manifests promise.
+// Package config tests the manifests.
 package config
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// TestCRDSize keeps the CRD far below the 262,144 bytes that a client-side "kubectl apply" can store.
+// TestCRDSize keeps the CRD well below the 262,144 bytes that client-side "kubectl apply" can store.
 //
 // Proves: L-32, R59
 func TestCRDSize(t *testing.T) {
@@ -34,7 +34,7 @@ func TestCRDSize(t *testing.T) {
 	}
 }
 
-// TestCRDDescriptions checks that every field of our own explains itself and that no embedded core type does.
+// TestCRDDescriptions checks that the API's own fields have descriptions and embedded core types do not.
 //
 // Proves: R59
 func TestCRDDescriptions(t *testing.T) {
@@ -66,7 +66,7 @@ func TestCRDDescriptions(t *testing.T) {
 	t.Errorf("the CRD does not have version %s", v1alpha2.GroupVersion.Version)
 }
 
-// TestRoles checks that no role can be used to gain more than it says.
+// TestRoles checks that no role has wildcards or verbs that permit privilege escalation.
 //
 // Proves: L-18, L-19
 func TestRoles(t *testing.T) {
@@ -92,7 +92,7 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// TestManagerSelector pins what can never change in a cluster that ran release 0.9.
+// TestManagerSelector pins the selector, which is immutable and must match the Deployment of release 0.9.
 //
 // Proves: R21, L-06
 func TestManagerSelector(t *testing.T) {
@@ -113,7 +113,6 @@ func TestManagerSelector(t *testing.T) {
 	}
 }
 
-// TestSamples checks that every sample is a LlamaStackDistribution without unknown or misspelled fields.
 func TestSamples(t *testing.T) {
 	for _, path := range glob(t, "samples/v1alpha2-*.yaml") {
 		var sample v1alpha2.LlamaStackDistribution
@@ -133,7 +132,6 @@ func read(t *testing.T, path string) []byte {
 	return content
 }
 
-// decode reads one object and refuses fields that its type does not have.
 func decode(t *testing.T, path string, into any) {
 	t.Helper()
 	if err := yaml.UnmarshalStrict(read(t, path), into); err != nil {

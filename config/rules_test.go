@@ -18,8 +18,8 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 )
 
-// TestRulesCompileOnOldKubernetes compiles the CEL rules of the CRD as Kubernetes 1.30 does. (internal/offline/admission compiles the
-// policy so, whenever it is used.)
+// TestRulesCompileOnOldKubernetes compiles the CEL rules of the CRD for Kubernetes 1.30. The package
+// internal/offline/admission does this for the policy.
 //
 // Proves: R57
 func TestRulesCompileOnOldKubernetes(t *testing.T) {
@@ -59,8 +59,8 @@ func TestRulesCompileOnOldKubernetes(t *testing.T) {
 	}
 }
 
-// Kubernetes 1.30 evaluates lastIndexOf of an empty text to an error, and the policy then admits everything. Newer libraries do not, so that only a
-// cluster of that release shows it: make test-oldest.
+// In Kubernetes 1.30, lastIndexOf of an empty string fails, and the policy then admits every object. Newer CEL
+// libraries do not fail, so only "make test-oldest" shows it.
 //
 // Proves: R57
 func TestPolicySearchesNoEmptyText(t *testing.T) {

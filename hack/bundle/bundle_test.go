@@ -22,7 +22,7 @@ import (
 
 const root = "../.."
 
-// csv is a ClusterServiceVersion, as far as it is used: other fields are an error.
+// csv is a ClusterServiceVersion with the fields that the bundle uses. Decoding rejects others.
 type csv struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -110,7 +110,7 @@ func bundle(t *testing.T) (string, *csv) {
 	return dir, c
 }
 
-// The operator may do in a cluster with OLM what it may do where the manifest installs it.
+// OLM grants the operator at least the permissions of the manifest.
 func TestBundleInstallsTheOperatorOfTheManifest(t *testing.T) {
 	_, c := bundle(t)
 	s, err := read(root)
@@ -143,7 +143,6 @@ func TestBundleInstallsTheOperatorOfTheManifest(t *testing.T) {
 	}
 }
 
-// Every version of the CRD is described, and every descriptor names a field that exists.
 func TestBundleDescribesTheCRD(t *testing.T) {
 	dir, c := bundle(t)
 	var crd apiextensionsv1.CustomResourceDefinition
@@ -200,7 +199,7 @@ func TestBundleExamplesAreValid(t *testing.T) {
 	}
 }
 
-// A mirror needs every image that runs unless a resource says otherwise, and stops at one that is not published.
+// Mirrors need all default images. Unpublished images would make mirroring fail.
 func TestBundleNamesAllImages(t *testing.T) {
 	_, c := bundle(t)
 	var images []string

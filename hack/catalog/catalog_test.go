@@ -70,7 +70,7 @@ func overlayOf(t *testing.T, text string) *overlay {
 	return over
 }
 
-// A change takes the place of a key on its lines, and null takes the key away.
+// A change replaces a key on its release lines, and null removes it.
 func TestOverlayRow(t *testing.T) {
 	over := overlayOf(t, someOverlay)
 	old := &catalog.Endpoint{Field: "url", Kind: catalog.EndpointURL}
@@ -98,7 +98,7 @@ func TestOverlayRow(t *testing.T) {
 	}
 }
 
-// A type that came with a new release must get a row before it can be used.
+// A type of a new release cannot be used before the overlay has a row for it.
 func TestAssembleWantsARowOfEachConfigurableType(t *testing.T) {
 	answer := &introspection{
 		Package: "ogx", Release: "1.6.0", Env: environment{Port: "OGX_PORT"},
@@ -110,7 +110,7 @@ func TestAssembleWantsARowOfEachConfigurableType(t *testing.T) {
 	}
 }
 
-// What a type of the overlay names must be there, or the server would ignore it.
+// The server ignores unknown fields, so the fields of the overlay must exist.
 func TestAssembleFindsAFieldThatIsNotThere(t *testing.T) {
 	answer := &introspection{
 		Package: "ogx", Release: "1.6.0", Env: environment{Port: "OGX_PORT"},
@@ -165,7 +165,7 @@ func TestSpan(t *testing.T) {
 	}
 }
 
-// Proves: R28, R47 (what makes a packaged config start that does not, or that says more than it can keep).
+// Proves: R28, R47 (composing adapts a packaged config so that it starts, and drops resources without a provider).
 func TestCompose(t *testing.T) {
 	var starterConfig, own, want map[string]any
 	for text, into := range map[string]*map[string]any{
@@ -205,8 +205,7 @@ func TestCompose(t *testing.T) {
 	}
 }
 
-// A type of authentication that came with a new release must get a row before it can be used; the fields of its class
-// alone are its own.
+// A new authentication type needs a row in the overlay. Fields of a single class belong only to its type.
 //
 // Proves: R83.
 func TestAssembleAuthWantsARowOfEachType(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// The page has the words of package describe: anyone who changes them makes the page again.
+// The page contains texts of package describe, so regenerate it after changing them.
 func TestProvidersPageIsThatOfTheCatalog(t *testing.T) {
 	var lines []*catalog.Line
 	for _, name := range catalog.Lines() {

@@ -14,7 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// answerOf is what the package of a release answers: the provider type remote::a has these fields.
+// answerOf returns the introspection of a release whose provider type remote::a has the given fields.
 func answerOf(release string, workers bool, fields ...string) *introspection {
 	answer := &introspection{
 		Package: "ogx", Release: release, Env: environment{Port: "OGX_PORT"}, HostForWorkers: !workers,
@@ -31,8 +31,7 @@ func answerOf(release string, workers bool, fields ...string) *introspection {
 	return answer
 }
 
-// The file of a release line says what is different in older patch releases, once for those that are the same, and what
-// it makes of them is what their packages say.
+// A release line's file has the differences of older patch releases, and applying them reproduces each release.
 //
 // Proves: R16.
 func TestPatchesHaveWhatDiffers(t *testing.T) {
@@ -67,7 +66,7 @@ func TestPatchesHaveWhatDiffers(t *testing.T) {
 	}
 }
 
-// A row with "type" is found by it, whatever its place.
+// Rows with "type" are matched by type, not by position.
 func TestDifferingFindsRowsByType(t *testing.T) {
 	of := func(types ...string) map[string]any {
 		var rows []any
@@ -87,7 +86,7 @@ func TestDifferingFindsRowsByType(t *testing.T) {
 	}
 }
 
-// Where only the newest release is asked, what differs in older ones is what the file says.
+// If only the newest release is introspected, the file's patches are kept.
 func TestPatchesAreKeptWhereOnlyTheNewestReleaseIsAsked(t *testing.T) {
 	over := overlayOf(t, someOverlay)
 	answers := map[string]*introspection{"1.6": answerOf("1.6.1", true, "api_key", "base_url"), "1.6.0": answerOf("1.6.0", false)}

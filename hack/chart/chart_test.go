@@ -15,7 +15,7 @@ import (
 
 const root = "../.."
 
-// A change of the manifest or of the overlays needs "make generate"; hack/tools/packages renders what is committed.
+// If this fails, run "make generate"; the tests in hack/tools/packages render the committed chart.
 func TestChartIsWhatTheSourcesGenerate(t *testing.T) {
 	files, err := templates(root)
 	if err != nil {
@@ -36,7 +36,6 @@ func TestChartIsWhatTheSourcesGenerate(t *testing.T) {
 	}
 }
 
-// Users of the chart can set every key of the operator's ConfigMap, and no other.
 func TestSettingsOfTheChartAreTheOperators(t *testing.T) {
 	var s schema
 	if err := json.Unmarshal([]byte(readFile(t, filepath.Join(root, chartDir, "values.schema.json"))), &s); err != nil {

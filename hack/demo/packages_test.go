@@ -11,16 +11,15 @@ import (
 	"testing"
 )
 
-// The demo installs what is missing after saying it, installs nothing where it must not, and says what to run where it
-// cannot start a cluster.
+// The demo installs missing packages unless disabled. If it cannot start a cluster, it prints alternatives.
 //
 // Proves: NFR-004.
 func TestDemoInstallsPackages(t *testing.T) {
 	for name, c := range map[string]struct {
 		user, install string
-		system        string // Linux, unless named
+		system        string // empty means Linux
 		missing, fail bool
-		bare          bool // Debian's Python alone
+		bare          bool // Debian's Python without the venv module
 		want, silent  string
 	}{
 		"missing":      {user: "0", missing: true, want: "Install the Debian packages runc curl (not with LLSD_INSTALL=no)\n    apt-get update -qq\n    apt-get install -y -qq --no-install-recommends runc curl\n"},

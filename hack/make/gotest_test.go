@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// suite is a module with three packages. What fails in it is in its environment.
+// suite is a module with three packages. Environment variables make its tests fail.
 var suite = map[string]string{
 	"go.mod": "module suite\n\ngo 1.26\n",
 	"a/a_test.go": `package a
@@ -53,7 +53,7 @@ func TestStable(t *testing.T) {}
 	"c/c_test.go": "package c\n\nfunc TestBroken(\n",
 }
 
-// A test that fails once is named as flaky, and the run passes. Everything else that fails stays a failure.
+// A test that fails once is reported as flaky, and the run passes. Other failures stay failures.
 func TestFailedTestIsRunAgain(t *testing.T) {
 	gotestsum := filepath.Join(t.TempDir(), "gotestsum")
 	build := exec.CommandContext(t.Context(), "go", "build", "-C", "../tools", "-o", gotestsum, "gotest.tools/gotestsum")

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// fakeUV has the releases of the release table, and NEWER instead of the newest of all. It installs nothing.
+// fakeUV resolves the releases of the release table, and NEWER as the newest release of ogx if it is set.
 const fakeUV = `#!/bin/bash
 [ "$1 $2" = "pip compile" ] || exit 1
 wanted=$(cat "${@: -1}")
@@ -21,7 +21,7 @@ row=$(awk -F '\t' -v line="$line" '!/^#/ { if ($1 == line) { print $2 "==" $3; f
 echo "$row"
 `
 
-// What is newer than the catalog is reported, and the script fails; where nothing is newer, it passes.
+// The script fails if a release is newer than the catalog.
 //
 // Proves: R16.
 func TestUpstreamReportsWhatIsNewer(t *testing.T) {

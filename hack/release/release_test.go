@@ -50,7 +50,7 @@ var released = []string{
 	"provenance.json",
 }
 
-// The same sources give the same bytes, wherever and whenever they are built.
+// The bytes depend neither on the directory nor on the time of the build.
 func TestReleaseIsReproducible(t *testing.T) {
 	first, second := makeRelease(t, built(t)), makeRelease(t, built(t))
 	var want []string
@@ -149,7 +149,6 @@ func TestImageArchiveHasAllArchitectures(t *testing.T) {
 	}
 }
 
-// A test is a program with modules.
 func TestSBOMNamesEveryModule(t *testing.T) {
 	program, err := os.Executable()
 	fixture.NoError(t, err)
@@ -196,7 +195,7 @@ func makeRelease(t *testing.T, build string) string {
 	return out
 }
 
-// built is a build directory with a small program in place of the plugin and the operator.
+// built returns a build directory with a small program instead of the plugin and the operator.
 func built(t *testing.T) string {
 	t.Helper()
 	dir, source := t.TempDir(), t.TempDir()
@@ -266,7 +265,7 @@ func member(path string, mode os.FileMode) string {
 	return path + " " + map[os.FileMode]string{0o755: "755", 0o644: "644"}[mode.Perm()]
 }
 
-// follow runs the block of docs/maintainers/releasing.md that checks a download, where the files of a release are.
+// follow runs the block of docs/maintainers/releasing.md that verifies a download, in the directory of a release.
 func follow(t *testing.T, dir string) {
 	t.Helper()
 	ran := 0

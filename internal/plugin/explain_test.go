@@ -29,7 +29,6 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// The form for programs is the same in JSON and YAML, and names what goes by the name.
 func TestExplainForPrograms(t *testing.T) {
 	var fromJSON, fromYAML map[string]any
 	fixture.NoError(t, json.Unmarshal([]byte(mustRun(t, "", "explain", "milvus", "-o", "json")), &fromJSON))
@@ -46,7 +45,7 @@ func TestExplainForPrograms(t *testing.T) {
 	}
 }
 
-// Proves: FR-075 (a name that is misspelled gets the nearest one).
+// Proves: FR-075 (a misspelled name gets the nearest name as a suggestion).
 func TestExplainOfAnUnknownNameSuggestsOne(t *testing.T) {
 	for name, want := range map[string]string{
 		"spec.workload.replica":      `spec.workload has no field "replica": did you mean "replicas"?`,

@@ -36,10 +36,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// imageSite starts a registry without TLS and puts an image there; it returns the image's reference by tag.
+// imageSite starts a registry without TLS, pushes the image, and returns its reference by tag.
 func imageSite(t *testing.T, what remote.Taggable) string {
 	t.Helper()
-	t.Setenv("DOCKER_CONFIG", t.TempDir()) // nobody's own credentials
+	t.Setenv("DOCKER_CONFIG", t.TempDir()) // without the user's credentials
 	site := httptest.NewServer(ociregistry.New(ociregistry.Logger(log.New(io.Discard, "", 0))))
 	t.Cleanup(site.Close)
 	reference := strings.TrimPrefix(site.URL, "http://") + "/team/server:1"
@@ -49,7 +49,7 @@ func imageSite(t *testing.T, what remote.Taggable) string {
 	return reference
 }
 
-// readBack reads the labels as the operator does.
+// readBack reads the labels with the operator's code.
 func readBack(t *testing.T, reference, architecture string) (string, *oci.Labels) {
 	t.Helper()
 	host, _, _ := strings.Cut(reference, "/")
@@ -66,7 +66,7 @@ func file(t *testing.T, content string) string {
 	return path
 }
 
-// randomImage has a layer, and a label that is to stay.
+// randomImage returns an image with a layer and a label that label must keep.
 func randomImage(t *testing.T) v1.Image {
 	t.Helper()
 	image, err := random.Image(100, 2)
@@ -79,8 +79,7 @@ func randomImage(t *testing.T) v1.Image {
 
 const smallBase = "version: 2\napis: [inference]\nproviders: {inference: []}\n"
 
-// Proves: FR-027a, FR-027b (what the plugin writes is what the operator reads, in a label and in a layer; the image
-// stays as it was otherwise).
+// Proves: FR-027a, FR-027b (the operator reads the written label or layer; the rest of the image is unchanged).
 func TestLabelPutsAConfigurationIntoAnImage(t *testing.T) {
 	for name, content := range map[string]string{"label": smallBase, "layer": smallBase + "# " + strings.Repeat("x", 60_000) + "\n"} {
 		t.Run(name, func(t *testing.T) {
@@ -109,7 +108,7 @@ func name2ref(reference string) (name.Reference, error) {
 	return name.ParseReference(reference, name.Insecure)
 }
 
-// Proves: FR-027a (each platform of an image).
+// Proves: FR-027a.
 func TestLabelReachesEachPlatform(t *testing.T) {
 	index := mutate.AppendManifests(empty.Index,
 		mutate.IndexAddendum{Add: randomImage(t), Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "linux", Architecture: "arm64"}}},
@@ -131,7 +130,7 @@ func TestLabelReachesEachPlatform(t *testing.T) {
 	}
 }
 
-// Proves: FR-027f (without a registry at hand).
+// Proves: FR-027f.
 func TestLabelWritesArchives(t *testing.T) {
 	reference := imageSite(t, randomImage(t))
 	first, second := filepath.Join(t.TempDir(), "first.tar"), filepath.Join(t.TempDir(), "second.tar")
@@ -146,7 +145,7 @@ func TestLabelWritesArchives(t *testing.T) {
 	}
 }
 
-// packageLayer is a layer with the server's Python package.
+// packageLayer returns a layer with the server's Python package.
 func packageLayer(t *testing.T, called, version string) v1.Layer {
 	t.Helper()
 	metadata := "Metadata-Version: 2.4\nName: " + called + "\nVersion: " + version + "\n\nA server.\n"
@@ -163,7 +162,6 @@ func packageLayer(t *testing.T, called, version string) v1.Layer {
 	return layer
 }
 
-// imageWith is an image with labels, with the server's package below another layer.
 func imageWith(t *testing.T, labels map[string]string, layers ...v1.Layer) v1.Image {
 	t.Helper()
 	image, err := mutate.AppendLayers(empty.Image, layers...)
@@ -174,7 +172,7 @@ func imageWith(t *testing.T, labels map[string]string, layers ...v1.Layer) v1.Im
 	return image
 }
 
-// Proves: R92 (the release goes into a label, too: a reference by digest has no tag any more).
+// Proves: R92 (the label holds the release, because a reference by digest has no tag).
 func TestLabelWritesTheRelease(t *testing.T) {
 	server, other := packageLayer(t, "ogx", "1.4.1"), packageLayer(t, "ogx_client", "9.9.9")
 	for name, c := range map[string]struct {
@@ -242,8 +240,7 @@ func TestLabelRefusesWhatTheOperatorWould(t *testing.T) {
 	}
 }
 
-// An image by digest whose labels say no release is rendered for the release of its Python package, as the operator
-// finds it.
+// If the labels of an image by digest have no release, render uses the release of the Python package.
 //
 // Proves: R92.
 func TestRenderReadsThePackageFromTheRegistry(t *testing.T) {
@@ -263,7 +260,6 @@ func TestRenderReadsThePackageFromTheRegistry(t *testing.T) {
 	}
 }
 
-// tarOf is an empty archive.
 func tarOf(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "empty.tar")
@@ -271,7 +267,7 @@ func tarOf(t *testing.T) string {
 	return path
 }
 
-// Proves: R14, FR-020 (labels of a registry count as those of a file do).
+// Proves: R14, FR-020 (labels from a registry and from a file have the same effect).
 func TestRenderReadsLabelsFromTheRegistry(t *testing.T) {
 	base, _ := distributions.Base("starter", "0.7")
 	image, err := mutate.Config(empty.Image, v1.Config{Labels: map[string]string{
@@ -296,7 +292,7 @@ func TestRenderReadsLabelsFromTheRegistry(t *testing.T) {
 	}
 }
 
-// Registries send clients elsewhere for what they read. What is written goes to the registry alone.
+// Registries redirect reads. Writes must go to the registry itself.
 //
 // Proves: NFR-003.
 func TestLabelFollowsNoRedirectOfWhatItWrites(t *testing.T) {

@@ -12,8 +12,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// The contracts of packages secret, objects and desired say who opens a secret value.
-//
 // Proves: R7, NFR-003.
 func TestRevealIsCalledByTheMakersOfTheDerivedSecretOnly(t *testing.T) {
 	var callers []string

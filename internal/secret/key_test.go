@@ -21,7 +21,7 @@ import (
 
 const pkcs8 = "PRIVATE KEY"
 
-// A server reads the first private key of its file, in any of the forms that programs write.
+// A server reads the first private key of its file, in any common PEM format.
 //
 // Proves: R8, R7.
 func TestKeyProblemTakesEachFormOfThePrivateKeyOfACertificate(t *testing.T) {
@@ -49,7 +49,7 @@ func TestKeyProblemTakesEachFormOfThePrivateKeyOfACertificate(t *testing.T) {
 	}
 }
 
-// Proves: R8, R7 (what no server can use is reported, and not quoted).
+// Proves: R8, R7 (the problem does not quote the key).
 func TestKeyProblemReportsKeysThatTheServerCannotUse(t *testing.T) {
 	ec, other := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader)), must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	good := block(pkcs8, must(x509.MarshalPKCS8PrivateKey(ec)))

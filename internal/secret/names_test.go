@@ -11,7 +11,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// Proves: R7 (names with a value in any form, or with a large part of one; other names stay readable).
+// Proves: R7 (names with an encoded value or a large part of one are found; other names stay readable).
 func TestNamesWithFindsValuesInNames(t *testing.T) {
 	var canaries fixture.Canaries
 	canary := canaries.New()

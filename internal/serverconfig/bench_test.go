@@ -16,7 +16,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// typical is a resource of the usual size: three providers, five models, and its state in PostgreSQL.
+// typical is a resource of usual size: three providers, five models, and PostgreSQL storage.
 const typical = `
 distribution: {name: starter}
 providers:
@@ -39,8 +39,7 @@ storage:
   sql: {type: postgres, connectionString: {name: keys, key: dsn}}
 `
 
-// BenchmarkGenerateTypical makes the configuration of a typical resource over the starter base of the newest release
-// line.
+// BenchmarkGenerateTypical generates the configuration of a typical resource from the newest starter base.
 func BenchmarkGenerateTypical(b *testing.B) {
 	spec := &v1alpha2.LlamaStackDistributionSpec{}
 	if err := yaml.UnmarshalStrict([]byte(typical), spec); err != nil {

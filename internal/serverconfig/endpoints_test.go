@@ -17,8 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// Proves: R11, R20, R63 (only an address that gets into the configuration is waited for, and nothing is read for a spec
-// with too many).
+// Proves: R11, R20, R63 (only addresses that the configuration uses are resolved, and none for a spec over the limit).
 func TestEndpointUses(t *testing.T) {
 	const providers = `
 providers:

@@ -16,8 +16,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// Proves: R76, R29 (the server must list what the resource configures and what of the base no variable turns off, and
-// nothing else).
+// Proves: R76, R29 (expected are the resource's providers and the unconditional ones of the base).
 func TestExpectedProvidersOfResourceAndBase(t *testing.T) {
 	base, err := document.ParseBase("mine", []byte(`
 version: 2

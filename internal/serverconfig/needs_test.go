@@ -16,8 +16,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// Proves: R90 (what a spec needs of the release line: by field, the first and the last release line that has it; all of
-// them is not named).
+// Proves: R90 (for each field, the first and the last release line that has it, unless all have it).
 func TestNeeds(t *testing.T) {
 	for name, c := range map[string]struct {
 		spec string

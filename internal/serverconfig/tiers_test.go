@@ -18,7 +18,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/leaves"
 )
 
-// The page's table of tiers names exactly the fields that make a configuration necessary.
+// The table of tiers lists exactly the fields that need a configuration.
 //
 // Proves: R45.
 func TestTableOfTiersNamesWhatNeedsAConfiguration(t *testing.T) {

@@ -14,15 +14,14 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// advice is what the library of OLM advises, and why the bundle does not follow it.
+// advice maps warnings of the OLM library to the reason why the bundle ignores them.
 var advice = map[string]string{
 	"Kind=LlamaStackDistribution: provided API should have an example annotation": "v1alpha1 is deprecated: an example would invite to it",
 	"APIs which were deprecated and removed in v1.25":                             "it compares groups and resources, and the versions in use are v1 and v2",
 	"CSV contains permissions to create CRD":                                      "the permission is to patch the operator's own CRD",
 }
 
-// The library of the Operator Lifecycle Manager reads the bundle, and finds nothing wrong with it. The check of
-// architectures is not among these: it pulls the images with Docker.
+// The OLM library accepts the bundle. The check of architectures is left out, because it pulls images with Docker.
 func TestBundlePassesTheChecksOfOLM(t *testing.T) {
 	bundle, err := manifests.GetBundleFromDir(filepath.Join(fixture.Root(), "bundle"))
 	fixture.NoError(t, err)

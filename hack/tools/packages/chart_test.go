@@ -33,8 +33,7 @@ const operatorNamespace = "llama-stack-k8s-operator-system"
 
 type values = map[string]any
 
-// Helm installs the objects of the manifest, except for the namespace, which "helm install --create-namespace" makes,
-// and for the annotation that keeps the CRD when the chart is uninstalled.
+// Exceptions are the namespace, which "helm install --create-namespace" creates, and the CRD's keep annotation.
 func TestChartInstallsWhatTheManifestInstalls(t *testing.T) {
 	want := documents(t, readFile(t, "dist", "install.yaml"))
 	delete(want, "Namespace/"+operatorNamespace)
@@ -98,7 +97,7 @@ func TestSchemaRejectsWrongValues(t *testing.T) {
 	}
 }
 
-// A misspelled value must not be ignored, on no level.
+// A misspelled value is an error at every level.
 func TestSchemaIsClosed(t *testing.T) {
 	var root map[string]any
 	fixture.NoError(t, json.Unmarshal(readFile(t, "charts", "llama-stack-k8s-operator", "values.schema.json"), &root))
@@ -171,7 +170,7 @@ func TestChartTakesEveryValueOver(t *testing.T) {
 	_ = parsed
 }
 
-// Proves: L-27 (for each maker of the certificate, the operator and the objects agree on who makes it).
+// Proves: L-27 (the operator's flags match the certificates' maker).
 func TestChartCertificates(t *testing.T) {
 	const pem = "-----BEGIN CERTIFICATE-----\nMAo=\n-----END CERTIFICATE-----\n"
 	for maker, want := range map[string]string{
@@ -207,7 +206,7 @@ func TestChartCertificates(t *testing.T) {
 	}
 }
 
-// Proves: L-34 (with Roles only, the chart has nothing outside of namespaces, and its Roles are those of the overlay).
+// Proves: L-34 (the namespaced chart has only namespaced objects, with the Roles of the overlay).
 func TestNamespacedChartHasNothingInTheCluster(t *testing.T) {
 	got := render(t, values{
 		"namespaced": values{"enabled": true, "watch": []any{"team-a", "team-b"}},
@@ -250,13 +249,12 @@ func TestNamespacedChartHasNothingInTheCluster(t *testing.T) {
 	}
 }
 
-// Each custom resource belongs to exactly one of the Deployments, whatever its label says, and only the first serves
-// webhooks.
+// Each custom resource belongs to one Deployment, whatever its label is. Only the first Deployment serves webhooks.
 //
 // Proves: R56, R71.
 func TestShardsOfTheChartDivideTheCustomResources(t *testing.T) {
 	without := render(t, values{})
-	// The values are those of the command on docs/sharding.md.
+	// The values are those of the command in docs/sharding.md.
 	command := regexp.MustCompile(`helm upgrade \S+ charts/llama-stack-k8s-operator[^']*--set '([^']*)'`).FindSubmatch(readFile(t, "docs", "sharding.md"))
 	if command == nil {
 		t.Fatal("the page has no command")
@@ -316,8 +314,7 @@ func TestShardsOfTheChartDivideTheCustomResources(t *testing.T) {
 			t.Errorf("shards change %s:\n%.2000s", key, diff)
 		}
 	}
-	// What is added for two shards: two Deployments, two budgets, the Service and the NetworkPolicy of the metrics; and
-	// the ServiceMonitor.
+	// Added are two Deployments and PodDisruptionBudgets, the metrics' Service and NetworkPolicy, and the ServiceMonitor.
 	if added := len(all) - len(without); added != 7 {
 		t.Errorf("%d objects are added", added)
 	}
@@ -332,7 +329,7 @@ func loadChart(t *testing.T) *chart.Chart {
 	return c
 }
 
-// rendered is what Helm makes of the chart, with its schema checked.
+// rendered returns the files that Helm renders, after validating the values.
 func rendered(t *testing.T, v values) (map[string]string, error) {
 	t.Helper()
 	c := loadChart(t)
@@ -344,7 +341,6 @@ func rendered(t *testing.T, v values) (map[string]string, error) {
 	return engine.Render(c, all)
 }
 
-// render returns the objects of the chart, as documents does.
 func render(t *testing.T, v values) map[string]*unstructured.Unstructured {
 	t.Helper()
 	files, err := rendered(t, v)
@@ -363,7 +359,7 @@ func render(t *testing.T, v values) map[string]*unstructured.Unstructured {
 	return objects
 }
 
-// documents returns the objects of a manifest by kind and name, with "@namespace" where that is not the operator's.
+// documents returns the objects of a manifest by kind and name, with "@namespace" if it is not the operator's.
 func documents(t *testing.T, manifest []byte) map[string]*unstructured.Unstructured {
 	t.Helper()
 	objects := map[string]*unstructured.Unstructured{}

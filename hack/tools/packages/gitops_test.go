@@ -30,7 +30,7 @@ import (
 
 var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// verdicts are what the tools make of a resource.
+// verdicts are the health states that the tools compute for a resource.
 type verdicts struct {
 	flux status.Status
 	argo string
@@ -43,8 +43,7 @@ var (
 	leaving     = verdicts{status.TerminatingStatus, "Progressing"}
 )
 
-// Proves: R18, R50 (the tools' own libraries see what the operator reports, for every reason that a reconcile can
-// have).
+// Proves: R18, R50 (the libraries of Flux and Argo CD show the correct health for each reason).
 func TestEveryProblemIsSeenByGitOps(t *testing.T) {
 	check := argoHealth(t)
 	rows := 0
@@ -91,7 +90,7 @@ func TestEveryStateIsSeenByGitOps(t *testing.T) {
 		cr.Status = operator.Compute(f)
 		expect(t, check, name, cr, c.want)
 	}
-	// kstatus takes an object without a status for complete, as docs/gitops.md says.
+	// kstatus reports an object without a status as current, as docs/gitops.md says.
 	expect(t, check, "no status", resource(), verdicts{status.CurrentStatus, "Progressing"})
 	cr := resource()
 	cr.Status = operator.Compute(applied(t, cr))
@@ -117,7 +116,7 @@ func expect(t *testing.T, check func(map[string]any) (string, string), name stri
 	}
 }
 
-// resource is a resource with one provider, of which nothing was reported yet.
+// resource returns a resource with one provider and no status.
 func resource() *v1alpha2.LlamaStackDistribution {
 	cr := &v1alpha2.LlamaStackDistribution{TypeMeta: metav1.TypeMeta{APIVersion: v1alpha2.GroupVersion.String(), Kind: v1alpha2.Kind}}
 	cr.Name, cr.Namespace, cr.UID, cr.Generation = "my-stack", "ai", "u1", 1
@@ -126,7 +125,7 @@ func resource() *v1alpha2.LlamaStackDistribution {
 	return cr
 }
 
-// applied are the facts of a reconcile that has applied the spec, of a server that runs.
+// applied returns the facts of a reconcile that applied the spec, with a running server.
 func applied(t *testing.T, cr *v1alpha2.LlamaStackDistribution) *operator.Facts {
 	t.Helper()
 	s, err := settings.Parse(nil)
@@ -150,7 +149,7 @@ func scaledToZero(f *operator.Facts) {
 	f.Deployment = deployment(0, 0)
 }
 
-// deployment is a Deployment with so many up-to-date pods, and so many available ones.
+// deployment returns a Deployment with the given numbers of up-to-date and available pods.
 func deployment(replicas, available int32) *appsv1.Deployment {
 	d := &appsv1.Deployment{}
 	d.Generation = 3
@@ -168,8 +167,7 @@ func deployment(replicas, available int32) *appsv1.Deployment {
 	return d
 }
 
-// argoHealth returns the health check of docs/gitops.md, run as Argo CD does: a Lua program without libraries that
-// reach outside, with the object in the global obj.
+// argoHealth returns the Lua health check of docs/gitops.md, run as in Argo CD: without I/O libraries.
 func argoHealth(t *testing.T) func(map[string]any) (health, message string) {
 	t.Helper()
 	var argocd corev1.ConfigMap
@@ -223,7 +221,7 @@ func toLua(l *lua.LState, value any) lua.LValue {
 	return lua.LNil
 }
 
-// Users copy the examples: they name this release, a chart that exists, and values that it takes.
+// Users copy the examples, so they must name this release, an existing chart and valid values.
 func TestGitOpsExamplesInstallThisRelease(t *testing.T) {
 	release := "v" + strings.TrimSpace(string(readFile(t, "VERSION")))
 	for block := range strings.SplitSeq(string(readFile(t, "docs", "gitops.md")), "```yaml\n") {

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// resource09 is read as v1alpha1, because nobody converts in a cluster without nodes.
+	// resource09 is read as v1alpha1, because the conversion webhook does not run in a cluster without nodes.
 	resource09 = "llamastackdistributions.v1alpha1.llamastack.io"
 	server09   = `
 apiVersion: llamastack.io/v1alpha1
@@ -25,10 +25,10 @@ spec: {server: {distribution: {name: starter}}}
 `
 )
 
-// Helm takes over what release 0.9's manifest installed and leaves none of that release's fields behind, while the CRD
-// and the servers stay the same objects; then it upgrades and uninstalls as any release of the chart.
+// Helm adopts the objects of release 0.9's manifest and removes that release's fields. The CRD, the Deployment and the
+// custom resources keep their UIDs, and an uninstall keeps the custom resources.
 //
-// Proves: R48, L-25, L-28 (an upgrade from release 0.9 by Helm alone).
+// Proves: R48, L-25, L-28.
 func TestHelmUpgradesRelease09(t *testing.T) {
 	cluster, err := fixture.Up(fixture.ControlPlane, "helm-release09")
 	fixture.NoError(t, err)
@@ -89,8 +89,7 @@ func (h *helm) applyText(text string) {
 	}
 }
 
-// isAsInstalledAfresh compares the pod template, the roles and the Service with those of the chart: what release 0.9
-// had in addition would still be there.
+// isAsInstalledAfresh checks that the Deployment, the roles and the Service have no fields of release 0.9.
 func (h *helm) isAsInstalledAfresh() {
 	h.t.Helper()
 	for _, c := range []struct{ object, path, want string }{

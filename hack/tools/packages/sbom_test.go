@@ -17,7 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
 )
 
-// The library of the SPDX project reads the document, and finds in it what the program was built from.
+// The SPDX library reads the document and finds the modules of the program.
 func TestSBOMIsValidSPDX(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "program")
 	if text, err := exec.Command("go", "build", "-C", fixture.Root(), "-o", program, "./hack/release").CombinedOutput(); err != nil {

@@ -22,7 +22,6 @@ func schema(t testing.TB) *admission.Schema {
 	return s
 }
 
-// resource is a resource with the given spec.
 func resource(t *testing.T, spec string) map[string]any {
 	t.Helper()
 	object := map[string]any{}
@@ -39,7 +38,7 @@ func resource(t *testing.T, spec string) map[string]any {
 
 const starter = "distribution: {name: starter}\n"
 
-// The messages of the API server that stand at several cases.
+// Messages of the API server that several cases share.
 const (
 	neither = "spec.distribution: Invalid value: one of name and image is required: for example name: starter"
 	half    = "spec.storage.kv.password: Invalid value: a secret reference is either {name, key} or {secretKeyRef: {name, key}}: " +
@@ -48,10 +47,9 @@ const (
 	unchecked = "spec: these errors prevented some checks of the schema: fix them, then check again"
 )
 
-// The messages are those that kubectl apply prints of an API server with the CustomResourceDefinition, but for the one
-// that has no field.
+// The messages are those of kubectl apply with the CRD installed, except for the message without a field.
 //
-// Proves: FR-013, FR-070, FR-075, NFR-004, API-VAL (each message, whole).
+// Proves: FR-013, FR-070, FR-075, NFR-004, API-VAL.
 func TestRejections(t *testing.T) {
 	s := schema(t)
 	for name, c := range map[string]struct {
@@ -110,7 +108,7 @@ func TestRejections(t *testing.T) {
 	}
 }
 
-// Proves: NFR-004 (what is wrong with the metadata).
+// Proves: NFR-004.
 func TestRejectsMetadata(t *testing.T) {
 	s := schema(t)
 	for name, c := range map[string]struct {
@@ -137,7 +135,7 @@ func TestRejectsMetadata(t *testing.T) {
 	}
 }
 
-// Proves: NFR-004 (an object whose name the API server makes is checked as any other).
+// Proves: NFR-004 (an object with generateName is checked as any other).
 func TestGenerateName(t *testing.T) {
 	s := schema(t)
 	for prefix, want := range map[string]string{"ci-": "ci-xxxxx", strings.Repeat("a", 59): strings.Repeat("a", 58) + "xxxxx"} {
@@ -150,7 +148,7 @@ func TestGenerateName(t *testing.T) {
 	}
 }
 
-// Proves: API-DEF, R30 (what is stored has the API server's defaults, and no unset parents).
+// Proves: API-DEF, R30 (defaults apply as in the API server, and unset parents stay unset).
 func TestDefaults(t *testing.T) {
 	s := schema(t)
 	for spec, want := range map[string]string{
@@ -183,7 +181,7 @@ func asYAML(t *testing.T, v any) string {
 	return string(text)
 }
 
-// Proves: NFR-004 (a CRD that lacks the version is reported).
+// Proves: NFR-004 (a missing version of the CRD is an error).
 func TestNewSchema(t *testing.T) {
 	if _, err := admission.NewSchema(crd.LlamaStackDistributions(), "v9"); err == nil || !strings.Contains(err.Error(), "version v9: there is no such version") {
 		t.Errorf("error %v", err)
@@ -196,7 +194,7 @@ func BenchmarkNewSchema(b *testing.B) {
 	}
 }
 
-// BenchmarkAdmit checks the schema and the rules of a typical resource, with storage in PostgreSQL.
+// BenchmarkAdmit measures the schema and the rules of a typical resource with PostgreSQL storage.
 //
 // Proves: NFR-002.
 func BenchmarkAdmit(b *testing.B) {
