@@ -26,7 +26,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // shuffled writes JSON with the keys of every map in a random order.
@@ -172,7 +172,7 @@ func TestUnknownKeysSurvive(t *testing.T) {
 	// One under backends is a backend, which needs a type.
 	tree.(map[string]any)["storage"].(map[string]any)["backends"].(map[string]any)[unknown] = map[string]any{"type": "kv_sqlite", "db_path": "/x.db", unknown: []any{}}
 	marked, err := yaml.Marshal(tree)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	for _, name := range []string{"vllm-with-key", "two-providers", "models"} {
 		in := input(t, filepath.Join("testdata", name), "0.7")
 		in.Base = parseBase(t, "marked", marked)

@@ -14,7 +14,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // FuzzReceive takes whatever comes over the connection.
@@ -31,7 +31,7 @@ func FuzzReceive(f *testing.F) {
 	fixed := []error{errUnauthorized, errNotHTTP, errHeader, errBody, errCut, errNotJSON}
 	f.Fuzz(func(t *testing.T, sent []byte) {
 		request, err := http.NewRequestWithContext(context.Background(), http.MethodGet, "http://10.0.0.1:8321/v1/version", http.NoBody)
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		client := New()
 		from := &stream{Reader: bytes.NewReader(sent), deadline: func(time.Time) error { return nil }, places: client.places(Server{})}
 		err = client.receive(t.Context(), from, request, func(body []byte) error {

@@ -11,7 +11,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // Wherever the release of a server is known from, what counts is what this patch release knows, and not what the newest one of its line does.
@@ -19,7 +19,7 @@ import (
 // Proves: R16, R90, R92.
 func TestPatchReleaseCountsWhereverItIsKnownFrom(t *testing.T) {
 	s, err := settings.Parse(nil)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	const foreign = "registry.example.com/mine:latest"
 	for name, c := range map[string]struct {
 		spec  v1alpha2.DistributionSpec

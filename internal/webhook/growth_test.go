@@ -20,7 +20,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // growing are the lists and maps of a spec, and the most that each is measured with: its bound, or thousands where it has none of its own.
@@ -211,7 +211,7 @@ func BenchmarkLargest(b *testing.B) {
 
 func measure(b *testing.B, do func() error) {
 	b.ReportAllocs()
-	peak, cpu := fixture.ReportPeak(b), fixture.ReportCPU(b)
+	peak, cpu := framework.ReportPeakHeap(b), framework.ReportCPU(b)
 	for b.Loop() {
 		if err := do(); err != nil {
 			b.Fatal(err)

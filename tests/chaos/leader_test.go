@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const (
@@ -35,10 +35,10 @@ func TestOperatorStarts(t *testing.T) {
 		if err == nil {
 			err = admin.Delete(t.Context(), deployment)
 		}
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		w.gone(deployment)
 		r = o.launch(t)
-		fixture.Eventually(t, patience, "the Deployment is back", func() error { _, err := w.deployment("s"); return errors.Join(err, r.alive()) })
+		framework.Eventually(t, patience, "the Deployment is back", func() error { _, err := w.deployment("s"); return errors.Join(err, r.alive()) })
 		took[i] = time.Since(r.began)
 	}
 	figures.add(t, "operator starts: its first reconcile has created a Deployment after", "2 s", seconds(slices.Max(took)))
@@ -55,7 +55,7 @@ func TestLeaderIsReplaced(t *testing.T) {
 	var died, ended time.Duration
 	for range rounds() {
 		standby := o.start(t)
-		fixture.Eventually(t, patience, "the standby waits", standby.alive)
+		framework.Eventually(t, patience, "the standby waits", standby.alive)
 		leader.kill()
 		died = max(died, w.edit("s")())
 		leader = standby

@@ -22,13 +22,13 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/manager/logging"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const crdName = "llamastackdistributions.llamastack.io"
 
 var (
-	cluster *fixture.Cluster
+	cluster *framework.Cluster
 	admin   client.WithWatch
 	plane   *controlPlane
 	figures report
@@ -36,7 +36,7 @@ var (
 
 func TestMain(m *testing.M) {
 	ctrl.SetLogger((&logging.Options{}).Logger(os.Stderr))
-	code, err := fixture.Isolated(func() (int, error) { return inside(m) })
+	code, err := framework.RunIsolated(func() (int, error) { return inside(m) })
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1
@@ -45,14 +45,14 @@ func TestMain(m *testing.M) {
 }
 
 func inside(m *testing.M) (code int, err error) {
-	if cluster, err = fixture.Up(fixture.ControlPlane, "chaos"); err != nil {
+	if cluster, err = framework.StartCluster(framework.ControlPlane, "chaos"); err != nil {
 		return 1, err
 	}
 	defer func() {
 		end := cluster.Remove
 		if code != 0 {
 			fmt.Fprintln(os.Stderr, "logs of the cluster:", cluster.Logs)
-			end = cluster.Down
+			end = cluster.Stop
 		}
 		if plane != nil {
 			plane.end()
@@ -90,10 +90,10 @@ func connect() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	if _, err := cluster.KubectlRun(ctx, "apply", "-f", filepath.Join(fixture.Root(), "dist", "install.yaml")); err != nil {
+	if _, err := cluster.KubectlRun(ctx, "apply", "-f", filepath.Join(framework.Root(), "dist", "install.yaml")); err != nil {
 		return err
 	}
-	return fixture.Poll(ctx, time.Minute, func() error {
+	return framework.Poll(ctx, time.Minute, func() error {
 		_, err := cluster.KubectlRun(ctx, "wait", "--for=condition=Established", "--timeout=60s", "crd/"+crdName)
 		return err
 	})

@@ -19,14 +19,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // lease reads who leads, and how often that has changed.
 func lease(t *testing.T) *coordinationv1.Lease {
 	t.Helper()
 	l := &coordinationv1.Lease{}
-	fixture.NoError(t, admin.Get(t.Context(), client.ObjectKey{Namespace: operatorNamespace, Name: leaseName}, l))
+	framework.NoError(t, admin.Get(t.Context(), client.ObjectKey{Namespace: operatorNamespace, Name: leaseName}, l))
 	return l
 }
 
@@ -100,12 +100,12 @@ func TestAPIServerIsSlowAndFlaky(t *testing.T) {
 // when it does not renew it).
 func TestConnectionsGoSilent(t *testing.T) {
 	w := newWorld(t)
-	network := fixture.NewWay(t, "127.0.0.1:0", apiServerAddress(t))
+	network := framework.StartForwarder(t, "127.0.0.1:0", apiServerAddress(t))
 	o := newOperator(t, through(t, network.Address(), nil))
 	r := o.start(t)
 	w.create("s")
 	w.waitReady("s")
-	if network.Abandon() == 0 {
+	if network.Blackhole() == 0 {
 		t.Fatal("there is no connection")
 	}
 	took := w.edit("s")()
@@ -114,8 +114,8 @@ func TestConnectionsGoSilent(t *testing.T) {
 
 	before := len(r.text())
 	theft := fmt.Appendf(nil, `{"spec":{"holderIdentity":"thief","renewTime":%q}}`, time.Now().UTC().Format(metav1.RFC3339Micro))
-	fixture.NoError(t, admin.Patch(t.Context(), lease(t), client.RawPatch(types.MergePatchType, theft)))
-	fixture.Eventually(t, patience, "the replica has lost the lease", func() error {
+	framework.NoError(t, admin.Patch(t.Context(), lease(t), client.RawPatch(types.MergePatchType, theft)))
+	framework.Eventually(t, patience, "the replica has lost the lease", func() error {
 		if !strings.Contains(r.text()[before:], "leader election lost") {
 			return errors.New("it leads")
 		}
@@ -124,7 +124,7 @@ func TestConnectionsGoSilent(t *testing.T) {
 	took = w.edit("s")()
 	figures.add(t, "lease stolen by one that does not renew it: an edit made when the leader has noticed takes effect after", "12 s", seconds(took))
 	within(t, "an edit after the lease was stolen", took, 12*time.Second)
-	fixture.Eventually(t, patience, "the operator leads again", func() error {
+	framework.Eventually(t, patience, "the operator leads again", func() error {
 		if id := *lease(t).Spec.HolderIdentity; !strings.HasPrefix(id, "replica-") {
 			return errors.New(id)
 		}

@@ -24,7 +24,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const (
@@ -41,7 +41,7 @@ type operator struct {
 	// binary is the operator's program; empty means the released one.
 	binary     string
 	kubeconfig string
-	service    *fixture.Way
+	service    *framework.Forwarder
 	replicas   []*replica
 	dir        string
 }
@@ -60,13 +60,13 @@ func newOperator(t *testing.T, kubeconfig string) *operator {
 	t.Helper()
 	deployment, service := &appsv1.Deployment{}, &corev1.Service{}
 	for name, o := range map[string]client.Object{operatorDeployment: deployment, webhookService: service} {
-		fixture.NoError(t, admin.Get(t.Context(), client.ObjectKey{Namespace: operatorNamespace, Name: name}, o))
+		framework.NoError(t, admin.Get(t.Context(), client.ObjectKey{Namespace: operatorNamespace, Name: name}, o))
 	}
 	container := deployment.Spec.Template.Spec.Containers[0]
 	o := &operator{
-		arguments: container.Args, kubeconfig: kubeconfig, dir: t.TempDir(), service: fixture.NewWay(t, net.JoinHostPort(service.Spec.ClusterIP, "443")),
+		arguments: container.Args, kubeconfig: kubeconfig, dir: t.TempDir(), service: framework.StartForwarder(t, net.JoinHostPort(service.Spec.ClusterIP, "443")),
 	}
-	o.service.SkipsDead = true // replicas are killed
+	o.service.Failover = true // replicas are killed
 	for _, variable := range container.Env {
 		if variable.ValueFrom == nil {
 			o.environment = append(o.environment, variable.Name+"="+variable.Value)
@@ -79,8 +79,8 @@ func newOperator(t *testing.T, kubeconfig string) *operator {
 func (o *operator) start(t *testing.T, arguments ...string) *replica {
 	t.Helper()
 	r := o.launch(t, arguments...)
-	fixture.Eventually(t, 2*time.Minute, r.name+" is ready", func() error {
-		return errors.Join(r.alive(), fixture.Ready(r.health))
+	framework.Eventually(t, 2*time.Minute, r.name+" is ready", func() error {
+		return errors.Join(r.alive(), framework.ProbeReadiness(r.health))
 	})
 	o.service.Add(r.webhook)
 	return r
@@ -95,11 +95,11 @@ func (o *operator) launch(t *testing.T, arguments ...string) *replica {
 	}
 	r := &replica{
 		name:   fmt.Sprintf("replica-%d", len(o.replicas)),
-		health: fixture.FreeAddress(t), webhook: fixture.FreeAddress(t), done: make(chan struct{}),
+		health: framework.FreeAddress(t), webhook: framework.FreeAddress(t), done: make(chan struct{}),
 	}
 	r.log = filepath.Join(o.dir, r.name+".log")
 	log, err := os.Create(r.log)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	defer func() { _ = log.Close() }()
 	all := append(append([]string{}, o.arguments...), "--health-probe-bind-address="+r.health, "--webhook-bind-address="+r.webhook,
 		"--metrics-bind-address=0", "--operator-image=quay.io/a/operator:1")
@@ -108,7 +108,7 @@ func (o *operator) launch(t *testing.T, arguments ...string) *replica {
 	r.cmd.Stdout, r.cmd.Stderr = log, log
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	r.began = time.Now()
-	fixture.NoError(t, r.cmd.Start())
+	framework.NoError(t, r.cmd.Start())
 	o.replicas = append(o.replicas, r)
 	go func() {
 		defer close(r.done)
@@ -143,7 +143,7 @@ func (r *replica) end(t *testing.T) {
 func (r *replica) alive() error {
 	select {
 	case <-r.done:
-		return fixture.Hopeless(fmt.Errorf("%s ended: %s", r.name, r.cmd.ProcessState))
+		return framework.Terminal(fmt.Errorf("%s ended: %s", r.name, r.cmd.ProcessState))
 	default:
 		return nil
 	}
@@ -165,7 +165,7 @@ func (r *replica) lastWords() string {
 // leads waits until the replica has the lease.
 func (r *replica) leads(t *testing.T) {
 	t.Helper()
-	fixture.Eventually(t, 2*time.Minute, r.name+" leads", func() error {
+	framework.Eventually(t, 2*time.Minute, r.name+" leads", func() error {
 		lease := &coordinationv1.Lease{}
 		if err := admin.Get(t.Context(), client.ObjectKey{Namespace: operatorNamespace, Name: leaseName}, lease); err != nil {
 			return err
@@ -198,17 +198,17 @@ func direct() string {
 func through(t *testing.T, address string, ca []byte) string {
 	t.Helper()
 	config, err := clientcmd.LoadFromFile(direct())
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	for _, c := range config.Clusters {
 		host, _, err := net.SplitHostPort(strings.TrimPrefix(c.Server, "https://"))
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		c.Server, c.TLSServerName = "https://"+address, host
 		if ca != nil {
 			c.CertificateAuthority, c.CertificateAuthorityData, c.TLSServerName = "", ca, "localhost"
 		}
 	}
 	file := filepath.Join(t.TempDir(), "kubeconfig")
-	fixture.NoError(t, clientcmd.WriteToFile(*config, file))
+	framework.NoError(t, clientcmd.WriteToFile(*config, file))
 	return file
 }
 
@@ -216,6 +216,6 @@ func through(t *testing.T, address string, ca []byte) string {
 func apiServerAddress(t *testing.T) string {
 	t.Helper()
 	config, err := cluster.AdminConfig()
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return strings.TrimPrefix(config.Host, "https://")
 }

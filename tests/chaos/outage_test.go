@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // Proves: L-30, R71 (whatever is away for whatever time, no process ends, and an edit made right after takes effect within seconds).
@@ -40,7 +40,7 @@ func TestControlPlaneGoesAway(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			c.take(t, c.process)
-			fixture.Consistently(t, c.away, "the processes run", func() error {
+			framework.Consistently(t, c.away, "the processes run", func() error {
 				for _, r := range o.replicas {
 					if err := r.alive(); err != nil {
 						return err

@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const managerRole = "llama-stack-k8s-operator-manager-role"
@@ -34,7 +34,7 @@ func TestRightsAreTakenAwayAndGivenBack(t *testing.T) {
 	w.create("s")
 	w.waitReady("s")
 	role := &rbacv1.ClusterRole{}
-	fixture.NoError(t, admin.Get(t.Context(), client.ObjectKey{Name: managerRole}, role))
+	framework.NoError(t, admin.Get(t.Context(), client.ObjectKey{Name: managerRole}, role))
 	whole := role.DeepCopy()
 	for i := range role.Rules {
 		rule := &role.Rules[i]
@@ -44,7 +44,7 @@ func TestRightsAreTakenAwayAndGivenBack(t *testing.T) {
 	}
 	setRole := func(t *testing.T, r *rbacv1.ClusterRole) {
 		t.Helper()
-		fixture.Eventually(t, patience, "the role changes", func() error {
+		framework.Eventually(t, patience, "the role changes", func() error {
 			now := &rbacv1.ClusterRole{}
 			ctx := context.WithoutCancel(t.Context())
 			if err := admin.Get(ctx, client.ObjectKeyFromObject(r), now); err != nil {
@@ -65,7 +65,7 @@ func TestRightsAreTakenAwayAndGivenBack(t *testing.T) {
 	})
 	setRole(t, role)
 	took := w.edit("s")
-	fixture.Eventually(t, patience, "a condition names the right", func() error {
+	framework.Eventually(t, patience, "a condition names the right", func() error {
 		cr, err := w.get("s")
 		if err != nil {
 			return err
@@ -96,13 +96,13 @@ func TestWebhooksCannotBeReached(t *testing.T) {
 	w.create("s")
 	w.waitReady("s")
 	before, err := w.deployment("s")
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	o.service.Remove(r.webhook)
-	o.service.Cut()
+	o.service.CloseConnections()
 	if err := admin.Delete(t.Context(), service(w, "s")); err != nil { // what the operator does needs no webhook
 		t.Fatal(err)
 	}
-	fixture.Eventually(t, patience, "the Service is there again", func() error {
+	framework.Eventually(t, patience, "the Service is there again", func() error {
 		return admin.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "s-service"}, &corev1.Service{})
 	})
 	o.service.Add(r.webhook)
@@ -110,7 +110,7 @@ func TestWebhooksCannotBeReached(t *testing.T) {
 	figures.add(t, "webhooks cannot be reached for a while: an edit made right after takes effect after", "5 s", seconds(took))
 	within(t, "an edit after the webhooks are back", took, editGoal)
 	after, err := w.deployment("s")
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	if after.UID != before.UID {
 		t.Error("the Deployment is another one")
 	}
@@ -133,7 +133,7 @@ func TestNamespacesTerminate(t *testing.T) {
 	w.waitReady("s")
 	leaving.waitReady("s-0", "s-4")
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: leaving.namespace}}
-	fixture.NoError(t, admin.Delete(t.Context(), namespace))
+	framework.NoError(t, admin.Delete(t.Context(), namespace))
 	began := time.Now()
 	took := w.edit("s")()
 	leaving.gone(namespace)
@@ -151,13 +151,13 @@ func TestCRDIsDeletedAndPutBack(t *testing.T) {
 	w.create("s")
 	w.waitReady("s")
 	crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: crdName}}
-	fixture.NoError(t, admin.Delete(t.Context(), crd))
+	framework.NoError(t, admin.Delete(t.Context(), crd))
 	w.gone(crd)
 	w.gone(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "s"}})
-	fixture.NoError(t, connect())
+	framework.NoError(t, connect())
 	began := time.Now()
 	w.create("s")
-	fixture.Eventually(t, patience, "the custom resource gets its Deployment", func() error {
+	framework.Eventually(t, patience, "the custom resource gets its Deployment", func() error {
 		_, err := w.deployment("s")
 		return err
 	})

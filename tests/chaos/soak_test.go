@@ -28,7 +28,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const (
@@ -91,7 +91,7 @@ func TestSoak(t *testing.T) {
 	began := time.Now()
 	// Replicas that are replaced cannot show what they leak: in the second half, they stay.
 	s.actUntil(began.Add(lasts/2), true)
-	fixture.Eventually(t, patience, "a replica leads", func() error { return errors.Join(s.leader.alive(), s.standby.alive()) })
+	framework.Eventually(t, patience, "a replica leads", func() error { return errors.Join(s.leader.alive(), s.standby.alive()) })
 	s.actUntil(time.Now().Add(lasts/10), false)
 	halfway := s.memory()
 	s.actUntil(began.Add(lasts), false)
@@ -138,7 +138,7 @@ func (s *soak) act(n int, restarts bool) {
 		s.did["rotations"]++
 		patch := fmt.Appendf(nil, `{"stringData":{"token":"rotation-%d"}}`, n)
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "keys"}}
-		fixture.NoError(s.t, admin.Patch(s.t.Context(), secret, client.RawPatch(types.MergePatchType, patch)))
+		framework.NoError(s.t, admin.Patch(s.t.Context(), secret, client.RawPatch(types.MergePatchType, patch)))
 	case dice < 12:
 		s.did["objects deleted"]++
 		// A PVC that is deleted stays until its pods go: that is not the operator's to repair.
@@ -160,18 +160,18 @@ func (s *soak) act(n int, restarts bool) {
 // delete deletes an object that may be gone already.
 func (s *soak) delete(o client.Object, how metav1.DeletionPropagation) {
 	s.t.Helper()
-	fixture.NoError(s.t, client.IgnoreNotFound(admin.Delete(s.t.Context(), o, client.PropagationPolicy(how))))
+	framework.NoError(s.t, client.IgnoreNotFound(admin.Delete(s.t.Context(), o, client.PropagationPolicy(how))))
 }
 
 // memory is what the replicas have resident.
 func (s *soak) memory() (resident int64) {
 	s.t.Helper()
 	for _, r := range []*replica{s.leader, s.standby} {
-		status := fixture.ReadFile(s.t, fmt.Sprintf("/proc/%d/status", r.cmd.Process.Pid))
+		status := framework.ReadFile(s.t, fmt.Sprintf("/proc/%d/status", r.cmd.Process.Pid))
 		for line := range strings.Lines(string(status)) {
 			if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
 				kib, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
-				fixture.NoError(s.t, err)
+				framework.NoError(s.t, err)
 				resident += kib << 10
 			}
 		}
@@ -183,10 +183,10 @@ func (s *soak) memory() (resident int64) {
 func (s *soak) checkObjects() {
 	s.t.Helper()
 	key, err := apply.EnsureHashKey(s.t.Context(), admin, admin, operatorNamespace)
-	fixture.NoError(s.t, err)
+	framework.NoError(s.t, err)
 	oracle := &gather.Gatherer{Live: admin, Cached: admin, OperatorNamespace: operatorNamespace, HashKey: key, Build: "oracle"}
 	for _, name := range s.names {
-		fixture.Eventually(s.t, leastGoal, name+" is as its last spec says", func() error { return s.compare(oracle, name) })
+		framework.Eventually(s.t, leastGoal, name+" is as its last spec says", func() error { return s.compare(oracle, name) })
 	}
 }
 
@@ -290,7 +290,7 @@ func writesAtRest(t *testing.T, rest time.Duration) (writes int) {
 	t.Helper()
 	count := func() (n int, last string) {
 		all, err := cluster.Requests()
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		for i := range all {
 			r := &all[i]
 			if r.Resource == "leases" || !strings.HasPrefix(r.User, "system:serviceaccount:"+operatorNamespace+":") || strings.HasSuffix(r.Resource, "reviews") {
@@ -305,7 +305,7 @@ func writesAtRest(t *testing.T, rest time.Duration) (writes int) {
 	}
 	var before int
 	var since time.Time
-	fixture.Eventually(t, patience, "the operator is silent", func() error {
+	framework.Eventually(t, patience, "the operator is silent", func() error {
 		now, last := count()
 		if now != before {
 			before, since = now, time.Now()

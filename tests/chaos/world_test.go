@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // patience is how long anything may take before the suite gives up. The goals are shorter.
@@ -39,13 +39,13 @@ var namespaces atomic.Int32
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{t: t, namespace: fmt.Sprintf("chaos-%d", namespaces.Add(1))}
-	fixture.NoError(t, admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}))
+	framework.NoError(t, admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}))
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		_ = admin.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}})
 	})
-	fixture.StartFakeKubelet(t, admin, w.namespace)
+	framework.StartFakeKubelet(t, admin, w.namespace)
 	w.secret("keys", "first")
 	return w
 }
@@ -53,7 +53,7 @@ func newWorld(t *testing.T) *world {
 func (w *world) secret(name, value string) {
 	w.t.Helper()
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}, StringData: map[string]string{"token": value}}
-	fixture.NoError(w.t, admin.Create(w.t.Context(), secret))
+	framework.NoError(w.t, admin.Create(w.t.Context(), secret))
 }
 
 const typicalSpec = `{"distribution":{"name":"starter"},"providers":{"inference":{"provider":"vllm","endpoint":"http://vllm:8000/v1",` +
@@ -64,7 +64,7 @@ const typicalSpec = `{"distribution":{"name":"starter"},"providers":{"inference"
 func (w *world) resource(name string) *v1alpha2.LlamaStackDistribution {
 	w.t.Helper()
 	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
-	fixture.NoError(w.t, json.Unmarshal([]byte(typicalSpec), &cr.Spec))
+	framework.NoError(w.t, json.Unmarshal([]byte(typicalSpec), &cr.Spec))
 	return cr
 }
 
@@ -72,7 +72,7 @@ func (w *world) resource(name string) *v1alpha2.LlamaStackDistribution {
 func (w *world) create(name string) *v1alpha2.LlamaStackDistribution {
 	w.t.Helper()
 	cr := w.resource(name)
-	fixture.Eventually(w.t, patience, name+" is created", func() error {
+	framework.Eventually(w.t, patience, name+" is created", func() error {
 		cr.ResourceVersion = ""
 		return client.IgnoreAlreadyExists(admin.Create(w.t.Context(), cr))
 	})
@@ -112,7 +112,7 @@ func (w *world) reports(name, kind string, status metav1.ConditionStatus, reason
 func (w *world) waitReady(names ...string) {
 	w.t.Helper()
 	for _, name := range names {
-		fixture.Eventually(w.t, patience, name+" is Ready", w.isReady(name))
+		framework.Eventually(w.t, patience, name+" is Ready", w.isReady(name))
 	}
 }
 
@@ -125,7 +125,7 @@ func (w *world) edit(name string) (took func() time.Duration) {
 	value := fmt.Sprintf("edit-%d", edits.Add(1))
 	patch := fmt.Appendf(nil, `{"spec":{"workload":{"overrides":{"env":[{"name":"EDIT","value":%q}]}}}}`, value)
 	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
-	fixture.Eventually(w.t, patience, name+" is edited", func() error {
+	framework.Eventually(w.t, patience, name+" is edited", func() error {
 		ctx, cancel := context.WithTimeout(w.t.Context(), 10*time.Second)
 		defer cancel()
 		return admin.Patch(ctx, cr, client.RawPatch(types.MergePatchType, patch))
@@ -133,7 +133,7 @@ func (w *world) edit(name string) (took func() time.Duration) {
 	stored := time.Now()
 	return func() time.Duration {
 		w.t.Helper()
-		fixture.Eventually(w.t, patience, "the edit of "+name+" takes effect", func() error {
+		framework.Eventually(w.t, patience, "the edit of "+name+" takes effect", func() error {
 			d, err := w.deployment(name)
 			if err != nil {
 				return err
@@ -166,7 +166,7 @@ func within(t *testing.T, what string, took, goal time.Duration) {
 // gone waits until an object does not exist.
 func (w *world) gone(o client.Object) {
 	w.t.Helper()
-	fixture.Eventually(w.t, patience, o.GetName()+" is gone", func() error {
+	framework.Eventually(w.t, patience, o.GetName()+" is gone", func() error {
 		if err := admin.Get(w.t.Context(), client.ObjectKeyFromObject(o), o); !apierrors.IsNotFound(err) {
 			return fmt.Errorf("it is there: %w", err)
 		}

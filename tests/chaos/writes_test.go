@@ -19,7 +19,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/apply"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // killer ends the operator after a write, before it has the answer.
@@ -63,7 +63,7 @@ func (k *killer) survives(what string, do func(name string), settled func(name s
 		}
 		writes := k.after(n)
 		do(name)
-		fixture.Eventually(k.t, patience, name+" settles, or the operator is killed", func() error {
+		framework.Eventually(k.t, patience, name+" settles, or the operator is killed", func() error {
 			select {
 			case <-k.replica.done:
 				return nil
@@ -78,7 +78,7 @@ func (k *killer) survives(what string, do func(name string), settled func(name s
 			k.replica = k.operator.start(k.t, "--leader-elect=false")
 			tried++
 		}
-		fixture.Eventually(k.t, patience, name+" settles after a kill at write "+fmt.Sprint(n), settled(name))
+		framework.Eventually(k.t, patience, name+" settles after a kill at write "+fmt.Sprint(n), settled(name))
 		check(name)
 		if !killed {
 			figures.add(k.t, fmt.Sprintf("killed (SIGKILL) after a write of %s, at %d places up to the last of %d writes", what, tried, writes.Load()),
@@ -120,7 +120,7 @@ func TestKilledAtEveryWrite(t *testing.T) {
 		if err == nil {
 			err = admin.Delete(t.Context(), cr)
 		}
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 	}
 	gone := func(name string) func() error {
 		return func() error {
@@ -139,7 +139,7 @@ func (w *world) owned(name string) map[string]int {
 	counts := map[string]int{}
 	for _, kind := range apply.OwnedKinds() {
 		gvk, err := apiutil.GVKForObject(kind, admin.Scheme())
-		fixture.NoError(w.t, err)
+		framework.NoError(w.t, err)
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
 		if err := admin.List(w.t.Context(), list, client.InNamespace(w.namespace), client.MatchingLabels(objects.Selector(name))); err != nil {
@@ -155,14 +155,14 @@ func (w *world) owned(name string) map[string]int {
 // check compares what a custom resource owns with what an undisturbed one does, and how often its pods were replaced.
 func (w *world) check(name string, want map[string]int, revision string) {
 	w.t.Helper()
-	fixture.Eventually(w.t, patience, name+" owns what it should", func() error {
+	framework.Eventually(w.t, patience, name+" owns what it should", func() error {
 		if got := w.owned(name); !maps.Equal(got, want) {
 			return errors.New(cmp.Diff(want, got))
 		}
 		return nil
 	})
 	d, err := w.deployment(name)
-	fixture.NoError(w.t, err)
+	framework.NoError(w.t, err)
 	if got := d.Annotations["deployment.kubernetes.io/revision"]; got != revision {
 		w.t.Errorf("%s is at revision %s, want %s", name, got, revision)
 	}

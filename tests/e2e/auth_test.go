@@ -25,7 +25,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // pythonTimeout bounds making an environment with the Python client: no time at all where it is in the cache.
@@ -56,13 +56,13 @@ func callersNeedAToken(t *testing.T) {
 			t.Errorf("%s: status %d, want %d: %s", who, status, c.want, answer)
 		}
 	}
-	fixture.Eventually(t, soon, "a token of a ServiceAccount that is gone is refused", func() error { // the API server remembers tokens for a while
+	framework.Eventually(t, soon, "a token of a ServiceAccount that is gone is refused", func() error { // the API server remembers tokens for a while
 		if status, answer := s.chatBy(t, withToken(gone).client(), s.url(t)); status != http.StatusUnauthorized {
 			return fmt.Errorf("status %d: %s", status, answer)
 		}
 		return nil
 	})
-	for _, leak := range canaries.In(s.kubectl(t, "logs", s.pod(t).Name)) {
+	for _, leak := range canaries.Find(s.kubectl(t, "logs", s.pod(t).Name)) {
 		t.Errorf("the log of the server contains %s", leak)
 	}
 	did(t, "config/samples/v1alpha2-auth.yaml is applied unchanged: a chat completion with a token of the cluster; none without, or with one that is wrong, expired, of "+
@@ -76,7 +76,7 @@ func callersNeedAToken(t *testing.T) {
 // clientCallsWithAToken exposes the stack, and asks as a program of a user does.
 func (s stack) clientCallsWithAToken(t *testing.T, token string) {
 	t.Helper()
-	ca := fixture.NewCA(t)
+	ca := framework.NewCA(t)
 	s.kubectl(t, "patch", "llsd", s.name, "--type=merge", "-p", `{"spec":{"networking":{"expose":true}}}`)
 	s.putTLSSecret(t, s.name+edgeSuffix, ca.ServerSecret([]string{s.exposedHost()}))
 	proxy, url := s.startContour(t, ca), "https://"+s.exposedHost()
@@ -86,7 +86,7 @@ func (s stack) clientCallsWithAToken(t *testing.T, token string) {
 		t.Errorf("without a token: status %d: %s", status, answer)
 	}
 	authority := filepath.Join(t.TempDir(), "ca.crt")
-	fixture.WriteFile(t, authority, ca.PEM)
+	framework.WriteFile(t, authority, ca.PEM)
 	for name, c := range map[string]struct{ token, authority, want string }{
 		"with a token":     {token, authority, modelserverdouble.Answer(sampleModel, question)},
 		"with a wrong one": {"none", authority, "status 401"},
@@ -104,7 +104,7 @@ func protectedStack(t *testing.T) stack {
 	s := stack{"e2e-auth", "auth-stack"}
 	namespace(t, s.namespace)
 	s.startModelServer(t, sampleServer, sampleModel, keyOfBase)
-	s.kubectl(t, "apply", "-f", filepath.Join(fixture.Root(), "config", "samples", "v1alpha2-auth.yaml"))
+	s.kubectl(t, "apply", "-f", filepath.Join(framework.Root(), "config", "samples", "v1alpha2-auth.yaml"))
 	s.waitTaken(t)
 	s.waitCondition(t, serverStart, v1alpha2.ConditionReady, metav1.ConditionTrue, v1alpha2.ReasonReady)
 	s.answersAt(t, web, s.url(t), http.StatusOK)
@@ -126,7 +126,7 @@ func (s stack) chatBy(t *testing.T, by *http.Client, url string) (status int, an
 	status, body, err := tryCallBy(t, by, http.MethodPost, url+"/v1/chat/completions", map[string]any{
 		"model": sampleServer + "/" + sampleModel, "messages": []any{map[string]any{"role": "user", "content": question}},
 	})
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return status, string(body)
 }
 
@@ -147,16 +147,16 @@ func (token withToken) RoundTrip(r *http.Request) (*http.Response, error) {
 // signedAgain is a token of this cluster with another time of expiry, signed with the key of its API server.
 func signedAgain(t *testing.T, token string, expires time.Duration) withToken {
 	t.Helper()
-	text := fixture.ReadFile(t, filepath.Join(cluster.Dir, "pki", "service-account.key"))
+	text := framework.ReadFile(t, filepath.Join(cluster.Dir, "pki", "service-account.key"))
 	block, _ := pem.Decode(text)
 	key, err := x509.ParseECPrivateKey(block.Bytes)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	parts, claims := strings.Split(token, "."), map[string]any{}
 	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
 	if err == nil {
 		err = json.Unmarshal(payload, &claims)
 	}
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	now := time.Now()
 	for claim, at := range map[string]time.Time{"exp": now.Add(expires), "iat": now.Add(-time.Hour), "nbf": now.Add(-time.Hour)} {
 		claims[claim] = at.Unix()
@@ -164,7 +164,7 @@ func signedAgain(t *testing.T, token string, expires time.Duration) withToken {
 	signed := parts[0] + "." + base64.RawURLEncoding.EncodeToString([]byte(asJSON(t, claims)))
 	digest := sha256.Sum256([]byte(signed))
 	r, v, err := ecdsa.Sign(rand.Reader, key, digest[:])
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	signature := append(r.FillBytes(make([]byte, 32)), v.FillBytes(make([]byte, 32))...)
 	return withToken(canaries.Add(signed + "." + base64.RawURLEncoding.EncodeToString(signature)))
 }
@@ -175,7 +175,7 @@ func askByOpenAI(t *testing.T, proxy *contour, url, token, authority string) str
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), pythonTimeout)
 	defer cancel()
-	python, err := exec.CommandContext(ctx, filepath.Join(fixture.Root(), "tests", "server", "venv.sh"), newest.line).Output()
+	python, err := exec.CommandContext(ctx, filepath.Join(framework.Root(), "tests", "server", "venv.sh"), newest.line).Output()
 	if err != nil {
 		t.Fatalf("no Python with the client: %v", err)
 	}

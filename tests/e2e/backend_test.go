@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // What config/samples/v1alpha2-simple.yaml names.
@@ -24,7 +24,7 @@ const (
 )
 
 // canaries are the secret values that were put into Secrets so far.
-var canaries fixture.Canaries
+var canaries framework.Canaries
 
 // newKey makes a key that nobody else has.
 func newKey() string { return canaries.New() }
@@ -40,7 +40,7 @@ func (s stack) putSecret(t *testing.T, name, token string) {
 	if apierrors.IsAlreadyExists(err) {
 		err = kube.Update(t.Context(), secret)
 	}
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 }
 
 func (s stack) hasSecret(t *testing.T, name string) bool {
@@ -57,7 +57,7 @@ func (s stack) hasSecret(t *testing.T, name string) bool {
 func (s stack) startModelServer(t *testing.T, name, model, key string) {
 	t.Helper()
 	s.putSecret(t, name+"-key", key)
-	text := fixture.ReadFile(t, filepath.Join(fixture.Root(), "tests", "e2e", "testdata", "model-server.yaml"))
+	text := framework.ReadFile(t, filepath.Join(framework.Root(), "tests", "e2e", "testdata", "model-server.yaml"))
 	manifest := strings.NewReplacer("{{NAME}}", name, "{{MODEL}}", model, "{{IMAGE}}", modelServerImage).Replace(string(text))
 	if strings.Contains(s.apply(t, manifest), "deployment.apps/"+name+" unchanged") {
 		s.kubectl(t, "rollout", "restart", "deployment/"+name)
@@ -82,5 +82,5 @@ func sampleStack(t *testing.T) stack {
 }
 
 func samplePath() string {
-	return filepath.Join(fixture.Root(), "config", "samples", "v1alpha2-simple.yaml")
+	return filepath.Join(framework.Root(), "config", "samples", "v1alpha2-simple.yaml")
 }

@@ -19,7 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const (
@@ -82,7 +82,7 @@ func clientsOfUsersWork(t *testing.T) {
 	}
 	python := pythonWithClients(t)
 	// Not only once: the server makes its tables when they are first used, and fails what comes meanwhile.
-	fixture.Eventually(t, clientsTimeout, "clients get what they ask for", func() error {
+	framework.Eventually(t, clientsTimeout, "clients get what they ask for", func() error {
 		if diff := cmp.Diff(all, s.useClients(t, python)); diff != "" {
 			return fmt.Errorf("the clients (-want +got):\n%s", diff)
 		}
@@ -132,9 +132,9 @@ func (s stack) useClients(t *testing.T, python string) map[string]string {
 // registerDocuments makes the name documents stand for the release that the samples run with, with its base for documents, until the test ends.
 func registerDocuments(t *testing.T) {
 	t.Helper()
-	root := fixture.Root()
+	root := framework.Root()
 	base, err := exec.CommandContext(t.Context(), "sed", "-f", filepath.Join(root, "hack", "serverimage", "documents.sed"), filepath.Join(root, registered.base)).Output()
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	cm := &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: "documents", Labels: map[string]string{"llamastack.io/distribution": "documents"}},

@@ -24,7 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // contour is an ingress controller that also implements the Gateway API, with its proxy, Envoy. They run beside the node, as programs of this machine.
@@ -105,12 +105,12 @@ func installEdgeTypes(ctx context.Context) error {
 }
 
 // startContour runs Contour and Envoy until the test ends, and waits until they have admitted the Ingress of the stack. The Gateway's certificate is of the CA.
-func (s stack) startContour(t *testing.T, ca *fixture.CA) *contour {
+func (s stack) startContour(t *testing.T, ca *framework.CA) *contour {
 	t.Helper()
 	programs, err := edgePrograms()
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	const host = "127.0.0.1"
-	port := func() int { return fixture.FreePort(t, host) }
+	port := func() int { return framework.FreePort(t, host) }
 	plain, xds := port(), strconv.Itoa(port())
 	c := &contour{proxy: port()}
 	c.listener = c.proxy - listenerOffset
@@ -124,7 +124,7 @@ func (s stack) startContour(t *testing.T, ca *fixture.CA) *contour {
 
 	dir := t.TempDir()
 	config, bootstrap := filepath.Join(dir, "contour.yaml"), filepath.Join(dir, "envoy.json")
-	fixture.WriteFile(t, config, fmt.Appendf(nil, contourConfig, gatewayNamespace, port()))
+	framework.WriteFile(t, config, fmt.Appendf(nil, contourConfig, gatewayNamespace, port()))
 	program := filepath.Join(programs, "contour")
 	if out, err := exec.CommandContext(t.Context(), program, "bootstrap", bootstrap, "--xds-address", host, "--xds-port", xds,
 		"--admin-address", "admin.sock").CombinedOutput(); err != nil {
@@ -149,7 +149,7 @@ func runBeside(t *testing.T, dir, program string, args ...string) {
 	var log bytes.Buffer
 	command := exec.CommandContext(ctx, program, args...)
 	command.Dir, command.Stdout, command.Stderr = dir, &log, &log
-	fixture.NoError(t, command.Start())
+	framework.NoError(t, command.Start())
 	ended := make(chan struct{})
 	go func() {
 		_ = command.Wait()
@@ -166,7 +166,7 @@ func runBeside(t *testing.T, dir, program string, args ...string) {
 
 // clientOf is a client outside of the cluster, which trusts the CA. Whatever the address is, it connects to the proxy: that stands for the DNS record
 // of the host and for the load balancer before the Gateway.
-func (c *contour) clientOf(ca *fixture.CA, host string) *http.Client {
+func (c *contour) clientOf(ca *framework.CA, host string) *http.Client {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(c.proxy)))
 	}
@@ -185,7 +185,7 @@ func setEdge(t *testing.T, setting string) {
 		cm.Data[settings.KeyEdge] = value
 		return kube.Update(context.Background(), cm)
 	}
-	fixture.NoError(t, write(setting))
+	framework.NoError(t, write(setting))
 	t.Cleanup(func() {
 		if err := write(edgeSetting); err != nil {
 			t.Error(err)
@@ -198,7 +198,7 @@ func (s stack) exposedHost() string { return s.name + "-" + s.namespace + "." + 
 
 // reachedThroughIngress makes sure that the server, which is exposed already, has a URL as soon as the ingress controller has admitted the Ingress, and
 // not before, and that a chat through the URL reaches the model.
-func (s stack) reachedThroughIngress(t *testing.T, ca *fixture.CA) *contour {
+func (s stack) reachedThroughIngress(t *testing.T, ca *framework.CA) *contour {
 	t.Helper()
 	s.putTLSSecret(t, s.name+edgeSuffix, ca.ServerSecret([]string{s.exposedHost()}))
 	s.waitsForEdge(t, "no ingress controller of class "+edgeClass+" has admitted it")
@@ -213,7 +213,7 @@ func (s stack) admitted(t *testing.T) {
 	t.Helper()
 	ingress := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: s.name + "-ingress"}}
 	changes := 0
-	fixture.Eventually(t, soon, "the ingress controller admits the Ingress", func() error {
+	framework.Eventually(t, soon, "the ingress controller admits the Ingress", func() error {
 		if err := kube.Get(t.Context(), client.ObjectKeyFromObject(ingress), ingress); err != nil {
 			return err
 		}
@@ -228,7 +228,7 @@ func (s stack) admitted(t *testing.T) {
 }
 
 // reachedThroughGateway makes sure that a chat through the HTTPRoute of a Gateway reaches the model.
-func (s stack) reachedThroughGateway(t *testing.T, ca *fixture.CA, c *contour) {
+func (s stack) reachedThroughGateway(t *testing.T, ca *framework.CA, c *contour) {
 	t.Helper()
 	setEdge(t, gatewaySetting)
 	s.reachedAt(t, c.clientOf(ca, s.exposedHost()), s.gatewayURL(c))
@@ -240,7 +240,7 @@ func (s stack) gatewayURL(c *contour) string {
 
 // verifiedByGateway makes sure that a chat through the HTTPRoute of a Gateway reaches the model of a server that encrypts, where a BackendTLSPolicy says how
 // the Gateway verifies it, and that nothing is forwarded to a server whose certificate has another name.
-func (s stack) verifiedByGateway(t *testing.T, ca *fixture.CA, c *contour) {
+func (s stack) verifiedByGateway(t *testing.T, ca *framework.CA, c *contour) {
 	t.Helper()
 	service := s.name + "-service"
 	policy := func(host string) { s.apply(t, fmt.Sprintf(backendPolicy, service, tlsBundle, host)) }
@@ -258,7 +258,7 @@ func (s stack) verifiedByGateway(t *testing.T, ca *fixture.CA, c *contour) {
 // waitsForEdge waits until the status says what the URL waits for.
 func (s stack) waitsForEdge(t *testing.T, text string) {
 	t.Helper()
-	fixture.Eventually(t, soon, "the status says what the URL waits for", func() error {
+	framework.Eventually(t, soon, "the status says what the URL waits for", func() error {
 		cr := s.get(t)
 		if got := ptr.Deref(cr.Status.RouteURL, ""); got != "" {
 			t.Fatalf("nobody serves it, and the URL is %s", got)
@@ -281,7 +281,7 @@ func (s stack) reachedAt(t *testing.T, by *http.Client, url string) {
 // hasURL waits until the status has the URL.
 func (s stack) hasURL(t *testing.T, url string) {
 	t.Helper()
-	fixture.Eventually(t, soon, "the status has the URL", func() error {
+	framework.Eventually(t, soon, "the status has the URL", func() error {
 		if got := ptr.Deref(s.get(t).Status.RouteURL, ""); got != url {
 			return fmt.Errorf("the URL is %q, want %s: %s", got, url, conditions(s.get(t)))
 		}
@@ -292,7 +292,7 @@ func (s stack) hasURL(t *testing.T, url string) {
 // answersAt waits until a question to the URL has the status: Envoy learns of an object some time after Contour has reported that it is admitted.
 func (s stack) answersAt(t *testing.T, by *http.Client, url string, want int) {
 	t.Helper()
-	fixture.Eventually(t, soon, fmt.Sprintf("%s answers %d", url, want), func() error {
+	framework.Eventually(t, soon, fmt.Sprintf("%s answers %d", url, want), func() error {
 		status, answer, err := tryCallBy(t, by, http.MethodGet, url+"/v1/health", nil)
 		if err != nil || status != want {
 			return fmt.Errorf("status %d, %v, %s", status, err, answer) //nolint:errorlint // may be none

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // Proves: FR-010, FR-011, FR-064, FR-065, US-5.1, US-5.2, R61, R62 (on a node: a chat over HTTPS at the host name of the Ingress, and of the HTTPRoute, by a real
@@ -14,9 +14,9 @@ import (
 func exposedServerIsReached(t *testing.T) {
 	s := sampleStack(t)
 	revision := s.revision(t)
-	s.kubectl(t, "apply", "-f", filepath.Join(fixture.Root(), "config", "samples", "v1alpha2-allowed-from.yaml"))
+	s.kubectl(t, "apply", "-f", filepath.Join(framework.Root(), "config", "samples", "v1alpha2-allowed-from.yaml"))
 	s.kubectl(t, "patch", "llsd", s.name, "--type=merge", "-p", `{"spec":{"networking":{"expose":true}}}`)
-	ca := fixture.NewCA(t)
+	ca := framework.NewCA(t)
 	proxy := s.reachedThroughIngress(t, ca)
 	did(t, "config/samples/v1alpha2-allowed-from.yaml is applied unchanged, then exposed: a chat over HTTPS at the host name of its Ingress, through Contour")
 	s.reachedThroughGateway(t, ca, proxy)

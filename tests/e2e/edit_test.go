@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // fallbackKey is what a vLLM provider without an apiKey sends.
@@ -31,7 +31,7 @@ func secondProviderRollsOutOnce(t *testing.T) {
 	edited := load(t, "config", "samples", "v1alpha2-simple.yaml")
 	for _, field := range []string{"providers", "resources"} {
 		value, _, _ := unstructured.NestedFieldCopy(two.Object, "spec", field)
-		fixture.NoError(t, unstructured.SetNestedField(edited.Object, value, "spec", field))
+		framework.NoError(t, unstructured.SetNestedField(edited.Object, value, "spec", field))
 	}
 	s.apply(t, asJSON(t, edited.Object))
 	second := s.waitReady(t).Status.ConfigGeneration.ConfigMapName
@@ -53,7 +53,7 @@ func secondProviderRollsOutOnce(t *testing.T) {
 
 	// One edit follows another before the first is rolled out: now pods of three forms are there.
 	withModels := func(models ...any) {
-		fixture.NoError(t, unstructured.SetNestedSlice(edited.Object, models, "spec", "resources", "models"))
+		framework.NoError(t, unstructured.SetNestedSlice(edited.Object, models, "spec", "resources", "models"))
 		s.apply(t, asJSON(t, edited.Object))
 	}
 	withModels(sampleModel)
@@ -73,7 +73,7 @@ func secondProviderRollsOutOnce(t *testing.T) {
 // waitGenerated waits until another ConfigMap than the former is in use, and returns its name.
 func (s stack) waitGenerated(t *testing.T, former string) (name string) {
 	t.Helper()
-	fixture.Eventually(t, soon, "another configuration is generated", func() error {
+	framework.Eventually(t, soon, "another configuration is generated", func() error {
 		cr := s.get(t)
 		name = cr.Status.ConfigGeneration.ConfigMapName
 		if cr.Status.ObservedGeneration != cr.Generation || name == former {
@@ -104,7 +104,7 @@ func sorted(texts ...string) []string { return slices.Sorted(slices.Values(texts
 // waitRevisionAfter waits until a rollout has begun since the revision.
 func (s stack) waitRevisionAfter(t *testing.T, since string) {
 	t.Helper()
-	fixture.Eventually(t, soon, "a rollout begins", func() error {
+	framework.Eventually(t, soon, "a rollout begins", func() error {
 		if s.revision(t) == since {
 			return fmt.Errorf("the Deployment is at revision %s", since)
 		}
@@ -116,7 +116,7 @@ func (s stack) waitRevisionAfter(t *testing.T, since string) {
 func checkOneRollout(t *testing.T, s stack, since string) {
 	t.Helper()
 	before, err := strconv.Atoi(since)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	if got, want := s.revision(t), strconv.Itoa(before+1); got != want {
 		t.Errorf("the Deployment is at revision %s, want %s", got, want)
 	}
@@ -139,7 +139,7 @@ func checkMountedConfigMapsExist(t *testing.T, s stack) {
 func (s stack) mountedConfigMaps(t *testing.T) map[string]string {
 	t.Helper()
 	var list appsv1.ReplicaSetList
-	fixture.NoError(t, kube.List(t.Context(), &list, s.selector()...))
+	framework.NoError(t, kube.List(t.Context(), &list, s.selector()...))
 	mounted := map[string]string{}
 	for i := range list.Items {
 		if rs := &list.Items[i]; rs.Status.Replicas > 0 {

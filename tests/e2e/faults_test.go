@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // faults are, by the section of docs/troubleshooting.md, what is wrong in the world of its reader.
@@ -108,7 +108,7 @@ func (r *reader) rewrites(t *testing.T, secret, literal string) {
 	t.Helper()
 	before := r.deployment(t).Generation
 	r.puts(t, secret, literal)
-	fixture.Eventually(t, soon, "the operator has seen the new value", func() error {
+	framework.Eventually(t, soon, "the operator has seen the new value", func() error {
 		if now := r.deployment(t).Generation; now == before {
 			return fmt.Errorf("the Deployment is still at generation %d", now)
 		}
@@ -135,7 +135,7 @@ func rememberACompletion(t *testing.T, r *reader) {
 func completionIsThere(t *testing.T, r *reader) {
 	t.Helper()
 	r.waitReady(t)
-	fixture.Eventually(t, soon, "the server reports a stored completion", func() error {
+	framework.Eventually(t, soon, "the server reports a stored completion", func() error {
 		status, answer, err := tryCall(t, http.MethodGet, r.url(t)+"/v1/chat/completions", nil)
 		if err != nil || status != http.StatusOK || !strings.Contains(string(answer), `"chat.completion"`) {
 			return fmt.Errorf("status %d, %w: %s", status, errors.Join(err), answer)

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // keyOfBase is what the base configuration gives a model server for which nobody names a Secret.
@@ -23,7 +23,7 @@ func samplesOfOtherFieldsRun(t *testing.T) {
 	s := stack{"e2e-fields", "disabled"}
 	namespace(t, s.namespace)
 	s.startModelServer(t, sampleServer, sampleModel, keyOfBase)
-	s.kubectl(t, "apply", "-f", filepath.Join(fixture.Root(), "config", "samples", "v1alpha2-disabled.yaml"))
+	s.kubectl(t, "apply", "-f", filepath.Join(framework.Root(), "config", "samples", "v1alpha2-disabled.yaml"))
 	s.waitReady(t)
 	s.chats(t, sampleServer, sampleServer, sampleModel)
 	for _, p := range s.providers(t) {
@@ -45,9 +45,9 @@ func samplesOfOtherFieldsRun(t *testing.T) {
 func deviceIsWaitedFor(t *testing.T, s stack) {
 	t.Helper()
 	for _, name := range []string{"resource-claim-template.yaml", "v1alpha2-devices.yaml"} {
-		s.kubectl(t, "apply", "-f", filepath.Join(fixture.Root(), "config", "samples", name))
+		s.kubectl(t, "apply", "-f", filepath.Join(framework.Root(), "config", "samples", name))
 	}
-	fixture.Eventually(t, soon, "the status reports that there is no device", func() error {
+	framework.Eventually(t, soon, "the status reports that there is no device", func() error {
 		for _, c := range s.get(t).Status.Conditions {
 			if c.Type == v1alpha2.ConditionReady && strings.Contains(c.Message, "Unschedulable") && strings.Contains(c.Message, "1 old pod still serves") {
 				return nil

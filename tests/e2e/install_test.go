@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const (
@@ -62,7 +62,7 @@ func buildModelServer(ctx context.Context, scratch, archive string) error {
 		{"-C", "hack/cluster", "run", "./cmd/image", "--binary", binary, "--ref", modelServerImage, "--output", archive},
 	} {
 		cmd := exec.CommandContext(ctx, "go", args...)
-		cmd.Dir = fixture.Root()
+		cmd.Dir = framework.Root()
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("go %s: %w: %s", strings.Join(args, " "), err, out)
@@ -74,7 +74,7 @@ func buildModelServer(ctx context.Context, scratch, archive string) error {
 // installOperator does what a user does: it applies the manifest, and registers the server's image under the names that
 // the samples use.
 func installOperator(ctx context.Context) error {
-	if _, err := cluster.KubectlRun(ctx, "apply", "-f", filepath.Join(fixture.Root(), "dist", "install.yaml")); err != nil {
+	if _, err := cluster.KubectlRun(ctx, "apply", "-f", filepath.Join(framework.Root(), "dist", "install.yaml")); err != nil {
 		return err
 	}
 	// The highest log level: the search for secret values is to see all that the operator can print.

@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/metadata"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // Proves: STAT, R18, R51.
@@ -46,7 +46,7 @@ func distributionAlone(t *testing.T) {
 	s := stack{"e2e-plain", "plain"}
 	namespace(t, s.namespace)
 	before := inventory(t, s.namespace)
-	s.kubectl(t, "apply", "-f", fixture.Root()+"/tests/e2e/testdata/light.yaml")
+	s.kubectl(t, "apply", "-f", framework.Root()+"/tests/e2e/testdata/light.yaml")
 	cr := s.waitReady(t)
 	c := meta.FindStatusCondition(cr.Status.Conditions, v1alpha2.ConditionConfigGenerated)
 	if c.Reason != v1alpha2.ReasonImageDefault || cr.Status.ConfigGeneration != nil ||
@@ -81,7 +81,7 @@ func distributionAlone(t *testing.T) {
 	did(t, "it serves on port 9321 of spec.networking.port")
 
 	s.kubectl(t, "delete", "llsd", s.name)
-	fixture.Eventually(t, soon, "the namespace is as it was before", func() error {
+	framework.Eventually(t, soon, "the namespace is as it was before", func() error {
 		if now := inventory(t, s.namespace); !maps.Equal(now, before) {
 			return fmt.Errorf("%q is there, %q was", slices.Sorted(maps.Keys(now)), slices.Sorted(maps.Keys(before)))
 		}
@@ -107,7 +107,7 @@ func deletingRemovesEverything(t *testing.T) {
 		t.Fatalf("only %q is there", before)
 	}
 	s.kubectl(t, "delete", "-f", samplePath())
-	fixture.Eventually(t, soon, "nothing that belonged to "+s.name+" is left", func() error {
+	framework.Eventually(t, soon, "nothing that belonged to "+s.name+" is left", func() error {
 		if left := made(); len(left) > 0 {
 			return fmt.Errorf("%q is left", left)
 		}
@@ -124,12 +124,12 @@ func deletingRemovesEverything(t *testing.T) {
 func inventory(t *testing.T, namespace string) map[string]string {
 	t.Helper()
 	lists, err := discovery.NewDiscoveryClientForConfigOrDie(admin).ServerPreferredNamespacedResources()
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	lists = discovery.FilteredBy(discovery.SupportsAllVerbs{Verbs: []string{"list"}}, lists)
 	found := map[string]string{}
 	for _, list := range lists {
 		gv, err := schema.ParseGroupVersion(list.GroupVersion)
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		for i := range list.APIResources {
 			if list.APIResources[i].Kind == "Event" {
 				continue
@@ -139,7 +139,7 @@ func inventory(t *testing.T, namespace string) map[string]string {
 			if apierrors.IsMethodNotSupported(err) {
 				continue
 			}
-			fixture.NoError(t, err)
+			framework.NoError(t, err)
 			for j := range items.Items {
 				found[list.APIResources[i].Name+"/"+items.Items[j].Name] = metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: items.Items[j].Labels})
 			}

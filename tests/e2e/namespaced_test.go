@@ -13,7 +13,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // namespacedOperatorStays follows docs/namespaced.md in a cluster without another operator: the CRD of this mode converts nothing. It comes
@@ -21,9 +21,9 @@ import (
 //
 // Proves: L-34, L-19 (with a node: pods of the operator and servers).
 func namespacedOperatorStays(t *testing.T) {
-	overlay := filepath.Join(fixture.Root(), "config", "overlays", "namespaced")
+	overlay := filepath.Join(framework.Root(), "config", "overlays", "namespaced")
 	kubectl := stack{operatorNamespace, ""}.kubectl
-	kubectl(t, "delete", "-f", filepath.Join(fixture.Root(), "dist", "install.yaml"), "--ignore-not-found", "--timeout=120s")
+	kubectl(t, "delete", "-f", filepath.Join(framework.Root(), "dist", "install.yaml"), "--ignore-not-found", "--timeout=120s")
 	start := time.Now()
 	for _, folder := range []string{"team-a", "team-b", "elsewhere", operatorNamespace} {
 		namespace(t, folder)
@@ -60,15 +60,15 @@ func namespacedOperatorStays(t *testing.T) {
 		t.Errorf("somebody touched the namespace %s:\n%s", foreign.namespace, out)
 	}
 	namespacedOperatorIsBoundInside(t, watched)
-	for _, found := range canaries.In(kubectl(t, "logs", "-l", "control-plane=controller-manager", "--tail=-1")) {
+	for _, found := range canaries.Find(kubectl(t, "logs", "-l", "control-plane=controller-manager", "--tail=-1")) {
 		t.Errorf("the log of the operator contains %s", found)
 	}
 	kubectl(t, "delete", "deployment", operatorName, "--cascade=foreground", "--timeout=180s") // what it still waits for ends, and is in the audit log
 
 	requests, err := cluster.Requests()
-	fixture.NoError(t, err)
-	requests = slices.DeleteFunc(requests, func(r fixture.Request) bool { return r.Received.Before(start) })
-	strays, inside := fixture.Strays(requests, operatorName, append([]string{operatorNamespace}, watched...)...)
+	framework.NoError(t, err)
+	requests = slices.DeleteFunc(requests, func(r framework.Request) bool { return r.Received.Before(start) })
+	strays, inside := framework.UnexpectedRequests(requests, operatorName, append([]string{operatorNamespace}, watched...)...)
 	for _, stray := range strays {
 		t.Error(stray)
 	}
@@ -82,10 +82,10 @@ func namespacedOperatorStays(t *testing.T) {
 // watches, which it returns.
 func installNamespacedOperator(t *testing.T, overlay string) (watched []string) {
 	t.Helper()
-	released := fixture.ReadFile(t, filepath.Join(fixture.Root(), "dist", "install.yaml"))
+	released := framework.ReadFile(t, filepath.Join(framework.Root(), "dist", "install.yaml"))
 	image := regexp.MustCompile(`image: .*\n`).Find(released)
 	manifest, err := cluster.KubectlRun(t.Context(), "kustomize", overlay)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	flag := regexp.MustCompile(`- --watch-namespaces=(.*)\n`).FindStringSubmatch(manifest)
 	if flag == nil || !strings.Contains(manifest, "image: controller:latest\n") || strings.Contains(manifest, "kind: ClusterRole") {
 		t.Fatalf("the overlay is not as expected:\n%s", manifest)
@@ -109,7 +109,7 @@ func namespacedOperatorIsBoundInside(t *testing.T, watched []string) {
 	}
 	var everywhere rbacv1.ClusterRoleBindingList
 	var inside rbacv1.RoleBindingList
-	fixture.NoError(t, errors.Join(kube.List(t.Context(), &everywhere), kube.List(t.Context(), &inside)))
+	framework.NoError(t, errors.Join(kube.List(t.Context(), &everywhere), kube.List(t.Context(), &inside)))
 	for i := range everywhere.Items {
 		if b := &everywhere.Items[i]; slices.ContainsFunc(b.Subjects, isOperator) {
 			t.Errorf("ClusterRoleBinding %s binds the operator to %s", b.Name, b.RoleRef.Name)

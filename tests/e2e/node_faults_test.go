@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const (
@@ -65,14 +65,14 @@ func operatorOutlives(t *testing.T, what string, away time.Duration, cut func(*t
 		if err := fix(ctx); err != nil {
 			return err
 		}
-		return fixture.Poll(ctx, recovery, func() error { // what comes next needs it, after a failure too
+		return framework.Poll(ctx, recovery, func() error { // what comes next needs it, after a failure too
 			ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 			defer cancel()
 			_, err := cluster.KubectlRun(ctx, "get", "--raw", "/readyz")
 			return err
 		})
 	})
-	fixture.Consistently(t, away, "the server answers", func() error {
+	framework.Consistently(t, away, "the server answers", func() error {
 		status, _, err := tryCall(t, http.MethodGet, url, nil)
 		if err != nil || status != http.StatusOK {
 			return fmt.Errorf("status %d: %w", status, err)
@@ -84,7 +84,7 @@ func operatorOutlives(t *testing.T, what string, away time.Duration, cut func(*t
 		t.FailNow()
 	}
 	value := ""
-	fixture.Eventually(t, recovery, "the API server takes an edit", func() error {
+	framework.Eventually(t, recovery, "the API server takes an edit", func() error {
 		ctx, cancel := context.WithTimeout(t.Context(), requestTimeout)
 		defer cancel()
 		cr := &v1alpha2.LlamaStackDistribution{}
@@ -94,7 +94,7 @@ func operatorOutlives(t *testing.T, what string, away time.Duration, cut func(*t
 		return kube.Patch(ctx, cr, client.RawPatch(types.MergePatchType, []byte(patch)))
 	})
 	stored := time.Now()
-	fixture.Eventually(t, editBound, "the edit takes effect", func() error {
+	framework.Eventually(t, editBound, "the edit takes effect", func() error {
 		ctx, cancel := context.WithTimeout(t.Context(), requestTimeout)
 		defer cancel()
 		d := &appsv1.Deployment{}
@@ -135,14 +135,14 @@ func operatorContainers(t *testing.T) string {
 func apiServerHangs(t *testing.T) (fix func(context.Context) error) {
 	t.Helper()
 	server := findNodeProcess(t, "kube-apiserver")
-	fixture.NoError(t, server.signal(syscall.SIGSTOP))
+	framework.NoError(t, server.signal(syscall.SIGSTOP))
 	return func(context.Context) error { return server.signal(syscall.SIGCONT) }
 }
 
 func apiServerIsKilled(t *testing.T) (fix func(context.Context) error) {
 	t.Helper()
 	server := findNodeProcess(t, "kube-apiserver")
-	fixture.NoError(t, server.kill(t.Context()))
+	framework.NoError(t, server.kill(t.Context()))
 	return func(context.Context) error { return startOnNode(server.name, server.command) }
 }
 

@@ -20,7 +20,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const (
@@ -142,7 +142,7 @@ func sum(samples map[string]float64) (total float64) {
 // waitPasses waits until the operator has made so many passes since its start, and has nothing more to do.
 func waitPasses(t *testing.T, want float64) {
 	t.Helper()
-	fixture.Eventually(t, soon, "the operator has made its passes", func() error {
+	framework.Eventually(t, soon, "the operator has made its passes", func() error {
 		passes, busy := sum(operatorMetrics(t, reconcileTotal)), sum(operatorMetrics(t, activeWorkers))
 		if waiting := sum(operatorMetrics(t, queueDepth)); passes < want || busy > 0 || waiting > 0 {
 			return fmt.Errorf("%g of %g passes made, %g under way, %g waiting", passes, want, busy, waiting)
@@ -200,7 +200,7 @@ func idleOperatorAsksNothing(t *testing.T) {
 	}
 	before, passes := apiRequests(t), sum(operatorMetrics(t, reconcileTotal))
 	renewals := before[http.MethodPut]
-	fixture.Consistently(t, idle, "the operator is idle", func() error {
+	framework.Consistently(t, idle, "the operator is idle", func() error {
 		now := apiRequests(t)
 		renewals = now[http.MethodPut]
 		now[http.MethodPut] = before[http.MethodPut]

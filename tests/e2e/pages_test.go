@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // pageStep is what happens in the world of a reader before they read a section of a page, and what is put back afterwards.
@@ -98,11 +98,11 @@ func newReader(t *testing.T) *reader {
 	r := &reader{stack: stack{"e2e-pages", sampleName}, dir: t.TempDir(), first: newKey(), second: newKey()}
 	namespace(t, r.namespace)
 	r.startModelServer(t, sampleServer, sampleModel, r.first)
-	kubeconfig := fixture.ReadFile(t, cluster.Kubeconfig)
+	kubeconfig := framework.ReadFile(t, cluster.Kubeconfig)
 	bin, own := t.TempDir(), filepath.Join(t.TempDir(), "kubeconfig")
-	fixture.WriteFile(t, own, kubeconfig)
+	framework.WriteFile(t, own, kubeconfig)
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", bin+"/", "./cmd/kubectl-llamastack")
-	build.Dir = fixture.Root()
+	build.Dir = framework.Root()
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -117,7 +117,7 @@ func newReader(t *testing.T) *reader {
 // section is a part of a page under one heading.
 type section struct {
 	title  string
-	blocks []fixture.Block
+	blocks []framework.CodeBlock
 }
 
 var heading = regexp.MustCompile("^#+ (.*)$")
@@ -125,14 +125,14 @@ var heading = regexp.MustCompile("^#+ (.*)$")
 // sections are those of a page. Blocks of steps of a list are indented.
 func (r *reader) sections(t *testing.T, page string) (found []section) {
 	t.Helper()
-	text := fixture.ReadFile(t, filepath.Join(fixture.Root(), "docs", page))
-	var block *fixture.Block
+	text := framework.ReadFile(t, filepath.Join(framework.Root(), "docs", page))
+	var block *framework.CodeBlock
 	indent := ""
 	for i, line := range strings.Split(string(text), "\n") {
 		trimmed := strings.TrimPrefix(line, "   ")
 		switch last := len(found) - 1; {
 		case block == nil && strings.HasPrefix(trimmed, "```"):
-			block = &fixture.Block{Line: i + 1, Info: strings.TrimPrefix(trimmed, "```")}
+			block = &framework.CodeBlock{Line: i + 1, Info: strings.TrimPrefix(trimmed, "```")}
 			indent = strings.TrimSuffix(line, trimmed)
 		case block != nil && trimmed == "```":
 			found[last].blocks = append(found[last].blocks, *block)
@@ -164,14 +164,14 @@ func (r *reader) sh(t *testing.T, commands string) {
 	}
 }
 
-func (r *reader) follow(t *testing.T, page string, b fixture.Block) {
+func (r *reader) follow(t *testing.T, page string, b framework.CodeBlock) {
 	t.Helper()
 	switch kind, file, _ := strings.Cut(b.Info, " "); {
 	case kind == "yaml" && file != "":
-		fixture.WriteFile(t, filepath.Join(r.dir, file), b.Text)
+		framework.WriteFile(t, filepath.Join(r.dir, file), b.Text)
 	case kind == "sh" && strings.Contains(b.Text, "dist/install.yaml"):
 		// The README has it too, and is followed to the end.
-		if readme, err := os.ReadFile(filepath.Join(fixture.Root(), "README.md")); err != nil || !strings.Contains(string(readme), b.Text) {
+		if readme, err := os.ReadFile(filepath.Join(framework.Root(), "README.md")); err != nil || !strings.Contains(string(readme), b.Text) {
 			t.Errorf("%s, line %d: nothing runs this: %v", page, b.Line, err)
 		}
 	case kind == "sh":
@@ -187,12 +187,12 @@ func (r *reader) follow(t *testing.T, page string, b fixture.Block) {
 }
 
 // looks runs the commands of a block, each until it prints what the page shows: a reader comes later than a test.
-func (r *reader) looks(t *testing.T, page string, b fixture.Block) {
+func (r *reader) looks(t *testing.T, page string, b framework.CodeBlock) {
 	t.Helper()
 	for each := range strings.SplitSeq(strings.TrimPrefix(b.Text, "$ "), "\n$ ") {
 		command, shown, _ := strings.Cut(each, "\n")
-		want := fixture.Shown(shown)
-		fixture.Eventually(t, 2*time.Minute, fmt.Sprintf("%s, line %d: %s", page, b.Line, command), func() error {
+		want := framework.OutputPattern(shown)
+		framework.Eventually(t, 2*time.Minute, fmt.Sprintf("%s, line %d: %s", page, b.Line, command), func() error {
 			out, err := r.run(t, command)
 			if failed := strings.HasPrefix(shown, "error") || strings.Contains(shown, "webhook for"); failed != (err != nil) {
 				return fmt.Errorf("%w\n%s", errors.Join(errors.New("it should have succeeded or failed"), err), out)

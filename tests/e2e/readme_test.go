@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // commandsOfCI are the commands of the README that .ci/run runs by itself: they start clusters of their own.
@@ -28,8 +28,8 @@ var block = regexp.MustCompile("(?s)\n```(sh|yaml)\n(.*?\n)```\n")
 //
 // Proves: FR-075, NFR-004 (what the documentation says can be done), L-19 (installing and removing leaves nothing stuck).
 func readmeCommandsWork(t *testing.T) {
-	readme := fixture.ReadFile(t, filepath.Join(fixture.Root(), "README.md"))
-	ci := fixture.ReadFile(t, filepath.Join(fixture.Root(), ".ci", "run"))
+	readme := framework.ReadFile(t, filepath.Join(framework.Root(), "README.md"))
+	ci := framework.ReadFile(t, filepath.Join(framework.Root(), ".ci", "run"))
 	token := newKey()
 	stack{"default", sampleName}.startModelServer(t, sampleServer, sampleModel, token)
 
@@ -54,7 +54,7 @@ func readmeCommandsWork(t *testing.T) {
 	}
 	did(t, "%d blocks of commands do what they say", ran)
 
-	fixture.Eventually(t, soon, "nothing of the operator is left", func() error {
+	framework.Eventually(t, soon, "nothing of the operator is left", func() error {
 		out, err := cluster.KubectlRun(t.Context(), "get", "crd,clusterrole,clusterrolebinding,namespace", "-o", "name")
 		if err != nil {
 			return err
@@ -82,7 +82,7 @@ func isCommandOfCI(text string) bool {
 func runAsReader(t *testing.T, commands, token string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", commands)
-	cmd.Dir = fixture.Root()
+	cmd.Dir = framework.Root()
 	cmd.WaitDelay = 10 * time.Second
 	cmd.Env = append(os.Environ(),
 		"KUBECONFIG="+cluster.Kubeconfig, "PATH="+filepath.Dir(cluster.Kubectl)+":"+os.Getenv("PATH"), "VLLM_API_TOKEN="+token)
@@ -113,10 +113,10 @@ func readerSees(t *testing.T, commands, out string) {
 // readmeShowsTheSample checks that the resource in the README is the sample, but for the resources of the container.
 func readmeShowsTheSample(t *testing.T, text string) {
 	t.Helper()
-	sample := fixture.ReadFile(t, samplePath())
+	sample := framework.ReadFile(t, samplePath())
 	var shown, shipped map[string]any
 	for raw, into := range map[string]*map[string]any{text: &shown, string(sample): &shipped} {
-		fixture.NoError(t, yaml.Unmarshal([]byte(raw), into))
+		framework.NoError(t, yaml.Unmarshal([]byte(raw), into))
 	}
 	delete(shipped["spec"].(map[string]any), "workload")
 	if diff := cmp.Diff(shipped, shown); diff != "" {

@@ -28,7 +28,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // release is a release of the server, in an image that was made of its package.
@@ -80,7 +80,7 @@ func register(ctx context.Context, r *release) error {
 	}
 	entries := map[string]settings.Registration{}
 	for name, of := range map[string]*release{"light": &pinned, "starter": r} {
-		base, err := os.ReadFile(filepath.Join(fixture.Root(), of.base))
+		base, err := os.ReadFile(filepath.Join(framework.Root(), of.base))
 		if err != nil {
 			return err
 		}
@@ -108,13 +108,13 @@ func register(ctx context.Context, r *release) error {
 // use makes the samples run with the release.
 func use(t *testing.T, r *release) {
 	t.Helper()
-	fixture.NoError(t, register(t.Context(), r))
+	framework.NoError(t, register(t.Context(), r))
 }
 
 // waitTaken waits until the operator has taken the release that is registered for the stack.
 func (s stack) waitTaken(t *testing.T) {
 	t.Helper()
-	fixture.Eventually(t, soon, s.name+" is resolved to "+registered.ref, func() error {
+	framework.Eventually(t, soon, s.name+" is resolved to "+registered.ref, func() error {
 		if d := s.get(t).Status.ResolvedDistribution; d == nil || d.Image != registered.ref {
 			return fmt.Errorf("resolved to %+v", d)
 		}
@@ -161,7 +161,7 @@ func (s stack) waitServer(t *testing.T, version string) *v1alpha2.LlamaStackDist
 	t.Helper()
 	s.waitReady(t)
 	var cr *v1alpha2.LlamaStackDistribution
-	fixture.Eventually(t, time.Minute, s.name+" tells the version of its server", func() error {
+	framework.Eventually(t, time.Minute, s.name+" tells the version of its server", func() error {
 		cr = s.get(t)
 		if got := cr.Status.Version.LlamaStackServerVersion; got != version {
 			return fmt.Errorf("version %s, want %s", got, version)
@@ -242,7 +242,7 @@ func imageOfTheResourceChanges(t *testing.T) {
 // ever not when a second use comes while it makes them.
 func (s stack) waitCompletions(t *testing.T, want int) {
 	t.Helper()
-	fixture.Eventually(t, soon, fmt.Sprintf("the server of %s tells of %d completions", s.name, want), func() error {
+	framework.Eventually(t, soon, fmt.Sprintf("the server of %s tells of %d completions", s.name, want), func() error {
 		var stored struct{ Data []json.RawMessage }
 		status, answer, err := tryCall(t, http.MethodGet, s.url(t)+"/v1/chat/completions", nil)
 		if err != nil {
@@ -259,6 +259,6 @@ func (s stack) waitCompletions(t *testing.T, want int) {
 func (s stack) claim(t *testing.T) types.UID {
 	t.Helper()
 	var claim corev1.PersistentVolumeClaim
-	fixture.NoError(t, kube.Get(t.Context(), client.ObjectKey{Namespace: s.namespace, Name: s.name + "-pvc"}, &claim))
+	framework.NoError(t, kube.Get(t.Context(), client.ObjectKey{Namespace: s.namespace, Name: s.name + "-pvc"}, &claim))
 	return claim.UID
 }

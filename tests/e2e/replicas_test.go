@@ -23,7 +23,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const replicas = 3
@@ -37,7 +37,7 @@ func replicasShareOneState(t *testing.T) {
 	key := newKey()
 	s.startModelServer(t, sampleServer, sampleModel+","+embeddingModel, key)
 	s.putSecret(t, sampleSecret, key)
-	database := fixture.StartPostgresWithVectors(t, cluster.HostAddress)
+	database := framework.StartPostgresWithVectors(t, cluster.HostAddress)
 	password := newKey()
 	database.Account(t, "stack", password, "stack")
 	database.Query(t, "\\connect stack\nCREATE EXTENSION vector;")
@@ -45,7 +45,7 @@ func replicasShareOneState(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "pg-creds"},
 		StringData: map[string]string{"dsn": database.DSN("stack", password, "stack", "sslmode=disable"), "password": password},
 	}
-	fixture.NoError(t, client.IgnoreAlreadyExists(kube.Create(t.Context(), secret)))
+	framework.NoError(t, client.IgnoreAlreadyExists(kube.Create(t.Context(), secret)))
 	did(t, "a PostgreSQL with the extension pgvector runs")
 
 	resource := load(t, "config", "samples", "v1alpha2-simple.yaml")
@@ -53,7 +53,7 @@ func replicasShareOneState(t *testing.T) {
 
 	shared := load(t, "config", "samples", "v1alpha2-one-postgres.yaml")
 	state, _, _ := unstructured.NestedMap(shared.Object, "spec", "storage")
-	fixture.NoError(t, unstructured.SetNestedMap(resource.Object, state, "spec", "storage"))
+	framework.NoError(t, unstructured.SetNestedMap(resource.Object, state, "spec", "storage"))
 	withVectors(t, resource, database)
 	s.edit(t, resource, int64(replicas), "workload", "replicas")
 	s.waitReplicas(t, replicas)
@@ -68,7 +68,7 @@ func replicasShareOneState(t *testing.T) {
 	did(t, "a completion, a conversation, a prompt and an entry of a vector store that are made through each pod are read through the others")
 
 	asked := startTraffic(t, s.url(t))
-	fixture.NoError(t, evict(t, &pods[0]))
+	framework.NoError(t, evict(t, &pods[0]))
 	if err := evict(t, &pods[1]); !apierrors.IsTooManyRequests(err) {
 		t.Errorf("while the first pod is not replaced, the eviction of a second one is answered with: %v", err)
 	}
@@ -100,12 +100,12 @@ func scalesUp(t *testing.T, s stack, resource *unstructured.Unstructured) {
 	if c == nil || !strings.Contains(c.Message, "warning: spec.workload.replicas: each pod has state of its own, which a request to another pod does not find") {
 		t.Errorf("ConfigGenerated is %+v", c)
 	}
-	fixture.Eventually(t, 2*serverStart, "a completion of one pod is read through this pod", func() error {
+	framework.Eventually(t, 2*serverStart, "a completion of one pod is read through this pod", func() error {
 		made, err := makeThrough(t, &pods[0], &completion)
 		if err != nil {
 			return err
 		}
-		if err := fixture.Poll(t.Context(), 10*time.Second, func() error { return readThrough(t, &pods[0], &completion, made) }); err != nil {
+		if err := framework.Poll(t.Context(), 10*time.Second, func() error { return readThrough(t, &pods[0], &completion, made) }); err != nil {
 			return err
 		}
 		if readThrough(t, &pods[1], &completion, made) == nil {
@@ -119,7 +119,7 @@ func scalesUp(t *testing.T, s stack, resource *unstructured.Unstructured) {
 // waitReplicas waits until the resource is Ready with so many replicas, without the pods of the names.
 func (s stack) waitReplicas(t *testing.T, replicas int32, without ...string) {
 	t.Helper()
-	fixture.Eventually(t, 2*serverStart, fmt.Sprintf("%s has %d replicas", s.name, replicas), func() error {
+	framework.Eventually(t, 2*serverStart, fmt.Sprintf("%s has %d replicas", s.name, replicas), func() error {
 		cr := s.get(t)
 		if cr.Status.ObservedGeneration != cr.Generation || cr.Status.AvailableReplicas != replicas || !meta.IsStatusConditionTrue(cr.Status.Conditions, v1alpha2.ConditionReady) {
 			return fmt.Errorf("%d are available: %s", cr.Status.AvailableReplicas, conditions(cr))
@@ -183,13 +183,13 @@ func sharesState(t *testing.T, pods []corev1.Pod, writer int) {
 		}},
 		{"/prompts", "", "prompt_id", "Say {{ word }}.", map[string]any{"prompt": "Say {{ word }}.", "variables": []any{"word"}}},
 	} {
-		fixture.Eventually(t, 2*soon, k.path+" of one pod is read through the others", func() error {
+		framework.Eventually(t, 2*soon, k.path+" of one pod is read through the others", func() error {
 			made, err := makeThrough(t, &pods[writer], &k)
 			if err != nil {
 				return err
 			}
 			for reader := range pods {
-				if err := fixture.Poll(t.Context(), 10*time.Second, func() error { return readThrough(t, &pods[reader], &k, made) }); err != nil {
+				if err := framework.Poll(t.Context(), 10*time.Second, func() error { return readThrough(t, &pods[reader], &k, made) }); err != nil {
 					return err
 				}
 			}
@@ -199,7 +199,7 @@ func sharesState(t *testing.T, pods []corev1.Pod, writer int) {
 }
 
 // withVectors adds a vector store that is in the database, and the model that makes its vectors.
-func withVectors(t *testing.T, resource *unstructured.Unstructured, database *fixture.Postgres) {
+func withVectors(t *testing.T, resource *unstructured.Unstructured, database *framework.Postgres) {
 	t.Helper()
 	models, _, _ := unstructured.NestedSlice(resource.Object, "spec", "resources", "models")
 	dimension := int64(modelserverdouble.EmbeddingDimension)
@@ -235,7 +235,7 @@ func storeOfClientIsUnknownElsewhere(t *testing.T, pods []corev1.Pod) {
 	if err == nil {
 		err = readThrough(t, &pods[0], &store, made)
 	}
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	if readThrough(t, &pods[1], &store, made) == nil {
 		t.Error("another pod knows the vector store, and docs/workload.md says that it does not")
 	}
@@ -249,7 +249,7 @@ func sharesEntries(t *testing.T, pods []corev1.Pod, writer int) {
 		"content": text, "chunk_id": pods[writer].Name, "metadata": map[string]any{}, "chunk_metadata": map[string]any{"document_id": "d"},
 		"embedding": modelserverdouble.Embedding(text), "embedding_model": sampleServer + "/" + embeddingModel, "embedding_dimension": modelserverdouble.EmbeddingDimension,
 	}
-	fixture.Eventually(t, 2*soon, "an entry of a vector store is written through "+pods[writer].Name, func() error {
+	framework.Eventually(t, 2*soon, "an entry of a vector store is written through "+pods[writer].Name, func() error {
 		status, answer, err := tryCall(t, http.MethodPost, podURL(&pods[writer])+"/vector-io/insert", map[string]any{"vector_store_id": vectorStore, "chunks": []any{entry}})
 		if err != nil || status >= http.StatusMultipleChoices {
 			return fmt.Errorf("status %d, %w: %s", status, err, answer)
@@ -257,7 +257,7 @@ func sharesEntries(t *testing.T, pods []corev1.Pod, writer int) {
 		return nil
 	})
 	for reader := range pods {
-		fixture.Eventually(t, 2*soon, "the entry is found through "+pods[reader].Name, func() error {
+		framework.Eventually(t, 2*soon, "the entry is found through "+pods[reader].Name, func() error {
 			status, answer, err := tryCall(t, http.MethodPost, podURL(&pods[reader])+"/vector_stores/"+vectorStore+"/search", map[string]any{"query": text})
 			if err != nil || status != http.StatusOK || !strings.Contains(string(answer), text) {
 				return fmt.Errorf("status %d, %w: %s", status, err, answer)

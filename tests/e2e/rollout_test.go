@@ -16,7 +16,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // rollOuts is how many edits of a running server are to lose no request.
@@ -62,7 +62,7 @@ func editsLoseNoRequest(t *testing.T) {
 	did(t, "%d edits, each one rollout of the one replica", rollOuts)
 
 	s.edit(t, resource, map[string]any{"requests": map[string]any{"cpu": "1000"}}, "workload", "resources")
-	fixture.Eventually(t, soon, "Ready names what keeps the new pod from running", func() error {
+	framework.Eventually(t, soon, "Ready names what keeps the new pod from running", func() error {
 		cr := s.get(t)
 		c := meta.FindStatusCondition(cr.Status.Conditions, v1alpha2.ConditionReady)
 		if c == nil || c.Status != metav1.ConditionFalse || !strings.HasPrefix(c.Message, "1 new pod is not ready: Unschedulable: ") ||
@@ -84,7 +84,7 @@ func editsLoseNoRequest(t *testing.T) {
 // which is on its way out.
 func (s stack) waitBackends(t *testing.T, status metav1.ConditionStatus, end string) {
 	t.Helper()
-	fixture.Eventually(t, soon, "BackendsReachable tells what the server lists", func() error {
+	framework.Eventually(t, soon, "BackendsReachable tells what the server lists", func() error {
 		cr := s.get(t)
 		c := meta.FindStatusCondition(cr.Status.Conditions, v1alpha2.ConditionBackendsReachable)
 		if c == nil || c.Status != status || !strings.HasSuffix(c.Message, end) {
@@ -98,7 +98,7 @@ func (s stack) waitBackends(t *testing.T, status metav1.ConditionStatus, end str
 // ending.
 func (s stack) waitRolledOut(t *testing.T) {
 	t.Helper()
-	fixture.Eventually(t, serverStart, s.name+" is rolled out", func() error {
+	framework.Eventually(t, serverStart, s.name+" is rolled out", func() error {
 		cr, d := s.get(t), s.deployment(t)
 		if cr.Status.ObservedGeneration != cr.Generation || !meta.IsStatusConditionTrue(cr.Status.Conditions, v1alpha2.ConditionReady) {
 			return errors.New(conditions(cr))

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // Proves: US-1.1, US-1.2, US-3.1, FR-001, FR-021, FR-022, FR-023, FR-030, FR-031, FR-032, FR-035, FR-040, FLOW, R6, R9, R10, R11, R14, R27, R47.
@@ -72,7 +72,7 @@ func checkConfigMap(t *testing.T, s stack, cr *v1alpha2.LlamaStackDistribution) 
 	}
 	name := cr.Status.ConfigGeneration.ConfigMapName
 	var cm corev1.ConfigMap
-	fixture.NoError(t, kube.Get(t.Context(), client.ObjectKey{Namespace: s.namespace, Name: name}, &cm))
+	framework.NoError(t, kube.Get(t.Context(), client.ObjectKey{Namespace: s.namespace, Name: name}, &cm))
 	if !regexp.MustCompile(`^my-stack-config-[0-9a-f]{10}$`).MatchString(name) || cm.Immutable == nil || !*cm.Immutable || !metav1.IsControlledBy(&cm, cr) {
 		t.Errorf("ConfigMap %s: want an immutable one, named by its content, controlled by the resource: %+v", name, cm.ObjectMeta)
 	}
@@ -190,7 +190,7 @@ func scaleToZeroAndBack(t *testing.T) {
 	s := sampleStack(t)
 	s.kubectl(t, "scale", "llsd/"+s.name, "--replicas=0")
 	s.waitCondition(t, soon, v1alpha2.ConditionAvailable, metav1.ConditionFalse, v1alpha2.ReasonScaledToZero)
-	fixture.Eventually(t, soon, "no pod is left and the status says so", func() error {
+	framework.Eventually(t, soon, "no pod is left and the status says so", func() error {
 		cr := s.get(t)
 		if n := len(s.pods(t)); n != 0 || cr.Status.Replicas != 0 || cr.Status.Phase != v1alpha2.PhaseReady ||
 			!meta.IsStatusConditionTrue(cr.Status.Conditions, v1alpha2.ConditionReady) {

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // maxAnswer bounds an answer that is read, in bytes.
@@ -33,7 +33,7 @@ var web = &http.Client{
 func call(t *testing.T, method, url string, body any) (int, []byte) {
 	t.Helper()
 	status, answer, err := tryCall(t, method, url, body)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return status, answer
 }
 
@@ -79,7 +79,7 @@ func getJSON(t *testing.T, url string, into any) {
 func serviceURL(t *testing.T, namespace, name string) string {
 	t.Helper()
 	var service corev1.Service
-	fixture.NoError(t, kube.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, &service))
+	framework.NoError(t, kube.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, &service))
 	return fmt.Sprintf("http://%s:%d", service.Spec.ClusterIP, service.Spec.Ports[0].Port)
 }
 
@@ -155,7 +155,7 @@ const question = "which way to the library?"
 func (s stack) waitReachable(t *testing.T) {
 	t.Helper()
 	at := strings.TrimPrefix(s.url(t), "http://")
-	fixture.Eventually(t, soon, "the Service of "+s.name+" leads to a pod", func() error {
+	framework.Eventually(t, soon, "the Service of "+s.name+" leads to a pod", func() error {
 		connection, err := (&net.Dialer{Timeout: time.Second}).DialContext(t.Context(), "tcp", at)
 		if err != nil {
 			return err

@@ -23,7 +23,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const (
@@ -42,7 +42,7 @@ func (s stack) key() client.ObjectKey { return client.ObjectKey{Namespace: s.nam
 func (s stack) kubectl(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := cluster.KubectlRun(t.Context(), append([]string{"-n", s.namespace}, args...)...)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return out
 }
 
@@ -50,7 +50,7 @@ func (s stack) kubectl(t *testing.T, args ...string) string {
 func (s stack) apply(t *testing.T, manifest string) string {
 	t.Helper()
 	out, err := cluster.KubectlInput(t.Context(), manifest, "-n", s.namespace, "apply", "-f", "-")
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return strings.TrimSpace(out)
 }
 
@@ -63,21 +63,21 @@ func (s stack) edit(t *testing.T, resource *unstructured.Unstructured, value any
 func edited(t *testing.T, resource *unstructured.Unstructured, value any, fields ...string) string {
 	t.Helper()
 	changed := resource.DeepCopy()
-	fixture.NoError(t, unstructured.SetNestedField(changed.Object, value, append([]string{"spec"}, fields...)...))
+	framework.NoError(t, unstructured.SetNestedField(changed.Object, value, append([]string{"spec"}, fields...)...))
 	return asJSON(t, changed.Object)
 }
 
 func (s stack) get(t *testing.T) *v1alpha2.LlamaStackDistribution {
 	t.Helper()
 	cr := &v1alpha2.LlamaStackDistribution{}
-	fixture.NoError(t, kube.Get(t.Context(), s.key(), cr))
+	framework.NoError(t, kube.Get(t.Context(), s.key(), cr))
 	return cr
 }
 
 func (s stack) deployment(t *testing.T) *appsv1.Deployment {
 	t.Helper()
 	d := &appsv1.Deployment{}
-	fixture.NoError(t, kube.Get(t.Context(), s.key(), d))
+	framework.NoError(t, kube.Get(t.Context(), s.key(), d))
 	return d
 }
 
@@ -95,7 +95,7 @@ func (s stack) selector() []client.ListOption {
 func (s stack) pods(t *testing.T) []corev1.Pod {
 	t.Helper()
 	var list corev1.PodList
-	fixture.NoError(t, kube.List(t.Context(), &list, s.selector()...))
+	framework.NoError(t, kube.List(t.Context(), &list, s.selector()...))
 	return list.Items
 }
 
@@ -113,7 +113,7 @@ func (s stack) pod(t *testing.T) *corev1.Pod {
 func (s stack) configMaps(t *testing.T) []string {
 	t.Helper()
 	var list corev1.ConfigMapList
-	fixture.NoError(t, kube.List(t.Context(), &list, s.selector()...))
+	framework.NoError(t, kube.List(t.Context(), &list, s.selector()...))
 	names := []string{}
 	for i := range list.Items {
 		names = append(names, list.Items[i].Name)
@@ -127,7 +127,7 @@ func (s stack) configMaps(t *testing.T) []string {
 func (s stack) waitReady(t *testing.T, checks ...func()) *v1alpha2.LlamaStackDistribution {
 	t.Helper()
 	var cr *v1alpha2.LlamaStackDistribution
-	fixture.Eventually(t, serverStart, s.name+" is Ready", func() error {
+	framework.Eventually(t, serverStart, s.name+" is Ready", func() error {
 		for _, check := range checks {
 			check()
 		}
@@ -149,7 +149,7 @@ func (s stack) waitReady(t *testing.T, checks ...func()) *v1alpha2.LlamaStackDis
 func (s stack) waitCondition(t *testing.T, within time.Duration, kind string, status metav1.ConditionStatus, reason string) metav1.Condition {
 	t.Helper()
 	var found metav1.Condition
-	fixture.Eventually(t, within, fmt.Sprintf("%s of %s is %s (%s)", kind, s.name, status, reason), func() error {
+	framework.Eventually(t, within, fmt.Sprintf("%s of %s is %s (%s)", kind, s.name, status, reason), func() error {
 		cr := s.get(t)
 		c := meta.FindStatusCondition(cr.Status.Conditions, kind)
 		if c == nil || c.ObservedGeneration != cr.Generation || c.Status != status || c.Reason != reason {
@@ -178,9 +178,9 @@ func (s stack) versions(t *testing.T) map[string]string {
 		&appsv1.DeploymentList{}, &appsv1.ReplicaSetList{}, &corev1.PodList{},
 		&corev1.ConfigMapList{}, &corev1.ServiceList{}, &corev1.ServiceAccountList{},
 	} {
-		fixture.NoError(t, kube.List(t.Context(), list, s.selector()...))
+		framework.NoError(t, kube.List(t.Context(), list, s.selector()...))
 		items, err := meta.ExtractList(list)
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		for _, item := range items {
 			o := item.(client.Object)
 			versions[fmt.Sprintf("%T %s", o, o.GetName())] = o.GetResourceVersion()
@@ -194,7 +194,7 @@ func (s stack) settled(t *testing.T) map[string]string {
 	t.Helper()
 	const quiet = time.Second
 	versions, since := s.versions(t), time.Now()
-	fixture.Eventually(t, soon, "everything about "+s.name+" has settled", func() error {
+	framework.Eventually(t, soon, "everything about "+s.name+" has settled", func() error {
 		if now := s.versions(t); !maps.Equal(now, versions) {
 			diff := cmp.Diff(versions, now)
 			versions, since = now, time.Now()
@@ -218,7 +218,7 @@ func namespace(t *testing.T, name string) {
 		t.Fatal(err)
 	}
 	// What Kubernetes itself puts into every namespace comes a while after it.
-	fixture.Eventually(t, soon, "namespace "+name+" has what every namespace has", func() error {
+	framework.Eventually(t, soon, "namespace "+name+" has what every namespace has", func() error {
 		key := client.ObjectKey{Namespace: name, Name: "default"}
 		if err := kube.Get(t.Context(), key, &corev1.ServiceAccount{}); err != nil {
 			return err
@@ -231,15 +231,15 @@ func namespace(t *testing.T, name string) {
 // load reads a manifest with one object, by its path in the checkout.
 func load(t *testing.T, path ...string) *unstructured.Unstructured {
 	t.Helper()
-	text := fixture.ReadFile(t, filepath.Join(append([]string{fixture.Root()}, path...)...))
+	text := framework.ReadFile(t, filepath.Join(append([]string{framework.Root()}, path...)...))
 	u := &unstructured.Unstructured{}
-	fixture.NoError(t, yaml.Unmarshal(text, &u.Object))
+	framework.NoError(t, yaml.Unmarshal(text, &u.Object))
 	return u
 }
 
 func asJSON(t *testing.T, v any) string {
 	t.Helper()
 	text, err := json.Marshal(v)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return string(text)
 }

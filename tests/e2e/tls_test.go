@@ -18,7 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // tlsSecret is the Secret that config/samples/v1alpha2-tls.yaml names, and tlsBundle its ConfigMap.
@@ -40,7 +40,7 @@ func (s stack) putTLSSecret(t *testing.T, name string, data map[string][]byte) {
 	if apierrors.IsAlreadyExists(err) {
 		err = kube.Update(t.Context(), secret)
 	}
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 }
 
 // chatsAt asks the model of the sample by a client at a URL.
@@ -58,7 +58,7 @@ func (s stack) chatsAt(t *testing.T, by *http.Client, url string) {
 // rolls out once, and no request of that time is lost).
 func serverEncrypts(t *testing.T) {
 	s := sampleStack(t)
-	ca := fixture.NewCA(t)
+	ca := framework.NewCA(t)
 	host := s.name + "-service." + s.namespace + ".svc"
 	first := ca.ServerSecret([]string{host})
 	s.putTLSSecret(t, tlsSecret, first)
@@ -67,8 +67,8 @@ func serverEncrypts(t *testing.T) {
 	if apierrors.IsAlreadyExists(err) { // of another release's part, with its CA
 		err = kube.Update(t.Context(), bundle)
 	}
-	fixture.NoError(t, err)
-	s.kubectl(t, "apply", "-f", filepath.Join(fixture.Root(), "config", "samples", "v1alpha2-tls.yaml"))
+	framework.NoError(t, err)
+	s.kubectl(t, "apply", "-f", filepath.Join(framework.Root(), "config", "samples", "v1alpha2-tls.yaml"))
 	cr := s.waitReady(t)
 	if got := cr.Status.ServiceURL; got != "https://"+host+":8321" {
 		t.Errorf("serviceURL %s", got)
@@ -101,7 +101,7 @@ func serverEncrypts(t *testing.T) {
 	s.waitRevisionAfter(t, revision)
 	s.waitReady(t)
 	checkOneRollout(t, s, revision)
-	fixture.Eventually(t, soon, "the server shows the new certificate", func() error {
+	framework.Eventually(t, soon, "the server shows the new certificate", func() error {
 		conn, err := (&tls.Dialer{Config: ca.Trust(host)}).DialContext(t.Context(), "tcp", strings.TrimPrefix(url, "https://"))
 		if err != nil {
 			return err

@@ -21,7 +21,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const (
@@ -59,7 +59,7 @@ func release09IsTakenOver(t *testing.T) {
 	scaleOperator(t, 0)
 	s.kubectl(t, "patch", crd, "--type=json", "-p", storeV1alpha1)
 	resource := load(t, "tests", "e2e", "testdata", "release-0.9-resource.yaml")
-	fixture.Eventually(t, soon, "the API server stores v1alpha1", func() error {
+	framework.Eventually(t, soon, "the API server stores v1alpha1", func() error {
 		// Until it does, it asks the operator to convert, and gets no answer.
 		_, err := cluster.KubectlInput(t.Context(), asJSON(t, resource.Object), "-n", s.namespace, "apply", "-f", "-")
 		return err
@@ -67,7 +67,7 @@ func release09IsTakenOver(t *testing.T) {
 	if stored := s.storedVersions(t); !slices.Contains(stored, "v1alpha1") {
 		t.Fatalf("stored versions %q", stored)
 	}
-	plain.kubectl(t, "create", "configmap", "plain-config", "--from-file=config.yaml="+filepath.Join(fixture.Root(), pinned.base))
+	plain.kubectl(t, "create", "configmap", "plain-config", "--from-file=config.yaml="+filepath.Join(framework.Root(), pinned.base))
 	plainResource := load(t, "tests", "e2e", "testdata", "release-0.9-plain-resource.yaml")
 	plain.apply(t, asJSON(t, plainResource.Object))
 	s.runByRelease09(t, "release-0.9-objects.yaml")
@@ -82,8 +82,8 @@ func release09IsTakenOver(t *testing.T) {
 	did(t, "two servers as release 0.9 runs them, without an operator: a completion is stored in %s on the claim of one", dataDir)
 
 	asked, plainAsked := startTraffic(t, serviceURL(t, s.namespace, s.name+"-service")), startTraffic(t, serviceURL(t, plain.namespace, plain.name+"-service"))
-	fixture.NoError(t, installOperator(t.Context()))
-	fixture.Eventually(t, soon, "what is stored as v1alpha1 is read as v1alpha2", func() error {
+	framework.NoError(t, installOperator(t.Context()))
+	framework.Eventually(t, soon, "what is stored as v1alpha1 is read as v1alpha2", func() error {
 		// The Service of the webhooks leads to the operator's pod a moment after that is ready.
 		return kube.Get(t.Context(), s.key(), &v1alpha2.LlamaStackDistribution{})
 	})
@@ -143,7 +143,7 @@ func release09IsTakenOver(t *testing.T) {
 	if !apierrors.IsNotFound(err) {
 		t.Errorf("the RoleBinding for anyuid: %v", err)
 	}
-	fixture.Eventually(t, soon, "nothing is stored as v1alpha1", func() error {
+	framework.Eventually(t, soon, "nothing is stored as v1alpha1", func() error {
 		if stored := s.storedVersions(t); !slices.Equal(stored, []string{"v1alpha2"}) {
 			return fmt.Errorf("stored versions %q", stored)
 		}
@@ -179,10 +179,10 @@ func (s stack) thereAndBack(t *testing.T, plain stack) {
 		t.Errorf("stored versions %q\n%s", stored, out.String())
 	}
 	did(t, "downgrade-prepare: v1alpha1 is stored, as release 0.9 needs it")
-	fixture.NoError(t, installOperator(t.Context()))
+	framework.NoError(t, installOperator(t.Context()))
 	for i, one := range stacks {
-		fixture.Eventually(t, soon, one.name+" is read as v1alpha2", func() error { return kube.Get(t.Context(), one.key(), &v1alpha2.LlamaStackDistribution{}) })
-		fixture.Eventually(t, time.Minute, one.name+" is adopted again", func() error {
+		framework.Eventually(t, soon, one.name+" is read as v1alpha2", func() error { return kube.Get(t.Context(), one.key(), &v1alpha2.LlamaStackDistribution{}) })
+		framework.Eventually(t, time.Minute, one.name+" is adopted again", func() error {
 			d := &appsv1.Deployment{}
 			if err := kube.Get(t.Context(), one.key(), d); err != nil || release09.Left(d) {
 				return fmt.Errorf("the Deployment is release 0.9's: %w", err)
@@ -205,9 +205,9 @@ func (s stack) thereAndBack(t *testing.T, plain stack) {
 func (s stack) runByRelease09(t *testing.T, file string) {
 	t.Helper()
 	cr, err := s.asV1alpha1(t.Context())
-	fixture.NoError(t, err)
-	text := fixture.ReadFile(t, filepath.Join(fixture.Root(), "tests", "e2e", "testdata", file))
-	if _, err := fixture.Release09(t.Context(), kube, cr, strings.ReplaceAll(string(text), "{{IMAGE}}", pinned.ref)); err != nil {
+	framework.NoError(t, err)
+	text := framework.ReadFile(t, filepath.Join(framework.Root(), "tests", "e2e", "testdata", file))
+	if _, err := framework.CreateAsRelease09(t.Context(), kube, cr, strings.ReplaceAll(string(text), "{{IMAGE}}", pinned.ref)); err != nil {
 		t.Fatal(err)
 	}
 	s.kubectl(t, "rollout", "status", "deployment/"+s.name, "--timeout="+serverStart.String())

@@ -20,7 +20,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha1"
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // asV1alpha1 reads the resource through the older version.
@@ -35,11 +35,11 @@ func (s stack) asV1alpha1(ctx context.Context) (*unstructured.Unstructured, erro
 func scaleOperator(t *testing.T, replicas int32) {
 	t.Helper()
 	d := &appsv1.Deployment{}
-	fixture.NoError(t, kube.Get(t.Context(), client.ObjectKey{Namespace: operatorNamespace, Name: operatorName}, d))
+	framework.NoError(t, kube.Get(t.Context(), client.ObjectKey{Namespace: operatorNamespace, Name: operatorName}, d))
 	before := d.DeepCopy()
 	d.Spec.Replicas = new(replicas)
-	fixture.NoError(t, kube.Patch(t.Context(), d, client.MergeFrom(before)))
-	fixture.Eventually(t, soon*2, "the operator is scaled", func() error {
+	framework.NoError(t, kube.Patch(t.Context(), d, client.MergeFrom(before)))
+	framework.Eventually(t, soon*2, "the operator is scaled", func() error {
 		if err := kube.Get(t.Context(), client.ObjectKeyFromObject(d), d); err != nil {
 			return err
 		}
@@ -55,7 +55,7 @@ func scaleOperator(t *testing.T, replicas int32) {
 func bothVersionsAreServed(t *testing.T) {
 	s := sampleStack(t)
 	u, err := s.asV1alpha1(t.Context())
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	if name, _, _ := unstructured.NestedString(u.Object, "spec", "server", "distribution", "name"); name != "starter" {
 		t.Errorf("in v1alpha1 the distribution is %q", name)
 	}
@@ -63,7 +63,7 @@ func bothVersionsAreServed(t *testing.T) {
 
 	scaleOperator(t, 2)
 	did(t, "the operator has two replicas")
-	load := fixture.StartLoad(t, fixture.OftenAsked, func(ctx context.Context) error {
+	load := framework.StartLoad(t, framework.DefaultLoadInterval, func(ctx context.Context) error {
 		_, err := s.asV1alpha1(ctx)
 		return err
 	})
@@ -136,9 +136,9 @@ func (s stack) checkVLLM(t *testing.T, maxTokens float64) {
 func checkStatusInV1alpha1(t *testing.T, s stack, cr *v1alpha2.LlamaStackDistribution) {
 	t.Helper()
 	u, err := s.asV1alpha1(t.Context())
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	shown := &v1alpha1.LlamaStackDistribution{}
-	fixture.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, shown))
+	framework.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, shown))
 	if string(shown.Status.Phase) != string(cr.Status.Phase) || shown.Status.Phase == "" {
 		t.Errorf("its phase is %q in v1alpha1 and %q in v1alpha2", shown.Status.Phase, cr.Status.Phase)
 	}

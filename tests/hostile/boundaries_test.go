@@ -24,7 +24,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // modelServers is the CustomResourceDefinition of KServe's objects, which takes anything.
@@ -78,7 +78,7 @@ func endpointInputs() []input {
 		}})
 	}
 	return append(all, input{name: "200 Services of 250 KB beside that of an endpoint", want: []string{accepted}, send: func(t *testing.T, w *world) (string, error) {
-		err := <-fixture.AtOnce(200, func(i int) error {
+		err := <-framework.Parallel(200, func(i int) error {
 			s := &corev1.Service{ObjectMeta: meta(fmt.Sprint("large-", i)), Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "a.example.com"}}
 			if i == 0 {
 				s.Spec = corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}
@@ -99,7 +99,7 @@ func registrationInputs() []input {
 	register := func(name string, count int, config, want string) input {
 		return input{name: name, want: []string{"InvalidOperatorSettings", want}, send: func(t *testing.T, w *world) (string, error) {
 			id := identifier(name)
-			err := <-fixture.AtOnce(count, func(i int) error {
+			err := <-framework.Parallel(count, func(i int) error {
 				distribution := fmt.Sprintf("%s-%04d", id, i)
 				return w.admin.Create(t.Context(), &corev1.ConfigMap{
 					ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: distribution, Labels: map[string]string{settings.LabelDistribution: distribution}},

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // useSecrets lets resources of somebody else use Secrets all the time: as the key and in a setting of a provider, as the password of one
@@ -51,7 +51,7 @@ func (w *world) useSecrets(t *testing.T) {
 func (w *world) checkSecrets(t *testing.T, logs []*os.File) {
 	t.Helper()
 	var secrets corev1.SecretList
-	fixture.NoError(t, w.admin.List(t.Context(), &secrets, client.InNamespace(bystanders)))
+	framework.NoError(t, w.admin.List(t.Context(), &secrets, client.InNamespace(bystanders)))
 	derived := 0
 	for i := range secrets.Items {
 		if metav1.GetControllerOf(&secrets.Items[i]) == nil {
@@ -64,8 +64,8 @@ func (w *world) checkSecrets(t *testing.T, logs []*os.File) {
 			}
 		}
 	}
-	objects, err := cluster.ObjectsButSecrets(t.Context())
-	fixture.NoError(t, err)
+	objects, err := cluster.NonSecretObjects(t.Context())
+	framework.NoError(t, err)
 	places := map[string]string{"an object": objects}
 	var printed []byte
 	for i, log := range logs {
@@ -78,7 +78,7 @@ func (w *world) checkSecrets(t *testing.T, logs []*os.File) {
 		t.Errorf("%d values were derived of Secrets, or nothing that only a high log level prints was printed", derived)
 	}
 	for place, text := range places {
-		for _, found := range w.canaries.In(text) {
+		for _, found := range w.canaries.Find(text) {
 			t.Errorf("%s contains %s", place, found)
 		}
 	}

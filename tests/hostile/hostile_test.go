@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const (
@@ -87,7 +87,7 @@ func TestNothingBringsTheOperatorDown(t *testing.T) {
 // checkOperator looks at what became of the process.
 func (w *world) checkOperator(t *testing.T) {
 	t.Helper()
-	fixture.Eventually(t, time.Minute, "the operator is ready in the end", w.operator.ready)
+	framework.Eventually(t, time.Minute, "the operator is ready in the end", w.operator.ready)
 	if w.operator.starts > 1 {
 		t.Errorf("the operator ended %d times", w.operator.starts-1)
 	}
@@ -97,7 +97,7 @@ func (w *world) checkOperator(t *testing.T) {
 	w.notePeak(t)
 	t.Logf("the control group, page cache included, used at most %d MiB", w.operator.group.peak(t)>>20)
 	info, err := w.operator.log.Stat()
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	t.Logf("the operator printed %d KiB", info.Size()>>10)
 	if info.Size() > maxLog {
 		t.Errorf("the log of the operator has %d bytes, want at most %d", info.Size(), maxLog)
@@ -119,7 +119,7 @@ func (w *world) check(t *testing.T, logs ...*os.File) {
 func (w *world) notePeak(t *testing.T) {
 	t.Helper()
 	used, err := w.operator.usage()
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	w.peak = max(w.peak, used.peak)
 }
 
@@ -128,12 +128,12 @@ func (w *world) notePeak(t *testing.T) {
 // Proves: L-19.
 func checkRoles(t *testing.T) {
 	t.Helper()
-	roles, err := fixture.ReadRoles()
-	fixture.NoError(t, err)
+	roles, err := framework.ReadRoles()
+	framework.NoError(t, err)
 	requests, err := cluster.Requests()
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	roles.Note(requests)
-	if err := roles.Lacking(); err != nil {
+	if err := roles.Missing(); err != nil {
 		t.Error(err)
 	}
 }
@@ -152,7 +152,7 @@ func (w *world) one(t *testing.T, in input) {
 	w.notePeak(t)
 	w.operator.resetPeak()
 	before, err := w.operator.usage()
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	began := time.Now()
 	answer, err := in.send(t, w)
 	took := time.Since(began)
@@ -165,7 +165,7 @@ func (w *world) one(t *testing.T, in input) {
 	if len(in.want) == 0 {
 		t.Error("nobody says which answer is the right one")
 	}
-	for _, found := range w.canaries.In(answer) {
+	for _, found := range w.canaries.Find(answer) {
 		t.Errorf("the answer contains %s", found)
 	}
 	if !mentions(answer, in.want) {
@@ -218,7 +218,7 @@ func (w *world) edit(ctx context.Context, name string) error {
 			err = errors.New(denial(code, answer))
 		}
 		if err == nil {
-			err = fixture.Poll(ctx, answerWithin, func() error {
+			err = framework.Poll(ctx, answerWithin, func() error {
 				o, err := w.observe(ctx, bystanders, name)
 				if err == nil && o.status.ObservedGeneration < o.generation {
 					err = fmt.Errorf("generation %d of %d is observed", o.status.ObservedGeneration, o.generation)

@@ -21,7 +21,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // hostileAtOnce is how many of the largest resources there are. Between two edits is editPeriod, so that the rollout of one is not measured with the
@@ -121,7 +121,7 @@ func (l *latencies) own(name string) (own []time.Duration, _ error) {
 	}
 	user := "system:serviceaccount:" + operatorNamespace + ":"
 	for _, e := range l.edits {
-		var about []fixture.Request
+		var about []framework.Request
 		var end time.Time
 		for _, r := range all {
 			if strings.HasPrefix(r.User, user) && r.Namespace == bystanders && strings.HasPrefix(r.Name, name) && !strings.HasSuffix(r.Resource, "/status") &&

@@ -22,7 +22,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const (
@@ -65,7 +65,7 @@ func newOperator(t *testing.T, admin client.Client, arguments ...string) *operat
 	}
 	container := deployment.Spec.Template.Spec.Containers[0]
 	log, err := os.Create(filepath.Join(t.TempDir(), "operator.log"))
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	o := &operator{
 		group: newMemoryGroup(t, container.Resources.Limits.Memory().Value()), log: log, webhook: service.Spec.ClusterIP + ":443",
 		environment: []string{"KUBECONFIG=" + filepath.Join(cluster.Dir, operatorNamespace+"."+account+".kubeconfig")},
@@ -99,12 +99,12 @@ func (o *operator) start(t *testing.T) {
 	o.cmd = exec.CommandContext(context.Background(), "/bin/sh", o.arguments...)
 	o.cmd.Env, o.cmd.Stdout, o.cmd.Stderr = o.environment, o.log, o.log
 	o.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // also when this program is ended in between
-	fixture.NoError(t, o.cmd.Start())
+	framework.NoError(t, o.cmd.Start())
 	go func() {
 		defer close(o.done)
 		o.err = o.cmd.Wait()
 	}()
-	fixture.Eventually(t, time.Minute, "the operator is ready", o.ready)
+	framework.Eventually(t, time.Minute, "the operator is ready", o.ready)
 }
 
 func (o *operator) stop() {
@@ -139,7 +139,7 @@ func (o *operator) ready() error {
 	if err := o.alive(); err != nil {
 		return err
 	}
-	return fixture.Ready(healthAddress)
+	return framework.ProbeReadiness(healthAddress)
 }
 
 // usage is what the process has used.
@@ -151,7 +151,7 @@ type usage struct {
 
 func (o *operator) usage() (usage, error) {
 	proc := "/proc/" + strconv.Itoa(o.cmd.Process.Pid)
-	cpu, err1 := fixture.ProcessorTimeOf(o.cmd.Process.Pid)
+	cpu, err1 := framework.CPUTimeOf(o.cmd.Process.Pid)
 	status, err2 := os.ReadFile(filepath.Join(proc, "status"))
 	if err := errors.Join(err1, err2); err != nil {
 		return usage{}, err

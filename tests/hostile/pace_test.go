@@ -31,7 +31,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const (
@@ -201,7 +201,7 @@ func (w *world) burst(t *testing.T, namespace string, n int, spec string) cost {
 	before, err1 := w.operator.usage()
 	server := apiServerCPU(t)
 	began := time.Now()
-	creating := fixture.AtOnce(n, func(i int) error {
+	creating := framework.Parallel(n, func(i int) error {
 		name := fmt.Sprintf("s-%d", i)
 		code, answer, err := w.ask(ctx, "POST", strings.TrimSuffix(resourcePath("v1alpha2", namespace, ""), "/"), resource("v1alpha2", name, spec))
 		if err == nil && code != 201 {
@@ -252,7 +252,7 @@ func (w *world) replay(t *testing.T, namespace string, n int) cost {
 	w.namespace(t, namespace)
 	server := apiServerCPU(t)
 	began := time.Now()
-	err := <-fixture.AtOnce(n, func(i int) error {
+	err := <-framework.Parallel(n, func(i int) error {
 		var last client.Object
 		for _, one := range templates {
 			o := reflect.New(one.kind).Interface().(client.Object)
@@ -293,7 +293,7 @@ func (w *world) remove(t *testing.T, namespaces ...string) {
 		}
 	}
 	for _, name := range namespaces {
-		fixture.Eventually(t, paceTimeout, name+" is gone", func() error {
+		framework.Eventually(t, paceTimeout, name+" is gone", func() error {
 			err := w.admin.Get(t.Context(), client.ObjectKey{Name: name}, &corev1.Namespace{})
 			if apierrors.IsNotFound(err) {
 				return nil
@@ -370,7 +370,7 @@ func (w *world) requestsOf(t *testing.T, namespace string) int {
 func (w *world) silent(t *testing.T) {
 	t.Helper()
 	last, since := usage{}, time.Now()
-	fixture.Eventually(t, paceTimeout, "the operator is silent", func() error {
+	framework.Eventually(t, paceTimeout, "the operator is silent", func() error {
 		now, err := w.operator.usage()
 		if now.cpu-last.cpu > 3*quiet/100 { // its lease takes some
 			last, since = now, time.Now()
@@ -454,7 +454,7 @@ func apiServerCPU(t *testing.T) time.Duration {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if took, err := fixture.ProcessorTimeOf(pid); err == nil {
+		if took, err := framework.CPUTimeOf(pid); err == nil {
 			return took
 		}
 	}

@@ -21,7 +21,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const (
@@ -160,7 +160,7 @@ func silentRegistry(t *testing.T, w *world) (string, error) {
 			return denied, err
 		}
 	}
-	if err := fixture.Poll(t.Context(), answerWithin, func() error {
+	if err := framework.Poll(t.Context(), answerWithin, func() error {
 		if connections.Load() == 0 {
 			return errors.New("the silent registry is not asked")
 		}

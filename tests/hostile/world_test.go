@@ -26,7 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const (
@@ -43,7 +43,7 @@ type world struct {
 	host     string
 	operator *operator
 	report   *report
-	canaries fixture.Canaries
+	canaries framework.Canaries
 	// peak is the most memory that the operator used between the inputs, in bytes.
 	peak int64
 }
@@ -51,10 +51,10 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	config, err := cluster.AdminConfig()
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	config.WarningHandler = rest.NoWarnings{}
 	scheme := runtime.NewScheme()
-	fixture.NoError(t, errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha2.AddToScheme(scheme)))
+	framework.NoError(t, errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha2.AddToScheme(scheme)))
 	w := &world{host: config.Host, report: &report{}}
 	if w.admin, err = client.NewWithWatch(config, client.Options{Scheme: scheme}); err != nil {
 		t.Fatal(err)
@@ -72,7 +72,7 @@ func (w *world) namespace(t *testing.T, name string) {
 
 func (w *world) create(t *testing.T, o client.Object) {
 	t.Helper()
-	fixture.NoError(t, w.admin.Create(t.Context(), o))
+	framework.NoError(t, w.admin.Create(t.Context(), o))
 }
 
 func (*world) kubectl(t *testing.T, args ...string) {
@@ -84,8 +84,8 @@ func (*world) kubectl(t *testing.T, args ...string) {
 
 func (*world) applyDepthPolicy(t *testing.T) {
 	t.Helper()
-	policy, err := fixture.DepthPolicy(guarded)
-	fixture.NoError(t, err)
+	policy, err := framework.DepthPolicy(guarded)
+	framework.NoError(t, err)
 	if out, err := cluster.KubectlInput(t.Context(), policy, "apply", "-f", "-"); err != nil {
 		t.Fatal(out, err)
 	}
@@ -161,7 +161,7 @@ func (w *world) observe(ctx context.Context, namespace, name string) (*observed,
 func (w *world) verdict(ctx context.Context, namespace, name string, want ...string) (string, error) {
 	var said string
 	var unwanted bool
-	err := fixture.Poll(ctx, answerWithin, func() error {
+	err := framework.Poll(ctx, answerWithin, func() error {
 		if w.operator.ended() {
 			return nil // no use to wait
 		}
@@ -231,7 +231,7 @@ const settingsName = "llama-stack-operator-config"
 // awaitReason waits until a condition of a resource has a reason, and returns the condition.
 func (w *world) awaitReason(ctx context.Context, namespace, name, reason string) (string, error) {
 	var text string
-	err := fixture.Poll(ctx, 2*time.Minute, func() error {
+	err := framework.Poll(ctx, 2*time.Minute, func() error {
 		if err := w.operator.alive(); err != nil {
 			return nil //nolint:nilerr // no use to wait; the caller looks, too
 		}

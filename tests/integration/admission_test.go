@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // manifest is a resource with the given spec.
@@ -56,10 +56,10 @@ func TestAdmissionAcceptsEveryField(t *testing.T) {
 	e := newEnv(t)
 	for _, file := range []string{"full-objects.yaml", "full-lists.yaml"} {
 		t.Run(file, func(t *testing.T) {
-			raw := fixture.ReadFile(t, filepath.Join("testdata", file))
+			raw := framework.ReadFile(t, filepath.Join("testdata", file))
 			e.mustApply(string(raw))
 			written := map[string]any{}
-			fixture.NoError(t, yaml.Unmarshal(raw, &written))
+			framework.NoError(t, yaml.Unmarshal(raw, &written))
 			name, _, _ := unstructured.NestedString(written, "metadata", "name")
 			read := e.unstructured(name)
 			if diff := cmp.Diff(normal(t, written["spec"]), normal(t, read.Object["spec"])); diff != "" {
@@ -73,9 +73,9 @@ func TestAdmissionAcceptsEveryField(t *testing.T) {
 func normal(t *testing.T, v any) any {
 	t.Helper()
 	raw, err := json.Marshal(v)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	var out any
-	fixture.NoError(t, json.Unmarshal(raw, &out))
+	framework.NoError(t, json.Unmarshal(raw, &out))
 	return out
 }
 
@@ -83,7 +83,7 @@ func (e *env) unstructured(name string) *unstructured.Unstructured {
 	e.t.Helper()
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(schema.GroupVersionKind{Group: "llamastack.io", Version: "v1alpha2", Kind: "LlamaStackDistribution"})
-	fixture.NoError(e.t, admin.Get(e.t.Context(), client.ObjectKey{Namespace: e.namespace, Name: name}, u))
+	framework.NoError(e.t, admin.Get(e.t.Context(), client.ObjectKey{Namespace: e.namespace, Name: name}, u))
 	return u
 }
 
@@ -96,23 +96,23 @@ func TestColumnsAndSize(t *testing.T) {
 	e.mustApply(sample(t, "v1alpha2-simple.yaml"))
 	e.waitReady("my-stack")
 	out, err := cluster.KubectlRun(t.Context(), "get", "llsd", "-n", e.namespace)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	if got, want := columns(out), [][]string{
 		{"NAME", "PHASE", "READY", "REASON", "PROVIDERS", "AVAILABLE", "AGE"}, {"my-stack", "Ready", "True", "Ready", "1", "1"},
 	}; !cmp.Equal(got[0], want[0]) || !cmp.Equal(got[1][:6], want[1]) {
 		t.Errorf("kubectl get prints:\n%s", out)
 	}
 	out, err = cluster.KubectlRun(t.Context(), "get", "llsd", "-n", e.namespace, "-o", "wide")
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	for _, want := range []string{"URL", "DISTRIBUTION", "RELEASE LINE", "CONFIG", "SERVER VERSION", "OPERATOR VERSION", "starter", "my-stack-config-", serverRelease} {
 		if !strings.Contains(out, want) {
 			t.Errorf("kubectl get -o wide lacks %q:\n%s", want, out)
 		}
 	}
-	crd, err := os.ReadFile(filepath.Join(fixture.Root(), "config", "crd", "bases", "llamastack.io_llamastackdistributions.yaml"))
-	fixture.NoError(t, err)
+	crd, err := os.ReadFile(filepath.Join(framework.Root(), "config", "crd", "bases", "llamastack.io_llamastackdistributions.yaml"))
+	framework.NoError(t, err)
 	compact, err := yaml.YAMLToJSON(crd)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	if len(compact) > 150_000 {
 		t.Errorf("the CRD has %d bytes as JSON, want at most 150,000", len(compact))
 	}
@@ -128,6 +128,6 @@ func columns(table string) [][]string {
 
 func sample(t *testing.T, name string) string {
 	t.Helper()
-	raw := fixture.ReadFile(t, filepath.Join(fixture.Root(), "config", "samples", name))
+	raw := framework.ReadFile(t, filepath.Join(framework.Root(), "config", "samples", name))
 	return string(raw)
 }

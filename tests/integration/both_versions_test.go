@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // Proves: R52, R57, FR-075 (what release 0.9 admitted is admitted in v1alpha1, with warnings, where v1alpha2 refuses it).
@@ -60,7 +60,7 @@ func TestV1alpha1IsNeverRefused(t *testing.T) {
 // awaitValidation waits until the API server asks the webhook.
 func (s *serving) awaitValidation() {
 	s.t.Helper()
-	fixture.Eventually(s.t, time.Minute, "the API server asks the webhook", func() error {
+	framework.Eventually(s.t, time.Minute, "the API server asks the webhook", func() error {
 		out, _ := s.cluster.KubectlInput(s.t.Context(), strings.Replace(hub("probe", ""), "starter", "nowhere", 1), "apply", "--dry-run=server", "-f", "-")
 		if !strings.Contains(out, `Unsupported value: "nowhere"`) {
 			return errors.New(out)
@@ -72,15 +72,15 @@ func (s *serving) awaitValidation() {
 // release09CRD is the CRD as release 0.9 has it: the schema of v1alpha1, which is what is stored, and nobody converts.
 func release09CRD(t *testing.T) string {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join(fixture.Root(), "config", "crd", "bases", "llamastack.io_llamastackdistributions.yaml"))
-	fixture.NoError(t, err)
+	raw, err := os.ReadFile(filepath.Join(framework.Root(), "config", "crd", "bases", "llamastack.io_llamastackdistributions.yaml"))
+	framework.NoError(t, err)
 	var definition struct {
 		APIVersion string         `json:"apiVersion"`
 		Kind       string         `json:"kind"`
 		Metadata   map[string]any `json:"metadata"`
 		Spec       map[string]any `json:"spec"`
 	}
-	fixture.NoError(t, yaml.Unmarshal(raw, &definition))
+	framework.NoError(t, yaml.Unmarshal(raw, &definition))
 	for _, v := range definition.Spec["versions"].([]any) {
 		if version := v.(map[string]any); version["name"] == "v1alpha1" {
 			version["storage"] = true
@@ -89,7 +89,7 @@ func release09CRD(t *testing.T) string {
 	}
 	delete(definition.Spec, "conversion")
 	old, err := yaml.Marshal(definition)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return string(old)
 }
 
@@ -100,13 +100,13 @@ type manifests map[string][]string
 func (m manifests) add(t *testing.T, prefix string, patterns ...string) {
 	t.Helper()
 	for _, pattern := range patterns {
-		files, err := filepath.Glob(filepath.Join(fixture.Root(), filepath.FromSlash(pattern)))
+		files, err := filepath.Glob(filepath.Join(framework.Root(), filepath.FromSlash(pattern)))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %d files, %v", pattern, len(files), err)
 		}
 		taken := map[string]int{}
 		for _, file := range files {
-			raw := fixture.ReadFile(t, file)
+			raw := framework.ReadFile(t, file)
 			u := &unstructured.Unstructured{}
 			if err := yaml.Unmarshal(raw, &u.Object); err != nil {
 				t.Fatalf("%s: %v", file, err)
@@ -165,7 +165,7 @@ func (s *serving) list(version string) (*unstructured.UnstructuredList, error) {
 func (s *serving) everything(version string) map[string]unstructured.Unstructured {
 	s.t.Helper()
 	list, err := s.list(version)
-	fixture.NoError(s.t, err)
+	framework.NoError(s.t, err)
 	all := map[string]unstructured.Unstructured{}
 	for _, u := range list.Items {
 		u.SetResourceVersion("")
@@ -218,7 +218,7 @@ func TestNoDiffBeforeAndAfterMigration(t *testing.T) {
 
 	// That all is stored in v1alpha2 shows when nobody converts any more. Lists come from the API server's cache, single objects from the store.
 	s.service.Remove(one.server.Address().String())
-	s.service.Cut()
+	s.service.CloseConnections()
 	for key := range before["v1alpha2"] {
 		namespace, name, _ := strings.Cut(key, "/")
 		u := &unstructured.Unstructured{}

@@ -19,16 +19,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // moduleDir is where the source of a Go module is, of the version that the operator is built with.
 func moduleDir(t *testing.T, module string) string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", module)
-	command.Dir = fixture.Root()
+	command.Dir = framework.Root()
 	out, err := command.Output()
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return strings.TrimSpace(string(out))
 }
 
@@ -66,7 +66,7 @@ func TestEdgeFollowsTheSettingWithStatusWrittenByTheTest(t *testing.T) {
 	nodeDouble(t, s.admin, "ai")
 	s.apply(gateway)
 	p := s.run(buildManager(t))
-	fixture.Eventually(t, installTimeout, "the replica is ready", p.ready)
+	framework.Eventually(t, installTimeout, "the replica is ready", p.ready)
 	s.service.Add(p.webhook)
 
 	s.apply(manifest("s", "distribution: {name: starter}\nnetworking: {expose: true, allowedFrom: {namespaces: [clients]}}"), "-n", "ai")
@@ -117,7 +117,7 @@ func (s *serving) editRoute() {
 	s.waitURL("https://llama.example.com")
 
 	const termination = "{.spec.tls.termination} {.spec.tls.destinationCACertificate}"
-	ca := fixture.NewCA(s.t)
+	ca := framework.NewCA(s.t)
 	if err := s.admin.Create(s.t.Context(), &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "s-tls"}, Type: corev1.SecretTypeTLS, Data: ca.ServerSecret([]string{"s-service.ai.svc"}),
 	}); err != nil {
@@ -191,7 +191,7 @@ func (s *serving) value(object, path string) (string, error) {
 // waitField waits until an object has a value.
 func (s *serving) waitField(object, path, want string) {
 	s.t.Helper()
-	fixture.Eventually(s.t, 2*time.Minute, object+" has "+path, func() error {
+	framework.Eventually(s.t, 2*time.Minute, object+" has "+path, func() error {
 		got, err := s.value(object, path)
 		if err == nil && got != want {
 			err = fmt.Errorf("it is %q", got)
@@ -216,7 +216,7 @@ func (s *serving) admit(object, status string) {
 // waitEdge waits until this object alone exposes the server, and Ready reports what it waits for.
 func (s *serving) waitEdge(object, pending string) {
 	s.t.Helper()
-	fixture.Eventually(s.t, 2*time.Minute, "exposed by "+object, func() error {
+	framework.Eventually(s.t, 2*time.Minute, "exposed by "+object, func() error {
 		var names []string
 		for _, kind := range []string{"route", "httproute", "ingress"} {
 			list := &unstructured.UnstructuredList{}
@@ -242,7 +242,7 @@ func (s *serving) waitEdge(object, pending string) {
 // waitMessage waits until the message of a condition is as it shall be.
 func (s *serving) waitMessage(name, condition string, is func(message string) bool) {
 	s.t.Helper()
-	fixture.Eventually(s.t, 2*time.Minute, condition+" of "+name, func() error {
+	framework.Eventually(s.t, 2*time.Minute, condition+" of "+name, func() error {
 		got, err := s.value("llsd/"+name, `{.status.conditions[?(@.type=="`+condition+`")].message}`)
 		if err == nil && !is(got) {
 			err = errors.New(got)
@@ -260,7 +260,7 @@ func (s *serving) waitURL(want string) {
 func (s *serving) nothingWasDenied() {
 	s.t.Helper()
 	made, err := s.cluster.Requests()
-	fixture.NoError(s.t, err)
+	framework.NoError(s.t, err)
 	for i := range made {
 		if r := &made[i]; r.User == operatorUser && r.Denied() {
 			s.t.Errorf("denied: %s %s", r.Verb, r.Path)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // kserve has the part of KServe's CRDs that the operator reads: groups, versions, kinds, and the addresses in the status.
@@ -59,7 +59,7 @@ func (e *env) admitModelServer(what, status string) {
 // waitConfig waits until the server's configuration has a text, and returns the generation of the Deployment.
 func (e *env) waitConfig(name, text string) int64 {
 	e.t.Helper()
-	fixture.Eventually(e.t, 2*time.Minute, "the configuration has "+text, func() error {
+	framework.Eventually(e.t, 2*time.Minute, "the configuration has "+text, func() error {
 		generated := e.resource(name).Status.ConfigGeneration
 		if generated == nil {
 			return errors.New("no configuration")
@@ -97,7 +97,7 @@ resources: {tools: [{name: "mcp::files", endpointFrom: {kind: Service, name: fil
 `))
 	waits := func(wants ...string) {
 		t.Helper()
-		fixture.Eventually(t, 2*time.Minute, "the resource waits for "+strings.Join(wants, ", "), func() error {
+		framework.Eventually(t, 2*time.Minute, "the resource waits for "+strings.Join(wants, ", "), func() error {
 			message := e.waitFor("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.DependencyNotReady))
 			for _, want := range wants {
 				if !strings.Contains(message, want) {

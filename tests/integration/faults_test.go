@@ -21,7 +21,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // Proves: FR-014, R19, R49, R61, FR-034, FR-066, FR-075, US-2.2, L-17, L-35 (a failing edit says where and how to fix it; what runs continues).
@@ -98,7 +98,7 @@ func TestFailingEditsLeaveWhatRunsAlone(t *testing.T) {
 // status can come between kubectl's read and its write: kubectl then asks to try again.
 func (e *env) replaceSpec(name, file string) {
 	e.t.Helper()
-	fixture.Eventually(e.t, time.Minute, name+" is replaced", func() error {
+	framework.Eventually(e.t, time.Minute, name+" is replaced", func() error {
 		out, err := cluster.KubectlInput(e.t.Context(), sample(e.t, file), "replace", "-n", e.namespace, "-f", "-")
 		if err != nil && !strings.Contains(err.Error(), "(Conflict)") {
 			e.t.Fatalf("%s: %v: %s", name, err, out)
@@ -128,7 +128,7 @@ func TestMissingSecretHeals(t *testing.T) {
 	}
 	e.createSecret("vllm-creds", map[string]string{"tokn": "x"})
 	message = e.waitFor("my-stack", v1alpha2.ConditionSecretsResolved, metav1.ConditionFalse, string(problem.SecretNotFound))
-	fixture.Eventually(t, time.Minute, "the message tells of the missing key", func() error {
+	framework.Eventually(t, time.Minute, "the message tells of the missing key", func() error {
 		message = e.waitFor("my-stack", v1alpha2.ConditionSecretsResolved, metav1.ConditionFalse, string(problem.SecretNotFound))
 		if !strings.Contains(message, `has no key "token"`) || !strings.Contains(message, "tokn") {
 			return fmt.Errorf("message %q", message)
@@ -237,9 +237,9 @@ func (e *env) refuse(group, resources string) (stop func()) {
 	})
 	e.t.Cleanup(stop)
 	for _, o := range []client.Object{policy, binding} {
-		fixture.NoError(e.t, admin.Create(e.t.Context(), o))
+		framework.NoError(e.t, admin.Create(e.t.Context(), o))
 	}
-	fixture.Eventually(e.t, time.Minute, "the API server refuses "+resources, func() error {
+	framework.Eventually(e.t, time.Minute, "the API server refuses "+resources, func() error {
 		probe := &unstructured.Unstructured{}
 		if err := yaml.Unmarshal([]byte(probes[resources]), probe); err != nil {
 			return err

@@ -31,7 +31,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry/oci"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 var pullPassword = canaries.Add("pull-canary-91ab")
@@ -75,9 +75,9 @@ func newPrivateRegistry(t *testing.T) *privateRegistry {
 func (r *privateRegistry) push(t *testing.T, repository string, labels map[string]string) {
 	t.Helper()
 	image, err := mutate.Config(empty.Image, v1.Config{Labels: labels})
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	ref, err := name.ParseReference(r.host + "/" + repository)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	r.mu.Lock()
 	r.open = true
 	r.mu.Unlock()
@@ -85,7 +85,7 @@ func (r *privateRegistry) push(t *testing.T, repository string, labels map[strin
 	r.mu.Lock()
 	r.open, r.requests = false, nil
 	r.mu.Unlock()
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 }
 
 func (r *privateRegistry) asked() []string {
@@ -126,7 +126,7 @@ func TestImageWithLabelsGetsItsConfiguration(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "pull"}, Type: corev1.SecretTypeDockerConfigJson,
 		StringData: map[string]string{corev1.DockerConfigJsonKey: fmt.Sprintf(`{"auths":{%q:{"username":"pull","password":%q}}}`, site.host, pullPassword)},
 	}
-	fixture.NoError(t, admin.Create(t.Context(), secret))
+	framework.NoError(t, admin.Create(t.Context(), secret))
 	e.waitFor("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, "")
 	if got := e.deployment("s").Spec.Template.Spec.Containers[0].Image; got != site.host+"/team/server:build-7" {
 		t.Errorf("the pods run %s", got)
@@ -179,7 +179,7 @@ func TestImageWithoutLabelsNamesTheWayOut(t *testing.T) {
 		t.Errorf("message %q, want %q", message, want)
 	}
 	e.mustApply(manifest("none", "distribution: {image: '"+site.host+"/team/none:1'}\ndisabled: [inferense]\n"+vllmProvider))
-	fixture.Eventually(t, time.Minute, "all that is wrong is reported", func() error {
+	framework.Eventually(t, time.Minute, "all that is wrong is reported", func() error {
 		c := meta.FindStatusCondition(e.resource("none").Status.Conditions, v1alpha2.ConditionConfigGenerated)
 		if c == nil || c.Status != metav1.ConditionFalse || !strings.Contains(c.Message, `spec.distribution: Not found: "`) || !strings.Contains(c.Message, "spec.disabled[0]: ") {
 			return fmt.Errorf("%+v", c)
@@ -192,7 +192,7 @@ func TestImageWithoutLabelsNamesTheWayOut(t *testing.T) {
 		t.Errorf("message %q does not name the allowed registries", message)
 	}
 	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "mine"}, Data: map[string]string{"config.yaml": "version: 2\napis: []\n"}}
-	fixture.NoError(t, admin.Create(t.Context(), cm))
+	framework.NoError(t, admin.Create(t.Context(), cm))
 	e.mustApply(manifest("s", "distribution: {image: '"+image+"'}\noverrideConfig: {configMapName: mine}"))
 	e.waitFor("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, v1alpha2.ReasonOverride)
 }
@@ -222,14 +222,14 @@ func TestReleaseOfTheRunningServerIsUsed(t *testing.T) {
 		}
 		return nil
 	}
-	fixture.Eventually(t, 2*time.Minute, "the server has reported its release", reported)
+	framework.Eventually(t, 2*time.Minute, "the server has reported its release", reported)
 	e.mustApply(manifest("s", image+vllmProvider))
 	e.mustApply(manifest("new", image+vllmProvider))
 	message := e.waitFor("new", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.UnknownServerLine))
 	if !strings.Contains(message, "set spec.distribution.version") {
 		t.Errorf("message %q", message)
 	}
-	fixture.Eventually(t, 2*time.Minute, "the configuration is generated", func() error {
+	framework.Eventually(t, 2*time.Minute, "the configuration is generated", func() error {
 		r := e.resource("s").Status.ResolvedDistribution
 		if r.ConfigSource != v1alpha2.ConfigSourceOCILabel {
 			return fmt.Errorf("%+v", r)

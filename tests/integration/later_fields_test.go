@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // A spec may pass fields through that this cluster's Kubernetes does not have yet. An API server drops them silently from a new object: of this one a
@@ -26,7 +26,7 @@ func TestFieldsOfALaterKubernetesAreNotDropped(t *testing.T) {
 	if out, err := cluster.KubectlRun(t.Context(), "explain", "pod.spec.volumes.image"); err == nil && strings.Contains(out, "reference") {
 		e.waitFor("later", "DeploymentUpdated", metav1.ConditionTrue, "")
 		d := &appsv1.Deployment{}
-		fixture.NoError(t, e.get(d, "later"))
+		framework.NoError(t, e.get(d, "later"))
 		for _, v := range d.Spec.Template.Spec.Volumes {
 			if v.Name == "models" && v.Image != nil {
 				return
@@ -70,7 +70,7 @@ workload: {overrides: {volumes: [{name: trust, projected: {sources: [{clusterTru
 	}
 	e.waitFor("edited", "DeploymentUpdated", metav1.ConditionTrue, "")
 	before, after := &appsv1.Deployment{}, &appsv1.Deployment{}
-	fixture.NoError(t, e.get(before, "edited"))
+	framework.NoError(t, e.get(before, "edited"))
 	e.mustApply(manifest("edited", volumes))
 	refused("edited")
 	if err := e.get(after, "edited"); err != nil || after.Generation != before.Generation {

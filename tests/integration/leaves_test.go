@@ -35,7 +35,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/leaves"
 )
 
@@ -98,7 +98,7 @@ func TestEachFieldSetThenUnsetIsNeverSet(t *testing.T) {
 	all := leaves.All(t)
 	maps.DeleteFunc(all, func(path string, _ func(*spec)) bool { return strings.HasPrefix(path, "spec.distribution") }) // of which one must be set
 	maps.Copy(all, taken)
-	if fixture.OldKubernetes() { // before 1.34, claims had other fields
+	if framework.OldKubernetes() { // before 1.34, claims had other fields
 		delete(all, "spec.workload.resourceClaims")
 	}
 	paths := slices.Sorted(maps.Keys(all))
@@ -124,7 +124,7 @@ func TestEachFieldSetThenUnsetIsNeverSet(t *testing.T) {
 func (s *symmetry) referents() {
 	s.t.Helper()
 	dsn := "postgresql://user:" + url.QueryEscape(canaries.New()) + "@db.example/stack"
-	cert := fixture.NewCA(s.t).ServerSecret([]string{"*." + s.namespace + ".svc"})
+	cert := framework.NewCA(s.t).ServerSecret([]string{"*." + s.namespace + ".svc"})
 	secretX := map[string][]byte{"x": []byte(dsn), "y": []byte(dsn), "b": []byte(dsn)}
 	maps.Copy(secretX, cert)
 	for _, o := range []client.Object{
@@ -135,13 +135,13 @@ func (s *symmetry) referents() {
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Data: map[string][]byte{"b": []byte(dsn), "x": []byte(dsn)}},
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "llama-tls"}, Type: corev1.SecretTypeTLS, Data: cert},
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "x"}, Data: map[string]string{
-			"ca-bundle.crt": fixture.CACertificate, "config.yaml": "version: 2\napis: []\nproviders: {}\n",
+			"ca-bundle.crt": framework.CACertificate, "config.yaml": "version: 2\napis: []\nproviders: {}\n",
 		}},
 		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "x"}},
 		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "x"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 8000}}}},
 	} {
 		o.SetNamespace(s.namespace)
-		fixture.NoError(s.t, admin.Create(s.t.Context(), o))
+		framework.NoError(s.t, admin.Create(s.t.Context(), o))
 	}
 }
 
@@ -157,7 +157,7 @@ func (s *symmetry) registerNewest() {
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.operator, Name: s.newest, Labels: map[string]string{settings.LabelDistribution: s.newest}},
 		Data:       map[string]string{"image": "registry.example.com/ai/" + s.newest, "serverVersion": catalog.Newest() + ".0", "config.yaml": string(base)},
 	}
-	fixture.NoError(s.t, admin.Create(s.t.Context(), cm))
+	framework.NoError(s.t, admin.Create(s.t.Context(), cm))
 	s.t.Cleanup(func() { _ = admin.Delete(context.Background(), cm) })
 }
 
@@ -290,7 +290,7 @@ func (s *symmetry) patched(ctx context.Context, cr *v1alpha2.LlamaStackDistribut
 
 // inForce waits until the operator has done what it can for the spec, and returns why it refused it, where it did.
 func (s *symmetry) inForce(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (refused string, err error) {
-	err = fixture.Poll(ctx, 2*time.Minute, func() error {
+	err = framework.Poll(ctx, 2*time.Minute, func() error {
 		if err := admin.Get(ctx, client.ObjectKeyFromObject(cr), cr); err != nil {
 			return err
 		}
@@ -312,7 +312,7 @@ func (s *symmetry) inForce(ctx context.Context, cr *v1alpha2.LlamaStackDistribut
 
 // like waits until the custom resource owns what the twin owns, but for what outlives an edit on purpose.
 func (s *symmetry) like(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, path string, want twin) error {
-	return fixture.Poll(ctx, 2*time.Minute, func() error {
+	return framework.Poll(ctx, 2*time.Minute, func() error {
 		got, err := s.objectsOf(ctx, cr.Name)
 		if err != nil {
 			return err

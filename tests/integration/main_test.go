@@ -29,7 +29,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/endpoint"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook/certificates"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const (
@@ -38,12 +38,12 @@ const (
 )
 
 var (
-	cluster        *fixture.Cluster
+	cluster        *framework.Cluster
 	scheme         = runtime.NewScheme()
 	admin          client.WithWatch
 	operatorConfig *rest.Config
 	operatorLog    = &safeBuffer{}
-	canaries       fixture.Canaries
+	canaries       framework.Canaries
 )
 
 func TestMain(m *testing.M) {
@@ -66,11 +66,11 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) (code int, err error) {
-	if cluster, err = fixture.Up(fixture.ControlPlane); err != nil {
+	if cluster, err = framework.StartCluster(framework.ControlPlane); err != nil {
 		return 1, err
 	}
 	defer func() {
-		end := cluster.Down
+		end := cluster.Stop
 		if code == 0 {
 			end = cluster.Remove
 		}
@@ -98,13 +98,13 @@ func highestLogLevel(w io.Writer) (logr.Logger, error) {
 func secretsAreNowhereElse() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	stored, err := cluster.ObjectsButSecrets(ctx)
+	stored, err := cluster.NonSecretObjects(ctx)
 	if err != nil {
 		return err
 	}
 	var errs []error
 	for place, text := range map[string]string{"an object": stored, "the operator's log": operatorLog.String()} {
-		for _, found := range canaries.In(text) {
+		for _, found := range canaries.Find(text) {
 			errs = append(errs, fmt.Errorf("after all tests, %s contains %s", place, found))
 		}
 	}
@@ -120,7 +120,7 @@ func connect() error {
 			return err
 		}
 	}
-	if out, err := cluster.KubectlRun(ctx, "apply", "-f", filepath.Join(fixture.Root(), "dist", "install.yaml")); err != nil {
+	if out, err := cluster.KubectlRun(ctx, "apply", "-f", filepath.Join(framework.Root(), "dist", "install.yaml")); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
 	}
 	if err := established(ctx, cluster, crdName); err != nil {

@@ -16,7 +16,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09/leftovers"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // migrationPage is what someone finds on the page about migration: its resources, and its blocks of commands without their indentation.
@@ -24,7 +24,7 @@ type migrationPage struct{ resources, commands []string }
 
 func readMigrationPage(t *testing.T) *migrationPage {
 	t.Helper()
-	text := fixture.ReadFile(t, filepath.Join(fixture.Root(), "docs", "migration-v1alpha1-to-v1alpha2.md"))
+	text := framework.ReadFile(t, filepath.Join(framework.Root(), "docs", "migration-v1alpha1-to-v1alpha2.md"))
 	page := &migrationPage{}
 	for _, m := range regexp.MustCompile("(?s)\n *```(sh|yaml)\n(.*?\n) *```\n").FindAllStringSubmatch(string(text), -1) {
 		if m[1] == "yaml" {
@@ -46,21 +46,21 @@ func (s *serving) follower() *follower {
 	s.t.Helper()
 	f := &follower{serving: s, dir: s.t.TempDir(), kubeconfig: s.cluster.Kubeconfig}
 	bin := s.t.TempDir()
-	fixture.NoError(s.t, goBuild(s.t.Context(), bin, "./cmd/kubectl-llamastack"))
+	framework.NoError(s.t, goBuild(s.t.Context(), bin, "./cmd/kubectl-llamastack"))
 	f.path = strings.Join([]string{bin, filepath.Dir(s.cluster.Kubectl), os.Getenv("PATH")}, string(os.PathListSeparator))
 	return f
 }
 
 func (f *follower) write(file, content string) {
 	f.t.Helper()
-	fixture.WriteFile(f.t, filepath.Join(f.dir, file), content)
+	framework.WriteFile(f.t, filepath.Join(f.dir, file), content)
 }
 
 // run runs commands that must succeed.
 func (f *follower) run(commands string) string {
 	f.t.Helper()
 	out, err := f.try(commands)
-	fixture.NoError(f.t, err)
+	framework.NoError(f.t, err)
 	return out
 }
 
@@ -159,11 +159,11 @@ func TestMigrationPage(t *testing.T) {
 	})
 
 	t.Run("a converted manifest says what applies", func(t *testing.T) {
-		manifests, err := filepath.Glob(filepath.Join(fixture.Root(), "api", "v1alpha1", "testdata", "conversion", "*", "before.yaml"))
+		manifests, err := filepath.Glob(filepath.Join(framework.Root(), "api", "v1alpha1", "testdata", "conversion", "*", "before.yaml"))
 		if err != nil || len(manifests) != 5 {
 			t.Fatalf("%d examples, %v", len(manifests), err)
 		}
-		for _, file := range append(manifests, filepath.Join(fixture.Root(), "tests", "integration", "testdata", "v1alpha1-full.yaml")) {
+		for _, file := range append(manifests, filepath.Join(framework.Root(), "tests", "integration", "testdata", "v1alpha1-full.yaml")) {
 			f.run("kubectl apply -f " + file)
 			if out := f.run("kubectl llamastack convert -f " + file + " --to v1alpha2 2>/dev/null | kubectl diff -f -"); out != "" { // a difference is an error
 				t.Errorf("%s:\n%s", file, out)
@@ -177,7 +177,7 @@ func TestMigrationPage(t *testing.T) {
 func (s *serving) wantManifest(t *testing.T, name, manifest string) {
 	t.Helper()
 	var want map[string]any
-	fixture.NoError(t, yaml.Unmarshal([]byte(manifest), &want))
+	framework.NoError(t, yaml.Unmarshal([]byte(manifest), &want))
 	got := s.mustGet("v1alpha2", name)
 	if diff := cmp.Diff(normal(t, want["spec"]), normal(t, got.Object["spec"])); diff != "" {
 		t.Errorf("(-manifest +object):\n%s", diff)

@@ -11,14 +11,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // storedVersion is the version that an object of the namespace default is stored in.
 func (s *serving) storedVersion(name string) string {
 	s.t.Helper()
 	stored, err := s.cluster.Stored(s.t.Context(), "llamastack.io/llamastackdistributions", "default", name)
-	fixture.NoError(s.t, err)
+	framework.NoError(s.t, err)
 	return strings.TrimPrefix(fmt.Sprint(stored["apiVersion"]), "llamastack.io/")
 }
 
@@ -88,13 +88,13 @@ func TestMigrationRewritesTheStore(t *testing.T) {
 	both := `["v1alpha1","v1alpha2"]`
 	s.kubectl("patch", crdName, "--subresource=status", "--type=merge", "-p", `{"status":{"storedVersions":`+both+`}}`)
 	s.run(buildManager(t), "--migrate-storage=false")
-	fixture.Eventually(t, time.Minute, "the operator works", func() error {
+	framework.Eventually(t, time.Minute, "the operator works", func() error {
 		if u := s.mustGet("v1alpha2", "plain"); field(u, "status.observedGeneration") == nil {
 			return fmt.Errorf("status %v", field(u, "status"))
 		}
 		return nil
 	})
-	fixture.Consistently(t, 3*time.Second, "it does not migrate", func() error {
+	framework.Consistently(t, 3*time.Second, "it does not migrate", func() error {
 		if stored := s.storedVersions(); stored != both {
 			return fmt.Errorf("the definition says that %s are stored", stored)
 		}

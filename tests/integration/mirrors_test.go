@@ -21,7 +21,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry/oci"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // The real API server has the real types of OpenShift. Images that only a mirror has are read there as soon as the cluster says so, by digest and by tag;
@@ -37,14 +37,14 @@ func TestMirrorsOfTheClusterAreAsked(t *testing.T) {
 	image, err := mutate.Config(empty.Image, v1.Config{Labels: map[string]string{
 		oci.LabelImageVersion: "0.7.1", oci.LabelConfigBase64: base64.StdEncoding.EncodeToString(base),
 	}})
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	for _, tag := range []string{"/digests/server:1", "/policies/server:1", "/tags/server:build-7"} {
 		ref, err := name.ParseReference(mirror + tag)
-		fixture.NoError(t, err)
-		fixture.NoError(t, remote.Push(ref, image))
+		framework.NoError(t, err)
+		framework.NoError(t, remote.Push(ref, image))
 	}
 	digest, err := image.Digest()
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 
 	s := newServing(t)
 	s.install()
@@ -62,7 +62,7 @@ func TestMirrorsOfTheClusterAreAsked(t *testing.T) {
 	s.apply(fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: llama-stack-operator-config, namespace: %s}, data: {registries: %q}}",
 		operatorNamespace, fmt.Sprintf("plainHTTP: [%q]", mirror)))
 	p := s.run(buildManager(t))
-	fixture.Eventually(t, installTimeout, "the replica is ready", p.ready)
+	framework.Eventually(t, installTimeout, "the replica is ready", p.ready)
 	s.service.Add(p.webhook)
 
 	images := map[string]string{

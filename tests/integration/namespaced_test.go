@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // namespacedStack uses every kind that the operator makes, with a derived Secret.
@@ -40,16 +40,16 @@ func TestNamespacedOperatorStaysInItsNamespaces(t *testing.T) {
 	t.Parallel()
 	const elsewhere = "elsewhere"
 	s := newServing(t)
-	overlay := filepath.Join(fixture.Root(), "config", "overlays", "namespaced")
+	overlay := filepath.Join(framework.Root(), "config", "overlays", "namespaced")
 	var blocks []string
-	for _, b := range fixture.Blocks(t, filepath.Join(fixture.Root(), "docs", "namespaced.md")) {
+	for _, b := range framework.CodeBlocks(t, filepath.Join(framework.Root(), "docs", "namespaced.md")) {
 		blocks = append(blocks, b.Text)
 	}
 	if len(blocks) != 2 {
 		t.Fatalf("%d blocks are on the page", len(blocks))
 	}
 	f := s.follower()
-	f.dir = fixture.Root()
+	f.dir = framework.Root()
 	f.run(blocks[0])
 	s.established(crdName)
 	args, watched := overlayArgs(t, s, overlay)
@@ -79,7 +79,7 @@ func TestNamespacedOperatorStaysInItsNamespaces(t *testing.T) {
 	s.waitCondition(watched[0], "ConfigGenerated", "True", "")
 	s.secretOfPodDefaultsArrives(watched[0])
 	s.kubectl("patch", "llsd", "s", "-n", watched[0], "--type=merge", "-p", `{"spec":{"networking":null,"storage":null}}`)
-	fixture.Eventually(t, time.Minute, "what is no longer desired is removed", func() error {
+	framework.Eventually(t, time.Minute, "what is no longer desired is removed", func() error {
 		out, err := s.cluster.KubectlRun(t.Context(), "get", "ingress,networkpolicy", "-n", watched[0], "-o", "name")
 		if err == nil && strings.Contains(out, "/s-") {
 			err = fmt.Errorf("there are %s", out)
@@ -90,8 +90,8 @@ func TestNamespacedOperatorStaysInItsNamespaces(t *testing.T) {
 	p.terminate(t)
 
 	made, err := s.cluster.Requests()
-	fixture.NoError(t, err)
-	strays, inside := fixture.Strays(made, operatorServiceAccount, append([]string{operatorNamespace}, watched...)...)
+	framework.NoError(t, err)
+	strays, inside := framework.UnexpectedRequests(made, operatorServiceAccount, append([]string{operatorNamespace}, watched...)...)
 	for _, stray := range strays {
 		t.Error(stray)
 	}
@@ -119,7 +119,7 @@ func (s *serving) secretOfPodDefaultsArrives(namespace string) {
 		generation, from, _ = strings.Cut(out, " ")
 		return generation, from
 	}
-	fixture.Eventually(t, time.Minute, "the pods get the Secret", func() error {
+	framework.Eventually(t, time.Minute, "the pods get the Secret", func() error {
 		if _, from := read(); from != "team-keys" {
 			return fmt.Errorf("they get %q", from)
 		}
@@ -127,7 +127,7 @@ func (s *serving) secretOfPodDefaultsArrives(namespace string) {
 	})
 	before, _ := read()
 	s.kubectl("patch", "secret", "team-keys", "-n", namespace, "-p", `{"stringData":{"TOKEN":"`+canaries.New()+`"}}`)
-	fixture.Eventually(t, time.Minute, "its new content rolls the pods", func() error {
+	framework.Eventually(t, time.Minute, "its new content rolls the pods", func() error {
 		if after, _ := read(); after == before {
 			return fmt.Errorf("generation %s", after)
 		}
@@ -173,10 +173,10 @@ func (s *serving) waitAvailable(namespace string) {
 func (s *serving) deniedOutside(namespace string) {
 	s.t.Helper()
 	config, err := s.cluster.ServiceAccountConfig(operatorNamespace, operatorServiceAccount)
-	fixture.NoError(s.t, err)
-	config.UserAgent = fixture.NotTheOperator
+	framework.NoError(s.t, err)
+	config.UserAgent = framework.OtherUserAgent
 	operator, err := client.New(config, client.Options{Scheme: s.admin.Scheme()})
-	fixture.NoError(s.t, err)
+	framework.NoError(s.t, err)
 	stacks := &unstructured.UnstructuredList{}
 	stacks.SetGroupVersionKind(schema.GroupVersionKind{Group: "llamastack.io", Version: "v1alpha2", Kind: "LlamaStackDistributionList"})
 	for what, ask := range map[string]func(context.Context) error{

@@ -32,7 +32,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/metrics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // safeBuffer is a buffer that several goroutines may write to.
@@ -113,9 +113,9 @@ type operator struct {
 func (o *operator) counted(t *testing.T, name string) (series []string) {
 	t.Helper()
 	registry := prometheus.NewRegistry()
-	fixture.NoError(t, registry.Register(o.metrics))
+	framework.NoError(t, registry.Register(o.metrics))
 	families, err := registry.Gather()
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	for _, family := range families {
 		if family.GetName() != name {
 			continue
@@ -198,7 +198,7 @@ func newEnv(t *testing.T) *env {
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "t-", Labels: map[string]string{
 		"pod-security.kubernetes.io/enforce": "restricted",
 	}}}
-	fixture.NoError(t, admin.Create(t.Context(), ns))
+	framework.NoError(t, admin.Create(t.Context(), ns))
 	e := &env{t: t, namespace: ns.Name, operator: operatorNamespace, server: serverDouble(t)}
 	nodeDouble(t, admin, e.namespace)
 	return e
@@ -241,7 +241,7 @@ func nodeDouble(t *testing.T, c client.WithWatch, namespace string) {
 	t.Cleanup(func() { cancel(); <-done })
 	go func() {
 		defer close(done)
-		fixture.WhenPodsChange(ctx, c, func() { readyPods(ctx, c, namespace) }, client.InNamespace(namespace))
+		framework.OnPodChanges(ctx, c, func() { readyPods(ctx, c, namespace) }, client.InNamespace(namespace))
 	}()
 }
 
@@ -272,7 +272,7 @@ func (e *env) makeSettings(key, value string) (remove func()) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: e.operator, Name: settings.ConfigMapName},
 		Data:       map[string]string{key: value},
 	}
-	fixture.NoError(e.t, admin.Create(e.t.Context(), cm))
+	framework.NoError(e.t, admin.Create(e.t.Context(), cm))
 	remove = sync.OnceFunc(func() { _ = admin.Delete(context.Background(), cm) })
 	e.t.Cleanup(remove)
 	return remove
@@ -293,7 +293,7 @@ func (e *env) mustApply(manifest string) {
 func (e *env) createSecret(name string, data map[string]string) {
 	e.t.Helper()
 	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: name}, StringData: data}
-	fixture.NoError(e.t, admin.Create(e.t.Context(), s))
+	framework.NoError(e.t, admin.Create(e.t.Context(), s))
 }
 
 func (e *env) get(o client.Object, name string) error {
@@ -303,7 +303,7 @@ func (e *env) get(o client.Object, name string) error {
 func (e *env) resource(name string) *v1alpha2.LlamaStackDistribution {
 	e.t.Helper()
 	cr := &v1alpha2.LlamaStackDistribution{}
-	fixture.NoError(e.t, e.get(cr, name))
+	framework.NoError(e.t, e.get(cr, name))
 	return cr
 }
 
@@ -317,7 +317,7 @@ func (e *env) waitFor(name, condition string, status metav1.ConditionStatus, rea
 // awaitCondition is waitFor in any cluster. It reads a tree: Go's types cannot read every resource.
 func awaitCondition(t *testing.T, c client.Client, key client.ObjectKey, condition string, status metav1.ConditionStatus, reason string) (message string) {
 	t.Helper()
-	fixture.Eventually(t, 2*time.Minute, fmt.Sprintf("%s %s=%s %s", key, condition, status, reason), func() error {
+	framework.Eventually(t, 2*time.Minute, fmt.Sprintf("%s %s=%s %s", key, condition, status, reason), func() error {
 		u := &unstructured.Unstructured{}
 		u.SetGroupVersionKind(v1alpha2.GroupVersion.WithKind(v1alpha2.Kind))
 		if err := c.Get(t.Context(), key, u); err != nil {
@@ -340,7 +340,7 @@ func awaitCondition(t *testing.T, c client.Client, key client.ObjectKey, conditi
 func (e *env) waitReady(name string) *v1alpha2.LlamaStackDistribution {
 	e.t.Helper()
 	e.waitFor(name, v1alpha2.ConditionReady, metav1.ConditionTrue, "")
-	fixture.Eventually(e.t, time.Minute, "the server was asked", func() error {
+	framework.Eventually(e.t, time.Minute, "the server was asked", func() error {
 		if v := e.resource(name).Status.Version; v == nil || v.LlamaStackServerVersion == "" {
 			return fmt.Errorf("version %+v", v)
 		}

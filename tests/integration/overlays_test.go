@@ -18,7 +18,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook/certificates"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // Proves: L-27, L-34 (the overlays for other makers of certificates build, the API server takes them, and the names in them fit together).
@@ -36,13 +36,13 @@ func TestOverlays(t *testing.T) {
 			"Service":                  "service.beta.openshift.io/serving-cert-secret-name=" + certificates.SecretName,
 		},
 	} {
-		text, err := cluster.KubectlRun(t.Context(), "kustomize", filepath.Join(fixture.Root(), "config", "overlays", overlay))
-		fixture.NoError(t, err)
+		text, err := cluster.KubectlRun(t.Context(), "kustomize", filepath.Join(framework.Root(), "config", "overlays", overlay))
+		framework.NoError(t, err)
 		var native []string
 		unmanaged, serving := false, overlay != "cert-manager"
 		for document := range strings.SplitSeq(text, "\n---\n") {
 			u := &unstructured.Unstructured{}
-			fixture.NoError(t, yaml.Unmarshal([]byte(document), &u.Object))
+			framework.NoError(t, yaml.Unmarshal([]byte(document), &u.Object))
 			if strings.HasPrefix(u.GetAPIVersion(), "cert-manager.io/") {
 				secretName, _, _ := unstructured.NestedString(u.Object, "spec", "secretName")
 				names, _, _ := unstructured.NestedStringSlice(u.Object, "spec", "dnsNames")
@@ -60,7 +60,7 @@ func TestOverlays(t *testing.T) {
 			}
 			if u.GetKind() == "Deployment" {
 				var d appsv1.Deployment
-				fixture.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &d))
+				framework.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &d))
 				unmanaged = slices.Contains(d.Spec.Template.Spec.Containers[0].Args, "--manage-certificates=false")
 			}
 		}
@@ -76,10 +76,10 @@ func TestOverlays(t *testing.T) {
 // Proves: R21, R81 (the overlay for OpenShift AI registers the names of the platform, each by one parameter, and nothing else of the parameters is left).
 func TestOverlayRegistersTheNamesOfThePlatform(t *testing.T) {
 	t.Parallel()
-	overlay := filepath.Join(fixture.Root(), "config", "overlays", "openshift-ai")
-	params := fixture.ReadFile(t, filepath.Join(overlay, "params.env"))
+	overlay := filepath.Join(framework.Root(), "config", "overlays", "openshift-ai")
+	params := framework.ReadFile(t, filepath.Join(overlay, "params.env"))
 	text, err := cluster.KubectlRun(t.Context(), "kustomize", overlay)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	registered := map[string]string{}
 	for document := range strings.SplitSeq(text, "\n---\n") {
 		var cm corev1.ConfigMap
@@ -112,15 +112,15 @@ func TestManifestLeadsToTheWebhook(t *testing.T) {
 	var crd apiextensionsv1.CustomResourceDefinition
 	var service corev1.Service
 	text, err := cluster.KubectlRun(t.Context(), "get", crdName, "-o", "jsonpath={.metadata.annotations.kubectl\\.kubernetes\\.io/last-applied-configuration}")
-	fixture.NoError(t, err)
-	fixture.NoError(t, yaml.Unmarshal([]byte(text), &crd))
+	framework.NoError(t, err)
+	framework.NoError(t, yaml.Unmarshal([]byte(text), &crd))
 	webhook := crd.Spec.Conversion.Webhook.ClientConfig
 	if len(webhook.CABundle) > 0 || strings.Contains(text, "caBundle\":\"") {
 		t.Error("the manifest names a CA bundle")
 	}
 	out, err := cluster.KubectlRun(t.Context(), "get", "service", "-n", webhook.Service.Namespace, webhook.Service.Name, "-o", "yaml")
-	fixture.NoError(t, err)
-	fixture.NoError(t, yaml.Unmarshal([]byte(out), &service))
+	framework.NoError(t, err)
+	framework.NoError(t, yaml.Unmarshal([]byte(out), &service))
 	if webhook.Service.Namespace != operatorNamespace || *webhook.Service.Path != "/convert" || service.Spec.Ports[0].Port != *webhook.Service.Port {
 		t.Errorf("the definition calls %+v, the Service is %+v", webhook.Service, service.Spec)
 	}

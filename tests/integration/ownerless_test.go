@@ -15,7 +15,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // Proves: R78 (what release 0.9 runs without an owner for a custom resource that cannot be built, or that cannot be adopted because of somebody
@@ -29,7 +29,7 @@ func TestDeletionLeavesNothingOfRelease09Running(t *testing.T) {
 			},
 			string(problem.Conflict): func(e *env) {
 				service := &corev1.Service{}
-				fixture.NoError(e.t, e.get(service, name+"-service"))
+				framework.NoError(e.t, e.get(service, name+"-service"))
 				foreign := &corev1.Service{
 					ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: service.Name},
 					Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
@@ -51,7 +51,7 @@ func TestDeletionLeavesNothingOfRelease09Running(t *testing.T) {
 				}
 				e.startOperator(operatorOptions{})
 				e.waitFor(name, v1alpha2.ConditionReady, metav1.ConditionFalse, "")
-				fixture.Eventually(t, time.Minute, "the Deployment belongs to the custom resource", func() error {
+				framework.Eventually(t, time.Minute, "the Deployment belongs to the custom resource", func() error {
 					if !metav1.IsControlledBy(e.deployment(name), e.resource(name)) {
 						return errors.New("it does not")
 					}
@@ -60,8 +60,8 @@ func TestDeletionLeavesNothingOfRelease09Running(t *testing.T) {
 				if now := e.deployment(name); now.Generation != before.Generation || now.UID != before.UID {
 					t.Errorf("generation %d was %d", now.Generation, before.Generation)
 				}
-				fixture.NoError(t, admin.Delete(t.Context(), e.resource(name)))
-				fixture.Eventually(t, time.Minute, "the server goes with its custom resource", func() error {
+				framework.NoError(t, admin.Delete(t.Context(), e.resource(name)))
+				framework.Eventually(t, time.Minute, "the server goes with its custom resource", func() error {
 					if err := e.get(&appsv1.Deployment{}, name); !apierrors.IsNotFound(err) {
 						return fmt.Errorf("reading the Deployment: %w", err)
 					}

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook/certificates"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // pagesOfReference are the pages whose commands need a control plane and no node, in this order: the last ones replace what others need. Of each, how many
@@ -68,7 +68,7 @@ func TestPagesOfReference(t *testing.T) {
 	f.settle("ai")
 	for _, p := range pagesOfReference {
 		found := 0
-		for _, b := range fixture.Blocks(t, filepath.Join(fixture.Root(), "docs", p.page)) {
+		for _, b := range framework.CodeBlocks(t, filepath.Join(framework.Root(), "docs", p.page)) {
 			if b.Info != p.info || containsAny(b.Text, followedElsewhere) {
 				continue
 			}
@@ -98,7 +98,7 @@ func TestPagesOfReference(t *testing.T) {
 func (f *follower) replacesCertificate() (after func()) {
 	old := f.secret().Data[corev1.TLSCertKey]
 	return func() {
-		fixture.Eventually(f.t, time.Minute, "another certificate is served", func() error {
+		framework.Eventually(f.t, time.Minute, "another certificate is served", func() error {
 			made := &corev1.Secret{}
 			if err := f.admin.Get(f.t.Context(), client.ObjectKey{Namespace: operatorNamespace, Name: certificates.SecretName}, made); err != nil {
 				return err
@@ -108,7 +108,7 @@ func (f *follower) replacesCertificate() (after func()) {
 			}
 			return f.shakesHands(func() *tls.Config { return trusting(made.Data[corev1.ServiceAccountRootCAKey]) })(f.t.Context())
 		})
-		f.service.Cut() // the API server keeps its connections
+		f.service.CloseConnections() // the API server keeps its connections
 		f.awaitValidation()
 	}
 }
@@ -125,10 +125,10 @@ func containsAny(text string, parts []string) bool {
 // settle gives the reader a checkout, a namespace of their own with two servers, and what the pages take for granted.
 func (f *follower) settle(namespace string) {
 	f.t.Helper()
-	kubeconfig := fixture.ReadFile(f.t, f.cluster.Kubeconfig)
+	kubeconfig := framework.ReadFile(f.t, f.cluster.Kubeconfig)
 	f.write("kubeconfig", string(kubeconfig))
 	f.kubeconfig = filepath.Join(f.dir, "kubeconfig")
-	fixture.NoError(f.t, os.Symlink(filepath.Join(fixture.Root(), "config"), filepath.Join(f.dir, "config")))
+	framework.NoError(f.t, os.Symlink(filepath.Join(framework.Root(), "config"), filepath.Join(f.dir, "config")))
 	var crds []string
 	for group, kinds := range openKinds {
 		for _, kind := range kinds {
@@ -157,15 +157,15 @@ const writtenOnce = "my-stack-report.tar.gz"
 var counted = regexp.MustCompile(`\b\d+ files\b`)
 
 // looks runs the commands of a block, each until it prints what the page shows. How many files there are depends on the pods.
-func (f *follower) looks(page string, b fixture.Block) {
+func (f *follower) looks(page string, b framework.CodeBlock) {
 	f.t.Helper()
 	for each := range strings.SplitSeq(strings.TrimPrefix(b.Text, "$ "), "\n$ ") {
 		command, shown, _ := strings.Cut(each, "\n")
 		if strings.Contains(command, " diff ") { // which ends with 1 where something differs
 			command += " || [ $? = 1 ]"
 		}
-		want := fixture.Shown(counted.ReplaceAllString(shown, "… files"))
-		fixture.Eventually(f.t, time.Minute, fmt.Sprintf("%s, line %d: %s", page, b.Line, command), func() error {
+		want := framework.OutputPattern(counted.ReplaceAllString(shown, "… files"))
+		framework.Eventually(f.t, time.Minute, fmt.Sprintf("%s, line %d: %s", page, b.Line, command), func() error {
 			if err := os.Remove(filepath.Join(f.dir, writtenOnce)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}

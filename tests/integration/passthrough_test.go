@@ -21,7 +21,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // Proves: R61, FR-074, FR-075 (the webhook refuses names, duplicates and quantities that Kubernetes would refuse, with the field of the custom resource,
@@ -48,7 +48,7 @@ func TestValuesThatKubernetesRefuses(t *testing.T) {
 		return cr, list
 	}
 	// What is right is taken: below, nothing but the value is refused.
-	fixture.Eventually(t, time.Minute, "Kubernetes takes what is made without a wrong value", func() error {
+	framework.Eventually(t, time.Minute, "Kubernetes takes what is made without a wrong value", func() error {
 		_, list := made("workload: {podDisruptionBudget: {minAvailable: 1}}")
 		var faults []error
 		for _, o := range list {
@@ -57,15 +57,15 @@ func TestValuesThatKubernetesRefuses(t *testing.T) {
 		return errors.Join(faults...)
 	})
 	// The API server goes on without the webhook where it answers late, as on a busy machine.
-	refuse := func(cr *v1alpha2.LlamaStackDistribution, c fixture.RefusedValue) {
-		fixture.Eventually(t, time.Minute, c.Spec+": the webhook refuses it", func() error {
+	refuse := func(cr *v1alpha2.LlamaStackDistribution, c framework.RejectedValue) {
+		framework.Eventually(t, time.Minute, c.Spec+": the webhook refuses it", func() error {
 			if err := admin.Create(t.Context(), cr.DeepCopy(), client.DryRunAll); err == nil || !strings.Contains(err.Error(), c.Problem) {
 				return fmt.Errorf("answered %v, want %q", err, c.Problem) //nolint:errorlint // may be none
 			}
 			return nil
 		})
 	}
-	for _, c := range fixture.RefusedValues() {
+	for _, c := range framework.RejectedValues() {
 		cr, list := made(c.Spec)
 		refuse(cr, c)
 		refused := strings.Contains(c.Spec, "storage: {size") // of a size of zero the builder makes the default
@@ -73,13 +73,13 @@ func TestValuesThatKubernetesRefuses(t *testing.T) {
 			refused = refused || apierrors.IsInvalid(admin.Create(t.Context(), o, client.DryRunAll))
 		}
 		switch {
-		case !refused && fixture.OldKubernetes(): // it drops fields that it does not have yet
+		case !refused && framework.OldKubernetes(): // it drops fields that it does not have yet
 			t.Logf("%s: this Kubernetes takes it", c.Spec)
 		case !refused:
 			t.Errorf("%s: Kubernetes takes it", c.Spec)
 		}
 	}
-	for _, c := range fixture.WrongNames() {
+	for _, c := range framework.InvalidNames() {
 		cr, _ := made(c.Spec)
 		refuse(cr, c)
 	}
@@ -91,7 +91,7 @@ func TestValuesThatADryRunFinds(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	e.startOperator(operatorOptions{})
-	values := fixture.RefusedByKubernetes()
+	values := framework.RejectedByKubernetes()
 	for i, c := range values {
 		e.mustApply(manifest(fmt.Sprint("s", i), "distribution: {name: starter}\n"+c.Spec))
 	}
@@ -123,7 +123,7 @@ func TestValuesThatOnlyKubernetesKnowsToBeWrong(t *testing.T) {
 		edit := "distribution: {name: starter}\nnetworking: {port: 9000}\nworkload: {overrides: {volumes: [{name: a, ephemeral: {volumeClaimTemplate: {spec: {" +
 			"accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}, " + spec + "}}}}]}}"
 		e.mustApply(manifest("s", edit))
-		fixture.Eventually(t, time.Minute, spec+" is reported", func() error {
+		framework.Eventually(t, time.Minute, spec+" is reported", func() error {
 			c := meta.FindStatusCondition(e.resource("s").Status.Conditions, v1alpha2.ConditionDeploymentUpdated)
 			const start = "spec.workload.overrides.volumes[0].ephemeral.volumeClaimTemplate.spec"
 			if c == nil || c.Reason != string(problem.ObjectRejected) || !strings.HasPrefix(c.Message, start) ||

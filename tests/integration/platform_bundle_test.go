@@ -14,7 +14,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // trusted is what the pods of a Deployment trust; empty where that are the image's own roots.
@@ -25,7 +25,7 @@ func (e *env) trusted(d *appsv1.Deployment) string {
 		return ""
 	}
 	cm := &corev1.ConfigMap{}
-	fixture.NoError(e.t, e.get(cm, name))
+	framework.NoError(e.t, e.get(cm, name))
 	return cm.Data["ca-bundle.crt"]
 }
 
@@ -70,7 +70,7 @@ func TestPlatformBundleIsTrustedAndWatched(t *testing.T) {
 			t.Fatal(step.what, err)
 		}
 		generation += step.rollouts
-		fixture.Eventually(t, time.Minute, step.what, func() error {
+		framework.Eventually(t, time.Minute, step.what, func() error {
 			if d := e.deployment("s"); d.Generation != generation || e.trusted(d) != step.want {
 				return fmt.Errorf("generation %d, want %d; trusted is %s", d.Generation, generation, e.trusted(d))
 			}

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // The server of this test ends with a message that quotes the value of a Secret.
@@ -43,9 +43,9 @@ func TestStatusNamesTheReasonOfThePod(t *testing.T) {
 			StartedAt: metav1.Now(), FinishedAt: metav1.Now(),
 		}},
 	}}
-	fixture.NoError(t, admin.Status().Update(t.Context(), pod))
+	framework.NoError(t, admin.Status().Update(t.Context(), pod))
 	const why = "the server ended with exit code 1: ValueError: the key [redacted] was refused"
-	fixture.Eventually(t, time.Minute, "Available names the reason", func() error {
+	framework.Eventually(t, time.Minute, "Available names the reason", func() error {
 		message := e.waitFor("my-stack", v1alpha2.ConditionAvailable, metav1.ConditionFalse, v1alpha2.ReasonServerUnavailable)
 		if !strings.HasSuffix(message, why) {
 			return fmt.Errorf("it is: %s", message)
@@ -57,8 +57,8 @@ func TestStatusNamesTheReasonOfThePod(t *testing.T) {
 	pod.Status.ContainerStatuses[0].State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}
 	pod.Status.ContainerStatuses[0].Ready = true
 	pod.Status.ContainerStatuses[0].ImageID = "docker.io/llamastack/distribution-starter@sha256:4711"
-	fixture.NoError(t, admin.Status().Update(t.Context(), pod))
-	fixture.Eventually(t, time.Minute, "the digest of the pod is in the status", func() error {
+	framework.NoError(t, admin.Status().Update(t.Context(), pod))
+	framework.Eventually(t, time.Minute, "the digest of the pod is in the status", func() error {
 		if r := e.waitReady("my-stack").Status.ResolvedDistribution; r.ImageDigest != "sha256:4711" {
 			return fmt.Errorf("it is: %+v", r)
 		}

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // policyName is the name of the policy and of its binding.
@@ -53,7 +53,7 @@ const (
 
 // awaitPolicy waits until the API server, which learns of a policy by a watch, has taken it or has let it go.
 func awaitPolicy(ctx context.Context, namespace string, want bool) error { //nolint:revive // the value that is waited for
-	return fixture.Poll(ctx, time.Minute, func() error {
+	return framework.Poll(ctx, time.Minute, func() error {
 		got, err := policyApplies(ctx, namespace)
 		if err == nil && got != want {
 			err = errors.New("the policy has not been noticed")

@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // Proves: L-22 (the reason for which the API server creates no pod is in the status, although no object that the operator writes was refused).
@@ -25,8 +25,8 @@ func TestStatusNamesTheQuotaThatKeepsPodsAway(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "no-pods"},
 		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")}},
 	}
-	fixture.NoError(t, admin.Create(t.Context(), quota))
-	fixture.Eventually(t, time.Minute, "the quota is enforced", func() error {
+	framework.NoError(t, admin.Create(t.Context(), quota))
+	framework.Eventually(t, time.Minute, "the quota is enforced", func() error {
 		if err := e.get(quota, quota.Name); err != nil {
 			return err
 		}
@@ -37,7 +37,7 @@ func TestStatusNamesTheQuotaThatKeepsPodsAway(t *testing.T) {
 	})
 	e.startOperator(operatorOptions{})
 	e.mustApply(manifest("s", "distribution: {name: starter}"))
-	fixture.Eventually(t, 2*time.Minute, "the conditions name the quota", func() error {
+	framework.Eventually(t, 2*time.Minute, "the conditions name the quota", func() error {
 		for _, kind := range []string{v1alpha2.ConditionAvailable, v1alpha2.ConditionDeploymentUpdated, v1alpha2.ConditionReady} {
 			message := e.waitFor("s", kind, metav1.ConditionFalse, "")
 			if !strings.Contains(message, "no pod can be created: exceeded quota: no-pods") {

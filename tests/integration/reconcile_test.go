@@ -20,7 +20,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // Values that tests put into Secrets.
@@ -53,7 +53,7 @@ func (e *env) owned() map[string]client.Object {
 	var accounts corev1.ServiceAccountList
 	var configMaps corev1.ConfigMapList
 	for _, list := range []client.ObjectList{&deployments, &services, &accounts, &configMaps} {
-		fixture.NoError(e.t, admin.List(e.t.Context(), list, client.InNamespace(e.namespace)))
+		framework.NoError(e.t, admin.List(e.t.Context(), list, client.InNamespace(e.namespace)))
 	}
 	for i := range deployments.Items {
 		add("Deployment", &deployments.Items[i])
@@ -88,7 +88,7 @@ func (e *env) versions(resource string) map[string]string {
 func (e *env) deployment(name string) *appsv1.Deployment {
 	e.t.Helper()
 	d := &appsv1.Deployment{}
-	fixture.NoError(e.t, e.get(d, name))
+	framework.NoError(e.t, e.get(d, name))
 	return d
 }
 
@@ -108,7 +108,7 @@ func TestResourceBecomesReady(t *testing.T) {
 		t.Errorf("owned objects %v, want %v", got, want)
 	}
 	var cm corev1.ConfigMap
-	fixture.NoError(t, e.get(&cm, g.ConfigMapName))
+	framework.NoError(t, e.get(&cm, g.ConfigMapName))
 	if cm.Immutable == nil || !*cm.Immutable || !strings.Contains(cm.Data["config.yaml"], "base_url: http://vllm:8000/v1") {
 		t.Errorf("ConfigMap %+v", cm)
 	}
@@ -150,7 +150,7 @@ func TestUnchangedResourceCostsNothing(t *testing.T) {
 	e.quiet(op)
 
 	idle := len(op.requests.all())
-	fixture.Consistently(t, 3*time.Second, "an idle operator asks nothing", func() error {
+	framework.Consistently(t, 3*time.Second, "an idle operator asks nothing", func() error {
 		if now := op.requests.all(); len(now) > idle {
 			return fmt.Errorf("requests: %v", now[idle:])
 		}
@@ -159,11 +159,11 @@ func TestUnchangedResourceCostsNothing(t *testing.T) {
 
 	// A reconcile without a change: a foreign label on the Secret is an event, and the manifest is applied again.
 	var s corev1.Secret
-	fixture.NoError(t, e.get(&s, "vllm-creds"))
+	framework.NoError(t, e.get(&s, "vllm-creds"))
 	s.Labels = map[string]string{"touched": "yes"}
-	fixture.NoError(t, admin.Update(t.Context(), &s))
+	framework.NoError(t, admin.Update(t.Context(), &s))
 	e.mustApply(sample(t, "v1alpha2-simple.yaml"))
-	fixture.Eventually(t, time.Minute, "the event starts a pass", func() error {
+	framework.Eventually(t, time.Minute, "the event starts a pass", func() error {
 		if len(op.requests.all()) == idle {
 			return fmt.Errorf("no request yet")
 		}
@@ -182,7 +182,7 @@ func TestUnchangedResourceCostsNothing(t *testing.T) {
 func (e *env) quiet(op *operator) {
 	e.t.Helper()
 	last, since := len(op.requests.all()), time.Now()
-	fixture.Eventually(e.t, time.Minute, "the operator comes to rest", func() error {
+	framework.Eventually(e.t, time.Minute, "the operator comes to rest", func() error {
 		if n := len(op.requests.all()); n != last {
 			last, since = n, time.Now()
 		}
@@ -214,7 +214,7 @@ func TestEditsRollOnceAndKeepThePreviousConfig(t *testing.T) {
 		}
 		want := []string{"ConfigMap/" + current, "ConfigMap/" + previous}
 		slices.Sort(want)
-		fixture.Eventually(t, time.Minute, "the current and the previous ConfigMap stay", func() error {
+		framework.Eventually(t, time.Minute, "the current and the previous ConfigMap stay", func() error {
 			if got := e.ownedConfigMaps(); !cmp.Equal(got, want) {
 				return fmt.Errorf("there are %v, want %v", got, want)
 			}
@@ -234,7 +234,7 @@ func TestEditsRollOnceAndKeepThePreviousConfig(t *testing.T) {
 func (e *env) rolledOnce(op *operator, name, what string, before int64) (generation int64) {
 	e.t.Helper()
 	generation = before + 1
-	fixture.Eventually(e.t, time.Minute, what+" rolls the pods", func() error {
+	framework.Eventually(e.t, time.Minute, what+" rolls the pods", func() error {
 		if got := e.deployment(name).Generation; got != generation {
 			return fmt.Errorf("generation %d, want %d", got, generation)
 		}
@@ -268,7 +268,7 @@ func TestUnsetFieldsGoAndForeignFieldsStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.patchSpec("my-stack", `{"workload":{"resources":{"claims":null,"limits":{"memory":"3Gi"},"requests":null}}}`)
-	fixture.Eventually(t, time.Minute, "the limit is applied and the request is the default again", func() error {
+	framework.Eventually(t, time.Minute, "the limit is applied and the request is the default again", func() error {
 		d := e.deployment("my-stack")
 		r := d.Spec.Template.Spec.Containers[0].Resources
 		if r.Limits.Memory().String() != "3Gi" || r.Requests.Memory().String() != "1Gi" {
@@ -293,7 +293,7 @@ func TestSecretRotation(t *testing.T) {
 		t.Errorf("a key that nobody refers to rolled the pods")
 	}
 	e.patchSecret("vllm-creds", `{"stringData":{"token":"`+rotated+`"}}`)
-	fixture.Eventually(t, time.Minute, "the new value rolls the pods", func() error {
+	framework.Eventually(t, time.Minute, "the new value rolls the pods", func() error {
 		if got := e.deployment("my-stack").Generation; got != generation+1 {
 			return fmt.Errorf("generation %d, want %d", got, generation+1)
 		}
@@ -329,7 +329,7 @@ workload:
 		t.Errorf("message %q, want %q", message, want)
 	}
 	files := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "files"}, Data: map[string]string{"a": "1"}}
-	fixture.NoError(t, admin.Create(t.Context(), files))
+	framework.NoError(t, admin.Create(t.Context(), files))
 	e.waitReady("s")
 	generation := e.deployment("s").Generation
 	e.patchSecret("mine", `{"metadata":{"labels":{"x":"y"}},"stringData":{"other":"z"}}`)
@@ -365,13 +365,13 @@ func TestOverrideWithTLS(t *testing.T) {
 	own := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "own"}, Data: map[string]string{
 		"config.yaml": "version: 2\nserver: {tls_certfile: /tls/tls.crt, tls_keyfile: /tls/tls.key}\n",
 	}}
-	fixture.NoError(t, admin.Create(t.Context(), own))
+	framework.NoError(t, admin.Create(t.Context(), own))
 	e.mustApply(manifest("s", "distribution: {name: starter}\noverrideConfig: {configMapName: own}"))
 	cr := e.waitReady("s")
 	if got := cr.Status.ServiceURL; got != "https://s-service."+e.namespace+".svc:8321" {
 		t.Errorf("serviceURL %s", got)
 	}
-	fixture.Eventually(t, time.Minute, "the server tells its version", func() error {
+	framework.Eventually(t, time.Minute, "the server tells its version", func() error {
 		if got := e.resource("s").Status.Version.LlamaStackServerVersion; got != serverRelease {
 			return fmt.Errorf("version %q", got)
 		}
@@ -382,7 +382,7 @@ func TestOverrideWithTLS(t *testing.T) {
 		t.Errorf("probes speak %s and %s", startup, ready)
 	}
 	var service corev1.Service
-	fixture.NoError(t, e.get(&service, "s-service"))
+	framework.NoError(t, e.get(&service, "s-service"))
 	if p := service.Spec.Ports[0]; p.Name != "http" || p.AppProtocol == nil || *p.AppProtocol != "https" {
 		t.Errorf("port %+v of the Service", p)
 	}
@@ -391,7 +391,7 @@ func TestOverrideWithTLS(t *testing.T) {
 func (e *env) patchSecret(name, patch string) {
 	e.t.Helper()
 	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: name}}
-	fixture.NoError(e.t, admin.Patch(e.t.Context(), s, client.RawPatch("application/merge-patch+json", []byte(patch))))
+	framework.NoError(e.t, admin.Patch(e.t.Context(), s, client.RawPatch("application/merge-patch+json", []byte(patch))))
 }
 
 // Proves: R48, L-28 (an upgrade of the operator rolls nothing, the next edit brings the newer form).
@@ -403,7 +403,7 @@ func TestOperatorUpgradeRollsNothing(t *testing.T) {
 	before := e.deployment("my-stack")
 	e.startOperator(operatorOptions{build: "9.9.9"})
 	message := ""
-	fixture.Eventually(t, time.Minute, "the status tells of the newer form", func() error {
+	framework.Eventually(t, time.Minute, "the status tells of the newer form", func() error {
 		message = e.waitFor("my-stack", v1alpha2.ConditionDeploymentUpdated, metav1.ConditionTrue, "")
 		if !strings.Contains(message, "takes effect with the next edit") {
 			return fmt.Errorf("message %q", message)
@@ -414,7 +414,7 @@ func TestOperatorUpgradeRollsNothing(t *testing.T) {
 		t.Errorf("the Deployment was touched: %s", cmp.Diff(before, after))
 	}
 	e.patchSpec("my-stack", `{"resources":{"models":["m1"]}}`)
-	fixture.Eventually(t, time.Minute, "the edit brings the newer form", func() error {
+	framework.Eventually(t, time.Minute, "the edit brings the newer form", func() error {
 		if got := e.deployment("my-stack").Annotations["llamastack.io/operator-build"]; got != "9.9.9" {
 			return fmt.Errorf("build %q", got)
 		}
@@ -436,7 +436,7 @@ func TestHandEditsComeBack(t *testing.T) {
 		if err := admin.Patch(t.Context(), s, client.RawPatch("application/json-patch+json", []byte(patch))); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		fixture.Eventually(t, time.Minute, name+" comes back", func() error {
+		framework.Eventually(t, time.Minute, name+" comes back", func() error {
 			if err := e.get(s, "my-stack-service"); err != nil {
 				return err
 			}
@@ -449,7 +449,7 @@ func TestHandEditsComeBack(t *testing.T) {
 	}
 	// A port of the spec that changes afterwards leaves nothing of the former one.
 	e.patchSpec("my-stack", `{"networking":{"port":9321}}`)
-	fixture.Eventually(t, time.Minute, "the Service has the new port alone", func() error {
+	framework.Eventually(t, time.Minute, "the Service has the new port alone", func() error {
 		s := &corev1.Service{}
 		if err := e.get(s, "my-stack-service"); err != nil {
 			return err
@@ -474,14 +474,14 @@ func TestLeftoversAreRemoved(t *testing.T) {
 		o.SetName("my-stack-former")
 		o.SetLabels(like.GetLabels())
 		o.SetOwnerReferences(like.GetOwnerReferences())
-		fixture.NoError(t, admin.Create(t.Context(), o))
+		framework.NoError(t, admin.Create(t.Context(), o))
 	}
 	owned := e.owned()
 	service, deployment := owned["Service/my-stack-service"].(*corev1.Service), e.deployment("my-stack")
 	leftover(&corev1.Service{Spec: corev1.ServiceSpec{Selector: service.Spec.Selector, Ports: []corev1.ServicePort{{Port: 80}}}}, service)
 	leftover(&appsv1.Deployment{Spec: *deployment.Spec.DeepCopy()}, deployment)
 	e.patchSpec("my-stack", `{"networking":{"port":9000}}`)
-	fixture.Eventually(t, time.Minute, "the leftovers are removed", func() error {
+	framework.Eventually(t, time.Minute, "the leftovers are removed", func() error {
 		if now := e.owned(); now["Service/my-stack-former"] != nil || now["Deployment/my-stack-former"] != nil || now["Deployment/my-stack"] == nil {
 			return fmt.Errorf("there are %v", slices.Sorted(maps.Keys(now)))
 		}
@@ -504,7 +504,7 @@ storage: {kv: {type: redis, endpoint: 'redis:6379', password: {name: redis, key:
 	derived := func() (names []string) {
 		t.Helper()
 		var list corev1.SecretList
-		fixture.NoError(t, admin.List(t.Context(), &list, client.InNamespace(e.namespace)))
+		framework.NoError(t, admin.List(t.Context(), &list, client.InNamespace(e.namespace)))
 		for i := range list.Items {
 			if metav1.GetControllerOf(&list.Items[i]) != nil {
 				names = append(names, list.Items[i].Name)
@@ -517,7 +517,7 @@ storage: {kv: {type: redis, endpoint: 'redis:6379', password: {name: redis, key:
 		if i > 0 {
 			e.patchSecret("redis", fmt.Sprintf(`{"stringData":{"password":%q}}`, canaries.New()))
 		}
-		fixture.Eventually(t, time.Minute, "the Secret of this password is there and in use", func() error {
+		framework.Eventually(t, time.Minute, "the Secret of this password is there and in use", func() error {
 			for _, name := range derived() {
 				if !seen[name] {
 					seen[name] = true
@@ -528,7 +528,7 @@ storage: {kv: {type: redis, endpoint: 'redis:6379', password: {name: redis, key:
 		})
 		e.waitReady("s")
 	}
-	fixture.Eventually(t, time.Minute, "the first Secret is removed", func() error {
+	framework.Eventually(t, time.Minute, "the first Secret is removed", func() error {
 		if now := derived(); len(now) != 2 {
 			return fmt.Errorf("there are %v of %v", now, slices.Sorted(maps.Keys(seen)))
 		}

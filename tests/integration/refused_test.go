@@ -20,7 +20,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // refusable are the kinds that the operator writes, with the name of the object and the field of the spec that it is made from.
@@ -65,7 +65,7 @@ func (e *env) written() map[string]string {
 		for i := range list.Items {
 			o := &list.Items[i]
 			text, err := json.Marshal([]any{o.Object["spec"], o.Object["data"], o.GetLabels(), o.GetOwnerReferences(), o.GetUID(), o.GetGeneration()})
-			fixture.NoError(e.t, err)
+			framework.NoError(e.t, err)
 			all[r.kind+"/"+o.GetName()] = string(text)
 		}
 	}
@@ -85,7 +85,7 @@ func TestRefusedKindLeavesTheOthersAsTheyWere(t *testing.T) {
 			e.startOperator(operatorOptions{})
 			e.mustApply(manifest("s", beforeEdit))
 			e.waitReady("s")
-			fixture.Eventually(t, time.Minute, "the autoscaler has raised the number of pods", func() error {
+			framework.Eventually(t, time.Minute, "the autoscaler has raised the number of pods", func() error {
 				if n := *e.deployment("s").Spec.Replicas; n != 2 {
 					return fmt.Errorf("%d pods", n)
 				}
@@ -121,7 +121,7 @@ func TestRefusedKindLeavesTheOthersAsTheyWere(t *testing.T) {
 
 			stop()
 			for _, name := range []string{"s", "m"} {
-				fixture.Eventually(t, 2*time.Minute, name+" goes on", func() error {
+				framework.Eventually(t, 2*time.Minute, name+" goes on", func() error {
 					for _, c := range e.resource(name).Status.Conditions {
 						if c.Type == v1alpha2.ConditionDeploymentUpdated && c.Reason == string(problem.ApplyFailed) {
 							return fmt.Errorf("%s", c.Message)

@@ -23,7 +23,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // A ConfigMap of its own registers a distribution. While it is broken, and an unreadable key beside it, its own resource keeps running, another one is not
@@ -45,7 +45,7 @@ func TestBrokenRegistrationHarmsNobodyElse(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: name, Labels: map[string]string{settings.LabelDistribution: name}},
 		Data:       map[string]string{"image": "registry.example.com/ai/own:nightly", "serverVersion": "0.7.1", "config.yaml": string(base)},
 	}
-	fixture.NoError(t, admin.Create(t.Context(), cm))
+	framework.NoError(t, admin.Create(t.Context(), cm))
 	t.Cleanup(func() { _ = admin.Delete(context.Background(), cm) })
 	r := e.waitReady("mine").Status.ResolvedDistribution
 	if r.ConfigSource != v1alpha2.ConfigSourceRegistered || r.Image != cm.Data["image"] || r.ServerLineSource != "serverVersion in ConfigMap "+name {
@@ -61,7 +61,7 @@ func TestBrokenRegistrationHarmsNobodyElse(t *testing.T) {
 	change := func(config string) {
 		t.Helper()
 		cm.Data["config.yaml"] = config
-		fixture.NoError(t, admin.Update(t.Context(), cm))
+		framework.NoError(t, admin.Update(t.Context(), cm))
 	}
 	change("version: [\n")
 	message = e.waitFor("mine", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.InvalidOperatorSettings))
@@ -85,21 +85,21 @@ func TestBrokenRegistrationHarmsNobodyElse(t *testing.T) {
 	common := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: settings.ConfigMapName}, Data: map[string]string{settings.KeyDistributions: "- ["},
 	}
-	fixture.NoError(t, admin.Create(t.Context(), common))
+	framework.NoError(t, admin.Create(t.Context(), common))
 	t.Cleanup(func() { _ = admin.Delete(context.Background(), common) })
 	waitForSettingsEvent(t, settings.ConfigMapName, "key "+settings.KeyDistributions)
 	e.patchSpec("other", `{"workload":{"replicas":2}}`)
 	e.waitReady("other")
 	change(string(base))
 	e.waitReady("mine")
-	fixture.NoError(t, admin.Delete(t.Context(), cm))
+	framework.NoError(t, admin.Delete(t.Context(), cm))
 	e.waitFor("mine", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.InvalidOperatorSettings)) // the unreadable key may have it
-	fixture.NoError(t, admin.Delete(t.Context(), common))
+	framework.NoError(t, admin.Delete(t.Context(), common))
 	e.waitFor("mine", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.UnknownDistribution))
 	if got := e.deployment("mine"); got.Generation != mine.Generation {
 		t.Errorf("generation %d of the Deployment, was %d: it was rolled out again", got.Generation, mine.Generation)
 	}
-	fixture.Eventually(t, time.Minute, "nothing is wrong", func() error {
+	framework.Eventually(t, time.Minute, "nothing is wrong", func() error {
 		if got := op.counted(t, metric); !slices.Equal(got, []string{metric + "{} 0"}) {
 			return fmt.Errorf("the metric reports %v", got)
 		}
@@ -110,7 +110,7 @@ func TestBrokenRegistrationHarmsNobodyElse(t *testing.T) {
 // waitForSettingsEvent waits for the Event on a ConfigMap of the operator's namespace.
 func waitForSettingsEvent(t *testing.T, configMap, text string) {
 	t.Helper()
-	fixture.Eventually(t, time.Minute, "an Event on the ConfigMap "+configMap, func() error {
+	framework.Eventually(t, time.Minute, "an Event on the ConfigMap "+configMap, func() error {
 		var list eventsv1.EventList
 		if err := admin.List(t.Context(), &list, client.InNamespace(operatorNamespace)); err != nil {
 			return err

@@ -17,15 +17,15 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // resource reads a custom resource of the recording in v1alpha1.
-func (r *replayed) resource(one *fixture.Recorded) *unstructured.Unstructured {
+func (r *replayed) resource(one *framework.Recorded) *unstructured.Unstructured {
 	r.t.Helper()
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(one.Resource.GroupVersionKind())
-	fixture.NoError(r.t, r.admin.Get(r.t.Context(), key(one), u))
+	framework.NoError(r.t, r.admin.Get(r.t.Context(), key(one), u))
 	return u
 }
 
@@ -129,7 +129,7 @@ func (r *replayed) downgrade() {
 	r.t.Helper()
 	var out, problems bytes.Buffer
 	streams := cli.Streams{In: strings.NewReader(""), Out: &out, Err: &problems}
-	page, err := os.ReadFile(filepath.Join(fixture.Root(), "docs", "downgrade.md"))
+	page, err := os.ReadFile(filepath.Join(framework.Root(), "docs", "downgrade.md"))
 	shown := regexp.MustCompile(`(?m)^ *kubectl llamastack (downgrade-.*)$`).FindSubmatch(page)
 	if err != nil || shown == nil {
 		r.t.Fatalf("the page has no command: %v", err)
@@ -183,7 +183,7 @@ func (r *replayed) checkAsRecorded() {
 			if !appliedBy09(recorded, one.Name()) {
 				continue
 			}
-			was, is := field(fixture.Fresh(recorded, "x"), "spec"), field(fixture.Fresh(now, "x"), "spec")
+			was, is := field(framework.WithoutServerFields(recorded, "x"), "spec"), field(framework.WithoutServerFields(now, "x"), "spec")
 			for _, line := range differences("", meaning(was), meaning(is)) {
 				r.t.Errorf("%s %s is not as release 0.9 made it: %s", recorded.GetKind(), recorded.GetName(), line)
 			}

@@ -31,7 +31,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/apply"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // recordedSettings are the operator's settings where it was recorded.
@@ -59,16 +59,16 @@ var notDesired = map[string]bool{"everything-sa": true}
 // replayed is a cluster in which release 0.9 watched all custom resources of the recording.
 type replayed struct {
 	*serving
-	recorded  []*fixture.Recorded
-	kubelet   *fixture.FakeKubelet
-	endpoints *fixture.Endpoints
+	recorded  []*framework.Recorded
+	kubelet   *framework.FakeKubelet
+	endpoints *framework.Endpoints
 	converter managedfields.TypeConverter
 }
 
 // replay builds that state: v1alpha1 is all that the API server knows.
 func (s *serving) replay() *replayed {
 	s.t.Helper()
-	recorded, beside, err := fixture.Recording()
+	recorded, beside, err := framework.Recording()
 	if err != nil || len(recorded) != 22 {
 		s.t.Fatalf("%d custom resources are recorded: %v", len(recorded), err)
 	}
@@ -81,14 +81,14 @@ func (s *serving) replay() *replayed {
 	}
 	s.apply(recordedSettings)
 	for _, o := range append(beside, r.shared()...) {
-		fixture.NoError(s.t, s.admin.Create(s.t.Context(), fixture.Fresh(o, o.GetNamespace())))
+		framework.NoError(s.t, s.admin.Create(s.t.Context(), framework.WithoutServerFields(o, o.GetNamespace())))
 	}
-	r.kubelet = fixture.StartFakeKubelet(s.t, s.admin, namespaces[:3]...)
-	r.endpoints = fixture.WatchEndpoints(s.t, s.admin)
+	r.kubelet = framework.StartFakeKubelet(s.t, s.admin, namespaces[:3]...)
+	r.endpoints = framework.WatchEndpoints(s.t, s.admin)
 	for _, one := range recorded {
-		resource := fixture.Fresh(one.Resource, one.Resource.GetNamespace())
-		fixture.NoError(s.t, s.admin.Create(s.t.Context(), resource))
-		fixture.NoError(s.t, one.Replay(s.t.Context(), s.admin, resource))
+		resource := framework.WithoutServerFields(one.Resource, one.Resource.GetNamespace())
+		framework.NoError(s.t, s.admin.Create(s.t.Context(), resource))
+		framework.NoError(s.t, one.Replay(s.t.Context(), s.admin, resource))
 	}
 	for _, one := range recorded {
 		if one.Object("Deployment") != nil {
@@ -112,24 +112,24 @@ func (r *replayed) shared() []*unstructured.Unstructured {
 	}
 }
 
-func (r *replayed) one(name string) *fixture.Recorded {
-	return r.recorded[slices.IndexFunc(r.recorded, func(o *fixture.Recorded) bool { return o.Name() == name })]
+func (r *replayed) one(name string) *framework.Recorded {
+	return r.recorded[slices.IndexFunc(r.recorded, func(o *framework.Recorded) bool { return o.Name() == name })]
 }
 
-func key(one *fixture.Recorded) client.ObjectKey { return client.ObjectKeyFromObject(one.Resource) }
+func key(one *framework.Recorded) client.ObjectKey { return client.ObjectKeyFromObject(one.Resource) }
 
-func (r *replayed) deployment(one *fixture.Recorded) *appsv1.Deployment {
+func (r *replayed) deployment(one *framework.Recorded) *appsv1.Deployment {
 	r.t.Helper()
 	d := &appsv1.Deployment{}
-	fixture.NoError(r.t, r.admin.Get(r.t.Context(), key(one), d))
+	framework.NoError(r.t, r.admin.Get(r.t.Context(), key(one), d))
 	return d
 }
 
 // rolledOut waits until all pods are those of the Deployment's template, and ready.
-func (r *replayed) rolledOut(one *fixture.Recorded) *appsv1.Deployment {
+func (r *replayed) rolledOut(one *framework.Recorded) *appsv1.Deployment {
 	r.t.Helper()
 	var d *appsv1.Deployment
-	fixture.Eventually(r.t, 2*time.Minute, one.Name()+" is rolled out", func() error {
+	framework.Eventually(r.t, 2*time.Minute, one.Name()+" is rolled out", func() error {
 		d = r.deployment(one)
 		if want := *d.Spec.Replicas; d.Status.ObservedGeneration != d.Generation || d.Status.UpdatedReplicas != want ||
 			d.Status.AvailableReplicas != want || d.Status.Replicas != want {
@@ -141,14 +141,14 @@ func (r *replayed) rolledOut(one *fixture.Recorded) *appsv1.Deployment {
 }
 
 // switchedOver waits until the rollout is over, and nothing of how it was held is left.
-func (r *replayed) switchedOver(one *fixture.Recorded) {
+func (r *replayed) switchedOver(one *framework.Recorded) {
 	r.t.Helper()
 	r.rolledOut(one)
 	service := one.Object("Service")
 	if service == nil {
 		return
 	}
-	fixture.Eventually(r.t, time.Minute, one.Name()+" is as if it had never been held", func() error {
+	framework.Eventually(r.t, time.Minute, one.Name()+" is as if it had never been held", func() error {
 		if d := r.deployment(one); release09.IsHeld(d) || d.Spec.MinReadySeconds != 0 {
 			return fmt.Errorf("the Deployment is %+v", d.ObjectMeta)
 		}
@@ -164,9 +164,9 @@ func (r *replayed) switchedOver(one *fixture.Recorded) {
 }
 
 // adopted waits until this operator has adopted the Deployment, and nothing on the objects belongs to release 0.9 any more.
-func (r *replayed) adopted(one *fixture.Recorded) {
+func (r *replayed) adopted(one *framework.Recorded) {
 	r.t.Helper()
-	err := fixture.Poll(r.t.Context(), 2*time.Minute, func() error {
+	err := framework.Poll(r.t.Context(), 2*time.Minute, func() error {
 		for _, recorded := range one.Objects {
 			if slices.Contains([]string{"RoleBinding", "ConfigMap"}, recorded.GetKind()) {
 				continue
@@ -231,10 +231,10 @@ func (r *replayed) setBudgets(budget map[string]any) {
 	}
 }
 
-func (r *replayed) patchBudget(one *fixture.Recorded, budget any) {
+func (r *replayed) patchBudget(one *framework.Recorded, budget any) {
 	r.t.Helper()
 	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"server": map[string]any{"podDisruptionBudget": budget}}})
-	fixture.NoError(r.t, err)
+	framework.NoError(r.t, err)
 	r.kubectl("patch", v1alpha1Kind, one.Name(), "-n", key(one).Namespace, "--type=merge", "-p", string(patch))
 }
 
@@ -249,9 +249,9 @@ func (r *replayed) allApplied() {
 }
 
 // applied waits until the Deployment has a pod template of this operator's.
-func (r *replayed) applied(one *fixture.Recorded) {
+func (r *replayed) applied(one *framework.Recorded) {
 	r.t.Helper()
-	fixture.Eventually(r.t, 2*time.Minute, one.Name()+" has the new pod template", func() error {
+	framework.Eventually(r.t, 2*time.Minute, one.Name()+" has the new pod template", func() error {
 		if d := r.deployment(one); !objects.HasNewPods(&d.Spec.Template) {
 			return fmt.Errorf("the Deployment is %+v", d.ObjectMeta)
 		}
@@ -260,9 +260,9 @@ func (r *replayed) applied(one *fixture.Recorded) {
 }
 
 // explained waits until a condition of the custom resource gives the reason for which its Deployment is left alone.
-func (r *replayed) explained(one *fixture.Recorded, reason string) {
+func (r *replayed) explained(one *framework.Recorded, reason string) {
 	r.t.Helper()
-	err := fixture.Poll(r.t.Context(), 2*time.Minute, func() error {
+	err := framework.Poll(r.t.Context(), 2*time.Minute, func() error {
 		conditions, _, err := unstructured.NestedSlice(r.resource(one).Object, "status", "conditions")
 		if err != nil {
 			return err
@@ -280,7 +280,7 @@ func (r *replayed) explained(one *fixture.Recorded, reason string) {
 }
 
 // revision counts the rollouts of a Deployment.
-func (r *replayed) revision(one *fixture.Recorded) int {
+func (r *replayed) revision(one *framework.Recorded) int {
 	r.t.Helper()
 	n, err := strconv.Atoi(r.deployment(one).Annotations["deployment.kubernetes.io/revision"])
 	if err != nil {
@@ -343,11 +343,11 @@ func (r *replayed) versions() map[string]string {
 	all := map[string]string{}
 	for _, kind := range append(apply.FullKinds(), &corev1.ConfigMap{}, &corev1.Secret{}, &rbacv1.RoleBinding{}) {
 		gvk, err := apiutil.GVKForObject(kind, scheme)
-		fixture.NoError(r.t, err)
+		framework.NoError(r.t, err)
 		for _, namespace := range []string{"own", "names", "odh"} {
 			list := &metav1.PartialObjectMetadataList{}
 			list.SetGroupVersionKind(gvk)
-			fixture.NoError(r.t, r.admin.List(r.t.Context(), list, client.InNamespace(namespace)))
+			framework.NoError(r.t, r.admin.List(r.t.Context(), list, client.InNamespace(namespace)))
 			for i := range list.Items {
 				all[gvk.Kind+"/"+namespace+"/"+list.Items[i].Name] = list.Items[i].ResourceVersion
 			}
@@ -369,9 +369,9 @@ type reviewed struct {
 // reviewed one must exist.
 func (r *replayed) checkTemplates() {
 	r.t.Helper()
-	text := fixture.ReadFile(r.t, "testdata/release-0.9-reviewed.yaml")
+	text := framework.ReadFile(r.t, "testdata/release-0.9-reviewed.yaml")
 	var list []*reviewed
-	fixture.NoError(r.t, yaml.UnmarshalStrict(text, &list))
+	framework.NoError(r.t, yaml.UnmarshalStrict(text, &list))
 	for _, one := range r.recorded {
 		if _, alone := leftAlone[one.Name()]; alone || one.Object("Deployment") == nil {
 			continue
@@ -400,7 +400,7 @@ func (r *replayed) checkTemplates() {
 func parts(at string) string { return strings.ReplaceAll(strings.ReplaceAll(at, "/", "|"), ".", "/") }
 
 // changed lists the differences between the recorded pod template and the one that there is now.
-func (r *replayed) changed(one *fixture.Recorded) []string {
+func (r *replayed) changed(one *framework.Recorded) []string {
 	r.t.Helper()
 	template, _, _ := unstructured.NestedMap(one.Object("Deployment").Object, "spec", "template")
 	return differences("", meaning(template), meaning(treeOf(r.t, r.deployment(one).Spec.Template)))
@@ -409,9 +409,9 @@ func (r *replayed) changed(one *fixture.Recorded) []string {
 func treeOf(t *testing.T, template corev1.PodTemplateSpec) map[string]any {
 	t.Helper()
 	raw, err := json.Marshal(template)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	var tree map[string]any
-	fixture.NoError(t, json.Unmarshal(raw, &tree))
+	framework.NoError(t, json.Unmarshal(raw, &tree))
 	return tree
 }
 

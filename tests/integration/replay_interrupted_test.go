@@ -31,33 +31,33 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // replay makes recorded custom resources of the namespace "own" in the namespace of the test, as they are after conversion, and what release
 // 0.9 made for them.
-func (e *env) replay(names ...string) []*fixture.Recorded {
+func (e *env) replay(names ...string) []*framework.Recorded {
 	e.t.Helper()
-	recorded, beside, err := fixture.Recording()
-	fixture.NoError(e.t, err)
+	recorded, beside, err := framework.Recording()
+	framework.NoError(e.t, err)
 	// The pods of release 0.9 do not meet the restricted Pod Security Standard.
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: e.namespace}}
 	privileged := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"privileged"}}}`))
-	fixture.NoError(e.t, admin.Patch(e.t.Context(), ns, privileged))
+	framework.NoError(e.t, admin.Patch(e.t.Context(), ns, privileged))
 	for _, o := range beside {
 		if o.GetNamespace() == "own" {
-			fixture.NoError(e.t, admin.Create(e.t.Context(), fixture.Fresh(o, e.namespace)))
+			framework.NoError(e.t, admin.Create(e.t.Context(), framework.WithoutServerFields(o, e.namespace)))
 		}
 	}
-	var made []*fixture.Recorded
+	var made []*framework.Recorded
 	for _, name := range names {
 		for _, one := range recorded {
 			if one.Name() != name {
 				continue
 			}
-			resource := &unstructured.Unstructured{Object: v1alpha1.ToV1alpha2(fixture.Fresh(one.Resource, e.namespace).Object)}
-			fixture.NoError(e.t, admin.Create(e.t.Context(), resource))
-			fixture.NoError(e.t, one.Replay(e.t.Context(), admin, resource))
+			resource := &unstructured.Unstructured{Object: v1alpha1.ToV1alpha2(framework.WithoutServerFields(one.Resource, e.namespace).Object)}
+			framework.NoError(e.t, admin.Create(e.t.Context(), resource))
+			framework.NoError(e.t, one.Replay(e.t.Context(), admin, resource))
 			made = append(made, one)
 		}
 	}
@@ -109,10 +109,10 @@ func (e *env) newOperator(d *dying) *oneOperator {
 	e.t.Helper()
 	config := rest.CopyConfig(operatorConfig)
 	key, err := apply.EnsureHashKey(e.t.Context(), admin, admin, operatorNamespace)
-	fixture.NoError(e.t, err)
+	framework.NoError(e.t, err)
 	config.Wrap(d.wrap)
 	c, err := client.New(config, client.Options{Scheme: scheme})
-	fixture.NoError(e.t, err)
+	framework.NoError(e.t, err)
 	return &oneOperator{
 		env: e, applier: &apply.Applier{Client: c, Cached: withoutIndex{admin}, Live: c}, adopter: &adopt.Adopter{Client: c, Cached: admin, Live: c},
 		// The operator has a cache for these reads, and may list and watch, but not get.
@@ -159,7 +159,7 @@ func (o *oneOperator) reconcile(ctx context.Context, name string) error {
 func (o *oneOperator) adopt(name string) error {
 	o.t.Helper()
 	var failed error
-	fixture.Eventually(o.t, time.Minute, name+" is adopted", func() error {
+	framework.Eventually(o.t, time.Minute, name+" is adopted", func() error {
 		switch failed = o.reconcile(o.t.Context(), name); {
 		case apierrors.IsConflict(failed): // a controller of the cluster came in between: the operator reconciles again
 			return failed
@@ -221,9 +221,9 @@ func TestAdoptionSurvivesBeingKilledAtEveryWrite(t *testing.T) {
 				if err := e.newOperator(d).reconcile(t.Context(), name); err != nil || d.writes.Load() != before {
 					t.Errorf("killed after %d writes: a third operator wrote %d times, %v: %s", steps, d.writes.Load()-before, err, *d.last.Load())
 				}
-				fixture.NoError(t, admin.Delete(t.Context(), e.resource(name)))
+				framework.NoError(t, admin.Delete(t.Context(), e.resource(name)))
 				if !killed { // the garbage collector does the same each time
-					fixture.Eventually(t, time.Minute, "the server goes with its custom resource", func() error {
+					framework.Eventually(t, time.Minute, "the server goes with its custom resource", func() error {
 						if err := e.get(&appsv1.Deployment{}, name); !apierrors.IsNotFound(err) {
 							return fmt.Errorf("reading the Deployment: %w", err)
 						}
@@ -242,7 +242,7 @@ func TestAdoptionSurvivesBeingKilledAtEveryWrite(t *testing.T) {
 // waitForRevision waits until the Deployment is seen by its controller, and has rolled that often.
 func (e *env) waitForRevision(name, revision string) {
 	e.t.Helper()
-	fixture.Eventually(e.t, time.Minute, name+" has revision "+revision, func() error {
+	framework.Eventually(e.t, time.Minute, name+" has revision "+revision, func() error {
 		d := e.deployment(name)
 		if got := d.Annotations["deployment.kubernetes.io/revision"]; got != revision || d.Status.ObservedGeneration != d.Generation {
 			return fmt.Errorf("revision %q, %+v", got, d.Status)
@@ -252,7 +252,7 @@ func (e *env) waitForRevision(name, revision string) {
 }
 
 // checkAdopted checks what became of the objects, and returns the meaning of the pod template.
-func (e *env) checkAdopted(one *fixture.Recorded, steps int64) any {
+func (e *env) checkAdopted(one *framework.Recorded, steps int64) any {
 	e.t.Helper()
 	e.waitForRevision(one.Name(), "2")
 	for _, recorded := range one.Objects {
@@ -283,10 +283,10 @@ func TestRestartWritesNothing(t *testing.T) {
 	}
 	e.quiet(op)
 	op.stop()
-	before := fixture.Reconciles(t)
+	before := framework.ReconcileCount(t)
 	op = e.startOperator(operatorOptions{})
-	fixture.Eventually(t, time.Minute, "the operator has looked at everything", func() error {
-		if n := fixture.Reconciles(t) - before; n < float64(len(names)) {
+	framework.Eventually(t, time.Minute, "the operator has looked at everything", func() error {
+		if n := framework.ReconcileCount(t) - before; n < float64(len(names)) {
 			return fmt.Errorf("%v reconciles of %d custom resources", n, len(names))
 		}
 		return nil

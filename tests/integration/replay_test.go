@@ -14,7 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // Proves: R21, R48, R56, R69, R77, R78, R89, US-7.1, L-04, L-25, L-28 (all that a real release 0.9 made for 22 custom resources is adopted without a
@@ -38,14 +38,14 @@ func TestReplayOfRelease09IsAdopted(t *testing.T) {
 		}
 		return r.endpointsStay()
 	}
-	fixture.Consistently(t, 5*time.Second, "nothing is rolled out by the adoption", unchanged)
+	framework.Consistently(t, 5*time.Second, "nothing is rolled out by the adoption", unchanged)
 
 	// Neither a restart nor another build writes anything.
 	for _, next := range []string{binary, otherBuild(t)} {
 		r.stop(operator)
 		versions := r.versions()
 		operator = s.startProgram(next)
-		fixture.Consistently(t, 8*time.Second, "objects after a restart", func() error {
+		framework.Consistently(t, 8*time.Second, "objects after a restart", func() error {
 			if diff := cmp.Diff(versions, r.versions()); diff != "" {
 				return fmt.Errorf("written were (-before +after):\n%s", diff)
 			}
@@ -60,7 +60,7 @@ func TestReplayOfRelease09IsAdopted(t *testing.T) {
 	r.kubelet.Hold(func(pod *corev1.Pod) bool { return !oldPods[pod.Name] })
 	r.editAll()
 	r.allApplied()
-	fixture.Consistently(t, 5*time.Second, "endpoints while the rollout is held", r.endpointsStay)
+	framework.Consistently(t, 5*time.Second, "endpoints while the rollout is held", r.endpointsStay)
 	r.kubelet.Hold(func(*corev1.Pod) bool { return false })
 	if rolled, want := r.upgraded(before), len(before)-2; rolled != want { // but for those that are left alone
 		t.Errorf("%d Deployments have rolled, want %d", rolled, want)
@@ -69,7 +69,7 @@ func TestReplayOfRelease09IsAdopted(t *testing.T) {
 		t.Error(err)
 	}
 	for _, name := range r.rollingServices() {
-		if r.endpoints.LedToEnding(name) {
+		if r.endpoints.RoutedToTerminating(name) {
 			t.Errorf("the Service %s led to a pod of release 0.9 when that was told to end", name)
 		}
 	}
@@ -79,7 +79,7 @@ func TestReplayOfRelease09IsAdopted(t *testing.T) {
 		{"op":"remove","path":"/spec/server/containerSpec/env"},{"op":"remove","path":"/spec/server/containerSpec/resources"},
 		{"op":"remove","path":"/spec/server/podOverrides/volumes"},{"op":"remove","path":"/spec/server/podOverrides/volumeMounts"},
 		{"op":"remove","path":"/spec/server/podOverrides/terminationGracePeriodSeconds"},{"op":"remove","path":"/spec/server/topologySpreadConstraints"}]`)
-	fixture.Eventually(t, time.Minute, "what is unset is gone", func() error {
+	framework.Eventually(t, time.Minute, "what is unset is gone", func() error {
 		text := fmt.Sprint(meaning(treeOf(t, r.deployment(r.one("everything")).Spec.Template)))
 		for _, was := range []string{"VLLM_URL", "VLLM_API_TOKEN", "/scratch", "/extra", "memory:4Gi", "rack", "terminationGracePeriodSeconds:90"} {
 			if strings.Contains(text, was) {
@@ -96,7 +96,7 @@ func TestReplayOfRelease09IsAdopted(t *testing.T) {
 	r.explained(foreign, string(problem.ConfigMapNotFound))
 	s.kubectl("annotate", "configmap", "shared-conf", "-n", "shared", "llamastack.io/allow-from=other,own")
 	s.kubectl("patch", "configmap", "shared-conf", "-n", "shared", "--type=merge", "-p", `{"data":{"config.yaml":"version: 2\nimage_name: edited\n"}}`)
-	fixture.Eventually(t, time.Minute, "an edit in the other namespace rolls out", func() error {
+	framework.Eventually(t, time.Minute, "an edit in the other namespace rolls out", func() error {
 		if now := r.revision(foreign); now != revision+1 {
 			return fmt.Errorf("revision %d, want %d", now, revision+1)
 		}
@@ -129,7 +129,7 @@ func (r *replayed) pods() map[string]bool {
 // endpointsStay checks that no Service has lost its last endpoint whose Deployment keeps old pods until new ones are ready.
 func (r *replayed) endpointsStay() error {
 	for _, name := range r.rollingServices() {
-		if emptied, now := r.endpoints.Emptied(name), r.endpoints.Ready(name); emptied || now == 0 {
+		if emptied, now := r.endpoints.BecameEmpty(name), r.endpoints.Ready(name); emptied || now == 0 {
 			return fmt.Errorf("the Service %s had no endpoints for a while: %v, and has %d; the node is %s", name, emptied, now, r.node())
 		}
 	}

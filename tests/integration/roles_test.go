@@ -9,7 +9,7 @@ import (
 	"os"
 	"sync"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const operatorUser = "system:serviceaccount:" + operatorNamespace + ":" + operatorServiceAccount
@@ -74,11 +74,11 @@ const lifecycleVariable = "LLSD_LIFECYCLE_TESTS"
 // requests are those that ServiceAccounts made to the clusters of these tests, but for the ones of the shared cluster.
 var requests struct {
 	mu  sync.Mutex
-	all []fixture.Request
+	all []framework.Request
 }
 
 // keepRequests keeps the requests to a cluster that is about to be removed.
-func keepRequests(c *fixture.Cluster) error {
+func keepRequests(c *framework.Cluster) error {
 	made, err := c.Requests()
 	requests.mu.Lock()
 	defer requests.mu.Unlock()
@@ -91,7 +91,7 @@ func keepRequests(c *fixture.Cluster) error {
 //
 // Proves: L-19.
 func rolesFitTheRequests() error {
-	roles, err := fixture.ReadRoles()
+	roles, err := framework.ReadRoles()
 	if err != nil {
 		return err
 	}
@@ -106,9 +106,9 @@ func rolesFitTheRequests() error {
 	case run == "" && skip == lifecycle:
 		maps.Copy(listed, usedInLifecycle)
 	case run == lifecycle && skip == "":
-		return errors.Join(roles.Lacking(), roles.Uses(usedInLifecycle))
+		return errors.Join(roles.Missing(), roles.RequireUsed(usedInLifecycle))
 	default:
-		return roles.Lacking()
+		return roles.Missing()
 	}
-	return errors.Join(roles.Lacking(), roles.Unused(listed))
+	return errors.Join(roles.Missing(), roles.Unused(listed))
 }

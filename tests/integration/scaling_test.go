@@ -14,14 +14,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // scale sets the number of pods by the scale subresource of an object, as an autoscaler does.
 func (e *env) scale(o client.Object, replicas int32) {
 	e.t.Helper()
 	o.SetNamespace(e.namespace)
-	fixture.Eventually(e.t, time.Minute, "the scale subresource is written", func() error {
+	framework.Eventually(e.t, time.Minute, "the scale subresource is written", func() error {
 		scale := &autoscalingv1.Scale{}
 		if err := admin.SubResource("scale").Get(e.t.Context(), o, scale); err != nil {
 			return err
@@ -34,7 +34,7 @@ func (e *env) scale(o client.Object, replicas int32) {
 // hasReplicas waits until the Deployment asks for a number of pods, has them, and the status of the resource reports them.
 func (e *env) hasReplicas(name string, want int32) {
 	e.t.Helper()
-	fixture.Eventually(e.t, 2*time.Minute, fmt.Sprintf("%s has %d pods", name, want), func() error {
+	framework.Eventually(e.t, 2*time.Minute, fmt.Sprintf("%s has %d pods", name, want), func() error {
 		d, cr := e.deployment(name), e.resource(name)
 		if *d.Spec.Replicas != want || d.Status.Replicas != want || cr.Status.Replicas != want || cr.Status.ObservedGeneration != cr.Generation {
 			return fmt.Errorf("the Deployment asks for %d and has %d, the status reports %d", *d.Spec.Replicas, d.Status.Replicas, cr.Status.Replicas)
@@ -94,7 +94,7 @@ func TestScaleSubresourceGoesToZeroAndBack(t *testing.T) {
 		e.scale(cr(), want)
 		e.hasReplicas("asked", want)
 		scale := &autoscalingv1.Scale{}
-		fixture.NoError(t, admin.SubResource("scale").Get(t.Context(), cr(), scale))
+		framework.NoError(t, admin.SubResource("scale").Get(t.Context(), cr(), scale))
 		if scale.Spec.Replicas != want || scale.Status.Replicas != want || scale.Status.Selector != "app=llama-stack,app.kubernetes.io/instance=asked" {
 			t.Errorf("after %d: %+v %+v", want, scale.Spec, scale.Status)
 		}

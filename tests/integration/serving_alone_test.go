@@ -18,24 +18,24 @@ import (
 
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // wayToTheAPIServer is a way that can be cut, and a kubeconfig of the operator that takes it.
-func (s *serving) wayToTheAPIServer() (way *fixture.Way, open func(), kubeconfig string) {
+func (s *serving) wayToTheAPIServer() (way *framework.Forwarder, open func(), kubeconfig string) {
 	s.t.Helper()
 	config, err := clientcmd.LoadFromFile(s.operatorKubeconfig())
-	fixture.NoError(s.t, err)
-	way = fixture.NewWay(s.t, "127.0.0.1:0")
+	framework.NoError(s.t, err)
+	way = framework.StartForwarder(s.t, "127.0.0.1:0")
 	var address string
 	for _, c := range config.Clusters {
 		address = strings.TrimPrefix(c.Server, "https://")
 		host, _, err := net.SplitHostPort(address)
-		fixture.NoError(s.t, err)
+		framework.NoError(s.t, err)
 		c.Server, c.TLSServerName = "https://"+way.Address(), host
 	}
 	kubeconfig = filepath.Join(s.t.TempDir(), "kubeconfig")
-	fixture.NoError(s.t, clientcmd.WriteToFile(*config, kubeconfig))
+	framework.NoError(s.t, clientcmd.WriteToFile(*config, kubeconfig))
 	return way, func() { way.Add(address) }, kubeconfig
 }
 
@@ -83,7 +83,7 @@ func TestWebhooksOutliveTheAPIServer(t *testing.T) {
 	s.install()
 	way, open, kubeconfig := s.wayToTheAPIServer()
 	p := s.runAs(buildManager(t), kubeconfig)
-	fixture.Eventually(t, time.Minute, "the process waits for the API server", func() error {
+	framework.Eventually(t, time.Minute, "the process waits for the API server", func() error {
 		if !strings.Contains(p.log.String(), "manager stopped and restarts when the API server is ready; the webhooks continue") {
 			return errors.New(p.log.String())
 		}
@@ -94,17 +94,17 @@ func TestWebhooksOutliveTheAPIServer(t *testing.T) {
 	}
 
 	open()
-	fixture.Eventually(t, 2*time.Minute, "the replica is ready", p.ready)
+	framework.Eventually(t, 2*time.Minute, "the replica is ready", p.ready)
 	s.service.Add(p.webhook)
 	s.apply(spoke("before", ""))
-	fixture.Eventually(t, 2*time.Minute, "it reconciles", s.reconciled("before"))
+	framework.Eventually(t, 2*time.Minute, "it reconciles", s.reconciled("before"))
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(s.injected())
 	trust := &tls.Config{RootCAs: roots, ServerName: webhookService + "." + operatorNamespace + ".svc"}
 
 	way.Close()
 	lost := strings.Count(p.log.String(), "leader election lost")
-	fixture.Eventually(t, 2*time.Minute, "the lease is lost, and the webhooks serve", func() error {
+	framework.Eventually(t, 2*time.Minute, "the lease is lost, and the webhooks serve", func() error {
 		if err := errors.Join(p.alive(), p.ready(), p.converts(trust)); err != nil {
 			t.Errorf("while the API server is away: %v", err)
 		}
@@ -116,7 +116,7 @@ func TestWebhooksOutliveTheAPIServer(t *testing.T) {
 
 	open()
 	s.apply(spoke("after", ""))
-	fixture.Eventually(t, 2*time.Minute, "it reconciles again", s.reconciled("after"))
+	framework.Eventually(t, 2*time.Minute, "it reconciles again", s.reconciled("after"))
 	p.terminate(t)
 }
 
@@ -155,9 +155,9 @@ func TestMetricsNeedPermission(t *testing.T) {
 		{"somebody without the role", token("nobody"), http.StatusForbidden},
 		{"somebody with the role", token("reader"), http.StatusOK},
 	} {
-		fixture.Eventually(t, time.Minute, c.who, func() error {
+		framework.Eventually(t, time.Minute, c.who, func() error {
 			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+p.metrics+"/metrics", http.NoBody)
-			fixture.NoError(t, err)
+			framework.NoError(t, err)
 			if c.token != "" {
 				request.Header.Set("Authorization", "Bearer "+c.token)
 			}

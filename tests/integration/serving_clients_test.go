@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // Proves: R64 (with the CA of the API server's client certificate, the API server gets answers to what it wants validated, and nobody else;
@@ -24,9 +24,9 @@ func TestOnlyTheAPIServerGetsValidation(t *testing.T) {
 	s := newServing(t)
 	s.install()
 	p := s.run(buildManager(t), "--validation-client-ca-file="+filepath.Join(s.cluster.Dir, "pki", "ca.crt"))
-	fixture.Eventually(t, installTimeout, "the replica is ready", p.ready)
+	framework.Eventually(t, installTimeout, "the replica is ready", p.ready)
 	s.service.Add(p.webhook)
-	fixture.Eventually(t, time.Minute, "the API server gets the webhook's verdict", func() error {
+	framework.Eventually(t, time.Minute, "the API server gets the webhook's verdict", func() error {
 		out, _ := s.cluster.KubectlInput(t.Context(), manifest("probe", "distribution: {name: startr}"), "apply", "--dry-run=server", "-f", "-")
 		if !strings.Contains(out, `did you mean "starter"`) {
 			return errors.New(out)

@@ -20,7 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook/certificates"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // caElsewhere makes what cert-manager writes into a Secret: a certificate for the webhook's Service, here signed by
@@ -28,7 +28,7 @@ import (
 func caElsewhere(t *testing.T) map[string][]byte {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: t.Name()},
 		DNSNames:  []string{webhookService + "." + operatorNamespace + ".svc"},
@@ -36,9 +36,9 @@ func caElsewhere(t *testing.T) map[string][]byte {
 		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature, IsCA: true, BasicConstraintsValid: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 	return map[string][]byte{
 		"tls.crt": text, "ca.crt": text, "tls.key": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}),
@@ -55,7 +55,7 @@ func (s *serving) putSecret(data map[string][]byte) {
 	if apierrors.IsAlreadyExists(err) {
 		err = s.admin.Update(s.t.Context(), secret)
 	}
-	fixture.NoError(s.t, err)
+	framework.NoError(s.t, err)
 }
 
 // inject writes the CA bundle into the CRD and the webhook configuration, as someone who makes certificates does.

@@ -28,7 +28,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/storageversion"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook/certificates"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const (
@@ -43,11 +43,11 @@ const (
 var ownClusters struct {
 	mu      sync.Mutex
 	started int
-	free    []*fixture.Cluster
+	free    []*framework.Cluster
 }
 
 // ownCluster lends the test a control plane in which there is nothing yet, until its end.
-func ownCluster(t *testing.T) *fixture.Cluster {
+func ownCluster(t *testing.T) *framework.Cluster {
 	t.Helper()
 	c := freeCluster(t)
 	t.Cleanup(func() {
@@ -55,7 +55,7 @@ func ownCluster(t *testing.T) *fixture.Cluster {
 		defer cancel()
 		err := keepRequests(c)
 		if err == nil && !t.Failed() {
-			if err = c.Renew(ctx); err == nil {
+			if err = c.Restore(ctx); err == nil {
 				ownClusters.mu.Lock()
 				defer ownClusters.mu.Unlock()
 				ownClusters.free = append(ownClusters.free, c)
@@ -70,7 +70,7 @@ func ownCluster(t *testing.T) *fixture.Cluster {
 }
 
 // freeCluster is a control plane that another test has left, or starts one.
-func freeCluster(t *testing.T) *fixture.Cluster {
+func freeCluster(t *testing.T) *framework.Cluster {
 	t.Helper()
 	own := &ownClusters
 	own.mu.Lock()
@@ -83,9 +83,9 @@ func freeCluster(t *testing.T) *fixture.Cluster {
 	own.started++
 	name := strconv.Itoa(own.started)
 	own.mu.Unlock()
-	c, err := fixture.Up(fixture.ControlPlane, "serving", name)
-	fixture.NoError(t, err)
-	if err := c.Keep(t.Context()); err != nil {
+	c, err := framework.StartCluster(framework.ControlPlane, "serving", name)
+	framework.NoError(t, err)
+	if err := c.Snapshot(t.Context()); err != nil {
 		t.Fatal(errors.Join(err, c.Remove()))
 	}
 	return c
@@ -105,9 +105,9 @@ func removeOwnClusters() error {
 // serving is a cluster of its own, in which the API server reaches webhooks of this process.
 type serving struct {
 	t       *testing.T
-	cluster *fixture.Cluster
+	cluster *framework.Cluster
 	admin   client.WithWatch
-	service *fixture.Way
+	service *framework.Forwarder
 	// env is what the programs that the test starts have in their environment besides.
 	env []string
 }
@@ -115,12 +115,12 @@ type serving struct {
 func newServing(t *testing.T) *serving {
 	t.Helper()
 	c := ownCluster(t)
-	s := &serving{t: t, cluster: c, service: fixture.NewWay(t, "127.0.0.1:0")}
+	s := &serving{t: t, cluster: c, service: framework.StartForwarder(t, "127.0.0.1:0")}
 	config, err := c.AdminConfig()
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	config.WarningHandler = rest.NoWarnings{}
 	scheme := runtime.NewScheme()
-	fixture.NoError(t, errors.Join(clientgoscheme.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme)))
+	framework.NoError(t, errors.Join(clientgoscheme.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme)))
 	if s.admin, err = client.NewWithWatch(config, client.Options{Scheme: scheme}); err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func newServing(t *testing.T) *serving {
 // than a name, and one of the type ExternalName is the name of this machine.
 func (s *serving) install() {
 	s.t.Helper()
-	s.kubectl("apply", "-f", filepath.Join(fixture.Root(), "dist", "install.yaml"))
+	s.kubectl("apply", "-f", filepath.Join(framework.Root(), "dist", "install.yaml"))
 	s.established(crdName)
 	s.redirect()
 }
@@ -139,12 +139,12 @@ func (s *serving) install() {
 // established waits until the API server serves what the CRDs define.
 func (s *serving) established(crds ...string) {
 	s.t.Helper()
-	fixture.NoError(s.t, established(s.t.Context(), s.cluster, crds...))
+	framework.NoError(s.t, established(s.t.Context(), s.cluster, crds...))
 }
 
 // established is polled, because kubectl wait ends with an error where a CRD has no condition yet.
-func established(ctx context.Context, c *fixture.Cluster, crds ...string) error {
-	return fixture.Poll(ctx, time.Minute, func() error {
+func established(ctx context.Context, c *framework.Cluster, crds ...string) error {
+	return framework.Poll(ctx, time.Minute, func() error {
 		_, err := c.KubectlRun(ctx, append([]string{"wait", "--for=condition=Established", "--timeout=60s"}, crds...)...)
 		return err
 	})
@@ -164,7 +164,7 @@ func (s *serving) redirect() {
 func (s *serving) kubectl(args ...string) string {
 	s.t.Helper()
 	out, err := s.cluster.KubectlRun(s.t.Context(), args...)
-	fixture.NoError(s.t, err)
+	framework.NoError(s.t, err)
 	return out
 }
 
@@ -186,7 +186,7 @@ func (s *serving) get(version, name string) (*unstructured.Unstructured, error) 
 func (s *serving) mustGet(version, name string) *unstructured.Unstructured {
 	s.t.Helper()
 	u, err := s.get(version, name)
-	fixture.NoError(s.t, err)
+	framework.NoError(s.t, err)
 	return u
 }
 
@@ -203,7 +203,7 @@ func (s *serving) secret() *corev1.Secret {
 func (s *serving) injected() []byte {
 	s.t.Helper()
 	crd := &apiextensionsv1.CustomResourceDefinition{}
-	fixture.NoError(s.t, s.admin.Get(s.t.Context(), client.ObjectKey{Name: certificates.CRDName}, crd))
+	framework.NoError(s.t, s.admin.Get(s.t.Context(), client.ObjectKey{Name: certificates.CRDName}, crd))
 	return crd.Spec.Conversion.Webhook.ClientConfig.CABundle
 }
 
@@ -228,13 +228,13 @@ func (s *serving) start(o replicaOptions) *replica {
 		o.lifetimes = certificates.DefaultLifetimes()
 	}
 	config, err := s.cluster.ServiceAccountConfig(operatorNamespace, operatorServiceAccount)
-	fixture.NoError(s.t, err)
+	framework.NoError(s.t, err)
 	server, err := webhook.Listen(s.t.Context(), config, webhook.Options{
 		Address: "127.0.0.1:0", Namespace: operatorNamespace, Managed: !o.elsewhere, Lifetimes: o.lifetimes, Drain: o.drain,
 	})
-	fixture.NoError(s.t, err)
+	framework.NoError(s.t, err)
 	reader, err := client.New(config, client.Options{Scheme: s.admin.Scheme()})
-	fixture.NoError(s.t, err)
+	framework.NoError(s.t, err)
 	facts := &gather.Gatherer{Live: reader, OperatorNamespace: operatorNamespace}
 	server.Handle((&webhook.Validation{Gather: facts.GatherForAdmission}).Kind())
 	ctx, cancel := context.WithCancel(context.Background())
@@ -256,7 +256,7 @@ func (r *replica) ready() error {
 // serve makes a replica one of the endpoints of the Service when it is ready, as its readiness probe does.
 func (s *serving) serve(r *replica) {
 	s.t.Helper()
-	fixture.Eventually(s.t, time.Minute, "the replica is ready", r.ready)
+	framework.Eventually(s.t, time.Minute, "the replica is ready", r.ready)
 	s.service.Add(r.server.Address().String())
 }
 
@@ -301,9 +301,9 @@ func (s *serving) shakesHands(trust func() *tls.Config) func(context.Context) er
 func (s *serving) operatorClient() client.Client {
 	s.t.Helper()
 	config, err := s.cluster.ServiceAccountConfig(operatorNamespace, operatorServiceAccount)
-	fixture.NoError(s.t, err)
+	framework.NoError(s.t, err)
 	operator, err := client.New(config, client.Options{Scheme: s.admin.Scheme()})
-	fixture.NoError(s.t, err)
+	framework.NoError(s.t, err)
 	return operator
 }
 

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // oldCRD is a CRD of this name that has stored v1alpha1 objects, as the v0.9 operator leaves it.
@@ -61,7 +61,7 @@ func goBuild(ctx context.Context, output, program string, variables ...string) e
 		flags += " -X " + v
 	}
 	build := exec.CommandContext(ctx, "go", "build", "-o", output, "-ldflags", flags, program)
-	build.Dir = fixture.Root()
+	build.Dir = framework.Root()
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: %s", err, out)
 	}
@@ -72,7 +72,7 @@ func goBuild(ctx context.Context, output, program string, variables ...string) e
 func buildManager(t *testing.T) string {
 	t.Helper()
 	binary, err := manager()
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return binary
 }
 
@@ -94,7 +94,7 @@ func (s *serving) operatorKubeconfig() string {
 func (s *serving) runAs(binary, kubeconfig string, args ...string) *process {
 	s.t.Helper()
 	p := &process{
-		health: fixture.FreeAddress(s.t), webhook: fixture.FreeAddress(s.t), metrics: fixture.FreeAddress(s.t),
+		health: framework.FreeAddress(s.t), webhook: framework.FreeAddress(s.t), metrics: framework.FreeAddress(s.t),
 		log: &safeBuffer{}, ended: make(chan struct{}),
 	}
 	p.cmd = exec.CommandContext(context.Background(), binary, append([]string{
@@ -103,7 +103,7 @@ func (s *serving) runAs(binary, kubeconfig string, args ...string) *process {
 	}, args...)...)
 	p.cmd.Env = slices.Concat(os.Environ(), s.env, []string{"KUBECONFIG=" + kubeconfig})
 	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
-	fixture.NoError(s.t, p.cmd.Start())
+	framework.NoError(s.t, p.cmd.Start())
 	go func() {
 		defer close(p.ended)
 		p.err = p.cmd.Wait()
@@ -111,7 +111,7 @@ func (s *serving) runAs(binary, kubeconfig string, args ...string) *process {
 	s.t.Cleanup(func() {
 		_ = p.cmd.Process.Kill() // where it has not ended by itself
 		<-p.ended
-		for _, found := range canaries.In(p.log.String()) {
+		for _, found := range canaries.Find(p.log.String()) {
 			s.t.Errorf("the operator printed %s", found)
 		}
 		if s.t.Failed() {
@@ -126,16 +126,16 @@ func (p *process) ready() error {
 	select {
 	case <-p.ended:
 		lines := strings.Split(strings.TrimSpace(p.log.String()), "\n")
-		return fixture.Hopeless(fmt.Errorf("the operator ended, %s, and printed last: %s", p.cmd.ProcessState, lines[len(lines)-1]))
+		return framework.Terminal(fmt.Errorf("the operator ended, %s, and printed last: %s", p.cmd.ProcessState, lines[len(lines)-1]))
 	default:
-		return fixture.Ready(p.health)
+		return framework.ProbeReadiness(p.health)
 	}
 }
 
 // terminate ends it as a kubelet does, and waits for it.
 func (p *process) terminate(t *testing.T) {
 	t.Helper()
-	fixture.NoError(t, p.cmd.Process.Signal(syscall.SIGTERM))
+	framework.NoError(t, p.cmd.Process.Signal(syscall.SIGTERM))
 	select {
 	case <-p.ended:
 	case <-time.After(time.Minute):
@@ -176,7 +176,7 @@ func TestInstallOverV09(t *testing.T) {
 	// Without an operator for good, this lets go of what is stored as v1alpha1.
 	s.kubectl("patch", crdName, "--type=merge", "-p", `{"spec":{"conversion":{"strategy":"None","webhook":null}}}`)
 	s.kubectl("delete", "namespace", "stuck", "--timeout=60s")
-	s.kubectl("apply", "-f", filepath.Join(fixture.Root(), "dist", "install.yaml"))
+	s.kubectl("apply", "-f", filepath.Join(framework.Root(), "dist", "install.yaml"))
 	s.redirect()
 
 	s.kubectl("delete", "namespace", "leaving", "--wait=false")
@@ -184,9 +184,9 @@ func TestInstallOverV09(t *testing.T) {
 	first, second := s.run(binary), s.run(binary)
 	for _, p := range []*process{first, second} {
 		s.service.Add(p.webhook)
-		fixture.Eventually(t, installTimeout, "the replica is ready", p.ready)
+		framework.Eventually(t, installTimeout, "the replica is ready", p.ready)
 	}
-	fixture.Eventually(t, time.Minute, "the stored object is looked after", func() error {
+	framework.Eventually(t, time.Minute, "the stored object is looked after", func() error {
 		u, err := s.get("v1alpha1", "kept")
 		if err == nil && field(u, "status.observedGeneration") == nil {
 			err = errors.New("it has no status")
@@ -197,16 +197,16 @@ func TestInstallOverV09(t *testing.T) {
 	s.wantFields("v1alpha1", "kept", map[string]any{"spec.server.containerSpec.name": "main"})
 	s.kubectl("wait", "--for=delete", "namespace/leaving", "--timeout=60s")
 
-	fixture.Eventually(t, time.Minute, "everything is stored in the current version", func() error {
+	framework.Eventually(t, time.Minute, "everything is stored in the current version", func() error {
 		if stored := s.kubectl("get", crdName, "-o", "jsonpath={.status.storedVersions}"); strings.TrimSpace(stored) != `["v1alpha2"]` {
 			return fmt.Errorf("stored are %s", stored)
 		}
 		return nil
 	})
 	// Without v1alpha1 stored, and applied again as GitOps does, the CRD works on.
-	s.kubectl("apply", "-f", filepath.Join(fixture.Root(), "dist", "install.yaml"))
+	s.kubectl("apply", "-f", filepath.Join(framework.Root(), "dist", "install.yaml"))
 	s.redirect()
-	fixture.Eventually(t, time.Minute, "the operator injects its CA bundle once more", func() error {
+	framework.Eventually(t, time.Minute, "the operator injects its CA bundle once more", func() error {
 		_, err := s.get("v1alpha1", "kept")
 		return err
 	})
@@ -217,24 +217,24 @@ func TestInstallOverV09(t *testing.T) {
 		s.kubectl("patch", crdName, "--type=json", "-p", s.storageIn(storage))
 		s.kubectl("annotate", "llamastackdistributions.v1alpha2.llamastack.io", "kept", "stored-in="+storage, "--overwrite")
 	}
-	fixture.Eventually(t, time.Minute, "everything is stored in the current version once more", func() error {
+	framework.Eventually(t, time.Minute, "everything is stored in the current version once more", func() error {
 		if stored := s.kubectl("get", crdName, "-o", "jsonpath={.status.storedVersions}"); strings.TrimSpace(stored) != `["v1alpha2"]` {
 			return fmt.Errorf("stored are %s", stored)
 		}
 		return nil
 	})
 
-	reads := fixture.StartLoad(t, fixture.OftenAsked, s.readsConverted("kept"))
+	reads := framework.StartLoad(t, framework.DefaultLoadInterval, s.readsConverted("kept"))
 	for _, p := range []*process{first, second} {
 		next := s.run(binary)
-		fixture.Eventually(t, installTimeout, "the next replica is ready", next.ready)
+		framework.Eventually(t, installTimeout, "the next replica is ready", next.ready)
 		s.service.Add(next.webhook)
 		time.AfterFunc(time.Second, func() { s.service.Remove(p.webhook) })
 		p.terminate(t)
 	}
 	reads.Check(t, "conversions while both processes were replaced")
 	s.apply(spoke("late", ""))
-	fixture.Eventually(t, time.Minute, "one of them leads", func() error {
+	framework.Eventually(t, time.Minute, "one of them leads", func() error {
 		u, err := s.get("v1alpha2", "late")
 		if err == nil && field(u, "status.observedGeneration") == nil {
 			err = errors.New("nobody looks after new objects")
@@ -248,6 +248,6 @@ func (s *serving) startProgram(binary string, args ...string) *process {
 	s.t.Helper()
 	p := s.run(binary, args...)
 	s.service.Add(p.webhook)
-	fixture.Eventually(s.t, installTimeout, "the operator is ready", p.ready)
+	framework.Eventually(s.t, installTimeout, "the operator is ready", p.ready)
 	return p
 }

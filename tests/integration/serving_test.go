@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook/certificates"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 func spoke(name, rest string) string {
@@ -73,7 +73,7 @@ func TestBothVersions(t *testing.T) {
 		if err := unstructured.SetNestedField(u.Object, int64(8600), "spec", "server", "containerSpec", "port"); err != nil {
 			s.t.Fatal(err)
 		}
-		fixture.NoError(s.t, s.admin.Update(s.t.Context(), u))
+		framework.NoError(s.t, s.admin.Update(s.t.Context(), u))
 		s.wantFields("v1alpha2", "new", map[string]any{"spec.networking.port": 8600, "spec.providers.inference.provider": "vllm"})
 	})
 
@@ -81,7 +81,7 @@ func TestBothVersions(t *testing.T) {
 		ssa := func(manager, manifest string) string {
 			s.t.Helper()
 			out, err := s.cluster.KubectlInput(s.t.Context(), manifest, "apply", "--server-side", "--field-manager", manager, "-f", "-")
-			fixture.NoError(s.t, err)
+			framework.NoError(s.t, err)
 			return out
 		}
 		ssa("team-old", spoke("shared", `,"containerSpec":{"port":8400,"env":[{"name":"A","value":"1"}]}`))
@@ -121,7 +121,7 @@ func TestBothVersions(t *testing.T) {
 				t.Fatalf("%s: %d objects, %v", version, len(list.Items), err)
 			}
 			watch, err := s.admin.Watch(t.Context(), list, client.InNamespace("default"), &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: list.GetResourceVersion()}})
-			fixture.NoError(t, err)
+			framework.NoError(t, err)
 			s.kubectl("label", "llsd", "old", "--overwrite", "seen-in="+version)
 			select {
 			case event := <-watch.ResultChan():
@@ -155,7 +155,7 @@ func TestBothVersions(t *testing.T) {
 		s.apply(spoke("selected", `,"userConfig":{"configMapName":"cm","configMapNamespace":"elsewhere"},
 			"tlsConfig":{"caBundle":{"configMapName":"ca","configMapNamespace":"far"}}`))
 		s.apply(hub("written-anew", `,"overrideConfig":{"configMapName":"cm"},"networking":{"tls":{"caBundle":{"configMapName":"ca"}}}`))
-		if s.kubectl("get", crdName, "-o", "jsonpath={.spec.versions[*].selectableFields}") == "" && fixture.OldKubernetes() {
+		if s.kubectl("get", crdName, "-o", "jsonpath={.spec.versions[*].selectableFields}") == "" && framework.OldKubernetes() {
 			t.Log("this Kubernetes drops selectable fields: it is older than 1.31")
 			return
 		}
@@ -191,19 +191,19 @@ func TestCertificatesFromElsewhere(t *testing.T) {
 	s.mustGet("v1alpha1", "measured")
 
 	s.putSecret(make2)
-	fixture.Eventually(t, time.Minute, "the new certificate is served", func() error {
+	framework.Eventually(t, time.Minute, "the new certificate is served", func() error {
 		if err := r.ready(); err == nil {
 			return fmt.Errorf("it is ready, although the definition does not trust it")
 		}
 		return nil
 	})
-	s.service.Cut()
+	s.service.CloseConnections()
 	if _, err := s.get("v1alpha1", "measured"); err == nil || !strings.Contains(err.Error(), "x509") {
 		t.Errorf("the API server says %v, want it not to trust the certificate", err)
 	}
 	began := time.Now()
 	s.inject(append(bytes.Clone(make1["ca.crt"]), make2["ca.crt"]...))
-	fixture.Eventually(t, time.Minute, "the API server trusts the new authority", func() error {
+	framework.Eventually(t, time.Minute, "the API server trusts the new authority", func() error {
 		_, err := s.get("v1alpha1", "measured")
 		return err
 	})
@@ -212,10 +212,10 @@ func TestCertificatesFromElsewhere(t *testing.T) {
 	if overlap := certificates.DefaultLifetimes().Overlap; overlap < 100*took {
 		t.Errorf("old and new CA overlap for %s, want far more than %s", overlap, took)
 	}
-	fixture.Eventually(t, time.Minute, "the replica is ready again", r.ready)
+	framework.Eventually(t, time.Minute, "the replica is ready again", r.ready)
 
 	// What the validating webhook trusts is its own affair: it may fail, conversion must not.
 	s.injectValidation(caElsewhere(t)["ca.crt"])
 	next := s.start(replicaOptions{elsewhere: true})
-	fixture.Eventually(t, time.Minute, "a replica is ready although the validating webhook trusts somebody else", next.ready)
+	framework.Eventually(t, time.Minute, "a replica is ready although the validating webhook trusts somebody else", next.ready)
 }

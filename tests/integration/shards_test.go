@@ -13,16 +13,16 @@ import (
 	"time"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/manager/shard"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // runNamed starts the operator's program under a name of its own, so that the audit log has its name.
 func (s *serving) runNamed(name string, args ...string) *process {
 	s.t.Helper()
 	binary := filepath.Join(s.t.TempDir(), name)
-	fixture.NoError(s.t, os.Symlink(buildManager(s.t), binary))
+	framework.NoError(s.t, os.Symlink(buildManager(s.t), binary))
 	p := s.run(binary, args...)
-	fixture.Eventually(s.t, installTimeout, name+" is ready", p.ready)
+	framework.Eventually(s.t, installTimeout, name+" is ready", p.ready)
 	return p
 }
 
@@ -30,7 +30,7 @@ func (s *serving) runNamed(name string, args ...string) *process {
 func (s *serving) writers(namespace string, since time.Time) []string {
 	s.t.Helper()
 	requests, err := s.cluster.Requests()
-	fixture.NoError(s.t, err)
+	framework.NoError(s.t, err)
 	var names []string
 	for i := range requests {
 		r := &requests[i]
@@ -47,7 +47,7 @@ func (s *serving) writers(namespace string, since time.Time) []string {
 // settles waits until nobody has written in the namespace for a while: after an edit is applied, its rollout is still reported.
 func (s *serving) settles(namespace string) {
 	s.t.Helper()
-	fixture.Eventually(s.t, 2*time.Minute, "the operators have reported everything", func() error {
+	framework.Eventually(s.t, 2*time.Minute, "the operators have reported everything", func() error {
 		if wrote := s.writers(namespace, time.Now().Add(-4*time.Second)); len(wrote) > 0 {
 			return fmt.Errorf("%q wrote", wrote)
 		}
@@ -93,7 +93,7 @@ func TestShardsDivideTheCustomResources(t *testing.T) {
 	s.service.Add(rest.webhook)
 	a := s.runNamed("a", "--watch-label-selector="+selectors["a"], "--webhook-bind-address=0")
 	for _, p := range []*process{rest, a} {
-		fixture.Eventually(t, time.Minute, "a shard waits", func() error {
+		framework.Eventually(t, time.Minute, "a shard waits", func() error {
 			if !strings.Contains(p.log.String(), "waiting for an operator without --watch-label-selector to end") {
 				return errors.New("it does not")
 			}
@@ -104,8 +104,8 @@ func TestShardsDivideTheCustomResources(t *testing.T) {
 	before.terminate(t)
 	for name, text := range selectors {
 		selector, err := shard.Parse(text)
-		fixture.NoError(t, err)
-		fixture.Eventually(t, time.Minute, name+" leads", func() error {
+		framework.NoError(t, err)
+		framework.Eventually(t, time.Minute, name+" leads", func() error {
 			_, err := s.cluster.KubectlRun(t.Context(), "get", "lease", shard.Lease(selector), "-n", operatorNamespace)
 			return err
 		})
@@ -116,7 +116,7 @@ func TestShardsDivideTheCustomResources(t *testing.T) {
 		s.settles(moves)
 		running, began := s.running(moves), time.Now()
 		s.kubectl("label", "llsd", "s", "-n", moves, move.label)
-		fixture.Consistently(t, 3*time.Second, "the move writes nothing", func() error {
+		framework.Consistently(t, 3*time.Second, "the move writes nothing", func() error {
 			if wrote := s.writers(moves, began); len(wrote) > 0 {
 				return fmt.Errorf("%q wrote", wrote)
 			}
@@ -133,7 +133,7 @@ func TestShardsDivideTheCustomResources(t *testing.T) {
 
 	s.kubectl("label", "llsd", "s", "-n", moves, "shard=a")
 	s.kubectl("patch", "llsd", "s", "-n", moves, "--type=merge", "-p", `{"spec":{"networking":{"expose":{"hostname":"`+stays+`.example"}}}}`)
-	fixture.Eventually(t, time.Minute, "the use of the other shard is known", func() error {
+	framework.Eventually(t, time.Minute, "the use of the other shard is known", func() error {
 		if status := s.kubectl("get", "llsd", "s", "-n", moves, "-o", "jsonpath={.status.conditions}"); !strings.Contains(status, stays+"/s") {
 			return fmt.Errorf("conditions %s", status)
 		}

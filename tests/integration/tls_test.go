@@ -18,7 +18,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // serveTLS makes the server double show the certificate.
@@ -44,13 +44,13 @@ func (e *env) putTLSSecret(name string, data map[string][]byte) {
 	if err != nil {
 		err = admin.Update(e.t.Context(), s)
 	}
-	fixture.NoError(e.t, err)
+	framework.NoError(e.t, err)
 }
 
 // waitForBadCertificate waits until the status of "s" says this of its certificate.
 func (e *env) waitForBadCertificate(message string) {
 	e.t.Helper()
-	fixture.Eventually(e.t, 2*time.Minute, "the certificate: "+message, func() error {
+	framework.Eventually(e.t, 2*time.Minute, "the certificate: "+message, func() error {
 		got := e.waitFor("s", v1alpha2.ConditionSecretsResolved, metav1.ConditionFalse, string(problem.InvalidSecret))
 		if !strings.Contains(got, message) {
 			return fmt.Errorf("message %q", got)
@@ -66,7 +66,7 @@ const withTLS = "distribution: {name: starter}\nnetworking: {tls: {enabled: true
 func TestTLSFromASecret(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	ca := fixture.NewCA(t)
+	ca := framework.NewCA(t)
 	hosts := []string{"s-service." + e.namespace + ".svc"}
 	data := ca.ServerSecret(hosts)
 	e.serveTLS(ca.Certificate(data))
@@ -101,7 +101,7 @@ func TestTLSFromASecret(t *testing.T) {
 	e.waitFor("s", v1alpha2.ConditionSecretsResolved, metav1.ConditionTrue, "")
 	delete(data, "ca.crt") // as OpenShift's serving certificates are: the operator believes this certificate alone
 	e.putTLSSecret("llama-tls", data)
-	fixture.Eventually(t, time.Minute, "the server is believed without a CA", func() error {
+	framework.Eventually(t, time.Minute, "the server is believed without a CA", func() error {
 		cr := e.waitReady("s")
 		if v := cr.Status.Version.LlamaStackServerVersion; v != serverRelease || cr.Status.DistributionConfig == nil || len(cr.Status.DistributionConfig.Providers) == 0 {
 			return fmt.Errorf("version %q, %+v", v, cr.Status.DistributionConfig)
@@ -113,7 +113,7 @@ func TestTLSFromASecret(t *testing.T) {
 		t.Errorf("serviceURL %s", got)
 	}
 	var service corev1.Service
-	fixture.NoError(t, e.get(&service, "s-service"))
+	framework.NoError(t, e.get(&service, "s-service"))
 	if p := service.Spec.Ports[0]; p.Name != "http" || p.AppProtocol == nil || *p.AppProtocol != "https" {
 		t.Errorf("port %+v of the Service", p)
 	}
@@ -124,13 +124,13 @@ func TestTLSFromASecret(t *testing.T) {
 func TestAnotherServerIsNotBelieved(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	ca, other := fixture.NewCA(t), fixture.NewCA(t)
+	ca, other := framework.NewCA(t), framework.NewCA(t)
 	hosts := []string{"s-service." + e.namespace + ".svc"}
 	e.serveTLS(other.Certificate(other.ServerSecret(hosts)))
 	e.startOperator(operatorOptions{})
 	e.putTLSSecret("llama-tls", ca.ServerSecret(hosts))
 	e.mustApply(manifest("s", withTLS))
-	fixture.Eventually(t, time.Minute, "the status reports the certificate", func() error {
+	framework.Eventually(t, time.Minute, "the status reports the certificate", func() error {
 		cr := e.resource("s")
 		for _, c := range cr.Status.Conditions {
 			if strings.Contains(c.Message, "the server's certificate is not the one in its Secret") {

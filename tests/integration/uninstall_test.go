@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // Proves: L-25, R57 (who removes the operator's namespace first, and with it the webhooks, can still use and remove resources, namespaces with
@@ -34,7 +34,7 @@ func TestNamespaceOfTheOperatorGoesFirst(t *testing.T) {
 	s.apply(hub("c", ""))
 	s.kubectl("delete", "llsd", "b", "-n", "default", "--timeout=60s")
 	s.kubectl("delete", "namespace", "leaving", "--timeout=60s")
-	manifest := filepath.Join(fixture.Root(), "dist", "install.yaml")
+	manifest := filepath.Join(framework.Root(), "dist", "install.yaml")
 	s.kubectl("delete", "-f", manifest, "--ignore-not-found", "--timeout=90s")
 	kinds := "crds,clusterroles,clusterrolebindings,validatingwebhookconfigurations,validatingadmissionpolicies,validatingadmissionpolicybindings"
 	if left := s.kubectl("get", kinds, "-o", "name"); strings.Contains(left, "llama") {
@@ -43,7 +43,7 @@ func TestNamespaceOfTheOperatorGoesFirst(t *testing.T) {
 
 	s.install()
 	s.serve(s.start(replicaOptions{}))
-	fixture.Eventually(t, time.Minute, "the API server has heard of the new CA certificate", func() error {
+	framework.Eventually(t, time.Minute, "the API server has heard of the new CA certificate", func() error {
 		_, err := s.cluster.KubectlInput(t.Context(), spoke("again", ""), "apply", "-f", "-")
 		return err
 	})

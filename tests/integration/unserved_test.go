@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // Where v1alpha1 is not served any more, objects that were written in it are read, edited and applied in v1alpha2 by all kinds of clients. The API server
@@ -38,9 +38,9 @@ func TestV1alpha1CanBeUnserved(t *testing.T) {
 		before[name] = s.mustGet("v1alpha1", name).Object["spec"].(map[string]any)
 	}
 
-	s.kubectl("apply", "-k", filepath.Join(fixture.Root(), "config", "overlays", "v1alpha2-only"))
+	s.kubectl("apply", "-k", filepath.Join(framework.Root(), "config", "overlays", "v1alpha2-only"))
 	s.redirect()
-	fixture.Eventually(t, time.Minute, "v1alpha1 is not served", func() error {
+	framework.Eventually(t, time.Minute, "v1alpha1 is not served", func() error {
 		if _, err := s.get("v1alpha1", "applied"); err == nil {
 			return errors.New("it is")
 		}
@@ -62,10 +62,10 @@ func TestV1alpha1CanBeUnserved(t *testing.T) {
 		t.Errorf("applied in v1alpha1: %v %s", err, out)
 	}
 
-	s.kubectl("apply", "-k", filepath.Join(fixture.Root(), "config", "default"))
+	s.kubectl("apply", "-k", filepath.Join(framework.Root(), "config", "default"))
 	s.redirect()
 	for _, name := range names {
-		fixture.Eventually(t, time.Minute, "v1alpha1 is served again", func() error {
+		framework.Eventually(t, time.Minute, "v1alpha1 is served again", func() error {
 			_, err := s.get("v1alpha1", name)
 			return err
 		})

@@ -25,7 +25,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // oldImage is what release 0.9 took the name of the distribution for: not what this operator takes it for.
@@ -61,9 +61,9 @@ func (e *env) release09Under(name, image string) map[string]types.UID {
 	e.t.Helper()
 	e.mustApply(strings.ReplaceAll(oldResource, "name: starter", "name: "+name))
 	cr := e.resource("old")
-	text := fixture.ReadFile(e.t, "testdata/release-0.9.yaml")
-	uids, err := fixture.Release09(e.t.Context(), admin, cr, strings.ReplaceAll(string(text), "%s", image))
-	fixture.NoError(e.t, err)
+	text := framework.ReadFile(e.t, "testdata/release-0.9.yaml")
+	uids, err := framework.CreateAsRelease09(e.t.Context(), admin, cr, strings.ReplaceAll(string(text), "%s", image))
+	framework.NoError(e.t, err)
 	return uids
 }
 
@@ -83,7 +83,7 @@ func TestUpgradeFromRelease09(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	e.release09(oldImage)
-	fixture.Eventually(t, time.Minute, "the old server runs", func() error {
+	framework.Eventually(t, time.Minute, "the old server runs", func() error {
 		if d := e.deployment("old"); d.Status.AvailableReplicas != 1 {
 			return fmt.Errorf("%+v", d.Status)
 		}
@@ -110,7 +110,7 @@ func TestUpgradeFromRelease09(t *testing.T) {
 	}
 
 	e.patchSpec("old", `{"workload":{"podDisruptionBudget":{"maxUnavailable":1}}}`)
-	fixture.Eventually(t, time.Minute, "the edit brings the new pods", func() error {
+	framework.Eventually(t, time.Minute, "the edit brings the new pods", func() error {
 		if d := e.deployment("old"); !objects.HasNewPods(&d.Spec.Template) {
 			return fmt.Errorf("annotations %v", d.Annotations)
 		}
@@ -123,7 +123,7 @@ func TestUpgradeFromRelease09(t *testing.T) {
 			t.Errorf("%s is still there: %v", name, err)
 		}
 	}
-	fixture.Eventually(t, 2*time.Minute, "the CA bundle of release 0.9 goes with its last pod", func() error {
+	framework.Eventually(t, 2*time.Minute, "the CA bundle of release 0.9 goes with its last pod", func() error {
 		if err := e.get(&corev1.ConfigMap{}, "old-ca-bundle"); !apierrors.IsNotFound(err) {
 			return fmt.Errorf("old-ca-bundle is still there: %v", err) //nolint:errorlint // may be none
 		}
@@ -142,7 +142,7 @@ func TestUpgradeFromRelease09(t *testing.T) {
 		t.Errorf("image %s, annotations %v", server.Image, d.Annotations)
 	}
 	e.patchSpec("old", `{"distribution":{"name":"remote-vllm"}}`)
-	fixture.Eventually(t, 2*time.Minute, "another distribution brings its image", func() error {
+	framework.Eventually(t, 2*time.Minute, "another distribution brings its image", func() error {
 		d := e.deployment("old")
 		if image := d.Spec.Template.Spec.Containers[0].Image; image == oldImage || d.Annotations[objects.AnnotationAdoptedImage] != "" {
 			return fmt.Errorf("image %s, annotations %v", image, d.Annotations)
@@ -165,7 +165,7 @@ func TestUnknownNameOfRelease09GoesOn(t *testing.T) {
 	}
 	runs := func(what string, ready func(*appsv1.Deployment) bool) {
 		t.Helper()
-		fixture.Eventually(t, time.Minute, what, func() error {
+		framework.Eventually(t, time.Minute, what, func() error {
 			if d := e.deployment("old"); !ready(d) || d.Spec.Template.Spec.Containers[0].Image != image {
 				return fmt.Errorf("%+v", d.Spec.Template.Spec.Containers)
 			}
@@ -195,12 +195,12 @@ func TestUnknownNameOfRelease09GoesOn(t *testing.T) {
 		t.Errorf("the Deployment was changed (-before +after):\n%s", diff)
 	}
 
-	base := fixture.ReadFile(t, filepath.Join(fixture.Root(), "distributions", "starter", "0.7.yaml"))
+	base := framework.ReadFile(t, filepath.Join(framework.Root(), "distributions", "starter", "0.7.yaml"))
 	registration := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: e.operator, Name: "rh-dev", Labels: map[string]string{settings.LabelDistribution: "rh-dev"}},
 		Data:       map[string]string{"image": image, "serverVersion": "0.7.1", "config.yaml": string(base)},
 	}
-	fixture.NoError(t, admin.Create(t.Context(), registration))
+	framework.NoError(t, admin.Create(t.Context(), registration))
 	e.waitFor("old", v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, v1alpha2.ReasonConfigGenerationSucceeded)
 	runs("the name is registered: the configuration is generated", func(d *appsv1.Deployment) bool {
 		return objects.MountedConfigMap(&d.Spec.Template.Spec) != ""
@@ -231,7 +231,7 @@ func TestUpgradeWithoutDeployment(t *testing.T) {
 	if err := admin.Delete(t.Context(), e.deployment("old"), client.PropagationPolicy(metav1.DeletePropagationForeground)); err != nil {
 		t.Fatal(err)
 	}
-	fixture.Eventually(t, time.Minute, "the Deployment is gone", func() error {
+	framework.Eventually(t, time.Minute, "the Deployment is gone", func() error {
 		if err := e.get(&appsv1.Deployment{}, "old"); !apierrors.IsNotFound(err) {
 			return fmt.Errorf("reading it: %w", err)
 		}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // Proves: R52, API-VAL (the limits of v1alpha1 are the API server's: what is within them is admitted, what is not is refused with its field).
@@ -17,7 +17,7 @@ func TestV1alpha1Limits(t *testing.T) {
 	s := serveOne(t)
 	bundle := func(keys ...string) string {
 		list, err := json.Marshal(keys)
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		return spoke("limits", `,"tlsConfig":{"caBundle":{"configMapName":"c","configMapKeys":`+string(list)+`}}`)
 	}
 	const keys = "spec.server.tlsConfig.caBundle.configMapKeys"

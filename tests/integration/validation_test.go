@@ -27,7 +27,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // validation is the validating webhook, configured as it ships but for its address, for the namespace of one test.
@@ -41,7 +41,7 @@ type validation struct {
 func (e *env) startValidation() *validation {
 	e.t.Helper()
 	reader, err := client.New(operatorConfig, client.Options{Scheme: scheme})
-	fixture.NoError(e.t, err)
+	framework.NoError(e.t, err)
 	g := &gather.Gatherer{Live: reader, OperatorNamespace: operatorNamespace}
 	handler := webhook.NewIntake().Handler((&webhook.Validation{Gather: g.GatherForAdmission}).Kind())
 	v := &validation{}
@@ -55,9 +55,9 @@ func (e *env) startValidation() *validation {
 	}))
 	e.t.Cleanup(v.server.Close)
 
-	raw := fixture.ReadFile(e.t, filepath.Join(fixture.Root(), "config", "webhook", "validation.yaml"))
+	raw := framework.ReadFile(e.t, filepath.Join(framework.Root(), "config", "webhook", "validation.yaml"))
 	var configuration admissionregistrationv1.ValidatingWebhookConfiguration
-	fixture.NoError(e.t, yaml.UnmarshalStrict(raw, &configuration))
+	framework.NoError(e.t, yaml.UnmarshalStrict(raw, &configuration))
 	configuration.Name = "test-" + e.namespace
 	for i := range configuration.Webhooks {
 		w := &configuration.Webhooks[i]
@@ -68,9 +68,9 @@ func (e *env) startValidation() *validation {
 		w.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: e.namespace}}
 		w.TimeoutSeconds = new(int32(30)) // who else uses the machine decides nothing here
 	}
-	fixture.NoError(e.t, admin.Create(e.t.Context(), &configuration))
+	framework.NoError(e.t, admin.Create(e.t.Context(), &configuration))
 	e.t.Cleanup(func() { _ = admin.Delete(context.Background(), &configuration) })
-	fixture.Eventually(e.t, time.Minute, "the API server asks the webhook", func() error {
+	framework.Eventually(e.t, time.Minute, "the API server asks the webhook", func() error {
 		out, _ := cluster.KubectlInput(e.t.Context(), manifest("probe", "distribution: {name: nowhere}"), "apply", "--dry-run=server", "-n", e.namespace, "-f", "-")
 		if !strings.Contains(out, `Unsupported value: "nowhere"`) {
 			return errors.New(out)
@@ -111,7 +111,7 @@ func TestValidatingWebhook(t *testing.T) {
 	} {
 		var out string
 		var lines []string
-		fixture.Eventually(t, time.Minute, name, func() (err error) { // the API server goes on without a webhook that is late, on a busy machine
+		framework.Eventually(t, time.Minute, name, func() (err error) { // the API server goes on without a webhook that is late, on a busy machine
 			out, err = cluster.KubectlInput(t.Context(), manifest("s", c.spec), "apply", "--dry-run=server", "-n", e.namespace, "-f", "-")
 			if lines = slices.Collect(strings.Lines(out)); len(lines) != len(c.want) {
 				return fmt.Errorf("%w: %d lines, want %d:\n%s", err, len(lines), len(c.want), out)
@@ -137,11 +137,11 @@ func TestResourcesOfThePagesAreAdmitted(t *testing.T) {
 	e := newEnv(t)
 	e.startValidation()
 	pages, err := filepath.Glob("../../docs/*.md")
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	var documents []string
 	shown := map[string]int{}
 	for _, page := range pages {
-		blocks := fixture.Blocks(t, page)
+		blocks := framework.CodeBlocks(t, page)
 		for i, b := range blocks {
 			cr := &unstructured.Unstructured{}
 			findings := ""
@@ -155,7 +155,7 @@ func TestResourcesOfThePagesAreAdmitted(t *testing.T) {
 			cr.SetName(fmt.Sprint("s", len(documents)))
 			cr.SetNamespace(e.namespace)
 			text, err := yaml.Marshal(cr.Object)
-			fixture.NoError(t, err)
+			framework.NoError(t, err)
 			documents = append(documents, string(text))
 			shown[filepath.Base(page)]++
 		}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook/certificates"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // These tests take longest, mostly by waiting: they must not be the last ones. Of tests that run in parallel, Go starts those of the last file first.
@@ -43,10 +43,10 @@ func TestRotationUnderLoad(t *testing.T) {
 	}
 	look()
 	const interval = 100 * time.Millisecond // a certificate that is not trusted fails for longer than a moment
-	reads := fixture.StartLoad(t, interval, s.readsConverted("loaded"))
-	handshakes := fixture.StartLoad(t, interval, s.shakesHands(trusted.Load))
+	reads := framework.StartLoad(t, interval, s.readsConverted("loaded"))
+	handshakes := framework.StartLoad(t, interval, s.shakesHands(trusted.Load))
 	began, overlapped := time.Now(), time.Time{}
-	fixture.Eventually(t, 5*time.Minute, "another authority is the only one that is trusted", func() error {
+	framework.Eventually(t, 5*time.Minute, "another authority is the only one that is trusted", func() error {
 		bundle := look()
 		switch n := bytes.Count(bundle, []byte("BEGIN")); {
 		case bytes.Equal(bundle, first):
@@ -61,7 +61,7 @@ func TestRotationUnderLoad(t *testing.T) {
 	})
 	t.Logf("the authority was replaced after %s; both were trusted for %s", overlapped.Sub(began).Round(time.Second), time.Since(overlapped).Round(time.Second))
 	next := len(seen)
-	fixture.Eventually(t, time.Minute, "the next serving certificate", func() error {
+	framework.Eventually(t, time.Minute, "the next serving certificate", func() error {
 		look()
 		if len(seen) == next {
 			return fmt.Errorf("still the same")

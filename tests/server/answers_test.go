@@ -17,7 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // answerFaults asks a running server for what the resource asked for, and reports what is missing or too much.
@@ -223,7 +223,7 @@ func storedConnectors(t *testing.T, b *booting) (ids []string) {
 		t.Fatalf("the server has no database in %q: %v", b.env["SQLITE_STORE_DIR"], err)
 	}
 	for _, file := range files {
-		content := fixture.ReadFile(t, file)
+		content := framework.ReadFile(t, file)
 		for _, m := range storedConnector.FindAllSubmatch(content, -1) {
 			ids = append(ids, string(m[1]))
 		}

@@ -9,7 +9,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // asked is what a resource asks for, read from its text alone: what a server must show is not taken from the code that configures it.
@@ -40,7 +40,7 @@ func (m askedModel) serves() bool { return m.modelType == "" || m.modelType == "
 func parseYAML(t *testing.T, content []byte) map[string]any {
 	t.Helper()
 	var tree map[string]any
-	fixture.NoError(t, yaml.Unmarshal(content, &tree))
+	framework.NoError(t, yaml.Unmarshal(content, &tree))
 	return tree
 }
 

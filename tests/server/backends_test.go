@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // backends stand for every host that a resource names as the endpoint of an inference provider: one double for each.
@@ -43,7 +43,7 @@ func startBackends(t *testing.T, a asked) *backends {
 	ports := map[string]bool{}
 	for _, p := range a.providers {
 		at, err := url.Parse(p.endpoint)
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		if p.api != "inference" || at.Scheme != "http" {
 			continue
 		}
@@ -60,7 +60,7 @@ func startBackends(t *testing.T, a asked) *backends {
 			config.Models = []string{"a-model-of-the-backend"}
 		}
 		double, err := modelserverdouble.New(config)
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		b.doubles[at.Host], b.open[at.Host] = double, p.key == ""
 		b.hosts[at.Hostname()] = address
 		ports[cmp.Or(at.Port(), "80")] = true
@@ -75,7 +75,7 @@ func startBackends(t *testing.T, a asked) *backends {
 func (b *backends) listen(t *testing.T, address string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", address)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	server := httptest.NewUnstartedServer(http.HandlerFunc(b.serve))
 	_ = server.Listener.Close()
 	server.Listener = listener

@@ -19,7 +19,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // variant is a row of testdata/bases.yaml, whose header explains it.
@@ -51,7 +51,7 @@ func TestBasesAreJudgedAsTheLoaderDoes(t *testing.T) {
 	if err == nil {
 		err = yaml.UnmarshalStrict(raw, &variants)
 	}
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	forEachRelease(t, func(t *testing.T, r release) {
 		if !r.newest {
 			return
@@ -83,7 +83,7 @@ func packagedBases(t *testing.T, r release) map[string][]byte {
 	bases := map[string][]byte{}
 	for _, pattern := range []string{"config*.yaml", "run*.yaml"} {
 		files, err := filepath.Glob(filepath.Join(venv, "lib", "python3*", "site-packages", "*", "distributions", "*", pattern))
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		for _, file := range files {
 			name := filepath.Base(filepath.Dir(file))
 			if stem := strings.TrimSuffix(filepath.Base(file), ".yaml"); stem != "config" && stem != "run" {
@@ -104,7 +104,7 @@ func packagedBases(t *testing.T, r release) map[string][]byte {
 func (v *variant) of(t *testing.T, base []byte) []byte {
 	t.Helper()
 	var tree map[string]any
-	fixture.NoError(t, yaml.Unmarshal(base, &tree))
+	framework.NoError(t, yaml.Unmarshal(base, &tree))
 	if v.APIs != nil {
 		tree["apis"] = append(tree["apis"].([]any), v.APIs...)
 	}
@@ -115,7 +115,7 @@ func (v *variant) of(t *testing.T, base []byte) []byte {
 	}
 	merge(tree, v.Patch)
 	written, err := yaml.Marshal(tree)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return written
 }
 
@@ -152,15 +152,15 @@ func judge(t *testing.T, r release, dir, name string, base []byte, env map[strin
 	}
 	write := func(file string, content []byte) {
 		t.Helper()
-		fixture.WriteFile(t, file, content)
+		framework.WriteFile(t, file, content)
 	}
-	fixture.NoError(t, os.Mkdir(folder, 0o700))
+	framework.NoError(t, os.Mkdir(folder, 0o700))
 	write(j.base, base)
 	write(filepath.Join(folder, "env"), []byte(variables.String()))
 	cm := &corev1.ConfigMap{Data: map[string]string{"image": "registry.example.com/x:" + r.version, "config.yaml": string(base)}}
 	cm.Name, cm.Labels = "x", map[string]string{settings.LabelDistribution: "x"}
 	known, err := settings.Parse(nil, settings.ParseRegistration(cm))
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	distribution, problem := known.Resolve(&v1alpha2.DistributionSpec{Name: new("x")})
 	if problem != nil {
 		j.refused = problem.String()

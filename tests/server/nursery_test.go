@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // importTimeout bounds importing a release, on a machine that does many things at once.
@@ -90,7 +90,7 @@ func nurseryOf(t *testing.T, r release) *nursery {
 	python := serverPython(t, r)
 	start, _ := nurseries.LoadOrStore(r.version, sync.OnceValues(func() (*nursery, error) { return startNursery(r, python) }))
 	n, err := start.(func() (*nursery, error))()
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return n
 }
 
@@ -189,7 +189,7 @@ func (n *nursery) run(t *testing.T, input []byte, script string, args ...string)
 	name, ended := n.expect()
 	job := scriptJob{Script: script, Name: name, Args: append([]string{}, args...), Dir: filepath.Join(n.folder, name)}
 	file := func(name string) string { return filepath.Join(job.Dir, name) }
-	fixture.NoError(t, errors.Join(os.Mkdir(job.Dir, 0o700), os.WriteFile(file("stdin"), input, 0o600)))
+	framework.NoError(t, errors.Join(os.Mkdir(job.Dir, 0o700), os.WriteFile(file("stdin"), input, 0o600)))
 	n.tell(t, job)
 	select {
 	case event := <-ended:
@@ -202,7 +202,7 @@ func (n *nursery) run(t *testing.T, input []byte, script string, args ...string)
 	}
 	output, err := os.ReadFile(file("stdout"))
 	complaints, errOfComplaints := os.ReadFile(file("stderr"))
-	fixture.NoError(t, errors.Join(err, errOfComplaints, os.RemoveAll(job.Dir)))
+	framework.NoError(t, errors.Join(err, errOfComplaints, os.RemoveAll(job.Dir)))
 	return output, status, complaints
 }
 
@@ -297,7 +297,7 @@ func tail(log string) string {
 func (s *server) get(t *testing.T, path string, into any) (status int) {
 	t.Helper()
 	response, err := client.Get(s.url + path)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {
 		return response.StatusCode

@@ -12,7 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	serverrelease "github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // patchStories are what is booted on the oldest patch release of a release line: starter and remote-vllm. The loader judges postgres-demo.
@@ -95,7 +95,7 @@ func bootStories(t *testing.T, n *nursery, r release, names []string) {
 func compareStarter(t *testing.T, r release) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "base.yaml")
-	fixture.WriteFile(t, file, string(baseOf(t, "starter", r)))
+	framework.WriteFile(t, file, string(baseOf(t, "starter", r)))
 	if out, differs := runScript(t, r, "packaged.py", file, "starter"); differs {
 		t.Errorf("the starter base differs from the packaged one:\n%s", out)
 	}
@@ -112,7 +112,7 @@ func judgeBases(t *testing.T, r release) {
 	for _, base := range bases {
 		name := filepath.Base(filepath.Dir(base))
 		file := filepath.Join(t.TempDir(), name+".yaml")
-		fixture.WriteFile(t, file, string(baseOf(t, name, r)))
+		framework.WriteFile(t, file, string(baseOf(t, name, r)))
 		args = append(args, file, copyWithEnv(t, file, allOn))
 	}
 	for _, v := range validate(t, r, append([]string{"--base", "--libyaml"}, args...)...) {
@@ -130,7 +130,7 @@ func baseOf(t *testing.T, distribution string, r release) []byte {
 		t.Fatalf("no base of distribution %q for line %s", distribution, r.line)
 	}
 	base, err := serverrelease.ForPatch(base, lineOf(t, r))
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return base
 }
 

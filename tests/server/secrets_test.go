@@ -11,11 +11,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // canaries are the values of Secrets that real servers get here. Only the environment of a server may have them.
-var canaries fixture.Canaries
+var canaries framework.Canaries
 
 // mayHold reports whether a file may hold values of Secrets: one that a pod has from a Secret, and the configuration that servers from OGX 1.2
 // on write for their own processes, with the values filled in. In a pod it is in memory, and nobody but the server's user may read it.
@@ -55,7 +55,7 @@ func canariesBelow(folders ...string) (found []string, err error) {
 				return err
 			}
 			content, err := os.ReadFile(path)
-			for _, leak := range canaries.In(string(content)) {
+			for _, leak := range canaries.Find(string(content)) {
 				found = append(found, fmt.Sprintf("%s contains %s", path, leak))
 			}
 			return err

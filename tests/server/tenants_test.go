@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // make posts a JSON body and returns the id of what the server made.
@@ -50,16 +50,16 @@ func bootTenants(t *testing.T, r release, base, auth string, more ...string) *au
 // tenant is refused).
 func TestServerSeparatesTenants(t *testing.T) {
 	t.Parallel()
-	database := fixture.StartPostgres(t, fixture.Loopback)
+	database := framework.StartPostgres(t, framework.Loopback)
 	double, err := modelserverdouble.New(modelserverdouble.Config{Models: []string{"embedder", "chat"}, Key: "none"})
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	backend := httptest.NewServer(double)
 	t.Cleanup(backend.Close)
 	forOldestAndNewest(t, hasTenants, func(t *testing.T, r release) {
 		name, password := "tenants_of_"+strings.ReplaceAll(r.version, ".", "_"), canaries.New()
 		database.Account(t, name, password, name)
 		from := newIssuer(t)
-		base, kept := string(fixture.ReadFile(t, "testdata/tenants-base.yaml")), !lineOf(t, r).TenantsBreakPostgres
+		base, kept := string(framework.ReadFile(t, "testdata/tenants-base.yaml")), !lineOf(t, r).TenantsBreakPostgres
 		if kept {
 			base = inPostgres.Replace(base)
 		}

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const (
@@ -89,7 +89,7 @@ var readScripts = sync.OnceValue(func() error {
 // serverPython returns the Python of the virtual environment that holds a release of the server.
 func serverPython(t *testing.T, r release) string {
 	t.Helper()
-	fixture.NoError(t, readScripts())
+	framework.NoError(t, readScripts())
 	python, err := findPython(r)
 	if err != nil {
 		t.Fatalf("no virtual environment with the real server (LLSD_SERVER_PYTHON_%s may name one): %v",

@@ -11,7 +11,7 @@ import (
 	"github.com/operator-framework/api/pkg/validation"
 	validator "github.com/operator-framework/api/pkg/validation/interfaces"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // advice is what the library of OLM advises, and why the bundle does not follow it.
@@ -24,8 +24,8 @@ var advice = map[string]string{
 // The library of the Operator Lifecycle Manager reads the bundle, and finds nothing wrong with it. The check of architectures is not among these: it pulls
 // the images with Docker.
 func TestBundlePassesTheChecksOfOLM(t *testing.T) {
-	bundle, err := manifests.GetBundleFromDir(filepath.Join(fixture.Root(), "bundle"))
-	fixture.NoError(t, err)
+	bundle, err := manifests.GetBundleFromDir(filepath.Join(framework.Root(), "bundle"))
+	framework.NoError(t, err)
 	if bundle.CSV == nil || len(bundle.V1CRDs) != 1 || len(bundle.Objects) < 9 {
 		t.Fatalf("the bundle has %d objects, %d CRDs", len(bundle.Objects), len(bundle.V1CRDs))
 	}

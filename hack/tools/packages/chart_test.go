@@ -26,7 +26,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const operatorNamespace = "llama-stack-k8s-operator-system"
@@ -101,7 +101,7 @@ func TestSchemaRejectsWrongValues(t *testing.T) {
 // A misspelled value must not be ignored, on no level.
 func TestSchemaIsClosed(t *testing.T) {
 	var root map[string]any
-	fixture.NoError(t, json.Unmarshal(readFile(t, "charts", "llama-stack-k8s-operator", "values.schema.json"), &root))
+	framework.NoError(t, json.Unmarshal(readFile(t, "charts", "llama-stack-k8s-operator", "values.schema.json"), &root))
 	closed := 0
 	var walk func(path string, s map[string]any)
 	walk = func(path string, s map[string]any) {
@@ -163,7 +163,7 @@ func TestChartTakesEveryValueOver(t *testing.T) {
 		}
 	}
 	data, _, err := unstructured.NestedStringMap(got["ConfigMap/"+settings.ConfigMapName].Object, "data")
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	parsed, err := settings.Parse(data)
 	if err != nil {
 		t.Errorf("the operator does not read the settings: %v", err)
@@ -261,7 +261,7 @@ func TestShardsOfTheChartDivideTheCustomResources(t *testing.T) {
 		t.Fatal("the page has no command")
 	}
 	two, err := strvals.Parse(string(command[1]))
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	two["serviceMonitor"] = values{"enabled": true}
 	all := render(t, two)
 	var selectors []labels.Selector
@@ -321,12 +321,12 @@ func TestShardsOfTheChartDivideTheCustomResources(t *testing.T) {
 	}
 }
 
-func chartDir() string { return filepath.Join(fixture.Root(), "charts", "llama-stack-k8s-operator") }
+func chartDir() string { return filepath.Join(framework.Root(), "charts", "llama-stack-k8s-operator") }
 
 func loadChart(t *testing.T) *chart.Chart {
 	t.Helper()
 	c, err := loader.Load(chartDir())
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return c
 }
 
@@ -346,7 +346,7 @@ func rendered(t *testing.T, v values) (map[string]string, error) {
 func render(t *testing.T, v values) map[string]*unstructured.Unstructured {
 	t.Helper()
 	files, err := rendered(t, v)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	objects := map[string]*unstructured.Unstructured{}
 	for name, text := range files {
 		if strings.HasSuffix(name, ".yaml") {
@@ -387,11 +387,11 @@ func convert(t *testing.T, o *unstructured.Unstructured, into any) {
 	if o == nil {
 		t.Fatalf("there is no %T", into)
 	}
-	fixture.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, into, true))
+	framework.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, into, true))
 }
 
 func readFile(t *testing.T, path ...string) []byte {
 	t.Helper()
-	text := fixture.ReadFile(t, filepath.Join(append([]string{fixture.Root()}, path...)...))
+	text := framework.ReadFile(t, filepath.Join(append([]string{framework.Root()}, path...)...))
 	return text
 }

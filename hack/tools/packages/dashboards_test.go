@@ -16,7 +16,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/config/dashboards"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/metrics"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // scraped are metrics as real processes served them, and the labels that Prometheus adds to what it reads from them: those of the ServiceMonitor and of
@@ -116,7 +116,7 @@ func TestDashboardsShowQuantilesOfFineHistograms(t *testing.T) {
 		}
 	}
 	all, err := dashboards.All()
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	found := 0
 	for i := range all {
 		for _, p := range all[i].Panels {
@@ -157,7 +157,7 @@ func TestRecordedMetricsOfTheOperatorExist(t *testing.T) {
 // The chart has the dashboards as they are, with what Grafana replaces in them.
 func TestChartHasTheDashboards(t *testing.T) {
 	all, err := dashboards.All()
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	rendered := render(t, values{"dashboards": values{"enabled": true, "labels": values{"mine": "yes"}}})
 	for i := range all {
 		cm := rendered["ConfigMap/llama-stack-dashboard-"+strings.TrimSuffix(all[i].File, ".json")]

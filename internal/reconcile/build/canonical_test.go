@@ -8,7 +8,7 @@ import (
 
 	kjson "sigs.k8s.io/json"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // FuzzCanonicalJSON writes any JSON as it is written of a decoded tree, which is what the hashes of Deployments that run were made of.
@@ -31,7 +31,7 @@ func FuzzCanonicalJSON(f *testing.F) {
 			return
 		}
 		want, err := json.Marshal(tree)
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		if got := canonicalJSON(json.RawMessage(text)); got != string(want) {
 			t.Errorf("%s is written %s, want %s", text, got, want)
 		}

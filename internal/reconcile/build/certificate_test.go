@@ -19,7 +19,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const serviceHost = "plain-stack-service.ai.svc"
@@ -43,7 +43,7 @@ func setCertificate(in *Inputs, data map[string][]byte) {
 // Proves: FR-061, FR-062, US-5.3, R39, R26 (the certificate is mounted where the configuration looks for it; probes, Service and URL follow; the
 // template has a hash of the certificate and nothing of the key).
 func TestTLSReachesEveryObject(t *testing.T) {
-	ca := fixture.NewCA(t)
+	ca := framework.NewCA(t)
 	data := ca.ServerSecret([]string{serviceHost})
 	in := withTLS(t, data)
 	d := build(t, in)
@@ -94,7 +94,7 @@ func TestTLSReachesEveryObject(t *testing.T) {
 // Proves: FR-062, R61 (the data cannot be where the certificate is, nor below it: Kubernetes would refuse the pod, or could not start it).
 func TestDataIsNotWhereTheCertificateIs(t *testing.T) {
 	for at, wrong := range map[string]bool{serverconfig.TLSDir: true, serverconfig.TLSDir + "/data": true, serverconfig.TLSDir + "-data": false} {
-		in := withTLS(t, fixture.NewCA(t).ServerSecret([]string{serviceHost}))
+		in := withTLS(t, framework.NewCA(t).ServerSecret([]string{serviceHost}))
 		in.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Storage: &v1alpha2.PVCStorageSpec{MountPath: &at}}
 		_, faults := try(t.Context(), in)
 		if got := faults.Message(); wrong != strings.Contains(got, "spec.workload.storage.mountPath: Invalid value") {
@@ -105,7 +105,7 @@ func TestDataIsNotWhereTheCertificateIs(t *testing.T) {
 
 // Proves: FR-062, L-28 (another certificate is one other template; another CA in the Secret changes nothing, since the pods do not read it).
 func TestRotatedCertificateRollsThePods(t *testing.T) {
-	ca := fixture.NewCA(t)
+	ca := framework.NewCA(t)
 	data := ca.ServerSecret([]string{serviceHost})
 	in := withTLS(t, data)
 	before := deployment(t, build(t, in).Objects)
@@ -113,7 +113,7 @@ func TestRotatedCertificateRollsThePods(t *testing.T) {
 	if d := build(t, in); d.HeldBuild == "" {
 		t.Error("the same certificate rolls the pods when the operator is upgraded")
 	}
-	data["ca.crt"] = fixture.NewCA(t).PEM
+	data["ca.crt"] = framework.NewCA(t).PEM
 	setCertificate(in, data)
 	if d := build(t, in); d.HeldBuild == "" {
 		t.Error("another CA certificate rolls the pods")
@@ -127,7 +127,7 @@ func TestRotatedCertificateRollsThePods(t *testing.T) {
 // Proves: FR-062, FR-075, R20, L-23 (each defect is named with the field, the Secret and what to do, before anything is rolled out, and
 // heals by itself).
 func TestCertificateFaults(t *testing.T) {
-	ca := fixture.NewCA(t)
+	ca := framework.NewCA(t)
 	good := ca.ServerSecret([]string{serviceHost})
 	other := ca.ServerSecret([]string{serviceHost})
 	with := func(key string, value []byte) map[string][]byte {
@@ -188,7 +188,7 @@ func TestCertificateFaults(t *testing.T) {
 
 // Proves: FR-062 (every name by which a certificate can cover the Service; the time when it ends is known).
 func TestCertificateForTheService(t *testing.T) {
-	ca := fixture.NewCA(t)
+	ca := framework.NewCA(t)
 	for name, hosts := range map[string][]string{
 		"as OpenShift issues it": {serviceHost, serviceHost + ".cluster.local"},
 		"wildcard":               {"*.ai.svc"},
@@ -261,7 +261,7 @@ func TestTLSOfABaseIsRecognised(t *testing.T) {
 // Proves: R39 (the certificate is always mounted; the user's own configuration decides whether it is used, and who asked for TLS is warned).
 func TestTLSBesideAnOverride(t *testing.T) {
 	const mounted = "tls_certfile: /etc/llama-stack-tls/tls.crt, tls_keyfile: /etc/llama-stack-tls/tls.key"
-	data := fixture.NewCA(t).ServerSecret([]string{serviceHost})
+	data := framework.NewCA(t).ServerSecret([]string{serviceHost})
 	for server, want := range map[string]struct {
 		scheme  corev1.URIScheme
 		warning string
