@@ -152,7 +152,7 @@ verify-catalog:
 ##@ Testing
 
 # The tests that need more than the Go toolchain. Every other package is a unit test.
-SPECIAL_TESTS := $(MODULE)/tests/(integration|hostile|chaos|e2e|server)(/|$$)
+SPECIAL_TESTS := $(MODULE)/tests/(integration|lifecycle|hostile|chaos|e2e|server)(/|$$)
 
 .PHONY: test
 test: test-unit test-integration ## Run the unit and the integration tests.
@@ -163,21 +163,16 @@ test: test-unit test-integration ## Run the unit and the integration tests.
 test-unit: $(TESTER) ## Run the tests that need nothing but Go.
 	$(GO_TEST) . "$$(go list ./... | grep -Ev '$(SPECIAL_TESTS)' | tr '\n' ' ')" -p 4 -vet=off $(if $(RACE),-race) $(TESTFLAGS)
 
-# What begins, replaces or ends an operator has a target of its own, because most of these tests need a control plane for themselves: upgrades from
-# release 0.9, webhooks and their certificates, replicas, shards, removal. A test that TESTFLAGS names runs in both.
-LIFECYCLE_TESTS := ^Test(Replay|Migration|Adoption|RestartWritesNothing|InstallOverV09|NoDiffBeforeAndAfterMigration|V1alpha1(CanBeUnserved|Limits|IsNeverRefused)|$\
-EdgeFollows|MirrorsOfTheCluster|NamespacedOperator|WebhooksOutlive|MetricsNeed|OnlyTheAPIServer|BothVersions|CertificatesFromElsewhere|$\
-ShardsDivide|NamespaceOfTheOperator|RotationUnderLoad|PagesOfReference)
-INTEGRATION = $(BIN)/cluster build --tier controlplane && \
-  LLSD_LIFECYCLE_TESTS='$(LIFECYCLE_TESTS)' LLSD_CLUSTER=$(BIN)/cluster $(GO_TEST) . ./tests/integration/... -vet=off -count=1 -timeout 40m -parallel 8
+INTEGRATION = $(BIN)/cluster build --tier controlplane && LLSD_CLUSTER=$(BIN)/cluster $(GO_TEST) .
 
 .PHONY: test-integration
 test-integration: cluster $(TESTER) ## Run the tests against a real API server.
-	$(INTEGRATION) $(if $(findstring -run,$(TESTFLAGS)),,-skip '$(LIFECYCLE_TESTS)') $(TESTFLAGS)
+	$(INTEGRATION) ./tests/integration -vet=off -count=1 -timeout 40m -parallel 8 $(TESTFLAGS)
 
+# Most of these tests need a control plane of their own.
 .PHONY: test-lifecycle
 test-lifecycle: cluster $(TESTER) ## Install, upgrade from release 0.9, replace and remove operators, most of them in a control plane of their own.
-	$(INTEGRATION) $(if $(findstring -run,$(TESTFLAGS)),,-run '$(LIFECYCLE_TESTS)') $(TESTFLAGS)
+	$(INTEGRATION) ./tests/lifecycle -vet=off -count=1 -timeout 40m -parallel 8 $(TESTFLAGS)
 
 # LLSD_HOSTILE_REPORT=FILE writes the table of what each input took there.
 .PHONY: test-hostile
@@ -208,9 +203,9 @@ bench-cluster: cluster build ## Measure many new custom resources, edits among t
 
 # The programs of the oldest Kubernetes are built once, in about nine minutes. It is run by hand, before each release.
 .PHONY: test-oldest
-test-oldest: cluster $(TESTER) ## Run the integration tests on the oldest Kubernetes that is supported.
+test-oldest: cluster $(TESTER) ## Run the integration and lifecycle tests on the oldest Kubernetes that is supported.
 	$(BIN)/cluster build --tier controlplane --kubernetes hack/cluster/oldest
-	LLSD_CLUSTER=$(BIN)/cluster LLSD_KUBERNETES=$(CURDIR)/hack/cluster/oldest $(GO_TEST) . ./tests/integration/... -count=1 -timeout 60m -parallel 4 $(TESTFLAGS)
+	LLSD_CLUSTER=$(BIN)/cluster LLSD_KUBERNETES=$(CURDIR)/hack/cluster/oldest $(GO_TEST) . "./tests/integration ./tests/lifecycle" -count=1 -timeout 60m -p 1 -parallel 4 $(TESTFLAGS)
 
 .PHONY: test-server
 test-server: $(TESTER) ## Let real llama-stack servers load the generated configurations.

@@ -43,7 +43,7 @@ var experiments = []struct {
 // Proves: L-08, L-27, L-30 (the operator recovers from each experiment, in the same process).
 func TestExperiments(t *testing.T) {
 	w := newWorld(t)
-	o := newOperator(t, direct())
+	o := newOperator(t, kubeconfig)
 	o.start(t)
 	w.create("s")
 	w.waitReady("s")

@@ -24,13 +24,13 @@ const (
 // An operator that starts reconciles within two seconds, as a Deployment shows that somebody deleted while none ran.
 func TestOperatorStarts(t *testing.T) {
 	w := newWorld(t)
-	o := newOperator(t, direct())
+	o := newOperator(t, kubeconfig)
 	r := o.start(t)
 	w.create("s")
 	w.waitReady("s")
 	took := make([]time.Duration, rounds())
 	for i := range took {
-		r.end(t)
+		r.Terminate(t)
 		deployment, err := w.deployment("s")
 		if err == nil {
 			err = admin.Delete(t.Context(), deployment)
@@ -38,8 +38,8 @@ func TestOperatorStarts(t *testing.T) {
 		framework.NoError(t, err)
 		w.gone(deployment)
 		r = o.launch(t)
-		framework.Eventually(t, patience, "the Deployment is back", func() error { _, err := w.deployment("s"); return errors.Join(err, r.alive()) })
-		took[i] = time.Since(r.began)
+		framework.Eventually(t, patience, "the Deployment is back", func() error { _, err := w.deployment("s"); return errors.Join(err, r.Alive()) })
+		took[i] = time.Since(r.Began)
 	}
 	figures.add(t, "operator starts: its first reconcile has created a Deployment after", "2 s", seconds(slices.Max(took)))
 	within(t, "start", slices.Max(took), startGoal)
@@ -48,22 +48,22 @@ func TestOperatorStarts(t *testing.T) {
 // Proves: L-30, R71 (a leader that dies is replaced within seconds, and one that ends hands over at once).
 func TestLeaderIsReplaced(t *testing.T) {
 	w := newWorld(t)
-	o := newOperator(t, direct())
+	o := newOperator(t, kubeconfig)
 	leader := o.start(t)
 	w.create("s")
 	w.waitReady("s")
 	var died, ended time.Duration
 	for range rounds() {
 		standby := o.start(t)
-		framework.Eventually(t, patience, "the standby waits", standby.alive)
-		leader.kill()
+		framework.Eventually(t, patience, "the standby waits", standby.Alive)
+		leader.Kill()
 		died = max(died, w.edit("s")())
 		leader = standby
 	}
 	for range rounds() {
 		standby := o.start(t)
 		seen := make(chan struct{})
-		go func() { defer close(seen); leader.end(t) }()
+		go func() { defer close(seen); leader.Terminate(t) }()
 		ended = max(ended, w.edit("s")())
 		<-seen
 		leader = standby

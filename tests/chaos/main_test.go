@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -25,13 +24,13 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-const crdName = "llamastackdistributions.llamastack.io"
-
 var (
 	cluster *framework.Cluster
 	admin   client.WithWatch
 	plane   *controlPlane
 	figures report
+	// kubeconfig has the operator's own permissions.
+	kubeconfig string
 )
 
 func TestMain(m *testing.M) {
@@ -66,7 +65,7 @@ func inside(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	// Once: the cluster command makes none for a cluster whose processes have ended, and the tests end them.
-	if _, err := cluster.ServiceAccountConfig(operatorNamespace, operatorAccount); err != nil {
+	if kubeconfig, err = cluster.OperatorKubeconfig(); err != nil {
 		return 1, err
 	}
 	code = m.Run()
@@ -90,13 +89,7 @@ func connect() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	if _, err := cluster.KubectlRun(ctx, "apply", "-f", filepath.Join(framework.Root(), "dist", "install.yaml")); err != nil {
-		return err
-	}
-	return framework.Poll(ctx, time.Minute, func() error {
-		_, err := cluster.KubectlRun(ctx, "wait", "--for=condition=Established", "--timeout=60s", "crd/"+crdName)
-		return err
-	})
+	return cluster.Install(ctx)
 }
 
 // full reports whether the long faults run, too.

@@ -25,9 +25,15 @@ import (
 // lease reads who leads, and how often that has changed.
 func lease(t *testing.T) *coordinationv1.Lease {
 	t.Helper()
-	l := &coordinationv1.Lease{}
-	framework.NoError(t, admin.Get(t.Context(), client.ObjectKey{Namespace: operatorNamespace, Name: leaseName}, l))
+	l, err := readLease(t)
+	framework.NoError(t, err)
 	return l
+}
+
+func readLease(t *testing.T) (*coordinationv1.Lease, error) {
+	t.Helper()
+	l := &coordinationv1.Lease{}
+	return l, admin.Get(t.Context(), client.ObjectKey{Namespace: framework.OperatorNamespace, Name: framework.OperatorLease}, l)
 }
 
 // Proves: L-30 (an API server that takes two seconds for each request costs nobody the lease, and edits take effect; so they do where a tenth of
@@ -112,11 +118,11 @@ func TestConnectionsGoSilent(t *testing.T) {
 	figures.add(t, "connections of the only replica are cut silently: an edit made right after takes effect after", "15 s", seconds(took))
 	within(t, "an edit after a silent cut", took, 15*time.Second)
 
-	before := len(r.text())
+	before := len(r.Text())
 	theft := fmt.Appendf(nil, `{"spec":{"holderIdentity":"thief","renewTime":%q}}`, time.Now().UTC().Format(metav1.RFC3339Micro))
 	framework.NoError(t, admin.Patch(t.Context(), lease(t), client.RawPatch(types.MergePatchType, theft)))
 	framework.Eventually(t, patience, "the replica has lost the lease", func() error {
-		if !strings.Contains(r.text()[before:], "leader election lost") {
+		if !strings.Contains(r.Text()[before:], "leader election lost") {
 			return errors.New("it leads")
 		}
 		return nil

@@ -14,7 +14,7 @@ import (
 // Proves: L-30, R71 (whatever is away for whatever time, no process ends, and an edit made right after takes effect within seconds).
 func TestControlPlaneGoesAway(t *testing.T) {
 	w := newWorld(t)
-	o := newOperator(t, direct())
+	o := newOperator(t, kubeconfig)
 	o.start(t)
 	o.start(t)
 	w.create("s")
@@ -42,7 +42,7 @@ func TestControlPlaneGoesAway(t *testing.T) {
 			c.take(t, c.process)
 			framework.Consistently(t, c.away, "the processes run", func() error {
 				for _, r := range o.replicas {
-					if err := r.alive(); err != nil {
+					if err := r.Alive(); err != nil {
 						return err
 					}
 				}

@@ -41,7 +41,7 @@ var vandalism = map[string]string{
 // was, and no pod is replaced where its template is the same).
 func TestOwnObjectsAreRepaired(t *testing.T) {
 	w := newWorld(t)
-	newOperator(t, direct()).start(t)
+	newOperator(t, kubeconfig).start(t)
 	cr := w.resource("s")
 	cr.Spec.Workload.Storage = nil // a PVC in use stays until its pods go
 	cr.Spec.Workload.Autoscaling = &v1alpha2.AutoscalingSpec{MinReplicas: new(int32(1)), MaxReplicas: new(int32(3))}
@@ -83,7 +83,7 @@ func (w *world) objects(name string) (list []unstructured.Unstructured) {
 		framework.NoError(w.t, err)
 		some := &unstructured.UnstructuredList{}
 		some.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-		if err := admin.List(w.t.Context(), some, client.InNamespace(w.namespace), client.MatchingLabels(objects.Selector(name))); err != nil {
+		if err := admin.List(w.t.Context(), some, client.InNamespace(w.Name), client.MatchingLabels(objects.Selector(name))); err != nil {
 			w.t.Fatal(err)
 		}
 		list = append(list, some.Items...)

@@ -29,7 +29,7 @@ const managerRole = "llama-stack-k8s-operator-manager-role"
 // Proves: L-19, L-33 (a right that is taken away is named by a condition, the server goes on, and the edit takes effect once the right is back).
 func TestRightsAreTakenAwayAndGivenBack(t *testing.T) {
 	w := newWorld(t)
-	o := newOperator(t, direct())
+	o := newOperator(t, kubeconfig)
 	o.start(t)
 	w.create("s")
 	w.waitReady("s")
@@ -91,21 +91,21 @@ func TestRightsAreTakenAwayAndGivenBack(t *testing.T) {
 // Proves: L-27, R71 (where nobody serves the webhooks, what runs goes on, and edits are possible again as soon as somebody does).
 func TestWebhooksCannotBeReached(t *testing.T) {
 	w := newWorld(t)
-	o := newOperator(t, direct())
+	o := newOperator(t, kubeconfig)
 	r := o.start(t)
 	w.create("s")
 	w.waitReady("s")
 	before, err := w.deployment("s")
 	framework.NoError(t, err)
-	o.service.Remove(r.webhook)
+	o.service.Remove(r.Webhook)
 	o.service.CloseConnections()
 	if err := admin.Delete(t.Context(), service(w, "s")); err != nil { // what the operator does needs no webhook
 		t.Fatal(err)
 	}
 	framework.Eventually(t, patience, "the Service is there again", func() error {
-		return admin.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "s-service"}, &corev1.Service{})
+		return admin.Get(t.Context(), client.ObjectKey{Namespace: w.Name, Name: "s-service"}, &corev1.Service{})
 	})
-	o.service.Add(r.webhook)
+	o.service.Add(r.Webhook)
 	took := w.edit("s")()
 	figures.add(t, "webhooks cannot be reached for a while: an edit made right after takes effect after", "5 s", seconds(took))
 	within(t, "an edit after the webhooks are back", took, editGoal)
@@ -118,13 +118,13 @@ func TestWebhooksCannotBeReached(t *testing.T) {
 }
 
 func service(w *world, name string) *corev1.Service {
-	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name + "-service"}}
+	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.Name, Name: name + "-service"}}
 }
 
 // Proves: L-30 (a namespace that goes takes its resources along, and delays nobody else).
 func TestNamespacesTerminate(t *testing.T) {
 	w, leaving := newWorld(t), newWorld(t)
-	o := newOperator(t, direct())
+	o := newOperator(t, kubeconfig)
 	o.start(t)
 	w.create("s")
 	for i := range 5 {
@@ -132,7 +132,7 @@ func TestNamespacesTerminate(t *testing.T) {
 	}
 	w.waitReady("s")
 	leaving.waitReady("s-0", "s-4")
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: leaving.namespace}}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: leaving.Name}}
 	framework.NoError(t, admin.Delete(t.Context(), namespace))
 	began := time.Now()
 	took := w.edit("s")()
@@ -146,14 +146,14 @@ func TestNamespacesTerminate(t *testing.T) {
 // Proves: L-30 (the CRD can be deleted, which deletes all custom resources, and put back: the same process works on).
 func TestCRDIsDeletedAndPutBack(t *testing.T) {
 	w := newWorld(t)
-	o := newOperator(t, direct())
+	o := newOperator(t, kubeconfig)
 	o.start(t)
 	w.create("s")
 	w.waitReady("s")
-	crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: crdName}}
+	crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: framework.CRDName}}
 	framework.NoError(t, admin.Delete(t.Context(), crd))
 	w.gone(crd)
-	w.gone(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "s"}})
+	w.gone(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: w.Name, Name: "s"}})
 	framework.NoError(t, connect())
 	began := time.Now()
 	w.create("s")

@@ -78,7 +78,7 @@ func TestSoak(t *testing.T) {
 		count = 50
 	}
 	w := newWorld(t)
-	o := newOperator(t, direct())
+	o := newOperator(t, kubeconfig)
 	s := &soak{
 		world: w, operator: o, leader: o.start(t), standby: o.start(t), random: rand.New(rand.NewPCG(soakSeed, 0)),
 		did: map[string]int{},
@@ -91,7 +91,7 @@ func TestSoak(t *testing.T) {
 	began := time.Now()
 	// Replicas that are replaced cannot show what they leak: in the second half, they stay.
 	s.actUntil(began.Add(lasts/2), true)
-	framework.Eventually(t, patience, "a replica leads", func() error { return errors.Join(s.leader.alive(), s.standby.alive()) })
+	framework.Eventually(t, patience, "a replica leads", func() error { return errors.Join(s.leader.Alive(), s.standby.Alive()) })
 	s.actUntil(time.Now().Add(lasts/10), false)
 	halfway := s.memory()
 	s.actUntil(began.Add(lasts), false)
@@ -125,8 +125,8 @@ func (s *soak) act(n int, restarts bool) {
 	switch dice := s.random.IntN(200); {
 	case dice == 0 && restarts:
 		s.did["restarts"]++
-		s.leader.kill()
-		s.operator.service.Remove(s.leader.webhook)
+		s.leader.Kill()
+		s.operator.service.Remove(s.leader.Webhook)
 		s.leader, s.standby = s.standby, s.operator.start(s.t)
 	case dice < 4:
 		s.did["deletions"]++
@@ -137,7 +137,7 @@ func (s *soak) act(n int, restarts bool) {
 	case dice < 8:
 		s.did["rotations"]++
 		patch := fmt.Appendf(nil, `{"stringData":{"token":"rotation-%d"}}`, n)
-		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "keys"}}
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.Name, Name: "keys"}}
 		framework.NoError(s.t, admin.Patch(s.t.Context(), secret, client.RawPatch(types.MergePatchType, patch)))
 	case dice < 12:
 		s.did["objects deleted"]++
@@ -167,7 +167,7 @@ func (s *soak) delete(o client.Object, how metav1.DeletionPropagation) {
 func (s *soak) memory() (resident int64) {
 	s.t.Helper()
 	for _, r := range []*replica{s.leader, s.standby} {
-		status := framework.ReadFile(s.t, fmt.Sprintf("/proc/%d/status", r.cmd.Process.Pid))
+		status := framework.ReadFile(s.t, fmt.Sprintf("/proc/%d/status", r.PID()))
 		for line := range strings.Lines(string(status)) {
 			if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
 				kib, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
@@ -182,9 +182,9 @@ func (s *soak) memory() (resident int64) {
 // checkObjects builds what the last spec of each custom resource asks for, and compares it with what there is.
 func (s *soak) checkObjects() {
 	s.t.Helper()
-	key, err := apply.EnsureHashKey(s.t.Context(), admin, admin, operatorNamespace)
+	key, err := apply.EnsureHashKey(s.t.Context(), admin, admin, framework.OperatorNamespace)
 	framework.NoError(s.t, err)
-	oracle := &gather.Gatherer{Live: admin, Cached: admin, OperatorNamespace: operatorNamespace, HashKey: key, Build: "oracle"}
+	oracle := &gather.Gatherer{Live: admin, Cached: admin, OperatorNamespace: framework.OperatorNamespace, HashKey: key, Build: "oracle"}
 	for _, name := range s.names {
 		framework.Eventually(s.t, leastGoal, name+" is as its last spec says", func() error { return s.compare(oracle, name) })
 	}
@@ -293,7 +293,7 @@ func writesAtRest(t *testing.T, rest time.Duration) (writes int) {
 		framework.NoError(t, err)
 		for i := range all {
 			r := &all[i]
-			if r.Resource == "leases" || !strings.HasPrefix(r.User, "system:serviceaccount:"+operatorNamespace+":") || strings.HasSuffix(r.Resource, "reviews") {
+			if r.Resource == "leases" || !strings.HasPrefix(r.User, "system:serviceaccount:"+framework.OperatorNamespace+":") || strings.HasSuffix(r.Resource, "reviews") {
 				continue
 			}
 			if slices.Contains([]string{"create", "patch", "update", "delete"}, r.Verb) {

@@ -16,7 +16,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -30,30 +29,25 @@ const patience = 5 * time.Minute
 
 // world is a namespace with pods that become ready.
 type world struct {
-	t         *testing.T
-	namespace string
+	framework.Namespace
+	t *testing.T
 }
 
 var namespaces atomic.Int32
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, namespace: fmt.Sprintf("chaos-%d", namespaces.Add(1))}
-	framework.NoError(t, admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}))
+	w := &world{framework.Namespace{T: t, Cluster: cluster, Client: admin, Name: fmt.Sprintf("chaos-%d", namespaces.Add(1))}, t}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.Name}}
+	framework.NoError(t, admin.Create(t.Context(), namespace))
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		_ = admin.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}})
+		_ = admin.Delete(ctx, namespace)
 	})
-	framework.StartFakeKubelet(t, admin, w.namespace)
-	w.secret("keys", "first")
+	framework.StartFakeKubelet(t, admin, w.Name)
+	w.CreateSecret("keys", map[string]string{"token": "first"})
 	return w
-}
-
-func (w *world) secret(name, value string) {
-	w.t.Helper()
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}, StringData: map[string]string{"token": value}}
-	framework.NoError(w.t, admin.Create(w.t.Context(), secret))
 }
 
 const typicalSpec = `{"distribution":{"name":"starter"},"providers":{"inference":{"provider":"vllm","endpoint":"http://vllm:8000/v1",` +
@@ -63,7 +57,7 @@ const typicalSpec = `{"distribution":{"name":"starter"},"providers":{"inference"
 // resource is a typical custom resource: what it owns has many kinds.
 func (w *world) resource(name string) *v1alpha2.LlamaStackDistribution {
 	w.t.Helper()
-	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
+	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: w.Name, Name: name}}
 	framework.NoError(w.t, json.Unmarshal([]byte(typicalSpec), &cr.Spec))
 	return cr
 }
@@ -81,31 +75,19 @@ func (w *world) create(name string) *v1alpha2.LlamaStackDistribution {
 
 func (w *world) get(name string) (*v1alpha2.LlamaStackDistribution, error) {
 	cr := &v1alpha2.LlamaStackDistribution{}
-	return cr, admin.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, cr)
+	return cr, w.Get(cr, name)
 }
 
 func (w *world) deployment(name string) (*appsv1.Deployment, error) {
 	d := &appsv1.Deployment{}
-	return d, admin.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, d)
+	return d, w.Get(d, name)
 }
 
-// isReady fails while the custom resource is not Ready as it is now.
+// isReady returns a check whether the custom resource is Ready as it is now.
 func (w *world) isReady(name string) func() error {
-	return w.reports(name, v1alpha2.ConditionReady, metav1.ConditionTrue, "")
-}
-
-// reports fails while the custom resource as it is now does not have the condition.
-func (w *world) reports(name, kind string, status metav1.ConditionStatus, reason string) func() error {
 	return func() error {
-		cr, err := w.get(name)
-		if err != nil {
-			return err
-		}
-		c := meta.FindStatusCondition(cr.Status.Conditions, kind)
-		if c == nil || c.ObservedGeneration != cr.Generation || c.Status != status || reason != "" && c.Reason != reason {
-			return fmt.Errorf("generation %d has %+v", cr.Generation, cr.Status.Conditions)
-		}
-		return nil
+		_, err := w.HasCondition(name, v1alpha2.ConditionReady, metav1.ConditionTrue, "")
+		return err
 	}
 }
 
@@ -124,7 +106,7 @@ func (w *world) edit(name string) (took func() time.Duration) {
 	w.t.Helper()
 	value := fmt.Sprintf("edit-%d", edits.Add(1))
 	patch := fmt.Appendf(nil, `{"spec":{"workload":{"overrides":{"env":[{"name":"EDIT","value":%q}]}}}}`, value)
-	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
+	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: w.Name, Name: name}}
 	framework.Eventually(w.t, patience, name+" is edited", func() error {
 		ctx, cancel := context.WithTimeout(w.t.Context(), 10*time.Second)
 		defer cancel()

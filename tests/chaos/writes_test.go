@@ -35,12 +35,12 @@ func (k *killer) after(n int64) (writes *atomic.Int64) {
 	writes = &atomic.Int64{}
 	dying := k.replica
 	answered := func(r *http.Request, status int) bool {
-		if !isWrite(r, k.namespace) || status >= http.StatusBadRequest {
+		if !isWrite(r, k.Name) || status >= http.StatusBadRequest {
 			return true
 		}
 		count := writes.Add(1)
 		if count == n {
-			_ = dying.cmd.Process.Kill()
+			dying.Kill()
 		}
 		return count < n
 	}
@@ -65,7 +65,7 @@ func (k *killer) survives(what string, do func(name string), settled func(name s
 		do(name)
 		framework.Eventually(k.t, patience, name+" settles, or the operator is killed", func() error {
 			select {
-			case <-k.replica.done:
+			case <-k.replica.Ended:
 				return nil
 			default:
 				return settled(name)()
@@ -74,7 +74,7 @@ func (k *killer) survives(what string, do func(name string), settled func(name s
 		k.pass()
 		killed := writes.Load() >= n // also where it has settled with this write
 		if killed {
-			<-k.replica.done
+			<-k.replica.Ended
 			k.replica = k.operator.start(k.t, "--leader-elect=false")
 			tried++
 		}
@@ -142,7 +142,7 @@ func (w *world) owned(name string) map[string]int {
 		framework.NoError(w.t, err)
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-		if err := admin.List(w.t.Context(), list, client.InNamespace(w.namespace), client.MatchingLabels(objects.Selector(name))); err != nil {
+		if err := admin.List(w.t.Context(), list, client.InNamespace(w.Name), client.MatchingLabels(objects.Selector(name))); err != nil {
 			w.t.Fatal(err)
 		}
 		if len(list.Items) > 0 {

@@ -38,7 +38,7 @@ const pythonTimeout = 15 * time.Minute
 func callersNeedAToken(t *testing.T) {
 	s := protectedStack(t)
 	app, gone := s.token(t, "default"), s.token(t, "gone")
-	s.kubectl(t, "delete", "serviceaccount", "gone")
+	s.in(t).Kubectl("delete", "serviceaccount", "gone")
 	for who, c := range map[string]struct {
 		by   *http.Client
 		want int
@@ -62,7 +62,7 @@ func callersNeedAToken(t *testing.T) {
 		}
 		return nil
 	})
-	for _, leak := range canaries.Find(s.kubectl(t, "logs", s.pod(t).Name)) {
+	for _, leak := range canaries.Find(s.in(t).Kubectl("logs", s.pod(t).Name)) {
 		t.Errorf("the log of the server contains %s", leak)
 	}
 	did(t, "config/samples/v1alpha2-auth.yaml is applied unchanged: a chat completion with a token of the cluster; none without, or with one that is wrong, expired, of "+
@@ -70,15 +70,15 @@ func callersNeedAToken(t *testing.T) {
 
 	s.clientCallsWithAToken(t, app)
 	did(t, "exposed, it answers the Python client openai over TLS at the host name of its Ingress, with a token, and nobody without")
-	s.kubectl(t, "delete", "llsd", s.name)
+	s.in(t).Kubectl("delete", "llsd", s.name)
 }
 
 // clientCallsWithAToken exposes the stack, and asks as a program of a user does.
 func (s stack) clientCallsWithAToken(t *testing.T, token string) {
 	t.Helper()
 	ca := framework.NewCA(t)
-	s.kubectl(t, "patch", "llsd", s.name, "--type=merge", "-p", `{"spec":{"networking":{"expose":true}}}`)
-	s.putTLSSecret(t, s.name+edgeSuffix, ca.ServerSecret([]string{s.exposedHost()}))
+	s.in(t).Kubectl("patch", "llsd", s.name, "--type=merge", "-p", `{"spec":{"networking":{"expose":true}}}`)
+	s.in(t).PutTLSSecret(&canaries, s.name+edgeSuffix, ca.ServerSecret([]string{s.exposedHost()}))
 	proxy, url := s.startContour(t, ca), "https://"+s.exposedHost()
 	s.hasURL(t, url)
 	s.answersAt(t, proxy.clientOf(ca, s.exposedHost()), url, http.StatusOK) // the health of the server, to everyone
@@ -104,9 +104,9 @@ func protectedStack(t *testing.T) stack {
 	s := stack{"e2e-auth", "auth-stack"}
 	namespace(t, s.namespace)
 	s.startModelServer(t, sampleServer, sampleModel, keyOfBase)
-	s.kubectl(t, "apply", "-f", filepath.Join(framework.Root(), "config", "samples", "v1alpha2-auth.yaml"))
+	s.in(t).Kubectl("apply", "-f", filepath.Join(framework.Root(), "config", "samples", "v1alpha2-auth.yaml"))
 	s.waitTaken(t)
-	s.waitCondition(t, serverStart, v1alpha2.ConditionReady, metav1.ConditionTrue, v1alpha2.ReasonReady)
+	s.in(t).Within(serverStart).WaitCondition(s.name, v1alpha2.ConditionReady, metav1.ConditionTrue, v1alpha2.ReasonReady)
 	s.answersAt(t, web, s.url(t), http.StatusOK)
 	return s
 }
@@ -115,9 +115,9 @@ func protectedStack(t *testing.T) stack {
 func (s stack) token(t *testing.T, account string, args ...string) string {
 	t.Helper()
 	if account != "default" {
-		s.kubectl(t, "create", "serviceaccount", account)
+		s.in(t).Kubectl("create", "serviceaccount", account)
 	}
-	return canaries.Add(strings.TrimSpace(s.kubectl(t, append([]string{"create", "token", account}, args...)...)))
+	return canaries.Add(strings.TrimSpace(s.in(t).Kubectl(append([]string{"create", "token", account}, args...)...)))
 }
 
 // chatBy asks the model of the sample by a client at a URL.

@@ -59,10 +59,10 @@ func (s stack) startModelServer(t *testing.T, name, model, key string) {
 	s.putSecret(t, name+"-key", key)
 	text := framework.ReadFile(t, filepath.Join(framework.Root(), "tests", "e2e", "testdata", "model-server.yaml"))
 	manifest := strings.NewReplacer("{{NAME}}", name, "{{MODEL}}", model, "{{IMAGE}}", modelServerImage).Replace(string(text))
-	if strings.Contains(s.apply(t, manifest), "deployment.apps/"+name+" unchanged") {
-		s.kubectl(t, "rollout", "restart", "deployment/"+name)
+	if strings.Contains(s.in(t).Apply(manifest), "deployment.apps/"+name+" unchanged") {
+		s.in(t).Kubectl("rollout", "restart", "deployment/"+name)
 	}
-	s.kubectl(t, "rollout", "status", "deployment/"+name, "--timeout=90s")
+	s.in(t).Kubectl("rollout", "status", "deployment/"+name, "--timeout=90s")
 }
 
 // sampleStack brings about that the sample runs as it is shipped, and returns it.
@@ -75,7 +75,7 @@ func sampleStack(t *testing.T) stack {
 		s.startModelServer(t, sampleServer, sampleModel, key)
 		s.putSecret(t, sampleSecret, key)
 	}
-	s.kubectl(t, "apply", "-f", samplePath())
+	s.in(t).Kubectl("apply", "-f", samplePath())
 	s.waitTaken(t)
 	s.waitReady(t)
 	return s

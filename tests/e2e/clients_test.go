@@ -60,7 +60,7 @@ func clientsOfUsersWork(t *testing.T) {
 	own, want := "llama-stack-client", map[string]string{}
 	if registered == &newest {
 		own, want = "ogx-client", withoutSafety
-		s.apply(t, asJSON(t, resource.Object))
+		s.in(t).Apply(asJSON(t, resource.Object))
 	} else {
 		s.edit(t, resource, []any{map[string]any{"id": guard, "provider": guard, "model": sampleServer + "/" + guardBy}}, "resources", "shields")
 	}
@@ -89,7 +89,7 @@ func clientsOfUsersWork(t *testing.T) {
 		return nil
 	})
 	did(t, "the clients openai and %s did %d things in %.0f s", own, len(all), time.Since(began).Seconds())
-	s.kubectl(t, "delete", "llsd", s.name)
+	s.in(t).Kubectl("delete", "llsd", s.name)
 }
 
 // pythonWithClients is a Python that has the clients of the release.
@@ -137,7 +137,7 @@ func registerDocuments(t *testing.T) {
 	framework.NoError(t, err)
 	cm := &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: "documents", Labels: map[string]string{"llamastack.io/distribution": "documents"}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: framework.OperatorNamespace, Name: "documents", Labels: map[string]string{"llamastack.io/distribution": "documents"}},
 		Data:       map[string]string{"image": registered.ref, "serverVersion": registered.version, "config.yaml": string(base)},
 	}
 	if _, err := cluster.KubectlInput(t.Context(), asJSON(t, cm), "apply", "-f", "-"); err != nil {

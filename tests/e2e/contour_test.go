@@ -116,8 +116,8 @@ func (s stack) startContour(t *testing.T, ca *framework.CA) *contour {
 	c.listener = c.proxy - listenerOffset
 	namespace(t, gatewayNamespace)
 	in := stack{namespace: gatewayNamespace}
-	in.putTLSSecret(t, "public", ca.ServerSecret([]string{"*." + edgeDomain}))
-	in.apply(t, fmt.Sprintf(gatewayManifest, gatewayNamespace, plain-listenerOffset, c.listener))
+	in.in(t).PutTLSSecret(&canaries, "public", ca.ServerSecret([]string{"*." + edgeDomain}))
+	in.in(t).Apply(fmt.Sprintf(gatewayManifest, gatewayNamespace, plain-listenerOffset, c.listener))
 	t.Cleanup(func() {
 		_, _ = cluster.KubectlRun(context.Background(), "delete", "gatewayclass/contour", "gateway/public", "-n", gatewayNamespace)
 	})
@@ -178,7 +178,7 @@ func setEdge(t *testing.T, setting string) {
 	t.Helper()
 	write := func(value string) error {
 		cm := &corev1.ConfigMap{}
-		cm.Namespace, cm.Name = operatorNamespace, settings.ConfigMapName
+		cm.Namespace, cm.Name = framework.OperatorNamespace, settings.ConfigMapName
 		if err := kube.Get(context.Background(), client.ObjectKeyFromObject(cm), cm); err != nil {
 			return err
 		}
@@ -200,7 +200,7 @@ func (s stack) exposedHost() string { return s.name + "-" + s.namespace + "." + 
 // not before, and that a chat through the URL reaches the model.
 func (s stack) reachedThroughIngress(t *testing.T, ca *framework.CA) *contour {
 	t.Helper()
-	s.putTLSSecret(t, s.name+edgeSuffix, ca.ServerSecret([]string{s.exposedHost()}))
+	s.in(t).PutTLSSecret(&canaries, s.name+edgeSuffix, ca.ServerSecret([]string{s.exposedHost()}))
 	s.waitsForEdge(t, "no ingress controller of class "+edgeClass+" has admitted it")
 	c := s.startContour(t, ca)
 	s.reachedAt(t, c.clientOf(ca, s.exposedHost()), "https://"+s.exposedHost())
@@ -243,7 +243,7 @@ func (s stack) gatewayURL(c *contour) string {
 func (s stack) verifiedByGateway(t *testing.T, ca *framework.CA, c *contour) {
 	t.Helper()
 	service := s.name + "-service"
-	policy := func(host string) { s.apply(t, fmt.Sprintf(backendPolicy, service, tlsBundle, host)) }
+	policy := func(host string) { s.in(t).Apply(fmt.Sprintf(backendPolicy, service, tlsBundle, host)) }
 	right := service + "." + s.namespace + ".svc"
 	policy(right)
 	s.reachedThroughGateway(t, ca, c)
@@ -252,14 +252,14 @@ func (s stack) verifiedByGateway(t *testing.T, ca *framework.CA, c *contour) {
 	s.answersAt(t, by, s.gatewayURL(c), http.StatusServiceUnavailable)
 	policy(right)
 	s.answersAt(t, by, s.gatewayURL(c), http.StatusOK)
-	s.kubectl(t, "delete", "backendtlspolicy", service)
+	s.in(t).Kubectl("delete", "backendtlspolicy", service)
 }
 
 // waitsForEdge waits until the status says what the URL waits for.
 func (s stack) waitsForEdge(t *testing.T, text string) {
 	t.Helper()
 	framework.Eventually(t, soon, "the status says what the URL waits for", func() error {
-		cr := s.get(t)
+		cr := s.in(t).CR(s.name)
 		if got := ptr.Deref(cr.Status.RouteURL, ""); got != "" {
 			t.Fatalf("nobody serves it, and the URL is %s", got)
 		}
@@ -282,8 +282,8 @@ func (s stack) reachedAt(t *testing.T, by *http.Client, url string) {
 func (s stack) hasURL(t *testing.T, url string) {
 	t.Helper()
 	framework.Eventually(t, soon, "the status has the URL", func() error {
-		if got := ptr.Deref(s.get(t).Status.RouteURL, ""); got != url {
-			return fmt.Errorf("the URL is %q, want %s: %s", got, url, conditions(s.get(t)))
+		if got := ptr.Deref(s.in(t).CR(s.name).Status.RouteURL, ""); got != url {
+			return fmt.Errorf("the URL is %q, want %s: %s", got, url, conditions(s.in(t).CR(s.name)))
 		}
 		return nil
 	})

@@ -45,7 +45,7 @@ func externalStack(t *testing.T) stack {
 	t.Helper()
 	s := stack{namespace: "external", name: "with-packages"}
 	namespace(t, s.namespace)
-	s.apply(t, fmt.Sprintf(`{"apiVersion":"v1","kind":"Secret","type":%q,"metadata":{"name":%q},"stringData":{%q:%q}}`,
+	s.in(t).Apply(fmt.Sprintf(`{"apiVersion":"v1","kind":"Secret","type":%q,"metadata":{"name":%q},"stringData":{%q:%q}}`,
 		corev1.SecretTypeDockerConfigJson, pullSecret, corev1.DockerConfigJsonKey,
 		fmt.Sprintf(`{"auths":{%q:{"username":%q,"password":%q}}}`, cluster.Registry, registryUser, registryPassword)))
 	return s
@@ -185,12 +185,12 @@ func externalProvidersAnswer(t *testing.T) {
 	if registered == &pinned {
 		distribution = "{image: " + fmt.Sprintf("%q", labeledImage(t, registered)) + "}"
 	}
-	s.apply(t, s.withPackages(distribution, fmt.Sprintf("image: %q", inference), tools))
+	s.in(t).Apply(s.withPackages(distribution, fmt.Sprintf("image: %q", inference), tools))
 	cr := s.waitReady(t)
 	s.answers(t)
 	did(t, "%s: the external providers are listed, and answer", cr.Status.ResolvedDistribution.Image)
 	s.brokenPackagesAreNamed(t, distribution, tools)
-	s.kubectl(t, "delete", "llamastackdistribution", s.name, "--wait")
+	s.in(t).Kubectl("delete", "llamastackdistribution", s.name, "--wait")
 }
 
 // brokenPackagesAreNamed edits the image of a provider to several that do not work: the status has the reason within a minute, and what runs serves.
@@ -220,14 +220,14 @@ func (s stack) brokenPackagesAreNamed(t *testing.T, distribution, tools string) 
 			})), "it is not a wheel"})
 	}
 	for _, c := range cases {
-		s.apply(t, s.withPackages(distribution, c.inference, tools))
+		s.in(t).Apply(s.withPackages(distribution, c.inference, tools))
 		framework.Eventually(t, soon, c.name+" is named", func() error {
-			if text := conditions(s.get(t)); !strings.Contains(text, c.says) {
+			if text := conditions(s.in(t).CR(s.name)); !strings.Contains(text, c.says) {
 				return errors.New(text)
 			}
 			return nil
 		})
-		if !slices.ContainsFunc(s.pods(t), func(p corev1.Pod) bool { return p.Name == pod && p.DeletionTimestamp == nil }) {
+		if !slices.ContainsFunc(s.in(t).Pods(s.name), func(p corev1.Pod) bool { return p.Name == pod && p.DeletionTimestamp == nil }) {
 			t.Errorf("%s: pod %s, which served, is gone", c.name, pod)
 		}
 		s.answers(t)

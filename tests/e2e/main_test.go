@@ -27,7 +27,7 @@ var (
 	tell    *framework.Progress
 	cluster *framework.Cluster
 	admin   *rest.Config
-	kube    client.Client
+	kube    client.WithWatch
 )
 
 func TestMain(m *testing.M) {
@@ -113,7 +113,7 @@ func connect() error {
 		return err
 	}
 	admin.WarningHandler = rest.NoWarnings{} // looking at all kinds means looking at deprecated ones
-	kube, err = client.New(admin, client.Options{Scheme: scheme})
+	kube, err = client.NewWithWatch(admin, client.Options{Scheme: scheme})
 	return err
 }
 

@@ -22,14 +22,14 @@ import (
 // Proves: L-34, L-19 (with a node: pods of the operator and servers).
 func namespacedOperatorStays(t *testing.T) {
 	overlay := filepath.Join(framework.Root(), "config", "overlays", "namespaced")
-	kubectl := stack{operatorNamespace, ""}.kubectl
-	kubectl(t, "delete", "-f", filepath.Join(framework.Root(), "dist", "install.yaml"), "--ignore-not-found", "--timeout=120s")
+	kubectl := in(t, framework.OperatorNamespace).Kubectl
+	kubectl("delete", "-f", filepath.Join(framework.Root(), "dist", "install.yaml"), "--ignore-not-found", "--timeout=120s")
 	start := time.Now()
-	for _, folder := range []string{"team-a", "team-b", "elsewhere", operatorNamespace} {
+	for _, folder := range []string{"team-a", "team-b", "elsewhere", framework.OperatorNamespace} {
 		namespace(t, folder)
 	}
-	kubectl(t, "apply", "-k", filepath.Join(overlay, "admin"))
-	kubectl(t, "wait", "--for=condition=Established", "crd/llamastackdistributions.llamastack.io", "--timeout=180s")
+	kubectl("apply", "-k", filepath.Join(overlay, "admin"))
+	kubectl("wait", "--for=condition=Established", "crd/llamastackdistributions.llamastack.io", "--timeout=180s")
 	registered = nil // with the namespace went the settings
 	use(t, &pinned)
 	watched := installNamespacedOperator(t, overlay)
@@ -41,12 +41,12 @@ func namespacedOperatorStays(t *testing.T) {
 	for _, s := range append(stacks, foreign) {
 		key := newKey()
 		s.putSecret(t, sampleSecret, key)
-		s.kubectl(t, "apply", "-f", samplePath())
+		s.in(t).Kubectl("apply", "-f", samplePath())
 		if s == stacks[0] {
 			s.startModelServer(t, sampleServer, sampleModel, key)
 		}
 	}
-	kubectl(t, "rollout", "status", "deployment/"+operatorName, "--timeout=120s")
+	kubectl("rollout", "status", "deployment/"+framework.OperatorName, "--timeout=120s")
 	did(t, "an operator with Roles only is installed from the overlay, which watches %q", watched)
 
 	for _, s := range stacks {
@@ -55,20 +55,20 @@ func namespacedOperatorStays(t *testing.T) {
 	stacks[0].chats(t, sampleServer, sampleServer, sampleModel)
 	did(t, "the sample is Ready in both namespaces, and answers a chat completion with the key of the Secret")
 
-	stacks[1].kubectl(t, "delete", "llsd", sampleName, "--timeout=180s")
-	if out := foreign.kubectl(t, "get", "llsd,all,configmaps", "-o", "yaml"); strings.Contains(out, "conditions:") || strings.Contains(out, "kind: Deployment") {
+	stacks[1].in(t).Kubectl("delete", "llsd", sampleName, "--timeout=180s")
+	if out := foreign.in(t).Kubectl("get", "llsd,all,configmaps", "-o", "yaml"); strings.Contains(out, "conditions:") || strings.Contains(out, "kind: Deployment") {
 		t.Errorf("somebody touched the namespace %s:\n%s", foreign.namespace, out)
 	}
 	namespacedOperatorIsBoundInside(t, watched)
-	for _, found := range canaries.Find(kubectl(t, "logs", "-l", "control-plane=controller-manager", "--tail=-1")) {
+	for _, found := range canaries.Find(kubectl("logs", "-l", "control-plane=controller-manager", "--tail=-1")) {
 		t.Errorf("the log of the operator contains %s", found)
 	}
-	kubectl(t, "delete", "deployment", operatorName, "--cascade=foreground", "--timeout=180s") // what it still waits for ends, and is in the audit log
+	kubectl("delete", "deployment", framework.OperatorName, "--cascade=foreground", "--timeout=180s") // what it still waits for ends, and is in the audit log
 
 	requests, err := cluster.Requests()
 	framework.NoError(t, err)
 	requests = slices.DeleteFunc(requests, func(r framework.Request) bool { return r.Received.Before(start) })
-	strays, inside := framework.UnexpectedRequests(requests, operatorName, append([]string{operatorNamespace}, watched...)...)
+	strays, inside := framework.UnexpectedRequests(requests, framework.OperatorName, append([]string{framework.OperatorNamespace}, watched...)...)
 	for _, stray := range strays {
 		t.Error(stray)
 	}
@@ -92,11 +92,11 @@ func installNamespacedOperator(t *testing.T, overlay string) (watched []string) 
 	}
 	watched = strings.Split(flag[1], ",")
 	for _, name := range watched {
-		stack{name, ""}.kubectl(t, "apply", "-k", filepath.Join(overlay, "watched"))
+		in(t, name).Kubectl("apply", "-k", filepath.Join(overlay, "watched"))
 	}
 	manifest = strings.ReplaceAll(manifest, "image: controller:latest\n", string(image))
 	manifest = strings.Replace(manifest, flag[0], flag[0]+"        - --zap-log-level=127\n", 1)
-	stack{operatorNamespace, ""}.apply(t, manifest)
+	in(t, framework.OperatorNamespace).Apply(manifest)
 	return watched
 }
 
@@ -105,7 +105,7 @@ func installNamespacedOperator(t *testing.T, overlay string) (watched []string) 
 func namespacedOperatorIsBoundInside(t *testing.T, watched []string) {
 	t.Helper()
 	isOperator := func(s rbacv1.Subject) bool {
-		return s.Name == operatorName && s.Namespace == operatorNamespace || s.Name == "system:serviceaccounts:"+operatorNamespace
+		return s.Name == framework.OperatorName && s.Namespace == framework.OperatorNamespace || s.Name == "system:serviceaccounts:"+framework.OperatorNamespace
 	}
 	var everywhere rbacv1.ClusterRoleBindingList
 	var inside rbacv1.RoleBindingList
@@ -122,7 +122,7 @@ func namespacedOperatorIsBoundInside(t *testing.T, watched []string) {
 			continue
 		}
 		bound[b.Namespace] = true
-		if b.RoleRef.Kind != "Role" || b.Namespace != operatorNamespace && !slices.Contains(watched, b.Namespace) {
+		if b.RoleRef.Kind != "Role" || b.Namespace != framework.OperatorNamespace && !slices.Contains(watched, b.Namespace) {
 			t.Errorf("RoleBinding %s/%s binds the operator to %s %s", b.Namespace, b.Name, b.RoleRef.Kind, b.RoleRef.Name)
 		}
 	}
@@ -134,7 +134,7 @@ func namespacedOperatorIsBoundInside(t *testing.T, watched []string) {
 		"create deployments.apps -n elsewhere", "patch llamastackdistributions.llamastack.io --subresource=status -n elsewhere",
 		"get customresourcedefinitions.apiextensions.k8s.io", "create tokenreviews.authentication.k8s.io", "list namespaces",
 	} {
-		args := append([]string{"auth", "can-i", "--as=system:serviceaccount:" + operatorNamespace + ":" + operatorName}, strings.Fields(question)...)
+		args := append([]string{"auth", "can-i", "--as=system:serviceaccount:" + framework.OperatorNamespace + ":" + framework.OperatorName}, strings.Fields(question)...)
 		if out, err := cluster.KubectlRun(t.Context(), args...); err == nil || !strings.HasSuffix(strings.TrimSpace(out), "no") {
 			t.Errorf("may the operator %s? %s", question, out)
 		}

@@ -119,7 +119,7 @@ func operatorOutlives(t *testing.T, what string, away time.Duration, cut func(*t
 func operatorContainers(t *testing.T) string {
 	t.Helper()
 	var pods corev1.PodList
-	if err := kube.List(t.Context(), &pods, client.InNamespace(operatorNamespace), client.MatchingLabels{"control-plane": "controller-manager"}); err != nil {
+	if err := kube.List(t.Context(), &pods, client.InNamespace(framework.OperatorNamespace), client.MatchingLabels{"control-plane": "controller-manager"}); err != nil {
 		t.Fatal(err)
 	}
 	var all []string
@@ -150,7 +150,7 @@ func apiServerIsKilled(t *testing.T) (fix func(context.Context) error) {
 func networkIsCut(t *testing.T) (fix func(context.Context) error) {
 	t.Helper()
 	var pods corev1.PodList
-	if err := kube.List(t.Context(), &pods, client.InNamespace(operatorNamespace), client.MatchingLabels{"control-plane": "controller-manager"}); err != nil {
+	if err := kube.List(t.Context(), &pods, client.InNamespace(framework.OperatorNamespace), client.MatchingLabels{"control-plane": "controller-manager"}); err != nil {
 		t.Fatal(err)
 	}
 	var addresses []string

@@ -29,19 +29,17 @@ const (
 	queueDepth     = "workqueue_depth"
 	requestsTotal  = "rest_client_requests_total"
 	leaderStatus   = "leader_election_master_status"
-
-	operatorLease = "54e06e98.llamastack.io"
 )
 
 // operatorPod is the pod of the operator that leads; nil while none does.
 func operatorPod(t *testing.T) *corev1.Pod {
 	t.Helper()
 	var lease coordinationv1.Lease
-	if err := kube.Get(t.Context(), client.ObjectKey{Namespace: operatorNamespace, Name: operatorLease}, &lease); err != nil {
+	if err := kube.Get(t.Context(), client.ObjectKey{Namespace: framework.OperatorNamespace, Name: framework.OperatorLease}, &lease); err != nil {
 		t.Fatal(err)
 	}
 	var pods corev1.PodList
-	err := kube.List(t.Context(), &pods, client.InNamespace(operatorNamespace), client.MatchingLabels{"control-plane": "controller-manager"})
+	err := kube.List(t.Context(), &pods, client.InNamespace(framework.OperatorNamespace), client.MatchingLabels{"control-plane": "controller-manager"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,21 +63,21 @@ var metricsToken string
 
 func newMetricsToken(t *testing.T) string {
 	t.Helper()
-	kubectl := stack{namespace: operatorNamespace}.kubectl
+	kubectl := in(t, framework.OperatorNamespace).Kubectl
 	const reader = "e2e-metrics"
 	for _, args := range [][]string{
 		{"create", "serviceaccount", reader},
-		{"create", "clusterrolebinding", reader, "--clusterrole=llama-stack-k8s-operator-metrics-reader", "--serviceaccount=" + operatorNamespace + ":" + reader},
+		{"create", "clusterrolebinding", reader, "--clusterrole=llama-stack-k8s-operator-metrics-reader", "--serviceaccount=" + framework.OperatorNamespace + ":" + reader},
 	} {
 		kubectlApplied(t, args...)
 	}
-	return strings.TrimSpace(kubectl(t, "create", "token", reader))
+	return strings.TrimSpace(kubectl("create", "token", reader))
 }
 
 // kubectlApplied creates what need not be new.
 func kubectlApplied(t *testing.T, args ...string) {
 	t.Helper()
-	out, err := cluster.KubectlRun(t.Context(), append(args, "-n", operatorNamespace)...)
+	out, err := cluster.KubectlRun(t.Context(), append(args, "-n", framework.OperatorNamespace)...)
 	if err != nil && !strings.Contains(out, "already exists") {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -161,7 +159,7 @@ func operatorRunsWithoutPrivileges(t *testing.T) {
 		user           string
 		token          bool
 	}{
-		{operatorPod(t), operatorName, "/manager --leader-elect", "65532", true},
+		{operatorPod(t), framework.OperatorName, "/manager --leader-elect", "65532", true},
 		{s.pod(t), s.name + "-sa", "llama stack run", "1001", false},
 	} {
 		var ns corev1.Namespace
@@ -195,7 +193,7 @@ func idleOperatorAsksNothing(t *testing.T) {
 	s.settled(t)
 	metricsToken = newMetricsToken(t) // which the operator asks about now, and not again in the next minute
 	waitPasses(t, 1)
-	if diff := cmp.Diff(map[string]float64{`{name="` + operatorLease + `"}`: 1}, operatorMetrics(t, leaderStatus)); diff != "" {
+	if diff := cmp.Diff(map[string]float64{`{name="` + framework.OperatorLease + `"}`: 1}, operatorMetrics(t, leaderStatus)); diff != "" {
 		t.Errorf("the lease that the leader holds, in its metrics (-want +got):\n%s", diff)
 	}
 	before, passes := apiRequests(t), sum(operatorMetrics(t, reconcileTotal))
@@ -222,7 +220,7 @@ func editTakesFewReconciles(t *testing.T) {
 	s.settled(t)
 	waitPasses(t, 1)
 	before, began := sum(operatorMetrics(t, reconcileTotal)), time.Now()
-	s.kubectl(t, "patch", "llsd", s.name, "--type=merge", "-p",
+	s.in(t).Kubectl("patch", "llsd", s.name, "--type=merge", "-p",
 		fmt.Sprintf(`{"spec": {"workload": {"overrides": {"env": [{"name": "EDITED", "value": "%d"}]}}}}`, began.Unix()))
 	s.waitTaken(t)
 	s.waitReady(t)
@@ -235,7 +233,7 @@ func editTakesFewReconciles(t *testing.T) {
 	}
 	reads := 0
 	for _, r := range requests {
-		if r.Received.After(began) && r.Resource == "secrets" && r.Verb == "get" && r.Namespace == s.namespace && strings.Contains(r.User, operatorName) {
+		if r.Received.After(began) && r.Resource == "secrets" && r.Verb == "get" && r.Namespace == s.namespace && strings.Contains(r.User, framework.OperatorName) {
 			reads++
 		}
 	}

@@ -36,7 +36,7 @@ func podIsAsTheSampleSays(t *testing.T) {
 	} {
 		framework.NoError(t, client.IgnoreAlreadyExists(kube.Create(t.Context(), class)))
 	}
-	s.kubectl(t, "apply", "-f", filepath.Join(framework.Root(), "config", "samples", "v1alpha2-scheduling.yaml"))
+	s.in(t).Kubectl("apply", "-f", filepath.Join(framework.Root(), "config", "samples", "v1alpha2-scheduling.yaml"))
 	s.waitReady(t)
 	s.chats(t, sampleServer, sampleServer, sampleModel)
 
@@ -65,7 +65,7 @@ func podIsAsTheSampleSays(t *testing.T) {
 	}
 	did(t, "config/samples/v1alpha2-scheduling.yaml is applied unchanged: a chat completion, and the pod and its process are as it says")
 
-	s.kubectl(t, "apply", "-f", filepath.Join(framework.Root(), "config", "samples", "v1alpha2-autoscaling.yaml"))
+	s.in(t).Kubectl("apply", "-f", filepath.Join(framework.Root(), "config", "samples", "v1alpha2-autoscaling.yaml"))
 	s.waitReady(t)
 	s.chats(t, sampleServer, sampleServer, sampleModel)
 	scaler, ingress := &autoscalingv2.HorizontalPodAutoscaler{}, &networkingv1.Ingress{}
@@ -86,7 +86,7 @@ func podIsAsTheSampleSays(t *testing.T) {
 // ownConfigurationRuns runs the real server with a configuration of the user's own, and a variable from a Secret.
 func ownConfigurationRuns(t *testing.T, s stack) {
 	t.Helper()
-	s.kubectl(t, "apply", "-f", filepath.Join(framework.Root(), "config", "samples", "override-config.yaml"))
+	s.in(t).Kubectl("apply", "-f", filepath.Join(framework.Root(), "config", "samples", "override-config.yaml"))
 	s.waitReady(t)
 	s.chats(t, sampleServer, sampleServer, sampleModel)
 	providers := s.providers(t)

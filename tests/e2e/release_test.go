@@ -91,7 +91,7 @@ func register(ctx context.Context, r *release) error {
 		return err
 	}
 	cm := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: settings.ConfigMapName},
+		ObjectMeta: metav1.ObjectMeta{Namespace: framework.OperatorNamespace, Name: settings.ConfigMapName},
 		Data:       map[string]string{settings.KeyDistributions: string(listed), settings.KeyEdge: edgeSetting, settings.KeyRegistries: "plainHTTP: [" + cluster.Registry + "]"},
 	}
 	if registered == nil {
@@ -115,7 +115,7 @@ func use(t *testing.T, r *release) {
 func (s stack) waitTaken(t *testing.T) {
 	t.Helper()
 	framework.Eventually(t, soon, s.name+" is resolved to "+registered.ref, func() error {
-		if d := s.get(t).Status.ResolvedDistribution; d == nil || d.Image != registered.ref {
+		if d := s.in(t).CR(s.name).Status.ResolvedDistribution; d == nil || d.Image != registered.ref {
 			return fmt.Errorf("resolved to %+v", d)
 		}
 		return nil
@@ -162,7 +162,7 @@ func (s stack) waitServer(t *testing.T, version string) *v1alpha2.LlamaStackDist
 	s.waitReady(t)
 	var cr *v1alpha2.LlamaStackDistribution
 	framework.Eventually(t, time.Minute, s.name+" tells the version of its server", func() error {
-		cr = s.get(t)
+		cr = s.in(t).CR(s.name)
 		if got := cr.Status.Version.LlamaStackServerVersion; got != version {
 			return fmt.Errorf("version %s, want %s", got, version)
 		}
@@ -177,9 +177,9 @@ func (s stack) waitServer(t *testing.T, version string) *v1alpha2.LlamaStackDist
 // Proves: R14, R16, R21, R26, R47, US-3.1.
 func newerReleaseTakesOver(t *testing.T) {
 	s := sampleStack(t)
-	before, generation := s.inPlace(t), s.get(t).Generation
+	before, generation := s.inPlace(t), s.in(t).CR(s.name).Generation
 	for _, to := range []*release{&newest, &pinned} {
-		revision := s.revision(t)
+		revision := s.in(t).Revision(s.name)
 		use(t, to)
 		s.waitTaken(t)
 		cr := s.waitServer(t, to.version)
@@ -213,7 +213,7 @@ func imageOfTheResourceChanges(t *testing.T) {
 	s.waitCompletions(t, 0)
 	s.chats(t, sampleServer, sampleServer, sampleModel)
 	s.waitCompletions(t, 1)
-	before, revision, claim := s.inPlace(t), s.revision(t), s.claim(t)
+	before, revision, claim := s.inPlace(t), s.in(t).Revision(s.name), s.claim(t)
 	did(t, "a resource that names the image of %s is Ready, with its data on the PVC of config/samples/v1alpha2-storage.yaml", pinned.version)
 
 	asked := startTraffic(t, s.url(t))
@@ -234,7 +234,7 @@ func imageOfTheResourceChanges(t *testing.T) {
 		t.Errorf("the time without a server was not measured: %s", o)
 	}
 	did(t, "it names that of %s now: one rollout in place, the same PVC, the completion from before is there, and a new one goes through; %s", newest.version, o)
-	s.kubectl(t, "delete", "llsd", s.name)
+	s.in(t).Kubectl("delete", "llsd", s.name)
 }
 
 // waitCompletions waits until the server answers through its Service and reports so many stored completions, which chats made: it stores

@@ -59,7 +59,7 @@ func replicasShareOneState(t *testing.T) {
 	s.waitReplicas(t, replicas)
 	did(t, "three replicas with the storage of config/samples/v1alpha2-one-postgres.yaml are Ready")
 
-	pods := s.pods(t)
+	pods := s.in(t).Pods(s.name)
 	for writer := range pods {
 		sharesState(t, pods, writer)
 		sharesEntries(t, pods, writer)
@@ -78,7 +78,7 @@ func replicasShareOneState(t *testing.T) {
 		t.Errorf("while a pod was evicted: %s; the first: %v", o, o.first)
 	}
 	did(t, "one pod is evicted and replaced, and the PodDisruptionBudget refused to let a second one go: %s", o)
-	s.kubectl(t, "delete", "llsd", s.name)
+	s.in(t).Kubectl("delete", "llsd", s.name)
 }
 
 // scalesUp goes from one replica to two, which keep their state in files of their own.
@@ -86,17 +86,17 @@ func scalesUp(t *testing.T, s stack, resource *unstructured.Unstructured) {
 	t.Helper()
 	s.edit(t, resource, int64(1), "workload", "replicas")
 	s.waitReplicas(t, 1)
-	first, revision := s.pod(t), s.revision(t)
+	first, revision := s.pod(t), s.in(t).Revision(s.name)
 	s.edit(t, resource, int64(2), "workload", "replicas")
 	s.waitReplicas(t, 2)
-	pods := s.pods(t)
+	pods := s.in(t).Pods(s.name)
 	at := slices.IndexFunc(pods, func(p corev1.Pod) bool { return p.UID == first.UID })
-	if at < 0 || pods[at].DeletionTimestamp != nil || pods[at].Status.ContainerStatuses[0].RestartCount > 0 || s.revision(t) != revision {
-		t.Fatalf("the pod %s is touched, revision %s was %s: %+v", first.Name, s.revision(t), revision, pods)
+	if at < 0 || pods[at].DeletionTimestamp != nil || pods[at].Status.ContainerStatuses[0].RestartCount > 0 || s.in(t).Revision(s.name) != revision {
+		t.Fatalf("the pod %s is touched, revision %s was %s: %+v", first.Name, s.in(t).Revision(s.name), revision, pods)
 	}
 	did(t, "from one replica to two: the pod that runs is the same, without a restart")
 
-	c := meta.FindStatusCondition(s.get(t).Status.Conditions, v1alpha2.ConditionConfigGenerated)
+	c := meta.FindStatusCondition(s.in(t).CR(s.name).Status.Conditions, v1alpha2.ConditionConfigGenerated)
 	if c == nil || !strings.Contains(c.Message, "warning: spec.workload.replicas: each pod has state of its own, which a request to another pod does not find") {
 		t.Errorf("ConfigGenerated is %+v", c)
 	}
@@ -120,11 +120,11 @@ func scalesUp(t *testing.T, s stack, resource *unstructured.Unstructured) {
 func (s stack) waitReplicas(t *testing.T, replicas int32, without ...string) {
 	t.Helper()
 	framework.Eventually(t, 2*serverStart, fmt.Sprintf("%s has %d replicas", s.name, replicas), func() error {
-		cr := s.get(t)
+		cr := s.in(t).CR(s.name)
 		if cr.Status.ObservedGeneration != cr.Generation || cr.Status.AvailableReplicas != replicas || !meta.IsStatusConditionTrue(cr.Status.Conditions, v1alpha2.ConditionReady) {
 			return fmt.Errorf("%d are available: %s", cr.Status.AvailableReplicas, conditions(cr))
 		}
-		pods := s.pods(t)
+		pods := s.in(t).Pods(s.name)
 		if len(pods) != int(replicas) || slices.ContainsFunc(pods, func(p corev1.Pod) bool { return slices.Contains(without, p.Name) }) {
 			return fmt.Errorf("%d pods", len(pods))
 		}

@@ -17,7 +17,7 @@ import (
 // Proves: FR-032, R54, L-23.
 func rotatedKeyRollsOutOnce(t *testing.T) {
 	s := sampleStack(t)
-	revision := s.revision(t)
+	revision := s.in(t).Revision(s.name)
 	key := newKey()
 	s.startModelServer(t, sampleServer, sampleModel, key)
 	if status, content := s.chat(t, sampleServer+"/"+sampleModel, "?"); status == http.StatusOK {
@@ -45,7 +45,7 @@ func (s stack) secretToken(t *testing.T, name string) string {
 func secretsAreNowhereElse(t *testing.T) {
 	s := sampleStack(t)
 	key := s.secretToken(t, sampleSecret)
-	if secrets := s.kubectl(t, "get", "secrets", "-o", "yaml"); len(canaries.Find(key)) == 0 || len(canaries.Find(secrets)) == 0 {
+	if secrets := s.in(t).Kubectl("get", "secrets", "-o", "yaml"); len(canaries.Find(key)) == 0 || len(canaries.Find(secrets)) == 0 {
 		t.Fatal("the search does not find the value in the Secret itself, so it proves nothing")
 	}
 	places := everythingButSecrets(t)
@@ -64,7 +64,7 @@ func secretsAreNowhereElse(t *testing.T) {
 // metrics, each by a name for it.
 func everythingButSecrets(t *testing.T) map[string]string {
 	t.Helper()
-	kubectl := stack{namespace: operatorNamespace}.kubectl
+	kubectl := in(t, framework.OperatorNamespace).Kubectl
 	objects, err := cluster.NonSecretObjects(t.Context())
 	framework.NoError(t, err)
 	places := map[string]string{
@@ -75,7 +75,7 @@ func everythingButSecrets(t *testing.T) map[string]string {
 	framework.NoError(t, kube.List(t.Context(), &pods))
 	for i := range pods.Items {
 		p := &pods.Items[i]
-		places[fmt.Sprintf("the log of pod %s/%s", p.Namespace, p.Name)] = kubectl(t, "-n", p.Namespace, "logs", p.Name, "--all-containers")
+		places[fmt.Sprintf("the log of pod %s/%s", p.Namespace, p.Name)] = kubectl("-n", p.Namespace, "logs", p.Name, "--all-containers")
 	}
 	for place, want := range map[string]string{"an object": "my-stack-config-", "the operator metrics": "controller_runtime_reconcile_total"} {
 		if !strings.Contains(places[place], want) {

@@ -38,26 +38,18 @@ type stack struct{ namespace, name string }
 
 func (s stack) key() client.ObjectKey { return client.ObjectKey{Namespace: s.namespace, Name: s.name} }
 
-// kubectl runs kubectl in the stack's namespace and returns what a user reads.
-func (s stack) kubectl(t *testing.T, args ...string) string {
-	t.Helper()
-	out, err := cluster.KubectlRun(t.Context(), append([]string{"-n", s.namespace}, args...)...)
-	framework.NoError(t, err)
-	return out
-}
+// in returns the namespace of the stack, for a test.
+func (s stack) in(t *testing.T) *framework.Namespace { return in(t, s.namespace) }
 
-// apply applies a manifest with kubectl.
-func (s stack) apply(t *testing.T, manifest string) string {
+func in(t *testing.T, namespace string) *framework.Namespace {
 	t.Helper()
-	out, err := cluster.KubectlInput(t.Context(), manifest, "-n", s.namespace, "apply", "-f", "-")
-	framework.NoError(t, err)
-	return strings.TrimSpace(out)
+	return &framework.Namespace{T: t, Cluster: cluster, Client: kube, Name: namespace}
 }
 
 // edit applies the resource with one field of its spec set to another value.
 func (s stack) edit(t *testing.T, resource *unstructured.Unstructured, value any, fields ...string) string {
 	t.Helper()
-	return s.apply(t, edited(t, resource, value, fields...))
+	return s.in(t).Apply(edited(t, resource, value, fields...))
 }
 
 func edited(t *testing.T, resource *unstructured.Unstructured, value any, fields ...string) string {
@@ -67,42 +59,10 @@ func edited(t *testing.T, resource *unstructured.Unstructured, value any, fields
 	return asJSON(t, changed.Object)
 }
 
-func (s stack) get(t *testing.T) *v1alpha2.LlamaStackDistribution {
-	t.Helper()
-	cr := &v1alpha2.LlamaStackDistribution{}
-	framework.NoError(t, kube.Get(t.Context(), s.key(), cr))
-	return cr
-}
-
-func (s stack) deployment(t *testing.T) *appsv1.Deployment {
-	t.Helper()
-	d := &appsv1.Deployment{}
-	framework.NoError(t, kube.Get(t.Context(), s.key(), d))
-	return d
-}
-
-// revision is the number of the Deployment's rollouts so far.
-func (s stack) revision(t *testing.T) string {
-	t.Helper()
-	return s.deployment(t).Annotations["deployment.kubernetes.io/revision"]
-}
-
-// selector selects everything that the operator made for the stack.
-func (s stack) selector() []client.ListOption {
-	return []client.ListOption{client.InNamespace(s.namespace), client.MatchingLabels{"app.kubernetes.io/instance": s.name}}
-}
-
-func (s stack) pods(t *testing.T) []corev1.Pod {
-	t.Helper()
-	var list corev1.PodList
-	framework.NoError(t, kube.List(t.Context(), &list, s.selector()...))
-	return list.Items
-}
-
 // pod is the one pod of the stack.
 func (s stack) pod(t *testing.T) *corev1.Pod {
 	t.Helper()
-	pods := s.pods(t)
+	pods := s.in(t).Pods(s.name)
 	if len(pods) != 1 {
 		t.Fatalf("%d pods, want 1", len(pods))
 	}
@@ -113,7 +73,7 @@ func (s stack) pod(t *testing.T) *corev1.Pod {
 func (s stack) configMaps(t *testing.T) []string {
 	t.Helper()
 	var list corev1.ConfigMapList
-	framework.NoError(t, kube.List(t.Context(), &list, s.selector()...))
+	s.in(t).Owned(&list, s.name)
 	names := []string{}
 	for i := range list.Items {
 		names = append(names, list.Items[i].Name)
@@ -131,34 +91,18 @@ func (s stack) waitReady(t *testing.T, checks ...func()) *v1alpha2.LlamaStackDis
 		for _, check := range checks {
 			check()
 		}
-		cr = s.get(t)
+		cr = s.in(t).CR(s.name)
 		switch {
 		case cr.Status.ObservedGeneration != cr.Generation || !meta.IsStatusConditionTrue(cr.Status.Conditions, v1alpha2.ConditionReady):
 			return fmt.Errorf("phase %q, generation %d of %d: %s", cr.Status.Phase, cr.Status.ObservedGeneration, cr.Generation, conditions(cr))
 		case cr.Status.DistributionConfig == nil || len(cr.Status.DistributionConfig.Providers) == 0:
 			return errors.New("the server's providers are not known yet")
-		case len(s.pods(t)) != 1:
-			return fmt.Errorf("%d pods", len(s.pods(t)))
+		case len(s.in(t).Pods(s.name)) != 1:
+			return fmt.Errorf("%d pods", len(s.in(t).Pods(s.name)))
 		}
 		return nil
 	})
 	return cr
-}
-
-// waitCondition waits until a condition of the current generation has the status and the reason, and returns it.
-func (s stack) waitCondition(t *testing.T, within time.Duration, kind string, status metav1.ConditionStatus, reason string) metav1.Condition {
-	t.Helper()
-	var found metav1.Condition
-	framework.Eventually(t, within, fmt.Sprintf("%s of %s is %s (%s)", kind, s.name, status, reason), func() error {
-		cr := s.get(t)
-		c := meta.FindStatusCondition(cr.Status.Conditions, kind)
-		if c == nil || c.ObservedGeneration != cr.Generation || c.Status != status || c.Reason != reason {
-			return errors.New(conditions(cr))
-		}
-		found = *c
-		return nil
-	})
-	return found
 }
 
 func conditions(cr *v1alpha2.LlamaStackDistribution) string {
@@ -173,12 +117,12 @@ func conditions(cr *v1alpha2.LlamaStackDistribution) string {
 // mean that nobody wrote anything in between.
 func (s stack) versions(t *testing.T) map[string]string {
 	t.Helper()
-	versions := map[string]string{"LlamaStackDistribution": s.get(t).ResourceVersion}
+	versions := map[string]string{"LlamaStackDistribution": s.in(t).CR(s.name).ResourceVersion}
 	for _, list := range []client.ObjectList{
 		&appsv1.DeploymentList{}, &appsv1.ReplicaSetList{}, &corev1.PodList{},
 		&corev1.ConfigMapList{}, &corev1.ServiceList{}, &corev1.ServiceAccountList{},
 	} {
-		framework.NoError(t, kube.List(t.Context(), list, s.selector()...))
+		s.in(t).Owned(list, s.name)
 		items, err := meta.ExtractList(list)
 		framework.NoError(t, err)
 		for _, item := range items {

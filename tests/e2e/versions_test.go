@@ -35,7 +35,7 @@ func (s stack) asV1alpha1(ctx context.Context) (*unstructured.Unstructured, erro
 func scaleOperator(t *testing.T, replicas int32) {
 	t.Helper()
 	d := &appsv1.Deployment{}
-	framework.NoError(t, kube.Get(t.Context(), client.ObjectKey{Namespace: operatorNamespace, Name: operatorName}, d))
+	framework.NoError(t, kube.Get(t.Context(), client.ObjectKey{Namespace: framework.OperatorNamespace, Name: framework.OperatorName}, d))
 	before := d.DeepCopy()
 	d.Spec.Replicas = new(replicas)
 	framework.NoError(t, kube.Patch(t.Context(), d, client.MergeFrom(before)))
@@ -68,7 +68,7 @@ func bothVersionsAreServed(t *testing.T) {
 		return err
 	})
 	for _, args := range [][]string{{"restart"}, {"status", "--timeout=120s"}} {
-		if _, err := cluster.KubectlRun(t.Context(), append([]string{"-n", operatorNamespace, "rollout", args[0], "deployment/" + operatorName}, args[1:]...)...); err != nil {
+		if _, err := cluster.KubectlRun(t.Context(), append([]string{"-n", framework.OperatorNamespace, "rollout", args[0], "deployment/" + framework.OperatorName}, args[1:]...)...); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -87,7 +87,7 @@ func writtenAsV1alpha1(t *testing.T) {
 	s.startModelServer(t, sampleServer, sampleModel, key)
 	s.putSecret(t, sampleSecret, key)
 	resource := load(t, "tests", "e2e", "testdata", "starter-v1alpha1.yaml")
-	s.apply(t, asJSON(t, resource.Object))
+	s.in(t).Apply(asJSON(t, resource.Object))
 	cr := s.waitReady(t)
 	did(t, "a manifest of v1alpha1 is Ready")
 
@@ -99,12 +99,12 @@ func writtenAsV1alpha1(t *testing.T) {
 		t.Errorf("port 9321 of the pod answers %d", status)
 	}
 	checkStatusInV1alpha1(t, s, cr)
-	out := s.kubectl(t, "get", "llamastackdistributions.v1alpha1.llamastack.io")
+	out := s.in(t).Kubectl("get", "llamastackdistributions.v1alpha1.llamastack.io")
 	if !strings.Contains(out, "SERVER VERSION") || !strings.Contains(out, cr.Status.Version.LlamaStackServerVersion) {
 		t.Errorf("columns of v1alpha1:\n%s", out)
 	}
 	before := s.settled(t)
-	if out := s.apply(t, asJSON(t, resource.Object)); !strings.HasSuffix(out, "unchanged") {
+	if out := s.in(t).Apply(asJSON(t, resource.Object)); !strings.HasSuffix(out, "unchanged") {
 		t.Errorf("applied again: %s", out)
 	}
 	if diff := cmp.Diff(before, s.versions(t)); diff != "" {
@@ -112,7 +112,7 @@ func writtenAsV1alpha1(t *testing.T) {
 	}
 	did(t, "it serves on its port, shows the columns and the status of v1alpha1, and applying it again changes nothing")
 
-	revision := s.revision(t)
+	revision := s.in(t).Revision(s.name)
 	env, _, _ := unstructured.NestedSlice(resource.Object, "spec", "server", "containerSpec", "env")
 	s.edit(t, resource, append(env, map[string]any{"name": "VLLM_MAX_TOKENS", "value": "1024"}), "server", "containerSpec", "env")
 	s.waitReady(t)
@@ -120,7 +120,7 @@ func writtenAsV1alpha1(t *testing.T) {
 	s.checkVLLM(t, 1024)
 	s.chats(t, sampleServer, sampleServer, sampleModel)
 	did(t, "one more variable: one rollout, and the provider has the new setting")
-	s.kubectl(t, "delete", "llamastackdistributions.v1alpha1.llamastack.io", s.name)
+	s.in(t).Kubectl("delete", "llamastackdistributions.v1alpha1.llamastack.io", s.name)
 }
 
 // checkVLLM fails the test unless the server has the provider that VLLM_URL asks for, with so many tokens at most.

@@ -100,11 +100,31 @@ func (c *Cluster) AdminConfig() (*rest.Config, error) { return restConfig(c.Kube
 
 // ServiceAccountConfig returns the configuration of a client with the permissions of a ServiceAccount.
 func (c *Cluster) ServiceAccountConfig(namespace, name string) (*rest.Config, error) {
-	file := filepath.Join(c.Dir, namespace+"."+name+".kubeconfig")
+	file := c.kubeconfigOf(namespace, name)
 	if _, err := clusterCommand("kubeconfig", "--name", c.Name, "--serviceaccount", namespace+"/"+name, "-o", file); err != nil {
 		return nil, err
 	}
 	return restConfig(file)
+}
+
+func (c *Cluster) kubeconfigOf(namespace, name string) string {
+	return filepath.Join(c.Dir, namespace+"."+name+".kubeconfig")
+}
+
+// Install applies the released manifest, and waits until the API server serves the CRD.
+func (c *Cluster) Install(ctx context.Context) error {
+	if _, err := c.KubectlRun(ctx, "apply", "-f", filepath.Join(Root(), "dist", "install.yaml")); err != nil {
+		return err
+	}
+	return c.Established(ctx, CRD)
+}
+
+// Established waits until the API server serves the CRDs. It polls, because kubectl wait fails for a CRD without conditions.
+func (c *Cluster) Established(ctx context.Context, crds ...string) error {
+	return Poll(ctx, time.Minute, func() error {
+		_, err := c.KubectlRun(ctx, append([]string{"wait", "--for=condition=Established", "--timeout=60s"}, crds...)...)
+		return err
+	})
 }
 
 func restConfig(kubeconfig string) (*rest.Config, error) {

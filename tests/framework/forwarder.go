@@ -24,7 +24,7 @@ type Forwarder struct {
 }
 
 // StartForwarder listens at an address until the test ends.
-func StartForwarder(t *testing.T, address string, backends ...string) *Forwarder {
+func StartForwarder(t testing.TB, address string, backends ...string) *Forwarder {
 	t.Helper()
 	listener, err := net.Listen("tcp", address)
 	NoError(t, err)

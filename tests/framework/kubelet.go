@@ -22,58 +22,44 @@ import (
 
 // FakeKubelet plays a node on the control plane tier: it binds pods, writes their status as a kubelet does, and removes deleted pods at once.
 type FakeKubelet struct {
-	client client.Client
+	client client.WithWatch
 	held   atomic.Pointer[func(*corev1.Pod) bool]
-	given  map[types.UID]string
+
+	mu        sync.Mutex
+	addresses map[types.UID]string
+	holding   map[types.UID]bool
 }
 
 // StartFakeKubelet runs a FakeKubelet for the namespaces until the test ends.
-func StartFakeKubelet(t *testing.T, c client.Client, namespaces ...string) *FakeKubelet {
+func StartFakeKubelet(t testing.TB, c client.WithWatch, namespaces ...string) *FakeKubelet {
 	t.Helper()
-	k := &FakeKubelet{client: c, given: map[types.UID]string{}}
+	k := &FakeKubelet{client: c, addresses: map[types.UID]string{}, holding: map[types.UID]bool{}}
 	k.Hold(func(*corev1.Pod) bool { return false })
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fakeNode}}
-	err := c.Create(t.Context(), node)
-	if client.IgnoreAlreadyExists(err) != nil { // that of another test may be there
-		t.Fatal(err)
-	}
+	NoError(t, client.IgnoreAlreadyExists(c.Create(t.Context(), node)))
 	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	t.Cleanup(func() { cancel(); <-done })
-	beats := make(chan struct{})
-	t.Cleanup(func() { cancel(); <-beats })
-	go func() { // apart: on a busy machine, a round through many pods can take longer than a node may be silent
-		defer close(beats)
-		for {
+	var running sync.WaitGroup
+	t.Cleanup(func() { cancel(); running.Wait() })
+	running.Go(func() { // apart: on a busy machine, a round through many pods can take longer than a node may be silent
+		for ctx.Err() == nil {
 			k.heartbeat(ctx, node)
 			select {
 			case <-ctx.Done():
-				return
 			case <-time.After(5 * time.Second):
 			}
 		}
-	}()
-	go func() {
-		defer close(done)
-		for {
-			for _, namespace := range namespaces {
-				k.round(ctx, namespace)
-			}
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(100 * time.Millisecond):
-			}
-		}
-	}()
+	})
+	for _, namespace := range namespaces {
+		running.Go(func() { onPodChanges(ctx, c, namespace, func() { k.round(ctx, namespace) }) })
+	}
 	return k
 }
 
-// OnPodChanges calls do at once, after each change of a selected pod, and once a second, until the context ends.
-func OnPodChanges(ctx context.Context, c client.WithWatch, do func(), options ...client.ListOption) {
+// onPodChanges calls do at once, after each change of a pod, and once a second, until the context ends.
+func onPodChanges(ctx context.Context, c client.WithWatch, namespace string, do func()) {
 	for ctx.Err() == nil {
 		var changes <-chan watch.Event
-		w, err := c.Watch(ctx, &corev1.PodList{}, options...)
+		w, err := c.Watch(ctx, &corev1.PodList{}, client.InNamespace(namespace))
 		if err == nil { // otherwise there is the tick
 			changes = w.ResultChan()
 		}
@@ -139,21 +125,30 @@ func (k *FakeKubelet) round(ctx context.Context, namespace string) {
 			_ = k.client.SubResource("binding").Create(ctx, pod, to)
 			continue
 		}
-		ready := corev1.ConditionTrue
-		if (*k.held.Load())(pod) {
-			ready = corev1.ConditionFalse
-		}
-		if pod.Status.Phase == corev1.PodRunning && pod.Status.Conditions[0].Status == ready {
-			continue
-		}
-		if k.given[pod.UID] == "" {
-			n := len(k.given) + 1
-			k.given[pod.UID] = fmt.Sprintf("10.200.%d.%d", n/250, n%250+1)
-		}
-		pod.Status.Phase, pod.Status.PodIP = corev1.PodRunning, k.given[pod.UID]
-		pod.Status.PodIPs = []corev1.PodIP{{IP: pod.Status.PodIP}}
-		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: ready, LastTransitionTime: metav1.Now()}}
-		_ = k.client.Status().Update(ctx, pod)
+		k.setStatus(ctx, pod)
+	}
+}
+
+// setStatus writes the status of a pod that is new, or held or released since. It does not touch what a test wrote into the status.
+func (k *FakeKubelet) setStatus(ctx context.Context, pod *corev1.Pod) {
+	ready, hold := corev1.ConditionTrue, (*k.held.Load())(pod)
+	if hold {
+		ready = corev1.ConditionFalse
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if pod.Status.Phase == corev1.PodRunning && k.holding[pod.UID] == hold {
+		return
+	}
+	if k.addresses[pod.UID] == "" {
+		n := len(k.addresses) + 1
+		k.addresses[pod.UID] = fmt.Sprintf("10.200.%d.%d", n/250, n%250+1)
+	}
+	pod.Status.Phase, pod.Status.PodIP = corev1.PodRunning, k.addresses[pod.UID]
+	pod.Status.PodIPs = []corev1.PodIP{{IP: pod.Status.PodIP}}
+	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: ready, LastTransitionTime: metav1.Now()}}
+	if k.client.Status().Update(ctx, pod) == nil {
+		k.holding[pod.UID] = hold
 	}
 }
 
@@ -167,7 +162,7 @@ type Endpoints struct {
 }
 
 // WatchEndpoints watches the EndpointSlices of all namespaces until the test ends.
-func WatchEndpoints(t *testing.T, c client.WithWatch) *Endpoints {
+func WatchEndpoints(t testing.TB, c client.WithWatch) *Endpoints {
 	t.Helper()
 	e := &Endpoints{slices: map[string]map[string]int{}, empty: map[string]bool{}, ending: map[string]bool{}, led: map[string]bool{}}
 	w, err := c.Watch(t.Context(), &discoveryv1.EndpointSliceList{})

@@ -26,7 +26,7 @@ type Load struct {
 }
 
 // StartLoad starts a Load, which ends with Check or with the test.
-func StartLoad(t *testing.T, interval time.Duration, ask func(context.Context) error) *Load {
+func StartLoad(t testing.TB, interval time.Duration, ask func(context.Context) error) *Load {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &Load{}
@@ -66,7 +66,7 @@ func (l *Load) once(ask func(context.Context) error) {
 }
 
 // Check stops the Load, fails the test if a request failed, and returns the number of requests.
-func (l *Load) Check(t *testing.T, what string) int64 {
+func (l *Load) Check(t testing.TB, what string) int64 {
 	t.Helper()
 	l.stop()
 	if len(l.failures) > 0 {

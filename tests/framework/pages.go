@@ -3,7 +3,6 @@
 package framework
 
 import (
-	"bytes"
 	"regexp"
 	"strings"
 	"testing"
@@ -11,22 +10,45 @@ import (
 
 // CodeBlock is a fenced code block of a page.
 type CodeBlock struct {
-	// Line is the number of its first line, Info the text after the fence, such as "yaml", and Text the lines between the fences.
+	// Section is the heading above it, Line the number of its first line, Info the text after the fence, such as "yaml", and Text the lines
+	// between the fences.
+	Section    string
 	Line       int
 	Info, Text string
+
+	indent string
 }
 
-var fence = regexp.MustCompile("(?ms)^```([^`\n]*)\n(.*?)\n```$")
-
-// CodeBlocks returns the fenced code blocks of a page.
-func CodeBlocks(t testing.TB, file string) []CodeBlock {
+// AllCodeBlocks returns the fenced code blocks of a page, also those in lists, without their indentation.
+func AllCodeBlocks(t testing.TB, file string) (found []CodeBlock) {
 	t.Helper()
-	content := ReadFile(t, file)
-	var found []CodeBlock
-	for _, m := range fence.FindAllSubmatchIndex(content, -1) {
-		found = append(found, CodeBlock{
-			Line: 2 + bytes.Count(content[:m[0]], []byte("\n")), Info: string(content[m[2]:m[3]]), Text: string(content[m[4]:m[5]]),
-		})
+	var open *CodeBlock
+	section := ""
+	for i, line := range strings.Split(string(ReadFile(t, file)), "\n") {
+		trimmed := strings.TrimLeft(line, " ")
+		switch indent := line[:len(line)-len(trimmed)]; {
+		case open == nil && strings.HasPrefix(trimmed, "```"):
+			open = &CodeBlock{Section: section, Line: i + 2, Info: trimmed[3:], indent: indent}
+		case open != nil && trimmed == "```" && indent == open.indent:
+			found = append(found, *open)
+			open = nil
+		case open != nil:
+			open.Text += strings.TrimPrefix(line, open.indent) + "\n"
+		case strings.HasPrefix(line, "#"):
+			section = strings.TrimLeft(line, "# ")
+		}
+	}
+	return found
+}
+
+// CodeBlocks returns the fenced code blocks of a page that are not in a list.
+func CodeBlocks(t testing.TB, file string) (found []CodeBlock) {
+	t.Helper()
+	for _, b := range AllCodeBlocks(t, file) {
+		if b.indent == "" {
+			b.Text = strings.TrimSuffix(b.Text, "\n")
+			found = append(found, b)
+		}
 	}
 	return found
 }

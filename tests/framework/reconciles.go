@@ -9,7 +9,7 @@ import (
 )
 
 // ReconcileCount returns the number of reconciles of custom resources in this process, by all operators that ran in it.
-func ReconcileCount(t *testing.T) float64 {
+func ReconcileCount(t testing.TB) float64 {
 	t.Helper()
 	families, err := metrics.Registry.Gather()
 	NoError(t, err)

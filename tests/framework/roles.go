@@ -16,12 +16,6 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The operator's ServiceAccount in dist/install.yaml.
-const (
-	operatorNamespace = "llama-stack-k8s-operator-system"
-	operatorAccount   = "llama-stack-k8s-operator-controller-manager"
-)
-
 // OtherUserAgent is the user agent of tests that use the operator's permissions. Roles ignores their requests.
 const OtherUserAgent = "not-the-operator"
 
@@ -79,7 +73,7 @@ func grantedPermissions() ([]permission, error) {
 	var granted []permission
 	for _, b := range bindings {
 		isOperator := func(s rbacv1.Subject) bool {
-			return s.Name == operatorAccount && s.Namespace == operatorNamespace
+			return s.Name == OperatorName && s.Namespace == OperatorNamespace
 		}
 		if !slices.ContainsFunc(b.Subjects, isOperator) {
 			continue
@@ -129,10 +123,9 @@ func ReadRoles() (*Roles, error) {
 
 // Note records the operator's requests.
 func (r *Roles) Note(requests []Request) {
-	user := "system:serviceaccount:" + operatorNamespace + ":" + operatorAccount
 	for i := range requests {
 		asked := &requests[i]
-		if asked.User != user || asked.UserAgent == OtherUserAgent || asked.Resource == "" ||
+		if asked.User != OperatorUser || asked.UserAgent == OtherUserAgent || asked.Resource == "" ||
 			asked.Resource == "selfsubjectreviews" { // system:basic-user allows them to everyone
 			continue
 		}

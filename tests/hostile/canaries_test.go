@@ -48,7 +48,7 @@ func (w *world) useSecrets(t *testing.T) {
 
 // checkSecrets searches the cluster and the operator's logs, of which the last is one of the highest level, for the values of the Secrets that
 // were in use all the time, those that the operator derived among them.
-func (w *world) checkSecrets(t *testing.T, logs []*os.File) {
+func (w *world) checkSecrets(t *testing.T, logs []string) {
 	t.Helper()
 	var secrets corev1.SecretList
 	framework.NoError(t, w.admin.List(t.Context(), &secrets, client.InNamespace(bystanders)))
@@ -69,7 +69,7 @@ func (w *world) checkSecrets(t *testing.T, logs []*os.File) {
 	places := map[string]string{"an object": objects}
 	var printed []byte
 	for i, log := range logs {
-		if printed, err = os.ReadFile(log.Name()); err != nil {
+		if printed, err = os.ReadFile(log); err != nil {
 			t.Fatal(err)
 		}
 		places["log "+strconv.Itoa(i)] = string(printed)

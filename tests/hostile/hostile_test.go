@@ -50,7 +50,7 @@ func TestNothingBringsTheOperatorDown(t *testing.T) {
 	w.namespace(t, guarded)
 	w.applyDepthPolicy(t)
 	stored := w.storeWithoutWebhooks(t)
-	w.operator = newOperator(t, w.admin, "--zap-log-level=127", "--operator-image=quay.io/a/operator:1")
+	w.operator = newOperator(t, w.in(t, framework.OperatorNamespace), "--zap-log-level=127", "--operator-image=quay.io/a/operator:1")
 	w.useSecrets(t)
 	w.startEdits(t)
 	t.Run("stored before", func(t *testing.T) { w.run(t, stored) })
@@ -76,18 +76,18 @@ func TestNothingBringsTheOperatorDown(t *testing.T) {
 	}
 	w.checkOperator(t)
 	talkative := w.operator
-	talkative.stop()
-	w.operator = newOperator(t, w.admin) // as it is installed
+	talkative.Kill()
+	w.operator = newOperator(t, w.in(t, framework.OperatorNamespace)) // as it is installed
 	t.Run("latency", func(t *testing.T) { w.run(t, latencyInputs()) })
 	w.report.print(t)
 	w.checkOperator(t)
-	w.check(t, w.operator.log, talkative.log)
+	w.check(t, w.operator.Log, talkative.Log)
 }
 
 // checkOperator looks at what became of the process.
 func (w *world) checkOperator(t *testing.T) {
 	t.Helper()
-	framework.Eventually(t, time.Minute, "the operator is ready in the end", w.operator.ready)
+	framework.Eventually(t, time.Minute, "the operator is ready in the end", w.operator.Ready)
 	if w.operator.starts > 1 {
 		t.Errorf("the operator ended %d times", w.operator.starts-1)
 	}
@@ -96,7 +96,7 @@ func (w *world) checkOperator(t *testing.T) {
 	}
 	w.notePeak(t)
 	t.Logf("the control group, page cache included, used at most %d MiB", w.operator.group.peak(t)>>20)
-	info, err := w.operator.log.Stat()
+	info, err := os.Stat(w.operator.Log)
 	framework.NoError(t, err)
 	t.Logf("the operator printed %d KiB", info.Size()>>10)
 	if info.Size() > maxLog {
@@ -105,7 +105,7 @@ func (w *world) checkOperator(t *testing.T) {
 }
 
 // check looks at what is left in the end.
-func (w *world) check(t *testing.T, logs ...*os.File) {
+func (w *world) check(t *testing.T, logs ...string) {
 	t.Helper()
 	t.Logf("between the inputs, it used at most %d MiB", w.peak>>20)
 	if peak := w.report.peak(); peak > maxPeak {
@@ -147,7 +147,7 @@ func (w *world) run(t *testing.T, inputs []input) {
 
 func (w *world) one(t *testing.T, in input) {
 	if w.operator.alive() != nil {
-		w.operator.start(t) // so that one input that ends it does not hide what the others do
+		w.operator.start() // so that one input that ends it does not hide what the others do
 	}
 	w.notePeak(t)
 	w.operator.resetPeak()

@@ -119,7 +119,7 @@ func (l *latencies) own(name string) (own []time.Duration, _ error) {
 	if err != nil {
 		return nil, err
 	}
-	user := "system:serviceaccount:" + operatorNamespace + ":"
+	user := "system:serviceaccount:" + framework.OperatorNamespace + ":"
 	for _, e := range l.edits {
 		var about []framework.Request
 		var end time.Time
@@ -153,7 +153,7 @@ func largestName(i int) string { return fmt.Sprintf("h-largest-%d", i) }
 
 // validateAgain changes the ConfigMap of the operator's settings again and again: each time, all resources are validated.
 func (w *world) validateAgain(ctx context.Context) {
-	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: settingsName}}
+	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: framework.OperatorNamespace, Name: settingsName}}
 	_ = w.admin.Create(ctx, settings)
 	defer func() { _ = w.admin.Delete(context.WithoutCancel(ctx), settings) }()
 	for number := 0; pause(ctx.Done(), validatePeriod); number++ {

@@ -9,14 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
-
-const crdName = "crd/llamastackdistributions.llamastack.io"
 
 var cluster *framework.Cluster
 
@@ -43,13 +40,8 @@ func inside(m *testing.M) (code int, err error) {
 	}()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	for _, arguments := range [][]string{
-		{"apply", "-f", filepath.Join(framework.Root(), "dist", "install.yaml")},
-		{"wait", "--for=condition=Established", "--timeout=60s", crdName},
-	} {
-		if _, err := cluster.KubectlRun(ctx, arguments...); err != nil {
-			return 1, err
-		}
+	if err := cluster.Install(ctx); err != nil {
+		return 1, err
 	}
 	return m.Run(), nil
 }

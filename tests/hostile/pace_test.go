@@ -53,7 +53,7 @@ func TestManyNewCustomResources(t *testing.T) {
 	if limit := os.Getenv(memoryVariable); limit != "" {
 		w.giveMemory(t, limit)
 	}
-	w.operator = newOperator(t, w.admin)
+	w.operator = newOperator(t, w.in(t, framework.OperatorNamespace))
 	sizes := "50"
 	if named := os.Getenv(paceVariable); named != "" {
 		sizes = named
@@ -95,7 +95,7 @@ func (w *world) giveMemory(t *testing.T, limit string) {
 		t.Fatal(err)
 	}
 	d := &appsv1.Deployment{}
-	if err := w.admin.Get(t.Context(), client.ObjectKey{Namespace: operatorNamespace, Name: operatorDeployment}, d); err != nil {
+	if err := w.admin.Get(t.Context(), client.ObjectKey{Namespace: framework.OperatorNamespace, Name: framework.OperatorName}, d); err != nil {
 		t.Fatal(err)
 	}
 	container := &d.Spec.Template.Spec.Containers[0]
@@ -359,7 +359,7 @@ func (w *world) requestsOf(t *testing.T, namespace string) int {
 	}
 	count := 0
 	for i := range all {
-		if all[i].Namespace == namespace && strings.HasPrefix(all[i].User, "system:serviceaccount:"+operatorNamespace+":") {
+		if all[i].Namespace == namespace && strings.HasPrefix(all[i].User, "system:serviceaccount:"+framework.OperatorNamespace+":") {
 			count++
 		}
 	}
@@ -416,20 +416,20 @@ func (w *world) someEdits(t *testing.T, name string, happens func()) string {
 // restart ends the operator and starts it again. It returns how often the new one wrote about custom resources by itself, and when it was silent.
 func (w *world) restart(t *testing.T) (writes int, silent time.Duration) {
 	t.Helper()
-	w.operator.stop()
+	w.operator.Kill()
 	before, err := cluster.Requests()
 	if err != nil {
 		t.Fatal(err)
 	}
 	began := time.Now()
-	w.operator.start(t)
+	w.operator.start()
 	w.silent(t)
 	all, err := cluster.Requests()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range all[len(before):] {
-		own := strings.HasPrefix(r.User, "system:serviceaccount:"+operatorNamespace+":") && r.Namespace != operatorNamespace
+		own := strings.HasPrefix(r.User, "system:serviceaccount:"+framework.OperatorNamespace+":") && r.Namespace != framework.OperatorNamespace
 		if own && (r.Verb == "create" || r.Verb == "patch" || r.Verb == "update" || r.Verb == "delete") && !strings.HasSuffix(r.Resource, "reviews") {
 			writes++
 			t.Logf("after a restart: %s %s %s/%s", r.Verb, r.Resource, r.Namespace, r.Name)

@@ -122,7 +122,7 @@ func largeVolumes(kind, field string, objects int) func(*testing.T, *world) (str
 // allow lets the operator ask registries without TLS.
 func (w *world) allow(t *testing.T, addresses ...string) {
 	t.Helper()
-	w.configMap(t, operatorNamespace, settingsName, map[string]string{"registries": `plainHTTP: ["` + strings.Join(addresses, `","`) + "\"]\n"})
+	w.configMap(t, framework.OperatorNamespace, settingsName, map[string]string{"registries": `plainHTTP: ["` + strings.Join(addresses, `","`) + "\"]\n"})
 }
 
 // silentRegistry lets resources ask a registry that takes connections and never answers for many images, while somebody else asks another one. The

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook/certificates"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
@@ -78,8 +80,9 @@ var openFields = []struct {
 // verdict of the operator that finds them.
 func (w *world) storeWithoutWebhooks(t *testing.T) []input {
 	t.Helper()
-	w.kubectl(t, "delete", "validatingwebhookconfiguration", certificates.ValidationName)
-	defer w.kubectl(t, "apply", "-f", filepath.Join(framework.Root(), "dist", "install.yaml"))
+	kubectl := w.in(t, metav1.NamespaceDefault).Kubectl
+	kubectl("delete", "validatingwebhookconfiguration", certificates.ValidationName)
+	defer kubectl("apply", "-f", filepath.Join(framework.Root(), "dist", "install.yaml"))
 	var stored []input
 	put := func(name, text, want string) {
 		id := identifier("stored " + name)

@@ -75,20 +75,17 @@ func (w *world) create(t *testing.T, o client.Object) {
 	framework.NoError(t, w.admin.Create(t.Context(), o))
 }
 
-func (*world) kubectl(t *testing.T, args ...string) {
+// in returns a namespace for a test.
+func (w *world) in(t *testing.T, namespace string) *framework.Namespace {
 	t.Helper()
-	if out, err := cluster.KubectlRun(t.Context(), args...); err != nil {
-		t.Fatal(out, err)
-	}
+	return &framework.Namespace{T: t, Cluster: cluster, Client: w.admin, Name: namespace}
 }
 
-func (*world) applyDepthPolicy(t *testing.T) {
+func (w *world) applyDepthPolicy(t *testing.T) {
 	t.Helper()
 	policy, err := framework.DepthPolicy(guarded)
 	framework.NoError(t, err)
-	if out, err := cluster.KubectlInput(t.Context(), policy, "apply", "-f", "-"); err != nil {
-		t.Fatal(out, err)
-	}
+	w.in(t, metav1.NamespaceDefault).Apply(policy)
 }
 
 // ask sends a request to the API server as it stands: no client reads or writes the body.

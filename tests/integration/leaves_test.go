@@ -36,6 +36,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/leaves"
 )
 
@@ -91,10 +92,10 @@ type twin struct {
 func TestEachFieldSetThenUnsetIsNeverSet(t *testing.T) {
 	t.Parallel()
 	s := &symmetry{env: newEnvWithSettings(t), twins: map[string]twin{}}
-	s.withoutPolicy()
+	s.WithoutPolicy()
 	s.referents()
 	s.registerNewest()
-	s.startOperator(operatorOptions{})
+	s.StartOperator()
 	all := leaves.All(t)
 	maps.DeleteFunc(all, func(path string, _ func(*spec)) bool { return strings.HasPrefix(path, "spec.distribution") }) // of which one must be set
 	maps.Copy(all, taken)
@@ -122,9 +123,9 @@ func TestEachFieldSetThenUnsetIsNeverSet(t *testing.T) {
 
 // referents are what the fields refer to. No pod is created: the templates are what counts.
 func (s *symmetry) referents() {
-	s.t.Helper()
-	dsn := "postgresql://user:" + url.QueryEscape(canaries.New()) + "@db.example/stack"
-	cert := framework.NewCA(s.t).ServerSecret([]string{"*." + s.namespace + ".svc"})
+	s.T.Helper()
+	dsn := "postgresql://user:" + url.QueryEscape(suite.Canaries.New()) + "@db.example/stack"
+	cert := framework.NewCA(s.T).ServerSecret([]string{"*." + s.Name + ".svc"})
 	secretX := map[string][]byte{"x": []byte(dsn), "y": []byte(dsn), "b": []byte(dsn)}
 	maps.Copy(secretX, cert)
 	for _, o := range []client.Object{
@@ -140,25 +141,25 @@ func (s *symmetry) referents() {
 		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "x"}},
 		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "x"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 8000}}}},
 	} {
-		o.SetNamespace(s.namespace)
-		framework.NoError(s.t, admin.Create(s.t.Context(), o))
+		o.SetNamespace(s.Name)
+		framework.NoError(s.T, suite.Admin.Create(s.T.Context(), o))
 	}
 }
 
 // registerNewest registers a distribution of the newest release line.
 func (s *symmetry) registerNewest() {
-	s.t.Helper()
-	s.newest = "newest-" + s.namespace
+	s.T.Helper()
+	s.newest = "newest-" + s.Name
 	base, ok := distributions.Base("starter", catalog.Newest())
 	if !ok {
-		s.t.Fatal("the newest release line has no starter")
+		s.T.Fatal("the newest release line has no starter")
 	}
 	cm := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: s.operator, Name: s.newest, Labels: map[string]string{settings.LabelDistribution: s.newest}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.OperatorNamespace, Name: s.newest, Labels: map[string]string{settings.LabelDistribution: s.newest}},
 		Data:       map[string]string{"image": "registry.example.com/ai/" + s.newest, "serverVersion": catalog.Newest() + ".0", "config.yaml": string(base)},
 	}
-	framework.NoError(s.t, admin.Create(s.t.Context(), cm))
-	s.t.Cleanup(func() { _ = admin.Delete(context.Background(), cm) })
+	framework.NoError(s.T, suite.Admin.Create(s.T.Context(), cm))
+	s.T.Cleanup(func() { _ = suite.Admin.Delete(context.Background(), cm) })
 }
 
 // check sets and unsets a field of a new custom resource, twice.
@@ -183,7 +184,7 @@ func (s *symmetry) check(ctx context.Context, name, path string, set func(*spec)
 	if unset.refused != "" { // what the field needs beside it is nothing without the field: both are unset
 		around, unset = base, never
 	}
-	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}}
+	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: s.Name, Name: name}}
 	for _, step := range []struct {
 		title string
 		how   func(context.Context, *v1alpha2.LlamaStackDistribution, spec) error
@@ -242,7 +243,7 @@ func (s *symmetry) twin(ctx context.Context, of spec) (twin, error) {
 		return known, nil
 	}
 	made := twin{}
-	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: fmt.Sprintf("twin-%03d", len(s.twins))}}
+	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: s.Name, Name: fmt.Sprintf("twin-%03d", len(s.twins))}}
 	err = s.applied(ctx, cr, of)
 	if apierrors.IsInvalid(err) {
 		made.refused, err = err.Error(), nil
@@ -264,7 +265,7 @@ func (s *symmetry) twin(ctx context.Context, of spec) (twin, error) {
 // inputHash is the hash of all that the custom resource's Deployment was made from.
 func (s *symmetry) inputHash(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (string, error) {
 	d := &appsv1.Deployment{}
-	err := admin.Get(ctx, client.ObjectKeyFromObject(cr), d)
+	err := suite.Admin.Get(ctx, client.ObjectKeyFromObject(cr), d)
 	return d.Annotations[objects.AnnotationInputHash], err
 }
 
@@ -278,20 +279,20 @@ func (s *symmetry) applied(ctx context.Context, cr *v1alpha2.LlamaStackDistribut
 	u.SetGroupVersionKind(v1alpha2.GroupVersion.WithKind(v1alpha2.Kind))
 	u.SetNamespace(cr.Namespace)
 	u.SetName(cr.Name)
-	return admin.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner("user"))
+	return suite.Admin.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner("user"))
 }
 
 // patched gives it the spec by a merge patch.
 func (s *symmetry) patched(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, to spec) error {
 	before := cr.DeepCopy()
 	cr.Spec = to
-	return admin.Patch(ctx, cr, client.MergeFrom(before))
+	return suite.Admin.Patch(ctx, cr, client.MergeFrom(before))
 }
 
 // inForce waits until the operator has done what it can for the spec, and returns why it refused it, where it did.
 func (s *symmetry) inForce(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (refused string, err error) {
 	err = framework.Poll(ctx, 2*time.Minute, func() error {
-		if err := admin.Get(ctx, client.ObjectKeyFromObject(cr), cr); err != nil {
+		if err := suite.Admin.Get(ctx, client.ObjectKeyFromObject(cr), cr); err != nil {
 			return err
 		}
 		for _, condition := range []string{v1alpha2.ConditionConfigGenerated, v1alpha2.ConditionSecretsResolved, v1alpha2.ConditionDeploymentUpdated} {
@@ -342,13 +343,13 @@ func (s *symmetry) objectsOf(ctx context.Context, name string) (map[string]any, 
 	var all []unstructured.Unstructured
 	var hashes []string // of generated contents, in which the name of the custom resource is, with those of the contents without it
 	for _, kind := range append(apply.FullKinds(), &corev1.ConfigMap{}, &corev1.Secret{}) {
-		gvk, err := apiutil.GVKForObject(kind, scheme)
+		gvk, err := apiutil.GVKForObject(kind, suite.Scheme)
 		if err != nil {
 			return nil, err
 		}
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(gvk)
-		if err := admin.List(ctx, list, client.InNamespace(s.namespace), client.MatchingLabels(objects.Selector(name))); err != nil {
+		if err := suite.Admin.List(ctx, list, client.InNamespace(s.Name), client.MatchingLabels(objects.Selector(name))); err != nil {
 			return nil, err
 		}
 		all = append(all, list.Items...)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package integration
+package lifecycle
 
 import (
 	"path/filepath"
@@ -15,36 +15,36 @@ import (
 // resources and the rest, and install it again).
 func TestNamespaceOfTheOperatorGoesFirst(t *testing.T) {
 	t.Parallel()
-	s := newServing(t)
+	s := newControlPlane(t)
 	s.install()
-	r := s.start(replicaOptions{})
+	r := s.startReplica(replicaOptions{})
 	s.serve(r)
 	s.awaitValidation()
-	s.kubectl("create", "namespace", "leaving")
+	s.Kubectl("create", "namespace", "leaving")
 	for _, name := range []string{"a", "b"} {
-		s.apply(spoke(name, ""))
-		s.apply(strings.Replace(spoke(name, ""), `"default"`, `"leaving"`, 1))
+		s.Apply(spoke(name, ""))
+		s.Apply(strings.Replace(spoke(name, ""), `"default"`, `"leaving"`, 1))
 	}
 	r.end()
 	<-r.done
 	s.service.Remove(r.server.Address().String())
-	s.kubectl("delete", "namespace", operatorNamespace, "--timeout=60s")
+	s.Kubectl("delete", "namespace", framework.OperatorNamespace, "--timeout=60s")
 
-	s.kubectl("patch", "llsd", "a", "-n", "default", "--type=merge", "-p", `{"spec":{"networking":{"port":8500}}}`)
-	s.apply(hub("c", ""))
-	s.kubectl("delete", "llsd", "b", "-n", "default", "--timeout=60s")
-	s.kubectl("delete", "namespace", "leaving", "--timeout=60s")
+	s.Kubectl("patch", "llsd", "a", "-n", "default", "--type=merge", "-p", `{"spec":{"networking":{"port":8500}}}`)
+	s.Apply(hub("c", ""))
+	s.Kubectl("delete", "llsd", "b", "-n", "default", "--timeout=60s")
+	s.Kubectl("delete", "namespace", "leaving", "--timeout=60s")
 	manifest := filepath.Join(framework.Root(), "dist", "install.yaml")
-	s.kubectl("delete", "-f", manifest, "--ignore-not-found", "--timeout=90s")
+	s.Kubectl("delete", "-f", manifest, "--ignore-not-found", "--timeout=90s")
 	kinds := "crds,clusterroles,clusterrolebindings,validatingwebhookconfigurations,validatingadmissionpolicies,validatingadmissionpolicybindings"
-	if left := s.kubectl("get", kinds, "-o", "name"); strings.Contains(left, "llama") {
+	if left := s.Kubectl("get", kinds, "-o", "name"); strings.Contains(left, "llama") {
 		t.Errorf("left is\n%s", left)
 	}
 
 	s.install()
-	s.serve(s.start(replicaOptions{}))
+	s.serve(s.startReplica(replicaOptions{}))
 	framework.Eventually(t, time.Minute, "the API server has heard of the new CA certificate", func() error {
-		_, err := s.cluster.KubectlInput(t.Context(), spoke("again", ""), "apply", "-f", "-")
+		_, err := s.Cluster.KubectlInput(t.Context(), spoke("again", ""), "apply", "-f", "-")
 		return err
 	})
 	s.wantFields("v1alpha2", "again", map[string]any{"spec.distribution.name": "starter"})

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package integration
+package lifecycle
 
 import (
 	"bytes"
@@ -34,12 +34,12 @@ func field(u *unstructured.Unstructured, path string) any {
 	return value
 }
 
-func (s *serving) wantFields(version, name string, want map[string]any) {
-	s.t.Helper()
-	u := s.mustGet(version, name)
+func (s *controlPlane) wantFields(version, name string, want map[string]any) {
+	s.T.Helper()
+	u := s.version(version, name)
 	for path, value := range want {
 		if got := field(u, path); fmt.Sprint(got) != fmt.Sprint(value) {
-			s.t.Errorf("%s in %s: %s is %v, want %v", name, version, path, got, value)
+			s.T.Errorf("%s in %s: %s is %v, want %v", name, version, path, got, value)
 		}
 	}
 }
@@ -51,51 +51,51 @@ func TestBothVersions(t *testing.T) {
 	s := serveOne(t)
 
 	t.Run("created as either, read as both", func(*testing.T) {
-		s.apply(spoke("old", `,"containerSpec":{"name":"main","port":8400},"podOverrides":{"terminationGracePeriodSeconds":90}`))
+		s.Apply(spoke("old", `,"containerSpec":{"name":"main","port":8400},"podOverrides":{"terminationGracePeriodSeconds":90}`))
 		s.wantFields("v1alpha1", "old", map[string]any{
 			"spec.server.containerSpec.name": "main", "spec.server.containerSpec.port": 8400, "spec.server.podOverrides.terminationGracePeriodSeconds": 90,
 		})
 		s.wantFields("v1alpha2", "old", map[string]any{"spec.networking.port": 8400, "spec.distribution.name": "starter", "spec.workload.replicas": 1})
 
-		s.apply(hub("new", `,"providers":{"inference":{"provider":"vllm","endpoint":"http://vllm:8000"}},"networking":{"expose":{"hostname":"a.example.com"}}`))
+		s.Apply(hub("new", `,"providers":{"inference":{"provider":"vllm","endpoint":"http://vllm:8000"}},"networking":{"expose":{"hostname":"a.example.com"}}`))
 		s.wantFields("v1alpha2", "new", map[string]any{"spec.providers.inference.provider": "vllm", "spec.networking.expose.hostname": "a.example.com"})
 		s.wantFields("v1alpha1", "new", map[string]any{"spec.server.distribution.name": "starter", "spec.network.exposeRoute": true, "spec.providers": nil})
 	})
 
 	t.Run("updated through both", func(*testing.T) {
-		s.kubectl("patch", v1alpha1Kind, "new", "--type=merge", "-p", `{"spec":{"replicas":3}}`)
+		s.Kubectl("patch", v1alpha1Kind, "new", "--type=merge", "-p", `{"spec":{"replicas":3}}`)
 		s.wantFields("v1alpha2", "new", map[string]any{
 			"spec.workload.replicas": 3, "spec.providers.inference.endpoint": "http://vllm:8000", "spec.networking.expose.hostname": "a.example.com",
 		})
-		s.kubectl("patch", "llsd", "old", "--type=merge", "-p", `{"spec":{"networking":{"port":8500}}}`)
+		s.Kubectl("patch", "llsd", "old", "--type=merge", "-p", `{"spec":{"networking":{"port":8500}}}`)
 		s.wantFields("v1alpha1", "old", map[string]any{"spec.server.containerSpec.port": 8500, "spec.server.containerSpec.name": "main"})
-		u := s.mustGet("v1alpha1", "new") // a whole object, as "kubectl edit" and "kubectl replace" send it
+		u := s.version("v1alpha1", "new") // a whole object, as "kubectl edit" and "kubectl replace" send it
 		if err := unstructured.SetNestedField(u.Object, int64(8600), "spec", "server", "containerSpec", "port"); err != nil {
-			s.t.Fatal(err)
+			s.T.Fatal(err)
 		}
-		framework.NoError(s.t, s.admin.Update(s.t.Context(), u))
+		framework.NoError(s.T, s.Client.Update(s.T.Context(), u))
 		s.wantFields("v1alpha2", "new", map[string]any{"spec.networking.port": 8600, "spec.providers.inference.provider": "vllm"})
 	})
 
 	t.Run("applied through both by the server, managers kept", func(*testing.T) {
 		ssa := func(manager, manifest string) string {
-			s.t.Helper()
-			out, err := s.cluster.KubectlInput(s.t.Context(), manifest, "apply", "--server-side", "--field-manager", manager, "-f", "-")
-			framework.NoError(s.t, err)
+			s.T.Helper()
+			out, err := s.Cluster.KubectlInput(s.T.Context(), manifest, "apply", "--server-side", "--field-manager", manager, "-f", "-")
+			framework.NoError(s.T, err)
 			return out
 		}
 		ssa("team-old", spoke("shared", `,"containerSpec":{"port":8400,"env":[{"name":"A","value":"1"}]}`))
 		ssa("team-new", hub("shared", `,"providers":{"inference":{"provider":"vllm","endpoint":"http://vllm:8000"}},"workload":{"workers":2}`))
 		managers := func(version string) map[string]string {
 			found := map[string]string{}
-			for _, m := range s.mustGet(version, "shared").GetManagedFields() {
+			for _, m := range s.version(version, "shared").GetManagedFields() {
 				found[m.Manager] = m.APIVersion
 			}
 			return found
 		}
 		for _, version := range []string{"v1alpha1", "v1alpha2"} {
 			if got := managers(version); got["team-old"] != "llamastack.io/v1alpha1" || got["team-new"] != "llamastack.io/v1alpha2" {
-				s.t.Errorf("managers in %s: %v", version, got)
+				s.T.Errorf("managers in %s: %v", version, got)
 			}
 		}
 		// What a manager leaves out of its next apply disappears, in its own version; what is the other's stays.
@@ -104,11 +104,11 @@ func TestBothVersions(t *testing.T) {
 		ssa("team-new", hub("shared", `,"workload":{"workers":2}`))
 		s.wantFields("v1alpha1", "shared", map[string]any{"spec.server.workers": 2, "spec.server.containerSpec.env": "[map[name:A value:1]]"})
 		s.wantFields("v1alpha2", "shared", map[string]any{"spec.providers": nil})
-		before := s.mustGet("v1alpha2", "shared")
+		before := s.version("v1alpha2", "shared")
 		ssa("team-old", spoke("shared", `,"containerSpec":{"env":[{"name":"A","value":"1"}]}`))
 		ssa("team-new", hub("shared", `,"workload":{"workers":2}`))
-		if after := s.mustGet("v1alpha2", "shared"); after.GetGeneration() != before.GetGeneration() || after.GetResourceVersion() != before.GetResourceVersion() {
-			s.t.Errorf("applying the same again wrote: generation %d to %d", before.GetGeneration(), after.GetGeneration())
+		if after := s.version("v1alpha2", "shared"); after.GetGeneration() != before.GetGeneration() || after.GetResourceVersion() != before.GetResourceVersion() {
+			s.T.Errorf("applying the same again wrote: generation %d to %d", before.GetGeneration(), after.GetGeneration())
 		}
 	})
 
@@ -117,12 +117,12 @@ func TestBothVersions(t *testing.T) {
 			list := &unstructured.UnstructuredList{}
 			list.SetAPIVersion("llamastack.io/" + version)
 			list.SetKind("LlamaStackDistributionList")
-			if err := s.admin.List(t.Context(), list, client.InNamespace("default")); err != nil || len(list.Items) != 3 {
+			if err := s.Client.List(t.Context(), list, client.InNamespace("default")); err != nil || len(list.Items) != 3 {
 				t.Fatalf("%s: %d objects, %v", version, len(list.Items), err)
 			}
-			watch, err := s.admin.Watch(t.Context(), list, client.InNamespace("default"), &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: list.GetResourceVersion()}})
+			watch, err := s.Client.Watch(t.Context(), list, client.InNamespace("default"), &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: list.GetResourceVersion()}})
 			framework.NoError(t, err)
-			s.kubectl("label", "llsd", "old", "--overwrite", "seen-in="+version)
+			s.Kubectl("label", "llsd", "old", "--overwrite", "seen-in="+version)
 			select {
 			case event := <-watch.ResultChan():
 				u, ok := event.Object.(*unstructured.Unstructured)
@@ -137,13 +137,13 @@ func TestBothVersions(t *testing.T) {
 	})
 
 	t.Run("scale and columns of v1alpha1", func(t *testing.T) {
-		s.kubectl("scale", v1alpha1Kind, "old", "--replicas=2")
+		s.Kubectl("scale", v1alpha1Kind, "old", "--replicas=2")
 		s.wantFields("v1alpha2", "old", map[string]any{"spec.workload.replicas": 2})
-		s.kubectl("patch", "llsd", "old", "--subresource=status", "--type=merge", "-p",
+		s.Kubectl("patch", "llsd", "old", "--subresource=status", "--type=merge", "-p",
 			`{"status":{"phase":"Ready","availableReplicas":2,"version":{"operatorVersion":"1.2.3","llamaStackServerVersion":"0.7.1"}}}`)
 		for _, format := range []string{"", "wide"} {
-			out := s.kubectl("get", v1alpha1Kind, "old", "-o", format)
-			rows := columns(out)
+			out := s.Kubectl("get", v1alpha1Kind, "old", "-o", format)
+			rows := framework.Columns(out)
 			if len(rows) != 2 || !cmp.Equal(rows[0], []string{"NAME", "PHASE", "OPERATOR", "VERSION", "SERVER", "VERSION", "AVAILABLE", "AGE"}) ||
 				!cmp.Equal(rows[1][:len(rows[1])-1], []string{"old", "Ready", "1.2.3", "0.7.1", "2"}) {
 				t.Errorf("kubectl get -o %q prints:\n%s", format, out)
@@ -152,10 +152,10 @@ func TestBothVersions(t *testing.T) {
 	})
 
 	t.Run("selected by the fields of v1alpha1", func(t *testing.T) {
-		s.apply(spoke("selected", `,"userConfig":{"configMapName":"cm","configMapNamespace":"elsewhere"},
+		s.Apply(spoke("selected", `,"userConfig":{"configMapName":"cm","configMapNamespace":"elsewhere"},
 			"tlsConfig":{"caBundle":{"configMapName":"ca","configMapNamespace":"far"}}`))
-		s.apply(hub("written-anew", `,"overrideConfig":{"configMapName":"cm"},"networking":{"tls":{"caBundle":{"configMapName":"ca"}}}`))
-		if s.kubectl("get", crdName, "-o", "jsonpath={.spec.versions[*].selectableFields}") == "" && framework.OldKubernetes() {
+		s.Apply(hub("written-anew", `,"overrideConfig":{"configMapName":"cm"},"networking":{"tls":{"caBundle":{"configMapName":"ca"}}}`))
+		if s.Kubectl("get", framework.CRD, "-o", "jsonpath={.spec.versions[*].selectableFields}") == "" && framework.OldKubernetes() {
 			t.Log("this Kubernetes drops selectable fields: it is older than 1.31")
 			return
 		}
@@ -168,7 +168,7 @@ func TestBothVersions(t *testing.T) {
 			"spec.server.userConfig.configMapName=other":                 "",
 			"spec.server.userConfig.configMapName=cm,metadata.name=none": "",
 		} {
-			got := strings.Fields(s.kubectl("get", v1alpha1Kind, "-o", "jsonpath={.items[*].metadata.name}", "--field-selector", selector))
+			got := strings.Fields(s.Kubectl("get", v1alpha1Kind, "-o", "jsonpath={.items[*].metadata.name}", "--field-selector", selector))
 			if diff := cmp.Diff(strings.Fields(want), got, cmpopts.SortSlices(strings.Compare), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", selector, diff)
 			}
@@ -180,15 +180,15 @@ func TestBothVersions(t *testing.T) {
 // server trusts a new authority is far below the overlap).
 func TestCertificatesFromElsewhere(t *testing.T) {
 	t.Parallel()
-	s := newServing(t)
+	s := newControlPlane(t)
 	s.install()
-	r := s.start(replicaOptions{elsewhere: true})
+	r := s.startReplica(replicaOptions{elsewhere: true})
 	make1, make2 := caElsewhere(t), caElsewhere(t)
 	s.putSecret(make1)
 	s.inject(make1["ca.crt"])
 	s.serve(r)
-	s.apply(spoke("measured", ""))
-	s.mustGet("v1alpha1", "measured")
+	s.Apply(spoke("measured", ""))
+	s.version("v1alpha1", "measured")
 
 	s.putSecret(make2)
 	framework.Eventually(t, time.Minute, "the new certificate is served", func() error {
@@ -198,13 +198,13 @@ func TestCertificatesFromElsewhere(t *testing.T) {
 		return nil
 	})
 	s.service.CloseConnections()
-	if _, err := s.get("v1alpha1", "measured"); err == nil || !strings.Contains(err.Error(), "x509") {
+	if _, err := s.tryVersion("v1alpha1", "measured"); err == nil || !strings.Contains(err.Error(), "x509") {
 		t.Errorf("the API server says %v, want it not to trust the certificate", err)
 	}
 	began := time.Now()
 	s.inject(append(bytes.Clone(make1["ca.crt"]), make2["ca.crt"]...))
 	framework.Eventually(t, time.Minute, "the API server trusts the new authority", func() error {
-		_, err := s.get("v1alpha1", "measured")
+		_, err := s.tryVersion("v1alpha1", "measured")
 		return err
 	})
 	took := time.Since(began)
@@ -216,6 +216,6 @@ func TestCertificatesFromElsewhere(t *testing.T) {
 
 	// What the validating webhook trusts is its own affair: it may fail, conversion must not.
 	s.injectValidation(caElsewhere(t)["ca.crt"])
-	next := s.start(replicaOptions{elsewhere: true})
+	next := s.startReplica(replicaOptions{elsewhere: true})
 	framework.Eventually(t, time.Minute, "a replica is ready although the validating webhook trusts somebody else", next.ready)
 }

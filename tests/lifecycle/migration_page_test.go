@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package integration
+package lifecycle
 
 import (
-	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -36,43 +33,15 @@ func readMigrationPage(t *testing.T) *migrationPage {
 	return page
 }
 
-// follower is someone who follows the page in a directory of their own.
+// follower follows pages with a control plane.
 type follower struct {
-	*serving
-	dir, path, kubeconfig string
+	*framework.Follower
+	*controlPlane
 }
 
-func (s *serving) follower() *follower {
-	s.t.Helper()
-	f := &follower{serving: s, dir: s.t.TempDir(), kubeconfig: s.cluster.Kubeconfig}
-	bin := s.t.TempDir()
-	framework.NoError(s.t, goBuild(s.t.Context(), bin, "./cmd/kubectl-llamastack"))
-	f.path = strings.Join([]string{bin, filepath.Dir(s.cluster.Kubectl), os.Getenv("PATH")}, string(os.PathListSeparator))
-	return f
-}
-
-func (f *follower) write(file, content string) {
-	f.t.Helper()
-	framework.WriteFile(f.t, filepath.Join(f.dir, file), content)
-}
-
-// run runs commands that must succeed.
-func (f *follower) run(commands string) string {
-	f.t.Helper()
-	out, err := f.try(commands)
-	framework.NoError(f.t, err)
-	return out
-}
-
-// try is run where the commands are tried again.
-func (f *follower) try(commands string) (string, error) {
-	cmd := exec.CommandContext(f.t.Context(), "bash", "-euo", "pipefail", "-c", commands)
-	cmd.Dir, cmd.Env = f.dir, append(os.Environ(), "KUBECONFIG="+f.kubeconfig, "PATH="+f.path)
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("%w\n%s\nprints:\n%s", err, commands, out)
-	}
-	return string(out), nil
+func (s *controlPlane) follower() *follower {
+	s.T.Helper()
+	return &follower{framework.NewFollower(s.T, s.Cluster), s}
 }
 
 // Proves: US-7.1, US-7.2, US-7.3, MIG-EX, L-29 (anyone who follows the page about migration gets there: nothing changes until they change it, and
@@ -92,70 +61,70 @@ func TestMigrationPage(t *testing.T) {
 	t.Run("what stays of release 0.9", func(t *testing.T) {
 		const prefix = "llama-stack-k8s-operator-"
 		for _, role := range []string{"proxy-role", "llsd-editor-role", "llsd-viewer-role"} {
-			s.kubectl("create", "clusterrole", prefix+role, "--verb=get", "--resource=namespaces")
+			s.Kubectl("create", "clusterrole", prefix+role, "--verb=get", "--resource=namespaces")
 		}
-		s.kubectl("create", "clusterrolebinding", prefix+"proxy-rolebinding", "--clusterrole="+prefix+"proxy-role",
-			"--serviceaccount="+operatorNamespace+":"+operatorServiceAccount)
-		s.kubectl("-n", operatorNamespace, "create", "configmap", prefix+"manager-config")
-		s.kubectl("-n", operatorNamespace, "create", "poddisruptionbudget", prefix+"controller-manager-pdb", "--min-available=1", "--selector=a=b")
+		s.Kubectl("create", "clusterrolebinding", prefix+"proxy-rolebinding", "--clusterrole="+prefix+"proxy-role",
+			"--serviceaccount="+framework.OperatorNamespace+":"+framework.OperatorName)
+		s.Kubectl("-n", framework.OperatorNamespace, "create", "configmap", prefix+"manager-config")
+		s.Kubectl("-n", framework.OperatorNamespace, "create", "poddisruptionbudget", prefix+"controller-manager-pdb", "--min-available=1", "--selector=a=b")
 		operator := s.operatorClient()
-		l := &leftovers.Leftovers{Live: operator, Client: operator, Namespace: operatorNamespace}
+		l := &leftovers.Leftovers{Live: operator, Client: operator, Namespace: framework.OperatorNamespace}
 		removed, left, err := l.Once(t.Context())
 		if err != nil || len(removed) != 1 || len(left) != 5 {
 			t.Fatalf("removed %v, left %v, %v", removed, left, err)
 		}
-		f.run(clean)
+		f.Run(clean)
 		if removed, left, err := l.Once(t.Context()); err != nil || len(removed)+len(left) > 0 {
 			t.Errorf("after the page's commands: removed %v, left %v, %v", removed, left, err)
 		}
 	})
 
 	t.Run("step by step", func(t *testing.T) {
-		f.write("my-llsd.yaml", page.resources[old])
-		f.run("kubectl apply -f my-llsd.yaml")
-		if out := f.run(inV1alpha1); !strings.Contains(out, "OPERATOR VERSION") {
+		f.Write("my-llsd.yaml", page.resources[old])
+		f.Run("kubectl apply -f my-llsd.yaml")
+		if out := f.Run(inV1alpha1); !strings.Contains(out, "OPERATOR VERSION") {
 			t.Errorf("%s prints:\n%s", inV1alpha1, out)
 		}
-		if out := f.run("kubectl get llsd"); !strings.Contains(out, "PROVIDERS") {
+		if out := f.Run("kubectl get llsd"); !strings.Contains(out, "PROVIDERS") {
 			t.Errorf("kubectl get llsd does not show v1alpha2:\n%s", out)
 		}
-		before := s.mustGet("v1alpha2", "my-llsd")
+		before := s.version("v1alpha2", "my-llsd")
 
-		f.run(convert)
-		after := s.mustGet("v1alpha2", "my-llsd")
+		f.Run(convert)
+		after := s.version("v1alpha2", "my-llsd")
 		if after.GetGeneration() != before.GetGeneration() || after.GetUID() != before.GetUID() {
 			t.Errorf("converting changed generation %d to %d", before.GetGeneration(), after.GetGeneration())
 		}
-		f.write("shown.yaml", page.resources[converted])
-		f.run("kubectl diff -f shown.yaml") // ends with an error where there is a difference
+		f.Write("shown.yaml", page.resources[converted])
+		f.Run("kubectl diff -f shown.yaml") // ends with an error where there is a difference
 
-		f.write("my-llsd-v1alpha2.yaml", page.resources[declared])
+		f.Write("my-llsd-v1alpha2.yaml", page.resources[declared])
 		for _, commands := range []string{apply, replace} {
-			f.run(commands)
+			f.Run(commands)
 			s.wantManifest(t, "my-llsd", page.resources[declared])
-			if u := s.mustGet("v1alpha2", "my-llsd"); u.GetUID() != before.GetUID() {
+			if u := s.version("v1alpha2", "my-llsd"); u.GetUID() != before.GetUID() {
 				t.Errorf("uid %s was %s", u.GetUID(), before.GetUID())
 			}
 		}
-		f.run("kubectl delete llsd my-llsd")
+		f.Run("kubectl delete llsd my-llsd")
 	})
 
 	t.Run("whether v1alpha1 can go", func(t *testing.T) {
 		requests, stored := page.commands[5], page.commands[6]
-		if out := f.run(requests); !strings.Contains(out, `version="v1alpha1"`) {
+		if out := f.Run(requests); !strings.Contains(out, `version="v1alpha1"`) {
 			t.Errorf("v1alpha1 was in use, and is not counted:\n%s", out)
 		}
-		if out := f.run(stored); out != `["v1alpha2"]` {
+		if out := f.Run(stored); out != `["v1alpha2"]` {
 			t.Errorf("stored are %s", out)
 		}
 	})
 
 	t.Run("a kept value goes with the annotation", func(*testing.T) {
-		f.run("kubectl apply -f my-llsd.yaml")
+		f.Run("kubectl apply -f my-llsd.yaml")
 		s.wantFields("v1alpha1", "my-llsd", map[string]any{"spec.server.containerSpec.name": "main"})
-		f.run("kubectl annotate llsd my-llsd llamastack.io/conversion-")
+		f.Run("kubectl annotate llsd my-llsd llamastack.io/conversion-")
 		s.wantFields("v1alpha1", "my-llsd", map[string]any{"spec.server.containerSpec.name": "llama-stack"}) // the default
-		f.run("kubectl delete llsd my-llsd")
+		f.Run("kubectl delete llsd my-llsd")
 	})
 
 	t.Run("a converted manifest says what applies", func(t *testing.T) {
@@ -164,22 +133,22 @@ func TestMigrationPage(t *testing.T) {
 			t.Fatalf("%d examples, %v", len(manifests), err)
 		}
 		for _, file := range append(manifests, filepath.Join(framework.Root(), "tests", "integration", "testdata", "v1alpha1-full.yaml")) {
-			f.run("kubectl apply -f " + file)
-			if out := f.run("kubectl llamastack convert -f " + file + " --to v1alpha2 2>/dev/null | kubectl diff -f -"); out != "" { // a difference is an error
+			f.Run("kubectl apply -f " + file)
+			if out := f.Run("kubectl llamastack convert -f " + file + " --to v1alpha2 2>/dev/null | kubectl diff -f -"); out != "" { // a difference is an error
 				t.Errorf("%s:\n%s", file, out)
 			}
-			f.run("kubectl delete -f " + file)
+			f.Run("kubectl delete -f " + file)
 		}
 	})
 }
 
 // wantManifest compares the object with what the manifest says, no more and no less.
-func (s *serving) wantManifest(t *testing.T, name, manifest string) {
+func (s *controlPlane) wantManifest(t *testing.T, name, manifest string) {
 	t.Helper()
 	var want map[string]any
 	framework.NoError(t, yaml.Unmarshal([]byte(manifest), &want))
-	got := s.mustGet("v1alpha2", name)
-	if diff := cmp.Diff(normal(t, want["spec"]), normal(t, got.Object["spec"])); diff != "" {
+	got := s.version("v1alpha2", name)
+	if diff := cmp.Diff(framework.Tree(t, want["spec"]), framework.Tree(t, got.Object["spec"])); diff != "" {
 		t.Errorf("(-manifest +object):\n%s", diff)
 	}
 	if text, there := got.GetAnnotations()[v1alpha2.ConversionAnnotation]; there {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package integration
+package lifecycle
 
 import (
 	"fmt"
@@ -15,25 +15,25 @@ import (
 )
 
 // storedVersion is the version that an object of the namespace default is stored in.
-func (s *serving) storedVersion(name string) string {
-	s.t.Helper()
-	stored, err := s.cluster.Stored(s.t.Context(), "llamastack.io/llamastackdistributions", "default", name)
-	framework.NoError(s.t, err)
+func (s *controlPlane) storedVersion(name string) string {
+	s.T.Helper()
+	stored, err := s.Cluster.Stored(s.T.Context(), "llamastack.io/llamastackdistributions", "default", name)
+	framework.NoError(s.T, err)
 	return strings.TrimPrefix(fmt.Sprint(stored["apiVersion"]), "llamastack.io/")
 }
 
-func (s *serving) storedVersions() string {
-	s.t.Helper()
-	return strings.TrimSpace(s.kubectl("get", crdName, "-o", "jsonpath={.status.storedVersions}"))
+func (s *controlPlane) storedVersions() string {
+	s.T.Helper()
+	return strings.TrimSpace(s.Kubectl("get", framework.CRD, "-o", "jsonpath={.status.storedVersions}"))
 }
 
 // Proves: MIG-SVM, L-29, R57, R22 (what lies in the store is in v1alpha2 afterwards, what v1alpha2 would refuse included, and nobody sees a
 // difference; with --migrate-storage=false nothing of it happens).
 func TestMigrationRewritesTheStore(t *testing.T) {
 	t.Parallel()
-	s := newServing(t)
-	s.apply(oldCRD)
-	s.established(crdName)
+	s := newControlPlane(t)
+	s.Apply(oldCRD)
+	s.established(framework.CRD)
 	refused := map[string]string{
 		"no-distribution":       strings.Replace(spoke("no-distribution", ""), `{"name":"starter"}`, `{}`, 1),
 		"high-port":             spoke("high-port", `,"containerSpec":{"port":70000}`),
@@ -41,28 +41,28 @@ func TestMigrationRewritesTheStore(t *testing.T) {
 		strings.Repeat("a", 60): spoke(strings.Repeat("a", 60), ""),
 	}
 	names := []string{"plain"}
-	s.apply(spoke("plain", `,"containerSpec":{"name":"main","port":8400},"userConfig":{"configMapName":"c","configMapNamespace":"other"}`))
+	s.Apply(spoke("plain", `,"containerSpec":{"name":"main","port":8400},"userConfig":{"configMapName":"c","configMapNamespace":"other"}`))
 	for name, manifest := range refused {
 		names = append(names, name)
-		s.apply(manifest)
+		s.Apply(manifest)
 	}
 	s.install()
-	s.serve(s.start(replicaOptions{}))
+	s.serve(s.startReplica(replicaOptions{}))
 	s.awaitValidation()
 	before := map[string]map[string]any{}
 	for _, name := range names {
 		if version := s.storedVersion(name); version != "v1alpha1" {
 			t.Fatalf("%s is stored in %s before anything was rewritten: nothing below shows anything", name, version)
 		}
-		before[name] = s.mustGet("v1alpha1", name).Object
+		before[name] = s.version("v1alpha1", name).Object
 	}
 	for name := range refused {
-		again := s.mustGet("v1alpha2", name)
+		again := s.version("v1alpha2", name)
 		again.SetName("b" + name)
 		again.SetResourceVersion("")
 		again.SetManagedFields(nil)
 		again.SetAnnotations(nil)
-		if err := s.admin.Create(t.Context(), again, client.DryRunAll); err == nil {
+		if err := s.Client.Create(t.Context(), again, client.DryRunAll); err == nil {
 			t.Errorf("v1alpha2 admits %s: it is no example: %v", name, field(again, "spec"))
 		}
 	}
@@ -75,7 +75,7 @@ func TestMigrationRewritesTheStore(t *testing.T) {
 		if version := s.storedVersion(name); version != "v1alpha2" {
 			t.Errorf("%s is stored in %s", name, version)
 		}
-		after := s.mustGet("v1alpha1", name)
+		after := s.version("v1alpha1", name)
 		before[name]["metadata"].(map[string]any)["resourceVersion"] = after.GetResourceVersion()
 		if diff := cmp.Diff(before[name], after.Object); diff != "" {
 			t.Errorf("%s has changed (-before +after):\n%s", name, diff)
@@ -86,10 +86,10 @@ func TestMigrationRewritesTheStore(t *testing.T) {
 	}
 
 	both := `["v1alpha1","v1alpha2"]`
-	s.kubectl("patch", crdName, "--subresource=status", "--type=merge", "-p", `{"status":{"storedVersions":`+both+`}}`)
+	s.Kubectl("patch", framework.CRD, "--subresource=status", "--type=merge", "-p", `{"status":{"storedVersions":`+both+`}}`)
 	s.run(buildManager(t), "--migrate-storage=false")
 	framework.Eventually(t, time.Minute, "the operator works", func() error {
-		if u := s.mustGet("v1alpha2", "plain"); field(u, "status.observedGeneration") == nil {
+		if u := s.version("v1alpha2", "plain"); field(u, "status.observedGeneration") == nil {
 			return fmt.Errorf("status %v", field(u, "status"))
 		}
 		return nil

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package integration
+package lifecycle
 
 import (
 	"encoding/json"
@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,12 +18,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	clientgoapply "k8s.io/client-go/applyconfigurations"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
@@ -38,7 +35,7 @@ import (
 const recordedSettings = `
 apiVersion: v1
 kind: ConfigMap
-metadata: {name: llama-stack-operator-config, namespace: ` + operatorNamespace + `}
+metadata: {name: llama-stack-operator-config, namespace: ` + framework.OperatorNamespace + `}
 data:
   featureFlags: "enableNetworkPolicy: {enabled: true}"
   image-overrides: "remote-vllm: registry.example.com/mirror/vllm-dist:2026-01"
@@ -58,7 +55,7 @@ var notDesired = map[string]bool{"everything-sa": true}
 
 // replayed is a cluster in which release 0.9 watched all custom resources of the recording.
 type replayed struct {
-	*serving
+	*controlPlane
 	recorded  []*framework.Recorded
 	kubelet   *framework.FakeKubelet
 	endpoints *framework.Endpoints
@@ -66,29 +63,29 @@ type replayed struct {
 }
 
 // replay builds that state: v1alpha1 is all that the API server knows.
-func (s *serving) replay() *replayed {
-	s.t.Helper()
+func (s *controlPlane) replay() *replayed {
+	s.T.Helper()
 	recorded, beside, err := framework.Recording()
 	if err != nil || len(recorded) != 22 {
-		s.t.Fatalf("%d custom resources are recorded: %v", len(recorded), err)
+		s.T.Fatalf("%d custom resources are recorded: %v", len(recorded), err)
 	}
-	r := &replayed{serving: s, recorded: recorded, converter: clientgoapply.NewTypeConverter(s.admin.Scheme())}
-	s.apply(oldCRD)
-	s.established(crdName)
-	namespaces := []string{"own", "names", "odh", "shared", operatorNamespace}
+	r := &replayed{controlPlane: s, recorded: recorded, converter: clientgoapply.NewTypeConverter(s.Client.Scheme())}
+	s.Apply(oldCRD)
+	s.established(framework.CRD)
+	namespaces := []string{"own", "names", "odh", "shared", framework.OperatorNamespace}
 	for _, namespace := range namespaces {
-		s.kubectl("create", "namespace", namespace)
+		s.Kubectl("create", "namespace", namespace)
 	}
-	s.apply(recordedSettings)
+	s.Apply(recordedSettings)
 	for _, o := range append(beside, r.shared()...) {
-		framework.NoError(s.t, s.admin.Create(s.t.Context(), framework.WithoutServerFields(o, o.GetNamespace())))
+		framework.NoError(s.T, s.Client.Create(s.T.Context(), framework.WithoutServerFields(o, o.GetNamespace())))
 	}
-	r.kubelet = framework.StartFakeKubelet(s.t, s.admin, namespaces[:3]...)
-	r.endpoints = framework.WatchEndpoints(s.t, s.admin)
+	r.kubelet = framework.StartFakeKubelet(s.T, s.Client, namespaces[:3]...)
+	r.endpoints = framework.WatchEndpoints(s.T, s.Client)
 	for _, one := range recorded {
 		resource := framework.WithoutServerFields(one.Resource, one.Resource.GetNamespace())
-		framework.NoError(s.t, s.admin.Create(s.t.Context(), resource))
-		framework.NoError(s.t, one.Replay(s.t.Context(), s.admin, resource))
+		framework.NoError(s.T, s.Client.Create(s.T.Context(), resource))
+		framework.NoError(s.T, one.Replay(s.T.Context(), s.Client, resource))
 	}
 	for _, one := range recorded {
 		if one.Object("Deployment") != nil {
@@ -119,17 +116,17 @@ func (r *replayed) one(name string) *framework.Recorded {
 func key(one *framework.Recorded) client.ObjectKey { return client.ObjectKeyFromObject(one.Resource) }
 
 func (r *replayed) deployment(one *framework.Recorded) *appsv1.Deployment {
-	r.t.Helper()
+	r.T.Helper()
 	d := &appsv1.Deployment{}
-	framework.NoError(r.t, r.admin.Get(r.t.Context(), key(one), d))
+	framework.NoError(r.T, r.Client.Get(r.T.Context(), key(one), d))
 	return d
 }
 
 // rolledOut waits until all pods are those of the Deployment's template, and ready.
 func (r *replayed) rolledOut(one *framework.Recorded) *appsv1.Deployment {
-	r.t.Helper()
+	r.T.Helper()
 	var d *appsv1.Deployment
-	framework.Eventually(r.t, 2*time.Minute, one.Name()+" is rolled out", func() error {
+	framework.Eventually(r.T, 2*time.Minute, one.Name()+" is rolled out", func() error {
 		d = r.deployment(one)
 		if want := *d.Spec.Replicas; d.Status.ObservedGeneration != d.Generation || d.Status.UpdatedReplicas != want ||
 			d.Status.AvailableReplicas != want || d.Status.Replicas != want {
@@ -142,18 +139,18 @@ func (r *replayed) rolledOut(one *framework.Recorded) *appsv1.Deployment {
 
 // switchedOver waits until the rollout is over, and nothing of how it was held is left.
 func (r *replayed) switchedOver(one *framework.Recorded) {
-	r.t.Helper()
+	r.T.Helper()
 	r.rolledOut(one)
 	service := one.Object("Service")
 	if service == nil {
 		return
 	}
-	framework.Eventually(r.t, time.Minute, one.Name()+" is as if it had never been held", func() error {
+	framework.Eventually(r.T, time.Minute, one.Name()+" is as if it had never been held", func() error {
 		if d := r.deployment(one); release09.IsHeld(d) || d.Spec.MinReadySeconds != 0 {
 			return fmt.Errorf("the Deployment is %+v", d.ObjectMeta)
 		}
 		now := &corev1.Service{}
-		if err := r.admin.Get(r.t.Context(), client.ObjectKeyFromObject(service), now); err != nil {
+		if err := r.Client.Get(r.T.Context(), client.ObjectKeyFromObject(service), now); err != nil {
 			return err
 		}
 		if !maps.Equal(now.Spec.Selector, objects.Selector(one.Name())) {
@@ -165,15 +162,15 @@ func (r *replayed) switchedOver(one *framework.Recorded) {
 
 // adopted waits until this operator has adopted the Deployment, and nothing on the objects belongs to release 0.9 any more.
 func (r *replayed) adopted(one *framework.Recorded) {
-	r.t.Helper()
-	err := framework.Poll(r.t.Context(), 2*time.Minute, func() error {
+	r.T.Helper()
+	err := framework.Poll(r.T.Context(), 2*time.Minute, func() error {
 		for _, recorded := range one.Objects {
 			if slices.Contains([]string{"RoleBinding", "ConfigMap"}, recorded.GetKind()) {
 				continue
 			}
 			o := &unstructured.Unstructured{}
 			o.SetGroupVersionKind(recorded.GroupVersionKind())
-			err := r.admin.Get(r.t.Context(), client.ObjectKeyFromObject(recorded), o)
+			err := r.Client.Get(r.T.Context(), client.ObjectKeyFromObject(recorded), o)
 			if apierrors.IsNotFound(err) && notDesired[recorded.GetName()] {
 				continue
 			}
@@ -193,13 +190,13 @@ func (r *replayed) adopted(one *framework.Recorded) {
 		return nil
 	})
 	if err != nil {
-		r.t.Errorf("%s is not adopted: %v", one.Name(), err)
+		r.T.Errorf("%s is not adopted: %v", one.Name(), err)
 	}
 }
 
 // allAdopted waits until everything is adopted that is not left alone, and what is says why.
 func (r *replayed) allAdopted() {
-	r.t.Helper()
+	r.T.Helper()
 	for _, one := range r.recorded {
 		if reason, alone := leftAlone[one.Name()]; !alone {
 			r.adopted(one)
@@ -217,7 +214,7 @@ func (r *replayed) restoreAll() { r.setBudgets(nil) }
 
 // setBudgets gives each custom resource a PodDisruptionBudget; nil means the recorded one.
 func (r *replayed) setBudgets(budget map[string]any) {
-	r.t.Helper()
+	r.T.Helper()
 	for _, one := range r.recorded {
 		value := any(budget)
 		if budget == nil {
@@ -232,15 +229,15 @@ func (r *replayed) setBudgets(budget map[string]any) {
 }
 
 func (r *replayed) patchBudget(one *framework.Recorded, budget any) {
-	r.t.Helper()
+	r.T.Helper()
 	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"server": map[string]any{"podDisruptionBudget": budget}}})
-	framework.NoError(r.t, err)
-	r.kubectl("patch", v1alpha1Kind, one.Name(), "-n", key(one).Namespace, "--type=merge", "-p", string(patch))
+	framework.NoError(r.T, err)
+	r.Kubectl("patch", v1alpha1Kind, one.Name(), "-n", key(one).Namespace, "--type=merge", "-p", string(patch))
 }
 
 // allApplied waits until everything that is not left alone has a pod template of this operator's.
 func (r *replayed) allApplied() {
-	r.t.Helper()
+	r.T.Helper()
 	for _, one := range r.recorded {
 		if _, alone := leftAlone[one.Name()]; !alone {
 			r.applied(one)
@@ -250,8 +247,8 @@ func (r *replayed) allApplied() {
 
 // applied waits until the Deployment has a pod template of this operator's.
 func (r *replayed) applied(one *framework.Recorded) {
-	r.t.Helper()
-	framework.Eventually(r.t, 2*time.Minute, one.Name()+" has the new pod template", func() error {
+	r.T.Helper()
+	framework.Eventually(r.T, 2*time.Minute, one.Name()+" has the new pod template", func() error {
 		if d := r.deployment(one); !objects.HasNewPods(&d.Spec.Template) {
 			return fmt.Errorf("the Deployment is %+v", d.ObjectMeta)
 		}
@@ -261,8 +258,8 @@ func (r *replayed) applied(one *framework.Recorded) {
 
 // explained waits until a condition of the custom resource gives the reason for which its Deployment is left alone.
 func (r *replayed) explained(one *framework.Recorded, reason string) {
-	r.t.Helper()
-	err := framework.Poll(r.t.Context(), 2*time.Minute, func() error {
+	r.T.Helper()
+	err := framework.Poll(r.T.Context(), 2*time.Minute, func() error {
 		conditions, _, err := unstructured.NestedSlice(r.resource(one).Object, "status", "conditions")
 		if err != nil {
 			return err
@@ -275,16 +272,16 @@ func (r *replayed) explained(one *framework.Recorded, reason string) {
 		return fmt.Errorf("no condition has the reason %s: %v", reason, conditions)
 	})
 	if err != nil {
-		r.t.Errorf("%s: %v", one.Name(), err)
+		r.T.Errorf("%s: %v", one.Name(), err)
 	}
 }
 
 // revision counts the rollouts of a Deployment.
 func (r *replayed) revision(one *framework.Recorded) int {
-	r.t.Helper()
+	r.T.Helper()
 	n, err := strconv.Atoi(r.deployment(one).Annotations["deployment.kubernetes.io/revision"])
 	if err != nil {
-		r.t.Fatalf("%s: %v", one.Name(), err)
+		r.T.Fatalf("%s: %v", one.Name(), err)
 	}
 	return n
 }
@@ -297,11 +294,11 @@ type state struct {
 
 // states are those of all Deployments.
 func (r *replayed) states() map[string]state {
-	r.t.Helper()
+	r.T.Helper()
 	all := map[string]state{}
 	for _, one := range r.recorded {
 		if one.Object("Deployment") != nil {
-			all[one.Name()] = state{r.revision(one), meaning(treeOf(r.t, r.deployment(one).Spec.Template))}
+			all[one.Name()] = state{r.revision(one), meaning(framework.Tree(r.T, r.deployment(one).Spec.Template))}
 		}
 	}
 	return all
@@ -310,48 +307,40 @@ func (r *replayed) states() map[string]state {
 // upgraded waits until everything is adopted and rolled out, and checks that each Deployment has rolled once, or not at all where its pods are
 // the same. It returns the number of those that have rolled.
 func (r *replayed) upgraded(before map[string]state) (rolled int) {
-	r.t.Helper()
+	r.T.Helper()
 	r.allAdopted()
 	for name, was := range before {
 		r.switchedOver(r.one(name))
 		want := was.revision
-		if !cmp.Equal(was.template, meaning(treeOf(r.t, r.deployment(r.one(name)).Spec.Template))) {
+		if !cmp.Equal(was.template, meaning(framework.Tree(r.T, r.deployment(r.one(name)).Spec.Template))) {
 			want++
 			rolled++
 		}
 		if got := r.revision(r.one(name)); got != want {
-			r.t.Errorf("%s: revision %d, want %d", name, got, want)
+			r.T.Errorf("%s: revision %d, want %d", name, got, want)
 		}
 		if _, alone := leftAlone[name]; alone && want != was.revision {
-			r.t.Errorf("%s is not left alone", name)
+			r.T.Errorf("%s is not left alone", name)
 		}
 	}
 	return rolled
 }
 
 // stop ends the operator.
-func (r *replayed) stop(p *process) {
-	r.t.Helper()
-	r.service.Remove(p.webhook)
-	p.terminate(r.t)
+func (r *replayed) stop(p *framework.Process) {
+	r.T.Helper()
+	r.service.Remove(p.Webhook)
+	p.Terminate(r.T)
 }
 
 // versions are the resource versions of everything in the namespaces of the recording that an operator could write, but for the custom
 // resources: no server answers here, and their status says so only after a while.
 func (r *replayed) versions() map[string]string {
-	r.t.Helper()
+	r.T.Helper()
 	all := map[string]string{}
-	for _, kind := range append(apply.FullKinds(), &corev1.ConfigMap{}, &corev1.Secret{}, &rbacv1.RoleBinding{}) {
-		gvk, err := apiutil.GVKForObject(kind, scheme)
-		framework.NoError(r.t, err)
-		for _, namespace := range []string{"own", "names", "odh"} {
-			list := &metav1.PartialObjectMetadataList{}
-			list.SetGroupVersionKind(gvk)
-			framework.NoError(r.t, r.admin.List(r.t.Context(), list, client.InNamespace(namespace)))
-			for i := range list.Items {
-				all[gvk.Kind+"/"+namespace+"/"+list.Items[i].Name] = list.Items[i].ResourceVersion
-			}
-		}
+	kinds := append(apply.FullKinds(), &corev1.ConfigMap{}, &corev1.Secret{}, &rbacv1.RoleBinding{})
+	for _, namespace := range []string{"own", "names", "odh"} {
+		maps.Copy(all, r.in(namespace).ResourceVersions(kinds...))
 	}
 	return all
 }
@@ -368,10 +357,10 @@ type reviewed struct {
 // checkTemplates compares the pod templates with the recorded ones by their meaning. Each difference must be a reviewed one, and each
 // reviewed one must exist.
 func (r *replayed) checkTemplates() {
-	r.t.Helper()
-	text := framework.ReadFile(r.t, "testdata/release-0.9-reviewed.yaml")
+	r.T.Helper()
+	text := framework.ReadFile(r.T, "testdata/release-0.9-reviewed.yaml")
 	var list []*reviewed
-	framework.NoError(r.t, yaml.UnmarshalStrict(text, &list))
+	framework.NoError(r.T, yaml.UnmarshalStrict(text, &list))
 	for _, one := range r.recorded {
 		if _, alone := leftAlone[one.Name()]; alone || one.Object("Deployment") == nil {
 			continue
@@ -383,7 +372,7 @@ func (r *replayed) checkTemplates() {
 				return ok && err == nil
 			})
 			if i < 0 {
-				r.t.Errorf("%s: nobody has reviewed this: %s", one.Name(), line)
+				r.T.Errorf("%s: nobody has reviewed this: %s", one.Name(), line)
 				continue
 			}
 			list[i].used = true
@@ -391,7 +380,7 @@ func (r *replayed) checkTemplates() {
 	}
 	for _, d := range list {
 		if !d.used || d.Reason == "" {
-			r.t.Errorf("reviewed, but there is no such difference, or no reason: %s", d.Path)
+			r.T.Errorf("reviewed, but there is no such difference, or no reason: %s", d.Path)
 		}
 	}
 }
@@ -401,18 +390,9 @@ func parts(at string) string { return strings.ReplaceAll(strings.ReplaceAll(at, 
 
 // changed lists the differences between the recorded pod template and the one that there is now.
 func (r *replayed) changed(one *framework.Recorded) []string {
-	r.t.Helper()
+	r.T.Helper()
 	template, _, _ := unstructured.NestedMap(one.Object("Deployment").Object, "spec", "template")
-	return differences("", meaning(template), meaning(treeOf(r.t, r.deployment(one).Spec.Template)))
-}
-
-func treeOf(t *testing.T, template corev1.PodTemplateSpec) map[string]any {
-	t.Helper()
-	raw, err := json.Marshal(template)
-	framework.NoError(t, err)
-	var tree map[string]any
-	framework.NoError(t, json.Unmarshal(raw, &tree))
-	return tree
+	return differences("", meaning(template), meaning(framework.Tree(r.T, r.deployment(one).Spec.Template)))
 }
 
 // meaning is a tree in which lists whose order means nothing are maps, by what distinguishes their items.

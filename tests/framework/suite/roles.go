@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package integration
+package suite
 
 import (
 	"errors"
 	"flag"
 	"maps"
-	"os"
 	"sync"
 
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-const operatorUser = "system:serviceaccount:" + operatorNamespace + ":" + operatorServiceAccount
+// Kind is a package of tests that shows a part of the operator's requests.
+type Kind int
 
-// usedOtherwise are the permissions of dist/install.yaml that no request of the integration tests shows, with the reason.
+// The kinds. Together, their tests use each permission of the roles but those of usedOtherwise.
+const (
+	Integration Kind = iota
+	Lifecycle
+)
+
+// usedOtherwise are the permissions of dist/install.yaml that no test uses, with the reason.
 var usedOtherwise = map[string]string{
 	"manager-role: llamastack.io llamastackdistributions/finalizers update": "no request has this verb: the admission plugin " +
 		"OwnerReferencesPermissionEnforcement, which OpenShift turns on, checks it where an object gets an owner that blocks deletion",
@@ -22,7 +28,7 @@ var usedOtherwise = map[string]string{
 	"manager-role: route.openshift.io routes/custom-host update": "no request has this resource: OpenShift checks it where the host name of a Route changes",
 }
 
-// usedInLifecycle are the permissions that only the tests of "make test-lifecycle" show, with the reason.
+// usedInLifecycle are the permissions that only the tests of tests/lifecycle use, with the reason.
 var usedInLifecycle = map[string]string{
 	"leader-election-role: coordination.k8s.io leases create": "the program itself",
 	"leader-election-role: coordination.k8s.io leases get":    "the program itself",
@@ -68,17 +74,14 @@ var usedInLifecycle = map[string]string{
 	"own-namespace-role: secrets watch llama-stack-operator-webhook-cert":                                                                        "certificates of the webhooks",
 }
 
-// lifecycleVariable has the pattern of the tests that "make test-lifecycle" runs and "make test-integration" leaves out.
-const lifecycleVariable = "LLSD_LIFECYCLE_TESTS"
-
-// requests are those that ServiceAccounts made to the clusters of these tests, but for the ones of the shared cluster.
+// requests are those to control planes of single tests.
 var requests struct {
 	mu  sync.Mutex
 	all []framework.Request
 }
 
-// keepRequests keeps the requests to a cluster that is about to be removed.
-func keepRequests(c *framework.Cluster) error {
+// KeepRequests records the requests to a cluster that is about to be removed.
+func KeepRequests(c *framework.Cluster) error {
 	made, err := c.Requests()
 	requests.mu.Lock()
 	defer requests.mu.Unlock()
@@ -86,29 +89,27 @@ func keepRequests(c *framework.Cluster) error {
 	return err
 }
 
-// rolesFitTheRequests compares, after all tests, what the operator asked of API servers with what the released manifest lets it do.
-// Only after all tests is it known whether everything in the roles is used: the tests of both targets know it together.
+// checkRoles compares the operator's requests with the roles of the released manifest. Whether each permission is used is checked only after all
+// tests of a package.
 //
 // Proves: L-19.
-func rolesFitTheRequests() error {
+func (k Kind) checkRoles() error {
 	roles, err := framework.ReadRoles()
 	if err != nil {
 		return err
 	}
-	if err := keepRequests(cluster); err != nil {
+	if err := KeepRequests(Cluster); err != nil {
 		return err
 	}
 	roles.Note(requests.all)
-	run, skip, lifecycle := flag.Lookup("test.run").Value.String(), flag.Lookup("test.skip").Value.String(), os.Getenv(lifecycleVariable)
-	listed := maps.Clone(usedOtherwise)
-	switch {
-	case run == "" && skip == "":
-	case run == "" && skip == lifecycle:
-		maps.Copy(listed, usedInLifecycle)
-	case run == lifecycle && skip == "":
-		return errors.Join(roles.Missing(), roles.RequireUsed(usedInLifecycle))
-	default:
-		return roles.Missing()
+	err = roles.Missing()
+	switch all := flag.Lookup("test.run").Value.String()+flag.Lookup("test.skip").Value.String() == ""; {
+	case !all:
+		return err
+	case k == Lifecycle:
+		return errors.Join(err, roles.RequireUsed(usedInLifecycle))
 	}
-	return errors.Join(roles.Missing(), roles.Unused(listed))
+	listed := maps.Clone(usedOtherwise)
+	maps.Copy(listed, usedInLifecycle)
+	return errors.Join(err, roles.Unused(listed))
 }

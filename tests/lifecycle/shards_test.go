@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package integration
+package lifecycle
 
 import (
 	"errors"
@@ -17,25 +17,25 @@ import (
 )
 
 // runNamed starts the operator's program under a name of its own, so that the audit log has its name.
-func (s *serving) runNamed(name string, args ...string) *process {
-	s.t.Helper()
-	binary := filepath.Join(s.t.TempDir(), name)
-	framework.NoError(s.t, os.Symlink(buildManager(s.t), binary))
+func (s *controlPlane) runNamed(name string, args ...string) *framework.Process {
+	s.T.Helper()
+	binary := filepath.Join(s.T.TempDir(), name)
+	framework.NoError(s.T, os.Symlink(buildManager(s.T), binary))
 	p := s.run(binary, args...)
-	framework.Eventually(s.t, installTimeout, name+" is ready", p.ready)
+	framework.Eventually(s.T, installTimeout, name+" is ready", p.Ready)
 	return p
 }
 
 // writers are the programs of the operator that changed something in the namespace since then.
-func (s *serving) writers(namespace string, since time.Time) []string {
-	s.t.Helper()
-	requests, err := s.cluster.Requests()
-	framework.NoError(s.t, err)
+func (s *controlPlane) writers(namespace string, since time.Time) []string {
+	s.T.Helper()
+	requests, err := s.Cluster.Requests()
+	framework.NoError(s.T, err)
 	var names []string
 	for i := range requests {
 		r := &requests[i]
 		reads := slices.Contains([]string{"get", "list", "watch"}, r.Verb)
-		if r.Namespace == namespace && !reads && r.Received.After(since) && strings.HasSuffix(r.User, ":"+operatorServiceAccount) {
+		if r.Namespace == namespace && !reads && r.Received.After(since) && strings.HasSuffix(r.User, ":"+framework.OperatorName) {
 			program, _, _ := strings.Cut(r.UserAgent, "/")
 			names = append(names, program)
 		}
@@ -45,9 +45,9 @@ func (s *serving) writers(namespace string, since time.Time) []string {
 }
 
 // settles waits until nobody has written in the namespace for a while: after an edit is applied, its rollout is still reported.
-func (s *serving) settles(namespace string) {
-	s.t.Helper()
-	framework.Eventually(s.t, 2*time.Minute, "the operators have reported everything", func() error {
+func (s *controlPlane) settles(namespace string) {
+	s.T.Helper()
+	framework.Eventually(s.T, 2*time.Minute, "the operators have reported everything", func() error {
 		if wrote := s.writers(namespace, time.Now().Add(-4*time.Second)); len(wrote) > 0 {
 			return fmt.Errorf("%q wrote", wrote)
 		}
@@ -56,17 +56,17 @@ func (s *serving) settles(namespace string) {
 }
 
 // running is what must stay when a custom resource moves: its Service, its pods, and the ReplicaSets, of which a new template makes another one.
-func (s *serving) running(namespace string) string {
-	return s.kubectl("get", "service,replicaset,pod", "-n", namespace, "-o", "jsonpath={range .items[*]}{.metadata.name} {.metadata.uid}\n{end}")
+func (s *controlPlane) running(namespace string) string {
+	return s.Kubectl("get", "service,replicaset,pod", "-n", namespace, "-o", "jsonpath={range .items[*]}{.metadata.name} {.metadata.uid}\n{end}")
 }
 
 // edit lets another namespace in, which changes no pod, and waits until it is applied.
-func (s *serving) edit(namespace, letIn string) {
-	s.t.Helper()
-	s.kubectl("patch", "llsd", "s", "-n", namespace, "--type=merge", "-p", `{"spec":{"networking":{"allowedFrom":{"namespaces":["`+letIn+`"]}}}}`)
+func (s *controlPlane) edit(namespace, letIn string) {
+	s.T.Helper()
+	s.Kubectl("patch", "llsd", "s", "-n", namespace, "--type=merge", "-p", `{"spec":{"networking":{"allowedFrom":{"namespaces":["`+letIn+`"]}}}}`)
 	s.waitAvailable(namespace)
-	if out := s.kubectl("get", "networkpolicy", "s-network-policy", "-n", namespace, "-o", "yaml"); !strings.Contains(out, letIn) {
-		s.t.Errorf("the edit is not in the NetworkPolicy: %s", out)
+	if out := s.Kubectl("get", "networkpolicy", "s-network-policy", "-n", namespace, "-o", "yaml"); !strings.Contains(out, letIn) {
+		s.T.Errorf("the edit is not in the NetworkPolicy: %s", out)
 	}
 }
 
@@ -77,36 +77,36 @@ func (s *serving) edit(namespace, letIn string) {
 func TestShardsDivideTheCustomResources(t *testing.T) {
 	t.Parallel()
 	const stays, moves = "first", "second"
-	s := newServing(t)
+	s := newControlPlane(t)
 	s.install()
 	before := s.runNamed("before")
-	s.service.Add(before.webhook)
+	s.service.Add(before.Webhook)
 	for _, namespace := range []string{stays, moves} { // of two of the same second, the alphabet decides which is older
-		s.kubectl("create", "namespace", namespace)
-		nodeDouble(t, s.admin, namespace)
-		s.apply(manifest("s", "distribution: {name: starter}\nnetworking: {expose: {hostname: "+namespace+".example}}"), "-n", namespace)
+		s.Kubectl("create", "namespace", namespace)
+		framework.StartFakeKubelet(t, s.Client, namespace)
+		s.Apply(framework.Manifest("s", "distribution: {name: starter}\nnetworking: {expose: {hostname: "+namespace+".example}}"), "-n", namespace)
 		s.waitAvailable(namespace)
 	}
 
 	selectors := map[string]string{"rest": "shard notin (a)", "a": "shard=a"}
 	rest := s.runNamed("rest", "--watch-label-selector="+selectors["rest"])
-	s.service.Add(rest.webhook)
+	s.service.Add(rest.Webhook)
 	a := s.runNamed("a", "--watch-label-selector="+selectors["a"], "--webhook-bind-address=0")
-	for _, p := range []*process{rest, a} {
+	for _, p := range []*framework.Process{rest, a} {
 		framework.Eventually(t, time.Minute, "a shard waits", func() error {
-			if !strings.Contains(p.log.String(), "waiting for an operator without --watch-label-selector to end") {
+			if !strings.Contains(p.Text(), "waiting for an operator without --watch-label-selector to end") {
 				return errors.New("it does not")
 			}
 			return nil
 		})
 	}
-	s.service.Remove(before.webhook)
-	before.terminate(t)
+	s.service.Remove(before.Webhook)
+	before.Terminate(t)
 	for name, text := range selectors {
 		selector, err := shard.Parse(text)
 		framework.NoError(t, err)
 		framework.Eventually(t, time.Minute, name+" leads", func() error {
-			_, err := s.cluster.KubectlRun(t.Context(), "get", "lease", shard.Lease(selector), "-n", operatorNamespace)
+			_, err := s.Cluster.KubectlRun(t.Context(), "get", "lease", shard.Lease(selector), "-n", framework.OperatorNamespace)
 			return err
 		})
 	}
@@ -115,7 +115,7 @@ func TestShardsDivideTheCustomResources(t *testing.T) {
 	for _, move := range []struct{ label, to string }{{"shard=a", "a"}, {"shard-", "rest"}} {
 		s.settles(moves)
 		running, began := s.running(moves), time.Now()
-		s.kubectl("label", "llsd", "s", "-n", moves, move.label)
+		s.Kubectl("label", "llsd", "s", "-n", moves, move.label)
 		framework.Consistently(t, 3*time.Second, "the move writes nothing", func() error {
 			if wrote := s.writers(moves, began); len(wrote) > 0 {
 				return fmt.Errorf("%q wrote", wrote)
@@ -131,18 +131,18 @@ func TestShardsDivideTheCustomResources(t *testing.T) {
 		}
 	}
 
-	s.kubectl("label", "llsd", "s", "-n", moves, "shard=a")
-	s.kubectl("patch", "llsd", "s", "-n", moves, "--type=merge", "-p", `{"spec":{"networking":{"expose":{"hostname":"`+stays+`.example"}}}}`)
+	s.Kubectl("label", "llsd", "s", "-n", moves, "shard=a")
+	s.Kubectl("patch", "llsd", "s", "-n", moves, "--type=merge", "-p", `{"spec":{"networking":{"expose":{"hostname":"`+stays+`.example"}}}}`)
 	framework.Eventually(t, time.Minute, "the use of the other shard is known", func() error {
-		if status := s.kubectl("get", "llsd", "s", "-n", moves, "-o", "jsonpath={.status.conditions}"); !strings.Contains(status, stays+"/s") {
+		if status := s.Kubectl("get", "llsd", "s", "-n", moves, "-o", "jsonpath={.status.conditions}"); !strings.Contains(status, stays+"/s") {
 			return fmt.Errorf("conditions %s", status)
 		}
 		return nil
 	})
-	if out := s.kubectl("get", v1alpha1Kind, "s", "-n", moves, "-o", "jsonpath={.apiVersion}"); out != "llamastack.io/v1alpha1" {
+	if out := s.Kubectl("get", v1alpha1Kind, "s", "-n", moves, "-o", "jsonpath={.apiVersion}"); out != "llamastack.io/v1alpha1" {
 		t.Errorf("read as v1alpha1: %s", out)
 	}
-	for _, p := range []*process{a, rest} {
-		p.terminate(t)
+	for _, p := range []*framework.Process{a, rest} {
+		p.Terminate(t)
 	}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package integration
+package lifecycle
 
 import (
 	"errors"
@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
 // Proves: R52, R57, FR-075 (what release 0.9 admitted is admitted in v1alpha1, with warnings, where v1alpha2 refuses it).
@@ -41,9 +42,9 @@ func TestV1alpha1IsNeverRefused(t *testing.T) {
 		"an unknown distribution in v1alpha2": {strings.Replace(hub("new", ""), "starter", "startr", 1), []string{
 			`The LlamaStackDistribution "new" is invalid: spec.distribution.name: Unsupported value: "startr": did you mean "starter"?`,
 		}},
-		"a name that is too long in v1alpha2": {hub(long+"b", ""), []string{denied(long+"b") + "metadata.name: "}},
+		"a name that is too long in v1alpha2": {hub(long+"b", ""), []string{suite.Denied(long+"b") + "metadata.name: "}},
 	} {
-		out, err := s.cluster.KubectlInput(t.Context(), c.manifest, "apply", "-f", "-")
+		out, err := s.Cluster.KubectlInput(t.Context(), c.manifest, "apply", "-f", "-")
 		for _, want := range c.want {
 			if !strings.Contains(out, want) {
 				t.Errorf("%s: %v: got\n%swant %s", name, err, out, want)
@@ -51,17 +52,17 @@ func TestV1alpha1IsNeverRefused(t *testing.T) {
 		}
 	}
 	// What is stored in spite of its errors can be labeled in both versions, and edited in the one that admitted it.
-	s.kubectl("label", "llsd", "old", long, "a=b")
-	s.kubectl("label", v1alpha1Kind, "old", long, "c=d")
-	s.kubectl("patch", v1alpha1Kind, "old", "--type=merge", "-p", `{"spec":{"replicas":2}}`)
-	s.kubectl("patch", "llsd", "old", "--type=merge", "-p", `{"spec":{"networking":{"port":8500}}}`)
+	s.Kubectl("label", "llsd", "old", long, "a=b")
+	s.Kubectl("label", v1alpha1Kind, "old", long, "c=d")
+	s.Kubectl("patch", v1alpha1Kind, "old", "--type=merge", "-p", `{"spec":{"replicas":2}}`)
+	s.Kubectl("patch", "llsd", "old", "--type=merge", "-p", `{"spec":{"networking":{"port":8500}}}`)
 }
 
 // awaitValidation waits until the API server asks the webhook.
-func (s *serving) awaitValidation() {
-	s.t.Helper()
-	framework.Eventually(s.t, time.Minute, "the API server asks the webhook", func() error {
-		out, _ := s.cluster.KubectlInput(s.t.Context(), strings.Replace(hub("probe", ""), "starter", "nowhere", 1), "apply", "--dry-run=server", "-f", "-")
+func (s *controlPlane) awaitValidation() {
+	s.T.Helper()
+	framework.Eventually(s.T, time.Minute, "the API server asks the webhook", func() error {
+		out, _ := s.Cluster.KubectlInput(s.T.Context(), strings.Replace(hub("probe", ""), "starter", "nowhere", 1), "apply", "--dry-run=server", "-f", "-")
 		if !strings.Contains(out, `Unsupported value: "nowhere"`) {
 			return errors.New(out)
 		}
@@ -119,53 +120,53 @@ func (m manifests) add(t *testing.T, prefix string, patterns ...string) {
 }
 
 // each runs kubectl for the manifests of each namespace.
-func (m manifests) each(s *serving, verb string, check func(namespace, out string, err error)) {
+func (m manifests) each(s *controlPlane, verb string, check func(namespace, out string, err error)) {
 	for _, namespace := range slices.Sorted(maps.Keys(m)) {
-		out, err := s.cluster.KubectlRun(s.t.Context(), verb, "-n", namespace, "-f", strings.Join(m[namespace], ","))
+		out, err := s.Cluster.KubectlRun(s.T.Context(), verb, "-n", namespace, "-f", strings.Join(m[namespace], ","))
 		check(namespace, out, err)
 	}
 }
 
-func (m manifests) apply(s *serving) {
-	s.t.Helper()
+func (m manifests) apply(s *controlPlane) {
+	s.T.Helper()
 	for namespace := range m {
-		s.kubectl("create", "namespace", namespace)
+		s.Kubectl("create", "namespace", namespace)
 	}
 	m.each(s, "apply", func(namespace, out string, err error) {
 		if err != nil {
-			s.t.Fatalf("%s: %v\n%s", namespace, err, out)
+			s.T.Fatalf("%s: %v\n%s", namespace, err, out)
 		}
 	})
 }
 
 // wantNoDiff checks that the manifests differ in nothing from what is in the cluster.
-func (m manifests) wantNoDiff(s *serving, when string) {
-	s.t.Helper()
+func (m manifests) wantNoDiff(s *controlPlane, when string) {
+	s.T.Helper()
 	// kubectl diff ends with an error where there is a difference.
 	m.each(s, "diff", func(namespace, out string, err error) {
 		if err != nil || out != "" {
-			s.t.Errorf("%s, %s: %v\n%s", when, namespace, err, out)
+			s.T.Errorf("%s, %s: %v\n%s", when, namespace, err, out)
 		}
 	})
 	m.each(s, "apply", func(namespace, out string, err error) {
 		if changed := strings.Count(out, "\n") - strings.Count(out, " unchanged\n"); err != nil || changed != 0 {
-			s.t.Errorf("%s, %s: a second apply says %v %s", when, namespace, err, out)
+			s.T.Errorf("%s, %s: a second apply says %v %s", when, namespace, err, out)
 		}
 	})
 }
 
-func (s *serving) list(version string) (*unstructured.UnstructuredList, error) {
+func (s *controlPlane) list(version string) (*unstructured.UnstructuredList, error) {
 	list := &unstructured.UnstructuredList{}
 	list.SetAPIVersion("llamastack.io/" + version)
 	list.SetKind("LlamaStackDistributionList")
-	return list, s.admin.List(s.t.Context(), list)
+	return list, s.Client.List(s.T.Context(), list)
 }
 
 // everything is each resource of the cluster in a version, by namespace and name, without what each write changes.
-func (s *serving) everything(version string) map[string]unstructured.Unstructured {
-	s.t.Helper()
+func (s *controlPlane) everything(version string) map[string]unstructured.Unstructured {
+	s.T.Helper()
 	list, err := s.list(version)
-	framework.NoError(s.t, err)
+	framework.NoError(s.T, err)
 	all := map[string]unstructured.Unstructured{}
 	for _, u := range list.Items {
 		u.SetResourceVersion("")
@@ -178,9 +179,9 @@ func (s *serving) everything(version string) map[string]unstructured.Unstructure
 // manifest, be it stored as release 0.9 has stored it, or rewritten, or created since; and the migration changes nothing that anyone sees).
 func TestNoDiffBeforeAndAfterMigration(t *testing.T) {
 	t.Parallel()
-	s := newServing(t)
-	s.apply(release09CRD(t))
-	s.established(crdName)
+	s := newControlPlane(t)
+	s.Apply(release09CRD(t))
+	s.established(framework.CRD)
 	old, current := manifests{}, manifests{}
 	old.add(t, "before", "api/v1alpha1/testdata/conversion/*/before.yaml")
 	old.add(t, "full", "tests/integration/testdata/v1alpha1-full.yaml")
@@ -190,7 +191,7 @@ func TestNoDiffBeforeAndAfterMigration(t *testing.T) {
 	if _, err := s.list("v1alpha2"); err == nil {
 		t.Fatal("they are read as v1alpha2 although nobody converts: they are not stored as v1alpha1, and nothing below shows anything")
 	}
-	one := s.start(replicaOptions{})
+	one := s.startReplica(replicaOptions{})
 	s.serve(one)
 	s.awaitValidation()
 	current.add(t, "sample", "config/samples/v1*.yaml")
@@ -205,7 +206,7 @@ func TestNoDiffBeforeAndAfterMigration(t *testing.T) {
 	if err != nil || count != len(before["v1alpha2"]) {
 		t.Fatalf("%d of %d rewritten, %v", count, len(before["v1alpha2"]), err)
 	}
-	if stored := s.kubectl("get", crdName, "-o", "jsonpath={.status.storedVersions}"); stored != `["v1alpha2"]` {
+	if stored := s.Kubectl("get", framework.CRD, "-o", "jsonpath={.status.storedVersions}"); stored != `["v1alpha2"]` {
 		t.Errorf("stored are %s", stored)
 	}
 	for version, all := range before {
@@ -224,7 +225,7 @@ func TestNoDiffBeforeAndAfterMigration(t *testing.T) {
 		u := &unstructured.Unstructured{}
 		u.SetAPIVersion("llamastack.io/v1alpha2")
 		u.SetKind("LlamaStackDistribution")
-		if err := s.admin.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, u); err != nil {
+		if err := s.Client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, u); err != nil {
 			t.Errorf("not read while nobody converts, so not stored in v1alpha2: %v", err)
 		}
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package integration
+package lifecycle
 
 import (
 	"crypto/ecdsa"
@@ -31,7 +31,7 @@ func caElsewhere(t *testing.T) map[string][]byte {
 	framework.NoError(t, err)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: t.Name()},
-		DNSNames:  []string{webhookService + "." + operatorNamespace + ".svc"},
+		DNSNames:  []string{framework.WebhookHost},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature, IsCA: true, BasicConstraintsValid: true,
 	}
@@ -46,29 +46,29 @@ func caElsewhere(t *testing.T) map[string][]byte {
 }
 
 // putSecret writes the Secret as someone who makes certificates does.
-func (s *serving) putSecret(data map[string][]byte) {
-	s.t.Helper()
+func (s *controlPlane) putSecret(data map[string][]byte) {
+	s.T.Helper()
 	secret := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: certificates.SecretName}, Type: corev1.SecretTypeTLS, Data: data,
+		ObjectMeta: metav1.ObjectMeta{Namespace: framework.OperatorNamespace, Name: certificates.SecretName}, Type: corev1.SecretTypeTLS, Data: data,
 	}
-	err := s.admin.Create(s.t.Context(), secret)
+	err := s.Client.Create(s.T.Context(), secret)
 	if apierrors.IsAlreadyExists(err) {
-		err = s.admin.Update(s.t.Context(), secret)
+		err = s.Client.Update(s.T.Context(), secret)
 	}
-	framework.NoError(s.t, err)
+	framework.NoError(s.T, err)
 }
 
 // inject writes the CA bundle into the CRD and the webhook configuration, as someone who makes certificates does.
-func (s *serving) inject(caBundle []byte) {
-	s.t.Helper()
+func (s *controlPlane) inject(caBundle []byte) {
+	s.T.Helper()
 	encoded := base64.StdEncoding.EncodeToString(caBundle)
-	s.kubectl("patch", crdName, "--type=merge", "-p", fmt.Sprintf(`{"spec":{"conversion":{"webhook":{"clientConfig":{"caBundle":%q}}}}}`, encoded))
+	s.Kubectl("patch", framework.CRD, "--type=merge", "-p", fmt.Sprintf(`{"spec":{"conversion":{"webhook":{"clientConfig":{"caBundle":%q}}}}}`, encoded))
 	s.injectValidation(caBundle)
 }
 
-func (s *serving) injectValidation(caBundle []byte) {
-	s.t.Helper()
+func (s *controlPlane) injectValidation(caBundle []byte) {
+	s.T.Helper()
 	encoded := base64.StdEncoding.EncodeToString(caBundle)
-	s.kubectl("patch", "validatingwebhookconfiguration", certificates.ValidationName, "--type=json", "-p",
+	s.Kubectl("patch", "validatingwebhookconfiguration", certificates.ValidationName, "--type=json", "-p",
 		fmt.Sprintf(`[{"op":"add","path":"/webhooks/0/clientConfig/caBundle","value":%[1]q},{"op":"add","path":"/webhooks/1/clientConfig/caBundle","value":%[1]q}]`, encoded))
 }

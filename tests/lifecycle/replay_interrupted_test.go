@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package integration
+package lifecycle
 
 import (
 	"context"
@@ -17,13 +17,10 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha1"
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/adopt"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/apply"
@@ -32,40 +29,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
-
-// replay makes recorded custom resources of the namespace "own" in the namespace of the test, as they are after conversion, and what release
-// 0.9 made for them.
-func (e *env) replay(names ...string) []*framework.Recorded {
-	e.t.Helper()
-	recorded, beside, err := framework.Recording()
-	framework.NoError(e.t, err)
-	// The pods of release 0.9 do not meet the restricted Pod Security Standard.
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: e.namespace}}
-	privileged := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"privileged"}}}`))
-	framework.NoError(e.t, admin.Patch(e.t.Context(), ns, privileged))
-	for _, o := range beside {
-		if o.GetNamespace() == "own" {
-			framework.NoError(e.t, admin.Create(e.t.Context(), framework.WithoutServerFields(o, e.namespace)))
-		}
-	}
-	var made []*framework.Recorded
-	for _, name := range names {
-		for _, one := range recorded {
-			if one.Name() != name {
-				continue
-			}
-			resource := &unstructured.Unstructured{Object: v1alpha1.ToV1alpha2(framework.WithoutServerFields(one.Resource, e.namespace).Object)}
-			framework.NoError(e.t, admin.Create(e.t.Context(), resource))
-			framework.NoError(e.t, one.Replay(e.t.Context(), admin, resource))
-			made = append(made, one)
-		}
-	}
-	if len(made) != len(names) {
-		e.t.Fatalf("recorded are %d of %v", len(made), names)
-	}
-	return made
-}
 
 // dying fails every request that could change something after the first n: an operator that is killed between two writes.
 type dying struct {
@@ -76,7 +41,7 @@ type dying struct {
 var errKilled = errors.New("killed")
 
 func (d *dying) wrap(next http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(r *http.Request) (*http.Response, error) {
+	return suite.RoundTripper(func(r *http.Request) (*http.Response, error) {
 		if strings.HasSuffix(r.URL.Path, "-ca-bundle") {
 			return next.RoundTrip(r) // removed when the last pod of release 0.9 has gone, at any time
 		}
@@ -92,7 +57,7 @@ func (d *dying) wrap(next http.RoundTripper) http.RoundTripper {
 
 // oneOperator is an operator with a memory of its own.
 type oneOperator struct {
-	*env
+	*suite.Env
 	gatherer *gather.Gatherer
 	applier  *apply.Applier
 	adopter  *adopt.Adopter
@@ -105,25 +70,25 @@ func (r withoutIndex) List(ctx context.Context, list client.ObjectList, options 
 	return r.Reader.List(ctx, list, slices.DeleteFunc(options, func(o client.ListOption) bool { _, is := o.(client.MatchingFields); return is })...)
 }
 
-func (e *env) newOperator(d *dying) *oneOperator {
-	e.t.Helper()
-	config := rest.CopyConfig(operatorConfig)
-	key, err := apply.EnsureHashKey(e.t.Context(), admin, admin, operatorNamespace)
-	framework.NoError(e.t, err)
+func newOperator(e *suite.Env, d *dying) *oneOperator {
+	e.T.Helper()
+	config := rest.CopyConfig(suite.OperatorConfig)
+	key, err := apply.EnsureHashKey(e.T.Context(), suite.Admin, suite.Admin, framework.OperatorNamespace)
+	framework.NoError(e.T, err)
 	config.Wrap(d.wrap)
-	c, err := client.New(config, client.Options{Scheme: scheme})
-	framework.NoError(e.t, err)
+	c, err := client.New(config, client.Options{Scheme: suite.Scheme})
+	framework.NoError(e.T, err)
 	return &oneOperator{
-		env: e, applier: &apply.Applier{Client: c, Cached: withoutIndex{admin}, Live: c}, adopter: &adopt.Adopter{Client: c, Cached: admin, Live: c},
+		Env: e, applier: &apply.Applier{Client: c, Cached: withoutIndex{suite.Admin}, Live: c}, adopter: &adopt.Adopter{Client: c, Cached: suite.Admin, Live: c},
 		// The operator has a cache for these reads, and may list and watch, but not get.
-		gatherer: &gather.Gatherer{Live: c, Cached: admin, OperatorNamespace: operatorNamespace, HashKey: key, Build: "1.0.0"},
+		gatherer: &gather.Gatherer{Live: c, Cached: suite.Admin, OperatorNamespace: framework.OperatorNamespace, HashKey: key, Build: "1.0.0"},
 	}
 }
 
 // reconcile is what the operator does for a custom resource, once.
 func (o *oneOperator) reconcile(ctx context.Context, name string) error {
 	cr := &v1alpha2.LlamaStackDistribution{}
-	if err := o.get(cr, name); err != nil {
+	if err := o.Get(cr, name); err != nil {
 		return err
 	}
 	gathered, problems := o.gatherer.Gather(ctx, cr)
@@ -157,27 +122,27 @@ func (o *oneOperator) reconcile(ctx context.Context, name string) error {
 
 // adopt reconciles until the adoption is complete, edits the custom resource, and reconciles until the pods are new ones, or an error ends it.
 func (o *oneOperator) adopt(name string) error {
-	o.t.Helper()
+	o.T.Helper()
 	var failed error
-	framework.Eventually(o.t, time.Minute, name+" is adopted", func() error {
-		switch failed = o.reconcile(o.t.Context(), name); {
+	framework.Eventually(o.T, time.Minute, name+" is adopted", func() error {
+		switch failed = o.reconcile(o.T.Context(), name); {
 		case apierrors.IsConflict(failed): // a controller of the cluster came in between: the operator reconciles again
 			return failed
 		case failed != nil:
 			return nil //nolint:nilerr // no use to wait; the caller gets it
 		}
 		service := &corev1.Service{}
-		if err := o.get(service, objects.ServiceName(name)); err != nil {
+		if err := o.Get(service, objects.ServiceName(name)); err != nil {
 			return err
 		}
-		switch d := o.deployment(name); {
+		switch d := o.Deployment(name); {
 		case release09.Left(d):
 			return errors.New("it is not adopted yet")
 		case !objects.HasNewPods(&d.Spec.Template):
 			if revision := d.Annotations["deployment.kubernetes.io/revision"]; revision != "1" {
-				o.t.Errorf("the adoption has made revision %s", revision)
+				o.T.Errorf("the adoption has made revision %s", revision)
 			}
-			o.patchSpec(name, `{"workload":{"podDisruptionBudget":{"minAvailable":null,"maxUnavailable":1}}}`)
+			o.PatchSpec(name, `{"workload":{"podDisruptionBudget":{"minAvailable":null,"maxUnavailable":1}}}`)
 			return errors.New("it was edited")
 		case release09.IsHeld(d), objects.SelectsNewPods(service, name):
 			return errors.New("its pods are not replaced yet")
@@ -197,20 +162,20 @@ func TestAdoptionSurvivesBeingKilledAtEveryWrite(t *testing.T) {
 			steps := int64(0)
 			var template any
 			for killed := true; killed; steps++ {
-				e := newEnv(t)
-				one := e.replay(name)[0]
-				e.waitForRevision(name, "1")
+				e := suite.NewEnv(t)
+				one := e.Replay(name)[0]
+				e.WaitRevision(name, "1")
 				d := &dying{}
 				d.limit.Store(steps)
-				err := e.newOperator(d).adopt(name)
+				err := newOperator(e, d).adopt(name)
 				if killed = errors.Is(err, errKilled); !killed && err != nil {
 					t.Fatalf("killed after %d writes: %v", steps, err)
 				}
 				d.limit.Store(1 << 30)
-				if err := e.newOperator(d).adopt(name); err != nil {
+				if err := newOperator(e, d).adopt(name); err != nil {
 					t.Fatalf("the next operator, after one that was killed after %d writes: %v", steps, err)
 				}
-				now := e.checkAdopted(one, steps)
+				now := checkAdopted(e, one, steps)
 				if template == nil {
 					template = now
 				}
@@ -218,13 +183,13 @@ func TestAdoptionSurvivesBeingKilledAtEveryWrite(t *testing.T) {
 					t.Errorf("killed after %d writes, the pods are others (-killed at once +now):\n%s", steps, diff)
 				}
 				before := d.writes.Load()
-				if err := e.newOperator(d).reconcile(t.Context(), name); err != nil || d.writes.Load() != before {
+				if err := newOperator(e, d).reconcile(t.Context(), name); err != nil || d.writes.Load() != before {
 					t.Errorf("killed after %d writes: a third operator wrote %d times, %v: %s", steps, d.writes.Load()-before, err, *d.last.Load())
 				}
-				framework.NoError(t, admin.Delete(t.Context(), e.resource(name)))
+				framework.NoError(t, suite.Admin.Delete(t.Context(), e.CR(name)))
 				if !killed { // the garbage collector does the same each time
 					framework.Eventually(t, time.Minute, "the server goes with its custom resource", func() error {
-						if err := e.get(&appsv1.Deployment{}, name); !apierrors.IsNotFound(err) {
+						if err := e.Get(&appsv1.Deployment{}, name); !apierrors.IsNotFound(err) {
 							return fmt.Errorf("reading the Deployment: %w", err)
 						}
 						return nil
@@ -239,61 +204,49 @@ func TestAdoptionSurvivesBeingKilledAtEveryWrite(t *testing.T) {
 	}
 }
 
-// waitForRevision waits until the Deployment is seen by its controller, and has rolled that often.
-func (e *env) waitForRevision(name, revision string) {
-	e.t.Helper()
-	framework.Eventually(e.t, time.Minute, name+" has revision "+revision, func() error {
-		d := e.deployment(name)
-		if got := d.Annotations["deployment.kubernetes.io/revision"]; got != revision || d.Status.ObservedGeneration != d.Generation {
-			return fmt.Errorf("revision %q, %+v", got, d.Status)
-		}
-		return nil
-	})
-}
-
 // checkAdopted checks what became of the objects, and returns the meaning of the pod template.
-func (e *env) checkAdopted(one *framework.Recorded, steps int64) any {
-	e.t.Helper()
-	e.waitForRevision(one.Name(), "2")
+func checkAdopted(e *suite.Env, one *framework.Recorded, steps int64) any {
+	e.T.Helper()
+	e.WaitRevision(one.Name(), "2")
 	for _, recorded := range one.Objects {
 		o := &unstructured.Unstructured{}
 		o.SetGroupVersionKind(recorded.GroupVersionKind())
-		if e.get(o, recorded.GetName()) != nil || recorded.GetKind() == "ConfigMap" {
+		if e.Get(o, recorded.GetName()) != nil || recorded.GetKind() == "ConfigMap" {
 			continue // not desired any more
 		}
 		owners := o.GetOwnerReferences()
 		if release09.Owns(o, one.Name()) || len(owners) != 1 || owners[0].Controller == nil {
-			e.t.Errorf("killed after %d writes: %s %s has owners %v and fields of %v", steps, o.GetKind(), o.GetName(), owners, o.GetManagedFields())
+			e.T.Errorf("killed after %d writes: %s %s has owners %v and fields of %v", steps, o.GetKind(), o.GetName(), owners, o.GetManagedFields())
 		}
 	}
-	return meaning(treeOf(e.t, e.deployment(one.Name()).Spec.Template))
+	return meaning(framework.Tree(e.T, e.Deployment(one.Name()).Spec.Template))
 }
 
 // Proves: R56, L-03 (an operator that starts where everything is as it should be writes nothing at all, adopted custom resources included).
 func TestRestartWritesNothing(t *testing.T) {
-	e := newEnv(t)
+	e := suite.NewEnv(t)
 	names := []string{
 		"cmdargs", "everything", "exposed", "img-digest", "img-tag", "minimal", "odd-volume", "pods", "scaled", "was-config", "workers", "zero",
 		"old-server", "missing-secret", "other-ns",
 	}
-	e.replay(names...)
-	op := e.startOperator(operatorOptions{})
+	e.Replay(names...)
+	op := e.StartOperator()
 	for _, name := range names[:12] {
-		e.waitFor(name, v1alpha2.ConditionReady, "True", "")
+		e.WaitCondition(name, v1alpha2.ConditionReady, "True", "")
 	}
-	e.quiet(op)
-	op.stop()
+	e.Quiet(op)
+	op.Stop()
 	before := framework.ReconcileCount(t)
-	op = e.startOperator(operatorOptions{})
+	op = e.StartOperator()
 	framework.Eventually(t, time.Minute, "the operator has looked at everything", func() error {
 		if n := framework.ReconcileCount(t) - before; n < float64(len(names)) {
 			return fmt.Errorf("%v reconciles of %d custom resources", n, len(names))
 		}
 		return nil
 	})
-	e.quiet(op)
-	if writes := op.requests.writes(0); len(writes) > 0 {
+	e.Quiet(op)
+	if writes := op.Requests.Writes(0); len(writes) > 0 {
 		t.Errorf("%d writes after a restart: %v", len(writes), writes)
 	}
-	t.Logf("%d requests for %d custom resources", len(op.requests.all()), len(names))
+	t.Logf("%d requests for %d custom resources", len(op.Requests.All()), len(names))
 }

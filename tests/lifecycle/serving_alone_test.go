@@ -1,67 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package integration
+package lifecycle
 
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"k8s.io/client-go/tools/clientcmd"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
-// wayToTheAPIServer is a way that can be cut, and a kubeconfig of the operator that takes it.
-func (s *serving) wayToTheAPIServer() (way *framework.Forwarder, open func(), kubeconfig string) {
-	s.t.Helper()
-	config, err := clientcmd.LoadFromFile(s.operatorKubeconfig())
-	framework.NoError(s.t, err)
-	way = framework.StartForwarder(s.t, "127.0.0.1:0")
-	var address string
-	for _, c := range config.Clusters {
-		address = strings.TrimPrefix(c.Server, "https://")
-		host, _, err := net.SplitHostPort(address)
-		framework.NoError(s.t, err)
-		c.Server, c.TLSServerName = "https://"+way.Address(), host
-	}
-	kubeconfig = filepath.Join(s.t.TempDir(), "kubeconfig")
-	framework.NoError(s.t, clientcmd.WriteToFile(*config, kubeconfig))
-	return way, func() { way.Add(address) }, kubeconfig
-}
-
-// alive fails where the process has ended.
-func (p *process) alive() error {
-	select {
-	case <-p.ended:
-		return fmt.Errorf("the process ended: %w", p.err)
-	default:
-	}
-	answer, err := http.Get("http://" + p.health + "/healthz")
-	if err != nil {
-		return err
-	}
-	if err := answer.Body.Close(); err != nil || answer.StatusCode != http.StatusOK {
-		return errors.Join(err, errors.New(answer.Status))
-	}
-	return nil
-}
-
 // converts sends a review to the process itself, with the trust that the CRD gives the API server.
-func (p *process) converts(trust *tls.Config) error {
+func converts(p *framework.Process, trust *tls.Config) error {
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: trust, DisableKeepAlives: true}, Timeout: 10 * time.Second}
 	review := fmt.Sprintf(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","request":{"uid":"u","desiredAPIVersion":"llamastack.io/v1alpha2","objects":[%s]}}`,
 		spoke("asked", ""))
-	answer, err := client.Post("https://"+p.webhook+"/convert", "application/json", strings.NewReader(review))
+	answer, err := client.Post("https://"+p.Webhook+"/convert", "application/json", strings.NewReader(review))
 	if err != nil {
 		return err
 	}
@@ -79,51 +42,50 @@ func (p *process) converts(trust *tls.Config) error {
 // to convert, and reconciles again afterwards: the same process throughout).
 func TestWebhooksOutliveTheAPIServer(t *testing.T) {
 	t.Parallel()
-	s := newServing(t)
+	s := newControlPlane(t)
 	s.install()
-	way, open, kubeconfig := s.wayToTheAPIServer()
+	way := framework.StartForwarder(t, "127.0.0.1:0")
+	kubeconfig, apiServer := framework.KubeconfigVia(t, s.operatorKubeconfig(), way.Address(), nil)
 	p := s.runAs(buildManager(t), kubeconfig)
 	framework.Eventually(t, time.Minute, "the process waits for the API server", func() error {
-		if !strings.Contains(p.log.String(), "manager stopped and restarts when the API server is ready; the webhooks continue") {
-			return errors.New(p.log.String())
+		if !strings.Contains(p.Text(), "manager stopped and restarts when the API server is ready; the webhooks continue") {
+			return errors.New(p.Text())
 		}
-		return p.alive()
+		return p.Live()
 	})
-	if err := p.ready(); err == nil {
+	if err := p.Ready(); err == nil {
 		t.Error("it is ready without a certificate")
 	}
 
-	open()
-	framework.Eventually(t, 2*time.Minute, "the replica is ready", p.ready)
-	s.service.Add(p.webhook)
-	s.apply(spoke("before", ""))
+	way.Add(apiServer)
+	framework.Eventually(t, 2*time.Minute, "the replica is ready", p.Ready)
+	s.service.Add(p.Webhook)
+	s.Apply(spoke("before", ""))
 	framework.Eventually(t, 2*time.Minute, "it reconciles", s.reconciled("before"))
-	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(s.injected())
-	trust := &tls.Config{RootCAs: roots, ServerName: webhookService + "." + operatorNamespace + ".svc"}
+	trust := trusting(s.injected())
 
 	way.Close()
-	lost := strings.Count(p.log.String(), "leader election lost")
+	lost := strings.Count(p.Text(), "leader election lost")
 	framework.Eventually(t, 2*time.Minute, "the lease is lost, and the webhooks serve", func() error {
-		if err := errors.Join(p.alive(), p.ready(), p.converts(trust)); err != nil {
+		if err := errors.Join(p.Live(), p.Ready(), converts(p, trust)); err != nil {
 			t.Errorf("while the API server is away: %v", err)
 		}
-		if strings.Count(p.log.String(), "leader election lost") == lost {
+		if strings.Count(p.Text(), "leader election lost") == lost {
 			return errors.New("it still has the lease")
 		}
 		return nil
 	})
 
-	open()
-	s.apply(spoke("after", ""))
+	way.Add(apiServer)
+	s.Apply(spoke("after", ""))
 	framework.Eventually(t, 2*time.Minute, "it reconciles again", s.reconciled("after"))
-	p.terminate(t)
+	p.Terminate(t)
 }
 
 // reconciled fails while nobody has reported on the object.
-func (s *serving) reconciled(name string) func() error {
+func (s *controlPlane) reconciled(name string) func() error {
 	return func() error {
-		u, err := s.get("v1alpha2", name)
+		u, err := s.tryVersion("v1alpha2", name)
 		if err == nil && field(u, "status.observedGeneration") == nil {
 			err = errors.New("it has no status")
 		}
@@ -134,16 +96,16 @@ func (s *serving) reconciled(name string) func() error {
 // Proves: R71 (metrics by HTTPS, for those only who may read them).
 func TestMetricsNeedPermission(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	s := &serving{t: t, cluster: cluster}
-	p := s.run(buildManager(t), "--watch-namespaces="+e.namespace, "--manage-certificates=false", "--leader-elect=false")
-	binding := "metrics-" + e.namespace
-	t.Cleanup(func() { _, _ = cluster.KubectlRun(context.Background(), "delete", "clusterrolebinding", binding) })
-	s.kubectl("create", "serviceaccount", "reader", "-n", e.namespace)
-	s.kubectl("create", "serviceaccount", "nobody", "-n", e.namespace)
-	s.kubectl("create", "clusterrolebinding", binding, "--clusterrole=llama-stack-k8s-operator-metrics-reader", "--serviceaccount="+e.namespace+":reader")
+	e := suite.NewEnv(t)
+	s := &controlPlane{Namespace: framework.Namespace{T: t, Cluster: suite.Cluster, Name: metav1.NamespaceDefault}}
+	p := s.run(buildManager(t), "--watch-namespaces="+e.Name, "--manage-certificates=false", "--leader-elect=false")
+	binding := "metrics-" + e.Name
+	t.Cleanup(func() { _, _ = suite.Cluster.KubectlRun(context.Background(), "delete", "clusterrolebinding", binding) })
+	s.Kubectl("create", "serviceaccount", "reader", "-n", e.Name)
+	s.Kubectl("create", "serviceaccount", "nobody", "-n", e.Name)
+	s.Kubectl("create", "clusterrolebinding", binding, "--clusterrole=llama-stack-k8s-operator-metrics-reader", "--serviceaccount="+e.Name+":reader")
 	token := func(name string) string {
-		return strings.TrimSpace(s.kubectl("create", "token", name, "-n", e.namespace))
+		return strings.TrimSpace(s.Kubectl("create", "token", name, "-n", e.Name))
 	}
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, Timeout: 10 * time.Second}
 	for _, c := range []struct {
@@ -156,7 +118,7 @@ func TestMetricsNeedPermission(t *testing.T) {
 		{"somebody with the role", token("reader"), http.StatusOK},
 	} {
 		framework.Eventually(t, time.Minute, c.who, func() error {
-			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+p.metrics+"/metrics", http.NoBody)
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+p.Metrics+"/metrics", http.NoBody)
 			framework.NoError(t, err)
 			if c.token != "" {
 				request.Header.Set("Authorization", "Bearer "+c.token)
@@ -178,7 +140,7 @@ func TestMetricsNeedPermission(t *testing.T) {
 			return nil
 		})
 	}
-	if answer, err := http.Get("http://" + p.metrics + "/metrics"); err == nil {
+	if answer, err := http.Get("http://" + p.Metrics + "/metrics"); err == nil {
 		if answer.StatusCode == http.StatusOK {
 			t.Error("metrics are served as plain HTTP")
 		}

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package integration
+package lifecycle
 
 import (
 	"bytes"
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -40,8 +38,8 @@ var pagesOfReference = []struct {
 		"delete secret": (*follower).replacesCertificate,
 		`"None"`: func(f *follower) (after func()) {
 			return func() {
-				if got := f.kubectl("get", crdName, "-o", "jsonpath={.spec.conversion.strategy}"); got != "None" {
-					f.t.Errorf("conversion is %s", got)
+				if got := f.Kubectl("get", framework.CRD, "-o", "jsonpath={.spec.conversion.strategy}"); got != "None" {
+					f.T.Errorf("conversion is %s", got)
 				}
 			}
 		},
@@ -80,9 +78,9 @@ func TestPagesOfReference(t *testing.T) {
 				}
 			}
 			if b.Info == "sh" {
-				f.run(b.Text)
+				f.Run(b.Text)
 			} else {
-				f.looks(p.page, b)
+				f.Console(p.page, b)
 			}
 			for _, check := range checks {
 				check()
@@ -98,15 +96,15 @@ func TestPagesOfReference(t *testing.T) {
 func (f *follower) replacesCertificate() (after func()) {
 	old := f.secret().Data[corev1.TLSCertKey]
 	return func() {
-		framework.Eventually(f.t, time.Minute, "another certificate is served", func() error {
+		framework.Eventually(f.T, time.Minute, "another certificate is served", func() error {
 			made := &corev1.Secret{}
-			if err := f.admin.Get(f.t.Context(), client.ObjectKey{Namespace: operatorNamespace, Name: certificates.SecretName}, made); err != nil {
+			if err := f.Client.Get(f.T.Context(), client.ObjectKey{Namespace: framework.OperatorNamespace, Name: certificates.SecretName}, made); err != nil {
 				return err
 			}
 			if bytes.Equal(old, made.Data[corev1.TLSCertKey]) {
 				return errors.New("the Secret has the old one")
 			}
-			return f.shakesHands(func() *tls.Config { return trusting(made.Data[corev1.ServiceAccountRootCAKey]) })(f.t.Context())
+			return f.shakesHands(func() *tls.Config { return trusting(made.Data[corev1.ServiceAccountRootCAKey]) })(f.T.Context())
 		})
 		f.service.CloseConnections() // the API server keeps its connections
 		f.awaitValidation()
@@ -124,56 +122,26 @@ func containsAny(text string, parts []string) bool {
 
 // settle gives the reader a checkout, a namespace of their own with two servers, and what the pages take for granted.
 func (f *follower) settle(namespace string) {
-	f.t.Helper()
-	kubeconfig := framework.ReadFile(f.t, f.cluster.Kubeconfig)
-	f.write("kubeconfig", string(kubeconfig))
-	f.kubeconfig = filepath.Join(f.dir, "kubeconfig")
-	framework.NoError(f.t, os.Symlink(filepath.Join(framework.Root(), "config"), filepath.Join(f.dir, "config")))
+	f.T.Helper()
+	framework.NoError(f.T, os.Symlink(filepath.Join(framework.Root(), "config"), filepath.Join(f.Dir, "config")))
 	var crds []string
 	for group, kinds := range openKinds {
 		for _, kind := range kinds {
 			plural := strings.ToLower(kind) + "s"
-			f.apply(fmt.Sprintf(openKind, plural+"."+group, group, kind, plural))
+			f.Apply(fmt.Sprintf(openKind, plural+"."+group, group, kind, plural))
 			crds = append(crds, "crd/"+plural+"."+group)
 		}
 	}
 	f.established(crds...)
-	shown := sample(f.t, "v1alpha2-simple.yaml")
-	f.write("my-stack.yaml", shown)
-	f.run("kubectl create namespace " + namespace + "; kubectl config set-context --current --namespace=" + namespace + `
+	shown := framework.Sample(f.T, "v1alpha2-simple.yaml")
+	f.Write("my-stack.yaml", shown)
+	f.Run("kubectl create namespace " + namespace + "; kubectl config set-context --current --namespace=" + namespace + `
 kubectl create namespace platform; kubectl create configmap shared-config -n platform; kubectl create namespace monitoring
 kubectl create serviceaccount my-app
 kubectl apply -f my-stack.yaml; sed 's/name: my-stack/name: my-server/' my-stack.yaml | kubectl apply -f -`)
-	f.write("my-stack.yaml", strings.Replace(shown, "http://vllm:8000", "http://other:8000", 1))
+	f.Write("my-stack.yaml", strings.Replace(shown, "http://vllm:8000", "http://other:8000", 1))
 }
 
 const openKind = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: %[1]s}, spec: {
   group: %[2]s, scope: Namespaced, names: {kind: %[3]s, plural: %[4]s},
   versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}}`
-
-// writtenOnce is the file that a command of the pages writes, which does not write over one that exists.
-const writtenOnce = "my-stack-report.tar.gz"
-
-var counted = regexp.MustCompile(`\b\d+ files\b`)
-
-// looks runs the commands of a block, each until it prints what the page shows. How many files there are depends on the pods.
-func (f *follower) looks(page string, b framework.CodeBlock) {
-	f.t.Helper()
-	for each := range strings.SplitSeq(strings.TrimPrefix(b.Text, "$ "), "\n$ ") {
-		command, shown, _ := strings.Cut(each, "\n")
-		if strings.Contains(command, " diff ") { // which ends with 1 where something differs
-			command += " || [ $? = 1 ]"
-		}
-		want := framework.OutputPattern(counted.ReplaceAllString(shown, "… files"))
-		framework.Eventually(f.t, time.Minute, fmt.Sprintf("%s, line %d: %s", page, b.Line, command), func() error {
-			if err := os.Remove(filepath.Join(f.dir, writtenOnce)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
-			out, err := f.try(command)
-			if err == nil && shown != "" && !want.MatchString(out) {
-				err = fmt.Errorf("it prints\n%s\ninstead of\n%s", out, shown)
-			}
-			return err
-		})
-	}
-}

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package integration
+package lifecycle
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"io"
 	"net/http"
@@ -21,26 +19,24 @@ import (
 // conversion, for which no API server can show a certificate, goes on).
 func TestOnlyTheAPIServerGetsValidation(t *testing.T) {
 	t.Parallel()
-	s := newServing(t)
+	s := newControlPlane(t)
 	s.install()
-	p := s.run(buildManager(t), "--validation-client-ca-file="+filepath.Join(s.cluster.Dir, "pki", "ca.crt"))
-	framework.Eventually(t, installTimeout, "the replica is ready", p.ready)
-	s.service.Add(p.webhook)
+	p := s.run(buildManager(t), "--validation-client-ca-file="+filepath.Join(s.Cluster.Dir, "pki", "ca.crt"))
+	framework.Eventually(t, installTimeout, "the replica is ready", p.Ready)
+	s.service.Add(p.Webhook)
 	framework.Eventually(t, time.Minute, "the API server gets the webhook's verdict", func() error {
-		out, _ := s.cluster.KubectlInput(t.Context(), manifest("probe", "distribution: {name: startr}"), "apply", "--dry-run=server", "-f", "-")
+		out, _ := s.Cluster.KubectlInput(t.Context(), framework.Manifest("probe", "distribution: {name: startr}"), "apply", "--dry-run=server", "-f", "-")
 		if !strings.Contains(out, `did you mean "starter"`) {
 			return errors.New(out)
 		}
 		return nil
 	})
-	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(s.injected())
-	trust := &tls.Config{RootCAs: roots, ServerName: webhookService + "." + operatorNamespace + ".svc"}
-	if err := p.converts(trust); err != nil {
+	trust := trusting(s.injected())
+	if err := converts(p, trust); err != nil {
 		t.Errorf("conversion: %v", err)
 	}
 	web := &http.Client{Transport: &http.Transport{TLSClientConfig: trust}, Timeout: time.Minute}
-	code, text, err := post(t.Context(), web, "https://"+p.webhook+"/validate", "{}")
+	code, text, err := post(t.Context(), web, "https://"+p.Webhook+"/validate", "{}")
 	if err != nil || code != http.StatusForbidden || !strings.Contains(text, "client certificate") {
 		t.Errorf("who has no certificate gets %d %q, %v", code, text, err)
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package integration
+package lifecycle
 
 import (
 	"encoding/json"
@@ -45,7 +45,7 @@ func TestV1alpha1Limits(t *testing.T) {
 		"name and image":                  {strings.Replace(spoke("limits", ""), `"starter"`, `"starter","image":"a/b:1"`, 1), "name and image exclude each other: keep one of them"},
 		"no server":                       {`{"apiVersion":"llamastack.io/v1alpha1","kind":"LlamaStackDistribution","metadata":{"name":"limits"},"spec":{}}`, "spec.server: Required value"},
 	} {
-		out, err := s.cluster.KubectlInput(t.Context(), c.manifest, "create", "--dry-run=server", "-n", "default", "-f", "-")
+		out, err := s.Cluster.KubectlInput(t.Context(), c.manifest, "create", "--dry-run=server", "-n", "default", "-f", "-")
 		if (err == nil) != (c.want == "") || !strings.Contains(out, c.want) {
 			t.Errorf("%s: %v: got\n%swant %s", name, err, out, c.want)
 		}

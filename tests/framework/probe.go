@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// ProbeReadiness returns an error with the answer if the operator with the health endpoint HOST:PORT is not ready.
-func ProbeReadiness(address string) error {
-	asker := &http.Client{Timeout: 10 * time.Second}
-	answer, err := asker.Get("http://" + address + "/readyz?verbose")
+// Probe returns an error with the answer unless the URL answers with status 200.
+func Probe(url string) error {
+	web := &http.Client{Timeout: 10 * time.Second}
+	answer, err := web.Get(url)
 	if err != nil {
 		return err
 	}

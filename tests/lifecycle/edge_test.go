@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package integration
+package lifecycle
 
 import (
 	"errors"
@@ -52,24 +52,24 @@ const gateway = `{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metad
 // Proves: FR-064, FR-065, US-5.1, US-5.2, R61, R62, L-19.
 func TestEdgeFollowsTheSettingWithStatusWrittenByTheTest(t *testing.T) {
 	t.Parallel()
-	s := newServing(t)
+	s := newControlPlane(t)
 	s.install()
-	s.kubectl("apply", "-f", filepath.Join(moduleDir(t, "github.com/openshift/api"), "route", "v1", "zz_generated.crd-manifests", "routes.crd.yaml"))
+	s.Kubectl("apply", "-f", filepath.Join(moduleDir(t, "github.com/openshift/api"), "route", "v1", "zz_generated.crd-manifests", "routes.crd.yaml"))
 	for _, kind := range []string{"gatewayclasses", "gateways", "httproutes"} { // others need a newer Kubernetes than the operator
-		s.kubectl("apply", "--server-side", "-f", filepath.Join(moduleDir(t, "sigs.k8s.io/gateway-api"), "config", "crd", "standard", "gateway.networking.k8s.io_"+kind+".yaml"))
+		s.Kubectl("apply", "--server-side", "-f", filepath.Join(moduleDir(t, "sigs.k8s.io/gateway-api"), "config", "crd", "standard", "gateway.networking.k8s.io_"+kind+".yaml"))
 	}
 	s.established("crd/routes.route.openshift.io", "crd/httproutes.gateway.networking.k8s.io",
 		"crd/gateways.gateway.networking.k8s.io")
 	for _, namespace := range []string{"gateways", "ai"} {
-		s.kubectl("create", "namespace", namespace)
+		s.Kubectl("create", "namespace", namespace)
 	}
-	nodeDouble(t, s.admin, "ai")
-	s.apply(gateway)
+	framework.StartFakeKubelet(t, s.Client, "ai")
+	s.Apply(gateway)
 	p := s.run(buildManager(t))
-	framework.Eventually(t, installTimeout, "the replica is ready", p.ready)
-	s.service.Add(p.webhook)
+	framework.Eventually(t, installTimeout, "the replica is ready", p.Ready)
+	s.service.Add(p.Webhook)
 
-	s.apply(manifest("s", "distribution: {name: starter}\nnetworking: {expose: true, allowedFrom: {namespaces: [clients]}}"), "-n", "ai")
+	s.Apply(framework.Manifest("s", "distribution: {name: starter}\nnetworking: {expose: true, allowedFrom: {namespaces: [clients]}}"), "-n", "ai")
 	s.waitEdge("route/s-route", "Route s-route: no router has admitted it")
 	s.admit("route/s-route", routeStatus)
 	s.waitURL("https://s-route-ai.apps.example.com")
@@ -79,7 +79,7 @@ func TestEdgeFollowsTheSettingWithStatusWrittenByTheTest(t *testing.T) {
 	s.waitEdge("httproute/s-httproute", "HTTPRoute s-httproute: Gateway gateways/public has not admitted it")
 	s.admit("httproute/s-httproute", httpRouteStatus)
 	s.waitURL("https://s-ai.example.com:8443")
-	if out := s.kubectl("get", "networkpolicy", "s-network-policy", "-n", "ai", "-o", "yaml"); !strings.Contains(out, "kubernetes.io/metadata.name: gateways") {
+	if out := s.Kubectl("get", "networkpolicy", "s-network-policy", "-n", "ai", "-o", "yaml"); !strings.Contains(out, "kubernetes.io/metadata.name: gateways") {
 		t.Errorf("the Gateway's namespace is not let in:\n%s", out)
 	}
 	s.editHTTPRoute()
@@ -92,23 +92,23 @@ func TestEdgeFollowsTheSettingWithStatusWrittenByTheTest(t *testing.T) {
 	s.networking(`{"expose":{"hostname":"llama.example.com"}}`)
 	s.waitURL("https://llama.example.com")
 
-	s.apply(manifest("t", "distribution: {name: starter}\nnetworking: {expose: {hostname: llama.example.com}}"), "-n", "ai")
+	s.Apply(framework.Manifest("t", "distribution: {name: starter}\nnetworking: {expose: {hostname: llama.example.com}}"), "-n", "ai")
 	taken := "the older LlamaStackDistribution ai/s uses the host name llama.example.com, too"
 	s.waitMessage("t", "ConfigGenerated", func(message string) bool { return strings.Contains(message, taken) })
 	s.networking(`{"expose":{"hostname":"other.example.com"}}`)
 	s.waitMessage("t", "ConfigGenerated", func(message string) bool { return message != "" && !strings.Contains(message, taken) })
-	s.kubectl("delete", "llsd", "t", "-n", "ai", "--cascade=foreground")
+	s.Kubectl("delete", "llsd", "t", "-n", "ai", "--cascade=foreground")
 
 	s.edge(`{kind: None}`)
 	s.waitEdge("", "")
-	p.terminate(t)
+	p.Terminate(t)
 	s.nothingWasDenied()
 }
 
 // editRoute edits what an admitted Route is made of, and ends with another Route that is admitted: a Route that the router has not admitted as it is now
 // has no URL, what is no longer desired goes from the object, and what is not exposed has none.
-func (s *serving) editRoute() {
-	s.t.Helper()
+func (s *controlPlane) editRoute() {
+	s.T.Helper()
 	s.networking(`{"expose":{"hostname":"llama.example.com"}}`)
 	s.waitEdge("route/s-route", "Route s-route: no router has admitted it")
 	s.waitField("route/s-route", "{.spec.host}", "llama.example.com")
@@ -117,16 +117,16 @@ func (s *serving) editRoute() {
 	s.waitURL("https://llama.example.com")
 
 	const termination = "{.spec.tls.termination} {.spec.tls.destinationCACertificate}"
-	ca := framework.NewCA(s.t)
-	if err := s.admin.Create(s.t.Context(), &corev1.Secret{
+	ca := framework.NewCA(s.T)
+	if err := s.Client.Create(s.T.Context(), &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "s-tls"}, Type: corev1.SecretTypeTLS, Data: ca.ServerSecret([]string{"s-service.ai.svc"}),
 	}); err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	s.networking(`{"tls":{"enabled":true,"secretName":"s-tls"}}`)
 	s.waitField("route/s-route", termination, strings.TrimSpace("reencrypt "+string(ca.PEM)))
 	// OpenShift's serving certificates have no CA in their Secret: the router verifies them by its own.
-	s.kubectl("patch", "secret", "s-tls", "-n", "ai", "--type=merge", "-p", `{"data":{"ca.crt":null}}`)
+	s.Kubectl("patch", "secret", "s-tls", "-n", "ai", "--type=merge", "-p", `{"data":{"ca.crt":null}}`)
 	s.waitField("route/s-route", termination, "reencrypt")
 	s.networking(`{"tls":null}`)
 	s.waitField("route/s-route", termination, "edge")
@@ -141,13 +141,13 @@ func (s *serving) editRoute() {
 }
 
 // editHTTPRoute does the same with an HTTPRoute.
-func (s *serving) editHTTPRoute() {
-	s.t.Helper()
+func (s *controlPlane) editHTTPRoute() {
+	s.T.Helper()
 	s.networking(`{"expose":{"hostname":"llama.example.com"},"port":9000}`)
 	s.waitEdge("httproute/s-httproute", "HTTPRoute s-httproute: Gateway gateways/public has not admitted it")
 	s.waitField("httproute/s-httproute", "{.spec.hostnames} {.spec.rules[0].backendRefs[0].port}", `["llama.example.com"] 9000`)
 	s.waitURL("")
-	generation := s.kubectl("get", "httproute", "s-httproute", "-n", "ai", "-o", "jsonpath={.metadata.generation}")
+	generation := s.Kubectl("get", "httproute", "s-httproute", "-n", "ai", "-o", "jsonpath={.metadata.generation}")
 	s.admit("httproute/s-httproute", strings.ReplaceAll(httpRouteStatus, `"observedGeneration":1`, `"observedGeneration":`+strings.TrimSpace(generation)))
 	s.waitURL("https://llama.example.com:8443")
 
@@ -158,9 +158,9 @@ func (s *serving) editHTTPRoute() {
 }
 
 // networking edits this part of the spec.
-func (s *serving) networking(patch string) {
-	s.t.Helper()
-	s.kubectl("patch", "llsd", "s", "-n", "ai", "--type=merge", "-p", `{"spec":{"networking":`+patch+`}}`)
+func (s *controlPlane) networking(patch string) {
+	s.T.Helper()
+	s.Kubectl("patch", "llsd", "s", "-n", "ai", "--type=merge", "-p", `{"spec":{"networking":`+patch+`}}`)
 }
 
 // edgeKinds are those of the objects that this test waits for, by what kubectl calls them.
@@ -172,11 +172,11 @@ var edgeKinds = map[string]schema.GroupVersionKind{
 }
 
 // value is what "kubectl get -o jsonpath=PATH" prints, without the program: a wait asks often.
-func (s *serving) value(object, path string) (string, error) {
+func (s *controlPlane) value(object, path string) (string, error) {
 	kind, name, _ := strings.Cut(object, "/")
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(edgeKinds[kind])
-	if err := s.admin.Get(s.t.Context(), client.ObjectKey{Namespace: "ai", Name: name}, u); err != nil {
+	if err := s.Client.Get(s.T.Context(), client.ObjectKey{Namespace: "ai", Name: name}, u); err != nil {
 		return "", err
 	}
 	template := jsonpath.New(object).AllowMissingKeys(true)
@@ -189,9 +189,9 @@ func (s *serving) value(object, path string) (string, error) {
 }
 
 // waitField waits until an object has a value.
-func (s *serving) waitField(object, path, want string) {
-	s.t.Helper()
-	framework.Eventually(s.t, 2*time.Minute, object+" has "+path, func() error {
+func (s *controlPlane) waitField(object, path, want string) {
+	s.T.Helper()
+	framework.Eventually(s.T, 2*time.Minute, object+" has "+path, func() error {
 		got, err := s.value(object, path)
 		if err == nil && got != want {
 			err = fmt.Errorf("it is %q", got)
@@ -201,27 +201,27 @@ func (s *serving) waitField(object, path, want string) {
 }
 
 // edge writes the setting.
-func (s *serving) edge(value string) {
-	s.t.Helper()
-	s.apply(fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: llama-stack-operator-config, namespace: %s}, data: {edge: %q}}",
-		operatorNamespace, value))
+func (s *controlPlane) edge(value string) {
+	s.T.Helper()
+	s.Apply(fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: llama-stack-operator-config, namespace: %s}, data: {edge: %q}}",
+		framework.OperatorNamespace, value))
 }
 
 // admit writes the status that a router, gateway or ingress controller would write.
-func (s *serving) admit(object, status string) {
-	s.t.Helper()
-	s.kubectl("patch", object, "-n", "ai", "--subresource=status", "--type=merge", "-p", status)
+func (s *controlPlane) admit(object, status string) {
+	s.T.Helper()
+	s.Kubectl("patch", object, "-n", "ai", "--subresource=status", "--type=merge", "-p", status)
 }
 
 // waitEdge waits until this object alone exposes the server, and Ready reports what it waits for.
-func (s *serving) waitEdge(object, pending string) {
-	s.t.Helper()
-	framework.Eventually(s.t, 2*time.Minute, "exposed by "+object, func() error {
+func (s *controlPlane) waitEdge(object, pending string) {
+	s.T.Helper()
+	framework.Eventually(s.T, 2*time.Minute, "exposed by "+object, func() error {
 		var names []string
 		for _, kind := range []string{"route", "httproute", "ingress"} {
 			list := &unstructured.UnstructuredList{}
 			list.SetGroupVersionKind(edgeKinds[kind])
-			if err := s.admin.List(s.t.Context(), list, client.InNamespace("ai")); err != nil {
+			if err := s.Client.List(s.T.Context(), list, client.InNamespace("ai")); err != nil {
 				return err
 			}
 			for i := range list.Items {
@@ -240,9 +240,9 @@ func (s *serving) waitEdge(object, pending string) {
 }
 
 // waitMessage waits until the message of a condition is as it shall be.
-func (s *serving) waitMessage(name, condition string, is func(message string) bool) {
-	s.t.Helper()
-	framework.Eventually(s.t, 2*time.Minute, condition+" of "+name, func() error {
+func (s *controlPlane) waitMessage(name, condition string, is func(message string) bool) {
+	s.T.Helper()
+	framework.Eventually(s.T, 2*time.Minute, condition+" of "+name, func() error {
 		got, err := s.value("llsd/"+name, `{.status.conditions[?(@.type=="`+condition+`")].message}`)
 		if err == nil && !is(got) {
 			err = errors.New(got)
@@ -251,19 +251,19 @@ func (s *serving) waitMessage(name, condition string, is func(message string) bo
 	})
 }
 
-func (s *serving) waitURL(want string) {
-	s.t.Helper()
+func (s *controlPlane) waitURL(want string) {
+	s.T.Helper()
 	s.waitField("llsd/s", "{.status.routeURL}", want)
 }
 
 // nothingWasDenied reports requests of the operator's that the API server denied.
-func (s *serving) nothingWasDenied() {
-	s.t.Helper()
-	made, err := s.cluster.Requests()
-	framework.NoError(s.t, err)
+func (s *controlPlane) nothingWasDenied() {
+	s.T.Helper()
+	made, err := s.Cluster.Requests()
+	framework.NoError(s.T, err)
 	for i := range made {
-		if r := &made[i]; r.User == operatorUser && r.Denied() {
-			s.t.Errorf("denied: %s %s", r.Verb, r.Path)
+		if r := &made[i]; r.User == framework.OperatorUser && r.Denied() {
+			s.T.Errorf("denied: %s %s", r.Verb, r.Path)
 		}
 	}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package integration
+package lifecycle
 
 import (
 	"encoding/base64"
@@ -22,6 +22,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry/oci"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
 // The real API server has the real types of OpenShift. Images that only a mirror has are read there as soon as the cluster says so, by digest and by tag;
@@ -46,7 +47,7 @@ func TestMirrorsOfTheClusterAreAsked(t *testing.T) {
 	digest, err := image.Digest()
 	framework.NoError(t, err)
 
-	s := newServing(t)
+	s := newControlPlane(t)
 	s.install()
 	module := moduleDir(t, "github.com/openshift/api")
 	for _, file := range []string{
@@ -54,36 +55,36 @@ func TestMirrorsOfTheClusterAreAsked(t *testing.T) {
 		"config/v1/zz_generated.crd-manifests/0000_10_config-operator_01_imagetagmirrorsets.crd.yaml",
 		"operator/v1alpha1/zz_generated.crd-manifests/0000_10_config-operator_01_imagecontentsourcepolicies.crd.yaml",
 	} {
-		s.kubectl("apply", "-f", filepath.Join(module, filepath.FromSlash(file)))
+		s.Kubectl("apply", "-f", filepath.Join(module, filepath.FromSlash(file)))
 	}
 	s.established("crd/imagedigestmirrorsets.config.openshift.io", "crd/imagetagmirrorsets.config.openshift.io",
 		"crd/imagecontentsourcepolicies.operator.openshift.io")
-	s.kubectl("create", "namespace", "ai")
-	s.apply(fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: llama-stack-operator-config, namespace: %s}, data: {registries: %q}}",
-		operatorNamespace, fmt.Sprintf("plainHTTP: [%q]", mirror)))
+	s.Kubectl("create", "namespace", "ai")
+	s.Apply(fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: llama-stack-operator-config, namespace: %s}, data: {registries: %q}}",
+		framework.OperatorNamespace, fmt.Sprintf("plainHTTP: [%q]", mirror)))
 	p := s.run(buildManager(t))
-	framework.Eventually(t, installTimeout, "the replica is ready", p.ready)
-	s.service.Add(p.webhook)
+	framework.Eventually(t, installTimeout, "the replica is ready", p.Ready)
+	s.service.Add(p.Webhook)
 
 	images := map[string]string{
 		"digests": "digests.invalid/server@" + digest.String(), "policies": "policies.invalid/server@" + digest.String(), "tags": "tags.invalid/server:build-7",
 	}
 	for called, image := range images {
-		s.apply(manifest(called, "distribution: {image: '"+image+"'}\n"+vllmProvider), "-n", "ai")
+		s.Apply(framework.Manifest(called, "distribution: {image: '"+image+"'}\n"+suite.VLLMProvider), "-n", "ai")
 		s.waitMessage(called, "ConfigGenerated", func(message string) bool { return strings.Contains(message, "could not be read") })
 	}
-	s.apply(fmt.Sprintf(`{apiVersion: config.openshift.io/v1, kind: ImageDigestMirrorSet, metadata: {name: m}, spec: {imageDigestMirrors: [
+	s.Apply(fmt.Sprintf(`{apiVersion: config.openshift.io/v1, kind: ImageDigestMirrorSet, metadata: {name: m}, spec: {imageDigestMirrors: [
 		{source: digests.invalid, mirrors: ["%s/digests"], mirrorSourcePolicy: NeverContactSource}]}}`, mirror))
-	s.apply(fmt.Sprintf(`{apiVersion: config.openshift.io/v1, kind: ImageTagMirrorSet, metadata: {name: m}, spec: {imageTagMirrors: [
+	s.Apply(fmt.Sprintf(`{apiVersion: config.openshift.io/v1, kind: ImageTagMirrorSet, metadata: {name: m}, spec: {imageTagMirrors: [
 		{source: tags.invalid, mirrors: ["%s/none", "%s/tags"]}]}}`, mirror, mirror))
-	s.apply(fmt.Sprintf(`{apiVersion: operator.openshift.io/v1alpha1, kind: ImageContentSourcePolicy, metadata: {name: m}, spec: {repositoryDigestMirrors: [
+	s.Apply(fmt.Sprintf(`{apiVersion: operator.openshift.io/v1alpha1, kind: ImageContentSourcePolicy, metadata: {name: m}, spec: {repositoryDigestMirrors: [
 		{source: policies.invalid, mirrors: ["%s/policies"]}]}}`, mirror))
 	for called, image := range images {
 		s.waitField("llsd/"+called, `{.status.conditions[?(@.type=="ConfigGenerated")].status}`, "True")
-		if got := s.kubectl("get", "deployment", called, "-n", "ai", "-o", "jsonpath={.spec.template.spec.containers[0].image}"); got != image {
+		if got := s.Kubectl("get", "deployment", called, "-n", "ai", "-o", "jsonpath={.spec.template.spec.containers[0].image}"); got != image {
 			t.Errorf("%s runs %q, want %q", called, got, image)
 		}
 	}
-	p.terminate(t)
+	p.Terminate(t)
 	s.nothingWasDenied()
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package integration
+package lifecycle
 
 import (
 	"fmt"
@@ -22,12 +22,12 @@ import (
 // the pods differ from those of release 0.9 in what was reviewed and in nothing else; what is unset is gone; a ConfigMap of another namespace is used).
 func TestReplayOfRelease09IsAdopted(t *testing.T) {
 	t.Parallel()
-	s := newServing(t)
+	s := newControlPlane(t)
 	r := s.replay()
 	before, oldPods := r.states(), r.pods()
 	s.install()
 	binary := buildManager(t)
-	operator := s.startProgram(binary)
+	operator := s.start(binary)
 	r.allAdopted()
 	unchanged := func() error {
 		if diff := cmp.Diff(before, r.states(), cmp.AllowUnexported(state{})); diff != "" {
@@ -44,7 +44,7 @@ func TestReplayOfRelease09IsAdopted(t *testing.T) {
 	for _, next := range []string{binary, otherBuild(t)} {
 		r.stop(operator)
 		versions := r.versions()
-		operator = s.startProgram(next)
+		operator = s.start(next)
 		framework.Consistently(t, 8*time.Second, "objects after a restart", func() error {
 			if diff := cmp.Diff(versions, r.versions()); diff != "" {
 				return fmt.Errorf("written were (-before +after):\n%s", diff)
@@ -75,12 +75,12 @@ func TestReplayOfRelease09IsAdopted(t *testing.T) {
 	}
 	r.checkTemplates()
 
-	s.kubectl("patch", v1alpha1Kind, "everything", "-n", "own", "--type=json", "-p", `[
+	s.Kubectl("patch", v1alpha1Kind, "everything", "-n", "own", "--type=json", "-p", `[
 		{"op":"remove","path":"/spec/server/containerSpec/env"},{"op":"remove","path":"/spec/server/containerSpec/resources"},
 		{"op":"remove","path":"/spec/server/podOverrides/volumes"},{"op":"remove","path":"/spec/server/podOverrides/volumeMounts"},
 		{"op":"remove","path":"/spec/server/podOverrides/terminationGracePeriodSeconds"},{"op":"remove","path":"/spec/server/topologySpreadConstraints"}]`)
 	framework.Eventually(t, time.Minute, "what is unset is gone", func() error {
-		text := fmt.Sprint(meaning(treeOf(t, r.deployment(r.one("everything")).Spec.Template)))
+		text := fmt.Sprint(meaning(framework.Tree(t, r.deployment(r.one("everything")).Spec.Template)))
 		for _, was := range []string{"VLLM_URL", "VLLM_API_TOKEN", "/scratch", "/extra", "memory:4Gi", "rack", "terminationGracePeriodSeconds:90"} {
 			if strings.Contains(text, was) {
 				return fmt.Errorf("%s is still there", was)
@@ -92,10 +92,10 @@ func TestReplayOfRelease09IsAdopted(t *testing.T) {
 	// The operator watches the ConfigMaps of other namespaces, and uses them while their owners consent.
 	foreign := r.one("other-ns")
 	revision := r.revision(foreign)
-	s.kubectl("annotate", "configmap", "shared-conf", "-n", "shared", "llamastack.io/allow-from-")
+	s.Kubectl("annotate", "configmap", "shared-conf", "-n", "shared", "llamastack.io/allow-from-")
 	r.explained(foreign, string(problem.ConfigMapNotFound))
-	s.kubectl("annotate", "configmap", "shared-conf", "-n", "shared", "llamastack.io/allow-from=other,own")
-	s.kubectl("patch", "configmap", "shared-conf", "-n", "shared", "--type=merge", "-p", `{"data":{"config.yaml":"version: 2\nimage_name: edited\n"}}`)
+	s.Kubectl("annotate", "configmap", "shared-conf", "-n", "shared", "llamastack.io/allow-from=other,own")
+	s.Kubectl("patch", "configmap", "shared-conf", "-n", "shared", "--type=merge", "-p", `{"data":{"config.yaml":"version: 2\nimage_name: edited\n"}}`)
 	framework.Eventually(t, time.Minute, "an edit in the other namespace rolls out", func() error {
 		if now := r.revision(foreign); now != revision+1 {
 			return fmt.Errorf("revision %d, want %d", now, revision+1)
@@ -108,7 +108,7 @@ func TestReplayOfRelease09IsAdopted(t *testing.T) {
 func otherBuild(t *testing.T) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "manager")
-	if err := goBuild(t.Context(), binary, "./cmd/manager", "github.com/llamastack/llama-stack-k8s-operator/internal/version.commit=other"); err != nil {
+	if err := framework.GoBuild(t.Context(), binary, "./cmd/manager", "github.com/llamastack/llama-stack-k8s-operator/internal/version.commit=other"); err != nil {
 		t.Fatal(err)
 	}
 	return binary
@@ -116,10 +116,10 @@ func otherBuild(t *testing.T) string {
 
 // pods are the names of all pods of the recording.
 func (r *replayed) pods() map[string]bool {
-	r.t.Helper()
+	r.T.Helper()
 	names := map[string]bool{}
 	for _, namespace := range []string{"own", "names", "odh"} {
-		for name := range strings.FieldsSeq(r.kubectl("get", "pods", "-n", namespace, "-o", "jsonpath={.items[*].metadata.name}")) {
+		for name := range strings.FieldsSeq(r.Kubectl("get", "pods", "-n", namespace, "-o", "jsonpath={.items[*].metadata.name}")) {
 			names[name] = true
 		}
 	}
@@ -138,7 +138,7 @@ func (r *replayed) endpointsStay() error {
 
 // rollingServices names the Services, with their namespaces, whose Deployment keeps old pods until new ones are ready.
 func (r *replayed) rollingServices() (names []string) {
-	r.t.Helper()
+	r.T.Helper()
 	for _, one := range r.recorded {
 		d, service := one.Object("Deployment"), one.Object("Service")
 		if d == nil || service == nil || field(d, "spec.strategy.type") == string(appsv1.RecreateDeploymentStrategyType) || *r.deployment(one).Spec.Replicas == 0 {
@@ -151,6 +151,6 @@ func (r *replayed) rollingServices() (names []string) {
 
 // node is what the API server knows of the node: pods of one that is silent are not ready.
 func (r *replayed) node() string {
-	r.t.Helper()
-	return r.kubectl("get", "nodes", "-o", `jsonpath={.items[*].status.conditions[?(@.type=="Ready")].status}`)
+	r.T.Helper()
+	return r.Kubectl("get", "nodes", "-o", `jsonpath={.items[*].status.conditions[?(@.type=="Ready")].status}`)
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package integration
+package lifecycle
 
 import (
 	"context"
@@ -14,13 +14,13 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
 // namespacedStack uses every kind that the operator makes, with a derived Secret.
@@ -39,7 +39,7 @@ networking: {expose: {hostname: a.example}, allowedFrom: {namespaces: [a]}}
 func TestNamespacedOperatorStaysInItsNamespaces(t *testing.T) {
 	t.Parallel()
 	const elsewhere = "elsewhere"
-	s := newServing(t)
+	s := newControlPlane(t)
 	overlay := filepath.Join(framework.Root(), "config", "overlays", "namespaced")
 	var blocks []string
 	for _, b := range framework.CodeBlocks(t, filepath.Join(framework.Root(), "docs", "namespaced.md")) {
@@ -49,49 +49,49 @@ func TestNamespacedOperatorStaysInItsNamespaces(t *testing.T) {
 		t.Fatalf("%d blocks are on the page", len(blocks))
 	}
 	f := s.follower()
-	f.dir = framework.Root()
-	f.run(blocks[0])
-	s.established(crdName)
+	f.Dir = framework.Root()
+	f.Run(blocks[0])
+	s.established(framework.CRD)
 	args, watched := overlayArgs(t, s, overlay)
 	if len(watched) != 2 {
 		t.Fatalf("the overlay watches %q, want two namespaces", watched)
 	}
 	for _, namespace := range append(slices.Clone(watched), elsewhere) {
-		s.kubectl("create", "namespace", namespace)
+		s.Kubectl("create", "namespace", namespace)
 	}
-	f.run(blocks[1])
+	f.Run(blocks[1])
 	for _, namespace := range append(slices.Clone(watched), elsewhere) {
 		if namespace != elsewhere {
-			nodeDouble(t, s.admin, namespace)
+			framework.StartFakeKubelet(t, s.Client, namespace)
 		}
-		s.kubectl("create", "secret", "generic", "keys", "-n", namespace, "--from-literal=token="+canaries.New())
-		s.apply(manifest("s", namespacedStack), "-n", namespace)
+		s.Kubectl("create", "secret", "generic", "keys", "-n", namespace, "--from-literal=token="+suite.Canaries.New())
+		s.Apply(framework.Manifest("s", namespacedStack), "-n", namespace)
 	}
 	p := s.run(buildManager(t), append(args, "--zap-log-level=127")...)
 	for _, namespace := range watched {
 		s.waitAvailable(namespace)
 	}
 	// A reference that appears, the operator's settings, an edit, and the end of a resource.
-	s.kubectl("create", "configmap", "llama-stack-operator-config", "-n", operatorNamespace, "--from-literal=forbid=[commandAndArgs]")
-	s.kubectl("patch", "llsd", "s", "-n", watched[0], "--type=merge", "-p", `{"spec":{"workload":{"overrides":{"args":["--quiet"]}}}}`)
-	s.waitCondition(watched[0], "ConfigGenerated", "False", "ForbiddenBySettings")
-	s.kubectl("delete", "configmap", "llama-stack-operator-config", "-n", operatorNamespace)
-	s.waitCondition(watched[0], "ConfigGenerated", "True", "")
+	s.Kubectl("create", "configmap", "llama-stack-operator-config", "-n", framework.OperatorNamespace, "--from-literal=forbid=[commandAndArgs]")
+	s.Kubectl("patch", "llsd", "s", "-n", watched[0], "--type=merge", "-p", `{"spec":{"workload":{"overrides":{"args":["--quiet"]}}}}`)
+	s.in(watched[0]).WaitCondition("s", "ConfigGenerated", "False", "ForbiddenBySettings")
+	s.Kubectl("delete", "configmap", "llama-stack-operator-config", "-n", framework.OperatorNamespace)
+	s.in(watched[0]).WaitCondition("s", "ConfigGenerated", "True", "")
 	s.secretOfPodDefaultsArrives(watched[0])
-	s.kubectl("patch", "llsd", "s", "-n", watched[0], "--type=merge", "-p", `{"spec":{"networking":null,"storage":null}}`)
+	s.Kubectl("patch", "llsd", "s", "-n", watched[0], "--type=merge", "-p", `{"spec":{"networking":null,"storage":null}}`)
 	framework.Eventually(t, time.Minute, "what is no longer desired is removed", func() error {
-		out, err := s.cluster.KubectlRun(t.Context(), "get", "ingress,networkpolicy", "-n", watched[0], "-o", "name")
+		out, err := s.Cluster.KubectlRun(t.Context(), "get", "ingress,networkpolicy", "-n", watched[0], "-o", "name")
 		if err == nil && strings.Contains(out, "/s-") {
 			err = fmt.Errorf("there are %s", out)
 		}
 		return err
 	})
-	s.kubectl("delete", "llsd", "s", "-n", watched[1], "--wait=true")
-	p.terminate(t)
+	s.Kubectl("delete", "llsd", "s", "-n", watched[1], "--wait=true")
+	p.Terminate(t)
 
-	made, err := s.cluster.Requests()
+	made, err := s.Cluster.Requests()
 	framework.NoError(t, err)
-	strays, inside := framework.UnexpectedRequests(made, operatorServiceAccount, append([]string{operatorNamespace}, watched...)...)
+	strays, inside := framework.UnexpectedRequests(made, framework.OperatorName, append([]string{framework.OperatorNamespace}, watched...)...)
 	for _, stray := range strays {
 		t.Error(stray)
 	}
@@ -99,23 +99,23 @@ func TestNamespacedOperatorStaysInItsNamespaces(t *testing.T) {
 		t.Errorf("%d requests of the operator's in the audit log, want more", inside)
 	}
 	s.deniedOutside(elsewhere)
-	out := s.kubectl("get", "all,configmaps,llsd", "-n", elsewhere, "-o", "yaml")
+	out := s.Kubectl("get", "all,configmaps,llsd", "-n", elsewhere, "-o", "yaml")
 	if strings.Contains(out, "conditions:") || strings.Contains(out, "kind: Deployment") {
 		t.Errorf("somebody touched the namespace %s:\n%s", elsewhere, out)
 	}
 }
 
 // secretOfPodDefaultsArrives has the pods of all servers read a Secret: it is waited for, and its new content rolls the pods.
-func (s *serving) secretOfPodDefaultsArrives(namespace string) {
-	t := s.t
+func (s *controlPlane) secretOfPodDefaultsArrives(namespace string) {
+	t := s.T
 	t.Helper()
-	s.kubectl("create", "configmap", "llama-stack-operator-config", "-n", operatorNamespace,
+	s.Kubectl("create", "configmap", "llama-stack-operator-config", "-n", framework.OperatorNamespace,
 		"--from-literal=podDefaults=overrides: {envFrom: [{secretRef: {name: team-keys}}]}")
-	s.waitCondition(namespace, "SecretsResolved", "False", "SecretNotFound")
-	s.kubectl("create", "secret", "generic", "team-keys", "-n", namespace, "--from-literal=TOKEN="+canaries.New())
-	s.waitCondition(namespace, "SecretsResolved", "True", "")
+	s.in(namespace).WaitCondition("s", "SecretsResolved", "False", "SecretNotFound")
+	s.Kubectl("create", "secret", "generic", "team-keys", "-n", namespace, "--from-literal=TOKEN="+suite.Canaries.New())
+	s.in(namespace).WaitCondition("s", "SecretsResolved", "True", "")
 	read := func() (generation, from string) {
-		out := s.kubectl("get", "deployment", "s", "-n", namespace, "-o", "jsonpath={.metadata.generation} {.spec.template.spec.containers[0].envFrom[*].secretRef.name}")
+		out := s.Kubectl("get", "deployment", "s", "-n", namespace, "-o", "jsonpath={.metadata.generation} {.spec.template.spec.containers[0].envFrom[*].secretRef.name}")
 		generation, from, _ = strings.Cut(out, " ")
 		return generation, from
 	}
@@ -126,21 +126,21 @@ func (s *serving) secretOfPodDefaultsArrives(namespace string) {
 		return nil
 	})
 	before, _ := read()
-	s.kubectl("patch", "secret", "team-keys", "-n", namespace, "-p", `{"stringData":{"TOKEN":"`+canaries.New()+`"}}`)
+	s.Kubectl("patch", "secret", "team-keys", "-n", namespace, "-p", `{"stringData":{"TOKEN":"`+suite.Canaries.New()+`"}}`)
 	framework.Eventually(t, time.Minute, "its new content rolls the pods", func() error {
 		if after, _ := read(); after == before {
 			return fmt.Errorf("generation %s", after)
 		}
 		return nil
 	})
-	s.kubectl("delete", "configmap", "llama-stack-operator-config", "-n", operatorNamespace)
+	s.Kubectl("delete", "configmap", "llama-stack-operator-config", "-n", framework.OperatorNamespace)
 }
 
 // overlayArgs are the arguments of the operator in the overlay, but for addresses that this process chooses, and the namespaces that
 // they name.
-func overlayArgs(t *testing.T, s *serving, overlay string) (args, watched []string) {
+func overlayArgs(t *testing.T, s *controlPlane, overlay string) (args, watched []string) {
 	t.Helper()
-	for document := range strings.SplitSeq(s.kubectl("kustomize", overlay), "\n---\n") {
+	for document := range strings.SplitSeq(s.Kubectl("kustomize", overlay), "\n---\n") {
 		var d appsv1.Deployment
 		if err := yaml.Unmarshal([]byte(document), &d); err != nil || d.Kind != "Deployment" {
 			continue // another kind
@@ -157,26 +157,20 @@ func overlayArgs(t *testing.T, s *serving, overlay string) (args, watched []stri
 	return args, watched
 }
 
-// waitCondition waits for a condition of the LlamaStackDistribution s, for its current generation.
-func (s *serving) waitCondition(namespace, condition string, status metav1.ConditionStatus, reason string) {
-	s.t.Helper()
-	awaitCondition(s.t, s.admin, client.ObjectKey{Namespace: namespace, Name: "s"}, condition, status, reason)
-}
-
-func (s *serving) waitAvailable(namespace string) {
-	s.t.Helper()
-	s.waitCondition(namespace, "DeploymentUpdated", "True", "")
-	s.waitCondition(namespace, "Available", "True", "")
+func (s *controlPlane) waitAvailable(namespace string) {
+	s.T.Helper()
+	s.in(namespace).WaitCondition("s", "DeploymentUpdated", "True", "")
+	s.in(namespace).WaitCondition("s", "Available", "True", "")
 }
 
 // deniedOutside checks that the Roles allow nothing in the whole cluster and in the namespace.
-func (s *serving) deniedOutside(namespace string) {
-	s.t.Helper()
-	config, err := s.cluster.ServiceAccountConfig(operatorNamespace, operatorServiceAccount)
-	framework.NoError(s.t, err)
+func (s *controlPlane) deniedOutside(namespace string) {
+	s.T.Helper()
+	config, err := s.Cluster.ServiceAccountConfig(framework.OperatorNamespace, framework.OperatorName)
+	framework.NoError(s.T, err)
 	config.UserAgent = framework.OtherUserAgent
-	operator, err := client.New(config, client.Options{Scheme: s.admin.Scheme()})
-	framework.NoError(s.t, err)
+	operator, err := client.New(config, client.Options{Scheme: s.Client.Scheme()})
+	framework.NoError(s.T, err)
 	stacks := &unstructured.UnstructuredList{}
 	stacks.SetGroupVersionKind(schema.GroupVersionKind{Group: "llamastack.io", Version: "v1alpha2", Kind: "LlamaStackDistributionList"})
 	for what, ask := range map[string]func(context.Context) error{
@@ -186,7 +180,7 @@ func (s *serving) deniedOutside(namespace string) {
 			return operator.List(ctx, &corev1.SecretList{}, client.InNamespace(namespace))
 		},
 		"a Secret of its own namespace, listed": func(ctx context.Context) error {
-			return operator.List(ctx, &corev1.SecretList{}, client.InNamespace(operatorNamespace))
+			return operator.List(ctx, &corev1.SecretList{}, client.InNamespace(framework.OperatorNamespace))
 		},
 		"ConfigMaps of another namespace": func(ctx context.Context) error {
 			return operator.List(ctx, &corev1.ConfigMapList{}, client.InNamespace(namespace))
@@ -196,8 +190,8 @@ func (s *serving) deniedOutside(namespace string) {
 			return operator.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "s"}, &appsv1.Deployment{})
 		},
 	} {
-		if err := ask(s.t.Context()); !apierrors.IsForbidden(err) {
-			s.t.Errorf("%s: %v, want that it is denied", what, err)
+		if err := ask(s.T.Context()); !apierrors.IsForbidden(err) {
+			s.T.Errorf("%s: %v, want that it is denied", what, err)
 		}
 	}
 }

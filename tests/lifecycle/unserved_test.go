@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package integration
+package lifecycle
 
 import (
 	"errors"
@@ -20,14 +20,14 @@ import (
 // Proves: R22, L-29, MIG-SVM.
 func TestV1alpha1CanBeUnserved(t *testing.T) {
 	t.Parallel()
-	s := newServing(t)
-	s.apply(oldCRD)
-	s.established(crdName)
+	s := newControlPlane(t)
+	s.Apply(oldCRD)
+	s.established(framework.CRD)
 	const kept = `,"containerSpec":{"name":"main","port":8400}`
-	s.apply(spoke("applied", kept))
-	s.apply(spoke("server-side", kept), "--server-side")
+	s.Apply(spoke("applied", kept))
+	s.Apply(spoke("server-side", kept), "--server-side")
 	s.install()
-	s.serve(s.start(replicaOptions{}))
+	s.serve(s.startReplica(replicaOptions{}))
 	s.awaitValidation()
 	names := []string{"applied", "server-side"}
 	before := map[string]map[string]any{}
@@ -35,42 +35,42 @@ func TestV1alpha1CanBeUnserved(t *testing.T) {
 		t.Fatalf("%d objects were migrated, %v", count, err)
 	}
 	for _, name := range names {
-		before[name] = s.mustGet("v1alpha1", name).Object["spec"].(map[string]any)
+		before[name] = s.version("v1alpha1", name).Object["spec"].(map[string]any)
 	}
 
-	s.kubectl("apply", "-k", filepath.Join(framework.Root(), "config", "overlays", "v1alpha2-only"))
+	s.Kubectl("apply", "-k", filepath.Join(framework.Root(), "config", "overlays", "v1alpha2-only"))
 	s.redirect()
 	framework.Eventually(t, time.Minute, "v1alpha1 is not served", func() error {
-		if _, err := s.get("v1alpha1", "applied"); err == nil {
+		if _, err := s.tryVersion("v1alpha1", "applied"); err == nil {
 			return errors.New("it is")
 		}
 		return nil
 	})
 	s.awaitValidation()
 	for _, name := range names {
-		s.apply(hub(name, `,"networking":{"port":8400},"workload":{"replicas":1}`), "--server-side", "--force-conflicts")
-		s.apply(hub(name, `,"networking":{"port":8400},"workload":{"replicas":2}`))
-		s.kubectl("patch", "llsd", name, "--type=merge", "-p", `{"spec":{"workload":{"replicas":3}}}`)
-		s.kubectl("patch", "llsd", name, "--type=merge", "--subresource=status", "-p", `{"status":{"phase":"Ready"}}`)
+		s.Apply(hub(name, `,"networking":{"port":8400},"workload":{"replicas":1}`), "--server-side", "--force-conflicts")
+		s.Apply(hub(name, `,"networking":{"port":8400},"workload":{"replicas":2}`))
+		s.Kubectl("patch", "llsd", name, "--type=merge", "-p", `{"spec":{"workload":{"replicas":3}}}`)
+		s.Kubectl("patch", "llsd", name, "--type=merge", "--subresource=status", "-p", `{"status":{"phase":"Ready"}}`)
 		s.wantFields("v1alpha2", name, map[string]any{"spec.workload.replicas": 3, "status.phase": "Ready", "spec.networking.port": 8400})
 	}
-	s.apply(hub("new", ""))
-	s.kubectl("get", "llsd")
-	out, err := s.cluster.KubectlInput(t.Context(), spoke("late", ""), "apply", "-f", "-")
+	s.Apply(hub("new", ""))
+	s.Kubectl("get", "llsd")
+	out, err := s.Cluster.KubectlInput(t.Context(), spoke("late", ""), "apply", "-f", "-")
 	gone := strings.Contains(out, "no matches for kind") || strings.Contains(out, "could not find the requested resource") // as kubectl knew v1alpha1
 	if err == nil || !gone {
 		t.Errorf("applied in v1alpha1: %v %s", err, out)
 	}
 
-	s.kubectl("apply", "-k", filepath.Join(framework.Root(), "config", "default"))
+	s.Kubectl("apply", "-k", filepath.Join(framework.Root(), "config", "default"))
 	s.redirect()
 	for _, name := range names {
 		framework.Eventually(t, time.Minute, "v1alpha1 is served again", func() error {
-			_, err := s.get("v1alpha1", name)
+			_, err := s.tryVersion("v1alpha1", name)
 			return err
 		})
 		before[name]["replicas"] = int64(3)
-		if diff := cmp.Diff(before[name], s.mustGet("v1alpha1", name).Object["spec"]); diff != "" {
+		if diff := cmp.Diff(before[name], s.version("v1alpha1", name).Object["spec"]); diff != "" {
 			t.Errorf("%s after the way back (-before +after):\n%s", name, diff)
 		}
 	}

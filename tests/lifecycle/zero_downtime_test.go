@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package integration
+package lifecycle
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ import (
 // Proves: L-27 (rotation of the serving certificate every 12 seconds and of the CA once, under load).
 func TestRotationUnderLoad(t *testing.T) {
 	t.Parallel()
-	s := newServing(t)
+	s := newControlPlane(t)
 	s.install()
 	l := certificates.Lifetimes{
 		// A busy machine needs many seconds for a step that an idle one makes at once: only what is never renewed may expire.
@@ -29,9 +29,9 @@ func TestRotationUnderLoad(t *testing.T) {
 		Overlap: 30 * time.Second, Backdate: time.Hour,
 	}
 	for range 2 {
-		s.serve(s.start(replicaOptions{lifetimes: l}))
+		s.serve(s.startReplica(replicaOptions{lifetimes: l}))
 	}
-	s.apply(spoke("loaded", ""))
+	s.Apply(spoke("loaded", ""))
 	first := s.injected()
 	var trusted atomic.Pointer[tls.Config]
 	seen := map[string]bool{}
