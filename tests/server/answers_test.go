@@ -246,7 +246,7 @@ func chatFaults(t *testing.T, b *booting, s *server) (faults []string) {
 	t.Helper()
 	for _, p := range b.asked.providers {
 		at, _ := url.Parse(p.endpoint)
-		model := slices.IndexFunc(b.asked.models, func(m askedModel) bool { return m.provider == p.id && m.serves() })
+		model := slices.IndexFunc(b.asked.models, func(m requestedModel) bool { return m.provider == p.id && m.serves() })
 		if p.api != "inference" || at.Scheme != "http" || model < 0 || slices.Contains(b.asked.disabled, p.api) {
 			continue
 		}

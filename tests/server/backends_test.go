@@ -35,7 +35,7 @@ const keyPrefix = "canary-of-"
 func keyOf(secretAndKey string) string { return canaries.Add(keyPrefix + secretAndKey) }
 
 // startBackends starts the doubles for what a resource asks for.
-func startBackends(t *testing.T, a asked) *backends {
+func startBackends(t *testing.T, a requested) *backends {
 	t.Helper()
 	next := lastAddress.Add(1) + uint32(os.Getpid())%200<<16
 	address := fmt.Sprintf("127.%d.%d.%d", 1+next>>16&0xff, next>>8&0xff, 1+next&0x7f)

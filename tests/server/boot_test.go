@@ -81,17 +81,17 @@ func boot(t *testing.T, config string, env ...string) (url string, log func() st
 	return bootAt(t, "http://127.0.0.1", client, imageRelease(t), onLoopback(t, config, dir), append(env, "PATH="+os.Getenv("PATH"), "HOME="+dir)...)
 }
 
-// bootRelease does so with a release, a config that listens on loopback, and exactly this environment; the nursery forks the server.
+// bootRelease boots a release with a config that listens on loopback, and with exactly this environment.
 func bootRelease(t *testing.T, r release, config string, env ...string) (url string, log func() string) {
 	t.Helper()
 	dir, port := t.TempDir(), framework.FreePort(t, framework.Loopback)
-	searchWhenEnded(t, dir, filepath.Dir(config))
+	searchSecretsAtEnd(t, dir, filepath.Dir(config))
 	job := bootJob{Config: config, Dir: dir, Env: map[string]string{"TMPDIR": dir}, Hosts: map[string]string{}}
 	for _, variable := range append(env, fmt.Sprintf("%s=%d", lineOf(t, r).PortEnv, port)) {
 		name, value, _ := strings.Cut(variable, "=")
 		job.Env[name] = value
 	}
-	s := nurseryOf(t, r).boot(t, job, port)
+	s := forkServerOf(t, r).boot(t, job, port)
 	return s.url, s.log
 }
 
@@ -102,7 +102,7 @@ func bootAt(t *testing.T, host string, by *http.Client, r release, config string
 	logFile, err := os.Create(filepath.Join(dir, "log"))
 	framework.NoError(t, err)
 	t.Cleanup(func() { _ = logFile.Close() })
-	searchWhenEnded(t, dir, filepath.Dir(config))
+	searchSecretsAtEnd(t, dir, filepath.Dir(config))
 	log = func() string {
 		content, err := os.ReadFile(logFile.Name())
 		if err != nil {

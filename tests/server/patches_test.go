@@ -38,10 +38,10 @@ func TestOldestPatchReleasesBoot(t *testing.T) {
 	for _, r := range oldestPatches(t) {
 		t.Run(r.version, func(t *testing.T) {
 			t.Parallel()
-			n := nurseryOf(t, r)
-			defer endNursery(r)
+			n := forkServerOf(t, r)
+			defer stopForkServer(r)
 			compareStarter(t, r)
-			judgeBases(t, r)
+			validateBases(t, r)
 			if files := writeGoldens(t, r.version); len(files) > 0 {
 				for _, v := range validate(t, r, append([]string{"--dummy", "LLSD_"}, files...)...) {
 					checkGolden(t, v)
@@ -63,13 +63,13 @@ func TestUpstreamReleaseBoots(t *testing.T) {
 		return
 	}
 	r := release{line: line.Name, version: version}
-	defer endNursery(r)
-	judgeBases(t, r)
-	bootStories(t, nurseryOf(t, r), r, patchStories)
+	defer stopForkServer(r)
+	validateBases(t, r)
+	bootStories(t, forkServerOf(t, r), r, patchStories)
 }
 
 // bootStories boots stories with a release, as TestStoriesBoot does.
-func bootStories(t *testing.T, n *nursery, r release, names []string) {
+func bootStories(t *testing.T, n *forkServer, r release, names []string) {
 	t.Helper()
 	refused, elsewhere := rowsOf(readTable(t, "testdata/refused.tsv", 3)), rowsOf(readTable(t, "testdata/not-booted.tsv", 3))
 	for _, s := range allStories(t) {
@@ -101,8 +101,8 @@ func compareStarter(t *testing.T, r release) {
 	}
 }
 
-// judgeBases lets the loader of a release judge all bases, with what they make conditional switched off and on.
-func judgeBases(t *testing.T, r release) {
+// validateBases validates all bases with the loader of a release, with the conditional providers switched off and on.
+func validateBases(t *testing.T, r release) {
 	t.Helper()
 	bases, err := filepath.Glob(allBases + r.line + ".yaml")
 	if err != nil || len(bases) < 2 {

@@ -215,7 +215,7 @@ func runStorage(t *testing.T, r release, cases []map[string]any) []*string {
 	t.Helper()
 	input, err := json.Marshal(cases)
 	framework.NoError(t, err)
-	out, status, complaints := nurseryOf(t, r).run(t, input, "storage.py")
+	out, status, complaints := forkServerOf(t, r).run(t, input, "storage.py")
 	if status != 0 {
 		t.Fatalf("storage.py: status %d\n%s", status, complaints)
 	}
@@ -321,7 +321,7 @@ func TestStateOfPostgresDemoSurvivesARestart(t *testing.T) {
 				}
 				b.env[variable] = value
 			}
-			n, ofPod := nurseryOf(t, r), b.env
+			n, ofPod := forkServerOf(t, r), b.env
 			use := func(do func(server *server)) {
 				b.env = ofPod
 				server := b.boot(t, n)

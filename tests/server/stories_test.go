@@ -99,7 +99,7 @@ func TestStoriesBoot(t *testing.T) {
 		}
 	}
 	forEachRelease(t, func(t *testing.T, r release) {
-		n, boots, took, cpu := nurseryOf(t, r), 0, time.Duration(0), 0.0
+		n, boots, took, cpu := forkServerOf(t, r), 0, time.Duration(0), 0.0
 		for _, s := range all {
 			if !slices.Contains(coreStories, s.name) && alsoOn[s.name] != r.line && !r.bootsEverything() {
 				continue
@@ -138,7 +138,7 @@ func TestStoriesBoot(t *testing.T) {
 // booting is a story prepared for a release.
 type booting struct {
 	name, line string
-	asked      asked
+	asked      requested
 	// config is what would be applied; booted begins as the same.
 	config       []byte
 	base, booted map[string]any
@@ -163,7 +163,7 @@ func prepare(t *testing.T, r release, s story, refused rowsOf) (*booting, bool) 
 	if made.Failed() {
 		return nil, false
 	}
-	asked := readAsked(t, content)
+	asked := readRequested(t, content)
 	base := baseOf(t, asked.distribution, r)
 	b := &booting{name: s.name, line: r.line, asked: asked, base: parseYAML(t, base), env: podEnvironment(t, made.Desired.Objects)}
 	b.config = base // nothing is generated: the image runs its own configuration, of which the base is the likeness
@@ -264,7 +264,7 @@ func valueOf(t *testing.T, v corev1.EnvVar) string {
 }
 
 // boot starts the server in a folder of its own, on loopback: the only things that differ from a pod.
-func (b *booting) boot(t *testing.T, n *nursery) *server {
+func (b *booting) boot(t *testing.T, n *forkServer) *server {
 	t.Helper()
 	dir, port := t.TempDir(), framework.FreePort(t, framework.Loopback)
 	env := map[string]string{"PATH": os.Getenv("PATH")}

@@ -101,7 +101,7 @@ func serverPython(t *testing.T, r release) string {
 // runScript runs one of this folder's scripts with a release and returns its output; a script that found something is not an error.
 func runScript(t *testing.T, r release, script string, args ...string) (output []byte, found bool) {
 	t.Helper()
-	output, status, complaints := nurseryOf(t, r).run(t, nil, script, args...)
+	output, status, complaints := forkServerOf(t, r).run(t, nil, script, args...)
 	if status != 0 && (status != 1 || len(output) == 0) {
 		t.Fatalf("%s %s: status %d\n%s", script, strings.Join(args, " "), status, complaints)
 	}

@@ -12,11 +12,11 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// asked is what a resource asks for, read from its text alone: what a server must show is not taken from the code that configures it.
-type asked struct {
+// requested is what a resource requests, read from its text rather than by the code that configures the server.
+type requested struct {
 	distribution string
-	providers    []askedProvider
-	models       []askedModel
+	providers    []requestedProvider
+	models       []requestedModel
 	shields      []string
 	tools        []string
 	vectorStores []string
@@ -24,7 +24,7 @@ type asked struct {
 	disabled []string
 }
 
-type askedProvider struct {
+type requestedProvider struct {
 	// api is the server's name of the API.
 	api, id, providerType string
 	endpoint              string
@@ -32,10 +32,10 @@ type askedProvider struct {
 	key string
 }
 
-type askedModel struct{ name, provider, modelType string }
+type requestedModel struct{ name, provider, modelType string }
 
 // serves reports whether the model answers chats.
-func (m askedModel) serves() bool { return m.modelType == "" || m.modelType == "llm" }
+func (m requestedModel) serves() bool { return m.modelType == "" || m.modelType == "llm" }
 
 func parseYAML(t *testing.T, content []byte) map[string]any {
 	t.Helper()
@@ -44,11 +44,11 @@ func parseYAML(t *testing.T, content []byte) map[string]any {
 	return tree
 }
 
-// readAsked reads the text of a LlamaStackDistribution.
-func readAsked(t *testing.T, content []byte) asked {
+// readRequested reads the text of a LlamaStackDistribution.
+func readRequested(t *testing.T, content []byte) requested {
 	t.Helper()
 	spec, _ := at(parseYAML(t, content), "spec").(map[string]any)
-	a := asked{distribution: str(spec, "distribution", "name")}
+	a := requested{distribution: str(spec, "distribution", "name")}
 	for _, name := range list(spec, "disabled") {
 		a.disabled = append(a.disabled, snake(name.(string)))
 	}
@@ -58,7 +58,7 @@ func readAsked(t *testing.T, content []byte) asked {
 		}
 	}
 	for _, entry := range list(spec, "resources", "models") {
-		m := askedModel{provider: a.firstOf("inference")}
+		m := requestedModel{provider: a.firstOf("inference")}
 		if name, ok := entry.(string); ok {
 			m.name = name
 		} else {
@@ -75,8 +75,8 @@ func readAsked(t *testing.T, content []byte) asked {
 	return a
 }
 
-func readProvider(api string, entry any) askedProvider {
-	p := askedProvider{api: api, id: str(entry, "id"), providerType: str(entry, "provider"), endpoint: str(entry, "endpoint")}
+func readProvider(api string, entry any) requestedProvider {
+	p := requestedProvider{api: api, id: str(entry, "id"), providerType: str(entry, "provider"), endpoint: str(entry, "endpoint")}
 	if from := at(entry, "endpointFrom"); from != nil { // no cluster knows it here
 		p.endpoint = "http://" + str(from, "name") + ".default." + strings.ToLower(str(from, "kind")) + ".invalid"
 	}
@@ -94,7 +94,7 @@ func readProvider(api string, entry any) askedProvider {
 }
 
 // firstOf is the id of the first provider of an API.
-func (a asked) firstOf(api string) string {
+func (a requested) firstOf(api string) string {
 	for _, p := range a.providers {
 		if p.api == api {
 			return p.id
@@ -104,7 +104,7 @@ func (a asked) firstOf(api string) string {
 }
 
 // is reports whether the server's type is what was asked for: the short name stands for a remote or an inline one.
-func (p askedProvider) is(providerType string) bool {
+func (p requestedProvider) is(providerType string) bool {
 	return providerType == p.providerType || !strings.Contains(p.providerType, "::") &&
 		slices.Contains([]string{"remote::" + p.providerType, "inline::" + p.providerType}, providerType)
 }

@@ -25,45 +25,45 @@ import (
 // importTimeout bounds importing a release, on a machine that does many things at once.
 const importTimeout = 10 * time.Minute
 
-// nursery is one process of boot.py: a release of the server, imported once, that forks servers and scripts. All tests share it.
-type nursery struct {
+// forkServer is a process of boot.py, which has imported a release of the server, and forks servers and scripts. All tests share it.
+type forkServer struct {
 	stdin io.Writer
-	// folder has its own complaints, and the input and output of scripts.
+	// folder has the standard error of the process, and the input and output of scripts.
 	folder string
-	// end ends the process and what it forked, and waits for that.
-	end func()
-	// preload is how long importing the server took.
+	// stop ends the process and its children.
+	stop func()
+	// preload is the time that importing the server took.
 	preload time.Duration
-	// gone is closed when the process has ended.
-	gone chan struct{}
+	// ended is closed when the process has ended.
+	ended chan struct{}
 
 	mu sync.Mutex
-	// forked are those who wait for the end of what was forked, by name.
-	forked map[string]chan nurseryEvent
-	// names counts the names that were given.
+	// forked has a channel for the end of each child, by name.
+	forked map[string]chan forkEvent
+	// names counts the children.
 	names int
 }
 
-// nurseryEvent is a line of boot.py's output.
-type nurseryEvent struct {
+// forkEvent is a line of boot.py's output.
+type forkEvent struct {
 	Ready  bool   `json:"ready"`
 	Ended  string `json:"ended"`
 	Status int    `json:"status"`
-	// CPU is what an ended server or script used, in seconds.
+	// CPU is the processor time of an ended child in seconds.
 	CPU float64 `json:"cpu"`
 }
 
-// bootJob is one server to start. The nursery names it.
+// bootJob is a server to start.
 type bootJob struct {
 	Name   string            `json:"start"`
 	Config string            `json:"config"`
 	Dir    string            `json:"dir"`
 	Env    map[string]string `json:"env"`
-	// Hosts are names of hosts and the addresses of loopback that they resolve to; no other name resolves.
+	// Hosts are the only host names that resolve, with their loopback addresses.
 	Hosts map[string]string `json:"hosts"`
 }
 
-// scriptJob is one script to run. The nursery names it, and gives it a folder.
+// scriptJob is a script to run.
 type scriptJob struct {
 	Script string   `json:"script"`
 	Name   string   `json:"name"`
@@ -71,46 +71,46 @@ type scriptJob struct {
 	Dir    string   `json:"dir"`
 }
 
-// nurseries are those of the releases that tests have used, by version, each a function that starts it once; they end with the tests.
-var nurseries sync.Map
+// forkServers are those of the releases that tests have used, by version, each a function that starts it once; they end with the tests.
+var forkServers sync.Map
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	for _, start := range nurseries.Range {
-		if n, err := start.(func() (*nursery, error))(); err == nil {
-			n.end()
+	for _, start := range forkServers.Range {
+		if n, err := start.(func() (*forkServer, error))(); err == nil {
+			n.stop()
 		}
 	}
 	os.Exit(code)
 }
 
-// nurseryOf is the nursery of a release.
-func nurseryOf(t *testing.T, r release) *nursery {
+// forkServerOf returns the fork server of a release.
+func forkServerOf(t *testing.T, r release) *forkServer {
 	t.Helper()
 	python := serverPython(t, r)
-	start, _ := nurseries.LoadOrStore(r.version, sync.OnceValues(func() (*nursery, error) { return startNursery(r, python) }))
-	n, err := start.(func() (*nursery, error))()
+	start, _ := forkServers.LoadOrStore(r.version, sync.OnceValues(func() (*forkServer, error) { return startForkServer(r, python) }))
+	n, err := start.(func() (*forkServer, error))()
 	framework.NoError(t, err)
 	return n
 }
 
-// endNursery ends the nursery of a release that no other test uses: each takes some 300 MB.
-func endNursery(r release) {
-	if start, ok := nurseries.LoadAndDelete(r.version); ok {
-		if n, err := start.(func() (*nursery, error))(); err == nil {
-			n.end()
+// stopForkServer stops the fork server of a release that no other test uses, because each takes some 300 MB.
+func stopForkServer(r release) {
+	if start, ok := forkServers.LoadAndDelete(r.version); ok {
+		if n, err := start.(func() (*forkServer, error))(); err == nil {
+			n.stop()
 		}
 	}
 }
 
-// startNursery imports a release of the server.
-func startNursery(r release, python string) (*nursery, error) {
+// startForkServer starts a process that imports a release of the server.
+func startForkServer(r release, python string) (*forkServer, error) {
 	begun := time.Now()
-	folder, err := os.MkdirTemp("", "nursery-")
+	folder, err := os.MkdirTemp("", "fork-server-")
 	if err != nil {
 		return nil, err
 	}
-	n := &nursery{folder: folder, gone: make(chan struct{}), forked: map[string]chan nurseryEvent{}}
+	n := &forkServer{folder: folder, ended: make(chan struct{}), forked: map[string]chan forkEvent{}}
 	stderr, err := os.Create(filepath.Join(folder, "stderr"))
 	if err != nil {
 		return nil, err
@@ -129,9 +129,9 @@ func startNursery(r release, python string) (*nursery, error) {
 		cancel()
 		return nil, err
 	}
-	n.stdin, n.end = stdin, func() {
+	n.stdin, n.stop = stdin, func() {
 		cancel()
-		<-n.gone
+		<-n.ended
 		_ = command.Wait()
 		_ = stderr.Close()
 		_ = os.RemoveAll(folder)
@@ -142,20 +142,20 @@ func startNursery(r release, python string) (*nursery, error) {
 	case <-ready:
 		n.preload = time.Since(begun)
 		return n, nil
-	case <-n.gone:
-		err = fmt.Errorf("boot.py ended by itself:\n%s", n.complaints())
+	case <-n.ended:
+		err = fmt.Errorf("boot.py ended by itself:\n%s", n.stderr())
 	case <-time.After(importTimeout):
-		err = fmt.Errorf("importing release %s takes longer than %s:\n%s", r.version, importTimeout, n.complaints())
+		err = fmt.Errorf("importing release %s takes longer than %s:\n%s", r.version, importTimeout, n.stderr())
 	}
-	n.end()
+	n.stop()
 	return nil, err
 }
 
-// read gives what the process says to those who wait for it.
-func (n *nursery) read(stdout io.Reader, ready chan<- struct{}) {
-	defer close(n.gone)
+// read passes the events of the process on.
+func (n *forkServer) read(stdout io.Reader, ready chan<- struct{}) {
+	defer close(n.ended)
 	for lines := bufio.NewScanner(stdout); lines.Scan(); {
-		var event nurseryEvent
+		var event forkEvent
 		switch err := json.Unmarshal(lines.Bytes(), &event); {
 		case err != nil:
 		case event.Ready:
@@ -172,9 +172,9 @@ func (n *nursery) read(stdout io.Reader, ready chan<- struct{}) {
 	}
 }
 
-// expect gives something to fork a name of its own; its end arrives once.
-func (n *nursery) expect() (name string, ended <-chan nurseryEvent) {
-	waiting := make(chan nurseryEvent, 1)
+// register returns a new name for a child, and the channel that receives its end.
+func (n *forkServer) register() (name string, ended <-chan forkEvent) {
+	waiting := make(chan forkEvent, 1)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.names++
@@ -183,21 +183,21 @@ func (n *nursery) expect() (name string, ended <-chan nurseryEvent) {
 	return name, waiting
 }
 
-// run runs a script of this folder in the nursery, and returns its output and its exit status.
-func (n *nursery) run(t *testing.T, input []byte, script string, args ...string) (output []byte, status int, complaints []byte) {
+// run runs a script of this folder, and returns its output and its exit status.
+func (n *forkServer) run(t *testing.T, input []byte, script string, args ...string) (output []byte, status int, complaints []byte) {
 	t.Helper()
-	name, ended := n.expect()
+	name, ended := n.register()
 	job := scriptJob{Script: script, Name: name, Args: append([]string{}, args...), Dir: filepath.Join(n.folder, name)}
 	file := func(name string) string { return filepath.Join(job.Dir, name) }
 	framework.NoError(t, errors.Join(os.Mkdir(job.Dir, 0o700), os.WriteFile(file("stdin"), input, 0o600)))
-	n.tell(t, job)
+	n.send(t, job)
 	select {
 	case event := <-ended:
 		status = event.Status
-	case <-n.gone:
-		t.Fatalf("boot.py ended by itself:\n%s", n.complaints())
+	case <-n.ended:
+		t.Fatalf("boot.py ended by itself:\n%s", n.stderr())
 	case <-time.After(scriptTimeout):
-		n.tell(t, map[string]string{"stop": job.Name})
+		n.send(t, map[string]string{"stop": job.Name})
 		t.Fatalf("%s takes longer than %s", script, scriptTimeout)
 	}
 	output, err := os.ReadFile(file("stdout"))
@@ -206,12 +206,12 @@ func (n *nursery) run(t *testing.T, input []byte, script string, args ...string)
 	return output, status, complaints
 }
 
-func (n *nursery) complaints() []byte {
+func (n *forkServer) stderr() []byte {
 	complaints, _ := os.ReadFile(filepath.Join(n.folder, "stderr"))
 	return complaints
 }
 
-func (n *nursery) tell(t *testing.T, command any) {
+func (n *forkServer) send(t *testing.T, command any) {
 	t.Helper()
 	line, err := json.Marshal(command)
 	if err == nil {
@@ -220,7 +220,7 @@ func (n *nursery) tell(t *testing.T, command any) {
 		n.mu.Unlock()
 	}
 	if err != nil {
-		t.Fatalf("boot.py takes no commands: %v\n%s", err, n.complaints())
+		t.Fatalf("boot.py takes no commands: %v\n%s", err, n.stderr())
 	}
 }
 
@@ -238,7 +238,7 @@ type server struct {
 }
 
 // boot starts a server and waits until it is healthy. Config and env have been written for the port.
-func (n *nursery) boot(t *testing.T, job bootJob, port int) *server {
+func (n *forkServer) boot(t *testing.T, job bootJob, port int) *server {
 	t.Helper()
 	s := &server{url: fmt.Sprintf("http://127.0.0.1:%d", port), log: func() string {
 		content, err := os.ReadFile(filepath.Join(job.Dir, "log"))
@@ -247,8 +247,8 @@ func (n *nursery) boot(t *testing.T, job bootJob, port int) *server {
 		}
 		return string(content)
 	}}
-	searchWhenEnded(t, job.Dir)
-	name, ended := n.expect()
+	searchSecretsAtEnd(t, job.Dir)
+	name, ended := n.register()
 	job.Name = name
 	begun, stopped := time.Now(), false
 	s.stop = func() {
@@ -256,18 +256,18 @@ func (n *nursery) boot(t *testing.T, job bootJob, port int) *server {
 			return
 		}
 		stopped = true
-		n.tell(t, map[string]string{"stop": job.Name})
+		n.send(t, map[string]string{"stop": job.Name})
 		select {
 		case event := <-ended:
 			s.cpu = event.CPU
-		case <-n.gone:
-			t.Errorf("boot.py ended by itself:\n%s", n.complaints())
+		case <-n.ended:
+			t.Errorf("boot.py ended by itself:\n%s", n.stderr())
 		case <-time.After(stopTimeout):
 			t.Errorf("the server does not end within %s:\n%s", stopTimeout, tail(s.log()))
 		}
 	}
 	t.Cleanup(s.stop)
-	n.tell(t, job)
+	n.send(t, job)
 	deadline, tick := time.After(bootTimeout), time.NewTicker(pollPause/4)
 	defer tick.Stop()
 	for !healthy(s.url) {
@@ -275,9 +275,9 @@ func (n *nursery) boot(t *testing.T, job bootJob, port int) *server {
 		case <-ended:
 			stopped = true
 			t.Fatalf("the server ended by itself:\n%s", tail(s.log()))
-		case <-n.gone:
+		case <-n.ended:
 			stopped = true
-			t.Fatalf("boot.py ended by itself:\n%s%s", tail(s.log()), n.complaints())
+			t.Fatalf("boot.py ended by itself:\n%s%s", tail(s.log()), n.stderr())
 		case <-tick.C:
 		case <-deadline:
 			t.Fatalf("the server is not healthy after %s:\n%s", bootTimeout, tail(s.log()))
