@@ -227,7 +227,7 @@ test-node-faults: ## Break the API server and the network of a node where the op
 	LLSD_CHAOS=full $(MAKE) test-e2e TESTFLAGS='-v -run TestNodeFaults $(TESTFLAGS)'
 
 # What takes long and breaks rarely. NIGHTLY names single parts.
-NIGHTLY ?= test-chaos-full test-node-faults test-server-full verify-patches test-oldest fuzz-minute bench bench-cluster dashboard-pictures newcomer
+NIGHTLY ?= test-chaos-full test-node-faults test-server-full verify-patches test-oldest test-loops fuzz-minute bench bench-cluster dashboard-pictures newcomer
 .PHONY: nightly
 nightly: ## Run what .ci/run leaves out, before a release: hours (Linux and root; NIGHTLY='test-oldest' for a part).
 	hack/make/nightly.sh $(BIN)/nightly $(NIGHTLY)
@@ -244,6 +244,10 @@ verify-patches: # the catalog against the packages of all patch releases
 .PHONY: test-chaos-full
 test-chaos-full: # all faults, and with the goals of docs/maintainers/reliability.md
 	LLSD_CHAOS=full $(MAKE) test-chaos
+
+.PHONY: test-loops
+test-loops: # the unit tests with many rounds of random input
+	LLSD_LOOPS=full $(MAKE) test-unit
 
 .PHONY: fuzz-minute
 fuzz-minute:
@@ -290,7 +294,7 @@ mutate: $(GREMLINS) ## Change the code of pure packages (MUTATE) in small ways, 
 
 .PHONY: bench
 bench: ## Run the benchmarks.
-	go test -run '^$$' -bench . -benchmem $(TESTFLAGS) ./api/... ./pkg/... ./internal/... ./cmd/...
+	go test -run '^$$' -bench . -benchmem $(TESTFLAGS) ./api/... ./internal/... ./cmd/...
 
 .PHONY: cluster
 cluster: # the command that runs a real cluster for tests and the demo
