@@ -27,10 +27,11 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/manager/logging"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/manager/shard"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/metrics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/endpoint"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/metrics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook/certificates"
@@ -146,7 +147,7 @@ func run(ctx context.Context, f *flags) error {
 	if err != nil {
 		return err
 	}
-	counts := metrics.New()
+	counts := metrics.New(catalog.Lines())
 	if err := ctrlmetrics.Registry.Register(counts); err != nil {
 		return err
 	}

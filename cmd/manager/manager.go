@@ -15,10 +15,10 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/manager/shard"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/metrics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/caching"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/metrics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09/leftovers"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/storageversion"
 )

@@ -19,6 +19,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha1"
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/config/crd"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/admission"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/manifest"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
@@ -318,9 +319,9 @@ func (c *Cluster) override(in *build.Inputs) *build.OverrideFact {
 		found.State = build.NotAllowed
 		return found
 	}
-	text, has := cm.data[objects.ConfigKey].(string)
+	text, has := cm.data[names.ConfigKey].(string)
 	if found.Content = []byte(text); !has {
-		found.Lookup = build.LookIn(cm.data, objects.ConfigKey)
+		found.Lookup = build.LookIn(cm.data, names.ConfigKey)
 	}
 	return found
 }

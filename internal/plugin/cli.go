@@ -12,17 +12,17 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cluster"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/convert"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/diff"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/downgrade"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/downgradeprepare"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/explain"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/label"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/logs"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/migrate"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/playground"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/port"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/portforward"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/render"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/report"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/status"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/upgrade"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/upgradecheck"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/validate"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/version"
 )
@@ -63,9 +63,9 @@ func newRoot(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 	root.AddCommand(
 		render.New(streams, connect), validate.New(streams, connect), convert.New(streams), migrate.New(streams),
 		explain.New(streams),
-		status.New(streams, connect), diff.New(streams, connect), upgrade.New(streams, connect),
-		report.New(streams, connect), logs.New(streams, connect), port.New(streams, connect), chat.New(streams, connect),
-		label.New(streams), playground.New(streams), downgrade.New(streams), version.New(streams),
+		status.New(streams, connect), diff.New(streams, connect), upgradecheck.New(streams, connect),
+		report.New(streams, connect), logs.New(streams, connect), portforward.New(streams, connect), chat.New(streams, connect),
+		label.New(streams), playground.New(streams), downgradeprepare.New(streams), version.New(streams),
 	)
 	return root
 }

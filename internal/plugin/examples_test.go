@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
@@ -217,7 +217,7 @@ func rendered(t *testing.T, example, part, settings string) *tree {
 // configIn returns the configuration that an object holds.
 func configIn(o map[string]any) (text string, ok bool) {
 	data, _ := o["data"].(map[string]any)
-	text, ok = data[objects.ConfigKey].(string)
+	text, ok = data[names.ConfigKey].(string)
 	return text, ok
 }
 

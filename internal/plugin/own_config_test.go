@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
@@ -25,7 +25,7 @@ func TestSampleWithAConfigurationOfItsOwnIsRight(t *testing.T) {
 	text, _, _ := strings.Cut(string(raw), "\n---\n")
 	var cm corev1.ConfigMap
 	framework.NoError(t, yaml.UnmarshalStrict([]byte(text), &cm))
-	if read, err := serverconfig.ReadOverride([]byte(cm.Data[objects.ConfigKey])); err != nil || read.Version != 2 {
+	if read, err := serverconfig.ReadOverride([]byte(cm.Data[names.ConfigKey])); err != nil || read.Version != 2 {
 		t.Errorf("%+v, %v", read, err)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
@@ -64,7 +65,7 @@ func inCluster(t *testing.T, file, operatorSettings string) *build.Desired {
 		in.CABundle.State = build.Unknown
 	}
 	if in.Certificate = build.CertificateOf(cr); in.Certificate != nil {
-		data := framework.NewCA(t).ServerSecret([]string{objects.ServiceHost(cr.Name, cr.Namespace)})
+		data := framework.NewCA(t).ServerSecret([]string{names.ServiceHost(cr.Name, cr.Namespace)})
 		in.Now, in.Certificate.Lookup = time.Now(), build.LookIn(data, "tls.crt", "tls.key")
 		in.Certificate.Certificate, in.Certificate.Key = data["tls.crt"], secret.New(data["tls.key"])
 	}
@@ -130,7 +131,7 @@ func TestRenderIsWhatTheOperatorApplies(t *testing.T) {
 // onlyInCluster reports whether the value at the path is known in the cluster alone.
 func onlyInCluster(path string) bool {
 	for _, end := range []string{
-		"/uid", "/" + objects.AnnotationInputHash, "/" + objects.AnnotationSecretsHash, "/" + objects.AnnotationBuild, "/" + objects.AnnotationCertificateHash,
+		"/uid", "/" + names.AnnotationInputHash, "/" + names.AnnotationSecretsHash, "/" + names.AnnotationBuild, "/" + names.AnnotationCertificateHash,
 		"/metadata/name", "/secretKeyRef/name", // of the derived Secret, whose name is a keyed hash
 	} {
 		if strings.HasSuffix(path, end) {
@@ -201,7 +202,7 @@ func list(t *testing.T, text string) []any {
 // Proves: R54 (no hash that was made without the operator's key gets out).
 func TestRenderMakesNoUnkeyedHash(t *testing.T) {
 	out := mustRun(t, "", "render", "-f", samplesDir+"/v1alpha2-simple.yaml", "-o", "yaml")
-	for _, annotation := range []string{objects.AnnotationInputHash, objects.AnnotationSecretsHash, objects.AnnotationBuild} {
+	for _, annotation := range []string{names.AnnotationInputHash, names.AnnotationSecretsHash, names.AnnotationBuild} {
 		if !strings.Contains(out, annotation+": <on-cluster>\n") {
 			t.Errorf("%s does not read <on-cluster>:\n%s", annotation, out)
 		}
@@ -209,8 +210,8 @@ func TestRenderMakesNoUnkeyedHash(t *testing.T) {
 	// What a ConfigMap of the cluster holds is not known either.
 	overridden := mustRun(t, "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: a}\n"+
 		"spec: {distribution: {name: starter}, overrideConfig: {configMapName: mine}}", "render", "-f", "-", "-o", "yaml")
-	if !strings.Contains(overridden, objects.AnnotationConfigHash+": <on-cluster>\n") {
-		t.Errorf("%s does not read <on-cluster>:\n%s", objects.AnnotationConfigHash, overridden)
+	if !strings.Contains(overridden, names.AnnotationConfigHash+": <on-cluster>\n") {
+		t.Errorf("%s does not read <on-cluster>:\n%s", names.AnnotationConfigHash, overridden)
 	}
 }
 
@@ -441,7 +442,7 @@ func TestRenderCountsWhatPodDefaultsReferTo(t *testing.T) {
 	operatorSettings := filepath.Join(t.TempDir(), "settings.yaml")
 	framework.WriteFile(t, operatorSettings, "podDefaults: |\n  overrides: {envFrom: [{secretRef: {name: team-keys}}]}\n")
 	const stack = "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: a}\nspec: {distribution: {name: starter}}\n"
-	hash := objects.AnnotationSecretsHash + ": <on-cluster>\n"
+	hash := names.AnnotationSecretsHash + ": <on-cluster>\n"
 	if out := mustRun(t, stack, "render", "-f", "-", "-o", "yaml"); strings.Contains(out, hash) {
 		t.Errorf("without settings, the pods depend on a Secret:\n%s", out)
 	}

@@ -23,9 +23,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cluster"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
@@ -49,7 +49,7 @@ func hostileCluster(t *testing.T) cluster.Connect {
 		{Type: v1alpha2.ConditionReady, Status: metav1.ConditionFalse, Reason: "X", Message: evil, ObservedGeneration: 1},
 		{Type: v1alpha2.ConditionDeploymentUpdated, Status: metav1.ConditionFalse, Reason: "X", Message: evil, ObservedGeneration: 1},
 	}
-	own := objects.Selector("my-stack")
+	own := names.Selector("my-stack")
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack-" + evilName, Labels: own}}
 	pod.Spec.Containers = []corev1.Container{{Name: "llama-stack"}}
 	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}

@@ -277,7 +277,7 @@ var exampleFrom = func() map[problem.Reason]string {
 		"answers of the API server":                {problem.ObjectRejected},
 		"internal/reconcile/gather, while it asks": {problem.ReadingImageLabels},
 		"internal/reconcile/gather, from settings": {problem.InvalidOperatorSettings},
-		"internal/panics":                          {problem.InternalError},
+		"internal/problem, after a panic":          {problem.InternalError},
 	} {
 		for _, reason := range reasons {
 			from[reason] = origin

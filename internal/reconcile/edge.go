@@ -14,6 +14,7 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
@@ -30,17 +31,17 @@ func (r *Reconciler) observeEdge(ctx context.Context, s *scope) {
 	switch apis := r.applier.EdgeAPIs; s.desired.Edge.Kind {
 	case settings.EdgeIngress:
 		ingress := &networkingv1.Ingress{}
-		if own(ingress, objects.IngressName(s.cr.Name)) {
+		if own(ingress, names.IngressName(s.cr.Name)) {
 			s.exposure = objects.ExposedByIngress(ingress)
 		}
 	case settings.EdgeRoute:
 		route := &routev1.Route{}
-		if apis.Route && own(route, objects.RouteName(s.cr.Name)) {
+		if apis.Route && own(route, names.RouteName(s.cr.Name)) {
 			s.exposure = objects.ExposedByRoute(route)
 		}
 	case settings.EdgeHTTPRoute:
 		route := &gatewayv1.HTTPRoute{}
-		if apis.HTTPRoute && own(route, objects.HTTPRouteName(s.cr.Name)) {
+		if apis.HTTPRoute && own(route, names.HTTPRouteName(s.cr.Name)) {
 			s.exposure = r.exposedByGateway(ctx, route)
 		}
 	case settings.EdgeAuto, settings.EdgeNone:

@@ -11,19 +11,19 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
-// reportPanic reports the panic in the status and requeues after panics.Delay. Log and status show the text only of
+// reportPanic reports the panic in the status and requeues after problem.Delay. Log and status show the text only of
 // Go's own panics: any other can hold a value of a Secret.
 func (r *Reconciler) reportPanic(ctx context.Context, s *scope, value any) (ctrl.Result, error) {
-	what, wrong := panics.Record(value)
+	what, wrong := problem.RecordPanic(value)
 	log := logf.FromContext(ctx)
 	log.Error(errors.New(what), "reconcile panicked", "stack", string(debug.Stack()))
-	again := ctrl.Result{RequeueAfter: panics.Delay}
+	again := ctrl.Result{RequeueAfter: problem.PanicRetryDelay}
 	if s.cr.UID == "" && s.cr.ResourceVersion == "" {
 		return again, nil // not read yet
 	}

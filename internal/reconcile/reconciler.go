@@ -26,14 +26,14 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/metrics"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/adopt"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/apply"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/events"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/metrics"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/pods"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/status"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
@@ -275,12 +275,12 @@ func (r *Reconciler) observeServer(ctx context.Context, s *scope) {
 		s.service, s.claim = s.applied.Service, s.applied.PVC
 	}
 	service, claim := &corev1.Service{}, &corev1.PersistentVolumeClaim{}
-	if s.service == nil && r.client.Get(ctx, key(objects.ServiceName(s.cr.Name)), service) == nil {
+	if s.service == nil && r.client.Get(ctx, key(names.ServiceName(s.cr.Name)), service) == nil {
 		s.service = service
 	}
 	if w := s.cr.Spec.Workload; w == nil || w.Storage == nil {
 		s.claim = nil
-	} else if s.claim == nil && r.client.Get(ctx, key(objects.PVCName(s.cr.Name)), claim) == nil {
+	} else if s.claim == nil && r.client.Get(ctx, key(names.PVCName(s.cr.Name)), claim) == nil {
 		s.claim = claim
 	}
 	r.observeEdge(ctx, s)
@@ -292,9 +292,9 @@ func (r *Reconciler) observePods(ctx context.Context, s *scope) {
 		return
 	}
 	var list corev1.PodList
-	selector := objects.NewPodsSelector(s.cr.Name)
-	if !objects.HasNewPods(&s.deployment.Spec.Template) {
-		selector = objects.Selector(s.cr.Name)
+	selector := names.NewPodsSelector(s.cr.Name)
+	if !names.HasNewPods(&s.deployment.Spec.Template) {
+		selector = names.Selector(s.cr.Name)
 	}
 	if r.client.List(ctx, &list, client.InNamespace(s.cr.Namespace), client.MatchingLabels(selector),
 		client.MatchingFields{apply.InstanceIndex: s.cr.Name}) != nil {
@@ -304,7 +304,7 @@ func (r *Reconciler) observePods(ctx context.Context, s *scope) {
 	if s.desired != nil {
 		known = &pods.Secrets{Hash: s.desired.SecretsHash, Values: s.desired.SecretValues}
 	}
-	s.pods = pods.Observe(list.Items, cmp.Or(s.gathered.Inputs.Legacy.ContainerName, objects.ContainerName), known)
+	s.pods = pods.Observe(list.Items, cmp.Or(s.gathered.Inputs.Legacy.ContainerName, names.ContainerName), known)
 }
 
 // report writes the status if it changed, and records an Event for each changed condition.

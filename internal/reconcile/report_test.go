@@ -22,9 +22,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/metrics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/metrics"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
 var errTimeout = errors.New("the server timed out")
@@ -59,7 +59,7 @@ func newReporter(t *testing.T) *reporter {
 			return inner.SubResource(sub).Patch(ctx, o, patch, opts...)
 		},
 	}).Build()
-	r.Reconciler = &Reconciler{client: c, recorder: r.recorder, metrics: metrics.New()}
+	r.Reconciler = &Reconciler{client: c, recorder: r.recorder, metrics: metrics.New(catalog.Lines())}
 	return r
 }
 
@@ -137,11 +137,11 @@ func TestReportOutcome(t *testing.T) {
 // Proves: R63.
 func TestPanicIsReportedAndRetriedSlowly(t *testing.T) {
 	r := newReporter(t)
-	before := panics.Count()
+	before := problem.PanicCount()
 	request := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(stack("a"))}
 	result, err := r.Reconcile(t.Context(), request) // there is no gatherer
-	if err != nil || result.RequeueAfter != panics.Delay || panics.Count() != before+1 {
-		t.Fatalf("%+v %v, %v panics", result, err, panics.Count()-before)
+	if err != nil || result.RequeueAfter != problem.PanicRetryDelay || problem.PanicCount() != before+1 {
+		t.Fatalf("%+v %v, %v panics", result, err, problem.PanicCount()-before)
 	}
 	cr := &v1alpha2.LlamaStackDistribution{}
 	if err := r.client.Get(t.Context(), request.NamespacedName, cr); err != nil {
@@ -168,7 +168,7 @@ func TestPanicIsReportedAfterAConflict(t *testing.T) {
 		t.Fatalf("%+v %v", result, err)
 	}
 	r.refuse = nil
-	if result, err := r.Reconcile(t.Context(), request); err != nil || result.RequeueAfter != panics.Delay || r.writes != 2 {
+	if result, err := r.Reconcile(t.Context(), request); err != nil || result.RequeueAfter != problem.PanicRetryDelay || r.writes != 2 {
 		t.Errorf("%+v %v, %d writes", result, err, r.writes)
 	}
 }

@@ -30,16 +30,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/metrics"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/adopt"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/apply"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/metrics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/pods"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/settingsreport"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/status"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry/imagelabels"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe/prober"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
@@ -88,7 +90,7 @@ type Options struct {
 func newImageLabels(ctx context.Context, mgr manager.Manager, o *Options, key secret.Value,
 	tell func(types.NamespacedName)) *imagelabels.Reader {
 	return imagelabels.New(ctx, imagelabels.Options{
-		Connect:  imagelabels.Connect(objects.ManagedBy+"/"+version.Version(), o.Metrics.AskedRegistry),
+		Connect:  imagelabels.Connect(names.ManagedBy+"/"+version.Version(), o.Metrics.AskedRegistry),
 		LookedUp: o.Metrics.LookedUp, Key: key, Tell: tell,
 		Store: &imagelabels.Store{Live: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: o.OperatorNamespace},
 	})
@@ -97,7 +99,7 @@ func newImageLabels(ctx context.Context, mgr manager.Manager, o *Options, key se
 // Setup adds the controller to the manager. It reads or creates the hash key, so the API server must be reachable.
 func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 	if o.Metrics == nil {
-		o.Metrics = metrics.New()
+		o.Metrics = metrics.New(catalog.Lines())
 	}
 	key, err := apply.EnsureHashKey(ctx, mgr.GetAPIReader(), mgr.GetClient(), o.OperatorNamespace)
 	if err != nil {
@@ -141,9 +143,9 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 		applier:  &apply.Applier{Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader(), EdgeAPIs: apis},
 		live:     mgr.GetAPIReader(),
 		adopter:  &adopt.Adopter{Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader()},
-		prober:   prober.New(ctx, o.Metrics.Servers(serverprobe.New()), r.enqueue),
+		prober:   prober.New(ctx, countedServers{serverprobe.New(), o.Metrics}, r.enqueue),
 		locate:   locate,
-		recorder: mgr.GetEventRecorder(objects.ManagedBy),
+		recorder: mgr.GetEventRecorder(names.ManagedBy),
 		large:    semaphore.NewWeighted(largeWorkers),
 		settings: o.Settings,
 		metrics:  o.Metrics,
@@ -243,7 +245,7 @@ func deploymentChanged() predicate.Predicate {
 
 func serverOfPod(_ context.Context, o client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(),
-		Name: objects.ResourceOfPod(o.GetLabels())}}}
+		Name: names.ResourceOfPod(o.GetLabels())}}}
 }
 
 // podChanged passes deletions and updates that change the status; the Deployment counts new pods.
@@ -266,4 +268,16 @@ func specChanged() predicate.Predicate {
 			before, after := e.ObjectOld.GetAnnotations(), e.ObjectNew.GetAnnotations()
 			return before[v1alpha2.ConversionAnnotation] != after[v1alpha2.ConversionAnnotation]
 		}})
+}
+
+// countedServers counts the requests to servers in the metrics.
+type countedServers struct {
+	prober.Asker
+	metrics *metrics.Metrics
+}
+
+func (c countedServers) Ask(ctx context.Context, server serverprobe.Server) (*serverprobe.Observation, error) {
+	observation, err := c.Asker.Ask(ctx, server)
+	c.metrics.AskedServer(err)
+	return observation, err
 }

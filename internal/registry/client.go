@@ -21,6 +21,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/metrics"
 )
 
 // Options configure a Client.
@@ -112,7 +113,7 @@ type Blob struct {
 
 // Digest returns the current digest of a tag with one HEAD request. A reference with a digest needs no request.
 func (c *Client) Digest(ctx context.Context, reference string, keys authn.Keychain) (string, error) {
-	return locate(ctx, c, QuestionDigest, reference, func(ref name.Reference, trip *roundTripper) (string, error) {
+	return locate(ctx, c, metrics.RegistryDigest, reference, func(ref name.Reference, trip *roundTripper) (string, error) {
 		if digest, ok := ref.(name.Digest); ok {
 			return digest.DigestStr(), nil
 		}
@@ -126,7 +127,7 @@ func (c *Client) Digest(ctx context.Context, reference string, keys authn.Keycha
 
 // Image reads the labels and layers of an image: one manifest, or two for an index, and one configuration.
 func (c *Client) Image(ctx context.Context, reference string, keys authn.Keychain) (*Image, error) {
-	return locate(ctx, c, QuestionImage, reference, func(ref name.Reference, trip *roundTripper) (*Image, error) {
+	return locate(ctx, c, metrics.RegistryImage, reference, func(ref name.Reference, trip *roundTripper) (*Image, error) {
 		return c.image(ctx, ref, trip, keys)
 	})
 }

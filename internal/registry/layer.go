@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/metrics"
 )
 
 const (
@@ -45,7 +46,7 @@ func newBudget() *budget {
 // as in a container runtime.
 func (c *Client) File(ctx context.Context, reference string, image *Image, layer, file string,
 	keys authn.Keychain) ([]byte, error) {
-	return locate(ctx, c, QuestionFile, reference, func(ref name.Reference, trip *roundTripper) ([]byte, error) {
+	return locate(ctx, c, metrics.RegistryFile, reference, func(ref name.Reference, trip *roundTripper) ([]byte, error) {
 		return c.fileAt(ctx, ref, trip, image, layer, file, keys)
 	})
 }
@@ -72,7 +73,7 @@ func (c *Client) fileAt(
 // until one has or deletes the file.
 func (c *Client) FindFile(ctx context.Context, reference string, image *Image, file string,
 	keys authn.Keychain) ([]byte, error) {
-	return locate(ctx, c, QuestionFile, reference, func(ref name.Reference, trip *roundTripper) ([]byte, error) {
+	return locate(ctx, c, metrics.RegistryFile, reference, func(ref name.Reference, trip *roundTripper) ([]byte, error) {
 		return c.findFileAt(ctx, ref, trip, image, file, keys)
 	})
 }

@@ -10,13 +10,6 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 )
 
-// The names of questions passed to Options.Asked.
-const (
-	QuestionDigest = "digest"
-	QuestionImage  = "image"
-	QuestionFile   = "file"
-)
-
 // locate tries each location of an image until one answers or fails because of the image's content.
 func locate[T any](
 	ctx context.Context, c *Client, question, reference string,

@@ -15,6 +15,8 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/metrics"
 )
 
 const (
@@ -94,7 +96,7 @@ func isHidden(file string, whiteouts []string) bool {
 func (c *Client) FindMatch(
 	ctx context.Context, reference string, image *Image, what string, matches func(file string) bool, keys authn.Keychain,
 ) ([]byte, error) {
-	return locate(ctx, c, QuestionFile, reference, func(ref name.Reference, trip *roundTripper) ([]byte, error) {
+	return locate(ctx, c, metrics.RegistryFile, reference, func(ref name.Reference, trip *roundTripper) ([]byte, error) {
 		return c.findMatchAt(ctx, ref, trip, image, what, matches, keys)
 	})
 }

@@ -19,7 +19,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/stable"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
 const (
@@ -61,7 +61,7 @@ func (c *Client) get(ctx context.Context, at *target, path string, read func([]b
 func (c *Client) exchange(ctx context.Context, at *target, address *url.URL, read func([]byte) error) error {
 	raw, err := c.dialer.DialContext(ctx, "tcp", at.base.Host)
 	if err != nil {
-		return stable.Error(err) // nothing has been received yet
+		return problem.StableError(err) // nothing has been received yet
 	}
 	defer func() { _ = raw.Close() }()
 	defer context.AfterFunc(ctx, func() { _ = raw.Close() })() // interrupts reads and writes

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
 // decode strictly decodes YAML into a pointer. Its error lists each unknown key and mistyped value by path, without
@@ -119,7 +119,7 @@ func (m *misfits) compareMap(got map[string]any, t reflect.Type, at *field.Path)
 			continue
 		}
 		names := slices.Sorted(maps.Keys(known))
-		m.add(path, "unknown field: "+suggest.Sentence(key, names)+"fields: "+strings.Join(names, ", "))
+		m.add(path, "unknown field: "+problem.DidYouMean(key, names)+"fields: "+strings.Join(names, ", "))
 	}
 }
 

@@ -16,9 +16,9 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
 // LabelDistribution marks a ConfigMap in the operator's namespace that registers the distribution named by its value.
@@ -57,7 +57,7 @@ func ParseRegistration(cm *corev1.ConfigMap) *Registered {
 		_, binary := cm.BinaryData[key]
 		switch {
 		case !slices.Contains(known, key):
-			e.err = fmt.Errorf("data[%s]: Unsupported value: %skeys: %s", limits.Message(key), suggest.Sentence(key, known),
+			e.err = fmt.Errorf("data[%s]: Unsupported value: %skeys: %s", limits.Message(key), problem.DidYouMean(key, known),
 				strings.Join(known, ", "))
 		case binary:
 			e.err = fmt.Errorf("binaryData[%s]: the value is not text in UTF-8: put text into data", key)

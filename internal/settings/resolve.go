@@ -21,7 +21,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
 const pathDistribution = "spec.distribution"
@@ -178,7 +177,7 @@ func (s *Settings) find(name, image string, hints *Hints) (entry, *problem.Probl
 			Reason: problem.UnknownDistribution, Path: pathDistribution + ".name", Type: field.ErrorTypeNotSupported,
 			Value: name,
 			Fix: fmt.Sprintf("%sknown distributions: %s; an administrator registers further ones by a ConfigMap, as %s shows",
-				suggest.Sentence(name, s.Names()), limits.Names(s.Names()), Sample),
+				problem.DidYouMean(name, s.Names()), limits.Names(s.Names()), Sample),
 		})
 	case !known && name != "":
 		e = entry{name: name, image: hints.Image, embedded: name, imageSource: cmp.Or(hints.ImageSource, "the caller")}

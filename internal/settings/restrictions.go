@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
 // KeyForbid is the key of a YAML list of Restrictions.
@@ -59,7 +59,7 @@ func parseForbid(text string) ([]Restriction, error) {
 	for i, name := range names {
 		if !slices.Contains(known, name) {
 			return nil, fmt.Errorf("ConfigMap %s, key %s[%d]: Unsupported value: %q: %sknown names: %s",
-				ConfigMapName, KeyForbid, i, name, suggest.Sentence(name, known), strings.Join(known, ", "))
+				ConfigMapName, KeyForbid, i, name, problem.DidYouMean(name, known), strings.Join(known, ", "))
 		}
 		forbidden = append(forbidden, Restriction(name))
 	}

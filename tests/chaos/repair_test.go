@@ -19,8 +19,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/apply"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
@@ -83,7 +83,7 @@ func (w *world) objects(name string) (list []unstructured.Unstructured) {
 		framework.NoError(w.t, err)
 		some := &unstructured.UnstructuredList{}
 		some.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-		if err := admin.List(w.t.Context(), some, client.InNamespace(w.Name), client.MatchingLabels(objects.Selector(name))); err != nil {
+		if err := admin.List(w.t.Context(), some, client.InNamespace(w.Name), client.MatchingLabels(names.Selector(name))); err != nil {
 			w.t.Fatal(err)
 		}
 		list = append(list, some.Items...)

@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/apply"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
@@ -142,7 +142,7 @@ func (w *world) owned(name string) map[string]int {
 		framework.NoError(w.t, err)
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-		if err := admin.List(w.t.Context(), list, client.InNamespace(w.Name), client.MatchingLabels(objects.Selector(name))); err != nil {
+		if err := admin.List(w.t.Context(), list, client.InNamespace(w.Name), client.MatchingLabels(names.Selector(name))); err != nil {
 			w.t.Fatal(err)
 		}
 		if len(list.Items) > 0 {

@@ -31,6 +31,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/endpoint"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
@@ -62,7 +63,7 @@ func New(t *testing.T, initial ...client.Object) *Cluster {
 		&autoscalingv2.HorizontalPodAutoscaler{}, &policyv1.PodDisruptionBudget{}, &networkingv1.NetworkPolicy{}, &networkingv1.Ingress{},
 		&routev1.Route{}, &gatewayv1.HTTPRoute{},
 	} {
-		builder.WithIndex(kind, "instance", func(o client.Object) []string { return []string{o.GetLabels()[objects.LabelInstance]} })
+		builder.WithIndex(kind, "instance", func(o client.Object) []string { return []string{o.GetLabels()[names.LabelInstance]} })
 	}
 	c.WithWatch = builder.WithObjects(initial...).WithReturnManagedFields().WithInterceptorFuncs(interceptor.Funcs{
 		// A real client asks nothing without a name.
@@ -181,7 +182,7 @@ func Owned(o client.Object, uid string) client.Object {
 	o.SetNamespace("ai")
 	o.SetUID("of-" + o.GetUID())
 	o.SetLabels(map[string]string{
-		objects.LabelManagedBy: objects.ManagedBy, "app": "llama-stack", "app.kubernetes.io/instance": "my-stack",
+		names.LabelManagedBy: names.ManagedBy, "app": "llama-stack", "app.kubernetes.io/instance": "my-stack",
 	})
 	if uid != "" {
 		ref := metav1.OwnerReference{APIVersion: "llamastack.io/v1alpha2", Kind: v1alpha2.Kind, Name: "my-stack", Controller: &yes}

@@ -30,7 +30,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
@@ -320,7 +320,7 @@ func (w *world) written(t *testing.T, namespace string) (list []template) {
 		o.SetUID("")
 		o.SetManagedFields(nil)
 		o.SetOwnerReferences(nil)
-		delete(o.GetLabels(), objects.LabelManagedBy) // the operator would watch it
+		delete(o.GetLabels(), names.LabelManagedBy) // the operator would watch it
 		text, err := json.Marshal(o)
 		if err != nil {
 			t.Fatal(err)

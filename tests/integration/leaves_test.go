@@ -31,6 +31,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/apply"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
@@ -266,7 +267,7 @@ func (s *symmetry) twin(ctx context.Context, of spec) (twin, error) {
 func (s *symmetry) inputHash(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (string, error) {
 	d := &appsv1.Deployment{}
 	err := suite.Admin.Get(ctx, client.ObjectKeyFromObject(cr), d)
-	return d.Annotations[objects.AnnotationInputHash], err
+	return d.Annotations[names.AnnotationInputHash], err
 }
 
 // applied gives the custom resource the spec by server-side apply.
@@ -349,7 +350,7 @@ func (s *symmetry) objectsOf(ctx context.Context, name string) (map[string]any, 
 		}
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(gvk)
-		if err := suite.Admin.List(ctx, list, client.InNamespace(s.Name), client.MatchingLabels(objects.Selector(name))); err != nil {
+		if err := suite.Admin.List(ctx, list, client.InNamespace(s.Name), client.MatchingLabels(names.Selector(name))); err != nil {
 			return nil, err
 		}
 		all = append(all, list.Items...)
@@ -387,7 +388,7 @@ func (s *symmetry) objectsOf(ctx context.Context, name string) (map[string]any, 
 // clean removes what belongs to this object alone.
 func clean(o *unstructured.Unstructured) {
 	annotations := o.GetAnnotations()
-	delete(annotations, objects.AnnotationCreatedFrom)
+	delete(annotations, names.AnnotationCreatedFrom)
 	delete(annotations, "deployment.kubernetes.io/revision")
 	if len(annotations) == 0 {
 		annotations = nil

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
@@ -112,7 +113,7 @@ func TestUpgradeFromRelease09(t *testing.T) {
 
 	e.PatchSpec("old", `{"workload":{"podDisruptionBudget":{"maxUnavailable":1}}}`)
 	framework.Eventually(t, time.Minute, "the edit brings the new pods", func() error {
-		if d := e.Deployment("old"); !objects.HasNewPods(&d.Spec.Template) {
+		if d := e.Deployment("old"); !names.HasNewPods(&d.Spec.Template) {
 			return fmt.Errorf("annotations %v", d.Annotations)
 		}
 		return nil
@@ -139,13 +140,13 @@ func TestUpgradeFromRelease09(t *testing.T) {
 	}
 
 	// The image of release 0.9 stays until the distribution changes: the operator's own could be of another release line.
-	if d := e.Deployment("old"); server.Image != oldImage || d.Annotations[objects.AnnotationAdoptedImage] != oldImage {
+	if d := e.Deployment("old"); server.Image != oldImage || d.Annotations[names.AnnotationAdoptedImage] != oldImage {
 		t.Errorf("image %s, annotations %v", server.Image, d.Annotations)
 	}
 	e.PatchSpec("old", `{"distribution":{"name":"remote-vllm"}}`)
 	framework.Eventually(t, 2*time.Minute, "another distribution brings its image", func() error {
 		d := e.Deployment("old")
-		if image := d.Spec.Template.Spec.Containers[0].Image; image == oldImage || d.Annotations[objects.AnnotationAdoptedImage] != "" {
+		if image := d.Spec.Template.Spec.Containers[0].Image; image == oldImage || d.Annotations[names.AnnotationAdoptedImage] != "" {
 			return fmt.Errorf("image %s, annotations %v", image, d.Annotations)
 		}
 		return nil

@@ -24,9 +24,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/apply"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
@@ -153,7 +153,7 @@ func (r *replayed) switchedOver(one *framework.Recorded) {
 		if err := r.Client.Get(r.T.Context(), client.ObjectKeyFromObject(service), now); err != nil {
 			return err
 		}
-		if !maps.Equal(now.Spec.Selector, objects.Selector(one.Name())) {
+		if !maps.Equal(now.Spec.Selector, names.Selector(one.Name())) {
 			return fmt.Errorf("the Service selects %v", now.Spec.Selector)
 		}
 		return nil
@@ -183,7 +183,7 @@ func (r *replayed) adopted(one *framework.Recorded) {
 			if owners := o.GetOwnerReferences(); len(owners) != 1 || owners[0].Name != one.Name() || owners[0].Controller == nil || !*owners[0].Controller {
 				return fmt.Errorf("%s %s is owned by %v", o.GetKind(), o.GetName(), owners)
 			}
-			if o.GetKind() == "Deployment" && o.GetAnnotations()[objects.AnnotationBuild] == "" {
+			if o.GetKind() == "Deployment" && o.GetAnnotations()[names.AnnotationBuild] == "" {
 				return errors.New("its Deployment is not adopted yet")
 			}
 		}
@@ -249,7 +249,7 @@ func (r *replayed) allApplied() {
 func (r *replayed) applied(one *framework.Recorded) {
 	r.T.Helper()
 	framework.Eventually(r.T, 2*time.Minute, one.Name()+" has the new pod template", func() error {
-		if d := r.deployment(one); !objects.HasNewPods(&d.Spec.Template) {
+		if d := r.deployment(one); !names.HasNewPods(&d.Spec.Template) {
 			return fmt.Errorf("the Deployment is %+v", d.ObjectMeta)
 		}
 		return nil

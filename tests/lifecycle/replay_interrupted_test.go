@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/adopt"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/apply"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
@@ -132,19 +133,19 @@ func (o *oneOperator) adopt(name string) error {
 			return nil //nolint:nilerr // no use to wait; the caller gets it
 		}
 		service := &corev1.Service{}
-		if err := o.Get(service, objects.ServiceName(name)); err != nil {
+		if err := o.Get(service, names.ServiceName(name)); err != nil {
 			return err
 		}
 		switch d := o.Deployment(name); {
 		case release09.Left(d):
 			return errors.New("it is not adopted yet")
-		case !objects.HasNewPods(&d.Spec.Template):
+		case !names.HasNewPods(&d.Spec.Template):
 			if revision := d.Annotations["deployment.kubernetes.io/revision"]; revision != "1" {
 				o.T.Errorf("the adoption has made revision %s", revision)
 			}
 			o.PatchSpec(name, `{"workload":{"podDisruptionBudget":{"minAvailable":null,"maxUnavailable":1}}}`)
 			return errors.New("it was edited")
-		case release09.IsHeld(d), objects.SelectsNewPods(service, name):
+		case release09.IsHeld(d), names.SelectsNewPods(service, name):
 			return errors.New("its pods are not replaced yet")
 		}
 		return nil

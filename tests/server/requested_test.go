@@ -69,9 +69,9 @@ func readRequested(t *testing.T, content []byte) requested {
 		}
 		a.models = append(a.models, m)
 	}
-	a.shields = names(list(spec, "resources", "shields"), "id")
-	a.tools = names(list(spec, "resources", "tools"), "name")
-	a.vectorStores = names(list(spec, "resources", "vectorStores"), "name")
+	a.shields = namesIn(list(spec, "resources", "shields"), "id")
+	a.tools = namesIn(list(spec, "resources", "tools"), "name")
+	a.vectorStores = namesIn(list(spec, "resources", "vectorStores"), "name")
 	return a
 }
 
@@ -120,7 +120,7 @@ func oneOrMany(value any) []any {
 	}
 }
 
-func names(entries []any, field string) []string {
+func namesIn(entries []any, field string) []string {
 	var all []string
 	for _, entry := range entries {
 		if name, ok := entry.(string); ok {

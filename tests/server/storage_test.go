@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
@@ -121,7 +122,7 @@ func podFor(t *testing.T, r release, keys keysIn, dsn, ca string) pod {
 	}
 	p := pod{env: environmentOf(t, d)}
 	for name, value := range p.env { // paths of the pod
-		p.env[name] = strings.NewReplacer(objects.CABundlePath, ca, inURL(objects.CABundlePath), inURL(ca), objects.TrustPath, ca).Replace(value)
+		p.env[name] = strings.NewReplacer(names.CABundlePath, ca, inURL(names.CABundlePath), inURL(ca), objects.TrustPath, ca).Replace(value)
 	}
 	dir := t.TempDir()
 	p.env["SQLITE_STORE_DIR"], p.env["HOME"], p.env["TMPDIR"], p.env["PATH"] = dir, dir, dir, os.Getenv("PATH")
@@ -190,10 +191,10 @@ func TestStorageTakesEveryPassword(t *testing.T) {
 func tryPasswords(t *testing.T, r release, database *framework.Postgres, hardest string, keys func(password string) keysIn) {
 	t.Helper()
 	var cases []map[string]any
-	var names []string
+	var files []string
 	add := func(name, password, dsn string) {
 		p := podFor(t, r, keys(password), dsn, database.CA)
-		cases, names = append(cases, map[string]any{"config": p.config, "env": p.env}), append(names, name)
+		cases, files = append(cases, map[string]any{"config": p.config, "env": p.env}), append(files, name)
 	}
 	for i, password := range hardPasswords {
 		name := fmt.Sprintf("user%d", i)
@@ -205,7 +206,7 @@ func tryPasswords(t *testing.T, r release, database *framework.Postgres, hardest
 	}
 	for i, problem := range runStorage(t, r, cases) {
 		if problem != nil {
-			t.Errorf("%s as far as %s: %s", names[i], hardest, *problem)
+			t.Errorf("%s as far as %s: %s", files[i], hardest, *problem)
 		}
 	}
 }

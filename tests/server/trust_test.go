@@ -22,6 +22,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
@@ -66,7 +67,7 @@ func trustedBy(t *testing.T, r release, imageRoot, bundle []byte) []string {
 	command[0] = python
 	for i := range command {
 		switch command[i] {
-		case objects.CABundlePath:
+		case names.CABundlePath:
 			command[i] = given
 		case objects.TrustPath:
 			command[i] = file

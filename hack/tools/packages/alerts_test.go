@@ -15,7 +15,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/config/prometheus"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/metrics"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/metrics"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
@@ -151,7 +152,7 @@ func firing(t *testing.T, a *prometheus.Alert, series string) bool {
 // Proves: L-33.
 func TestAlertsUseMetricsThatExist(t *testing.T) {
 	known := slices.Clone(foreign)
-	for _, d := range metrics.Definitions() {
+	for _, d := range metrics.Definitions(catalog.Lines()) {
 		known = append(known, d.Name)
 		if d.Type == metrics.Histogram {
 			known = append(known, d.Name+"_bucket")

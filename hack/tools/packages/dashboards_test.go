@@ -15,7 +15,8 @@ import (
 	"github.com/prometheus/prometheus/promql/promqltest"
 
 	"github.com/llamastack/llama-stack-k8s-operator/config/dashboards"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/metrics"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/metrics"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
@@ -147,7 +148,7 @@ func isCounter(name string) bool {
 // What the recording says about the operator is what it serves now.
 func TestRecordedMetricsOfTheOperatorExist(t *testing.T) {
 	text := string(readFile(t, "hack", "tools", "packages", "testdata", "operator.prom"))
-	for _, d := range metrics.Definitions() {
+	for _, d := range metrics.Definitions(catalog.Lines()) {
 		if !strings.Contains(text, "\n# TYPE "+d.Name+" ") {
 			t.Errorf("the recording has no %s: record it again", d.Name)
 		}

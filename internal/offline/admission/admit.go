@@ -22,7 +22,6 @@ import (
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
 // Refusal is an error of admission.
@@ -139,7 +138,7 @@ func (s *Schema) nearestField(path string) string {
 	if strings.HasPrefix(path, "metadata.") {
 		known = []string{"annotations", "finalizers", "generateName", "labels", "name", "namespace", "ownerReferences"}
 	}
-	return strings.TrimSpace(suggest.Sentence(name, known))
+	return strings.TrimSpace(problem.DidYouMean(name, known))
 }
 
 // nearestValue returns a suggestion for an unsupported value; empty if no value is similar.
@@ -158,7 +157,7 @@ func (s *Schema) nearestValue(path string, value any) string {
 			known = append(known, fmt.Sprint(one.Object))
 		}
 	}
-	return strings.TrimSpace(suggest.Sentence(written, known))
+	return strings.TrimSpace(problem.DidYouMean(written, known))
 }
 
 // parentOf returns the schema that contains a field, nil if unknown, and the field's name.

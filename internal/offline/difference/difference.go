@@ -9,6 +9,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
@@ -177,7 +178,7 @@ func (r *Report) note(o *Object) {
 
 func because(path string) string {
 	switch {
-	case strings.Contains(path, objects.AnnotationConfigHash):
+	case strings.Contains(path, names.AnnotationConfigHash):
 		return "config.yaml changes"
 	case strings.HasSuffix(path, "].image"):
 		return "the image changes"

@@ -16,7 +16,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/config/crd"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
 // Field describes a field of the CRD.
@@ -74,7 +74,7 @@ func (s *Schema) Find(path string) (*Field, error) {
 		if !known {
 			parent := strings.Join(parts[:i], ".")
 			return nil, fmt.Errorf("%s has no field %q: %sits fields are: %s", parent, part,
-				suggest.Sentence(part, slices.Collect(maps.Keys(at.Properties))), orNone(slices.Sorted(maps.Keys(at.Properties))))
+				problem.DidYouMean(part, slices.Collect(maps.Keys(at.Properties))), orNone(slices.Sorted(maps.Keys(at.Properties))))
 		}
 		required = slices.Contains(at.Required, part)
 		at = &next

@@ -14,8 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
 var errNoData = errors.New("neither a manifest of that ConfigMap, nor of one with the label " +
@@ -89,7 +89,7 @@ func knownKeys[V any](d *Document, data map[string]V) error {
 		if !slices.Contains(known, key) {
 			return fmt.Errorf("%s: ConfigMap %s: unknown key %q: %sthe keys are %s", d.Place(), settings.ConfigMapName,
 				limits.Message(key),
-				suggest.Sentence(key, known), strings.Join(known, ", "))
+				problem.DidYouMean(key, known), strings.Join(known, ", "))
 		}
 	}
 	return nil

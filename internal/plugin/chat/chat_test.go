@@ -17,10 +17,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cluster"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/port"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/portforward"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
 )
 
@@ -55,7 +55,7 @@ func runWith(t *testing.T, handler http.Handler, scheme string, readyPods int, a
 	t.Helper()
 	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack"}}
 	cr.Status.ServiceURL = scheme + "://my-stack-service.ai.svc:8321"
-	broken := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "broken", Labels: objects.Selector("my-stack")}}
+	broken := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "broken", Labels: names.Selector("my-stack")}}
 	initial := []client.Object{cr, broken}
 	if readyPods > 0 {
 		pod := broken.DeepCopy()
@@ -89,7 +89,7 @@ func runWith(t *testing.T, handler http.Handler, scheme string, readyPods int, a
 	}
 	cmd := New(streams, connect)
 	if args[0] == "port-forward" {
-		cmd, args = port.New(streams, connect), args[1:]
+		cmd, args = portforward.New(streams, connect), args[1:]
 	}
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetArgs(args)

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/pods"
 )
 
@@ -70,7 +70,7 @@ func (c *Connection) ReadyPod(ctx context.Context, name string) (*v1alpha2.Llama
 	}
 	list := &corev1.PodList{}
 	if err := c.Client.List(ctx, list, client.InNamespace(cr.Namespace),
-		client.MatchingLabels(objects.Selector(cr.Name))); err != nil {
+		client.MatchingLabels(names.Selector(cr.Name))); err != nil {
 		return nil, nil, fmt.Errorf("read Pods: %w", err)
 	}
 	var best *corev1.Pod

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 )
 
 // Found are the objects that belong to a custom resource.
@@ -36,7 +36,7 @@ func (c *Connection) Find(ctx context.Context, name string) (*v1alpha2.LlamaStac
 		return nil, nil, err
 	}
 	f := &Found{}
-	own := []client.ListOption{client.InNamespace(cr.Namespace), client.MatchingLabels(objects.Selector(cr.Name))}
+	own := []client.ListOption{client.InNamespace(cr.Namespace), client.MatchingLabels(names.Selector(cr.Name))}
 	var (
 		deployments appsv1.DeploymentList
 		services    corev1.ServiceList

@@ -9,7 +9,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/describe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/fields"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
 type explanation struct {
@@ -77,7 +77,7 @@ func unknown(name string, tree *fields.Schema) error {
 	return fmt.Errorf("there is no field, provider type, condition, reason or alert %q: %suse a path such as "+
 		"spec.workload.replicas, a type such as remote::vllm, a condition such as Ready, a reason such as SecretNotFound, "+
 		"or an alert such as LlamaStackDistributionFailed",
-		name, suggest.Sentence(name, names(tree)))
+		name, problem.DidYouMean(name, names(tree)))
 }
 
 // names returns all names, sorted, for suggestions and completion.

@@ -14,9 +14,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cluster"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/pods"
 )
 
@@ -99,7 +99,7 @@ func (o *options) run(ctx context.Context, c *cluster.Connection, name string, s
 		return errNoPods
 	}
 	options := &corev1.PodLogOptions{
-		Container: cmp.Or(v1alpha2.Legacy(cr).ContainerName, objects.ContainerName), Follow: o.follow, Previous: o.previous,
+		Container: cmp.Or(v1alpha2.Legacy(cr).ContainerName, names.ContainerName), Follow: o.follow, Previous: o.previous,
 	}
 	if o.tail >= 0 {
 		options.TailLines = &o.tail

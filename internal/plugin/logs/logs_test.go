@@ -18,15 +18,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cluster"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
 )
 
 func pod(name string, age int, ready corev1.ConditionStatus) *corev1.Pod {
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-		Namespace: "ai", Name: name, Labels: objects.Selector("my-stack"), CreationTimestamp: metav1.NewTime(time.Unix(int64(1000-age), 0)),
+		Namespace: "ai", Name: name, Labels: names.Selector("my-stack"), CreationTimestamp: metav1.NewTime(time.Unix(int64(1000-age), 0)),
 	}}
 	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: ready}}
 	return p

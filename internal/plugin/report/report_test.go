@@ -25,9 +25,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cluster"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
 )
@@ -65,7 +65,7 @@ func world(t *testing.T) []client.Object {
 		o.SetLabels(labels)
 		return o
 	}
-	own := objects.Selector("my-stack")
+	own := names.Selector("my-stack")
 	pod := &corev1.Pod{}
 	pod.Spec.Containers = []corev1.Container{{Name: "llama-stack", Env: []corev1.EnvVar{
 		{Name: "A", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "creds"}, Key: "token"}}},
@@ -191,7 +191,7 @@ func run(t *testing.T, c client.WithWatch, args ...string) (text string, code in
 // secretNames fills every field of a pod that names a Secret, found by the types and names of Kubernetes, each with a name of its own, and returns them.
 func secretNames(t *testing.T, value reflect.Value, path string) []string {
 	t.Helper()
-	var names []string
+	var found []string
 	switch value.Kind() { //nolint:exhaustive // a name is in one of these
 	case reflect.Pointer:
 		if value.IsNil() {
@@ -215,23 +215,23 @@ func secretNames(t *testing.T, value reflect.Value, path string) []string {
 			switch {
 			case isName:
 				value.Field(i).SetString(name)
-				names = append(names, name)
+				found = append(found, name)
 			case isOptionalName:
 				value.Field(i).Set(reflect.ValueOf(&name))
-				names = append(names, name)
+				found = append(found, name)
 			default:
-				names = append(names, secretNames(t, value.Field(i), name)...)
+				found = append(found, secretNames(t, value.Field(i), name)...)
 			}
 		}
 	}
-	return names
+	return found
 }
 
 // Proves: R7, NFR-003 (a report hides the values of every Secret that a pod can refer to: in each kind of container and volume, and for the image).
 func TestReportHidesSecretsOfEachFieldOfAPod(t *testing.T) {
 	var pod corev1.Pod
-	names := secretNames(t, reflect.ValueOf(&pod.Spec), "n")
-	found := strings.Join(names, " ")
+	secretsOfThePod := secretNames(t, reflect.ValueOf(&pod.Spec), "n")
+	found := strings.Join(secretsOfThePod, " ")
 	for _, want := range []string{
 		"n-volumes-volumesource-projected-sources-secret-", "n-volumes-volumesource-secret-secretname", "-csi-nodepublishsecretref-name",
 		"n-initcontainers-env-valuefrom-secretkeyref-", "n-initcontainers-envfrom-secretref-", "n-containers-env-", "-ephemeralcontainercommon-env-",
@@ -258,15 +258,15 @@ func TestReportHidesSecretsOfEachFieldOfAPod(t *testing.T) {
 		t.Fatal(err)
 	}
 	log := "INFO kept-line\n"
-	names = append(names, "of-provider", "of-volume", "of-image", "of-tls")
-	for i, name := range names {
+	secretsOfThePod = append(secretsOfThePod, "of-provider", "of-volume", "of-image", "of-tls")
+	for i, name := range secretsOfThePod {
 		value := fmt.Sprintf("horse%dbattery", i)
 		log += "x " + value + " y\n"
 		initial = append(initial, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: name}, Data: map[string][]byte{"k": []byte(value)}})
 	}
 	cr.Status.Conditions[0].Message = log
 	files := packed(t, fakecluster.New(t, initial...))
-	for i, name := range names {
+	for i, name := range secretsOfThePod {
 		for file, text := range files {
 			if strings.Contains(text, fmt.Sprintf("horse%dbattery", i)) {
 				t.Errorf("%s holds the value of Secret %s", file, name)

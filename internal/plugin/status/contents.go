@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/offered"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
@@ -49,7 +50,7 @@ func chatCommands(cr *v1alpha2.LlamaStackDistribution, models []offered.Model) [
 		return nil
 	}
 	return []string{
-		fmt.Sprintf("kubectl -n %s port-forward service/%s %d", cr.Namespace, objects.ServiceName(cr.Name), port),
+		fmt.Sprintf("kubectl -n %s port-forward service/%s %d", cr.Namespace, names.ServiceName(cr.Name), port),
 		fmt.Sprintf("curl %s%s://localhost:%d/v1/chat/completions -H 'Content-Type: application/json' -d '%s'",
 			insecure, scheme, port, strings.ReplaceAll(string(body), "'", `'\''`)),
 	}

@@ -11,9 +11,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cluster"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
@@ -52,7 +52,7 @@ func (f *facts) readConfig(ctx context.Context, c *cluster.Connection) error {
 		case err != nil:
 			return fmt.Errorf("read ConfigMap %s: %w", g.ConfigMapName, err)
 		}
-		if f.config, err = serverconfig.ParseBase(g.ConfigMapName, []byte(cm.Data[objects.ConfigKey])); err != nil {
+		if f.config, err = serverconfig.ParseBase(g.ConfigMapName, []byte(cm.Data[names.ConfigKey])); err != nil {
 			f.unread = append(f.unread, err.Error())
 		}
 		return nil

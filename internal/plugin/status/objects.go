@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/pods"
 )
 
@@ -37,7 +37,7 @@ func (f *facts) objects() []object {
 		}
 		list = append(list, d)
 	}
-	container := cmp.Or(v1alpha2.Legacy(f.cr).ContainerName, objects.ContainerName)
+	container := cmp.Or(v1alpha2.Legacy(f.cr).ContainerName, names.ContainerName)
 	for i := range f.pods {
 		p := &f.pods[i]
 		// Logs are not shown, because they may contain secrets.

@@ -16,9 +16,9 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/describe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/offered"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
 type screen struct {
@@ -176,7 +176,7 @@ func causes(cr *v1alpha2.LlamaStackDistribution) []cause {
 
 func (f *facts) deployment() *appsv1.Deployment {
 	for _, o := range f.owned {
-		if d, ok := o.(*appsv1.Deployment); ok && d.Name == objects.DeploymentName(f.cr.Name) {
+		if d, ok := o.(*appsv1.Deployment); ok && d.Name == names.DeploymentName(f.cr.Name) {
 			return d
 		}
 	}
@@ -185,18 +185,18 @@ func (f *facts) deployment() *appsv1.Deployment {
 
 // warnings returns the last Warning Events about the custom resource and its objects, newest first.
 func (f *facts) warnings() []event {
-	names := map[string]bool{f.cr.Name: true}
+	objectNames := map[string]bool{f.cr.Name: true}
 	for _, o := range f.owned {
-		names[o.GetName()] = true
+		objectNames[o.GetName()] = true
 	}
 	for i := range f.pods {
-		names[f.pods[i].Name] = true
+		objectNames[f.pods[i].Name] = true
 	}
 	var list []event
 	for i := range f.events {
 		e := &f.events[i]
 		// The name of a ReplicaSet is that of the Deployment with a suffix.
-		own := names[e.InvolvedObject.Name] || e.InvolvedObject.Kind == "ReplicaSet" &&
+		own := objectNames[e.InvolvedObject.Name] || e.InvolvedObject.Kind == "ReplicaSet" &&
 			strings.HasPrefix(e.InvolvedObject.Name, f.cr.Name+"-")
 		if e.Type != corev1.EventTypeWarning || !own {
 			continue

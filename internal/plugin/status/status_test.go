@@ -26,9 +26,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cluster"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
@@ -81,7 +81,7 @@ func stack(t *testing.T, name string, conditions ...string) *v1alpha2.LlamaStack
 func labeled(o client.Object, name string) client.Object {
 	o.SetNamespace("ai")
 	o.SetName(name)
-	o.SetLabels(objects.Selector("my-stack"))
+	o.SetLabels(names.Selector("my-stack"))
 	return o
 }
 

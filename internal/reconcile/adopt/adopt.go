@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/apply"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
@@ -45,17 +46,17 @@ func legacyObjects() []legacyObject {
 	}
 	matchLabels := []string{"spec", "selector", "matchLabels"}
 	return []legacyObject{
-		{kind: kind("", "v1", "ServiceAccount"), name: objects.ServiceAccountName},
-		{kind: kind("", "v1", "PersistentVolumeClaim"), name: objects.PVCName, keep: true},
-		{kind: kind("", "v1", "Service"), name: objects.ServiceName, selector: []string{"spec", "selector"}},
-		{kind: kind("autoscaling", "v2", "HorizontalPodAutoscaler"), name: objects.AutoscalerName},
-		{kind: kind("policy", "v1", "PodDisruptionBudget"), name: objects.BudgetName, selector: matchLabels},
-		{kind: kind("networking.k8s.io", "v1", "NetworkPolicy"), name: objects.NetworkPolicyName,
+		{kind: kind("", "v1", "ServiceAccount"), name: names.ServiceAccountName},
+		{kind: kind("", "v1", "PersistentVolumeClaim"), name: names.PVCName, keep: true},
+		{kind: kind("", "v1", "Service"), name: names.ServiceName, selector: []string{"spec", "selector"}},
+		{kind: kind("autoscaling", "v2", "HorizontalPodAutoscaler"), name: names.AutoscalerName},
+		{kind: kind("policy", "v1", "PodDisruptionBudget"), name: names.BudgetName, selector: matchLabels},
+		{kind: kind("networking.k8s.io", "v1", "NetworkPolicy"), name: names.NetworkPolicyName,
 			selector: []string{"spec", "podSelector", "matchLabels"}},
-		{kind: kind("networking.k8s.io", "v1", "Ingress"), name: objects.IngressName},
+		{kind: kind("networking.k8s.io", "v1", "Ingress"), name: names.IngressName},
 		// On OpenShift it allows the pods' user and group of release 0.9.
 		{kind: kind("rbac.authorization.k8s.io", "v1", "RoleBinding"), name: release09.RoleBindingName, forPods: true},
-		{kind: kind("apps", "v1", "Deployment"), name: objects.DeploymentName, selector: matchLabels},
+		{kind: kind("apps", "v1", "Deployment"), name: names.DeploymentName, selector: matchLabels},
 	}
 }
 
@@ -64,7 +65,7 @@ func legacyObjects() []legacyObject {
 func (a *Adopter) Adopt(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment,
 	wanted []objects.Object) *problem.Problem {
 	// The kept pod template is about to be replaced.
-	releases := live != nil && live.Annotations[objects.AnnotationBuild] == release09.Build && keptTemplate(wanted) == nil
+	releases := live != nil && live.Annotations[names.AnnotationBuild] == release09.Build && keptTemplate(wanted) == nil
 	if live == nil && !release09.Reported(&owner.Status) ||
 		live != nil && !release09.Left(live) && !releases && !a.writtenAgain(ctx, owner) {
 		return nil
@@ -75,7 +76,7 @@ func (a *Adopter) Adopt(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 // keptTemplate returns the desired Deployment if it keeps the pods of release 0.9, or nil.
 func keptTemplate(wanted []objects.Object) *appsv1.Deployment {
 	for _, o := range wanted {
-		if d, ok := o.(*appsv1.Deployment); ok && d.Annotations[objects.AnnotationBuild] == release09.Build {
+		if d, ok := o.(*appsv1.Deployment); ok && d.Annotations[names.AnnotationBuild] == release09.Build {
 			return d
 		}
 	}
@@ -243,13 +244,13 @@ func (a *Adopter) adopt(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 func own(ctx context.Context, writer client.Writer, owner *v1alpha2.LlamaStackDistribution,
 	o *metav1.PartialObjectMetadata) error {
 	before := o.DeepCopy()
-	o.OwnerReferences = append(o.OwnerReferences, *objects.ControllerRef(owner))
+	o.OwnerReferences = append(o.OwnerReferences, *names.ControllerRef(owner))
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	return writer.Patch(ctx, o, patch, client.FieldOwner(ownerManager))
 }
 
 // ownerManager is the field manager of restored owners; with the operator's own, the object would look created by it.
-const ownerManager = objects.ManagedBy + "-owner"
+const ownerManager = names.ManagedBy + "-owner"
 
 // takeFields transfers an object's fields to the operator, and adds metadata, unless a concurrent write conflicts.
 func takeFields(ctx context.Context, writer client.Writer, resource string, d *adoption) error {
@@ -273,7 +274,7 @@ func takeFields(ctx context.Context, writer client.Writer, resource string, d *a
 		{"op": "replace", "path": "/metadata/managedFields", "value": entries},
 		{"op": "replace", "path": "/metadata/resourceVersion", "value": o.ResourceVersion},
 	}
-	if _, made := o.Annotations[objects.AnnotationBuild]; d.metadata != nil {
+	if _, made := o.Annotations[names.AnnotationBuild]; d.metadata != nil {
 		operations = append(operations,
 			map[string]any{"op": "add", "path": "/metadata/labels", "value": labels.Merge(o.Labels, d.metadata.Labels)},
 			map[string]any{"op": "add", "path": "/metadata/annotations",
@@ -281,7 +282,7 @@ func takeFields(ctx context.Context, writer client.Writer, resource string, d *a
 	} else if made {
 		// A Deployment that release 0.9 wrote again is adopted as if for the first time.
 		operations = append(operations, map[string]any{"op": "remove",
-			"path": "/metadata/annotations/" + strings.ReplaceAll(objects.AnnotationBuild, "/", "~1")})
+			"path": "/metadata/annotations/" + strings.ReplaceAll(names.AnnotationBuild, "/", "~1")})
 	}
 	patch, err := json.Marshal(operations)
 	if err != nil {

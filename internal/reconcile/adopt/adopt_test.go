@@ -14,9 +14,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/apply"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
 )
@@ -60,8 +60,8 @@ func TestAdopt(t *testing.T) {
 			fakecluster.Owned(&corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "my-stack-pvc"}}, ""),
 		}
 	}
-	made := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{objects.AnnotationBuild: "1.0.0"}}}
-	adopted := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{objects.AnnotationBuild: release09.Build}}}
+	made := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{names.AnnotationBuild: "1.0.0"}}}
+	adopted := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{names.AnnotationBuild: release09.Build}}}
 	reported := func(condition string) v1alpha2.LlamaStackDistributionStatus {
 		return v1alpha2.LlamaStackDistributionStatus{Phase: "Ready", Conditions: []metav1.Condition{{Type: condition}}}
 	}
@@ -98,10 +98,10 @@ func TestAdopt(t *testing.T) {
 // orphan is the Deployment that release 0.9 leaves without an owner.
 func orphan(change func(*appsv1.Deployment)) *appsv1.Deployment {
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{
-		Namespace: "ai", Name: "my-stack", UID: "d", Labels: map[string]string{objects.LabelManagedBy: objects.ManagedBy},
+		Namespace: "ai", Name: "my-stack", UID: "d", Labels: map[string]string{names.LabelManagedBy: names.ManagedBy},
 		ManagedFields: []metav1.ManagedFieldsEntry{fakecluster.Entry("manager", "Update", `{"f:spec":{"f:template":{"f:spec":{"f:dnsPolicy":{}}}}}`, "")},
 	}}
-	d.Spec.Selector = &metav1.LabelSelector{MatchLabels: objects.Selector("my-stack")}
+	d.Spec.Selector = &metav1.LabelSelector{MatchLabels: names.Selector("my-stack")}
 	if change != nil {
 		change(d)
 	}
@@ -167,8 +167,8 @@ func TestAdoptKeepsThePodTemplate(t *testing.T) {
 	binding := fakecluster.Owned(&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "my-stack-rb"}}, "u1")
 	cluster := fakecluster.New(t, live, binding)
 	wanted := fakecluster.Desired("a: b\n")
-	wanted[2].(*appsv1.Deployment).Annotations = map[string]string{objects.AnnotationBuild: release09.Build, objects.AnnotationInputHash: "x"}
-	wanted[2].(*appsv1.Deployment).Labels = map[string]string{objects.LabelInstance: "my-stack"}
+	wanted[2].(*appsv1.Deployment).Annotations = map[string]string{names.AnnotationBuild: release09.Build, names.AnnotationInputHash: "x"}
+	wanted[2].(*appsv1.Deployment).Labels = map[string]string{names.LabelInstance: "my-stack"}
 	for range 2 { // again changes nothing
 		if f := adopter(cluster).Adopt(t.Context(), fakecluster.Owner(), live, wanted); f != nil {
 			t.Fatal(f)
@@ -180,8 +180,8 @@ func TestAdoptKeepsThePodTemplate(t *testing.T) {
 		if release09.Left(d) || !release09.KeepsTemplate(d) || !metav1.IsControlledBy(d, fakecluster.Owner()) {
 			t.Errorf("it is not adopted: %+v", d.ObjectMeta)
 		}
-		annotations := map[string]string{"note": "mine", objects.AnnotationBuild: release09.Build, objects.AnnotationInputHash: "x"}
-		labels := map[string]string{"team": "a", objects.LabelManagedBy: objects.ManagedBy, objects.LabelInstance: "my-stack"}
+		annotations := map[string]string{"note": "mine", names.AnnotationBuild: release09.Build, names.AnnotationInputHash: "x"}
+		labels := map[string]string{"team": "a", names.LabelManagedBy: names.ManagedBy, names.LabelInstance: "my-stack"}
 		if diff := cmp.Diff(annotations, d.Annotations) + cmp.Diff(labels, d.Labels); diff != "" {
 			t.Errorf("metadata (-want +got):\n%s", diff)
 		}
@@ -201,8 +201,8 @@ func TestAdoptKeepsThePodTemplate(t *testing.T) {
 // Proves: R78, R48 (release 0.9 ran once more: the field managers of any object show it, and the Deployment is as if never applied).
 func TestAdoptAgain(t *testing.T) {
 	made := orphan(func(d *appsv1.Deployment) {
-		d.Annotations = map[string]string{objects.AnnotationBuild: "1.0.0", objects.AnnotationInputHash: "x"}
-		d.OwnerReferences = []metav1.OwnerReference{*objects.ControllerRef(fakecluster.Owner())}
+		d.Annotations = map[string]string{names.AnnotationBuild: "1.0.0", names.AnnotationInputHash: "x"}
+		d.OwnerReferences = []metav1.OwnerReference{*names.ControllerRef(fakecluster.Owner())}
 	})
 	cluster := fakecluster.New(t, made)
 	if f := adopter(cluster).Adopt(t.Context(), fakecluster.Owner(), made, fakecluster.Desired("a: b\n")); f != nil {
@@ -212,14 +212,14 @@ func TestAdoptAgain(t *testing.T) {
 	if err := cluster.Get(t.Context(), client.ObjectKeyFromObject(made), d); err != nil {
 		t.Fatal(err)
 	}
-	if _, found := d.Annotations[objects.AnnotationBuild]; found || release09.Owns(d, "my-stack") || !release09.Left(d) {
+	if _, found := d.Annotations[names.AnnotationBuild]; found || release09.Owns(d, "my-stack") || !release09.Left(d) {
 		t.Errorf("the Deployment is %+v", d.ObjectMeta)
 	}
 
 	// The Deployment alone was adopted: the Service reports that something is left.
 	settled := orphan(func(d *appsv1.Deployment) {
-		d.Annotations, d.ManagedFields = map[string]string{objects.AnnotationBuild: "1.0.0"}, nil
-		d.OwnerReferences = []metav1.OwnerReference{*objects.ControllerRef(fakecluster.Owner())}
+		d.Annotations, d.ManagedFields = map[string]string{names.AnnotationBuild: "1.0.0"}, nil
+		d.OwnerReferences = []metav1.OwnerReference{*names.ControllerRef(fakecluster.Owner())}
 	})
 	service := fakecluster.Owned(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "my-stack-service"}}, "u1")
 	service.SetManagedFields([]metav1.ManagedFieldsEntry{fakecluster.Entry("my-stack", "Apply", `{"f:spec":{"f:type":{}}}`, "")})

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
 )
 
@@ -20,7 +20,7 @@ func adopter(c *fakecluster.Cluster) *Adopter { return &Adopter{Client: c, Cache
 func TestPruneLegacyCABundle(t *testing.T) {
 	bundle := func(uid string) client.Object {
 		o := fakecluster.Owned(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "my-stack-ca-bundle", UID: "x"}}, uid)
-		o.SetLabels(map[string]string{objects.LabelManagedBy: objects.ManagedBy, "app.kubernetes.io/instance": "my-stack", "app.kubernetes.io/component": "ca-bundle"})
+		o.SetLabels(map[string]string{names.LabelManagedBy: names.ManagedBy, "app.kubernetes.io/instance": "my-stack", "app.kubernetes.io/component": "ca-bundle"})
 		return o
 	}
 	mounting := func(revision, pods int32, sources ...corev1.VolumeProjection) client.Object {

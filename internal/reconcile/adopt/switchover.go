@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/apply"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
@@ -37,7 +38,7 @@ func (a *Adopter) Switchover(
 		case *corev1.Service:
 			service := &corev1.Service{}
 			s.narrow = a.Cached.Get(ctx, client.ObjectKeyFromObject(o), service) == nil &&
-				objects.SelectsNewPods(service, owner.Name)
+				names.SelectsNewPods(service, owner.Name)
 			s.since = lastApplied(service)
 			s.service = i + 1
 		}
@@ -82,7 +83,7 @@ func (s *switchover) count(replicaSets []appsv1.ReplicaSet, want int32) {
 	s.gone = true
 	for i := range replicaSets {
 		rs := &replicaSets[i]
-		if objects.HasNewPods(&rs.Spec.Template) {
+		if names.HasNewPods(&rs.Spec.Template) {
 			ready += rs.Status.ReadyReplicas
 		} else if apply.HasPods(rs) {
 			s.gone = false
@@ -105,7 +106,7 @@ func (s *switchover) narrowed(resource string, list []objects.Object) []objects.
 	list = slices.Clone(list)
 	if s.service > 0 {
 		service := list[s.service-1].(*corev1.Service).DeepCopy()
-		service.Spec.Selector = objects.NewPodsSelector(resource)
+		service.Spec.Selector = names.NewPodsSelector(resource)
 		list[s.service-1] = service
 	}
 	return list

@@ -12,8 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/apply"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
 )
@@ -24,16 +24,16 @@ func TestSwitchoverFollowsFromTheCluster(t *testing.T) {
 	old := func() *appsv1.Deployment {
 		return orphan(func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(2)) })
 	}
-	newLabel := map[string]string{objects.LabelManagedBy: objects.ManagedBy}
+	newLabel := map[string]string{names.LabelManagedBy: names.ManagedBy}
 	adopted := func() *appsv1.Deployment {
 		d := old()
-		d.Annotations = map[string]string{objects.AnnotationBuild: release09.Build}
+		d.Annotations = map[string]string{names.AnnotationBuild: release09.Build}
 		d.ManagedFields = nil
 		return d
 	}
 	held := func() *appsv1.Deployment {
 		d := old()
-		d.Annotations = map[string]string{objects.AnnotationBuild: "1.0.0"}
+		d.Annotations = map[string]string{names.AnnotationBuild: "1.0.0"}
 		d.ManagedFields = nil
 		d.Spec.Template.Labels = newLabel
 		release09.HoldRollout(d)
@@ -41,7 +41,7 @@ func TestSwitchoverFollowsFromTheCluster(t *testing.T) {
 	}
 	released := func() *appsv1.Deployment {
 		d := held()
-		d.Annotations = map[string]string{objects.AnnotationBuild: "1.0.0"}
+		d.Annotations = map[string]string{names.AnnotationBuild: "1.0.0"}
 		return d
 	}
 	with := func(d *appsv1.Deployment, change func(*appsv1.Deployment)) *appsv1.Deployment { change(d); return d }
@@ -68,9 +68,9 @@ func TestSwitchoverFollowsFromTheCluster(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			service := fakecluster.Owned(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "my-stack-service"}}, "u1").(*corev1.Service)
-			service.Spec.Selector = objects.Selector("my-stack")
+			service.Spec.Selector = names.Selector("my-stack")
 			if c.isNarrow {
-				service.Spec.Selector = objects.NewPodsSelector("my-stack")
+				service.Spec.Selector = names.NewPodsSelector("my-stack")
 				service.ManagedFields = []metav1.ManagedFieldsEntry{{
 					Manager: apply.FieldManager, Operation: metav1.ManagedFieldsOperationApply, APIVersion: "v1", Time: new(metav1.Now()),
 					FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:selector":{}}}`),
@@ -95,7 +95,7 @@ func TestSwitchoverFollowsFromTheCluster(t *testing.T) {
 					t.Fatalf("%d objects, again in %s, %v", len(list), wait, f)
 				}
 				d, s := list[2].(*appsv1.Deployment), list[3].(*corev1.Service)
-				if release09.IsHeld(d) != held || (d.Spec.MinReadySeconds > 0) != held || objects.SelectsNewPods(s, "my-stack") != narrow {
+				if release09.IsHeld(d) != held || (d.Spec.MinReadySeconds > 0) != held || names.SelectsNewPods(s, "my-stack") != narrow {
 					t.Errorf("held %v, narrow %v, want %v, %v", release09.IsHeld(d), s.Spec.Selector, held, narrow)
 				}
 				if held && (*d.Spec.ProgressDeadlineSeconds <= d.Spec.MinReadySeconds || d.Spec.Strategy.RollingUpdate.MaxUnavailable.IntValue() != 0) {
@@ -112,7 +112,7 @@ func TestSwitchoverFollowsFromTheCluster(t *testing.T) {
 			if (cluster.ListsOfReplicaSets == 0) != c.lazy {
 				t.Errorf("ReplicaSets were listed %d times", cluster.ListsOfReplicaSets)
 			}
-			if release09.IsHeld(wanted[2].(*appsv1.Deployment)) || !maps.Equal(wanted[3].(*corev1.Service).Spec.Selector, objects.Selector("my-stack")) {
+			if release09.IsHeld(wanted[2].(*appsv1.Deployment)) || !maps.Equal(wanted[3].(*corev1.Service).Spec.Selector, names.Selector("my-stack")) {
 				t.Error("what is desired was changed")
 			}
 		})

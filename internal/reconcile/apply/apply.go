@@ -19,12 +19,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
 // FieldManager is the operator's main field manager.
-const FieldManager = objects.ManagedBy
+const FieldManager = names.ManagedBy
 
 // Applier writes objects. Set its fields before the first call.
 type Applier struct {

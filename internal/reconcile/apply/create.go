@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
@@ -69,7 +70,7 @@ func (c *change) new() objects.Object {
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
-	annotations[objects.AnnotationCreatedFrom] = hex.EncodeToString(c.desired[:])
+	annotations[names.AnnotationCreatedFrom] = hex.EncodeToString(c.desired[:])
 	o.SetAnnotations(annotations)
 	return o
 }

@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
 )
 
@@ -30,11 +30,11 @@ func TestNewObjectsAreCreatedAndLaterApplied(t *testing.T) {
 	}
 	service := &corev1.Service{}
 	key := client.ObjectKey{Namespace: "ai", Name: "my-stack-service"}
-	if err := c.Get(t.Context(), key, service); err != nil || service.Annotations[objects.AnnotationCreatedFrom] == "" || !hasUpdated(service.ManagedFields) {
+	if err := c.Get(t.Context(), key, service); err != nil || service.Annotations[names.AnnotationCreatedFrom] == "" || !hasUpdated(service.ManagedFields) {
 		t.Errorf("the Service was not created: %v, %+v", err, service.ObjectMeta)
 	}
 	configMaps := &corev1.ConfigMapList{}
-	if err := c.List(t.Context(), configMaps); err != nil || len(configMaps.Items) != 1 || configMaps.Items[0].Annotations[objects.AnnotationCreatedFrom] != "" {
+	if err := c.List(t.Context(), configMaps); err != nil || len(configMaps.Items) != 1 || configMaps.Items[0].Annotations[names.AnnotationCreatedFrom] != "" {
 		t.Errorf("ConfigMaps %+v, %v: what is generated is never applied", configMaps.Items, err)
 	}
 
@@ -44,7 +44,7 @@ func TestNewObjectsAreCreatedAndLaterApplied(t *testing.T) {
 		t.Fatalf("created %v, %v", c.Created, f)
 	}
 	service = &corev1.Service{}
-	if err := c.Get(t.Context(), key, service); err != nil || service.Annotations[objects.AnnotationCreatedFrom] != "" || hasUpdated(service.ManagedFields) {
+	if err := c.Get(t.Context(), key, service); err != nil || service.Annotations[names.AnnotationCreatedFrom] != "" || hasUpdated(service.ManagedFields) {
 		t.Errorf("the Service was not applied: %v, %+v", err, service.ObjectMeta)
 	}
 	if len(service.Spec.Ports) != 1 || service.Spec.Ports[0].Port != 8002 {
@@ -178,7 +178,7 @@ func TestOrphansAreOwnedAgain(t *testing.T) {
 	}
 
 	for name, change := range map[string]func(client.Object){
-		"of another resource": func(o client.Object) { o.SetLabels(objects.NewPodsSelector("other")) },
+		"of another resource": func(o client.Object) { o.SetLabels(names.NewPodsSelector("other")) },
 		"another controller's": func(o client.Object) {
 			o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "Rollout", Name: "r", UID: "r", Controller: new(true)}})
 		},
@@ -190,6 +190,6 @@ func TestOrphansAreOwnedAgain(t *testing.T) {
 		if _, f := a.Apply(t.Context(), cr, list); f == nil || f.Reason != problem.Conflict {
 			t.Errorf("%s: %v, want a conflict", name, f)
 		}
-		orphans(func(o client.Object) { o.SetLabels(objects.NewPodsSelector("my-stack")) })
+		orphans(func(o client.Object) { o.SetLabels(names.NewPodsSelector("my-stack")) })
 	}
 }

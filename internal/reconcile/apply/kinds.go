@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
@@ -24,7 +25,7 @@ const InstanceIndex = "instance"
 
 // Instance returns the value of an object in InstanceIndex.
 func Instance(o client.Object) []string {
-	if name, ok := o.GetLabels()[objects.LabelInstance]; ok {
+	if name, ok := o.GetLabels()[names.LabelInstance]; ok {
 		return []string{name}
 	}
 	return nil

@@ -9,13 +9,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
 // isOrphan reports whether the operator made an object for a resource of this name that now has no controller.
 func isOrphan(live metav1.Object, owner *v1alpha2.LlamaStackDistribution) bool {
-	return metav1.GetControllerOf(live) == nil && maps.Equal(objects.OwnLabels(live.GetLabels()),
-		objects.NewPodsSelector(owner.Name)) &&
+	return metav1.GetControllerOf(live) == nil && maps.Equal(names.OwnLabels(live.GetLabels()),
+		names.NewPodsSelector(owner.Name)) &&
 		slices.ContainsFunc(live.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
 			return e.Manager == FieldManager && e.Subresource == ""
 		})

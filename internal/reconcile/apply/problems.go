@@ -14,7 +14,6 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/stable"
 )
 
 // conflictAdvice never suggests to delete the object, which may be a server in use.
@@ -58,8 +57,9 @@ func deniedByOthers(err error) bool {
 
 // Failed returns the problem of an API server's error: terminal if the object is invalid or too large, else transient.
 func Failed(what, how string, err error) *problem.Problem {
-	p := problem.Problem{Reason: problem.ApplyFailed, Path: what, Detail: fmt.Sprintf("%s: %v", how, stable.Error(err)),
-		Err: err}
+	p := problem.Problem{
+		Reason: problem.ApplyFailed, Path: what, Detail: fmt.Sprintf("%s: %v", how, problem.StableError(err)), Err: err,
+	}
 	switch {
 	case (apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)) && !deniedByOthers(err), unknownField(err),
 		isLeftOut(err):

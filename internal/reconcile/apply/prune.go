@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
@@ -78,7 +79,7 @@ func KindOf(o client.Object) string {
 func ownedBy(
 	ctx context.Context, cached client.Reader, owner *v1alpha2.LlamaStackDistribution, list client.ObjectList,
 ) ([]client.Object, error) {
-	err := cached.List(ctx, list, client.InNamespace(owner.Namespace), client.MatchingLabels(objects.Selector(owner.Name)),
+	err := cached.List(ctx, list, client.InNamespace(owner.Namespace), client.MatchingLabels(names.Selector(owner.Name)),
 		client.MatchingFields{InstanceIndex: owner.Name})
 	if err != nil {
 		return nil, err
@@ -142,7 +143,7 @@ func (a *Applier) obsolete(ctx context.Context, owner *v1alpha2.LlamaStackDistri
 func ReplicaSetsOf(ctx context.Context, live client.Reader,
 	owner *v1alpha2.LlamaStackDistribution) ([]appsv1.ReplicaSet, error) {
 	var list appsv1.ReplicaSetList
-	err := live.List(ctx, &list, client.InNamespace(owner.Namespace), client.MatchingLabels(objects.Selector(owner.Name)))
+	err := live.List(ctx, &list, client.InNamespace(owner.Namespace), client.MatchingLabels(names.Selector(owner.Name)))
 	if err != nil {
 		return nil, err
 	}

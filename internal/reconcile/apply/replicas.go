@@ -11,11 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 )
 
 // handOverManager owns a Deployment's replicas until the autoscaler takes them over.
-const handOverManager = objects.ReplicasManager
+const handOverManager = names.ReplicasManager
 
 // handOverReplicas keeps the number of pods when an autoscaler takes over, instead of one pod first.
 func (a *Applier) handOverReplicas(ctx context.Context, desired *unstructured.Unstructured) error {

@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 )
 
 // settled reports whether applying the desired object would change nothing, reading it live if only its metadata is
@@ -53,7 +53,7 @@ func isApplied(live, desired *unstructured.Unstructured, hash [sha256.Size]byte)
 		return false
 	}
 	created := own[0].Operation == metav1.ManagedFieldsOperationUpdate
-	if created && live.GetAnnotations()[objects.AnnotationCreatedFrom] != hex.EncodeToString(hash[:]) {
+	if created && live.GetAnnotations()[names.AnnotationCreatedFrom] != hex.EncodeToString(hash[:]) {
 		return false
 	}
 	var fields map[string]any

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
@@ -62,18 +63,18 @@ func warnBypassed(d *Desired, in *Inputs) {
 		}
 	}
 	for i := range o.EnvFrom {
-		names := slices.DeleteFunc(envFromVariables(in, &o.EnvFrom[i], i), func(name string) bool {
+		variables := slices.DeleteFunc(envFromVariables(in, &o.EnvFrom[i], i), func(name string) bool {
 			return !objects.ChoosesCode(name)
 		})
-		if len(names) > 0 {
-			warn(fmt.Sprintf(".envFrom[%d]", i), limits.Names(names)+" can give the server another configuration or other code",
-				"remove the key from the object, or give the others a prefix")
+		if len(variables) > 0 {
+			detail := limits.Names(variables) + " can give the server another configuration or other code"
+			warn(fmt.Sprintf(".envFrom[%d]", i), detail, "remove the key from the object, or give the others a prefix")
 		}
 	}
 	for i := range o.VolumeMounts {
 		at, field := path.Join("/", o.VolumeMounts[i].MountPath), fmt.Sprintf(".volumeMounts[%d].mountPath", i)
 		switch {
-		case strings.HasPrefix(at, objects.ConfigDir+"/"):
+		case strings.HasPrefix(at, names.ConfigDir+"/"):
 			warn(field, "can replace the server's configuration", "mount it elsewhere")
 		case slices.ContainsFunc(codeDirs, func(dir string) bool { return isWithin(at, dir) || isWithin(dir, at) }):
 			warn(field, "can replace code of the server's image", "mount it elsewhere, for example below "+mountsDir)

@@ -5,7 +5,7 @@ package build
 import (
 	"k8s.io/utils/ptr"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
 )
@@ -14,7 +14,7 @@ import (
 func (in *Inputs) distribution() *settings.Distribution {
 	kept := adopted(in)
 	if kept != nil && (release09.Left(in.Live) || keepsAdopted(in, kept) ||
-		in.Live.Annotations[objects.AnnotationInputHash] == inputHash(in)) {
+		in.Live.Annotations[names.AnnotationInputHash] == inputHash(in)) {
 		return kept
 	}
 	return in.Distribution
@@ -24,7 +24,7 @@ func (in *Inputs) distribution() *settings.Distribution {
 // no image of its release line.
 func keepsAdopted(in *Inputs, kept *settings.Distribution) bool {
 	if ptr.Deref(in.CR.Spec.Distribution.Version, "") != "" ||
-		ptr.Deref(in.CR.Spec.Distribution.Name, "") != in.Live.Annotations[objects.AnnotationAdoptedName] {
+		ptr.Deref(in.CR.Spec.Distribution.Name, "") != in.Live.Annotations[names.AnnotationAdoptedName] {
 		return false
 	}
 	return in.Distribution.Listed || kept.Line != nil && in.Distribution.Line != nil &&

@@ -13,8 +13,8 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
@@ -30,8 +30,8 @@ func TestAdoptedImage(t *testing.T) {
 		want        string
 	}{
 		"release 0.9":            {nil, "", old},
-		"kept before":            {map[string]string{objects.AnnotationBuild: "1", objects.AnnotationAdoptedImage: "registry.example/starter:0.5.4"}, "", "registry.example/starter:0.5.4"},
-		"this operator's":        {map[string]string{objects.AnnotationBuild: "1"}, "", ""},
+		"kept before":            {map[string]string{names.AnnotationBuild: "1", names.AnnotationAdoptedImage: "registry.example/starter:0.5.4"}, "", "registry.example/starter:0.5.4"},
+		"this operator's":        {map[string]string{names.AnnotationBuild: "1"}, "", ""},
 		"the resource names one": {nil, "registry.example/other:0.7.1", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestUnknownNameKeepsItsImage(t *testing.T) {
 	ways := []string{"registered-distribution.yaml", "spec.distribution.version", "spec.distribution.name"}
 	d := build(t, in)
 	made := deployment(t, d.Objects)
-	if got := made.Spec.Template.Spec.Containers[0].Image; got != image || made.Annotations[objects.AnnotationAdoptedImage] != image || *made.Spec.Replicas != 2 {
+	if got := made.Spec.Template.Spec.Containers[0].Image; got != image || made.Annotations[names.AnnotationAdoptedImage] != image || *made.Spec.Replicas != 2 {
 		t.Errorf("image %s, annotations %v, replicas %d", got, made.Annotations, *made.Spec.Replicas)
 	}
 	if len(d.Warnings) != 1 || d.Warnings[0].Reason != problem.UnknownDistribution || !strings.Contains(d.Warnings.Message(), image) {
@@ -131,10 +131,10 @@ func TestImageOfAServerOfRelease09AfterAnEdit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := inputs(t, "distribution-only")
 			in.Live = &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{
-				objects.AnnotationBuild: release09.Build, objects.AnnotationAdoptedImage: old, objects.AnnotationAdoptedName: "starter",
-				objects.AnnotationServerLine: "0.7", objects.AnnotationInputHash: "of the adoption",
+				names.AnnotationBuild: release09.Build, names.AnnotationAdoptedImage: old, names.AnnotationAdoptedName: "starter",
+				names.AnnotationServerLine: "0.7", names.AnnotationInputHash: "of the adoption",
 			}}}
-			in.Live.Spec.Template.Spec.Containers = []corev1.Container{{Name: objects.ContainerName, Image: old}}
+			in.Live.Spec.Template.Spec.Containers = []corev1.Container{{Name: names.ContainerName, Image: old}}
 			in.CR.Spec = v1alpha2.LlamaStackDistributionSpec{}
 			framework.NoError(t, yaml.UnmarshalStrict([]byte(c.edit), &in.CR.Spec))
 			reread(in)
@@ -143,7 +143,7 @@ func TestImageOfAServerOfRelease09AfterAnEdit(t *testing.T) {
 				in.Distribution.Unproven = settings.Unproven(in.Distribution.Image)
 				d := build(t, in)
 				in.Live = deployment(t, d.Objects)
-				if got := in.Live.Spec.Template.Spec.Containers[0].Image; got != c.image || in.Live.Annotations[objects.AnnotationServerLine] != d.Distribution.Line.Name {
+				if got := in.Live.Spec.Template.Spec.Containers[0].Image; got != c.image || in.Live.Annotations[names.AnnotationServerLine] != d.Distribution.Line.Name {
 					t.Errorf("image %s, annotations %v", got, in.Live.Annotations)
 				}
 				text := d.Warnings.Message()
@@ -182,9 +182,9 @@ func TestAdoptedImageStaysUntilTheDistributionChanges(t *testing.T) {
 	} {
 		in := inputs(t, "distribution-only")
 		in.Live = &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{
-			objects.AnnotationBuild: in.Build, objects.AnnotationAdoptedImage: old, objects.AnnotationAdoptedName: "starter",
+			names.AnnotationBuild: in.Build, names.AnnotationAdoptedImage: old, names.AnnotationAdoptedName: "starter",
 		}}}
-		in.Live.Annotations[objects.AnnotationInputHash] = hashOf(in)
+		in.Live.Annotations[names.AnnotationInputHash] = hashOf(in)
 		c.change(t, in)
 		want, noted := c.want, c.want
 		if want == "" {
@@ -192,7 +192,7 @@ func TestAdoptedImageStaysUntilTheDistributionChanges(t *testing.T) {
 		}
 		for range 2 { // the second time, from what the first has made
 			d := deployment(t, build(t, in).Objects)
-			if got := d.Spec.Template.Spec.Containers[0].Image; got != want || d.Annotations[objects.AnnotationAdoptedImage] != noted {
+			if got := d.Spec.Template.Spec.Containers[0].Image; got != want || d.Annotations[names.AnnotationAdoptedImage] != noted {
 				t.Errorf("%s: image %s, annotations %v; want %s, adopted %q", name, got, d.Annotations, want, noted)
 			}
 			in.Live = d

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
@@ -141,7 +142,7 @@ func (d *Desired) generate(ctx context.Context, in *Inputs) {
 		return
 	}
 	d.Config = result
-	d.ConfigMapName = objects.ConfigMapName(in.CR.Name, result.YAML)
+	d.ConfigMapName = names.ConfigMapName(in.CR.Name, result.YAML)
 }
 
 // withoutUnread drops problems of unknown provider packages if the caller does not read packages.
@@ -178,7 +179,7 @@ func (d *Desired) params(in *Inputs) *objects.Params {
 	p.ClusterCA = d.Config != nil && d.Config.Auth.ClusterCA
 	p.ClientCertificates = d.TLS().ClientCertificates()
 	if f := in.Certificate; f != nil {
-		p.Certificate, p.CertificateHash = f.Name, objects.CertificateHash(f.content())
+		p.Certificate, p.CertificateHash = f.Name, names.CertificateHash(f.content())
 	}
 	if line := d.Distribution.Line; line != nil {
 		p.ServerLine = line.Name
@@ -262,14 +263,14 @@ func (d *Desired) hold(in *Inputs, p *objects.Params) {
 	switch adopted := release09.Left(in.Live) && release09.KeepsTemplate(in.Live); {
 	case adopted:
 		d.HeldBuild = release09.Build
-	case release09.Left(in.Live), made[objects.AnnotationInputHash] != p.InputHash,
-		made[objects.AnnotationBuild] == p.Build:
+	case release09.Left(in.Live), made[names.AnnotationInputHash] != p.InputHash,
+		made[names.AnnotationBuild] == p.Build:
 		return
 	default:
-		d.HeldBuild = made[objects.AnnotationBuild]
+		d.HeldBuild = made[names.AnnotationBuild]
 	}
 	var live objects.Generated // release 0.9 generates none of these objects
-	if objects.HasNewPods(&in.Live.Spec.Template) {
+	if names.HasNewPods(&in.Live.Spec.Template) {
 		live = objects.GeneratedFor(in.CR.Name, &in.Live.Spec.Template.Spec)
 	}
 	wanted := objects.GeneratedFor(in.CR.Name, podOf(d.Objects))
@@ -280,7 +281,7 @@ func (d *Desired) hold(in *Inputs, p *objects.Params) {
 		switch {
 		case kind == "Deployment":
 			kept := o.DeepCopyObject().(objects.Object)
-			kept.GetAnnotations()[objects.AnnotationBuild] = d.HeldBuild
+			kept.GetAnnotations()[names.AnnotationBuild] = d.HeldBuild
 			d.Held = append(d.Held, kept)
 		case generated && former == "":
 		case generated && former != o.GetName():

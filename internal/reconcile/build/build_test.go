@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
@@ -34,7 +35,7 @@ func TestBuild(t *testing.T) {
 	if len(d.Held) != 0 || d.HeldBuild != "" {
 		t.Errorf("held: %v %s", kinds(d.Held), d.HeldBuild)
 	}
-	if cm := d.Objects[1].(*corev1.ConfigMap); cm.Data[objects.ConfigKey] != string(d.Config.YAML) || len(d.Config.YAML) == 0 {
+	if cm := d.Objects[1].(*corev1.ConfigMap); cm.Data[names.ConfigKey] != string(d.Config.YAML) || len(d.Config.YAML) == 0 {
 		t.Error("the ConfigMap does not hold the configuration")
 	}
 	pod := deployment(t, d.Objects).Spec.Template.Spec
@@ -222,10 +223,10 @@ func TestTelemetry(t *testing.T) {
 		Telemetry: open(`{"provider": "opentelemetry", "id": "z", "endpoint": "http://collector:4318/a$(B)/", "apiKey": {"name": "otlp", "key": "token"}}`),
 	}
 	findSecrets(t, in)
-	var names []string
+	var variables []string
 	values := map[string]string{}
 	for _, e := range deployment(t, build(t, in).Objects).Spec.Template.Spec.Containers[0].Env {
-		names = append(names, e.Name)
+		variables = append(variables, e.Name)
 		values[e.Name] = e.Value
 	}
 	for name, want := range map[string]string{
@@ -239,8 +240,8 @@ func TestTelemetry(t *testing.T) {
 			t.Errorf("%s = %q, want %q", name, got, want)
 		}
 	}
-	if slices.Index(names, "LLSD_Z_API_KEY") > slices.Index(names, "OTEL_EXPORTER_OTLP_HEADERS") {
-		t.Errorf("the header stands before the key that it refers to: %v", names)
+	if slices.Index(variables, "LLSD_Z_API_KEY") > slices.Index(variables, "OTEL_EXPORTER_OTLP_HEADERS") {
+		t.Errorf("the header stands before the key that it refers to: %v", variables)
 	}
 
 	in.Secrets[0].Value = secret.New([]byte("two words"))
@@ -420,8 +421,8 @@ func TestAdoptionHolds(t *testing.T) {
 		t.Errorf("applied %s", applied)
 	}
 	kept := before.Held[0].(*appsv1.Deployment)
-	if kept.Annotations[objects.AnnotationBuild] != release09.Build || kept.Annotations[objects.AnnotationInputHash] != hashOf(in) ||
-		kept.Annotations[objects.AnnotationAdoptedImage] != "registry.example/starter:0.7.0" {
+	if kept.Annotations[names.AnnotationBuild] != release09.Build || kept.Annotations[names.AnnotationInputHash] != hashOf(in) ||
+		kept.Annotations[names.AnnotationAdoptedImage] != "registry.example/starter:0.7.0" {
 		t.Errorf("annotations %v", kept.Annotations)
 	}
 
@@ -431,12 +432,12 @@ func TestAdoptionHolds(t *testing.T) {
 	}
 	in.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Workers: new(int32(2))}
 	d := build(t, in)
-	if got := deployment(t, d.Objects).Annotations[objects.AnnotationBuild]; got != in.Build || d.HeldBuild != "" {
+	if got := deployment(t, d.Objects).Annotations[names.AnnotationBuild]; got != in.Build || d.HeldBuild != "" {
 		t.Errorf("an edit makes build %q, held %q", got, d.HeldBuild)
 	}
 
 	// Release 0.9 wrote over a template of this operator's: its fields are mixed.
-	in.Live.Annotations = map[string]string{objects.AnnotationInputHash: hashOf(in)}
+	in.Live.Annotations = map[string]string{names.AnnotationInputHash: hashOf(in)}
 	if d := build(t, in); d.HeldBuild != "" {
 		t.Errorf("a template of both is held: %q", d.HeldBuild)
 	}
@@ -546,8 +547,8 @@ func TestHoldIsReleased(t *testing.T) {
 				t.Errorf("held: %s, %v", d.HeldBuild, kinds(d.Held))
 			}
 			got := deployment(t, d.Objects)
-			if got.Annotations[objects.AnnotationBuild] != in.Build {
-				t.Errorf("made by %q, want %q", got.Annotations[objects.AnnotationBuild], in.Build)
+			if got.Annotations[names.AnnotationBuild] != in.Build {
+				t.Errorf("made by %q, want %q", got.Annotations[names.AnnotationBuild], in.Build)
 			}
 			pod := got.Spec.Template.Spec
 			if objects.MountedConfigMap(&pod) != d.ConfigMapName || !strings.Contains(strings.Join(kinds(d.Objects), " "), "ConfigMap/"+d.ConfigMapName) {

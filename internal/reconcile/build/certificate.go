@@ -15,6 +15,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
@@ -115,7 +116,7 @@ func (d *Desired) readCertificate(in *Inputs, f *CertificateFact) *ServerCertifi
 	}
 	d.checkValidity(in, f, leaf, where)
 	d.checkHost(in, f, leaf, where)
-	return &ServerCertificate{Host: objects.ServiceHost(in.CR.Name, in.CR.Namespace), Leaf: leaf.Raw, CA: f.CA}
+	return &ServerCertificate{Host: names.ServiceHost(in.CR.Name, in.CR.Namespace), Leaf: leaf.Raw, CA: f.CA}
 }
 
 // checkValidity reports a certificate outside of its validity, and sets Recheck to the next change.
@@ -142,7 +143,7 @@ func (d *Desired) checkValidity(in *Inputs, f *CertificateFact, leaf *x509.Certi
 
 // checkHost reports a certificate without the Service's DNS name; only a warning if it has the exposed host name.
 func (d *Desired) checkHost(in *Inputs, f *CertificateFact, leaf *x509.Certificate, where string) {
-	host := objects.ServiceHost(in.CR.Name, in.CR.Namespace)
+	host := names.ServiceHost(in.CR.Name, in.CR.Namespace)
 	if leaf.VerifyHostname(host) == nil {
 		return
 	}

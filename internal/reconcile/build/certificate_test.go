@@ -15,8 +15,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
@@ -70,7 +70,7 @@ func TestTLSReachesEveryObject(t *testing.T) {
 	if diff := cmp.Diff(want, volume.Secret); diff != "" {
 		t.Error(diff)
 	}
-	if got := template.Annotations[objects.AnnotationCertificateHash]; got != objects.CertificateHash(data["tls.crt"]) {
+	if got := template.Annotations[names.AnnotationCertificateHash]; got != names.CertificateHash(data["tls.crt"]) {
 		t.Errorf("hash %q", got)
 	}
 	for name, p := range map[string]*corev1.Probe{
@@ -212,7 +212,7 @@ func TestTLSWithoutACluster(t *testing.T) {
 	in := withTLS(t, nil)
 	in.Certificate.State, in.HashKey = Unknown, secret.Value{}
 	d := build(t, in)
-	if got := deployment(t, d.Objects).Spec.Template.Annotations[objects.AnnotationCertificateHash]; got != secret.OnCluster || d.Certificate != nil {
+	if got := deployment(t, d.Objects).Spec.Template.Annotations[names.AnnotationCertificateHash]; got != secret.OnCluster || d.Certificate != nil {
 		t.Errorf("hash %q, certificate %v", got, d.Certificate)
 	}
 	for name, want := range map[string]string{"": "spec.networking.tls.secretName: Required value", "a/b": "no Secret can have this name"} {

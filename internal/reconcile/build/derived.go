@@ -6,8 +6,8 @@ import (
 	"bytes"
 	"strconv"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/dsn"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
@@ -131,10 +131,10 @@ func (s *source) text(part serverconfig.Part) string {
 		return s.dsn.SSLMode
 	case environment.PostgresSSLRootCert:
 		if s.dsn.Verifies() {
-			return objects.CABundlePath
+			return names.CABundlePath
 		}
 	case environment.PostgresURI:
-		return s.dsn.URI(objects.CABundlePath)
+		return s.dsn.URI(names.CABundlePath)
 	case environment.RedisPassword:
 	}
 	return ""
@@ -158,7 +158,7 @@ func derivedName(in *Inputs, values map[string]secret.Value, env []serverconfig.
 			h.Value(value)
 		}
 	}
-	return objects.DerivedSecretName(in.CR.Name, h.Sum())
+	return names.DerivedSecretName(in.CR.Name, h.Sum())
 }
 
 func (in *Inputs) secret(path string) *SecretFact {

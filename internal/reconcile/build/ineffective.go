@@ -15,6 +15,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
@@ -105,7 +106,7 @@ func (d *Desired) checkWorkers(in *Inputs) {
 		}
 		detail := "has no effect beside spec.overrideConfig, whose configuration decides"
 		fix := fmt.Sprintf("write workers: %d under server: in the key %q of ConfigMap %s, or remove the field", workers,
-			objects.ConfigKey,
+			names.ConfigKey,
 			in.CR.Spec.OverrideConfig.ConfigMapName)
 		if in.Legacy.FromV1alpha1 {
 			d.problems.warn(problem.NoEffect, pathWorkers, detail, fix)

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
@@ -128,7 +128,7 @@ func TestInputHashCoversWhatTheSpecRefersTo(t *testing.T) {
 // Proves: R54 (hashes of secret content are keyed), FR-026, L-23.
 func TestSecretsHash(t *testing.T) {
 	annotation := func(in *Inputs) string {
-		return deployment(t, build(t, in).Objects).Spec.Template.Annotations[objects.AnnotationSecretsHash]
+		return deployment(t, build(t, in).Objects).Spec.Template.Annotations[names.AnnotationSecretsHash]
 	}
 	in := inputs(t, "simple")
 	before := annotation(in)

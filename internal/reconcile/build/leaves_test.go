@@ -13,8 +13,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
@@ -88,7 +88,7 @@ func TestNoFieldIsIgnored(t *testing.T) {
 					t.Errorf("is empty, and that is not told: %s", faults.Message())
 				}
 			case slices.Contains(onlyTold, path):
-				if !warned(d, path) && !names(faults, path) {
+				if !warned(d, path) && !mentions(faults, path) {
 					t.Error("is silently ignored: a warning must name it")
 				}
 			case len(faults) > 0:
@@ -108,7 +108,7 @@ func checkRefused(t *testing.T, path string, faults problem.List) {
 			unsupported = append(unsupported, f)
 		}
 	}
-	if !names(unsupported, path) {
+	if !mentions(unsupported, path) {
 		t.Errorf("is neither built nor refused by name: %s", faults.Message())
 	}
 	if unsupported.Has(problem.WaitingForDependency) || unsupported.Has(problem.Transient) || len(unsupported.For(v1alpha2.ConditionConfigGenerated)) == 0 {
@@ -129,7 +129,7 @@ func output(t *testing.T, set func(*v1alpha2.LlamaStackDistributionSpec)) string
 	}
 	d, _ := try(t.Context(), in)
 	for _, o := range d.Objects {
-		delete(o.GetAnnotations(), objects.AnnotationInputHash)
+		delete(o.GetAnnotations(), names.AnnotationInputHash)
 	}
 	text, err := json.Marshal(d.Objects)
 	framework.NoError(t, err)
@@ -163,8 +163,8 @@ func found(t *testing.T, set func(*v1alpha2.LlamaStackDistributionSpec)) *Inputs
 	return in
 }
 
-// names reports whether a fault names the field, or a struct around it.
-func names(faults problem.List, path string) bool {
+// mentions reports whether a fault names the field, or a struct around it.
+func mentions(faults problem.List, path string) bool {
 	return slices.ContainsFunc(faults, func(f problem.Problem) bool { return within(path, f.String()) })
 }
 

@@ -15,7 +15,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
 // State is the result of looking up a reference to a Secret or ConfigMap.
@@ -118,7 +117,7 @@ func (l *Lookup) existing() string {
 	}
 	near := ""
 	if len(l.MissingKeys) == 1 {
-		near = suggest.Sentence(l.MissingKeys[0], l.ExistingKeys)
+		near = problem.DidYouMean(l.MissingKeys[0], l.ExistingKeys)
 	}
 	return "; " + near + "its keys are " + limits.Names(l.ExistingKeys)
 }

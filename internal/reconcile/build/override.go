@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
@@ -64,21 +65,21 @@ func (d *Desired) override(ctx context.Context, in *Inputs) {
 	d.problems.warnForeign(PathOverride, found.Ref, in.CR.Namespace)
 	if string(found.Content) == secret.OnCluster {
 		d.Override, d.OverrideContent = &serverconfig.Override{}, found.Content
-		d.ConfigMapName = objects.ConfigMapName(in.CR.Name, found.Content)
+		d.ConfigMapName = names.ConfigMapName(in.CR.Name, found.Content)
 		return
 	}
 	read, err := serverconfig.ReadOverride(found.Content)
 	if err != nil {
 		d.problems.Add(problem.Problem{
 			Reason: problem.InvalidConfigMap, Path: PathOverride, Type: field.ErrorTypeInvalid, Value: found.Ref.Name,
-			Detail: fmt.Sprintf("the key %q of ConfigMap %s is not a configuration: %v", objects.ConfigKey, found.Ref, err),
+			Detail: fmt.Sprintf("the key %q of ConfigMap %s is not a configuration: %v", names.ConfigKey, found.Ref, err),
 			Fix:    "correct it there",
 		})
 		return
 	}
 	d.Override, d.OverrideContent = read, found.Content
 	d.passWorkers(ctx, in)
-	d.ConfigMapName = objects.ConfigMapName(in.CR.Name, d.OverrideContent)
+	d.ConfigMapName = names.ConfigMapName(in.CR.Name, d.OverrideContent)
 	d.warnPlainOverride(in, read)
 	if line := d.Distribution.Line; line != nil && line.NeedsInsecure && !read.TLS.Enabled() && !read.Insecure {
 		d.problems.warn(problem.InvalidConfigMap, PathOverride,
@@ -113,7 +114,7 @@ func (d *Desired) passWorkers(ctx context.Context, in *Inputs) {
 	}
 	// Without the namespace, so that the same configuration has the same text everywhere.
 	header := fmt.Sprintf("# The key %s of ConfigMap %s, with server.workers of the custom resource.\n",
-		objects.ConfigKey, in.Override.Ref.Name)
+		names.ConfigKey, in.Override.Ref.Name)
 	if text, err := serverconfig.WithWorkers(ctx, in.Override.Content, d.Distribution.Line, *w.Workers,
 		header); err == nil {
 		d.OverrideContent, d.Override.Workers, d.OverrideEdited = text, strconv.Itoa(int(*w.Workers)), true
@@ -135,5 +136,5 @@ func (r *report) warn(reason problem.Reason, path, detail, fix string) {
 
 func (o *OverrideFact) reference() objects.Reference {
 	return objects.Reference{Kind: objects.KindConfigMap, Namespace: o.Ref.Namespace, Name: o.Ref.Name,
-		Keys: []string{objects.ConfigKey}, Path: PathOverride}
+		Keys: []string{names.ConfigKey}, Path: PathOverride}
 }

@@ -11,6 +11,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
@@ -39,19 +40,19 @@ func TestOverride(t *testing.T) {
 			cm = c
 		}
 	}
-	if cm == nil || cm.Data[objects.ConfigKey] != ownConfig || cm.Immutable == nil || !*cm.Immutable || cm.Name != d.ConfigMapName {
+	if cm == nil || cm.Data[names.ConfigKey] != ownConfig || cm.Immutable == nil || !*cm.Immutable || cm.Name != d.ConfigMapName {
 		t.Fatalf("ConfigMap %+v, named %s", cm, d.ConfigMapName)
 	}
 	pod := deployment(t, d.Objects).Spec.Template.Spec
 	if objects.MountedConfigMap(&pod) != cm.Name || d.Config != nil || len(d.Warnings) > 0 {
 		t.Errorf("mounted is %s, generated %v, warnings %v", objects.MountedConfigMap(&pod), d.Config, d.Warnings)
 	}
-	names := []string{}
+	objectNames := []string{}
 	for _, v := range pod.Containers[0].Env {
-		names = append(names, v.Name)
+		objectNames = append(objectNames, v.Name)
 	}
-	if slices.Contains(names, "SQLITE_STORE_DIR") || !slices.Contains(names, "RUN_CONFIG_PATH") {
-		t.Errorf("environment %v", names)
+	if slices.Contains(objectNames, "SQLITE_STORE_DIR") || !slices.Contains(objectNames, "RUN_CONFIG_PATH") {
+		t.Errorf("environment %v", objectNames)
 	}
 
 	edited := overriding(t)

@@ -4,78 +4,86 @@ package build
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// PodReferenceFact is the result of reading a Secret or ConfigMap of the pods' overrides.
-type PodReferenceFact struct {
-	Ref objects.Reference
-	Lookup
-	// Keys are the object's keys that the pods get, sorted.
-	Keys []string
-	// Values are the values that the pods get of a Secret; empty for a ConfigMap.
-	Values []secret.Value
+// References returns all well-formed references of the custom resource, also to the platform's CA bundles.
+func References(cr *v1alpha2.LlamaStackDistribution) []objects.Reference {
+	in := NewInputs(cr)
+	var list []objects.Reference
+	uses, _ := serverconfig.SecretUses(in.Spec)
+	for _, use := range uses {
+		list = append(list, secretReference(&use, cr.Namespace))
+	}
+	if ref, ok := in.OverrideRef(); ok {
+		list = append(list, (&OverrideFact{Ref: ref}).reference())
+	}
+	if bundle := in.NamedCABundle(); bundle != nil {
+		list = append(list, bundle.reference())
+	} else {
+		list = append(list, objects.Reference{Kind: objects.KindConfigMap, Namespace: cr.Namespace, Name: PlatformBundle,
+			Optional: true})
+	}
+	list = append(list, objects.Reference{Kind: objects.KindConfigMap, Namespace: cr.Namespace, Name: ServiceBundle,
+		Optional: true})
+	if certificate := CertificateOf(cr); certificate != nil {
+		list = append(list, certificateReference(certificate.Name, cr.Namespace))
+	}
+	return append(list, workloadReferences(cr)...)
 }
 
-// AddPodReference adds a pod reference and hashes its content. It hashes in.Secrets first, so set them before.
-func AddPodReference(in *Inputs, ref objects.Reference, found Lookup, content map[string][]byte) {
-	if in.podsHash == nil {
-		in.podsHash = hashSecrets(in)
-	}
-	fact := PodReferenceFact{Ref: ref, Lookup: found, Keys: slices.Sorted(maps.Keys(content))}
-	in.podsHash.Text(ref.Kind)
-	in.podsHash.Text(ref.Name)
-	for _, key := range fact.Keys {
-		in.podsHash.Text(key)
-		in.podsHash.Bytes(content[key])
-		if ref.Kind == objects.KindSecret {
-			fact.Values = append(fact.Values, secret.Wrap(content[key]))
-		}
-	}
-	in.PodReferences = append(in.PodReferences, fact)
+// DefaultReferences returns the Secrets and ConfigMaps that the operator's settings add to the pods of a namespace.
+func DefaultReferences(d *settings.PodDefaults, namespace string) []objects.Reference {
+	cr := &v1alpha2.LlamaStackDistribution{Spec: v1alpha2.LlamaStackDistributionSpec{Workload: d.Complete(nil)}}
+	cr.Namespace = namespace
+	return workloadReferences(cr)
 }
 
-// checkPodReferences reports references that keep the pods from starting.
-func (r *report) checkPodReferences(in *Inputs) {
-	for i := range in.PodReferences {
-		if f := &in.PodReferences[i]; !f.Ref.Optional {
-			r.AddFound(f.absent(&f.Ref, in.CR.Namespace, ", or set optional: true there"))
+func workloadReferences(cr *v1alpha2.LlamaStackDistribution) []objects.Reference {
+	list := objects.PodReferences(cr)
+	if w := cr.Spec.Workload; w != nil {
+		for i := range w.ImagePullSecrets {
+			list = append(list, objects.Reference{
+				Kind: objects.KindSecret, Namespace: cr.Namespace, Name: w.ImagePullSecrets[i].Name, Optional: true,
+				Path: fmt.Sprintf("spec.workload.imagePullSecrets[%d]", i),
+			})
 		}
 	}
+	return list
 }
 
-// secretVariables returns the variables that envFrom takes from Secrets, if their keys are known.
-func secretVariables(in *Inputs) []string {
-	w := in.CR.Spec.Workload
-	if w == nil || w.Overrides == nil {
-		return nil
-	}
-	var names []string
-	for i := range w.Overrides.EnvFrom {
-		if w.Overrides.EnvFrom[i].SecretRef != nil {
-			names = append(names, envFromVariables(in, &w.Overrides.EnvFrom[i], i)...)
+// ReferencesOfPods returns the references of the pods' overrides, with the field that has them.
+func (in *Inputs) ReferencesOfPods() []objects.Reference {
+	const envFrom = ".envFrom["
+	list := objects.PodReferences(in.CR)
+	for i := range list {
+		if index, is := strings.CutPrefix(list[i].Path, objects.PathOverrides+envFrom); is && in.EnvFromDefaults {
+			list[i].Path = "operator settings: " + settings.KeyPodDefaults + ".overrides" + envFrom + index
 		}
 	}
-	return names
+	return list
 }
 
-// envFromVariables returns the variables of one envFrom, if the keys of its object are known.
-func envFromVariables(in *Inputs, from *corev1.EnvFromSource, index int) []string {
-	var names []string
-	for i := range in.PodReferences {
-		if f := &in.PodReferences[i]; strings.HasPrefix(f.Ref.Path,
-			fmt.Sprintf("%s.envFrom[%d].", objects.PathOverrides, index)) {
-			for _, key := range f.Keys {
-				names = append(names, from.Prefix+key)
-			}
-		}
+func secretReference(use *serverconfig.SecretUse, namespace string) objects.Reference {
+	return objects.Reference{Kind: objects.KindSecret, Namespace: namespace, Name: use.Ref.Name,
+		Keys: []string{use.Ref.Key}, Path: use.Path}
+}
+
+// LeaveUnread sets the references in the own namespace as found, with unknown content, for callers that read no Secret.
+func (in *Inputs) LeaveUnread() {
+	uses, _ := serverconfig.SecretUses(in.Spec) // the engine reports malformed references
+	for _, use := range uses {
+		in.Secrets = append(in.Secrets, SecretFact{Use: use})
 	}
-	return names
+	for _, ref := range in.ReferencesOfPods() {
+		in.PodReferences = append(in.PodReferences, PodReferenceFact{Ref: ref})
+	}
+	if in.Certificate = CertificateOf(in.CR); in.Certificate != nil {
+		in.Certificate.State = Unknown
+	}
 }

@@ -3,187 +3,243 @@
 package build
 
 import (
+	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// overridden are inputs whose overrides refer to a Secret and to a ConfigMap, both found unless a change of their content removes one.
-func overridden(t *testing.T, changes ...func(in *Inputs, contents []map[string][]byte)) *Inputs {
-	t.Helper()
-	in := inputs(t, "simple")
-	in.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Overrides: &v1alpha2.WorkloadOverrides{}}
+// Proves: R20, L-02, L-23 (everything that the spec refers to is known, and so are the namespaces that only v1alpha1 can name).
+func TestReferencesListsEveryKind(t *testing.T) {
+	cr := &v1alpha2.LlamaStackDistribution{}
 	if err := yaml.UnmarshalStrict([]byte(`
-env: [{name: TOKEN, valueFrom: {secretKeyRef: {name: mine, key: token}}}]
-volumes: [{name: files, configMap: {name: files}}]
-`), in.CR.Spec.Workload.Overrides); err != nil {
+metadata:
+  name: my-stack
+  namespace: ai
+spec:
+  distribution: {name: starter}
+  providers:
+    inference: {provider: vllm, apiKey: {name: creds, key: token}}
+  storage:
+    sql: {type: postgres, connectionString: {name: db, key: dsn}}
+  networking:
+    tls: {caBundle: {configMapName: trusted-ca}}
+  workload:
+    overrides:
+      env:
+      - {name: A, valueFrom: {secretKeyRef: {name: more, key: a, optional: true}}}
+      - {name: B, valueFrom: {configMapKeyRef: {name: settings, key: b}}}
+`), cr); err != nil {
 		t.Fatal(err)
 	}
-	contents := []map[string][]byte{{"token": []byte(canary)}, {"a": []byte("1"), "b": []byte("2")}}
-	for _, change := range changes {
-		change(in, contents)
+	want := []objects.Reference{
+		{Kind: "Secret", Namespace: "ai", Name: "db", Keys: []string{"dsn"}, Path: "spec.storage.sql.connectionString"},
+		{Kind: "Secret", Namespace: "ai", Name: "creds", Keys: []string{"token"}, Path: "spec.providers.inference.apiKey"},
+		{Kind: "ConfigMap", Namespace: "ai", Name: "trusted-ca", Path: "spec.networking.tls.caBundle.configMapName"},
+		{Kind: "ConfigMap", Namespace: "ai", Name: "openshift-service-ca.crt", Optional: true},
+		{Kind: "Secret", Namespace: "ai", Name: "more", Keys: []string{"a"}, Optional: true, Path: "spec.workload.overrides.env[0].valueFrom.secretKeyRef"},
+		{Kind: "ConfigMap", Namespace: "ai", Name: "settings", Keys: []string{"b"}, Path: "spec.workload.overrides.env[1].valueFrom.configMapKeyRef"},
 	}
-	for i, ref := range objects.PodReferences(in.CR) {
-		var found Lookup
-		if contents[i] == nil {
-			ref.Optional, found.State = true, Missing
-		}
-		AddPodReference(in, ref, found, contents[i])
+	if diff := cmp.Diff(want, References(cr)); diff != "" {
+		t.Errorf("references (-want +got):\n%s", diff)
 	}
-	return in
-}
 
-// Proves: L-23, R48, R54 (new content rolls the pods, and nothing else does; without references the hashes are what they were).
-func TestPodReferencesRoll(t *testing.T) {
-	annotation := func(in *Inputs) string {
-		return deployment(t, build(t, in).Objects).Spec.Template.Annotations[objects.AnnotationSecretsHash]
+	cr.Spec = v1alpha2.LlamaStackDistributionSpec{OverrideConfig: &v1alpha2.OverrideConfigSpec{ConfigMapName: "mine"}}
+	want = []objects.Reference{
+		{Kind: "ConfigMap", Namespace: "ai", Name: "mine", Keys: []string{"config.yaml"}, Path: "spec.overrideConfig.configMapName"},
+		{Kind: "ConfigMap", Namespace: "ai", Name: "odh-trusted-ca-bundle", Optional: true},
+		{Kind: "ConfigMap", Namespace: "ai", Name: "openshift-service-ca.crt", Optional: true},
 	}
-	before, inputsBefore := annotation(overridden(t)), hashOf(overridden(t))
-	for name, c := range map[string]struct {
-		change  func(*Inputs, []map[string][]byte)
-		changes bool
-	}{
-		"nothing":                          {func(*Inputs, []map[string][]byte) {}, false},
-		"a variable":                       {func(_ *Inputs, of []map[string][]byte) { of[0]["token"] = []byte("rotated") }, true},
-		"a file":                           {func(_ *Inputs, of []map[string][]byte) { of[1]["b"] = []byte("3") }, true},
-		"a new file":                       {func(_ *Inputs, of []map[string][]byte) { of[1]["c"] = nil }, true},
-		"an optional object that has gone": {func(_ *Inputs, of []map[string][]byte) { of[1] = nil }, true},
-		"a value of a provider":            {func(in *Inputs, _ []map[string][]byte) { in.Secrets[0].Value = secret.New([]byte("rotated")) }, true},
-		"the hash key":                     {func(in *Inputs, _ []map[string][]byte) { in.HashKey = secret.New([]byte("another")) }, true},
-	} {
-		if got := annotation(overridden(t, c.change)) != before; got != c.changes {
-			t.Errorf("%s: the pods roll: %v, want %v", name, got, c.changes)
-		}
-		if got := hashOf(overridden(t, c.change)) != inputsBefore; got != c.changes {
-			t.Errorf("%s: the hash of the inputs changes: %v, want %v", name, got, c.changes)
-		}
-	}
-	in := inputs(t, "simple")
-	in.PodReferences = []PodReferenceFact{}
-	if got, want := secretsHash(in), secretsHash(inputs(t, "simple")); got != want {
-		t.Errorf("a resource without such references has another hash: an upgrade would roll its pods")
+	if diff := cmp.Diff(want, References(cr)); diff != "" {
+		t.Errorf("references (-want +got):\n%s", diff)
 	}
 }
 
-// The hashes of releases are kept: what they make must not change. A resource without references of its own has the first one.
-//
-// Proves: R48.
-func TestSecretsHashIsFrozen(t *testing.T) {
-	if got, want := secretsHash(inputs(t, "simple")), "a935390f2084b7360dee8ea2e3f421e9"; got != want {
-		t.Errorf("%s, want %s: an upgrade of the operator would roll every server that reads a Secret", got, want)
+// listedFields are the fields of the spec that name a Secret or a ConfigMap.
+var listedFields = []string{
+	"spec.storage.kv.password",
+	"spec.storage.kv.connectionString",
+	"spec.storage.sql.connectionString",
+	"spec.auth.secretRefs",
+	"spec.networking.tls.secretName",
+	"spec.networking.tls.caBundle.configMapName",
+	"spec.overrideConfig.configMapName",
+	"spec.workload.imagePullSecrets",
+	"spec.workload.overrides.env.valueFrom.configMapKeyRef",
+	"spec.workload.overrides.env.valueFrom.secretKeyRef",
+	"spec.workload.overrides.envFrom.configMapRef",
+	"spec.workload.overrides.envFrom.secretRef",
+	"spec.workload.overrides.volumes.secret",
+	"spec.workload.overrides.volumes.configMap",
+	"spec.workload.overrides.volumes.projected.sources.secret",
+	"spec.workload.overrides.volumes.projected.sources.configMap",
+}
+
+// unlistedFields are those whose names look so, and why References does not list them; a key stands for all fields that end with it.
+var unlistedFields = map[string]string{
+	"fieldRef":         "a field of the pod itself",
+	"resourceFieldRef": "a field of the pod itself",
+	"fileKeyRef":       "a file in a volume of the pod",
+	"spec.workload.overrides.volumes.secret.secretName": "a part of a field that is listed",
+	"spec.workload.resources.claims":                    "names of spec.workload.resourceClaims",
+	"spec.workload.resourceClaims":                      "hardware: the scheduler waits for it and the pod's condition reports it",
+	"spec.workload.resourceClaims.resourceClaimName":    "hardware: the scheduler waits for it and the pod's condition reports it",
+	"persistentVolumeClaim":                             "a PVC of the user: the scheduler waits for it and the pod's condition reports it",
+	"persistentVolumeClaim.claimName":                   "a PVC of the user: the scheduler waits for it and the pod's condition reports it",
+	"ephemeral.volumeClaimTemplate.spec.dataSourceRef":  "a volume to copy: the provisioner waits for it",
+	"iscsi.secretRef":                                   "credentials of a storage driver, which kubelet reads and no container sees",
+	"rbd.secretRef":                                     "credentials of a storage driver, which kubelet reads and no container sees",
+	"flexVolume.secretRef":                              "credentials of a storage driver, which kubelet reads and no container sees",
+	"cinder.secretRef":                                  "credentials of a storage driver, which kubelet reads and no container sees",
+	"cephfs.secretRef":                                  "credentials of a storage driver, which kubelet reads and no container sees",
+	"scaleIO.secretRef":                                 "credentials of a storage driver, which kubelet reads and no container sees",
+	"storageos.secretRef":                               "credentials of a storage driver, which kubelet reads and no container sees",
+	"azureFile.secretName":                              "credentials of a storage driver, which kubelet reads and no container sees",
+	"csi.nodePublishSecretRef":                          "credentials of a storage driver, which kubelet reads and no container sees",
+}
+
+// referenceFields are the paths of all fields that name an object by their type or by the end of their name, without indices.
+func referenceFields() []string {
+	looksSo := regexp.MustCompile(`(?i)(secret|configmap|ref|claim)(s|names?)?$`)
+	var found []string
+	var walk func(typ reflect.Type, path string)
+	walk = func(typ reflect.Type, path string) {
+		for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice || typ.Kind() == reflect.Map {
+			typ = typ.Elem()
+		}
+		if typ.Kind() != reflect.Struct {
+			return
+		}
+		for field := range typ.Fields() {
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			if name == "" || name == "-" {
+				walk(field.Type, path)
+				continue
+			}
+			at := path + "." + name
+			if field.Type == reflect.TypeFor[*v1alpha2.SecretKeyRef]() {
+				found = append(found, at) // in both of its forms
+				continue
+			}
+			if looksSo.MatchString(name) {
+				found = append(found, at)
+			}
+			walk(field.Type, at)
+		}
 	}
-	if got, want := secretsHash(overridden(t)), "8132726523595a9c0fa11df4c7ab2678"; got != want {
-		t.Errorf("%s, want %s: an upgrade of the operator would roll every server with volumes or variables from objects", got, want)
+	walk(reflect.TypeFor[v1alpha2.LlamaStackDistributionSpec](), "spec")
+	return found
+}
+
+// everyReference is a custom resource with all listedFields but the connection string of the key-value store, which excludes its password.
+func everyReference(t *testing.T) *v1alpha2.LlamaStackDistribution {
+	t.Helper()
+	cr := &v1alpha2.LlamaStackDistribution{}
+	if err := yaml.UnmarshalStrict([]byte(`
+metadata: {name: my-stack, namespace: ai}
+spec:
+  distribution: {name: starter}
+  storage:
+    kv: {type: redis, endpoint: "redis:6379", password: {name: s, key: k}}
+    sql: {type: postgres, connectionString: {name: s, key: k}}
+  auth:
+    provider: oauth2_token
+    secretRefs: {client_secret: {name: s, key: k}}
+  networking:
+    tls: {enabled: true, secretName: s, caBundle: {configMapName: c}}
+  overrideConfig: {configMapName: c}
+  workload:
+    imagePullSecrets: [{name: s}]
+    overrides:
+      env:
+      - {name: A, valueFrom: {secretKeyRef: {name: s, key: k}}}
+      - {name: B, valueFrom: {configMapKeyRef: {name: c, key: k}}}
+      envFrom: [{secretRef: {name: s}}, {configMapRef: {name: c}}]
+      volumes:
+      - {name: a, secret: {secretName: s}}
+      - {name: b, configMap: {name: c}}
+      - {name: c, projected: {sources: [{secret: {name: s}}, {configMap: {name: c}}]}}
+`), cr); err != nil {
+		t.Fatal(err)
+	}
+	return cr
+}
+
+// Proves: R20, L-23 (a field that names a Secret or ConfigMap is watched and read, or somebody said why not).
+func TestReferencesKnowsEveryReferenceField(t *testing.T) {
+	cr := everyReference(t)
+	second := cr.DeepCopy()
+	second.Spec.Storage.KV.Password, second.Spec.Storage.KV.ConnectionString = nil, cr.Spec.Storage.SQL.ConnectionString
+	listed, index := map[string]bool{}, regexp.MustCompile(`\[[^]]*\]`)
+	for _, ref := range append(References(cr), References(second)...) {
+		listed[index.ReplaceAllString(ref.Path, "")] = true
+	}
+	fields := referenceFields()
+	for _, at := range fields {
+		isListed, unlisted := slices.Contains(listedFields, at), false
+		for end := range unlistedFields {
+			unlisted = unlisted || at == end || strings.HasSuffix(at, "."+end)
+		}
+		switch {
+		case isListed == unlisted:
+			t.Errorf("%s names another object, or its name looks so: put it into References and listedFields, or into unlistedFields with the reason", at)
+		case isListed && !listed[at]:
+			t.Errorf("References does not list %s", at)
+		}
+	}
+	for _, at := range listedFields {
+		if !slices.Contains(fields, at) {
+			t.Errorf("the spec has no field %s", at)
+		}
 	}
 }
 
-// Proves: R20, FR-073, FR-074, FR-075 (what keeps pods from starting is reported before they are made, unless it is optional).
-func TestPodReferencesAbsent(t *testing.T) {
-	for name, c := range map[string]struct {
-		change    func(*Inputs)
-		condition string
-		reason    problem.Reason
-		message   string
-	}{
-		"no Secret": {func(in *Inputs) { in.PodReferences[0].State = Missing }, v1alpha2.ConditionSecretsResolved, problem.SecretNotFound,
-			`spec.workload.overrides.env[0].valueFrom.secretKeyRef: Secret not found: mine (namespace ai): create it with the key "token", or set optional: true there`},
-		"no key": {func(in *Inputs) {
-			in.PodReferences[0].Lookup = Lookup{State: KeyMissing, MissingKeys: []string{"token"}, ExistingKeys: []string{"tokens", "user"}}
-		}, v1alpha2.ConditionSecretsResolved, problem.SecretNotFound,
-			`spec.workload.overrides.env[0].valueFrom.secretKeyRef: Secret mine (namespace ai) has no key "token": add it, or set optional: true there; did you mean "tokens"? its keys are tokens, user`},
-		"no ConfigMap": {func(in *Inputs) { in.PodReferences[1].State = Missing }, v1alpha2.ConditionConfigGenerated, problem.ConfigMapNotFound,
-			`spec.workload.overrides.volumes[0].configMap: ConfigMap not found: files (namespace ai): create it, or set optional: true there`},
-		"no keys": {func(in *Inputs) {
-			in.PodReferences[1].Lookup = Lookup{State: KeyMissing, MissingKeys: []string{"a", "b"}}
-		}, v1alpha2.ConditionConfigGenerated, problem.ConfigMapNotFound,
-			`spec.workload.overrides.volumes[0].configMap: ConfigMap files (namespace ai) has no keys "a", "b": add them, or set optional: true there; it has no keys`},
-	} {
-		in := overridden(t)
-		c.change(in)
-		_, faults := fail(t, in)
-		if len(faults) != 1 || faults[0].Class != problem.WaitingForDependency || faults[0].Condition != c.condition || faults[0].Reason != c.reason || faults[0].String() != c.message {
-			t.Errorf("%s: %+v\n%s", name, faults, faults.Message())
-		}
-		for i := range in.PodReferences {
-			in.PodReferences[i].Ref.Optional = true
-		}
-		build(t, in)
-	}
-	in := overridden(t)
-	in.PodReferences[0].State, in.PodReferences[1].State = Missing, Missing
-	if _, faults := fail(t, in); len(faults) != 2 || !strings.Contains(faults.Message(), "mine") || !strings.Contains(faults.Message(), "files") {
-		t.Errorf("both: %s", faults.Message())
-	}
-	if got := overridden(t).SecretCount(); got != 2 {
-		t.Errorf("%d references to Secrets, want those of a provider and of a variable", got)
-	}
+// notLeftUnread are the references that LeaveUnread does not fill in, and why.
+var notLeftUnread = map[string]string{
+	PathOverride:                        "each caller fills it in: it may stand in another namespace",
+	PathCABundle + ".configMapName":     "each caller fills it in: it may stand in another namespace",
+	"":                                  "each caller fills in the platform's: it counts if it exists",
+	"spec.workload.imagePullSecrets[0]": "kubelet reads it, and no container sees it",
 }
 
-// The values that are hidden in what the pods report are those of Secrets: the content of a ConfigMap is not one.
-//
-// Proves: R7, R54 (the hash is that of all of them).
-func TestSecretsOfThePodsAreThoseOfProvidersAndOverrides(t *testing.T) {
-	in := inputs(t, "simple")
-	AddPodReference(in, objects.Reference{Kind: objects.KindSecret}, Lookup{}, map[string][]byte{"token": []byte("of-a-secret")})
-	AddPodReference(in, objects.Reference{Kind: objects.KindConfigMap}, Lookup{}, map[string][]byte{"text": []byte("of-a-config-map")})
-	values := in.secretValues(map[string]secret.Value{"DERIVED": secret.New([]byte("derived"))})
-	for _, c := range []struct {
-		text  string
-		known bool
-	}{{canary, true}, {"derived", true}, {"of-a-secret", true}, {"of-a-config-map", false}} {
-		if got := !strings.Contains(secret.Redact("value "+c.text, values), c.text); got != c.known {
-			t.Errorf("%s: known as a secret %t", c.text, got)
+// Proves: R64, L-23 (without a cluster, each reference counts as found: none is reported as missing).
+func TestLeaveUnreadFillsInEveryReference(t *testing.T) {
+	cr := everyReference(t)
+	in := NewInputs(cr)
+	resolve(t, in, nil)
+	in.LeaveUnread()
+	filled, secrets := map[string]bool{}, 0
+	for i := range in.Secrets {
+		filled[in.Secrets[i].Use.Path] = true
+	}
+	for i := range in.PodReferences {
+		filled[in.PodReferences[i].Ref.Path] = true
+	}
+	if in.Certificate != nil && in.Certificate.State == Unknown {
+		filled[PathCertificate] = true
+	}
+	for _, ref := range References(cr) {
+		_, others := notLeftUnread[ref.Path]
+		if filled[ref.Path] == others {
+			t.Errorf("%s is filled in: %t; fill it in, or put it into notLeftUnread with the reason", ref.Path, filled[ref.Path])
+		}
+		if ref.Kind == objects.KindSecret && !others {
+			secrets++
 		}
 	}
-	in.PodReferences = in.PodReferences[:len(in.Secrets)] // as many of both
-	if secretsHash(in) == "" {
-		t.Error("no hash of Secrets and references")
+	if in.SecretCount() != secrets {
+		t.Errorf("SecretCount is %d for %d references to Secrets", in.SecretCount(), secrets)
 	}
-}
-
-// ConfigMaps do not count, the server's certificate does.
-//
-// Proves: R18.
-func TestSecretCountCountsReferencesToSecrets(t *testing.T) {
-	in := inputs(t, "simple")
-	before := in.SecretCount()
-	if before != len(in.Secrets) || before == 0 {
-		t.Errorf("%d of %d references of providers", before, len(in.Secrets))
-	}
-	for _, kind := range []string{objects.KindConfigMap, objects.KindSecret, objects.KindConfigMap} {
-		in.PodReferences = append(in.PodReferences, PodReferenceFact{Ref: objects.Reference{Kind: kind}})
-	}
-	in.Certificate = &CertificateFact{Name: "tls"}
-	if got := in.SecretCount() - before; got != 2 {
-		t.Errorf("%d more for a Secret of the pods, two ConfigMaps and a certificate, want 2", got)
-	}
-}
-
-// Proves: R7 (a name cannot be a value that envFrom takes from a Secret; what it takes from a ConfigMap can).
-func TestBuildRefusesNamesFromSecretsOfEnvFrom(t *testing.T) {
-	for text, refused := range map[string]bool{
-		"{prefix: P_, secretRef: {name: mine}}": true, "{secretRef: {name: mine}}": false, "{prefix: P_, configMapRef: {name: mine}}": false,
-	} {
-		in := inputs(t, "simple")
-		in.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Overrides: &v1alpha2.WorkloadOverrides{}}
-		framework.NoError(t, yaml.UnmarshalStrict([]byte("envFrom: ["+text+"]"), in.CR.Spec.Workload.Overrides))
-		in.CR.Spec.Resources = &v1alpha2.ResourcesSpec{Models: []apiextensionsv1.JSON{{Raw: []byte(`"${env.P_TOKEN}"`)}}}
-		in.Spec = parse.Parse(&in.CR.Spec)
-		for _, ref := range objects.PodReferences(in.CR) {
-			in.PodReferences = append(in.PodReferences, PodReferenceFact{Ref: ref, Keys: []string{"TOKEN"}})
-		}
-		_, problems := Build(t.Context(), in)
-		if got := strings.Contains(problems.Message(), "refers to the environment variable P_TOKEN, which has a value from a Secret"); got != refused {
-			t.Errorf("%s: %s", text, problems.Message())
-		}
+	d, problems := Build(t.Context(), in)
+	if waiting := problems.Of(problem.WaitingForDependency); len(waiting) > 0 || d == nil {
+		t.Errorf("what nobody looked for is missing: %s", waiting.Message())
 	}
 }

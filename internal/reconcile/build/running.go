@@ -8,7 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
@@ -25,7 +25,7 @@ func RunningRelease(live *appsv1.Deployment, container string) string {
 	if live == nil {
 		return ""
 	}
-	if line := live.Annotations[objects.AnnotationServerLine]; line != "" {
+	if line := live.Annotations[names.AnnotationServerLine]; line != "" {
 		return line
 	}
 	image := liveImage(live, container)
@@ -42,7 +42,7 @@ func liveImage(live *appsv1.Deployment, container string) string {
 		return ""
 	}
 	for i := range live.Spec.Template.Spec.Containers {
-		if c := &live.Spec.Template.Spec.Containers[i]; c.Name == cmp.Or(container, objects.ContainerName) {
+		if c := &live.Spec.Template.Spec.Containers[i]; c.Name == cmp.Or(container, names.ContainerName) {
 			return c.Image
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 )
 
 // Proves: R90, R91 (what a Deployment says of the release that runs).
@@ -20,17 +20,17 @@ func TestRunningRelease(t *testing.T) {
 		container   string
 		want        string
 	}{
-		"recorded":                         {map[string]string{objects.AnnotationBuild: "1", objects.AnnotationServerLine: "0.7"}, "x/y:1.3.0", "", "0.7"},
-		"the tag":                          {map[string]string{objects.AnnotationBuild: "1"}, "localhost:5000/y:1.4.1@sha256:0", "", "1.4.1"},
-		"a tag of no release":              {map[string]string{objects.AnnotationBuild: "1"}, "x/y:latest", "", "latest"},
-		"no tag":                           {map[string]string{objects.AnnotationBuild: "1"}, "x/y", "", ""},
+		"recorded":                         {map[string]string{names.AnnotationBuild: "1", names.AnnotationServerLine: "0.7"}, "x/y:1.3.0", "", "0.7"},
+		"the tag":                          {map[string]string{names.AnnotationBuild: "1"}, "localhost:5000/y:1.4.1@sha256:0", "", "1.4.1"},
+		"a tag of no release":              {map[string]string{names.AnnotationBuild: "1"}, "x/y:latest", "", "latest"},
+		"no tag":                           {map[string]string{names.AnnotationBuild: "1"}, "x/y", "", ""},
 		"release 0.9":                      {nil, "x/y:0.6.1", "main", "0.6.1"},
 		"release 0.9, a tag of no release": {nil, "x/y:latest", "", "0.7.1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			live := &appsv1.Deployment{}
 			live.Annotations = c.annotations
-			own := corev1.Container{Name: objects.ContainerName, Image: c.image}
+			own := corev1.Container{Name: names.ContainerName, Image: c.image}
 			if c.container != "" {
 				own.Name = c.container
 			}
@@ -56,13 +56,13 @@ func TestRunningRelease(t *testing.T) {
 // Proves: R91 (the Deployment records the release line of its server).
 func TestDeploymentRecordsTheReleaseLine(t *testing.T) {
 	in := inputs(t, "simple")
-	if got := deployment(t, build(t, in).Objects).Annotations[objects.AnnotationServerLine]; got != lineOfTests {
+	if got := deployment(t, build(t, in).Objects).Annotations[names.AnnotationServerLine]; got != lineOfTests {
 		t.Errorf("recorded %q", got)
 	}
 	in.Distribution.Line = nil
 	in.CR.Spec.Providers, in.CR.Spec.Resources = nil, nil
 	reread(in)
-	if got, there := deployment(t, build(t, in).Objects).Annotations[objects.AnnotationServerLine]; there {
+	if got, there := deployment(t, build(t, in).Objects).Annotations[names.AnnotationServerLine]; there {
 		t.Errorf("recorded %q of a server that nobody knows", got)
 	}
 }

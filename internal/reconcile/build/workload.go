@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -15,9 +14,9 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
 func (r *report) invalidField(at string, value any, detail, fix string) {
@@ -159,7 +158,7 @@ func (r *report) checkStorage(spec *v1alpha2.LlamaStackDistributionSpec, legacy 
 	}
 	if at := ptr.Deref(s.MountPath, ""); at != "" && !mountable(at) {
 		r.invalidField(base+".mountPath", at, fmt.Sprintf("want an absolute path that is neither / nor %s nor %s",
-			objects.ConfigDir, objects.TmpDir),
+			names.ConfigDir, names.TmpDir),
 			"for example "+v1alpha2.DefaultMountPath)
 	}
 	if s.Size != nil && (s.Size.Sign() < 0 || s.Size.IsZero() && !legacy.FromV1alpha1) {
@@ -184,8 +183,8 @@ func (r *report) checkDataDir(p *objects.Params) {
 
 func mountable(at string) bool {
 	clean := path.Clean(at)
-	return path.IsAbs(at) && !strings.Contains(at, ":") && clean != "/" && clean != objects.ConfigDir &&
-		clean != objects.TmpDir
+	return path.IsAbs(at) && !strings.Contains(at, ":") && clean != "/" && clean != names.ConfigDir &&
+		clean != names.TmpDir
 }
 
 // checkOverrides reports overrides that replace the operator's parts; it only warns for v1alpha1 and non-essential
@@ -202,34 +201,4 @@ func (r *report) checkOverrides(p *objects.Params) {
 		r.warn(problem.ConflictingFields, clash.Path, clash.What+" takes the place of the operator's own", "remove it "+
 			"where that is not what you want")
 	}
-}
-
-// PathAllowedFrom is the field that requests a NetworkPolicy.
-const PathAllowedFrom = "spec.networking.allowedFrom"
-
-// networkPolicy reports whether a NetworkPolicy is desired. In v1alpha1 that also needs release 0.9's feature flag.
-func (d *Desired) networkPolicy(in *Inputs, legacy *v1alpha2.LegacySettings) bool {
-	asked, flag := objects.AllowedFrom(&in.CR.Spec), ptr.Deref(in.NetworkPolicyFlag, false)
-	switch {
-	case asked == nil && !flag:
-		return false
-	case legacy.FromV1alpha1 && !flag:
-		d.problems.warn(problem.NoEffect, PathAllowedFrom,
-			"has no effect: the feature flag enableNetworkPolicy is not on, which a resource that was created in v1alpha1 "+
-				"needs: everybody in the cluster may reach the "+
-				"server", fmt.Sprintf("set %s in the ConfigMap %s, or write the resource in v1alpha2 and remove the "+
-				"annotation %s from it", settings.KeyFeatureFlags, settings.ConfigMapName, v1alpha2.ConversionAnnotation))
-		return false
-	}
-	everybody := asked != nil && slices.Contains(asked.Namespaces, objects.AllNamespaces)
-	edge := in.edge()
-	if !everybody && in.Spec.Expose.Enabled && edge.Kind == settings.EdgeIngress && len(edge.Namespaces) == 0 &&
-		!in.ClusterAssignsUserIDs {
-		d.problems.warn(problem.NoEffect, PathAllowedFrom, "keeps the ingress controller out unless its namespace is among "+
-			"the allowed ones",
-			fmt.Sprintf("name the namespace of the ingress controller, here or under namespaces in the key %s of the "+
-				"ConfigMap %s", settings.KeyEdge,
-				settings.ConfigMapName))
-	}
-	return true
 }

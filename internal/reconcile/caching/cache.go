@@ -17,7 +17,7 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/apply"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
@@ -67,7 +67,7 @@ func UsersOfDistribution(name string) []string {
 
 // References returns the values of an undecoded custom resource in ReferenceIndex; none if reading it panics.
 func References(o client.Object) []string {
-	defer panics.CatchRead(logf.Log, o, "indexing a custom resource panicked")
+	defer problem.CatchReadPanic(logf.Log, o, "indexing a custom resource panicked")
 	cr := &v1alpha2.LlamaStackDistribution{}
 	_ = gather.Decode(o, cr) // its reconcile reports the error
 	values := []string{IndexValue(kindDistribution, "", ptr.Deref(cr.Spec.Distribution.Name, ""))}

@@ -11,9 +11,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/apply"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/pods"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
 )
@@ -28,7 +28,7 @@ func Options(namespaces []string, operatorNamespace string, selector labels.Sele
 		o.ByObject[kind] = ownObjects()
 	}
 	o.ByObject[gather.NewTree()] = cache.ByObject{Label: selector, Transform: stripTree}
-	o.ByObject[&corev1.Pod{}] = cache.ByObject{Label: objects.PodsOfServers(), Transform: stripPod}
+	o.ByObject[&corev1.Pod{}] = cache.ByObject{Label: names.PodsOfServers(), Transform: stripPod}
 	if len(namespaces) == 0 {
 		return o
 	}
@@ -45,7 +45,7 @@ func Options(namespaces []string, operatorNamespace string, selector labels.Sele
 
 // ownObjects restricts a kind to objects with the operator's label.
 func ownObjects() cache.ByObject {
-	return cache.ByObject{Label: labels.SelectorFromSet(labels.Set{objects.LabelManagedBy: objects.ManagedBy})}
+	return cache.ByObject{Label: labels.SelectorFromSet(labels.Set{names.LabelManagedBy: names.ManagedBy})}
 }
 
 // UncachedKinds returns the kinds that are never cached, because those of a whole cluster do not fit in memory.
@@ -77,8 +77,8 @@ func strip(in any) (any, error) {
 			Name: o.Name, Namespace: o.Namespace, UID: o.UID, ResourceVersion: o.ResourceVersion,
 			CreationTimestamp: o.CreationTimestamp, DeletionTimestamp: o.DeletionTimestamp,
 		}
-		if o.Labels[objects.LabelManagedBy] == objects.ManagedBy {
-			kept.Labels = objects.OwnLabels(o.Labels)
+		if o.Labels[names.LabelManagedBy] == names.ManagedBy {
+			kept.Labels = names.OwnLabels(o.Labels)
 		}
 		if controller := metav1.GetControllerOf(o); controller != nil {
 			kept.OwnerReferences = []metav1.OwnerReference{*controller}

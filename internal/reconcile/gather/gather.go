@@ -19,6 +19,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
@@ -26,7 +27,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/stable"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
 )
 
@@ -161,7 +161,7 @@ func lookupFailed(condition, path, what string, err error) *problem.Problem {
 	}
 	return problem.New(problem.Problem{
 		Reason: problem.LookupFailed, Condition: condition, Path: path,
-		Detail: fmt.Sprintf("%s could not be read: %v", what, stable.Error(err)),
+		Detail: fmt.Sprintf("%s could not be read: %v", what, problem.StableError(err)),
 		Fix:    "trying again", Err: err,
 	})
 }
@@ -215,7 +215,7 @@ func (g *Gatherer) deployment(
 	ctx context.Context, cr *v1alpha2.LlamaStackDistribution, lookUp client.Reader,
 ) (own, rival *appsv1.Deployment, f *problem.Problem) {
 	var d appsv1.Deployment
-	key := types.NamespacedName{Namespace: cr.Namespace, Name: objects.DeploymentName(cr.Name)}
+	key := types.NamespacedName{Namespace: cr.Namespace, Name: names.DeploymentName(cr.Name)}
 	err := g.Cached.Get(ctx, key, &d)
 	if apierrors.IsNotFound(err) && lookUp != nil {
 		err = lookUp.Get(ctx, key, &d)
@@ -225,9 +225,9 @@ func (g *Gatherer) deployment(
 		return nil, nil, nil
 	case err != nil:
 		return nil, nil, lookupFailed(v1alpha2.ConditionDeploymentUpdated, "metadata.name", "Deployment "+key.String(), err)
-	case metav1.IsControlledBy(&d, cr), objects.Selects(&d, cr.Name) && release09.IsOrphan(&d, nil, cr.Name):
+	case metav1.IsControlledBy(&d, cr), names.Selects(&d, cr.Name) && release09.IsOrphan(&d, nil, cr.Name):
 		return &d, nil, nil
-	case objects.Selects(&d, cr.Name):
+	case names.Selects(&d, cr.Name):
 		return nil, &d, nil
 	}
 	return nil, nil, nil
@@ -294,7 +294,7 @@ func metadataOf(kind string) *metav1.PartialObjectMetadata {
 // somethingMissing reports whether a generated object that the Deployment needs was deleted.
 func (g *Gatherer) somethingMissing(ctx context.Context, cr *v1alpha2.LlamaStackDistribution,
 	d *appsv1.Deployment) (bool, *problem.Problem) {
-	if d == nil || !objects.HasNewPods(&d.Spec.Template) {
+	if d == nil || !names.HasNewPods(&d.Spec.Template) {
 		return false, nil
 	}
 	needed := objects.GeneratedFor(cr.Name, &d.Spec.Template.Spec)

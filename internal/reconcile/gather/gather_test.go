@@ -18,10 +18,10 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
@@ -403,9 +403,9 @@ func TestUnknownNameGoesOnWithTheImageThatRuns(t *testing.T) {
 	}{
 		"release 0.9's":        {deployment(nil, image), image, ""},
 		"of a known release":   {deployment(nil, other), other, "0.6"},
-		"adopted":              {deployment(map[string]string{objects.AnnotationBuild: "0.9", objects.AnnotationAdoptedImage: image}, image), image, ""},
-		"adopted, and edited":  {deployment(map[string]string{objects.AnnotationBuild: "1", objects.AnnotationAdoptedImage: image}, image), image, ""},
-		"of another operator":  {deployment(map[string]string{objects.AnnotationBuild: "1"}, image), "", ""},
+		"adopted":              {deployment(map[string]string{names.AnnotationBuild: "0.9", names.AnnotationAdoptedImage: image}, image), image, ""},
+		"adopted, and edited":  {deployment(map[string]string{names.AnnotationBuild: "1", names.AnnotationAdoptedImage: image}, image), image, ""},
+		"of another operator":  {deployment(map[string]string{names.AnnotationBuild: "1"}, image), "", ""},
 		"without a Deployment": {nil, "", ""},
 	} {
 		cr := resource()
@@ -445,7 +445,7 @@ func TestServerThatRunsKeepsItsReleaseLine(t *testing.T) {
 		d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "llama-stack", Image: image}}
 		return d
 	}
-	made := map[string]string{objects.AnnotationBuild: "0.0.1", objects.AnnotationServerLine: "1.3"}
+	made := map[string]string{names.AnnotationBuild: "0.0.1", names.AnnotationServerLine: "1.3"}
 	for name, c := range map[string]struct {
 		live *appsv1.Deployment
 		want string
@@ -615,11 +615,11 @@ func TestRunningServerKeepsItsReleaseLine(t *testing.T) {
 	cr := resource()
 	live := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack"}}
 	live.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(cr, v1alpha2.GroupVersion.WithKind(v1alpha2.Kind))}
-	live.Spec.Template.Spec.Containers = []corev1.Container{{Name: objects.ContainerName, Image: "docker.io/llamastack/distribution-starter:0.7.0"}}
+	live.Spec.Template.Spec.Containers = []corev1.Container{{Name: names.ContainerName, Image: "docker.io/llamastack/distribution-starter:0.7.0"}}
 	recorded := live.DeepCopy()
-	recorded.Annotations = map[string]string{objects.AnnotationBuild: "1", objects.AnnotationServerLine: "1.2"}
+	recorded.Annotations = map[string]string{names.AnnotationBuild: "1", names.AnnotationServerLine: "1.2"}
 	unrecorded := live.DeepCopy()
-	unrecorded.Annotations = map[string]string{objects.AnnotationBuild: "1"}
+	unrecorded.Annotations = map[string]string{names.AnnotationBuild: "1"}
 	moved := cr.DeepCopy()
 	moved.Spec.Distribution.Version = new("1.4")
 	for name, c := range map[string]struct {

@@ -15,7 +15,7 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	kjson "sigs.k8s.io/json"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
@@ -107,7 +107,7 @@ func byAge(a, b client.Object) int {
 
 // exposeOf returns the exposure of an undecoded custom resource, or the zero value if it is invalid.
 func exposeOf(o client.Object) parse.Expose {
-	defer panics.CatchRead(logf.Log, o, "reading how a custom resource is exposed panicked")
+	defer problem.CatchReadPanic(logf.Log, o, "reading how a custom resource is exposed panicked")
 	tree, ok := o.(*unstructured.Unstructured)
 	if !ok {
 		return parse.Expose{}

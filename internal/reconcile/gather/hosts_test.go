@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
 )
 
@@ -88,12 +88,12 @@ func (panicking) MarshalJSON() ([]byte, error) { panic("sk-canary") }
 //
 // Proves: R63.
 func TestIndexHostsSurvivesAPanic(t *testing.T) {
-	before := panics.Count()
+	before := problem.PanicCount()
 	tree := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"networking": map[string]any{"expose": panicking{}}}}}
 	if got := gather.IndexHosts(tree); len(got) > 0 {
 		t.Errorf("%+v", got)
 	}
-	if got := panics.Count() - before; got != 1 {
+	if got := problem.PanicCount() - before; got != 1 {
 		t.Errorf("%v panics were counted", got)
 	}
 }

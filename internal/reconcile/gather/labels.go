@@ -17,7 +17,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry/oci"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/stable"
 )
 
 const pathDistribution = "spec.distribution"
@@ -164,7 +163,7 @@ func (r *reading) failed(image string, err error) *problem.Problem {
 	}
 	p := problem.Problem{
 		Reason: problem.RegistryUnavailable, Path: r.path, Fix: r.goOn, Err: err,
-		Detail: fmt.Sprintf("%s of image %s could not be read: %v", r.what, image, stable.Error(cause)),
+		Detail: fmt.Sprintf("%s of image %s could not be read: %v", r.what, image, problem.StableError(cause)),
 	}
 	switch registry.KindOf(err) {
 	case registry.Unauthorized:

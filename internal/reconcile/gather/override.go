@@ -9,9 +9,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/build"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
 // override reads the user's own configuration. It reads a ConfigMap of another namespace only if that is allowed.
@@ -36,10 +36,10 @@ func (g *Gatherer) override(ctx context.Context, in *build.Inputs, o *once) (*bu
 		found.State = build.Missing
 		return found, nil
 	}
-	if text, has := cm.Data[objects.ConfigKey]; has {
+	if text, has := cm.Data[names.ConfigKey]; has {
 		found.Content = []byte(text)
 	} else {
-		found.Lookup = build.LookIn(cm.Data, objects.ConfigKey)
+		found.Lookup = build.LookIn(cm.Data, names.ConfigKey)
 	}
 	return found, nil
 }

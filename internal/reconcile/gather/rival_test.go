@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 )
 
 // Proves: R78, R19 (a Deployment that release 0.9 left without an owner is the custom resource's own; one of someone else's whose pods the
@@ -28,11 +28,11 @@ func TestDeploymentWithoutOwner(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{
-				Namespace: "ai", Name: "my-stack", Labels: map[string]string{objects.LabelManagedBy: objects.ManagedBy},
+				Namespace: "ai", Name: "my-stack", Labels: map[string]string{names.LabelManagedBy: names.ManagedBy},
 				ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "manager", Operation: metav1.ManagedFieldsOperationUpdate,
 					APIVersion: "apps/v1", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:replicas":{}}}`)}},
 			}}
-			d.Spec.Selector = &metav1.LabelSelector{MatchLabels: objects.Selector("my-stack")}
+			d.Spec.Selector = &metav1.LabelSelector{MatchLabels: names.Selector("my-stack")}
 			c.change(d)
 			cluster := newCluster(t, d)
 			got, faults := newGatherer(cluster, cluster).Gather(t.Context(), resource())

@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 )
 
 const (
@@ -27,21 +28,21 @@ const (
 
 // Deployment returns the Deployment that runs the server.
 func Deployment(p *Params) *appsv1.Deployment {
-	meta := stamp(p.CR, DeploymentName(p.CR.Name))
-	meta.Annotations = map[string]string{AnnotationInputHash: p.InputHash, AnnotationBuild: p.Build}
+	meta := objectMeta(p.CR, names.DeploymentName(p.CR.Name))
+	meta.Annotations = map[string]string{names.AnnotationInputHash: p.InputHash, names.AnnotationBuild: p.Build}
 	if p.AdoptedImage != "" {
-		meta.Annotations[AnnotationAdoptedImage] = p.AdoptedImage
-		meta.Annotations[AnnotationAdoptedName] = ptr.Deref(p.CR.Spec.Distribution.Name, "")
+		meta.Annotations[names.AnnotationAdoptedImage] = p.AdoptedImage
+		meta.Annotations[names.AnnotationAdoptedName] = ptr.Deref(p.CR.Spec.Distribution.Name, "")
 	}
 	if p.ServerLine != "" {
-		meta.Annotations[AnnotationServerLine] = p.ServerLine
+		meta.Annotations[names.AnnotationServerLine] = p.ServerLine
 	}
 	return &appsv1.Deployment{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
 		ObjectMeta: meta,
 		Spec: appsv1.DeploymentSpec{
 			Replicas:                appliedReplicas(p),
-			Selector:                &metav1.LabelSelector{MatchLabels: Selector(p.CR.Name)},
+			Selector:                &metav1.LabelSelector{MatchLabels: names.Selector(p.CR.Name)},
 			Strategy:                strategy(p),
 			RevisionHistoryLimit:    ptr.To[int32](1),
 			ProgressDeadlineSeconds: ptr.To[int32](progressDeadlineSeconds),
@@ -53,18 +54,18 @@ func Deployment(p *Params) *appsv1.Deployment {
 func podTemplate(p *Params) corev1.PodTemplateSpec {
 	annotations := map[string]string{}
 	if p.Config != nil {
-		annotations[AnnotationConfigHash] = hash(p.Config)
+		annotations[names.AnnotationConfigHash] = names.ContentHash(p.Config)
 	}
 	if p.CertificateHash != "" {
-		annotations[AnnotationCertificateHash] = p.CertificateHash
+		annotations[names.AnnotationCertificateHash] = p.CertificateHash
 	}
 	if p.SecretsHash != "" {
-		annotations[AnnotationSecretsHash] = p.SecretsHash
+		annotations[names.AnnotationSecretsHash] = p.SecretsHash
 	}
 	user := ptr.Deref(workloadOf(&p.CR.Spec).PodMetadata, v1alpha2.PodMetadataSpec{})
 	template := corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{
-			Labels:      withPodMetadata(user.Labels, objectLabels(p.CR.Name)),
+			Labels:      withPodMetadata(user.Labels, names.Labels(p.CR.Name)),
 			Annotations: withPodMetadata(user.Annotations, annotations),
 		},
 		Spec: corev1.PodSpec{
@@ -87,7 +88,7 @@ func podTemplate(p *Params) corev1.PodTemplateSpec {
 // PodServiceAccountName returns the name of the pods' ServiceAccount.
 func PodServiceAccountName(cr *v1alpha2.LlamaStackDistribution) string {
 	if OwnServiceAccount(&cr.Spec) {
-		return ServiceAccountName(cr.Name)
+		return names.ServiceAccountName(cr.Name)
 	}
 	return *cr.Spec.Workload.Overrides.ServiceAccountName
 }
@@ -117,7 +118,7 @@ func podSecurity(p *Params) *corev1.PodSecurityContext {
 func container(p *Params) corev1.Container {
 	overrides := overridesOf(&p.CR.Spec)
 	return corev1.Container{
-		Name:         cmp.Or(p.Legacy.ContainerName, ContainerName),
+		Name:         cmp.Or(p.Legacy.ContainerName, names.ContainerName),
 		Image:        p.Image,
 		Command:      overrides.Command,
 		Args:         overrides.Args,

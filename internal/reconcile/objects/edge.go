@@ -45,7 +45,7 @@ func AddToScheme(scheme *runtime.Scheme) error {
 }
 
 func edgeStamp(p *Params, name string) metav1.ObjectMeta {
-	meta := stamp(p.CR, name)
+	meta := objectMeta(p.CR, name)
 	meta.Annotations = maps.Clone(p.Edge.Annotations)
 	return meta
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
@@ -27,12 +28,12 @@ func TestFrozenNames(t *testing.T) {
 		"container":               {"llama-stack", container.Name},
 		"container port":          {"http", container.Ports[0].Name},
 		"Service port":            {"http", service.Spec.Ports[0].Name},
-		"configuration key":       {"config.yaml", objects.ConfigKey},
-		"configuration directory": {"/etc/llama-stack", objects.ConfigDir},
+		"configuration key":       {"config.yaml", names.ConfigKey},
+		"configuration directory": {"/etc/llama-stack", names.ConfigDir},
 		"data directory":          {"/.llama", v1alpha2.DefaultMountPath},
-		"CA bundle":               {"/etc/ssl/certs/ca-bundle/ca-bundle.crt", objects.CABundlePath},
-		"hash of a configuration": {"my-stack-config-4c38923eaf", objects.ConfigMapName("my-stack", []byte(configYAML))},
-		"field manager":           {"llama-stack-operator", objects.ManagedBy},
+		"CA bundle":               {"/etc/ssl/certs/ca-bundle/ca-bundle.crt", names.CABundlePath},
+		"hash of a configuration": {"my-stack-config-4c38923eaf", names.ConfigMapName("my-stack", []byte(configYAML))},
+		"field manager":           {"llama-stack-operator", names.ManagedBy},
 	} {
 		if pair[0] != pair[1] {
 			t.Errorf("%s: %q, and always was %q", what, pair[1], pair[0])
@@ -40,7 +41,7 @@ func TestFrozenNames(t *testing.T) {
 	}
 	selector := map[string]string{"app": "llama-stack", "app.kubernetes.io/instance": "my-stack"}
 	for what, got := range map[string]map[string]string{
-		"Deployment": deployment.Spec.Selector.MatchLabels, "Service": service.Spec.Selector, "Selector": objects.Selector("my-stack"),
+		"Deployment": deployment.Spec.Selector.MatchLabels, "Service": service.Spec.Selector, "Selector": names.Selector("my-stack"),
 	} {
 		if diff := cmp.Diff(selector, got); diff != "" {
 			t.Errorf("selector of %s (-always +now):\n%s", what, diff)

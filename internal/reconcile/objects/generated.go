@@ -3,12 +3,11 @@
 package objects
 
 import (
-	"regexp"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 )
 
 // Generated are the names of the generated immutable objects of a pod; a name may be empty.
@@ -24,7 +23,7 @@ func GeneratedFor(resource string, pod *corev1.PodSpec) Generated {
 	for i := range pod.Containers {
 		for _, v := range pod.Containers[i].Env {
 			if v.ValueFrom != nil && v.ValueFrom.SecretKeyRef != nil &&
-				isDerivedSecret(resource, v.ValueFrom.SecretKeyRef.Name) {
+				names.IsDerivedSecret(resource, v.ValueFrom.SecretKeyRef.Name) {
 				g.DerivedSecret = v.ValueFrom.SecretKeyRef.Name
 			}
 		}
@@ -42,13 +41,6 @@ func configMapIn(pod *corev1.PodSpec, volume string) string {
 		}
 	}
 	return ""
-}
-
-var contentHash = regexp.MustCompile(`^[0-9a-f]{10}$`)
-
-func isDerivedSecret(resource, name string) bool {
-	hash, ok := strings.CutPrefix(name, resource+derivedSuffix)
-	return ok && (contentHash.MatchString(hash) || hash == secret.OnCluster)
 }
 
 // InPlaceOf returns the name in g that corresponds to an object of other, and whether the object is in other.

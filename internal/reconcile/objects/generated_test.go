@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
@@ -32,7 +33,7 @@ func everything(t *testing.T) *objects.Params {
 			serverconfig.EnvVar{Name: "LLSD_NO_SUCH_PART", Part: environment.PostgresURLDatabase, Ref: parse.SecretReference{Name: "db", Key: "dsn"}},
 			serverconfig.EnvVar{Name: "PLAIN", Value: "plain"})
 		p.Derived = map[string]secret.Value{"LLSD_HOST": secret.New([]byte("canary"))}
-		p.DerivedName = objects.DerivedSecretName(p.CR.Name, keyedHash)
+		p.DerivedName = names.DerivedSecretName(p.CR.Name, keyedHash)
 	})
 }
 
@@ -135,17 +136,17 @@ func TestCABundleIsMountedAndNamed(t *testing.T) {
 // Offline tools do not know what only the cluster knows: a word stands in place of the hash.
 func TestNamesOffline(t *testing.T) {
 	for _, got := range []string{
-		objects.ConfigMapName("a", []byte(secret.OnCluster)), objects.CABundleName("a", secret.OnCluster), objects.DerivedSecretName("a", secret.OnCluster),
+		names.ConfigMapName("a", []byte(secret.OnCluster)), names.CABundleName("a", secret.OnCluster), names.DerivedSecretName("a", secret.OnCluster),
 	} {
 		if !strings.HasSuffix(got, "-"+secret.OnCluster) {
 			t.Errorf("name %s", got)
 		}
 	}
-	if a, b := objects.CABundleName("a", "1"), objects.CABundleName("a", "2"); a == b || !strings.HasPrefix(a, "a-ca-bundle-") || len(a) != len("a-ca-bundle-")+10 {
+	if a, b := names.CABundleName("a", "1"), names.CABundleName("a", "2"); a == b || !strings.HasPrefix(a, "a-ca-bundle-") || len(a) != len("a-ca-bundle-")+10 {
 		t.Errorf("names %s and %s", a, b)
 	}
 	p := with(t, func(p *objects.Params) { p.Config = []byte(secret.OnCluster) })
-	if got := objects.Deployment(p).Spec.Template.Annotations[objects.AnnotationConfigHash]; got != secret.OnCluster {
+	if got := objects.Deployment(p).Spec.Template.Annotations[names.AnnotationConfigHash]; got != secret.OnCluster {
 		t.Errorf("hash %s", got)
 	}
 }
@@ -177,10 +178,10 @@ func TestOwnLabels(t *testing.T) {
 	labels := maps.Clone(objects.Deployment(simple(t)).Labels)
 	labels["theirs"] = "canary"
 	want := map[string]string{"app": "llama-stack", "app.kubernetes.io/instance": "my-stack", "app.kubernetes.io/managed-by": "llama-stack-operator"}
-	if diff := cmp.Diff(want, objects.OwnLabels(labels)); diff != "" {
+	if diff := cmp.Diff(want, names.OwnLabels(labels)); diff != "" {
 		t.Errorf("labels (-want +got):\n%s", diff)
 	}
-	if got := objects.OwnLabels(map[string]string{"app": "x"}); !maps.Equal(got, map[string]string{"app": "x"}) {
+	if got := names.OwnLabels(map[string]string{"app": "x"}); !maps.Equal(got, map[string]string{"app": "x"}) {
 		t.Errorf("labels %v", got)
 	}
 }
@@ -297,15 +298,15 @@ func TestCPUForWorkers(t *testing.T) {
 // Proves: R78 (a Deployment is recognized by its exact selector).
 func TestSelects(t *testing.T) {
 	d := objects.Deployment(simple(t))
-	if !objects.Selects(d, "my-stack") || objects.Selects(d, "other") {
+	if !names.Selects(d, "my-stack") || names.Selects(d, "other") {
 		t.Errorf("selector %v", d.Spec.Selector)
 	}
 	d.Spec.Selector.MatchExpressions = slices.Grow(d.Spec.Selector.MatchExpressions, 1)[:1]
-	if objects.Selects(d, "my-stack") {
+	if names.Selects(d, "my-stack") {
 		t.Error("a selector with expressions is another one")
 	}
 	d.Spec.Selector = nil
-	if objects.Selects(d, "my-stack") {
+	if names.Selects(d, "my-stack") {
 		t.Error("a Deployment without a selector selects")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
@@ -24,7 +25,7 @@ func HTTPRoute(p *Params) *gatewayv1.HTTPRoute {
 	}
 	route := &gatewayv1.HTTPRoute{
 		TypeMeta:   metav1.TypeMeta{APIVersion: gatewayv1.GroupVersion.String(), Kind: "HTTPRoute"},
-		ObjectMeta: edgeStamp(p, HTTPRouteName(p.CR.Name)),
+		ObjectMeta: edgeStamp(p, names.HTTPRouteName(p.CR.Name)),
 		Spec: gatewayv1.HTTPRouteSpec{
 			CommonRouteSpec: gatewayv1.CommonRouteSpec{ParentRefs: []gatewayv1.ParentReference{parent}},
 			Rules: []gatewayv1.HTTPRouteRule{{
@@ -34,7 +35,7 @@ func HTTPRoute(p *Params) *gatewayv1.HTTPRoute {
 				BackendRefs: []gatewayv1.HTTPBackendRef{{BackendRef: gatewayv1.BackendRef{
 					BackendObjectReference: gatewayv1.BackendObjectReference{
 						Group: new(gatewayv1.Group("")), Kind: new(gatewayv1.Kind("Service")),
-						Name: gatewayv1.ObjectName(ServiceName(p.CR.Name)), Port: new(Port(&p.CR.Spec)),
+						Name: gatewayv1.ObjectName(names.ServiceName(p.CR.Name)), Port: new(Port(&p.CR.Spec)),
 					},
 					Weight: new(int32(1)),
 				}}},

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
@@ -18,14 +19,14 @@ func Ingress(p *Params) *networkingv1.Ingress {
 	host := Hostname(p.CR, p.Expose, &p.Edge)
 	ingress := &networkingv1.Ingress{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "Ingress"},
-		ObjectMeta: edgeStamp(p, IngressName(p.CR.Name)),
+		ObjectMeta: edgeStamp(p, names.IngressName(p.CR.Name)),
 		Spec: networkingv1.IngressSpec{Rules: []networkingv1.IngressRule{{
 			Host: host,
 			IngressRuleValue: networkingv1.IngressRuleValue{HTTP: &networkingv1.HTTPIngressRuleValue{
 				Paths: []networkingv1.HTTPIngressPath{{
 					Path: "/", PathType: ptr.To(networkingv1.PathTypePrefix),
 					Backend: networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{
-						Name: ServiceName(p.CR.Name), Port: networkingv1.ServiceBackendPort{Name: ServicePortName},
+						Name: names.ServiceName(p.CR.Name), Port: networkingv1.ServiceBackendPort{Name: names.ServicePortName},
 					}},
 				}},
 			}},

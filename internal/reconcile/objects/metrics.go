@@ -6,19 +6,14 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 )
 
 // MetricsPortName is the name of the container port for metrics, which the PodMonitor in config/prometheus selects.
 const MetricsPortName = "metrics"
-
-// metricsLabel with the value "enabled" marks the namespaces that may read metrics of the operator and the servers.
-const metricsLabel = "metrics"
 
 // MetricsPort returns the server's metrics port, or 0 without metrics.
 func MetricsPort(spec *v1alpha2.LlamaStackDistributionSpec) int32 {
@@ -46,26 +41,11 @@ func metricsEnvironment(p *Params) []corev1.EnvVar {
 }
 
 func containerPorts(p *Params) []corev1.ContainerPort {
-	ports := []corev1.ContainerPort{{Name: ServicePortName, ContainerPort: Port(&p.CR.Spec), Protocol: corev1.ProtocolTCP}}
+	ports := []corev1.ContainerPort{
+		{Name: names.ServicePortName, ContainerPort: Port(&p.CR.Spec), Protocol: corev1.ProtocolTCP},
+	}
 	if port := MetricsPort(&p.CR.Spec); port != 0 {
 		ports = append(ports, corev1.ContainerPort{Name: MetricsPortName, ContainerPort: port, Protocol: corev1.ProtocolTCP})
 	}
 	return ports
-}
-
-func ingressRules(p *Params) []networkingv1.NetworkPolicyIngressRule {
-	rules := []networkingv1.NetworkPolicyIngressRule{{From: peers(p), Ports: policyPort(Port(&p.CR.Spec))}}
-	if port := MetricsPort(&p.CR.Spec); port != 0 {
-		rules = append(rules, networkingv1.NetworkPolicyIngressRule{
-			From: []networkingv1.NetworkPolicyPeer{{
-				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{metricsLabel: "enabled"}},
-			}},
-			Ports: policyPort(port),
-		})
-	}
-	return rules
-}
-
-func policyPort(port int32) []networkingv1.NetworkPolicyPort {
-	return []networkingv1.NetworkPolicyPort{{Protocol: ptr.To(corev1.ProtocolTCP), Port: new(intstr.FromInt32(port))}}
 }

@@ -8,6 +8,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
@@ -21,7 +22,7 @@ func TestMetricsPort(t *testing.T) {
 	p := workload(t, closed+"\nmonitoring: {enabled: true, metricsPort: 9000}")
 	pod := objects.Deployment(p).Spec.Template
 	ports := pod.Spec.Containers[0].Ports
-	if len(ports) != 2 || ports[0].Name != objects.ServicePortName || ports[1].Name != objects.MetricsPortName || ports[1].ContainerPort != 9000 {
+	if len(ports) != 2 || ports[0].Name != names.ServicePortName || ports[1].Name != objects.MetricsPortName || ports[1].ContainerPort != 9000 {
 		t.Errorf("ports %+v", ports)
 	}
 	rules := objects.NetworkPolicy(p).Spec.Ingress

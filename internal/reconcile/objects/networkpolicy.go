@@ -8,9 +8,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
@@ -19,6 +21,9 @@ const AllNamespaces = "*"
 
 // routerLabel with the value "ingress" marks the namespaces of OpenShift's router.
 const routerLabel = "network.openshift.io/policy-group"
+
+// metricsLabel with the value "enabled" marks the namespaces that may read metrics of the operator and the servers.
+const metricsLabel = "metrics"
 
 // AllowedFrom returns the spec's allowedFrom, or nil if it is empty.
 func AllowedFrom(spec *v1alpha2.LlamaStackDistributionSpec) *v1alpha2.AllowedFromSpec {
@@ -39,13 +44,30 @@ func NetworkPolicy(p *Params) *networkingv1.NetworkPolicy {
 	}
 	return &networkingv1.NetworkPolicy{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"},
-		ObjectMeta: stamp(p.CR, NetworkPolicyName(p.CR.Name)),
+		ObjectMeta: objectMeta(p.CR, names.NetworkPolicyName(p.CR.Name)),
 		Spec: networkingv1.NetworkPolicySpec{
-			PodSelector: metav1.LabelSelector{MatchLabels: Selector(p.CR.Name)},
+			PodSelector: metav1.LabelSelector{MatchLabels: names.Selector(p.CR.Name)},
 			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress},
 			Ingress:     ingressRules(p),
 		},
 	}
+}
+
+func ingressRules(p *Params) []networkingv1.NetworkPolicyIngressRule {
+	rules := []networkingv1.NetworkPolicyIngressRule{{From: peers(p), Ports: policyPort(Port(&p.CR.Spec))}}
+	if port := MetricsPort(&p.CR.Spec); port != 0 {
+		rules = append(rules, networkingv1.NetworkPolicyIngressRule{
+			From: []networkingv1.NetworkPolicyPeer{{
+				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{metricsLabel: "enabled"}},
+			}},
+			Ports: policyPort(port),
+		})
+	}
+	return rules
+}
+
+func policyPort(port int32) []networkingv1.NetworkPolicyPort {
+	return []networkingv1.NetworkPolicyPort{{Protocol: ptr.To(corev1.ProtocolTCP), Port: new(intstr.FromInt32(port))}}
 }
 
 func peers(p *Params) []networkingv1.NetworkPolicyPeer {
@@ -87,11 +109,11 @@ func peers(p *Params) []networkingv1.NetworkPolicyPeer {
 
 // forwarders returns the namespaces that route to exposed servers: the settings', and the Gateway's.
 func forwarders(edge *settings.Edge) []string {
-	names := edge.Namespaces
+	namespaces := edge.Namespaces
 	if edge.Kind == settings.EdgeHTTPRoute && edge.Gateway != nil {
-		names = slices.Concat([]string{edge.Gateway.Namespace}, names)
+		namespaces = slices.Concat([]string{edge.Gateway.Namespace}, namespaces)
 	}
-	return unique(names)
+	return unique(namespaces)
 }
 
 // routerOfRelease09 reports whether release 0.9 admits the router to an unexposed server, as a user's Route may need.

@@ -6,6 +6,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 )
 
 // Object is a Kubernetes object with metadata.
@@ -24,4 +27,15 @@ func Content(o Object) (map[string]any, error) {
 	unstructured.RemoveNestedField(content, "metadata", "creationTimestamp")
 	unstructured.RemoveNestedField(content, "spec", "template", "metadata", "creationTimestamp")
 	return content, nil
+}
+
+// objectMeta returns an object's metadata, with the owner, so that deleting the resource deletes the object.
+func objectMeta(cr *v1alpha2.LlamaStackDistribution, name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Name:      name,
+		Namespace: cr.Namespace,
+		Labels:    names.Labels(cr.Name),
+
+		OwnerReferences: []metav1.OwnerReference{*names.ControllerRef(cr)},
+	}
 }

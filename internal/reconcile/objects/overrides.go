@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 )
 
 // Clash is a part that both the operator and the user's overrides set; the user's wins.
@@ -44,7 +45,7 @@ func Clashes(p *Params) []Clash {
 		}
 	}
 	ownTmp := slices.ContainsFunc(o.VolumeMounts, func(m corev1.VolumeMount) bool {
-		return path.Clean(m.MountPath) == TmpDir
+		return path.Clean(m.MountPath) == names.TmpDir
 	})
 	ownVolumes, ownMounts := ownVolumes(p), ownMounts(p) // few, unlike the user's
 	for i := range o.Volumes {
@@ -57,7 +58,8 @@ func Clashes(p *Params) []Clash {
 	}
 	for i := range o.VolumeMounts {
 		at := path.Clean(o.VolumeMounts[i].MountPath)
-		if at != TmpDir && slices.ContainsFunc(ownMounts, func(m corev1.VolumeMount) bool { return m.MountPath == at }) {
+		taken := slices.ContainsFunc(ownMounts, func(m corev1.VolumeMount) bool { return m.MountPath == at })
+		if taken && at != names.TmpDir {
 			list = append(list, Clash{fmt.Sprintf("%s.volumeMounts[%d]", field, i), "the mount path " + at, true})
 		}
 	}
@@ -77,11 +79,11 @@ func DataDirTaken(p *Params) string {
 
 // OwnVolumeNames returns the names of the operator's volumes, which the user may mount at more paths.
 func OwnVolumeNames(p *Params) []string {
-	var names []string
+	var volumes []string
 	for _, v := range ownVolumes(p) {
-		names = append(names, v.Name)
+		volumes = append(volumes, v.Name)
 	}
-	return names
+	return volumes
 }
 
 // mergedEnvironment returns the operator's and the user's variables; the last one with a name wins.

@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 )
 
@@ -34,11 +35,11 @@ const (
 
 // VariableNames returns the container's variables except those of Env, which are known before its configuration.
 func VariableNames(p *Params) []string {
-	var names []string
+	var variables []string
 	for _, v := range environment(p) {
-		names = append(names, v.Name)
+		variables = append(variables, v.Name)
 	}
-	return names
+	return variables
 }
 
 // environment returns the operator's variables for the server.
@@ -63,7 +64,7 @@ func environment(p *Params) []corev1.EnvVar {
 		env = append(env, corev1.EnvVar{Name: name, Value: strconv.Itoa(int(Port(&p.CR.Spec)))})
 	}
 	if p.Config != nil {
-		env = append(env, corev1.EnvVar{Name: "RUN_CONFIG_PATH", Value: path.Join(ConfigDir, ConfigKey)})
+		env = append(env, corev1.EnvVar{Name: "RUN_CONFIG_PATH", Value: path.Join(names.ConfigDir, names.ConfigKey)})
 	}
 	if p.Legacy.FromV1alpha1 {
 		env = append(env, legacyEnvironment(p)...)
@@ -85,7 +86,7 @@ func legacyEnvironment(p *Params) []corev1.EnvVar {
 	return []corev1.EnvVar{
 		{Name: LegacyWorkersVariable, Value: strconv.FormatInt(workers(p.CR.Spec.Workload), 10)},
 		{Name: LegacyPortVariable, Value: strconv.Itoa(int(Port(&p.CR.Spec)))},
-		{Name: LegacyConfigVariable, Value: path.Join(ConfigDir, ConfigKey)},
+		{Name: LegacyConfigVariable, Value: path.Join(names.ConfigDir, names.ConfigKey)},
 	}
 }
 
@@ -122,10 +123,10 @@ func ownVolumes(p *Params) []corev1.Volume {
 			}}})
 	}
 	if p.Config != nil {
-		volumes = append(volumes, configMapVolume(configVolume, ConfigMapName(p.CR.Name, p.Config)))
+		volumes = append(volumes, configMapVolume(configVolume, names.ConfigMapName(p.CR.Name, p.Config)))
 	}
 	if p.CABundle != "" {
-		volumes = append(volumes, configMapVolume(caBundleVolume, CABundleName(p.CR.Name, p.CABundle)), trustVolumeOf())
+		volumes = append(volumes, configMapVolume(caBundleVolume, names.CABundleName(p.CR.Name, p.CABundle)), trustVolumeOf())
 	}
 	if len(p.External) > 0 {
 		volumes = append(volumes, externalVolumeOf())
@@ -154,7 +155,7 @@ func configMapVolume(volume, name string) corev1.Volume {
 func ownMounts(p *Params) []corev1.VolumeMount {
 	mounts := []corev1.VolumeMount{{Name: dataVolume, MountPath: DataDir(&p.CR.Spec)}}
 	if p.MemoryTmp {
-		mounts = append(mounts, corev1.VolumeMount{Name: tmpVolume, MountPath: TmpDir})
+		mounts = append(mounts, corev1.VolumeMount{Name: tmpVolume, MountPath: names.TmpDir})
 	}
 	if p.StateDir != "" {
 		// The server does not create the directory of its SQL database; a sub path makes the kubelet create it.
@@ -163,11 +164,11 @@ func ownMounts(p *Params) []corev1.VolumeMount {
 		})
 	}
 	if p.Config != nil {
-		mounts = append(mounts, corev1.VolumeMount{Name: configVolume, MountPath: ConfigDir, ReadOnly: true})
+		mounts = append(mounts, corev1.VolumeMount{Name: configVolume, MountPath: names.ConfigDir, ReadOnly: true})
 	}
 	if p.CABundle != "" {
 		mounts = append(mounts,
-			corev1.VolumeMount{Name: caBundleVolume, MountPath: CABundleDir, ReadOnly: true},
+			corev1.VolumeMount{Name: caBundleVolume, MountPath: names.CABundleDir, ReadOnly: true},
 			corev1.VolumeMount{Name: trustVolume, MountPath: trustDir, ReadOnly: true})
 	}
 	if len(p.External) > 0 {
@@ -249,7 +250,7 @@ func with(list corev1.ResourceList, name corev1.ResourceName, amount resource.Qu
 
 // health returns the health check, by TCP if the server requires client certificates, which the kubelet lacks.
 func health(p *Params) corev1.ProbeHandler {
-	port := intstr.FromString(ServicePortName)
+	port := intstr.FromString(names.ServicePortName)
 	if p.ClientCertificates {
 		return corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: port}}
 	}

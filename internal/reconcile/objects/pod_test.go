@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
@@ -86,7 +87,7 @@ func TestPort(t *testing.T) {
 				}
 			}
 			want := "http://my-stack-service.ai.svc:" + c.text
-			if got := objects.ServiceURL(corev1.URISchemeHTTP, p.CR.Name, p.CR.Namespace, objects.Port(&p.CR.Spec)); got != want {
+			if got := names.ServiceURL(corev1.URISchemeHTTP, p.CR.Name, p.CR.Namespace, objects.Port(&p.CR.Spec)); got != want {
 				t.Errorf("URL %s, want %s", got, want)
 			}
 		})
@@ -122,7 +123,7 @@ func TestScheme(t *testing.T) {
 			}
 		})
 	}
-	if got := objects.ServiceURL("HTTPS", "a", "b", 1); got != "https://a-service.b.svc:1" {
+	if got := names.ServiceURL("HTTPS", "a", "b", 1); got != "https://a-service.b.svc:1" {
 		t.Error(got)
 	}
 }
@@ -193,7 +194,7 @@ func TestTemplateChangesWithContentAlone(t *testing.T) {
 		t.Errorf("hashes of nothing: %v", got)
 	}
 	annotations := objects.Deployment(simple(t)).Annotations
-	want := map[string]string{objects.AnnotationInputHash: "1a9475", objects.AnnotationBuild: "1.2.3+abc"}
+	want := map[string]string{names.AnnotationInputHash: "1a9475", names.AnnotationBuild: "1.2.3+abc"}
 	if diff := cmp.Diff(want, annotations); diff != "" {
 		t.Errorf("annotations of the Deployment (-want +got):\n%s", diff)
 	}
@@ -211,7 +212,7 @@ func TestBuildersDoNotShareTheSpec(t *testing.T) {
 	if diff := cmp.Diff(before, p.CR); diff != "" {
 		t.Errorf("the resource changed:\n%s", diff)
 	}
-	if objects.Selector("x")["app"] != "llama-stack" {
+	if names.Selector("x")["app"] != "llama-stack" {
 		t.Error("the selector changed")
 	}
 }

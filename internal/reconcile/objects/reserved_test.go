@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/validation"
 )
 
@@ -14,7 +15,7 @@ import (
 //
 // Proves: R72.
 func TestReservedPodLabelsAreTheOperatorsOwn(t *testing.T) {
-	if own := slices.Sorted(maps.Keys(objectLabels("s"))); !slices.Equal(own, validation.ReservedPodLabels()) {
+	if own := slices.Sorted(maps.Keys(names.Labels("s"))); !slices.Equal(own, validation.ReservedPodLabels()) {
 		t.Errorf("the operator sets %v, reserved are %v", own, validation.ReservedPodLabels())
 	}
 }

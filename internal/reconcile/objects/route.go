@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
@@ -21,11 +22,13 @@ func Route(p *Params) *routev1.Route {
 	}
 	return &routev1.Route{
 		TypeMeta:   metav1.TypeMeta{APIVersion: routev1.GroupVersion.String(), Kind: "Route"},
-		ObjectMeta: edgeStamp(p, RouteName(p.CR.Name)),
+		ObjectMeta: edgeStamp(p, names.RouteName(p.CR.Name)),
 		Spec: routev1.RouteSpec{
-			Host:           Hostname(p.CR, p.Expose, &p.Edge),
-			To:             routev1.RouteTargetReference{Kind: "Service", Name: ServiceName(p.CR.Name), Weight: new(allWeight)},
-			Port:           &routev1.RoutePort{TargetPort: intstr.FromString(ServicePortName)},
+			Host: Hostname(p.CR, p.Expose, &p.Edge),
+			To: routev1.RouteTargetReference{
+				Kind: "Service", Name: names.ServiceName(p.CR.Name), Weight: new(allWeight),
+			},
+			Port:           &routev1.RoutePort{TargetPort: intstr.FromString(names.ServicePortName)},
 			WildcardPolicy: routev1.WildcardPolicyNone,
 			TLS:            termination(p),
 		},

@@ -18,7 +18,7 @@ func DerivedSecret(p *Params) *corev1.Secret {
 	}
 	return &corev1.Secret{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
-		ObjectMeta: stamp(p.CR, p.DerivedName),
+		ObjectMeta: objectMeta(p.CR, p.DerivedName),
 		Immutable:  new(true),
 		Type:       corev1.SecretTypeOpaque,
 		Data:       data,

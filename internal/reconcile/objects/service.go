@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 )
 
 // Service returns the Service of the server.
@@ -24,12 +25,12 @@ func Service(p *Params) *corev1.Service {
 	}
 	return &corev1.Service{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
-		ObjectMeta: stamp(p.CR, ServiceName(p.CR.Name)),
+		ObjectMeta: objectMeta(p.CR, names.ServiceName(p.CR.Name)),
 		Spec: corev1.ServiceSpec{
 			Type:     corev1.ServiceTypeClusterIP,
-			Selector: Selector(p.CR.Name),
+			Selector: names.Selector(p.CR.Name),
 			Ports: []corev1.ServicePort{{
-				Name:        ServicePortName,
+				Name:        names.ServicePortName,
 				Protocol:    corev1.ProtocolTCP,
 				AppProtocol: appProtocol,
 				Port:        Port(&p.CR.Spec),
@@ -50,7 +51,7 @@ func ServerURL(cr *v1alpha2.LlamaStackDistribution, service *corev1.Service, sch
 		return "", "the resource does not control its Service"
 	case service.Spec.Type == corev1.ServiceTypeExternalName || err != nil:
 		return "", "its Service has no address of its own"
-	case !maps.Equal(service.Spec.Selector, Selector(cr.Name)) && !SelectsNewPods(service, cr.Name):
+	case !maps.Equal(service.Spec.Selector, names.Selector(cr.Name)) && !names.SelectsNewPods(service, cr.Name):
 		return "", "its Service selects other pods"
 	case !slices.ContainsFunc(service.Spec.Ports, func(p corev1.ServicePort) bool {
 		return p.Port == port &&

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
@@ -35,7 +36,7 @@ func TestServerURLLeadsToOwnPodsOnly(t *testing.T) {
 		"another name": {func(s *corev1.Service) {
 			s.Spec.Type, s.Spec.ExternalName = corev1.ServiceTypeExternalName, "db.ai.svc"
 		}, corev1.URISchemeHTTP, ""},
-		"another server":    {func(s *corev1.Service) { s.Spec.Selector = objects.Selector("other") }, corev1.URISchemeHTTP, ""},
+		"another server":    {func(s *corev1.Service) { s.Spec.Selector = names.Selector("other") }, corev1.URISchemeHTTP, ""},
 		"more pods":         {func(s *corev1.Service) { delete(s.Spec.Selector, "app") }, corev1.URISchemeHTTP, ""},
 		"endpoints by hand": {func(s *corev1.Service) { s.Spec.Selector = nil }, corev1.URISchemeHTTP, ""},
 		"another port":      {func(s *corev1.Service) { s.Spec.Ports[0].Port = 5432 }, corev1.URISchemeHTTP, ""},

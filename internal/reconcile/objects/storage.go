@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 )
 
 const defaultPVCSize = "10Gi"
@@ -37,7 +38,7 @@ const stateDirs = "distributions"
 // StateDir returns the state's directory in the data volume, which is named after the distribution. On a PVC it keeps
 // the directory of the live pods, so that another distribution finds the state.
 func StateDir(cr *v1alpha2.LlamaStackDistribution, distribution string, live *corev1.PodSpec) string {
-	if live != nil && storageSpec(&cr.Spec) != nil && Mounts(live, PVCName(cr.Name)) {
+	if live != nil && storageSpec(&cr.Spec) != nil && Mounts(live, names.PVCName(cr.Name)) {
 		for i := range live.Containers {
 			for _, m := range live.Containers[i].VolumeMounts {
 				if m.Name == dataVolume && path.Dir(m.SubPath) == stateDirs {
@@ -64,7 +65,7 @@ func PersistentVolumeClaim(p *Params) *corev1.PersistentVolumeClaim {
 	}
 	return &corev1.PersistentVolumeClaim{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
-		ObjectMeta: stamp(p.CR, PVCName(p.CR.Name)),
+		ObjectMeta: objectMeta(p.CR, names.PVCName(p.CR.Name)),
 		Spec: corev1.PersistentVolumeClaimSpec{
 			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
 			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: size}},
@@ -76,7 +77,7 @@ func dataSource(p *Params) corev1.VolumeSource {
 	if storageSpec(&p.CR.Spec) == nil {
 		return corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}
 	}
-	claim := &corev1.PersistentVolumeClaimVolumeSource{ClaimName: PVCName(p.CR.Name)}
+	claim := &corev1.PersistentVolumeClaimVolumeSource{ClaimName: names.PVCName(p.CR.Name)}
 	return corev1.VolumeSource{PersistentVolumeClaim: claim}
 }
 

@@ -7,6 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 )
 
 // trustScript adds the user's CA certificates to the image's. The image's Python runs it, so it needs no shell.
@@ -54,9 +56,9 @@ func trustContainers(p *Params) []corev1.Container {
 	return []corev1.Container{{
 		Name:    trustContainer,
 		Image:   p.Image,
-		Command: []string{"python3", "-c", trustScript, CABundlePath, TrustPath},
+		Command: []string{"python3", "-c", trustScript, names.CABundlePath, TrustPath},
 		VolumeMounts: []corev1.VolumeMount{
-			{Name: caBundleVolume, MountPath: CABundleDir, ReadOnly: true}, {Name: trustVolume, MountPath: trustDir},
+			{Name: caBundleVolume, MountPath: names.CABundleDir, ReadOnly: true}, {Name: trustVolume, MountPath: trustDir},
 		},
 		Resources: sharedResources(p),
 		SecurityContext: &corev1.SecurityContext{

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
@@ -135,7 +136,7 @@ func TestBudget(t *testing.T) {
 			if diff := cmp.Diff(want, [2]*intstr.IntOrString{b.Spec.MinAvailable, b.Spec.MaxUnavailable}); diff != "" || b.Name != "my-stack-pdb" {
 				t.Errorf("%s (-want +got):\n%s", b.Name, diff)
 			}
-			if diff := cmp.Diff(objects.Selector("my-stack"), b.Spec.Selector.MatchLabels); diff != "" {
+			if diff := cmp.Diff(names.Selector("my-stack"), b.Spec.Selector.MatchLabels); diff != "" {
 				t.Errorf("selector:\n%s", diff)
 			}
 		})
@@ -155,13 +156,13 @@ func TestPlacement(t *testing.T) {
 		}
 	}
 	for _, c := range two.TopologySpreadConstraints {
-		if c.WhenUnsatisfiable != corev1.ScheduleAnyway || !cmp.Equal(c.LabelSelector.MatchLabels, objects.Selector("my-stack")) {
+		if c.WhenUnsatisfiable != corev1.ScheduleAnyway || !cmp.Equal(c.LabelSelector.MatchLabels, names.Selector("my-stack")) {
 			t.Errorf("constraint %+v", c)
 		}
 	}
 	own := pod(workload(t, "workload: {replicas: 1, topologySpreadConstraints: [{maxSkew: 2, topologyKey: rack, whenUnsatisfiable: DoNotSchedule},"+
 		"{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {a: b}}}]}")).TopologySpreadConstraints
-	if len(own) != 2 || own[0].MaxSkew != 2 || !cmp.Equal(own[0].LabelSelector.MatchLabels, objects.Selector("my-stack")) || own[1].LabelSelector.MatchLabels["a"] != "b" {
+	if len(own) != 2 || own[0].MaxSkew != 2 || !cmp.Equal(own[0].LabelSelector.MatchLabels, names.Selector("my-stack")) || own[1].LabelSelector.MatchLabels["a"] != "b" {
 		t.Errorf("the user's constraints: %+v", own)
 	}
 }
@@ -350,7 +351,7 @@ func TestNetworkPolicy(t *testing.T) {
 				t.Errorf("peers (-want +got):\n%s", diff)
 			}
 			if n.Name != "my-stack-network-policy" || len(rule.Ports) != 1 || rule.Ports[0].Port.IntVal != objects.Port(&p.CR.Spec) ||
-				!cmp.Equal(n.Spec.PodSelector.MatchLabels, objects.Selector("my-stack")) {
+				!cmp.Equal(n.Spec.PodSelector.MatchLabels, names.Selector("my-stack")) {
 				t.Errorf("policy %+v", n)
 			}
 		})

@@ -16,7 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
@@ -38,14 +38,14 @@ type Observation struct {
 
 // Secrets are the known secret values of the pods.
 type Secrets struct {
-	// Hash is the value of objects.AnnotationSecretsHash on pods with these values.
+	// Hash is the value of names.AnnotationSecretsHash on pods with these values.
 	Hash   string
 	Values []secret.Value
 }
 
 // coverPod reports whether the pod has exactly these values.
 func (s *Secrets) coverPod(p *corev1.Pod) bool {
-	return s != nil && p.Annotations[objects.AnnotationSecretsHash] == s.Hash
+	return s != nil && p.Annotations[names.AnnotationSecretsHash] == s.Hash
 }
 
 func (s *Secrets) values() []secret.Value {
@@ -273,12 +273,12 @@ func printable(text string) string {
 // Strip drops the fields of a pod that Observe does not read, and those that change with each retry of the kubelet.
 func Strip(p *corev1.Pod) {
 	annotations := map[string]string{}
-	if hash, found := p.Annotations[objects.AnnotationSecretsHash]; found {
-		annotations[objects.AnnotationSecretsHash] = hash
+	if hash, found := p.Annotations[names.AnnotationSecretsHash]; found {
+		annotations[names.AnnotationSecretsHash] = hash
 	}
 	p.ObjectMeta = metav1.ObjectMeta{
 		Name: p.Name, Namespace: p.Namespace, UID: p.UID, ResourceVersion: p.ResourceVersion, Annotations: annotations,
-		CreationTimestamp: p.CreationTimestamp, DeletionTimestamp: p.DeletionTimestamp, Labels: objects.OwnLabels(p.Labels),
+		CreationTimestamp: p.CreationTimestamp, DeletionTimestamp: p.DeletionTimestamp, Labels: names.OwnLabels(p.Labels),
 	}
 	var conditions []corev1.PodCondition
 	for i := range p.Status.Conditions {

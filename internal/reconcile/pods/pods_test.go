@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/pods"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
@@ -28,7 +28,7 @@ const inLog = ": its log has the cause: kubectl -n ai logs p -c llama-stack --pr
 func pod(minute int, change func(*corev1.Pod)) corev1.Pod {
 	p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Name: "p", Namespace: "ai", CreationTimestamp: metav1.NewTime(time.Date(2026, 1, 2, 3, minute, 0, 0, time.UTC)),
-		Annotations: map[string]string{objects.AnnotationSecretsHash: "h"},
+		Annotations: map[string]string{names.AnnotationSecretsHash: "h"},
 	}}
 	change(&p)
 	return p
@@ -107,19 +107,19 @@ func TestObserveNamesTheReasonOfThePod(t *testing.T) {
 		},
 		"the values in the command are not known": {func(p *corev1.Pod) {
 			waiting("RunContainerError", `exec: "`+password+`"`)(p)
-			p.Annotations[objects.AnnotationSecretsHash] = "of other values"
+			p.Annotations[names.AnnotationSecretsHash] = "of other values"
 		}, "RunContainerError: for its message: kubectl -n ai describe pod p"},
 		"no Secret, and the values are not known": {func(p *corev1.Pod) {
 			waiting("CreateContainerConfigError", `couldn't find key token in Secret ai/keys`)(p)
-			p.Annotations[objects.AnnotationSecretsHash] = "of other values"
+			p.Annotations[names.AnnotationSecretsHash] = "of other values"
 		}, "CreateContainerConfigError: couldn't find key token in Secret ai/keys"},
 		"root": {func(p *corev1.Pod) {
 			waiting("CreateContainerConfigError", `container has runAsNonRoot and image will run as root (pod: "p_ai(1)", container: llama-stack)`)(p)
-			p.Annotations[objects.AnnotationSecretsHash] = "of other values"
+			p.Annotations[names.AnnotationSecretsHash] = "of other values"
 		}, `CreateContainerConfigError: container has runAsNonRoot and image will run as root (pod: "p_ai(1)", container: llama-stack)`},
 		"a path of a value that is not known": {func(p *corev1.Pod) {
 			waiting("CreateContainerConfigError", "SubPath `/"+password+"` must not be an absolute path")(p)
-			p.Annotations[objects.AnnotationSecretsHash] = "of other values"
+			p.Annotations[names.AnnotationSecretsHash] = "of other values"
 		}, "CreateContainerConfigError: for its message: kubectl -n ai describe pod p"},
 		"starting":        {waiting("ContainerCreating", ""), ""},
 		"out of memory":   {ended(137, "OOMKilled", ""), "the server ended with exit code 137 (OOMKilled)"},
@@ -151,7 +151,7 @@ func TestObserveNamesTheReasonOfThePod(t *testing.T) {
 		"the end of a long line": {ended(1, "Error", strings.Repeat("x", 2048)), "the server ended with exit code 1" + inLog},
 		"the values are not known": {func(p *corev1.Pod) {
 			ended(1, "Error", "ValueError: "+password)(p)
-			p.Annotations[objects.AnnotationSecretsHash] = "of other values"
+			p.Annotations[names.AnnotationSecretsHash] = "of other values"
 		}, "the server ended with exit code 1" + inLog},
 		"a sidecar": {func(p *corev1.Pod) {
 			ended(2, "Error", "")(p)

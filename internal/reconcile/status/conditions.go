@@ -18,6 +18,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
@@ -286,7 +287,7 @@ func setAvailable(f *Facts, s *statusOf) {
 		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonAutoscalingPaused, fmt.Sprintf(
 			"The Deployment is scaled to zero, which pauses the HorizontalPodAutoscaler %s; to continue: kubectl -n %s scale "+
 				"deployment %s --replicas=1",
-			objects.AutoscalerName(f.CR.Name), f.CR.Namespace, objects.DeploymentName(f.CR.Name)))
+			names.AutoscalerName(f.CR.Name), f.CR.Namespace, names.DeploymentName(f.CR.Name)))
 	case ptr.Deref(d.Spec.Replicas, 1) == 0:
 		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonScaledToZero, "The server is scaled to zero")
 	case isAvailable(f):

@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
@@ -168,7 +169,7 @@ func setVersion(f *Facts, s *statusOf) {
 }
 
 func setReplicas(f *Facts, s *statusOf) {
-	s.Selector = metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: objects.Selector(f.CR.Name)})
+	s.Selector = metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: names.Selector(f.CR.Name)})
 	if f.DeploymentUnknown {
 		return
 	}
@@ -181,7 +182,7 @@ func setReplicas(f *Facts, s *statusOf) {
 // setServiceURL reports the running server's URL; a failing edit does not change it.
 func setServiceURL(f *Facts, s *statusOf) {
 	if f.inForce() {
-		s.ServiceURL = objects.ServiceURL(f.Desired.Scheme(), f.CR.Name, f.CR.Namespace, objects.Port(&f.CR.Spec))
+		s.ServiceURL = names.ServiceURL(f.Desired.Scheme(), f.CR.Name, f.CR.Namespace, objects.Port(&f.CR.Spec))
 	}
 }
 

@@ -15,9 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/stable"
 )
 
 const (
@@ -103,7 +102,7 @@ func (r *Reader) ask(ctx context.Context, i *image, q Question, former Answer) {
 // result checks the digest of a known image, and reads its content if it is new or the digest changed.
 func (r *Reader) result(ctx context.Context, q *Question, former Answer) (answer Answer) {
 	log := logf.FromContext(ctx).WithValues("image", q.Image)
-	defer panics.Catch(log, "asking for the labels of an image panicked", &answer.Err)
+	defer problem.CatchPanic(log, "asking for the labels of an image panicked", &answer.Err)
 	from := r.options.Connect(q.Registries)
 	defer from.Close()
 	if former.settled() {
@@ -153,7 +152,7 @@ func (r *Reader) note(ctx context.Context, i *image, answer *Answer) (users []ty
 	if answer.kept() && answer.Digest != former.Digest {
 		signal(r.unsaved)
 	}
-	same := fmt.Sprint(stable.Error(former.Err)) == fmt.Sprint(stable.Error(answer.Err)) &&
+	same := fmt.Sprint(problem.StableError(former.Err)) == fmt.Sprint(problem.StableError(answer.Err)) &&
 		reflect.DeepEqual(former.Labels, answer.Labels) &&
 		slices.Equal(former.Content, answer.Content)
 	// After Unauthorized, the custom resource may have other credentials, which are another question.
@@ -165,8 +164,8 @@ func (r *Reader) note(ctx context.Context, i *image, answer *Answer) (users []ty
 
 // backoff returns the delay before the next attempt; it doubles with each failure.
 func backoff(err error, failures int) time.Duration {
-	if errors.Is(err, panics.ErrInternal) {
-		return panics.Delay
+	if errors.Is(err, problem.ErrInternal) {
+		return problem.PanicRetryDelay
 	}
 	delay, last := firstSlowRetry, lastSlowRetry
 	if registry.KindOf(err).Passes() {

@@ -28,7 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry/imagelabels"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry/oci"
@@ -553,7 +553,7 @@ func TestReaderSurvivesAPanic(t *testing.T) {
 		w.registry.panics = "panicking"
 		w.store.Writer = newStore(func() { panic("creating a ConfigMap") }).Writer
 		a := w.know(user(1), question(bad))
-		if !errors.Is(a.Err, panics.ErrInternal) || a.Pending || strings.Contains(a.Err.Error(), "panicking.example.com") {
+		if !errors.Is(a.Err, problem.ErrInternal) || a.Pending || strings.Contains(a.Err.Error(), "panicking.example.com") {
 			t.Errorf("%+v", a)
 		}
 		if got := fmt.Sprint(w.announced()); got != "[s1]" {
@@ -563,7 +563,7 @@ func TestReaderSurvivesAPanic(t *testing.T) {
 			t.Errorf("the other image: %+v", a)
 		}
 		w.registry.asked()
-		<-time.After(panics.Delay - time.Minute)
+		<-time.After(problem.PanicRetryDelay - time.Minute)
 		if got := w.registry.asked(); got != "" {
 			t.Errorf("asked %s within the delay", got)
 		}

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
 const (
@@ -70,7 +70,7 @@ func (r *Reader) keepSaving(ctx context.Context) {
 func (r *Reader) save(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	defer panics.Catch(logf.FromContext(ctx), "keeping the labels of images panicked", &err)
+	defer problem.CatchPanic(logf.FromContext(ctx), "keeping the labels of images panicked", &err)
 	stored := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: r.options.Store.Namespace, Name: storeName},
 		Immutable:  new(true), BinaryData: map[string][]byte{},

@@ -13,7 +13,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
 // Fields in the scope of a rule about resources.
@@ -57,7 +56,7 @@ func (s *policies) checkResourcePattern(pattern, at string) {
 	case !slices.Contains(s.line.Rules.Resources, kind) && kind != recordType:
 		known := append(slices.Clone(s.line.Rules.Resources), recordType)
 		fix := "the types are " + strings.Join(known, ", ")
-		if near, ok := suggest.Nearest(kind, known); ok {
+		if near, ok := problem.Nearest(kind, known); ok {
 			fix = fmt.Sprintf("did you mean %q?", near)
 		}
 		s.problems.Add(problem.Problem{

@@ -14,7 +14,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
 // attributes are the built-in user attributes of the server.
@@ -117,7 +116,7 @@ func (s *policies) checkAttribute(name, at string) {
 		return
 	}
 	fix := "the attributes are " + strings.Join(known, ", ") + "; settings.claims_mapping can give users others"
-	if near, ok := suggest.Nearest(name, known); ok {
+	if near, ok := problem.Nearest(name, known); ok {
 		fix = fmt.Sprintf("did you mean %q?", near)
 	}
 	s.problems.Add(problem.Problem{

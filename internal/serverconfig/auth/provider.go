@@ -20,7 +20,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/provider"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
 // fieldVerifyTLS is the field that controls the verification of the issuer's certificate.
@@ -140,7 +139,7 @@ func (s *step) reportUnknownType() {
 		Reason: problem.InvalidField, Path: pathProvider, Type: field.ErrorTypeNotSupported, Detail: detail,
 		Fix: "it has " + strings.Join(s.line.AuthNames(), ", "),
 	}
-	if near, ok := suggest.Nearest(s.spec.Type, known); ok {
+	if near, ok := problem.Nearest(s.spec.Type, known); ok {
 		p.Value, p.Fix = s.spec.Type, fmt.Sprintf("did you mean %q?", near)
 	}
 	s.problems.Add(p)
@@ -246,7 +245,7 @@ func (s *step) reportNoSecret(ref parse.SecretField) {
 	if len(s.row.Secrets) > 0 {
 		p.Fix = "it takes " + strings.Join(s.row.Secrets, ", ")
 	}
-	if near, ok := suggest.Nearest(ref.Field, s.row.Secrets); ok {
+	if near, ok := problem.Nearest(ref.Field, s.row.Secrets); ok {
 		p.Fix = fmt.Sprintf("did you mean %q?", near)
 	}
 	s.problems.Add(p)

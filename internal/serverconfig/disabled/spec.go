@@ -12,7 +12,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
 // sectionOf maps an API to the section of the configuration that depends on it.
@@ -70,7 +69,7 @@ func Read(spec *Spec, line *catalog.Line, problems *problem.Collector) []string 
 			}
 			known := catalog.KnownAPIs()
 			fix := "there are " + strings.Join(known, ", ")
-			if near, ok := suggest.Nearest(name, known); ok {
+			if near, ok := problem.Nearest(name, known); ok {
 				fix = fmt.Sprintf("did you mean %q?", near)
 			}
 			problems.Add(problem.Problem{

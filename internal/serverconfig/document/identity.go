@@ -9,7 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
 // Presence says when a configured provider is enabled.
@@ -125,7 +125,7 @@ func (s *ProviderSet) Find(id string) (Identity, bool) {
 func (s *ProviderSet) First(id string) (Identity, bool) { return FindIdentity(s.All, id) }
 
 // Nearest returns "did you mean …? " with the most similar effective id, or "".
-func (s *ProviderSet) Nearest(id string) string { return suggest.Sentence(id, EffectiveIDs(s.All)) }
+func (s *ProviderSet) Nearest(id string) string { return problem.DidYouMean(id, EffectiveIDs(s.All)) }
 
 // Names lists the effective ids for a message.
 func (s *ProviderSet) Names() string { return limits.Names(EffectiveIDs(s.All)) }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
 // EndpointKind is a kind of objects with an address.
@@ -191,7 +190,7 @@ func unsupportedKind(path *field.Path, kind EndpointKind, kinds []EndpointKind) 
 	}
 	if slices.Contains([]EndpointKind{KindInferenceService, KindLLMInferenceService}, kind) { // unsupported here
 		p.Value = string(kind)
-	} else if near, ok := suggest.Nearest(string(kind), names); ok {
+	} else if near, ok := problem.Nearest(string(kind), names); ok {
 		p.Value, p.Fix = string(kind), fmt.Sprintf("did you mean %q?", near)
 	}
 	return made(p)

@@ -13,7 +13,6 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
 // Messages contain no arbitrary value of the spec, which may be a key in the wrong field. They contain only values that
@@ -66,7 +65,7 @@ func conflicting(path *field.Path, detail string) problem.Problem {
 // unknownField returns the problem of an unknown key, with the most similar known one.
 func unknownField(path *field.Path, key string, known []string, more string) problem.Problem {
 	fix := "known fields: " + strings.Join(known, ", ") + more
-	if near, ok := suggest.Nearest(key, known); ok {
+	if near, ok := problem.Nearest(key, known); ok {
 		fix = fmt.Sprintf("did you mean %q?", near)
 	}
 	return made(problem.Problem{

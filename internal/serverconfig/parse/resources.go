@@ -14,7 +14,6 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
 // parseItems parses a list of strings or objects.
@@ -113,7 +112,7 @@ func unsupportedModelType(path *field.Path, written string) problem.Problem {
 		Reason: problem.InvalidField, Path: path.String(), Type: field.ErrorTypeNotSupported,
 		Fix: "supported values: " + strings.Join(modelTypes, ", "),
 	}
-	if near, ok := suggest.Nearest(written, modelTypes); ok {
+	if near, ok := problem.Nearest(written, modelTypes); ok {
 		p.Value, p.Fix = written, fmt.Sprintf("did you mean %q?", near)
 	}
 	return made(p)

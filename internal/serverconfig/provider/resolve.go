@@ -14,7 +14,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
 // The config fields of an unknown provider type.
@@ -181,7 +180,7 @@ func (p *Provider) assignSecretRefs(problems *problem.Collector) {
 		known := p.row.FieldNames()
 		if s.Direct { // possibly meant as a field of the entry
 			known = append(parse.ProviderFields(), known...)
-		} else if near, ok := suggest.Nearest(s.Field, append([]string{apiKey}, known...)); ok && near == apiKey &&
+		} else if near, ok := problem.Nearest(s.Field, append([]string{apiKey}, known...)); ok && near == apiKey &&
 			p.row.Key != "" {
 			p.reportMisplacedKey(s, problems)
 			continue

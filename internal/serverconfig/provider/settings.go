@@ -17,7 +17,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
 // settingsCheck checks the settings of an entry against its schema.
@@ -128,7 +127,7 @@ func (c *settingsCheck) unfit(of catalog.Field, value any, path string) (problem
 	}
 	switch value := value.(type) {
 	case string:
-		if near, ok := suggest.Nearest(value, of.Values); ok {
+		if near, ok := problem.Nearest(value, of.Values); ok {
 			p.Reason, p.Type, p.Value, p.Fix = problem.InvalidField, field.ErrorTypeNotSupported, value, fmt.Sprintf("did you "+
 				"mean %q?", near)
 		}
@@ -197,7 +196,7 @@ func reportUnknownField(s schema, path, written string, known []string, severity
 	if len(known) > 0 {
 		p.Fix = "its fields are " + strings.Join(known, ", ")
 	}
-	if near, ok := suggest.Nearest(written, known); ok {
+	if near, ok := problem.Nearest(written, known); ok {
 		p.Fix = fmt.Sprintf("did you mean %q?", near)
 	}
 	if later := release.Later(s.line, has); later != "" {

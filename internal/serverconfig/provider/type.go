@@ -12,7 +12,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
 type typeCheck struct {
@@ -73,7 +72,7 @@ func (c typeCheck) reportUnknown() {
 		c.problems.Add(unknown)
 		return
 	}
-	hint := suggest.Sentence(c.written[strings.LastIndex(c.written, ":")+1:], names)
+	hint := problem.DidYouMean(c.written[strings.LastIndex(c.written, ":")+1:], names)
 	if hint != "" && !strings.Contains(c.written, "::") {
 		unknown.Fix = hint + "If the image brings this type itself, write it in full: " + c.name
 		c.problems.Add(unknown)

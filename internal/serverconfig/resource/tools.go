@@ -15,7 +15,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
 // builtinToolGroups is the prefix of tool groups that do not belong to an MCP server.
@@ -157,7 +156,7 @@ func (r *toolStep) unknownTool(t *parse.Tool) {
 	r.problems.Add(problem.Problem{
 		Reason: problem.InvalidField, Path: t.Path, Type: field.ErrorTypeNotFound, Value: shown(t.Name),
 		Detail: fmt.Sprintf("release line %s has no tools of this name", r.line.Name),
-		Fix: suggest.Sentence(short, known) + "there are " + strings.Join(known, ", ") + ", and mcp::<id> for those of " +
+		Fix: problem.DidYouMean(short, known) + "there are " + strings.Join(known, ", ") + ", and mcp::<id> for those of " +
 			"an MCP server",
 	})
 }

@@ -18,7 +18,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/environment"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/provider"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/suggest"
 )
 
 // No release line has a telemetry provider: the image's entrypoint and the server read the variables of the
@@ -109,7 +108,7 @@ func (t *telemetry) checkFields(p *parse.Provider) {
 		t.problems.Add(problem.Problem{
 			Reason: problem.UnknownProviderType, Path: p.Path + ".provider", Type: field.ErrorTypeNotSupported, Value: name,
 			Detail: "no release line exports telemetry to a provider of this type",
-			Fix: suggest.Sentence(name, telemetryProviders) + "the types are " + strings.Join(telemetryProviders, ", ") +
+			Fix: problem.DidYouMean(name, telemetryProviders) + "the types are " + strings.Join(telemetryProviders, ", ") +
 				"; each of them means an OpenTelemetry collector",
 		})
 	}

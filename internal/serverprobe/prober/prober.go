@@ -16,7 +16,7 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe"
 )
 
@@ -109,8 +109,8 @@ func (p *Prober) ask(ctx context.Context, s *server, delay time.Duration, key ty
 			return
 		}
 		delay, next = next, 2*next
-		if errors.Is(err, panics.ErrInternal) {
-			delay = max(delay, panics.Delay)
+		if errors.Is(err, problem.ErrInternal) {
+			delay = max(delay, problem.PanicRetryDelay)
 		} else if err != nil && attempt == 1 {
 			continue // normal after a rollout
 		}
@@ -146,8 +146,8 @@ func (p *Prober) askOnce(
 		ctx, cancel = context.WithTimeout(ctx, firstTimeout)
 		defer cancel()
 	}
-	defer panics.Catch(logf.FromContext(ctx).WithValues("namespace", key.Namespace, "name", key.Name), "asking a server "+
-		"panicked", &err)
+	log := logf.FromContext(ctx).WithValues("namespace", key.Namespace, "name", key.Name)
+	defer problem.CatchPanic(log, "asking a server panicked", &err)
 	return p.asker.Ask(ctx, at)
 }
 

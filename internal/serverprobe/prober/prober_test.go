@@ -19,7 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/panics"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe"
 )
 
@@ -376,10 +376,10 @@ func TestProberSurvivesAPanic(t *testing.T) {
 			t.Errorf("%d questions at first, want 2", got)
 		}
 		o, silent := p.Observe(stack("bad"), rollout(1), "pod", serverprobe.Server{URL: "http://bad"})
-		if o != nil || silent != panics.ErrInternal.Error() || strings.Contains(silent, canary) {
+		if o != nil || silent != problem.ErrInternal.Error() || strings.Contains(silent, canary) {
 			t.Errorf("%+v %q", o, silent)
 		}
-		<-time.After(panics.Delay - time.Second)
+		<-time.After(problem.PanicRetryDelay - time.Second)
 		if o, _ := p.Observe(stack("a"), rollout(1), "pod", serverprobe.Server{URL: serverURL}); o == nil {
 			t.Error("the other server was not heard")
 		}

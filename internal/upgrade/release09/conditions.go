@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 )
 
 // Observed is the state that the conditions of release 0.9 report.
@@ -52,11 +52,11 @@ func Conditions(o *Observed) (list []metav1.Condition, absent []string) {
 		add(v1alpha2.ConditionStorageReady, true, v1alpha2.ReasonLegacyStorageReady, "The PVC "+o.PVC.Name+" is bound")
 	default:
 		add(v1alpha2.ConditionStorageReady, false, v1alpha2.ReasonLegacyStoragePending,
-			"The PVC "+objects.PVCName(o.Resource)+" is not bound yet")
+			"The PVC "+names.PVCName(o.Resource)+" is not bound yet")
 	}
 	if o.Service {
 		add(v1alpha2.ConditionServiceReady, true, v1alpha2.ReasonLegacyServiceReady,
-			"The Service "+objects.ServiceName(o.Resource)+" is there")
+			"The Service "+names.ServiceName(o.Resource)+" is there")
 	} else {
 		add(v1alpha2.ConditionServiceReady, false, v1alpha2.ReasonLegacyServicePending, "There is no Service yet")
 	}

@@ -7,7 +7,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 )
 
 // RoleBindingName returns the name of release 0.9's obsolete RoleBinding.
@@ -23,10 +23,10 @@ func Image(live *appsv1.Deployment, container string) string {
 		return ""
 	}
 	if !Left(live) {
-		return live.Annotations[objects.AnnotationAdoptedImage]
+		return live.Annotations[names.AnnotationAdoptedImage]
 	}
 	for i := range live.Spec.Template.Spec.Containers {
-		if c := &live.Spec.Template.Spec.Containers[i]; c.Name == cmp.Or(container, objects.ContainerName) {
+		if c := &live.Spec.Template.Spec.Containers[i]; c.Name == cmp.Or(container, names.ContainerName) {
 			return c.Image
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 )
 
 // Creator is release 0.9's field manager for create and update; for apply it is the name of the custom resource.
@@ -24,7 +24,7 @@ func MayHaveWritten(e *metav1.ManagedFieldsEntry) bool {
 		return false
 	}
 	if e.Operation == metav1.ManagedFieldsOperationApply {
-		return e.Manager != objects.ManagedBy && e.Manager != objects.ReplicasManager
+		return e.Manager != names.ManagedBy && e.Manager != names.ReplicasManager
 	}
 	return e.Manager == Creator
 }
@@ -45,7 +45,7 @@ func Owns(o metav1.Object, resource string) bool {
 }
 
 func isOwn(e metav1.ManagedFieldsEntry) bool {
-	return e.Manager == objects.ManagedBy && e.Subresource == ""
+	return e.Manager == names.ManagedBy && e.Subresource == ""
 }
 
 // Union merges the matching entries into one Apply entry of the manager.
@@ -106,26 +106,26 @@ func Reported(s *v1alpha2.LlamaStackDistributionStatus) bool {
 
 // Left reports whether a Deployment is not adopted yet, or release 0.9 has written it since.
 func Left(d *appsv1.Deployment) bool {
-	return d != nil && (d.Annotations[objects.AnnotationBuild] == "" || Owns(d, d.Name))
+	return d != nil && (d.Annotations[names.AnnotationBuild] == "" || Owns(d, d.Name))
 }
 
-// Build is the value of objects.AnnotationBuild while an adopted Deployment keeps release 0.9's pod template.
+// Build is the value of names.AnnotationBuild while an adopted Deployment keeps release 0.9's pod template.
 const Build = "0.9"
 
 // KeepsTemplate reports whether adoption keeps the pod template, because this operator never applied one. A template
 // that release 0.9 merged into this operator's must be replaced.
 func KeepsTemplate(d *appsv1.Deployment) bool {
-	if d == nil || objects.HasNewPods(&d.Spec.Template) {
+	if d == nil || names.HasNewPods(&d.Spec.Template) {
 		return false
 	}
-	_, applied := d.Annotations[objects.AnnotationInputHash]
-	return d.Annotations[objects.AnnotationBuild] == Build || d.Annotations[objects.AnnotationBuild] == "" && !applied
+	_, applied := d.Annotations[names.AnnotationInputHash]
+	return d.Annotations[names.AnnotationBuild] == Build || d.Annotations[names.AnnotationBuild] == "" && !applied
 }
 
 // IsOrphan reports whether an object of either operator has lost its controller, as release 0.9 causes for some
 // Deployments. selector is nil for kinds without one.
 func IsOrphan(o metav1.Object, selector map[string]string, resource string) bool {
-	return metav1.GetControllerOf(o) == nil && o.GetLabels()[objects.LabelManagedBy] == objects.ManagedBy &&
+	return metav1.GetControllerOf(o) == nil && o.GetLabels()[names.LabelManagedBy] == names.ManagedBy &&
 		(Owns(o, resource) || slices.ContainsFunc(o.GetManagedFields(), isOwn)) &&
-		(selector == nil || maps.Equal(selector, objects.Selector(resource)))
+		(selector == nil || maps.Equal(selector, names.Selector(resource)))
 }

@@ -7,7 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
 )
 
@@ -36,7 +36,7 @@ func TestWhoseAnObjectIs(t *testing.T) {
 		"somebody else's":                  {[]metav1.ManagedFieldsEntry{kubectl}, false, false, false, 1},
 		"somebody else's, with its status": {[]metav1.ManagedFieldsEntry{status}, false, false, false, 0},
 	} {
-		o := &metav1.ObjectMeta{Labels: map[string]string{objects.LabelManagedBy: objects.ManagedBy}, ManagedFields: c.entries}
+		o := &metav1.ObjectMeta{Labels: map[string]string{names.LabelManagedBy: names.ManagedBy}, ManagedFields: c.entries}
 		if c.controlled {
 			o.OwnerReferences = []metav1.OwnerReference{{Kind: "LlamaStackDistribution", Name: "my-stack", Controller: new(true)}}
 		}
@@ -44,7 +44,7 @@ func TestWhoseAnObjectIs(t *testing.T) {
 			if got := release09.Owns(o, "my-stack"); got != c.written {
 				t.Errorf("%s, %s: written by release 0.9: %v", name, where, got)
 			}
-			if got := release09.IsOrphan(o, objects.Selector("my-stack"), "my-stack"); got != c.orphan {
+			if got := release09.IsOrphan(o, names.Selector("my-stack"), "my-stack"); got != c.orphan {
 				t.Errorf("%s, %s: orphan: %v", name, where, got)
 			}
 			o.ManagedFields = release09.Writers(o)

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
 )
 
@@ -22,7 +22,7 @@ func deployment(annotations map[string]string, containers ...corev1.Container) *
 
 // Proves: R78 (release 0.9's Deployment is one without the operator's build).
 func TestLeft(t *testing.T) {
-	if release09.Left(nil) || release09.Left(deployment(map[string]string{objects.AnnotationBuild: "1"})) {
+	if release09.Left(nil) || release09.Left(deployment(map[string]string{names.AnnotationBuild: "1"})) {
 		t.Error("this operator's Deployment, or none, is taken for release 0.9's")
 	}
 	if !release09.Left(deployment(nil)) {
@@ -56,13 +56,13 @@ func TestReported(t *testing.T) {
 // Proves: R48 (the image of a Deployment of release 0.9 is that of the server's container, which is found by its name; this operator's Deployment
 // remembers it).
 func TestImage(t *testing.T) {
-	left := deployment(nil, corev1.Container{Name: "sidecar", Image: "s"}, corev1.Container{Name: objects.ContainerName, Image: "old:1"})
+	left := deployment(nil, corev1.Container{Name: "sidecar", Image: "s"}, corev1.Container{Name: names.ContainerName, Image: "old:1"})
 	for container, want := range map[string]string{"": "old:1", "sidecar": "s", "nobody": ""} {
 		if got := release09.Image(left, container); got != want {
 			t.Errorf("container %q: image %q, want %q", container, got, want)
 		}
 	}
-	own := deployment(map[string]string{objects.AnnotationBuild: "1", objects.AnnotationAdoptedImage: "old:1"}, corev1.Container{Name: objects.ContainerName, Image: "new:2"})
+	own := deployment(map[string]string{names.AnnotationBuild: "1", names.AnnotationAdoptedImage: "old:1"}, corev1.Container{Name: names.ContainerName, Image: "new:2"})
 	if got := release09.Image(own, ""); got != "old:1" {
 		t.Errorf("image %q", got)
 	}

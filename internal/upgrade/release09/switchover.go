@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 )
 
 // AnnotationSwitchover marks a Deployment whose old pods of release 0.9 keep running until the Service routes only to
@@ -23,7 +23,7 @@ const switchoverSeconds = 300
 // NeedsSwitchover reports whether the rollout must be held, because pods of release 0.9 stop at once on SIGTERM while
 // requests still arrive.
 func NeedsSwitchover(live *appsv1.Deployment) bool {
-	return live != nil && !objects.HasNewPods(&live.Spec.Template) && ptr.Deref(live.Spec.Replicas, 1) > 0
+	return live != nil && !names.HasNewPods(&live.Spec.Template) && ptr.Deref(live.Spec.Replicas, 1) > 0
 }
 
 // IsHeld reports whether HoldRollout holds the Deployment's rollout.

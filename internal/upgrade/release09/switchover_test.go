@@ -8,7 +8,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
 )
 
@@ -27,9 +27,9 @@ func TestNeedsSwitchoverOnlyWherePodsOfRelease09Run(t *testing.T) {
 		"release 0.9's":  {deployment(nil), true},
 		"one replica":    {change(func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(1)) }), true},
 		"scaled to zero": {change(func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(0)) }), false},
-		"adopted":        {deployment(map[string]string{objects.AnnotationBuild: release09.Build}), true},
+		"adopted":        {deployment(map[string]string{names.AnnotationBuild: release09.Build}), true},
 		"this operator's": {change(func(d *appsv1.Deployment) {
-			d.Spec.Template.Labels = map[string]string{objects.LabelManagedBy: objects.ManagedBy}
+			d.Spec.Template.Labels = map[string]string{names.LabelManagedBy: names.ManagedBy}
 		}), false},
 	} {
 		if got := release09.NeedsSwitchover(c.live); got != c.want {

@@ -29,7 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 )
 
 const (
@@ -180,7 +180,7 @@ func (m *Migration) rewriteAll(ctx context.Context) (int, error) {
 			o.SetGroupVersionKind(v1alpha2.GroupVersion.WithKind(v1alpha2.Kind))
 			key := client.ObjectKeyFromObject(o)
 			err := m.Client.Patch(ctx, o, client.RawPatch(types.MergePatchType, []byte("{}")),
-				client.FieldOwner(objects.ManagedBy))
+				client.FieldOwner(names.ManagedBy))
 			if client.IgnoreNotFound(err) != nil {
 				failed = append(failed, fmt.Errorf("rewriting %s: %w", key, err)) // continue with the others
 				continue
@@ -203,7 +203,7 @@ func (m *Migration) trim(ctx context.Context, definition *unstructured.Unstructu
 		return err
 	}
 	if err := m.StatusClient.Status().Patch(ctx, definition, client.RawPatch(types.MergePatchType, patch),
-		client.FieldOwner(objects.ManagedBy)); err != nil {
+		client.FieldOwner(names.ManagedBy)); err != nil {
 		return fmt.Errorf("writing status.storedVersions: %w", err)
 	}
 	return nil

@@ -21,10 +21,11 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/metrics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/caching"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/metrics"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
@@ -112,7 +113,7 @@ func (o *Operator) Counted(t testing.TB, name string) (series []string) {
 // StartOperator runs the operator with its own permissions for the namespace.
 func (e *Env) StartOperator(build ...string) *Operator {
 	e.T.Helper()
-	op := &Operator{Requests: &RequestLog{}, metrics: metrics.New()}
+	op := &Operator{Requests: &RequestLog{}, metrics: metrics.New(catalog.Lines())}
 	restConfig := rest.CopyConfig(OperatorConfig)
 	restConfig.Wrap(op.Requests.wrap)
 	ctx, cancel := context.WithCancel(context.Background())

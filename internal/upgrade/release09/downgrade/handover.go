@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha1"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
+	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
 )
 
@@ -56,7 +56,7 @@ func (p *preparation) handOverKind(ctx context.Context, cr *metav1.PartialObject
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
 	err := p.List(ctx, list, client.InNamespace(cr.Namespace),
-		client.MatchingLabels{objects.LabelManagedBy: objects.ManagedBy})
+		client.MatchingLabels{names.LabelManagedBy: names.ManagedBy})
 	if err != nil {
 		return 0, fmt.Errorf("list %ss: %w", kind.Kind, err)
 	}
@@ -96,6 +96,6 @@ func (p *preparation) handOverKind(ctx context.Context, cr *metav1.PartialObject
 func handedOver(entries []metav1.ManagedFieldsEntry, resource string) ([]metav1.ManagedFieldsEntry, error) {
 	return release09.Union(entries, resource, func(e *metav1.ManagedFieldsEntry) bool {
 		theirs := e.Manager == resource && e.Operation == metav1.ManagedFieldsOperationApply
-		return e.Subresource == "" && e.FieldsV1 != nil && (theirs || e.Manager == objects.ManagedBy)
+		return e.Subresource == "" && e.FieldsV1 != nil && (theirs || e.Manager == names.ManagedBy)
 	})
 }

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package problem_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/go-logr/logr/funcr"
+
+	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
+)
+
+// Proves: R63, L-28 (what a panic says is reported only where it is one of Go's own errors).
+func TestRecordShowsNoValue(t *testing.T) {
+	const canary = "sk-canary"
+	for want, value := range map[string]any{"string": canary, "[]string": []string{canary}, "index out of range": index(canary)} {
+		what, wrong := problem.RecordPanic(value)
+		if !strings.Contains(what, want) || strings.Contains(what+wrong.String(), canary) {
+			t.Errorf("%s: %s", what, wrong)
+		}
+	}
+}
+
+// index is the error of an index out of range.
+func index(s string) (value any) {
+	defer func() { value = recover() }()
+	return s[len(s)]
+}
+
+// Proves: R63, L-28 (a panic outside of a reconcile becomes an error; log and error show no value).
+func TestCatchMakesAPanicAnError(t *testing.T) {
+	const canary = "sk-canary"
+	var logged strings.Builder
+	log := funcr.New(func(_, args string) { logged.WriteString(args) }, funcr.Options{})
+	question := func(value any) (err error) {
+		defer problem.CatchPanic(log, "it panicked", &err)
+		if value != nil {
+			panic(value)
+		}
+		return nil
+	}
+	if err := question(nil); err != nil || logged.Len() > 0 {
+		t.Errorf("%v, %s without a panic", err, logged.String())
+	}
+	if err := question(canary); !errors.Is(err, problem.ErrInternal) {
+		t.Errorf("%v", err)
+	}
+	if text := logged.String(); strings.Contains(text, canary) || !strings.Contains(text, "it panicked") || !strings.Contains(text, "TestCatchMakesAPanicAnError") {
+		t.Error(text)
+	}
+}
