@@ -116,9 +116,7 @@ func blockDeletion(t *testing.T, w *world) func() error {
 	w.waitReady("held")
 	framework.NoError(t, admin.Delete(t.Context(), cr))
 	within(t, "an edit elsewhere", w.edit("s")(), editGoal)
-	if err := admin.Patch(t.Context(), w.resource("held"), client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))); err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, admin.Patch(t.Context(), w.resource("held"), client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))))
 	return func() error {
 		if left := w.owned("held"); len(left) > 0 {
 			return fmt.Errorf("there are %v", left)

@@ -83,9 +83,7 @@ func (w *world) objects(name string) (list []unstructured.Unstructured) {
 		framework.NoError(w.t, err)
 		some := &unstructured.UnstructuredList{}
 		some.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-		if err := admin.List(w.t.Context(), some, client.InNamespace(w.Name), client.MatchingLabels(names.Selector(name))); err != nil {
-			w.t.Fatal(err)
-		}
+		framework.NoError(w.t, admin.List(w.t.Context(), some, client.InNamespace(w.Name), client.MatchingLabels(names.Selector(name))))
 		list = append(list, some.Items...)
 	}
 	return list
@@ -109,9 +107,7 @@ func (w *world) vandalize(o unstructured.Unstructured, patch string) time.Durati
 func (w *world) deleteAndAwait(o unstructured.Unstructured) time.Duration {
 	w.t.Helper()
 	began := time.Now()
-	if err := admin.Delete(w.t.Context(), o.DeepCopy(), client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
-		w.t.Fatal(err)
-	}
+	framework.NoError(w.t, admin.Delete(w.t.Context(), o.DeepCopy(), client.PropagationPolicy(metav1.DeletePropagationBackground)))
 	return w.await(&o, began, func(now *unstructured.Unstructured) error {
 		if now.GetUID() == o.GetUID() {
 			return errors.New("it is the old one")

@@ -72,9 +72,8 @@ func TestSoak(t *testing.T) {
 	lasts, count := 15*time.Second, 8
 	if given := os.Getenv(soakVariable); given != "" {
 		var err error
-		if lasts, err = time.ParseDuration(given); err != nil {
-			t.Fatal(err)
-		}
+		lasts, err = time.ParseDuration(given)
+		framework.NoError(t, err)
 		count = 50
 	}
 	w := newWorld(t)

@@ -142,9 +142,7 @@ func (w *world) owned(name string) map[string]int {
 		framework.NoError(w.t, err)
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-		if err := admin.List(w.t.Context(), list, client.InNamespace(w.Name), client.MatchingLabels(names.Selector(name))); err != nil {
-			w.t.Fatal(err)
-		}
+		framework.NoError(w.t, admin.List(w.t.Context(), list, client.InNamespace(w.Name), client.MatchingLabels(names.Selector(name))))
 		if len(list.Items) > 0 {
 			counts[gvk.Kind] = len(list.Items)
 		}

@@ -83,9 +83,8 @@ func scratchImage(t *testing.T, files map[string][]byte) v1.Image {
 		}
 		layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(packed.Bytes())), nil })
 		framework.NoError(t, err)
-		if image, err = mutate.AppendLayers(image, layer); err != nil {
-			t.Fatal(err)
-		}
+		image, err = mutate.AppendLayers(image, layer)
+		framework.NoError(t, err)
 	}
 	return image
 }
@@ -133,9 +132,8 @@ func labeledImage(t *testing.T, r *release) string {
 	base := framework.ReadFile(t, filepath.Join(framework.Root(), r.base))
 	labeled := config.Config.DeepCopy()
 	labeled.Labels[oci.LabelConfigBase64] = base64.StdEncoding.EncodeToString(base)
-	if image, err = mutate.Config(image, *labeled); err != nil {
-		t.Fatal(err)
-	}
+	image, err = mutate.Config(image, *labeled)
+	framework.NoError(t, err)
 	return pushPrivate(t, "server:"+r.version, image)
 }
 

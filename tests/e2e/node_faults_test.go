@@ -119,9 +119,7 @@ func operatorOutlives(t *testing.T, what string, away time.Duration, cut func(*t
 func operatorContainers(t *testing.T) string {
 	t.Helper()
 	var pods corev1.PodList
-	if err := kube.List(t.Context(), &pods, client.InNamespace(framework.OperatorNamespace), client.MatchingLabels{"control-plane": "controller-manager"}); err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, kube.List(t.Context(), &pods, client.InNamespace(framework.OperatorNamespace), client.MatchingLabels{"control-plane": "controller-manager"}))
 	var all []string
 	for i := range pods.Items {
 		for j := range pods.Items[i].Status.ContainerStatuses {
@@ -150,9 +148,7 @@ func apiServerIsKilled(t *testing.T) (fix func(context.Context) error) {
 func networkIsCut(t *testing.T) (fix func(context.Context) error) {
 	t.Helper()
 	var pods corev1.PodList
-	if err := kube.List(t.Context(), &pods, client.InNamespace(framework.OperatorNamespace), client.MatchingLabels{"control-plane": "controller-manager"}); err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, kube.List(t.Context(), &pods, client.InNamespace(framework.OperatorNamespace), client.MatchingLabels{"control-plane": "controller-manager"}))
 	var addresses []string
 	for i := range pods.Items {
 		addresses = append(addresses, pods.Items[i].Status.PodIP)
@@ -162,11 +158,9 @@ func networkIsCut(t *testing.T) (fix func(context.Context) error) {
 	if len(addresses) < 2 || !found {
 		t.Fatalf("the operator's pods have the addresses %s, and the API server is %s", set, admin.Host)
 	}
-	if err := runOnNode(t.Context(), "nft", `table inet cut {
+	framework.NoError(t, runOnNode(t.Context(), "nft", `table inet cut {
 		chain to { type filter hook input priority 0; ip saddr `+set+` tcp dport `+port+` drop; }
 		chain from { type filter hook output priority 0; ip daddr `+set+` tcp sport `+port+` drop; ip daddr `+set+` tcp dport 9443 drop; }
-	}`); err != nil {
-		t.Fatal(err)
-	}
+	}`))
 	return func(ctx context.Context) error { return runOnNode(ctx, "nft", "delete", "table", "inet", "cut") }
 }

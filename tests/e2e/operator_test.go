@@ -35,14 +35,10 @@ const (
 func operatorPod(t *testing.T) *corev1.Pod {
 	t.Helper()
 	var lease coordinationv1.Lease
-	if err := kube.Get(t.Context(), client.ObjectKey{Namespace: framework.OperatorNamespace, Name: framework.OperatorLease}, &lease); err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, kube.Get(t.Context(), client.ObjectKey{Namespace: framework.OperatorNamespace, Name: framework.OperatorLease}, &lease))
 	var pods corev1.PodList
 	err := kube.List(t.Context(), &pods, client.InNamespace(framework.OperatorNamespace), client.MatchingLabels{"control-plane": "controller-manager"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, err)
 	for i := range pods.Items {
 		if strings.HasPrefix(ptr.Deref(lease.Spec.HolderIdentity, ""), pods.Items[i].Name+"_") {
 			return &pods.Items[i]
@@ -94,14 +90,10 @@ func operatorMetricsText(t *testing.T) string {
 		t.Fatal("no replica of the operator leads")
 	}
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+pod.Status.PodIP+":8443/metrics", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, err)
 	request.Header.Set("Authorization", "Bearer "+metricsToken)
 	answer, err := metricsWeb.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, err)
 	defer func() { _ = answer.Body.Close() }()
 	text, err := io.ReadAll(answer.Body)
 	if err != nil || answer.StatusCode != http.StatusOK {
@@ -163,9 +155,7 @@ func operatorRunsWithoutPrivileges(t *testing.T) {
 		{s.pod(t), s.name + "-sa", "llama stack run", "1001", false},
 	} {
 		var ns corev1.Namespace
-		if err := kube.Get(t.Context(), client.ObjectKey{Name: c.pod.Namespace}, &ns); err != nil {
-			t.Fatal(err)
-		}
+		framework.NoError(t, kube.Get(t.Context(), client.ObjectKey{Name: c.pod.Namespace}, &ns))
 		if got := ns.Labels["pod-security.kubernetes.io/enforce"]; got != "restricted" {
 			t.Errorf("namespace %s enforces the Pod Security Standard %q", ns.Name, got)
 		}
@@ -228,9 +218,7 @@ func editTakesFewReconciles(t *testing.T) {
 	waitPasses(t, before+1)
 	passes := sum(operatorMetrics(t, reconcileTotal)) - before
 	requests, err := cluster.Requests()
-	if err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, err)
 	reads := 0
 	for _, r := range requests {
 		if r.Received.After(began) && r.Resource == "secrets" && r.Verb == "get" && r.Namespace == s.namespace && strings.Contains(r.User, framework.OperatorName) {

@@ -216,9 +216,7 @@ func withVectors(t *testing.T, resource *unstructured.Unstructured, database *fr
 		}), []string{"resources", "models"}},
 		{[]any{map[string]any{"name": vectorStore, "embeddingModel": embeddingModel}}, []string{"resources", "vectorStores"}},
 	} {
-		if err := unstructured.SetNestedField(resource.Object, field.value, append([]string{"spec"}, field.path...)...); err != nil {
-			t.Fatal(err)
-		}
+		framework.NoError(t, unstructured.SetNestedField(resource.Object, field.value, append([]string{"spec"}, field.path...)...))
 	}
 }
 

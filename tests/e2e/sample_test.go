@@ -209,9 +209,7 @@ func scaleToZeroAndBack(t *testing.T) {
 			Selector string
 		}
 	}
-	if err := json.Unmarshal([]byte(s.in(t).Kubectl("get", "llsd", s.name, "--subresource=scale", "-o", "json")), &scale); err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, json.Unmarshal([]byte(s.in(t).Kubectl("get", "llsd", s.name, "--subresource=scale", "-o", "json")), &scale))
 	if scale.Spec.Replicas != 1 || scale.Status.Replicas != 1 || scale.Status.Selector != "app=llama-stack,app.kubernetes.io/instance="+s.name {
 		t.Errorf("the scale subresource says %+v", scale)
 	}

@@ -34,9 +34,8 @@ func NewCA(t testing.TB) *CA {
 	ca.PEM = ca.sign(ca.certificate, ca.key)
 	block, _ := pem.Decode(ca.PEM)
 	var err error
-	if ca.certificate, err = x509.ParseCertificate(block.Bytes); err != nil {
-		t.Fatal(err)
-	}
+	ca.certificate, err = x509.ParseCertificate(block.Bytes)
+	NoError(t, err)
 	return ca
 }
 

@@ -69,9 +69,8 @@ func (w *world) checkSecrets(t *testing.T, logs []string) {
 	places := map[string]string{"an object": objects}
 	var printed []byte
 	for i, log := range logs {
-		if printed, err = os.ReadFile(log); err != nil {
-			t.Fatal(err)
-		}
+		printed, err = os.ReadFile(log)
+		framework.NoError(t, err)
 		places["log "+strconv.Itoa(i)] = string(printed)
 	}
 	if derived == 0 || !bytes.Contains(printed, []byte(`"level":"Level(-`)) {

@@ -62,16 +62,12 @@ func TestManyNewCustomResources(t *testing.T) {
 	w.silent(t)
 	lines := tabwriter.NewWriter(&report, 0, 0, 2, ' ', 0)
 	idle, err := w.operator.usage()
-	if err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, err)
 	printFigures(lines, 0, []figure{{"memory of an idle operator", mib(idle.resident), "45 MiB"}})
 	var former []string
 	for size := range strings.SplitSeq(sizes, ",") {
 		n, err := strconv.Atoi(size)
-		if err != nil {
-			t.Fatal(err)
-		}
+		framework.NoError(t, err)
 		w.remove(t, former...)
 		former = []string{fmt.Sprintf("pace-%d", n), fmt.Sprintf("beside-%d", n)}
 		t.Run(size, func(t *testing.T) { printFigures(lines, n, w.pace(t, n, former[0], former[1])) })
@@ -91,13 +87,9 @@ func TestManyNewCustomResources(t *testing.T) {
 func (w *world) giveMemory(t *testing.T, limit string) {
 	t.Helper()
 	memory, err := quantity.ParseQuantity(limit)
-	if err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, err)
 	d := &appsv1.Deployment{}
-	if err := w.admin.Get(t.Context(), client.ObjectKey{Namespace: framework.OperatorNamespace, Name: framework.OperatorName}, d); err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, w.admin.Get(t.Context(), client.ObjectKey{Namespace: framework.OperatorNamespace, Name: framework.OperatorName}, d))
 	container := &d.Spec.Template.Spec.Containers[0]
 	container.Resources.Limits[corev1.ResourceMemory] = memory
 	for i := range container.Env {
@@ -105,9 +97,7 @@ func (w *world) giveMemory(t *testing.T, limit string) {
 			container.Env[i].Value = strconv.FormatInt(memory.Value()/2, 10)
 		}
 	}
-	if err := w.admin.Update(t.Context(), d); err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, w.admin.Update(t.Context(), d))
 }
 
 // figure is something that was measured, with its goal; none is empty.
@@ -274,9 +264,7 @@ func (w *world) replay(t *testing.T, namespace string, n int) cost {
 		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"replay":"status"}}}`))
 		return errors.Join(w.admin.Create(t.Context(), event), w.admin.Patch(t.Context(), last, patch))
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, err)
 	c := cost{took: time.Since(began), apiServer: apiServerCPU(t) - server}
 	t.Logf("the replay took %s, processor time of the API server %s", c.took.Round(time.Second), c.apiServer)
 	w.remove(t, namespace, pattern)
@@ -322,15 +310,11 @@ func (w *world) written(t *testing.T, namespace string) (list []template) {
 		o.SetOwnerReferences(nil)
 		delete(o.GetLabels(), names.LabelManagedBy) // the operator would watch it
 		text, err := json.Marshal(o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		framework.NoError(t, err)
 		list = append(list, template{kind: reflect.TypeOf(o).Elem(), text: text})
 	}
 	get := func(o client.Object, name string) {
-		if err := w.admin.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, o); err != nil {
-			t.Fatal(err)
-		}
+		framework.NoError(t, w.admin.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, o))
 	}
 	account := &corev1.ServiceAccount{}
 	get(account, "s-0-sa")
@@ -354,9 +338,7 @@ func (w *world) written(t *testing.T, namespace string) (list []template) {
 func (w *world) requestsOf(t *testing.T, namespace string) int {
 	t.Helper()
 	all, err := cluster.Requests()
-	if err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, err)
 	count := 0
 	for i := range all {
 		if all[i].Namespace == namespace && strings.HasPrefix(all[i].User, "system:serviceaccount:"+framework.OperatorNamespace+":") {
@@ -418,16 +400,12 @@ func (w *world) restart(t *testing.T) (writes int, silent time.Duration) {
 	t.Helper()
 	w.operator.Kill()
 	before, err := cluster.Requests()
-	if err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, err)
 	began := time.Now()
 	w.operator.start()
 	w.silent(t)
 	all, err := cluster.Requests()
-	if err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, err)
 	for _, r := range all[len(before):] {
 		own := strings.HasPrefix(r.User, "system:serviceaccount:"+framework.OperatorNamespace+":") && r.Namespace != framework.OperatorNamespace
 		if own && (r.Verb == "create" || r.Verb == "patch" || r.Verb == "update" || r.Verb == "delete") && !strings.HasSuffix(r.Resource, "reviews") {
@@ -442,18 +420,14 @@ func (w *world) restart(t *testing.T) (writes int, silent time.Duration) {
 func apiServerCPU(t *testing.T) time.Duration {
 	t.Helper()
 	processes, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, err)
 	for _, file := range processes {
 		line, err := os.ReadFile(file)
 		if err != nil || !bytes.Contains(line[:min(len(line), 200)], []byte("kube-apiserver")) || !bytes.Contains(line, []byte(cluster.Dir)) {
 			continue
 		}
 		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		framework.NoError(t, err)
 		if took, err := framework.CPUTimeOf(pid); err == nil {
 			return took
 		}

@@ -56,12 +56,10 @@ func newWorld(t *testing.T) *world {
 	scheme := runtime.NewScheme()
 	framework.NoError(t, errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha2.AddToScheme(scheme)))
 	w := &world{host: config.Host, report: &report{}}
-	if w.admin, err = client.NewWithWatch(config, client.Options{Scheme: scheme}); err != nil {
-		t.Fatal(err)
-	}
-	if w.http, err = rest.HTTPClientFor(config); err != nil {
-		t.Fatal(err)
-	}
+	w.admin, err = client.NewWithWatch(config, client.Options{Scheme: scheme})
+	framework.NoError(t, err)
+	w.http, err = rest.HTTPClientFor(config)
+	framework.NoError(t, err)
 	return w
 }
 

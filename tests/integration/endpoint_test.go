@@ -113,9 +113,7 @@ resources: {tools: [{name: "mcp::files", endpointFrom: {kind: Service, name: fil
 		"Service not found: plain (namespace "+e.Name+"): create it", "Service not found: files")
 
 	e.Apply(kserve())
-	if err := suite.Cluster.Established(t.Context(), "crd/inferenceservices.serving.kserve.io", "crd/llminferenceservices.serving.kserve.io"); err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, suite.Cluster.Established(t.Context(), "crd/inferenceservices.serving.kserve.io", "crd/llminferenceservices.serving.kserve.io"))
 	e.Apply(`{apiVersion: serving.kserve.io/v1beta1, kind: InferenceService, metadata: {name: small}}
 ---
 {apiVersion: serving.kserve.io/v1alpha1, kind: LLMInferenceService, metadata: {name: large}}

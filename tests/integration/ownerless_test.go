@@ -35,9 +35,7 @@ func TestDeletionLeavesNothingOfRelease09Running(t *testing.T) {
 					ObjectMeta: metav1.ObjectMeta{Namespace: e.Name, Name: service.Name},
 					Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
 				}
-				if err := errors.Join(suite.Admin.Delete(e.T.Context(), service), suite.Admin.Create(e.T.Context(), foreign)); err != nil {
-					e.T.Fatal(err)
-				}
+				framework.NoError(e.T, errors.Join(suite.Admin.Delete(e.T.Context(), service), suite.Admin.Create(e.T.Context(), foreign)))
 			},
 		} {
 			t.Run(name+" "+reason, func(t *testing.T) {

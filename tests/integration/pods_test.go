@@ -25,9 +25,7 @@ func TestStatusNamesTheReasonOfThePod(t *testing.T) {
 	e := newEnv(t)
 	e.ready()
 	var pods corev1.PodList
-	if err := suite.Admin.List(t.Context(), &pods, client.InNamespace(e.Name), client.MatchingLabels{"app.kubernetes.io/instance": "my-stack"}); err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, suite.Admin.List(t.Context(), &pods, client.InNamespace(e.Name), client.MatchingLabels{"app.kubernetes.io/instance": "my-stack"}))
 	if len(pods.Items) != 1 {
 		t.Fatalf("%d pods", len(pods.Items))
 	}

@@ -314,9 +314,7 @@ workload:
 	}{
 		{"a variable's new value", func() { e.patchSecret("mine", `{"stringData":{"token":"`+rotated+`"}}`) }},
 		{"a new file", func() {
-			if err := suite.Admin.Patch(t.Context(), files, client.RawPatch("application/merge-patch+json", []byte(`{"data":{"b":"2"}}`))); err != nil {
-				t.Fatal(err)
-			}
+			framework.NoError(t, suite.Admin.Patch(t.Context(), files, client.RawPatch("application/merge-patch+json", []byte(`{"data":{"b":"2"}}`))))
 		}},
 		{"an optional Secret that appears", func() { e.CreateSecret("perhaps", map[string]string{"c": "3"}) }},
 	} {

@@ -60,9 +60,7 @@ func (e *env) written() map[string]string {
 	for _, r := range refusable {
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(schema.GroupVersionKind{Group: r.group, Version: r.version, Kind: r.kind + "List"})
-		if err := suite.Admin.List(e.T.Context(), list, client.InNamespace(e.Name), client.MatchingLabels{"app.kubernetes.io/managed-by": "llama-stack-operator"}); err != nil {
-			e.T.Fatal(err)
-		}
+		framework.NoError(e.T, suite.Admin.List(e.T.Context(), list, client.InNamespace(e.Name), client.MatchingLabels{"app.kubernetes.io/managed-by": "llama-stack-operator"}))
 		for i := range list.Items {
 			o := &list.Items[i]
 			text, err := json.Marshal([]any{o.Object["spec"], o.Object["data"], o.GetLabels(), o.GetOwnerReferences(), o.GetUID(), o.GetGeneration()})

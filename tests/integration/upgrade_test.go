@@ -73,9 +73,7 @@ func (e *env) release09Under(name, image string) map[string]types.UID {
 func (e *env) replicaSets(resource string) int {
 	e.T.Helper()
 	var list appsv1.ReplicaSetList
-	if err := suite.Admin.List(e.T.Context(), &list, client.InNamespace(e.Name), client.MatchingLabels{"app.kubernetes.io/instance": resource}); err != nil {
-		e.T.Fatal(err)
-	}
+	framework.NoError(e.T, suite.Admin.List(e.T.Context(), &list, client.InNamespace(e.Name), client.MatchingLabels{"app.kubernetes.io/instance": resource}))
 	return len(list.Items)
 }
 
@@ -230,9 +228,7 @@ func TestUpgradeWithoutDeployment(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	uids := e.release09(oldImage)
-	if err := suite.Admin.Delete(t.Context(), e.Deployment("old"), client.PropagationPolicy(metav1.DeletePropagationForeground)); err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, suite.Admin.Delete(t.Context(), e.Deployment("old"), client.PropagationPolicy(metav1.DeletePropagationForeground)))
 	framework.Eventually(t, time.Minute, "the Deployment is gone", func() error {
 		if err := e.Get(&appsv1.Deployment{}, "old"); !apierrors.IsNotFound(err) {
 			return fmt.Errorf("reading it: %w", err)

@@ -118,11 +118,9 @@ func (s *controlPlane) editRoute() {
 
 	const termination = "{.spec.tls.termination} {.spec.tls.destinationCACertificate}"
 	ca := framework.NewCA(s.T)
-	if err := s.Client.Create(s.T.Context(), &corev1.Secret{
+	framework.NoError(s.T, s.Client.Create(s.T.Context(), &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "s-tls"}, Type: corev1.SecretTypeTLS, Data: ca.ServerSecret([]string{"s-service.ai.svc"}),
-	}); err != nil {
-		s.T.Fatal(err)
-	}
+	}))
 	s.networking(`{"tls":{"enabled":true,"secretName":"s-tls"}}`)
 	s.waitField("route/s-route", termination, strings.TrimSpace("reencrypt "+string(ca.PEM)))
 	// OpenShift's serving certificates have no CA in their Secret: the router verifies them by its own.

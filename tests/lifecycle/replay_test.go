@@ -108,9 +108,7 @@ func TestReplayOfRelease09IsAdopted(t *testing.T) {
 func otherBuild(t *testing.T) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "manager")
-	if err := framework.GoBuild(t.Context(), binary, "./cmd/manager", "github.com/llamastack/llama-stack-k8s-operator/internal/version.commit=other"); err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, framework.GoBuild(t.Context(), binary, "./cmd/manager", "github.com/llamastack/llama-stack-k8s-operator/internal/version.commit=other"))
 	return binary
 }
 

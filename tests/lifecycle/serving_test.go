@@ -70,9 +70,7 @@ func TestBothVersions(t *testing.T) {
 		s.Kubectl("patch", "llsd", "old", "--type=merge", "-p", `{"spec":{"networking":{"port":8500}}}`)
 		s.wantFields("v1alpha1", "old", map[string]any{"spec.server.containerSpec.port": 8500, "spec.server.containerSpec.name": "main"})
 		u := s.version("v1alpha1", "new") // a whole object, as "kubectl edit" and "kubectl replace" send it
-		if err := unstructured.SetNestedField(u.Object, int64(8600), "spec", "server", "containerSpec", "port"); err != nil {
-			s.T.Fatal(err)
-		}
+		framework.NoError(s.T, unstructured.SetNestedField(u.Object, int64(8600), "spec", "server", "containerSpec", "port"))
 		framework.NoError(s.T, s.Client.Update(s.T.Context(), u))
 		s.wantFields("v1alpha2", "new", map[string]any{"spec.networking.port": 8600, "spec.providers.inference.provider": "vllm"})
 	})

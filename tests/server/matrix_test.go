@@ -199,9 +199,8 @@ func matrixBase(t *testing.T, line *catalog.Line, api, providerType, from string
 			delete(tree, section) // they name what may have gone
 		}
 		var err error
-		if data, err = yaml.Marshal(tree); err != nil {
-			t.Fatal(err)
-		}
+		data, err = yaml.Marshal(tree)
+		framework.NoError(t, err)
 	}
 	base, err := serverconfig.ParseBase("starter", data)
 	framework.NoError(t, err)

@@ -221,9 +221,7 @@ func TestNamespacedChartHasNothingInTheCluster(t *testing.T) {
 		namespaces[o.GetNamespace()]++
 	}
 	var want unstructured.Unstructured
-	if err := yaml.Unmarshal(readFile(t, "config", "overlays", "namespaced", "watched", "role.yaml"), &want.Object); err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, yaml.Unmarshal(readFile(t, "config", "overlays", "namespaced", "watched", "role.yaml"), &want.Object))
 	for _, namespace := range []string{"team-a", "team-b"} {
 		role := got["Role/"+want.GetName()+"@"+namespace]
 		if role == nil {

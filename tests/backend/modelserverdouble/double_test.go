@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const key = "canary-key"
@@ -20,9 +21,7 @@ const key = "canary-key"
 func serve(t *testing.T) string {
 	t.Helper()
 	double, err := modelserverdouble.New(modelserverdouble.Config{Models: []string{"a", "b"}, Key: key})
-	if err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, err)
 	server := httptest.NewServer(double)
 	t.Cleanup(server.Close)
 	return server.URL
@@ -32,21 +31,15 @@ func serve(t *testing.T) string {
 func call(t *testing.T, method, url, bearer, body string) (int, string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, err)
 	if bearer != "" {
 		request.Header.Set("Authorization", "Bearer "+bearer)
 	}
 	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, err)
 	defer func() { _ = response.Body.Close() }()
 	answer, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, err)
 	return response.StatusCode, string(answer)
 }
 
@@ -57,9 +50,7 @@ func TestWrongOrMissingKeyIsRefusedInOpenAIsForm(t *testing.T) {
 		var refusal struct {
 			Error struct{ Code, Message string }
 		}
-		if err := json.Unmarshal([]byte(body), &refusal); err != nil {
-			t.Fatal(err)
-		}
+		framework.NoError(t, json.Unmarshal([]byte(body), &refusal))
 		if status != http.StatusUnauthorized || refusal.Error.Code != "invalid_api_key" || refusal.Error.Message == "" {
 			t.Errorf("bearer %q: status %d, body %s", bearer, status, body)
 		}
@@ -76,9 +67,7 @@ func TestRequestsAreRememberedWithoutTheKey(t *testing.T) {
 	call(t, http.MethodPost, url+"/v1/chat/completions", key, `{"model":"a","stream":true,"messages":[{"role":"user","content":"x"}]}`)
 	_, body := call(t, http.MethodGet, url+"/double/requests", "", "")
 	var got struct{ Requests []modelserverdouble.Request }
-	if err := json.Unmarshal([]byte(body), &got); err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, json.Unmarshal([]byte(body), &got))
 	want := []modelserverdouble.Request{
 		{Method: "GET", Path: "/v1/models"},
 		{Method: "POST", Path: "/v1/chat/completions", KeyHash: "d9298a10"},
