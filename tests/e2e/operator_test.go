@@ -5,7 +5,6 @@ package e2e
 import (
 	"crypto/tls"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -89,15 +88,10 @@ func operatorMetricsText(t *testing.T) string {
 	if pod == nil {
 		t.Fatal("no replica of the operator leads")
 	}
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+pod.Status.PodIP+":8443/metrics", http.NoBody)
-	framework.NoError(t, err)
-	request.Header.Set("Authorization", "Bearer "+metricsToken)
-	answer, err := metricsWeb.Do(request)
-	framework.NoError(t, err)
-	defer func() { _ = answer.Body.Close() }()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil || answer.StatusCode != http.StatusOK {
-		t.Fatalf("the operator's metrics endpoint answers %d, %v: %s", answer.StatusCode, err, text)
+	url := "https://" + pod.Status.PodIP + ":8443/metrics"
+	status, text, err := framework.Send(t.Context(), metricsWeb, http.MethodGet, url, "", "Authorization", "Bearer "+metricsToken)
+	if err != nil || status != http.StatusOK {
+		t.Fatalf("the operator's metrics endpoint answers %d, %v: %s", status, err, text)
 	}
 	return string(text)
 }

@@ -3,10 +3,8 @@
 package e2e
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -19,9 +17,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
-
-// maxAnswer bounds an answer that is read, in bytes.
-const maxAnswer = 16 << 20
 
 // web asks Services and pods: their addresses are routed on this machine.
 var web = &http.Client{
@@ -45,22 +40,11 @@ func tryCall(t *testing.T, method, url string, body any) (int, []byte, error) {
 
 func tryCallBy(t *testing.T, by *http.Client, method, url string, body any) (int, []byte, error) {
 	t.Helper()
-	var content io.Reader = http.NoBody
+	content := ""
 	if body != nil {
-		content = bytes.NewBufferString(asJSON(t, body))
+		content = asJSON(t, body)
 	}
-	request, err := http.NewRequestWithContext(t.Context(), method, url, content)
-	if err != nil {
-		return 0, nil, err
-	}
-	request.Header.Set("Content-Type", "application/json")
-	response, err := by.Do(request)
-	if err != nil {
-		return 0, nil, err
-	}
-	defer func() { _ = response.Body.Close() }()
-	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
-	return response.StatusCode, answer, err
+	return framework.Send(t.Context(), by, method, url, content)
 }
 
 // getJSON decodes the answer to a GET.

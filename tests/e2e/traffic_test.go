@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // trafficEvery is the time between two requests.
@@ -66,17 +68,9 @@ func startTrafficBy(t *testing.T, by *http.Client, service string) *traffic {
 }
 
 func health(ctx context.Context, by *http.Client, service string) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, service+"/v1/health", http.NoBody)
-	if err != nil {
-		return err
-	}
-	response, err := by.Do(request)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(io.Discard, io.LimitReader(response.Body, maxAnswer))
-	if err = errors.Join(err, response.Body.Close()); err == nil && response.StatusCode != http.StatusOK {
-		err = fmt.Errorf("status %d", response.StatusCode)
+	status, _, err := framework.Send(ctx, by, http.MethodGet, service+"/v1/health", "")
+	if err == nil && status != http.StatusOK {
+		err = fmt.Errorf("status %d", status)
 	}
 	return err
 }

@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -88,20 +87,11 @@ func (w *world) applyDepthPolicy(t *testing.T) {
 
 // ask sends a request to the API server as it stands: no client reads or writes the body.
 func (w *world) ask(ctx context.Context, method, path string, body []byte) (int, []byte, error) {
-	request, err := http.NewRequestWithContext(ctx, method, w.host+path, bytes.NewReader(body))
-	if err != nil {
-		return 0, nil, err
-	}
-	request.Header.Set("Content-Type", "application/json")
+	var header []string
 	if method == http.MethodPatch {
-		request.Header.Set("Content-Type", "application/merge-patch+json")
+		header = []string{"Content-Type", "application/merge-patch+json"}
 	}
-	response, err := w.http.Do(request)
-	if err != nil {
-		return 0, nil, err
-	}
-	answer, err := io.ReadAll(response.Body)
-	return response.StatusCode, answer, errors.Join(err, response.Body.Close())
+	return framework.Send(ctx, w.http, method, w.host+path, string(body), header...)
 }
 
 func resourcePath(version, namespace, name string) string {

@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
@@ -67,7 +66,7 @@ func (e *env) unstructured(name string) *unstructured.Unstructured {
 	e.T.Helper()
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(schema.GroupVersionKind{Group: "llamastack.io", Version: "v1alpha2", Kind: "LlamaStackDistribution"})
-	framework.NoError(e.T, suite.Admin.Get(e.T.Context(), client.ObjectKey{Namespace: e.Name, Name: name}, u))
+	framework.NoError(e.T, e.Get(u, name))
 	return u
 }
 
@@ -79,15 +78,13 @@ func TestColumnsAndSize(t *testing.T) {
 	e.StartOperator()
 	e.Apply(framework.Sample(t, "v1alpha2-simple.yaml"))
 	e.WaitReady("my-stack")
-	out, err := suite.Cluster.KubectlRun(t.Context(), "get", "llsd", "-n", e.Name)
-	framework.NoError(t, err)
+	out := e.Kubectl("get", "llsd")
 	if got, want := framework.Columns(out), [][]string{
 		{"NAME", "PHASE", "READY", "REASON", "PROVIDERS", "AVAILABLE", "AGE"}, {"my-stack", "Ready", "True", "Ready", "1", "1"},
 	}; !cmp.Equal(got[0], want[0]) || !cmp.Equal(got[1][:6], want[1]) {
 		t.Errorf("kubectl get prints:\n%s", out)
 	}
-	out, err = suite.Cluster.KubectlRun(t.Context(), "get", "llsd", "-n", e.Name, "-o", "wide")
-	framework.NoError(t, err)
+	out = e.Kubectl("get", "llsd", "-o", "wide")
 	for _, want := range []string{"URL", "DISTRIBUTION", "RELEASE LINE", "CONFIG", "SERVER VERSION", "OPERATOR VERSION", "starter", "my-stack-config-", suite.ServerRelease} {
 		if !strings.Contains(out, want) {
 			t.Errorf("kubectl get -o wide lacks %q:\n%s", want, out)

@@ -52,9 +52,7 @@ spec:
 // admitModelServer writes the status that KServe would write.
 func (e *env) admitModelServer(what, status string) {
 	e.T.Helper()
-	if _, err := suite.Cluster.KubectlRun(e.T.Context(), "patch", what, "-n", e.Name, "--subresource=status", "--type=merge", "-p", `{"status":`+status+`}`); err != nil {
-		e.T.Fatal(err)
-	}
+	e.Kubectl("patch", what, "--subresource=status", "--type=merge", "-p", `{"status":`+status+`}`)
 }
 
 // waitConfig waits until the server's configuration has a text, and returns the generation of the Deployment.
@@ -147,9 +145,7 @@ resources: {tools: [{name: "mcp::files", endpointFrom: {kind: Service, name: fil
 	e.admitModelServer("inferenceservice/small", `{"address":{"url":"http://small-2.models.svc.cluster.local"}}`)
 	e.waitConfig("s", "http://small-2.models.svc.cluster.local/v1\n")
 	expectRollouts(1)
-	if _, err := suite.Cluster.KubectlRun(t.Context(), "delete", "service", "plain", "-n", e.Name); err != nil {
-		t.Fatal(err)
-	}
+	e.Kubectl("delete", "service", "plain")
 	waits("Service not found: plain")
 	expectRollouts(0)
 	e.WaitCondition("s", v1alpha2.ConditionAvailable, metav1.ConditionTrue, "")

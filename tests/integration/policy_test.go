@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
 // Proves: R57 (labels, status and what else is not the spec never fail on an old object; an edit of the spec is validated).
@@ -27,11 +26,11 @@ func TestPolicyLeavesOldObjectsAlone(t *testing.T) {
 		{"patch", "llsd", "old", "--subresource=status", "--type=merge", "-p", `{"status":{"phase":"Failed"}}`},
 		{"patch", "llsd", strings.Repeat("a", 60), "--type=merge", "-p", `{"spec":{"workload":{"replicas":2}}}`},
 	} {
-		if out, err := suite.Cluster.KubectlRun(t.Context(), append(args, "-n", e.Name)...); err != nil {
+		if out, err := e.TryKubectl("", args...); err != nil {
 			t.Errorf("%v: %s", args, out)
 		}
 	}
-	out, err := suite.Cluster.KubectlRun(t.Context(), "patch", "llsd", "old", "-n", e.Name, "--type=merge", "-p", `{"spec":{"workload":{"replicas":2}}}`)
+	out, err := e.TryKubectl("", "patch", "llsd", "old", "--type=merge", "-p", `{"spec":{"workload":{"replicas":2}}}`)
 	if err == nil || !strings.Contains(out, "spec.providers.inference[0].id: Required value") {
 		t.Errorf("an edit of the spec: %s", out)
 	}

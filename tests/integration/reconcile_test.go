@@ -15,6 +15,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
@@ -40,35 +41,24 @@ func (e *env) ready() *suite.Operator {
 	return op
 }
 
-// owned lists what the resource owns, as "Kind/name".
-func (e *env) owned() map[string]client.Object {
+// owned returns the resource versions of the objects that the custom resources own, as "Kind/name".
+func (e *env) owned() map[string]string {
 	e.T.Helper()
-	objects := map[string]client.Object{}
-	add := func(kind string, o client.Object) {
-		if c := metav1.GetControllerOf(o); c != nil && c.Kind == v1alpha2.Kind {
-			objects[kind+"/"+o.GetName()] = o
+	versions := map[string]string{}
+	for _, kind := range []string{"Deployment", "Service", "ServiceAccount", "ConfigMap"} {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: kind})
+		if kind == "Deployment" {
+			list.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind(kind))
+		}
+		framework.NoError(e.T, suite.Admin.List(e.T.Context(), list, client.InNamespace(e.Name)))
+		for i := range list.Items {
+			if c := metav1.GetControllerOf(&list.Items[i]); c != nil && c.Kind == v1alpha2.Kind {
+				versions[kind+"/"+list.Items[i].Name] = list.Items[i].ResourceVersion
+			}
 		}
 	}
-	var deployments appsv1.DeploymentList
-	var services corev1.ServiceList
-	var accounts corev1.ServiceAccountList
-	var configMaps corev1.ConfigMapList
-	for _, list := range []client.ObjectList{&deployments, &services, &accounts, &configMaps} {
-		framework.NoError(e.T, suite.Admin.List(e.T.Context(), list, client.InNamespace(e.Name)))
-	}
-	for i := range deployments.Items {
-		add("Deployment", &deployments.Items[i])
-	}
-	for i := range services.Items {
-		add("Service", &services.Items[i])
-	}
-	for i := range accounts.Items {
-		add("ServiceAccount", &accounts.Items[i])
-	}
-	for i := range configMaps.Items {
-		add("ConfigMap", &configMaps.Items[i])
-	}
-	return objects
+	return versions
 }
 
 func (e *env) ownedConfigMaps() []string {
@@ -79,10 +69,8 @@ func (e *env) ownedConfigMaps() []string {
 // versions are the resource versions of what the resource owns, and its own.
 func (e *env) versions(resource string) map[string]string {
 	e.T.Helper()
-	versions := map[string]string{"itself": e.CR(resource).ResourceVersion}
-	for name, o := range e.owned() {
-		versions[name] = o.GetResourceVersion()
-	}
+	versions := e.owned()
+	versions["itself"] = e.CR(resource).ResourceVersion
 	return versions
 }
 
@@ -232,12 +220,8 @@ func TestUnsetFieldsGoAndForeignFieldsStay(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	e.ready()
-	if _, err := suite.Cluster.KubectlRun(t.Context(), "rollout", "restart", "-n", e.Name, "deployment/my-stack"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := suite.Cluster.KubectlRun(t.Context(), "label", "-n", e.Name, "deployment/my-stack", "team=a"); err != nil {
-		t.Fatal(err)
-	}
+	e.Kubectl("rollout", "restart", "deployment/my-stack")
+	e.Kubectl("label", "deployment/my-stack", "team=a")
 	e.PatchSpec("my-stack", `{"workload":{"resources":{"claims":null,"limits":{"memory":"3Gi"},"requests":null}}}`)
 	framework.Eventually(t, time.Minute, "the limit is applied and the request is the default again", func() error {
 		d := e.Deployment("my-stack")
@@ -445,13 +429,13 @@ func TestLeftoversAreRemoved(t *testing.T) {
 		o.SetOwnerReferences(like.GetOwnerReferences())
 		framework.NoError(t, suite.Admin.Create(t.Context(), o))
 	}
-	owned := e.owned()
-	service, deployment := owned["Service/my-stack-service"].(*corev1.Service), e.Deployment("my-stack")
+	service, deployment := &corev1.Service{}, e.Deployment("my-stack")
+	framework.NoError(t, e.Get(service, "my-stack-service"))
 	leftover(&corev1.Service{Spec: corev1.ServiceSpec{Selector: service.Spec.Selector, Ports: []corev1.ServicePort{{Port: 80}}}}, service)
 	leftover(&appsv1.Deployment{Spec: *deployment.Spec.DeepCopy()}, deployment)
 	e.PatchSpec("my-stack", `{"networking":{"port":9000}}`)
 	framework.Eventually(t, time.Minute, "the leftovers are removed", func() error {
-		if now := e.owned(); now["Service/my-stack-former"] != nil || now["Deployment/my-stack-former"] != nil || now["Deployment/my-stack"] == nil {
+		if now := e.owned(); now["Service/my-stack-former"] != "" || now["Deployment/my-stack-former"] != "" || now["Deployment/my-stack"] == "" {
 			return fmt.Errorf("there are %v", slices.Sorted(maps.Keys(now)))
 		}
 		return nil

@@ -72,7 +72,7 @@ func (e *env) startValidation() *validation {
 	framework.NoError(e.T, suite.Admin.Create(e.T.Context(), &configuration))
 	e.T.Cleanup(func() { _ = suite.Admin.Delete(context.Background(), &configuration) })
 	framework.Eventually(e.T, time.Minute, "the API server asks the webhook", func() error {
-		out, _ := suite.Cluster.KubectlInput(e.T.Context(), framework.Manifest("probe", "distribution: {name: nowhere}"), "apply", "--dry-run=server", "-n", e.Name, "-f", "-")
+		out, _ := e.TryApply(framework.Manifest("probe", "distribution: {name: nowhere}"), "--dry-run=server")
 		if !strings.Contains(out, `Unsupported value: "nowhere"`) {
 			return errors.New(out)
 		}
@@ -113,7 +113,7 @@ func TestValidatingWebhook(t *testing.T) {
 		var out string
 		var lines []string
 		framework.Eventually(t, time.Minute, name, func() (err error) { // the API server goes on without a webhook that is late, on a busy machine
-			out, err = suite.Cluster.KubectlInput(t.Context(), framework.Manifest("s", c.spec), "apply", "--dry-run=server", "-n", e.Name, "-f", "-")
+			out, err = e.TryApply(framework.Manifest("s", c.spec), "--dry-run=server")
 			if lines = slices.Collect(strings.Lines(out)); len(lines) != len(c.want) {
 				return fmt.Errorf("%w: %d lines, want %d:\n%s", err, len(lines), len(c.want), out)
 			}
@@ -175,7 +175,7 @@ func TestValidatingWebhookIsAskedOnce(t *testing.T) {
 	count := func(what string, want int32, args ...string) {
 		t.Helper()
 		before := v.asked.Load()
-		if out, err := suite.Cluster.KubectlRun(t.Context(), append(args, "-n", e.Name)...); err != nil {
+		if out, err := e.TryKubectl("", args...); err != nil {
 			t.Errorf("%s: %s", what, out)
 		}
 		if got := v.asked.Load() - before; got != want {
@@ -191,7 +191,7 @@ func TestValidatingWebhookIsAskedOnce(t *testing.T) {
 	count("an edit that is wrong, while the operator is out of order", 1, "patch", "llsd", "s", "--type=merge", "-p", `{"spec":{"distribution":{"name":"startr"}}}`)
 	v.broken.Store(false)
 	count("a label of what is wrong by now", 0, "label", "llsd", "s", "c=d")
-	if out, err := suite.Cluster.KubectlRun(t.Context(), "patch", "llsd", "s", "-n", e.Name, "--type=merge", "-p", `{"spec":{"networking":{"port":9001}}}`); err == nil {
+	if out, err := e.TryKubectl("", "patch", "llsd", "s", "--type=merge", "-p", `{"spec":{"networking":{"port":9001}}}`); err == nil {
 		t.Errorf("the next edit is validated: %s", out)
 	}
 	if diff := cmp.Diff("startr", fmt.Sprint(*e.CR("s").Spec.Distribution.Name)); diff != "" {

@@ -44,7 +44,7 @@ func TestV1alpha1IsNeverRefused(t *testing.T) {
 		}},
 		"a name that is too long in v1alpha2": {hub(long+"b", ""), []string{suite.Denied(long+"b") + "metadata.name: "}},
 	} {
-		out, err := s.Cluster.KubectlInput(t.Context(), c.manifest, "apply", "-f", "-")
+		out, err := s.TryApply(c.manifest)
 		for _, want := range c.want {
 			if !strings.Contains(out, want) {
 				t.Errorf("%s: %v: got\n%swant %s", name, err, out, want)
@@ -206,8 +206,8 @@ func TestNoDiffBeforeAndAfterMigration(t *testing.T) {
 	if err != nil || count != len(before["v1alpha2"]) {
 		t.Fatalf("%d of %d rewritten, %v", count, len(before["v1alpha2"]), err)
 	}
-	if stored := s.Kubectl("get", framework.CRD, "-o", "jsonpath={.status.storedVersions}"); stored != `["v1alpha2"]` {
-		t.Errorf("stored are %s", stored)
+	if err := s.stores(`["v1alpha2"]`)(); err != nil {
+		t.Error(err)
 	}
 	for version, all := range before {
 		if diff := cmp.Diff(all, s.everything(version)); diff != "" {

@@ -30,11 +30,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
-const (
-	// v1alpha1Kind names the version. With the short name, llsd, kubectl forgets it and means the preferred one.
-	v1alpha1Kind   = "llamastackdistributions.v1alpha1.llamastack.io"
-	installTimeout = 3 * time.Minute
-)
+// v1alpha1Kind names the version. With the short name, llsd, kubectl uses the preferred one.
+const v1alpha1Kind = "llamastackdistributions.v1alpha1.llamastack.io"
 
 // ownClusters are the control planes that are lent to one test at a time, as many as were needed at once.
 var ownClusters struct {

@@ -65,9 +65,7 @@ func TestEdgeFollowsTheSettingWithStatusWrittenByTheTest(t *testing.T) {
 	}
 	framework.StartFakeKubelet(t, s.Client, "ai")
 	s.Apply(gateway)
-	p := s.run(buildManager(t))
-	framework.Eventually(t, installTimeout, "the replica is ready", p.Ready)
-	s.service.Add(p.Webhook)
+	p := s.start(buildManager(t))
 
 	s.Apply(framework.Manifest("s", "distribution: {name: starter}\nnetworking: {expose: true, allowedFrom: {namespaces: [clients]}}"), "-n", "ai")
 	s.waitEdge("route/s-route", "Route s-route: no router has admitted it")

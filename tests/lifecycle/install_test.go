@@ -4,7 +4,6 @@ package lifecycle
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -117,25 +116,14 @@ func TestInstallOverV09(t *testing.T) {
 	first, second := s.run(binary), s.run(binary)
 	for _, p := range []*framework.Process{first, second} {
 		s.service.Add(p.Webhook)
-		framework.Eventually(t, installTimeout, "the replica is ready", p.Ready)
+		p.WaitReady(t)
 	}
-	framework.Eventually(t, time.Minute, "the stored object is looked after", func() error {
-		u, err := s.tryVersion("v1alpha1", "kept")
-		if err == nil && field(u, "status.observedGeneration") == nil {
-			err = errors.New("it has no status")
-		}
-		return err
-	})
+	framework.Eventually(t, time.Minute, "the stored object is reconciled", s.reconciled("v1alpha1", "kept"))
 	s.wantFields("v1alpha2", "kept", map[string]any{"spec.networking.port": 8400, "spec.workload.overrides.env": "[map[name:A value:1]]"})
 	s.wantFields("v1alpha1", "kept", map[string]any{"spec.server.containerSpec.name": "main"})
 	s.Kubectl("wait", "--for=delete", "namespace/leaving", "--timeout=60s")
 
-	framework.Eventually(t, time.Minute, "everything is stored in the current version", func() error {
-		if stored := s.Kubectl("get", framework.CRD, "-o", "jsonpath={.status.storedVersions}"); strings.TrimSpace(stored) != `["v1alpha2"]` {
-			return fmt.Errorf("stored are %s", stored)
-		}
-		return nil
-	})
+	framework.Eventually(t, time.Minute, "everything is stored in the current version", s.stores(`["v1alpha2"]`))
 	// Without v1alpha1 stored, and applied again as GitOps does, the CRD works on.
 	s.Kubectl("apply", "-f", filepath.Join(framework.Root(), "dist", "install.yaml"))
 	s.redirect()
@@ -150,28 +138,15 @@ func TestInstallOverV09(t *testing.T) {
 		s.Kubectl("patch", framework.CRD, "--type=json", "-p", s.storageIn(storage))
 		s.Kubectl("annotate", "llamastackdistributions.v1alpha2.llamastack.io", "kept", "stored-in="+storage, "--overwrite")
 	}
-	framework.Eventually(t, time.Minute, "everything is stored in the current version once more", func() error {
-		if stored := s.Kubectl("get", framework.CRD, "-o", "jsonpath={.status.storedVersions}"); strings.TrimSpace(stored) != `["v1alpha2"]` {
-			return fmt.Errorf("stored are %s", stored)
-		}
-		return nil
-	})
+	framework.Eventually(t, time.Minute, "everything is stored in the current version once more", s.stores(`["v1alpha2"]`))
 
 	reads := framework.StartLoad(t, framework.DefaultLoadInterval, s.readsConverted("kept"))
 	for _, p := range []*framework.Process{first, second} {
-		next := s.run(binary)
-		framework.Eventually(t, installTimeout, "the next replica is ready", next.Ready)
-		s.service.Add(next.Webhook)
+		s.start(binary)
 		time.AfterFunc(time.Second, func() { s.service.Remove(p.Webhook) })
 		p.Terminate(t)
 	}
 	reads.Check(t, "conversions while both processes were replaced")
 	s.Apply(spoke("late", ""))
-	framework.Eventually(t, time.Minute, "one of them leads", func() error {
-		u, err := s.tryVersion("v1alpha2", "late")
-		if err == nil && field(u, "status.observedGeneration") == nil {
-			err = errors.New("nobody looks after new objects")
-		}
-		return err
-	})
+	framework.Eventually(t, time.Minute, "one of them leads", s.reconciled("v1alpha2", "late"))
 }

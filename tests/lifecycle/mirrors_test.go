@@ -62,9 +62,7 @@ func TestMirrorsOfTheClusterAreAsked(t *testing.T) {
 	s.Kubectl("create", "namespace", "ai")
 	s.Apply(fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: llama-stack-operator-config, namespace: %s}, data: {registries: %q}}",
 		framework.OperatorNamespace, fmt.Sprintf("plainHTTP: [%q]", mirror)))
-	p := s.run(buildManager(t))
-	framework.Eventually(t, installTimeout, "the replica is ready", p.Ready)
-	s.service.Add(p.Webhook)
+	p := s.start(buildManager(t))
 
 	images := map[string]string{
 		"digests": "digests.invalid/server@" + digest.String(), "policies": "policies.invalid/server@" + digest.String(), "tags": "tags.invalid/server:build-7",

@@ -73,7 +73,7 @@ func TestReplayGoesBackAndForth(t *testing.T) {
 	}
 
 	// Release 0.9's manifest in between.
-	out, err := s.Cluster.KubectlInput(t.Context(), oldCRD, "apply", "-f", "-")
+	out, err := s.TryApply(oldCRD)
 	if err == nil || !strings.Contains(out, "storedVersions") {
 		t.Errorf("the CRD of release 0.9 is not refused: %s", out)
 	}

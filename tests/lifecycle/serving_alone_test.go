@@ -7,7 +7,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -24,18 +23,11 @@ func converts(p *framework.Process, trust *tls.Config) error {
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: trust, DisableKeepAlives: true}, Timeout: 10 * time.Second}
 	review := fmt.Sprintf(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","request":{"uid":"u","desiredAPIVersion":"llamastack.io/v1alpha2","objects":[%s]}}`,
 		spoke("asked", ""))
-	answer, err := client.Post("https://"+p.Webhook+"/convert", "application/json", strings.NewReader(review))
-	if err != nil {
-		return err
+	code, text, err := framework.Send(context.Background(), client, http.MethodPost, "https://"+p.Webhook+"/convert", review)
+	if err == nil && (code != http.StatusOK || !strings.Contains(string(text), `"status":"Success"`)) {
+		err = fmt.Errorf("%d: %s", code, text)
 	}
-	text, err := io.ReadAll(answer.Body)
-	if err := errors.Join(err, answer.Body.Close()); err != nil {
-		return err
-	}
-	if answer.StatusCode != http.StatusOK || !strings.Contains(string(text), `"status":"Success"`) {
-		return fmt.Errorf("%s: %s", answer.Status, text)
-	}
-	return nil
+	return err
 }
 
 // Proves: R71 (a process that starts without the API server waits for it; one that loses the API server, and with it the lease, goes on
@@ -61,7 +53,7 @@ func TestWebhooksOutliveTheAPIServer(t *testing.T) {
 	framework.Eventually(t, 2*time.Minute, "the replica is ready", p.Ready)
 	s.service.Add(p.Webhook)
 	s.Apply(spoke("before", ""))
-	framework.Eventually(t, 2*time.Minute, "it reconciles", s.reconciled("before"))
+	framework.Eventually(t, 2*time.Minute, "it reconciles", s.reconciled("v1alpha2", "before"))
 	trust := trusting(s.injected())
 
 	way.Close()
@@ -78,14 +70,14 @@ func TestWebhooksOutliveTheAPIServer(t *testing.T) {
 
 	way.Add(apiServer)
 	s.Apply(spoke("after", ""))
-	framework.Eventually(t, 2*time.Minute, "it reconciles again", s.reconciled("after"))
+	framework.Eventually(t, 2*time.Minute, "it reconciles again", s.reconciled("v1alpha2", "after"))
 	p.Terminate(t)
 }
 
-// reconciled fails while nobody has reported on the object.
-func (s *controlPlane) reconciled(name string) func() error {
+// reconciled returns a check whether the custom resource has a status.
+func (s *controlPlane) reconciled(version, name string) func() error {
 	return func() error {
-		u, err := s.tryVersion("v1alpha2", name)
+		u, err := s.tryVersion(version, name)
 		if err == nil && field(u, "status.observedGeneration") == nil {
 			err = errors.New("it has no status")
 		}
@@ -118,32 +110,18 @@ func TestMetricsNeedPermission(t *testing.T) {
 		{"somebody with the role", token("reader"), http.StatusOK},
 	} {
 		framework.Eventually(t, time.Minute, c.who, func() error {
-			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+p.Metrics+"/metrics", http.NoBody)
-			framework.NoError(t, err)
+			var header []string
 			if c.token != "" {
-				request.Header.Set("Authorization", "Bearer "+c.token)
+				header = []string{"Authorization", "Bearer " + c.token}
 			}
-			answer, err := client.Do(request)
-			if err != nil {
-				return err
+			status, text, err := framework.Send(t.Context(), client, http.MethodGet, "https://"+p.Metrics+"/metrics", "", header...)
+			if err == nil && (status != c.want || status == http.StatusOK != strings.Contains(string(text), "controller_runtime_reconcile_total")) {
+				err = fmt.Errorf("status %d, want %d; the answer is %.200s", status, c.want, text)
 			}
-			text, err := io.ReadAll(answer.Body)
-			if err := errors.Join(err, answer.Body.Close()); err != nil {
-				return err
-			}
-			if answer.StatusCode != c.want {
-				return fmt.Errorf("%s, want %d", answer.Status, c.want)
-			}
-			if c.want == http.StatusOK != strings.Contains(string(text), "controller_runtime_reconcile_total") {
-				return fmt.Errorf("the answer is %.200s", text)
-			}
-			return nil
+			return err
 		})
 	}
-	if answer, err := http.Get("http://" + p.Metrics + "/metrics"); err == nil {
-		if answer.StatusCode == http.StatusOK {
-			t.Error("metrics are served as plain HTTP")
-		}
-		_ = answer.Body.Close()
+	if framework.Probe("http://"+p.Metrics+"/metrics") == nil {
+		t.Error("metrics are served as plain HTTP")
 	}
 }

@@ -3,9 +3,7 @@
 package lifecycle
 
 import (
-	"context"
 	"errors"
-	"io"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -21,9 +19,7 @@ func TestOnlyTheAPIServerGetsValidation(t *testing.T) {
 	t.Parallel()
 	s := newControlPlane(t)
 	s.install()
-	p := s.run(buildManager(t), "--validation-client-ca-file="+filepath.Join(s.Cluster.Dir, "pki", "ca.crt"))
-	framework.Eventually(t, installTimeout, "the replica is ready", p.Ready)
-	s.service.Add(p.Webhook)
+	p := s.start(buildManager(t), "--validation-client-ca-file="+filepath.Join(s.Cluster.Dir, "pki", "ca.crt"))
 	framework.Eventually(t, time.Minute, "the API server gets the webhook's verdict", func() error {
 		out, _ := s.Cluster.KubectlInput(t.Context(), framework.Manifest("probe", "distribution: {name: startr}"), "apply", "--dry-run=server", "-f", "-")
 		if !strings.Contains(out, `did you mean "starter"`) {
@@ -36,21 +32,8 @@ func TestOnlyTheAPIServerGetsValidation(t *testing.T) {
 		t.Errorf("conversion: %v", err)
 	}
 	web := &http.Client{Transport: &http.Transport{TLSClientConfig: trust}, Timeout: time.Minute}
-	code, text, err := post(t.Context(), web, "https://"+p.Webhook+"/validate", "{}")
-	if err != nil || code != http.StatusForbidden || !strings.Contains(text, "client certificate") {
+	code, text, err := framework.Send(t.Context(), web, http.MethodPost, "https://"+p.Webhook+"/validate", "{}")
+	if err != nil || code != http.StatusForbidden || !strings.Contains(string(text), "client certificate") {
 		t.Errorf("who has no certificate gets %d %q, %v", code, text, err)
 	}
-}
-
-func post(ctx context.Context, web *http.Client, url, body string) (code int, text string, err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
-	if err != nil {
-		return 0, "", err
-	}
-	answer, err := web.Do(request)
-	if err != nil {
-		return 0, "", err
-	}
-	read, err := io.ReadAll(answer.Body)
-	return answer.StatusCode, string(read), errors.Join(err, answer.Body.Close())
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook/certificates"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
 func spoke(name, rest string) string {
@@ -76,12 +77,7 @@ func TestBothVersions(t *testing.T) {
 	})
 
 	t.Run("applied through both by the server, managers kept", func(*testing.T) {
-		ssa := func(manager, manifest string) string {
-			s.T.Helper()
-			out, err := s.Cluster.KubectlInput(s.T.Context(), manifest, "apply", "--server-side", "--field-manager", manager, "-f", "-")
-			framework.NoError(s.T, err)
-			return out
-		}
+		ssa := func(manager, manifest string) { s.Apply(manifest, "--server-side", "--field-manager", manager) }
 		ssa("team-old", spoke("shared", `,"containerSpec":{"port":8400,"env":[{"name":"A","value":"1"}]}`))
 		ssa("team-new", hub("shared", `,"providers":{"inference":{"provider":"vllm","endpoint":"http://vllm:8000"}},"workload":{"workers":2}`))
 		managers := func(version string) map[string]string {
@@ -182,13 +178,13 @@ func TestCertificatesFromElsewhere(t *testing.T) {
 	s.install()
 	r := s.startReplica(replicaOptions{elsewhere: true})
 	make1, make2 := caElsewhere(t), caElsewhere(t)
-	s.putSecret(make1)
+	s.in(framework.OperatorNamespace).PutTLSSecret(&suite.Canaries, certificates.SecretName, make1)
 	s.inject(make1["ca.crt"])
 	s.serve(r)
 	s.Apply(spoke("measured", ""))
 	s.version("v1alpha1", "measured")
 
-	s.putSecret(make2)
+	s.in(framework.OperatorNamespace).PutTLSSecret(&suite.Canaries, certificates.SecretName, make2)
 	framework.Eventually(t, time.Minute, "the new certificate is served", func() error {
 		if err := r.ready(); err == nil {
 			return fmt.Errorf("it is ready, although the definition does not trust it")

@@ -22,7 +22,7 @@ func (s *controlPlane) runNamed(name string, args ...string) *framework.Process 
 	binary := filepath.Join(s.T.TempDir(), name)
 	framework.NoError(s.T, os.Symlink(buildManager(s.T), binary))
 	p := s.run(binary, args...)
-	framework.Eventually(s.T, installTimeout, name+" is ready", p.Ready)
+	p.WaitReady(s.T)
 	return p
 }
 

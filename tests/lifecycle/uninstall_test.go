@@ -44,7 +44,7 @@ func TestNamespaceOfTheOperatorGoesFirst(t *testing.T) {
 	s.install()
 	s.serve(s.startReplica(replicaOptions{}))
 	framework.Eventually(t, time.Minute, "the API server has heard of the new CA certificate", func() error {
-		_, err := s.Cluster.KubectlInput(t.Context(), spoke("again", ""), "apply", "-f", "-")
+		_, err := s.TryApply(spoke("again", ""))
 		return err
 	})
 	s.wantFields("v1alpha2", "again", map[string]any{"spec.distribution.name": "starter"})

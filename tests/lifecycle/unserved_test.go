@@ -56,7 +56,7 @@ func TestV1alpha1CanBeUnserved(t *testing.T) {
 	}
 	s.Apply(hub("new", ""))
 	s.Kubectl("get", "llsd")
-	out, err := s.Cluster.KubectlInput(t.Context(), spoke("late", ""), "apply", "-f", "-")
+	out, err := s.TryApply(spoke("late", ""))
 	gone := strings.Contains(out, "no matches for kind") || strings.Contains(out, "could not find the requested resource") // as kubectl knew v1alpha1
 	if err == nil || !gone {
 		t.Errorf("applied in v1alpha1: %v %s", err, out)

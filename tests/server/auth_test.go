@@ -104,26 +104,19 @@ func bearer(token string) header { return header{"Authorization", "Bearer " + to
 // get returns the status of a request.
 func (s *authServer) get(t *testing.T, path string, headers ...header) int {
 	t.Helper()
-	status, _ := s.do(t, http.MethodGet, path, "", nil, headers...)
+	status, _ := s.do(t, http.MethodGet, path, "", headers...)
 	return status
 }
 
-func (s *authServer) do(t *testing.T, method, path, contentType string, body io.Reader, headers ...header) (int, []byte) {
+func (s *authServer) do(t *testing.T, method, path, body string, headers ...header) (int, []byte) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), method, s.url+path, body)
-	framework.NoError(t, err)
-	if contentType != "" {
-		request.Header.Set("Content-Type", contentType)
-	}
+	var list []string
 	for _, h := range headers {
-		request.Header.Set(h.name, h.value)
+		list = append(list, h.name, h.value)
 	}
-	response, err := client.Do(request)
+	status, answer, err := framework.Send(t.Context(), client, method, s.url+path, body, list...)
 	framework.NoError(t, err)
-	defer func() { _ = response.Body.Close() }()
-	answer, err := io.ReadAll(response.Body)
-	framework.NoError(t, err)
-	return response.StatusCode, answer
+	return status, answer
 }
 
 // wantStatus checks the answers to requests for the list of providers.
@@ -428,7 +421,7 @@ func (s *authServer) upload(t *testing.T, headers ...header) string {
 		t.Fatal(err)
 	}
 	framework.NoError(t, form.Close())
-	status, answer := s.do(t, http.MethodPost, "/v1/files", form.FormDataContentType(), &body, headers...)
+	status, answer := s.do(t, http.MethodPost, "/v1/files", body.String(), append(headers, header{"Content-Type", form.FormDataContentType()})...)
 	var file struct{ ID string }
 	if err := json.Unmarshal(answer, &file); err != nil || status != http.StatusOK || file.ID == "" {
 		t.Fatalf("status %d, %v: %s\n%s", status, err, answer, tail(s.log()))

@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -163,12 +162,8 @@ var client = &http.Client{Timeout: 3 * time.Minute, Transport: &http.Transport{D
 func healthy(url string) bool { return healthyBy(client, url) }
 
 func healthyBy(by *http.Client, url string) bool {
-	response, err := by.Get(url + "/v1/health")
-	if err != nil {
-		return false
-	}
-	defer func() { _ = response.Body.Close() }()
-	return response.StatusCode == http.StatusOK
+	status, _, err := framework.Send(context.Background(), by, http.MethodGet, url+"/v1/health", "")
+	return err == nil && status == http.StatusOK
 }
 
 func post(t *testing.T, url, body string) (int, []byte) {
@@ -178,10 +173,7 @@ func post(t *testing.T, url, body string) (int, []byte) {
 
 func postBy(t *testing.T, by *http.Client, url, body string) (int, []byte) {
 	t.Helper()
-	response, err := by.Post(url, "application/json", strings.NewReader(body))
+	status, answer, err := framework.Send(t.Context(), by, http.MethodPost, url, body)
 	framework.NoError(t, err)
-	defer func() { _ = response.Body.Close() }()
-	answer, err := io.ReadAll(response.Body)
-	framework.NoError(t, err)
-	return response.StatusCode, answer
+	return status, answer
 }

@@ -4,7 +4,6 @@ package server
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -57,14 +56,9 @@ func TestServersServeMetrics(t *testing.T) {
 		if !healthy(url) { // it counts requests
 			t.Fatalf("not healthy:\n%s", tail(log()))
 		}
-		response, err := client.Get(fmt.Sprintf("http://%s:%d/metrics", framework.Loopback, port))
-		if err != nil {
-			t.Fatalf("%v:\n%s", err, tail(log()))
-		}
-		defer func() { _ = response.Body.Close() }()
-		text, err := io.ReadAll(response.Body)
-		if err != nil || response.StatusCode != http.StatusOK {
-			t.Errorf("status %d, %v:\n%s", response.StatusCode, err, text)
+		status, text, err := framework.Send(t.Context(), client, http.MethodGet, fmt.Sprintf("http://%s:%d/metrics", framework.Loopback, port), "")
+		if err != nil || status != http.StatusOK {
+			t.Fatalf("status %d, %v: %s\n%s", status, err, text, tail(log()))
 		}
 		for _, series := range []string{
 			`ogx_requests_total\{.*api="inspect".*status_code="200".*\}`, `ogx_request_duration_seconds_bucket\{.*api="inspect".*\}`, `ogx_concurrent_requests\{.*\}`,

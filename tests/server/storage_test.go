@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -367,20 +366,11 @@ func answeredWithin(t *testing.T, within time.Duration, method, address, body st
 	t.Helper()
 	impatient := &http.Client{Timeout: 5 * time.Second}
 	for deadline := time.Now().Add(within); time.Now().Before(deadline); {
-		request, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(body))
-		framework.NoError(t, err)
-		request.Header.Set("Content-Type", "application/json")
-		response, err := impatient.Do(request)
-		if err != nil {
-			last = err.Error()
-			continue
-		}
-		answer, err := io.ReadAll(response.Body)
-		_ = response.Body.Close()
-		if err == nil && response.StatusCode == http.StatusOK {
+		status, answer, err := framework.Send(t.Context(), impatient, method, address, body)
+		if err == nil && status == http.StatusOK {
 			return string(answer), true
 		}
-		last = fmt.Sprintf("status %d: %s", response.StatusCode, answer)
+		last = fmt.Sprintf("status %d, %v: %s", status, err, answer)
 	}
 	return last, false
 }

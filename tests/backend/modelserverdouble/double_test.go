@@ -4,7 +4,6 @@ package modelserverdouble_test
 
 import (
 	"encoding/json"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -30,17 +29,13 @@ func serve(t *testing.T) string {
 // call returns the status and the body of one request; an empty bearer sends no Authorization header.
 func call(t *testing.T, method, url, bearer, body string) (int, string) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
-	framework.NoError(t, err)
+	var header []string
 	if bearer != "" {
-		request.Header.Set("Authorization", "Bearer "+bearer)
+		header = []string{"Authorization", "Bearer " + bearer}
 	}
-	response, err := http.DefaultClient.Do(request)
+	status, answer, err := framework.Send(t.Context(), http.DefaultClient, method, url, body, header...)
 	framework.NoError(t, err)
-	defer func() { _ = response.Body.Close() }()
-	answer, err := io.ReadAll(response.Body)
-	framework.NoError(t, err)
-	return response.StatusCode, string(answer)
+	return status, string(answer)
 }
 
 func TestWrongOrMissingKeyIsRefusedInOpenAIsForm(t *testing.T) {
