@@ -7,7 +7,6 @@ package chaos
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"testing"
 	"time"
@@ -35,41 +34,25 @@ var (
 
 func TestMain(m *testing.M) {
 	ctrl.SetLogger((&logging.Options{}).Logger(os.Stderr))
-	code, err := framework.RunIsolated(func() (int, error) { return inside(m) })
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-func inside(m *testing.M) (code int, err error) {
-	if cluster, err = framework.StartCluster(framework.ControlPlane, "chaos"); err != nil {
-		return 1, err
-	}
-	defer func() {
-		end := cluster.Remove
-		if code != 0 {
-			fmt.Fprintln(os.Stderr, "logs of the cluster:", cluster.Logs)
-			end = cluster.Stop
-		}
+	framework.IsolatedMain(m, "chaos", setUp, func() error {
 		if plane != nil {
 			plane.end()
 		}
-		err = errors.Join(err, end())
-	}()
-	if plane, err = openControlPlane(cluster); err != nil {
-		return 1, err
+		return figures.print()
+	})
+}
+
+func setUp(c *framework.Cluster) (err error) {
+	cluster = c
+	if plane, err = openControlPlane(c); err != nil {
+		return err
 	}
 	if err := connect(); err != nil {
-		return 1, err
+		return err
 	}
 	// Once: the cluster command makes none for a cluster whose processes have ended, and the tests end them.
-	if kubeconfig, err = cluster.OperatorKubeconfig(); err != nil {
-		return 1, err
-	}
-	code = m.Run()
-	return code, figures.print()
+	kubeconfig, err = c.OperatorKubeconfig()
+	return err
 }
 
 // connect installs the released manifest.

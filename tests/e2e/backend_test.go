@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
@@ -32,15 +30,7 @@ func newKey() string { return canaries.New() }
 // putSecret creates a Secret with a token, or replaces it, and remembers the token as a canary.
 func (s stack) putSecret(t *testing.T, name, token string) {
 	t.Helper()
-	secret := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name},
-		Data:       map[string][]byte{"token": []byte(token)},
-	}
-	err := kube.Create(t.Context(), secret)
-	if apierrors.IsAlreadyExists(err) {
-		err = kube.Update(t.Context(), secret)
-	}
-	framework.NoError(t, err)
+	s.in(t).Put(&corev1.Secret{ObjectMeta: s.in(t).Meta(name), Data: map[string][]byte{"token": []byte(token)}})
 }
 
 func (s stack) hasSecret(t *testing.T, name string) bool {

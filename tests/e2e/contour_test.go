@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -130,38 +129,16 @@ func (s stack) startContour(t *testing.T, ca *framework.CA) *contour {
 		"--admin-address", "admin.sock").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	runBeside(t, dir, program, "serve", "--kubeconfig="+cluster.Kubeconfig, "--config-path="+config, "--insecure",
+	framework.StartCommand(t, dir, program, "serve", "--kubeconfig="+cluster.Kubeconfig, "--config-path="+config, "--insecure",
 		"--disable-leader-election", "--disable-feature=tlsroutes", "--disable-feature=grpcroutes", "--disable-feature=tcproutes",
 		"--xds-address="+host, "--xds-port="+xds, "--http-address="+host, "--http-port="+strconv.Itoa(port()), "--health-address="+host,
 		"--health-port="+strconv.Itoa(port()), "--debug-http-address="+host, "--debug-http-port="+strconv.Itoa(port()),
 		"--stats-address="+host, "--stats-port="+strconv.Itoa(port()), "--envoy-service-http-address="+host, "--envoy-service-https-address="+host,
 		"--ingress-class-name="+edgeClass, "--ingress-status-address=edge."+edgeDomain)
-	runBeside(t, dir, filepath.Join(programs, "envoy"), "--config-path", bootstrap, "--service-cluster", "edge", "--service-node", "edge",
+	framework.StartCommand(t, dir, filepath.Join(programs, "envoy"), "--config-path", bootstrap, "--service-cluster", "edge", "--service-node", "edge",
 		"--concurrency", "1", "--disable-hot-restart", "--log-level", "warning")
 	s.admitted(t)
 	return c
-}
-
-// runBeside runs a program until the test ends, and shows what it printed where the test failed. It runs in the directory: the path of a socket must be short.
-func runBeside(t *testing.T, dir, program string, args ...string) {
-	t.Helper()
-	ctx, stop := context.WithCancel(context.Background())
-	var log bytes.Buffer
-	command := exec.CommandContext(ctx, program, args...)
-	command.Dir, command.Stdout, command.Stderr = dir, &log, &log
-	framework.NoError(t, command.Start())
-	ended := make(chan struct{})
-	go func() {
-		_ = command.Wait()
-		close(ended)
-	}()
-	t.Cleanup(func() {
-		stop()
-		<-ended
-		if t.Failed() {
-			t.Logf("the log of %s:\n%s", filepath.Base(program), &log)
-		}
-	})
 }
 
 // clientOf is a client outside of the cluster, which trusts the CA. Whatever the address is, it connects to the proxy: that stands for the DNS record

@@ -155,12 +155,9 @@ func (s stack) settled(t *testing.T) map[string]string {
 // namespace creates a namespace that enforces the restricted Pod Security Standard, where it does not exist.
 func namespace(t *testing.T, name string) {
 	t.Helper()
-	err := kube.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+	framework.NoError(t, client.IgnoreAlreadyExists(kube.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		Name: name, Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"},
-	}})
-	if client.IgnoreAlreadyExists(err) != nil {
-		t.Fatal(err)
-	}
+	}})))
 	// What Kubernetes itself puts into every namespace comes a while after it.
 	framework.Eventually(t, soon, "namespace "+name+" has what every namespace has", func() error {
 		key := client.ObjectKey{Namespace: name, Name: "default"}

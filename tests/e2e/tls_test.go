@@ -14,8 +14,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
@@ -46,12 +44,7 @@ func serverEncrypts(t *testing.T) {
 	host := s.name + "-service." + s.namespace + ".svc"
 	first := ca.ServerSecret([]string{host})
 	s.in(t).PutTLSSecret(&canaries, tlsSecret, first)
-	bundle := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: tlsBundle}, Data: map[string]string{"ca.crt": string(ca.PEM)}}
-	err := kube.Create(t.Context(), bundle)
-	if apierrors.IsAlreadyExists(err) { // of another release's part, with its CA
-		err = kube.Update(t.Context(), bundle)
-	}
-	framework.NoError(t, err)
+	s.in(t).Put(&corev1.ConfigMap{ObjectMeta: s.in(t).Meta(tlsBundle), Data: map[string]string{"ca.crt": string(ca.PEM)}})
 	s.in(t).Kubectl("apply", "-f", filepath.Join(framework.Root(), "config", "samples", "v1alpha2-tls.yaml"))
 	cr := s.waitReady(t)
 	if got := cr.Status.ServiceURL; got != "https://"+host+":8321" {

@@ -3,14 +3,7 @@
 package framework
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"encoding/pem"
-	"math/big"
 	"testing"
-	"time"
 )
 
 // CACertificate and OtherCACertificate are CA certificates in PEM form with different keys, valid for a hundred years.
@@ -41,13 +34,8 @@ MISh
 `
 )
 
-// NewCACertificate returns a new CA certificate in PEM form that is valid for an hour.
+// NewCACertificate returns a new CA certificate in PEM form that is valid for a day.
 func NewCACertificate(t testing.TB) string {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	NoError(t, err)
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	NoError(t, err)
-	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+	return string(NewCA(t).PEM)
 }

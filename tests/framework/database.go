@@ -3,8 +3,8 @@
 package framework
 
 import (
-	"bytes"
 	"context"
+	"errors"
 	"net"
 	"os"
 	"os/exec"
@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -38,31 +37,19 @@ func databaseProgram(t testing.TB, name, dirs string) string {
 // startDatabase runs a database until the test ends, and waits until it accepts connections.
 func startDatabase(t testing.TB, address string, command []string) {
 	t.Helper()
-	var log bytes.Buffer
-	ctx, cancel := context.WithCancel(context.Background())
-	database := exec.CommandContext(ctx, command[0], command[1:]...)
-	database.Dir, database.Stdout, database.Stderr = "/", &log, &log
-	database.Cancel = func() error { return database.Process.Signal(syscall.SIGINT) }
-	database.WaitDelay = databaseTimeout
-	NoError(t, database.Start())
-	ended := make(chan struct{})
-	go func() { _ = database.Wait(); close(ended) }()
-	t.Cleanup(func() { cancel(); <-ended })
-	deadline, tick := time.After(databaseTimeout), time.Tick(pollInterval)
-	for {
+	ended := StartCommand(t, "/", command...)
+	Eventually(t, databaseTimeout, command[0]+" accepts connections", func() error {
+		select {
+		case <-ended:
+			return Terminal(errors.New("it ended by itself"))
+		default:
+		}
 		connection, err := net.Dial("tcp", address)
 		if err == nil {
 			_ = connection.Close()
-			return
 		}
-		select {
-		case <-tick:
-		case <-ended:
-			t.Fatalf("%s ended by itself:\n%s", command[0], log.String())
-		case <-deadline:
-			t.Fatalf("%s does not answer after %s", command[0], databaseTimeout)
-		}
-	}
+		return err
+	})
 }
 
 // otherUser returns the user that a database runs as if the test runs as root, or else nil.
@@ -121,9 +108,4 @@ func chownAll(t testing.TB, dir string) {
 		NoError(t, os.Chown(filepath.Join(dir, entry.Name()), uid, gid))
 	}
 	NoError(t, os.Chown(dir, uid, gid))
-}
-
-func writeFile(t testing.TB, file, content string) {
-	t.Helper()
-	WriteFile(t, file, content)
 }

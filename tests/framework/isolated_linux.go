@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"syscall"
+	"testing"
 )
 
 const (
@@ -20,15 +21,41 @@ const (
 	PodRange = "10.244.0.0/24"
 )
 
-// RunIsolated runs this program again, with the function, in a network namespace in which all Service and pod addresses are local. It returns
-// the exit code, and needs root and the program ip.
-func RunIsolated(run func() (int, error)) (int, error) {
-	if os.Getenv(insideVariable) != "" {
-		if err := localRanges(); err != nil {
-			return 1, err
-		}
-		return run()
+// IsolatedMain runs the tests against a control plane in a network namespace in which all Service and pod addresses are local, and exits. It calls
+// setUp before the tests and tearDown after them, and needs root and the program ip.
+func IsolatedMain(m *testing.M, suffix string, setUp func(*Cluster) error, tearDown func() error) {
+	code, err := 1, error(nil)
+	if os.Getenv(insideVariable) == "" {
+		code, err = isolate()
+	} else if err = localRanges(); err == nil {
+		code, err = runInCluster(m, suffix, setUp, tearDown)
 	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func runInCluster(m *testing.M, suffix string, setUp func(*Cluster) error, tearDown func() error) (code int, err error) {
+	c, err := StartCluster(ControlPlane, suffix)
+	if err != nil {
+		return 1, err
+	}
+	code = 1
+	if err = setUp(c); err == nil {
+		code = m.Run()
+	}
+	end := c.Remove
+	if code != 0 {
+		fmt.Fprintln(os.Stderr, "logs of the cluster:", c.Logs)
+		end = c.Stop
+	}
+	return code, errors.Join(err, tearDown(), end())
+}
+
+// isolate runs this program again in a network namespace of its own, and returns its exit code.
+func isolate() (int, error) {
 	if os.Geteuid() != 0 {
 		return 1, errors.New("these tests need root: they make a network namespace")
 	}
@@ -41,7 +68,7 @@ func RunIsolated(run func() (int, error)) (int, error) {
 	again.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGTERM}
 	err := again.Run()
 	if failed := (*exec.ExitError)(nil); errors.As(err, &failed) {
-		return 1, nil // it has said why
+		return 1, nil // it has printed the reason
 	}
 	if err != nil {
 		return 1, fmt.Errorf("network namespace: %w", err)

@@ -12,6 +12,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -139,7 +140,7 @@ func (n *Namespace) Pods(name string) []corev1.Pod {
 // CreateSecret creates a Secret.
 func (n *Namespace) CreateSecret(name string, data map[string]string) {
 	n.T.Helper()
-	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: n.Name, Name: name}, StringData: data}
+	s := &corev1.Secret{ObjectMeta: n.Meta(name), StringData: data}
 	NoError(n.T, n.Client.Create(n.T.Context(), s))
 }
 
@@ -151,12 +152,30 @@ func (n *Namespace) PutTLSSecret(canaries *Canaries, name string, data map[strin
 			canaries.Add(line)
 		}
 	}
-	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: n.Name, Name: name}, Type: corev1.SecretTypeTLS, Data: data}
-	err := n.Client.Create(n.T.Context(), s)
-	if err != nil {
-		err = n.Client.Update(n.T.Context(), s)
+	n.Put(&corev1.Secret{ObjectMeta: n.Meta(name), Type: corev1.SecretTypeTLS, Data: data})
+}
+
+// Put creates or updates an object.
+func (n *Namespace) Put(o client.Object) {
+	n.T.Helper()
+	err := n.Client.Create(n.T.Context(), o)
+	if apierrors.IsAlreadyExists(err) {
+		err = n.Client.Update(n.T.Context(), o)
 	}
 	NoError(n.T, err)
+}
+
+// Meta returns the metadata of a new object.
+func (n *Namespace) Meta(name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: n.Name, Name: name}
+}
+
+// CreateConfigMap creates a ConfigMap.
+func (n *Namespace) CreateConfigMap(name string, data map[string]string) *corev1.ConfigMap {
+	n.T.Helper()
+	cm := &corev1.ConfigMap{ObjectMeta: n.Meta(name), Data: data}
+	NoError(n.T, n.Client.Create(n.T.Context(), cm))
+	return cm
 }
 
 // WaitCondition waits until the custom resource has the condition for its current generation, and returns the message. An empty reason matches

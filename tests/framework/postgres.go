@@ -50,7 +50,7 @@ func StartPostgres(t testing.TB, address string) *Postgres {
 	for name, content := range map[string]string{
 		"ca.crt": string(certificate["ca.crt"]), "server.crt": string(certificate["tls.crt"]), "server.key": string(certificate["tls.key"]),
 	} {
-		writeFile(t, filepath.Join(dir, name), content)
+		WriteFile(t, filepath.Join(dir, name), content)
 	}
 	p.start(t, filepath.Dir(databaseProgram(t, "initdb", "/usr/lib/postgresql/*/bin")), dir, address,
 		"ssl=on", "ssl_cert_file="+filepath.Join(dir, "server.crt"), "ssl_key_file="+filepath.Join(dir, "server.key"))
@@ -78,8 +78,8 @@ func (p *Postgres) start(t testing.TB, bin, dir, address string, settings ...str
 	t.Helper()
 	p.Port, p.psql = FreePort(t, address), filepath.Join(bin, "psql")
 	secret, hba, data := filepath.Join(dir, "secret"), filepath.Join(dir, "hba"), filepath.Join(dir, "data")
-	writeFile(t, secret, postgresSecret)
-	writeFile(t, hba, strings.Join([]string{"host", "all", "all", "all", "scram-sha-256"}, " ")+"\n")
+	WriteFile(t, secret, postgresSecret)
+	WriteFile(t, hba, strings.Join([]string{"host", "all", "all", "all", "scram-sha-256"}, " ")+"\n")
 	chownAll(t, dir)
 	runAsOther(t, filepath.Join(bin, "initdb"), "--pgdata", data, "--username", postgresAdmin, "--auth", "scram-sha-256", "--pwfile", secret,
 		"--no-sync", "--encoding", "UTF8", "--locale", "C")

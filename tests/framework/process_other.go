@@ -4,6 +4,17 @@
 
 package framework
 
-import "syscall"
+import (
+	"fmt"
+	"os"
+	"syscall"
+	"testing"
+)
+
+// IsolatedMain exits, because only Linux has network namespaces.
+func IsolatedMain(*testing.M, string, func(*Cluster) error, func() error) {
+	fmt.Fprintln(os.Stderr, "these tests need Linux: they make a network namespace")
+	os.Exit(1)
+}
 
 func endsWithParent() *syscall.SysProcAttr { return nil }

@@ -33,7 +33,7 @@ func StartRedis(t testing.TB, passwords ...string) *Redis {
 	}
 	dir := t.TempDir()
 	config := filepath.Join(dir, "redis.conf")
-	writeFile(t, config, fmt.Sprintf("bind %s\nport %d\ndir %s\nsave \"\"\nappendonly no\n%s\n", Loopback, r.Port, dir, strings.Join(acl, " ")))
+	WriteFile(t, config, fmt.Sprintf("bind %s\nport %d\ndir %s\nsave \"\"\nappendonly no\n%s\n", Loopback, r.Port, dir, strings.Join(acl, " ")))
 	startDatabase(t, net.JoinHostPort(Loopback, strconv.Itoa(r.Port)), []string{bin, config})
 	return r
 }

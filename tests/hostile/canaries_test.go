@@ -36,9 +36,7 @@ func (w *world) useSecrets(t *testing.T) {
 			`"sql":{"type":"postgres","connectionString":{"name":"keys","key":"postgres"}}}`
 	}
 	for name, spec := range map[string]string{busy: keyed("token"), "refused": keyed("broken")} {
-		if denied, err := w.store(t, "v1alpha2", bystanders, name, resource("v1alpha2", name, spec)); denied != "" || err != nil {
-			t.Fatal(denied, err)
-		}
+		w.mustStore(t, bystanders, name, spec)
 	}
 	text, err := w.awaitReason(t.Context(), bystanders, "refused", string(problem.InvalidSecret))
 	if err != nil {

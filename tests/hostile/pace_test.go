@@ -275,10 +275,7 @@ func (w *world) replay(t *testing.T, namespace string, n int) cost {
 func (w *world) remove(t *testing.T, namespaces ...string) {
 	t.Helper()
 	for _, name := range namespaces {
-		err := w.admin.Delete(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
-		if client.IgnoreNotFound(err) != nil {
-			t.Fatal(err)
-		}
+		framework.NoError(t, client.IgnoreNotFound(w.admin.Delete(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})))
 	}
 	for _, name := range namespaces {
 		framework.Eventually(t, paceTimeout, name+" is gone", func() error {
@@ -313,9 +310,7 @@ func (w *world) written(t *testing.T, namespace string) (list []template) {
 		framework.NoError(t, err)
 		list = append(list, template{kind: reflect.TypeOf(o).Elem(), text: text})
 	}
-	get := func(o client.Object, name string) {
-		framework.NoError(t, w.admin.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, o))
-	}
+	get := func(o client.Object, name string) { framework.NoError(t, w.in(t, namespace).Get(o, name)) }
 	account := &corev1.ServiceAccount{}
 	get(account, "s-0-sa")
 	add(account)
@@ -367,17 +362,11 @@ func (w *world) silent(t *testing.T) {
 // someEdits measures edits of one custom resource while something happens, or for ten seconds.
 func (w *world) someEdits(t *testing.T, name string, happens func()) string {
 	t.Helper()
-	err := w.admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: bystanders}})
-	if client.IgnoreAlreadyExists(err) != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, client.IgnoreAlreadyExists(w.admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: bystanders}})))
 	name = fmt.Sprintf("%s-%d", name, time.Now().UnixNano())
-	if denied, err := w.store(t, "v1alpha2", bystanders, name, resource("v1alpha2", name, starter)); denied != "" || err != nil {
-		t.Fatal(denied, err)
-	}
-	if _, err := w.verdict(t.Context(), bystanders, name); err != nil {
-		t.Fatal(err)
-	}
+	w.mustStore(t, bystanders, name, starter)
+	_, err := w.verdict(t.Context(), bystanders, name)
+	framework.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		defer cancel()

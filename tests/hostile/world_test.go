@@ -190,6 +190,14 @@ func (w *world) send(t *testing.T, version, namespace, name string, body []byte,
 	return w.verdict(t.Context(), namespace, name, want...)
 }
 
+// mustStore stores a resource of v1alpha2 that must be admitted.
+func (w *world) mustStore(t *testing.T, namespace, name, spec string) {
+	t.Helper()
+	if denied, err := w.store(t, "v1alpha2", namespace, name, resource("v1alpha2", name, spec)); denied != "" || err != nil {
+		t.Fatal(denied, err)
+	}
+}
+
 func (w *world) store(t *testing.T, version, namespace, name string, body []byte) (denied string, err error) {
 	t.Helper()
 	code, answer, err := w.ask(t.Context(), http.MethodPost, strings.TrimSuffix(resourcePath(version, namespace, ""), "/"), body)

@@ -190,8 +190,7 @@ func TestImageWithoutLabelsNamesTheWayOut(t *testing.T) {
 	if !strings.Contains(message, site.host) {
 		t.Errorf("message %q does not name the allowed registries", message)
 	}
-	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: e.Name, Name: "mine"}, Data: map[string]string{"config.yaml": "version: 2\napis: []\n"}}
-	framework.NoError(t, suite.Admin.Create(t.Context(), cm))
+	e.CreateConfigMap("mine", map[string]string{"config.yaml": "version: 2\napis: []\n"})
 	e.Apply(framework.Manifest("s", "distribution: {image: '"+image+"'}\noverrideConfig: {configMapName: mine}"))
 	e.WaitCondition("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, v1alpha2.ReasonOverride)
 }

@@ -35,7 +35,6 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/apply"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/leaves"
@@ -155,12 +154,9 @@ func (s *symmetry) registerNewest() {
 	if !ok {
 		s.T.Fatal("the newest release line has no starter")
 	}
-	cm := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: s.OperatorNamespace, Name: s.newest, Labels: map[string]string{settings.LabelDistribution: s.newest}},
-		Data:       map[string]string{"image": "registry.example.com/ai/" + s.newest, "serverVersion": catalog.Newest() + ".0", "config.yaml": string(base)},
-	}
-	framework.NoError(s.T, suite.Admin.Create(s.T.Context(), cm))
-	s.T.Cleanup(func() { _ = suite.Admin.Delete(context.Background(), cm) })
+	s.Register(s.newest, map[string]string{
+		"image": "registry.example.com/ai/" + s.newest, "serverVersion": catalog.Newest() + ".0", "config.yaml": string(base),
+	})
 }
 
 // check sets and unsets a field of a new custom resource, twice.

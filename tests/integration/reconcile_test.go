@@ -283,8 +283,7 @@ workload:
 	if want := "spec.workload.overrides.volumes[0].projected.sources[0].configMap: ConfigMap not found: files (namespace " + e.Name + ")"; !strings.Contains(message, want) {
 		t.Errorf("message %q, want %q", message, want)
 	}
-	files := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: e.Name, Name: "files"}, Data: map[string]string{"a": "1"}}
-	framework.NoError(t, suite.Admin.Create(t.Context(), files))
+	files := e.CreateConfigMap("files", map[string]string{"a": "1"})
 	e.WaitReady("s")
 	generation := e.Deployment("s").Generation
 	e.patchSecret("mine", `{"metadata":{"labels":{"x":"y"}},"stringData":{"other":"z"}}`)
@@ -315,10 +314,7 @@ func TestOverrideWithTLS(t *testing.T) {
 	e.Server = httptest.NewTLSServer(plain.Config.Handler)
 	t.Cleanup(e.Server.Close)
 	e.StartOperator()
-	own := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: e.Name, Name: "own"}, Data: map[string]string{
-		"config.yaml": "version: 2\nserver: {tls_certfile: /tls/tls.crt, tls_keyfile: /tls/tls.key}\n",
-	}}
-	framework.NoError(t, suite.Admin.Create(t.Context(), own))
+	e.CreateConfigMap("own", map[string]string{"config.yaml": "version: 2\nserver: {tls_certfile: /tls/tls.crt, tls_keyfile: /tls/tls.key}\n"})
 	e.Apply(framework.Manifest("s", "distribution: {name: starter}\noverrideConfig: {configMapName: own}"))
 	cr := e.WaitReady("s")
 	if got := cr.Status.ServiceURL; got != "https://s-service."+e.Name+".svc:8321" {

@@ -42,12 +42,7 @@ func TestBrokenRegistrationHarmsNobodyElse(t *testing.T) {
 		t.Errorf("message %q does not name the sample", message)
 	}
 	base, _ := distributions.Base("starter", "0.7")
-	cm := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: framework.OperatorNamespace, Name: name, Labels: map[string]string{settings.LabelDistribution: name}},
-		Data:       map[string]string{"image": "registry.example.com/ai/own:nightly", "serverVersion": "0.7.1", "config.yaml": string(base)},
-	}
-	framework.NoError(t, suite.Admin.Create(t.Context(), cm))
-	t.Cleanup(func() { _ = suite.Admin.Delete(context.Background(), cm) })
+	cm := e.Register(name, map[string]string{"image": "registry.example.com/ai/own:nightly", "serverVersion": "0.7.1", "config.yaml": string(base)})
 	r := e.WaitReady("mine").Status.ResolvedDistribution
 	if r.ConfigSource != v1alpha2.ConfigSourceRegistered || r.Image != cm.Data["image"] || r.ServerLineSource != "serverVersion in ConfigMap "+name {
 		t.Errorf("resolvedDistribution %+v", r)

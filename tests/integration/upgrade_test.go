@@ -196,11 +196,7 @@ func TestUnknownNameOfRelease09GoesOn(t *testing.T) {
 	}
 
 	base := framework.ReadFile(t, filepath.Join(framework.Root(), "distributions", "starter", "0.7.yaml"))
-	registration := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: e.OperatorNamespace, Name: "rh-dev", Labels: map[string]string{settings.LabelDistribution: "rh-dev"}},
-		Data:       map[string]string{"image": image, "serverVersion": "0.7.1", "config.yaml": string(base)},
-	}
-	framework.NoError(t, suite.Admin.Create(t.Context(), registration))
+	e.Register("rh-dev", map[string]string{"image": image, "serverVersion": "0.7.1", "config.yaml": string(base)})
 	e.WaitCondition("old", v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, v1alpha2.ReasonConfigGenerationSucceeded)
 	runs("the name is registered: the configuration is generated", func(d *appsv1.Deployment) bool {
 		return objects.MountedConfigMap(&d.Spec.Template.Spec) != ""

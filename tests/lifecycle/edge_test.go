@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/util/jsonpath"
@@ -20,6 +18,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
 // moduleDir is where the source of a Go module is, of the version that the operator is built with.
@@ -116,9 +115,7 @@ func (s *controlPlane) editRoute() {
 
 	const termination = "{.spec.tls.termination} {.spec.tls.destinationCACertificate}"
 	ca := framework.NewCA(s.T)
-	framework.NoError(s.T, s.Client.Create(s.T.Context(), &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "s-tls"}, Type: corev1.SecretTypeTLS, Data: ca.ServerSecret([]string{"s-service.ai.svc"}),
-	}))
+	s.in("ai").PutTLSSecret(&suite.Canaries, "s-tls", ca.ServerSecret([]string{"s-service.ai.svc"}))
 	s.networking(`{"tls":{"enabled":true,"secretName":"s-tls"}}`)
 	s.waitField("route/s-route", termination, strings.TrimSpace("reencrypt "+string(ca.PEM)))
 	// OpenShift's serving certificates have no CA in their Secret: the router verifies them by its own.

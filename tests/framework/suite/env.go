@@ -82,6 +82,17 @@ func (e *Env) MakeSettings(key, value string) (remove func()) {
 	return remove
 }
 
+// Register registers a distribution until the test ends.
+func (e *Env) Register(name string, data map[string]string) *corev1.ConfigMap {
+	e.T.Helper()
+	cm := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: e.OperatorNamespace, Name: name, Labels: map[string]string{settings.LabelDistribution: name}}, Data: data,
+	}
+	framework.NoError(e.T, Admin.Create(e.T.Context(), cm))
+	e.T.Cleanup(func() { _ = Admin.Delete(context.Background(), cm) })
+	return cm
+}
+
 // PatchSpec merges a patch into the spec of the custom resource.
 func (e *Env) PatchSpec(name, spec string) {
 	e.T.Helper()
