@@ -166,14 +166,9 @@ func (s *soak) delete(o client.Object, how metav1.DeletionPropagation) {
 func (s *soak) memory() (resident int64) {
 	s.t.Helper()
 	for _, r := range []*replica{s.leader, s.standby} {
-		status := framework.ReadFile(s.t, fmt.Sprintf("/proc/%d/status", r.PID()))
-		for line := range strings.Lines(string(status)) {
-			if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
-				kib, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
-				framework.NoError(s.t, err)
-				resident += kib << 10
-			}
-		}
+		of, _, err := framework.MemoryOf(r.PID())
+		framework.NoError(s.t, err)
+		resident += of
 	}
 	return resident
 }

@@ -55,15 +55,22 @@ func (s stack) startModelServer(t *testing.T, name, model, key string) {
 	s.in(t).Kubectl("rollout", "status", "deployment/"+name, "--timeout=90s")
 }
 
+// prepare creates the namespace with the model server and the Secret of the sample.
+func (s stack) prepare(t *testing.T, models string) {
+	t.Helper()
+	namespace(t, s.namespace)
+	key := newKey()
+	s.startModelServer(t, sampleServer, models, key)
+	s.putSecret(t, sampleSecret, key)
+}
+
 // sampleStack brings about that the sample runs as it is shipped, and returns it.
 func sampleStack(t *testing.T) stack {
 	t.Helper()
 	s := stack{"e2e", sampleName}
 	namespace(t, s.namespace)
 	if !s.hasSecret(t, sampleSecret) {
-		key := newKey()
-		s.startModelServer(t, sampleServer, sampleModel, key)
-		s.putSecret(t, sampleSecret, key)
+		s.prepare(t, sampleModel)
 	}
 	s.in(t).Kubectl("apply", "-f", samplePath())
 	s.waitTaken(t)

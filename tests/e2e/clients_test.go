@@ -140,9 +140,7 @@ func registerDocuments(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: framework.OperatorNamespace, Name: "documents", Labels: map[string]string{"llamastack.io/distribution": "documents"}},
 		Data:       map[string]string{"image": registered.ref, "serverVersion": registered.version, "config.yaml": string(base)},
 	}
-	if _, err := cluster.KubectlInput(t.Context(), asJSON(t, cm), "apply", "-f", "-"); err != nil {
-		t.Fatal(err)
-	}
+	in(t, framework.OperatorNamespace).Apply(asJSON(t, cm))
 	t.Cleanup(func() {
 		if err := kube.Delete(context.WithoutCancel(t.Context()), cm); err != nil {
 			t.Error(err)

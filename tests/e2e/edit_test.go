@@ -89,12 +89,8 @@ func (s stack) waitGenerated(t *testing.T, former string) (name string) {
 func (s stack) hurryEnding(t *testing.T) {
 	t.Helper()
 	for _, pod := range s.in(t).Pods(s.name) {
-		if pod.DeletionTimestamp == nil {
-			continue
-		}
-		err := kube.Delete(t.Context(), &pod, client.GracePeriodSeconds(0))
-		if client.IgnoreNotFound(err) != nil {
-			t.Fatal(err)
+		if pod.DeletionTimestamp != nil {
+			framework.NoError(t, client.IgnoreNotFound(kube.Delete(t.Context(), &pod, client.GracePeriodSeconds(0))))
 		}
 	}
 }

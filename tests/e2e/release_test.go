@@ -22,7 +22,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
@@ -131,14 +130,16 @@ type inPlace struct {
 	dataDir             string
 }
 
+func (now inPlace) keeps(before inPlace) bool {
+	return now.deployment == before.deployment && now.service == before.service && now.clusterIP == before.clusterIP && now.selector == before.selector &&
+		now.volumes.IsSuperset(before.volumes) && now.dataDir == before.dataDir
+}
+
 func (s stack) inPlace(t *testing.T) inPlace {
 	t.Helper()
 	var d appsv1.Deployment
 	var service corev1.Service
-	if err := errors.Join(kube.Get(t.Context(), s.key(), &d),
-		kube.Get(t.Context(), client.ObjectKey{Namespace: s.namespace, Name: s.name + "-service"}, &service)); err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, errors.Join(s.in(t).Get(&d, s.name), s.in(t).Get(&service, s.name+"-service")))
 	kept := inPlace{
 		deployment: d.UID, service: service.UID, clusterIP: service.Spec.ClusterIP,
 		selector: metav1.FormatLabelSelector(d.Spec.Selector), volumes: sets.New[string](),
@@ -185,8 +186,7 @@ func newerReleaseTakesOver(t *testing.T) {
 		cr := s.waitServer(t, to.version)
 		checkOneRollout(t, s, revision)
 		now := s.inPlace(t)
-		if now.deployment != before.deployment || now.service != before.service || now.clusterIP != before.clusterIP || now.selector != before.selector ||
-			!now.volumes.IsSuperset(before.volumes) || now.dataDir != before.dataDir || cr.Generation != generation {
+		if !now.keeps(before) || cr.Generation != generation {
 			t.Errorf("the stack is %+v of generation %d now, and was %+v of generation %d", now, cr.Generation, before, generation)
 		}
 		if cr.Status.ResolvedDistribution.ServerLine != to.line {
@@ -202,10 +202,7 @@ func newerReleaseTakesOver(t *testing.T) {
 // Proves: R14, R21, R27, R47, US-3.1.
 func imageOfTheResourceChanges(t *testing.T) {
 	s := stack{"e2e-image", "my-stack"}
-	namespace(t, s.namespace)
-	key := newKey()
-	s.startModelServer(t, sampleServer, sampleModel, key)
-	s.putSecret(t, sampleSecret, key)
+	s.prepare(t, sampleModel)
 	resource := load(t, "config", "samples", "v1alpha2-storage.yaml")
 
 	s.edit(t, resource, map[string]any{"image": pinned.ref}, "distribution")
@@ -220,8 +217,7 @@ func imageOfTheResourceChanges(t *testing.T) {
 	s.edit(t, resource, map[string]any{"image": newest.ref}, "distribution")
 	cr := s.waitServer(t, newest.version)
 	checkOneRollout(t, s, revision)
-	if now := s.inPlace(t); now.deployment != before.deployment || now.service != before.service || now.clusterIP != before.clusterIP ||
-		now.selector != before.selector || !now.volumes.IsSuperset(before.volumes) || now.dataDir != before.dataDir || s.claim(t) != claim {
+	if now := s.inPlace(t); !now.keeps(before) || s.claim(t) != claim {
 		t.Errorf("the stack is %+v now, and was %+v; its PVC %s was %s", now, before, s.claim(t), claim)
 	}
 	if cr.Status.ResolvedDistribution.ServerLine != newest.line {
@@ -259,6 +255,6 @@ func (s stack) waitCompletions(t *testing.T, want int) {
 func (s stack) claim(t *testing.T) types.UID {
 	t.Helper()
 	var claim corev1.PersistentVolumeClaim
-	framework.NoError(t, kube.Get(t.Context(), client.ObjectKey{Namespace: s.namespace, Name: s.name + "-pvc"}, &claim))
+	framework.NoError(t, s.in(t).Get(&claim, s.name+"-pvc"))
 	return claim.UID
 }

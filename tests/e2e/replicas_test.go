@@ -19,7 +19,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/backend/modelserverdouble"
@@ -33,19 +32,12 @@ const replicas = 3
 // is evicted, as "kubectl drain" does, loses no request, and the PodDisruptionBudget lets no second one go before the first is replaced).
 func replicasShareOneState(t *testing.T) {
 	s := stack{"e2e-replicas", sampleName}
-	namespace(t, s.namespace)
-	key := newKey()
-	s.startModelServer(t, sampleServer, sampleModel+","+embeddingModel, key)
-	s.putSecret(t, sampleSecret, key)
+	s.prepare(t, sampleModel+","+embeddingModel)
 	database := framework.StartPostgresWithVectors(t, cluster.HostAddress)
 	password := newKey()
 	database.Account(t, "stack", password, "stack")
 	database.Query(t, "\\connect stack\nCREATE EXTENSION vector;")
-	secret := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "pg-creds"},
-		StringData: map[string]string{"dsn": database.DSN("stack", password, "stack", "sslmode=disable"), "password": password},
-	}
-	framework.NoError(t, client.IgnoreAlreadyExists(kube.Create(t.Context(), secret)))
+	s.in(t).CreateSecret("pg-creds", map[string]string{"dsn": database.DSN("stack", password, "stack", "sslmode=disable"), "password": password})
 	did(t, "a PostgreSQL with the extension pgvector runs")
 
 	resource := load(t, "config", "samples", "v1alpha2-simple.yaml")

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -34,8 +33,7 @@ func (s stack) asV1alpha1(ctx context.Context) (*unstructured.Unstructured, erro
 // scaleOperator sets the number of the operator's pods and waits until they are ready and the others gone.
 func scaleOperator(t *testing.T, replicas int32) {
 	t.Helper()
-	d := &appsv1.Deployment{}
-	framework.NoError(t, kube.Get(t.Context(), client.ObjectKey{Namespace: framework.OperatorNamespace, Name: framework.OperatorName}, d))
+	d := in(t, framework.OperatorNamespace).Deployment(framework.OperatorName)
 	before := d.DeepCopy()
 	d.Spec.Replicas = new(replicas)
 	framework.NoError(t, kube.Patch(t.Context(), d, client.MergeFrom(before)))
@@ -68,9 +66,7 @@ func bothVersionsAreServed(t *testing.T) {
 		return err
 	})
 	for _, args := range [][]string{{"restart"}, {"status", "--timeout=120s"}} {
-		if _, err := cluster.KubectlRun(t.Context(), append([]string{"-n", framework.OperatorNamespace, "rollout", args[0], "deployment/" + framework.OperatorName}, args[1:]...)...); err != nil {
-			t.Fatal(err)
-		}
+		in(t, framework.OperatorNamespace).Kubectl(append([]string{"rollout", args[0], "deployment/" + framework.OperatorName}, args[1:]...)...)
 	}
 	scaleOperator(t, 1)
 	n := load.Check(t, "conversions while all replicas were replaced")
@@ -82,10 +78,7 @@ func bothVersionsAreServed(t *testing.T) {
 // Proves: US-7.1, US-7.2, FR-080 (a manifest of release 0.9 becomes a server with its provider and its key, and looks as it did there).
 func writtenAsV1alpha1(t *testing.T) {
 	s := stack{"e2e-v1alpha1", "old"}
-	namespace(t, s.namespace)
-	key := newKey()
-	s.startModelServer(t, sampleServer, sampleModel, key)
-	s.putSecret(t, sampleSecret, key)
+	s.prepare(t, sampleModel)
 	resource := load(t, "tests", "e2e", "testdata", "starter-v1alpha1.yaml")
 	s.in(t).Apply(asJSON(t, resource.Object))
 	cr := s.waitReady(t)

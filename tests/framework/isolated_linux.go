@@ -24,12 +24,11 @@ const (
 // IsolatedMain runs the tests against a control plane in a network namespace in which all Service and pod addresses are local, and exits. It calls
 // setUp before the tests and tearDown after them, and needs root and the program ip.
 func IsolatedMain(m *testing.M, suffix string, setUp func(*Cluster) error, tearDown func() error) {
-	code, err := 1, error(nil)
-	if os.Getenv(insideVariable) == "" {
-		code, err = isolate()
-	} else if err = localRanges(); err == nil {
-		code, err = runInCluster(m, suffix, setUp, tearDown)
+	run := isolate
+	if os.Getenv(insideVariable) != "" {
+		run = func() (int, error) { return runInCluster(m, suffix, setUp, tearDown) }
 	}
+	code, err := run()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1
@@ -38,6 +37,9 @@ func IsolatedMain(m *testing.M, suffix string, setUp func(*Cluster) error, tearD
 }
 
 func runInCluster(m *testing.M, suffix string, setUp func(*Cluster) error, tearDown func() error) (code int, err error) {
+	if err := localRanges(); err != nil {
+		return 1, err
+	}
 	c, err := StartCluster(ControlPlane, suffix)
 	if err != nil {
 		return 1, err

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -178,12 +179,15 @@ func (n *Namespace) CreateConfigMap(name string, data map[string]string) *corev1
 	return cm
 }
 
-// WaitCondition waits until the custom resource has the condition for its current generation, and returns the message. An empty reason matches
-// any.
-func (n *Namespace) WaitCondition(name, condition string, status metav1.ConditionStatus, reason string) (message string) {
+// WaitCondition waits until the custom resource has the condition for its current generation, with all texts in the message, and returns the
+// message. An empty reason matches any.
+func (n *Namespace) WaitCondition(name, condition string, status metav1.ConditionStatus, reason string, texts ...string) (message string) {
 	n.T.Helper()
-	n.Eventually(fmt.Sprintf("%s/%s %s=%s %s", n.Name, name, condition, status, reason), func() (err error) {
+	n.Eventually(fmt.Sprintf("%s/%s %s=%s %s %q", n.Name, name, condition, status, reason, texts), func() (err error) {
 		message, err = n.HasCondition(name, condition, status, reason)
+		if err == nil && slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(message, text) }) {
+			err = fmt.Errorf("message %q", message)
+		}
 		return err
 	})
 	return message

@@ -31,5 +31,28 @@ func CPUTimeOf(pid int) (time.Duration, error) {
 	return time.Duration(user+system) * time.Second / clockTicks, errors.Join(err1, err2)
 }
 
+// MemoryOf returns the resident memory of a process in bytes, and the most that it had, or an error if the process has ended.
+func MemoryOf(pid int) (resident, peak int64, err error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, 0, err
+	}
+	for line := range strings.Lines(string(status)) {
+		for name, into := range map[string]*int64{"VmHWM:": &peak, "VmRSS:": &resident} {
+			if rest, ok := strings.CutPrefix(line, name); ok {
+				kib, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+				if err != nil {
+					return 0, 0, err
+				}
+				*into = kib << 10
+			}
+		}
+	}
+	if peak == 0 {
+		return 0, 0, errors.New("the process has ended")
+	}
+	return resident, peak, nil
+}
+
 // endsWithParent lets a process end when this program ends.
 func endsWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }

@@ -10,19 +10,22 @@ type RejectedValue struct {
 	Problem string
 }
 
+func workload(text, problem string) RejectedValue {
+	return RejectedValue{"workload: {" + text + "}", "spec.workload." + problem}
+}
+
+func overrides(text, problem string) RejectedValue {
+	return workload("overrides: {"+text+"}", "overrides."+problem)
+}
+
+func volume(text, problem string) RejectedValue {
+	return overrides("volumes: [{name: a, "+text+"}]", "volumes[0]."+problem)
+}
+
 // RejectedValues returns values that the API server would reject in an object or a pod, and that the operator rejects before it writes them.
 func RejectedValues() []RejectedValue {
-	workload := func(text, problem string) RejectedValue {
-		return RejectedValue{"workload: {" + text + "}", "spec.workload." + problem}
-	}
-	overrides := func(text, problem string) RejectedValue {
-		return workload("overrides: {"+text+"}", "overrides."+problem)
-	}
 	variable := func(text, problem string) RejectedValue {
 		return overrides("env: [{name: A, valueFrom: {"+text+"}}]", "env[0].valueFrom."+problem)
-	}
-	volume := func(text, problem string) RejectedValue {
-		return overrides("volumes: [{name: a, "+text+"}]", "volumes[0]."+problem)
 	}
 	spread := func(text, problem string) RejectedValue {
 		return workload("topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, "+text+"}]",
@@ -79,15 +82,6 @@ func RejectedValues() []RejectedValue {
 // RejectedByKubernetes returns values that only the API server rejects, in the Deployment or the PodDisruptionBudget. Problem is the field that
 // the operator reports.
 func RejectedByKubernetes() []RejectedValue {
-	workload := func(text, field string) RejectedValue {
-		return RejectedValue{"workload: {" + text + "}", "spec.workload." + field}
-	}
-	overrides := func(text, field string) RejectedValue {
-		return workload("overrides: {"+text+"}", "overrides."+field)
-	}
-	volume := func(text, field string) RejectedValue {
-		return overrides("volumes: [{name: a, "+text+"}]", "volumes[0]."+field)
-	}
 	mount := func(text string) RejectedValue { // the API server does not say which one
 		return overrides("volumes: [{name: a, emptyDir: {}}], volumeMounts: [{name: a, mountPath: /a, "+text+"}]", "volumeMounts")
 	}

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -72,28 +71,9 @@ type usage struct {
 }
 
 func (o *operator) usage() (usage, error) {
-	proc := "/proc/" + strconv.Itoa(o.PID())
 	cpu, err1 := framework.CPUTimeOf(o.PID())
-	status, err2 := os.ReadFile(filepath.Join(proc, "status"))
-	if err := errors.Join(err1, err2); err != nil {
-		return usage{}, err
-	}
-	u := usage{cpu: cpu}
-	for line := range strings.Lines(string(status)) {
-		for name, into := range map[string]*int64{"VmHWM:": &u.peak, "VmRSS:": &u.resident} {
-			if rest, ok := strings.CutPrefix(line, name); ok {
-				kib, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
-				if err != nil {
-					return u, err
-				}
-				*into = kib << 10
-			}
-		}
-	}
-	if u.peak == 0 {
-		return u, errors.New("the process has ended")
-	}
-	return u, nil
+	resident, peak, err2 := framework.MemoryOf(o.PID())
+	return usage{cpu: cpu, resident: resident, peak: peak}, errors.Join(err1, err2)
 }
 
 // resetPeak lets the peak begin anew at what is resident now.

@@ -96,15 +96,7 @@ resources: {tools: [{name: "mcp::files", endpointFrom: {kind: Service, name: fil
 `))
 	waits := func(wants ...string) {
 		t.Helper()
-		framework.Eventually(t, 2*time.Minute, "the resource waits for "+strings.Join(wants, ", "), func() error {
-			message := e.WaitCondition("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.DependencyNotReady))
-			for _, want := range wants {
-				if !strings.Contains(message, want) {
-					return errors.New(message)
-				}
-			}
-			return nil
-		})
+		e.WaitCondition("s", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.DependencyNotReady), wants...)
 	}
 	waits("the cluster does not have the API of InferenceServices (serving.kserve.io/v1beta1)",
 		"the cluster does not have the API of LLMInferenceServices (serving.kserve.io/v1alpha1)",

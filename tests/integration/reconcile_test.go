@@ -351,14 +351,7 @@ func TestOperatorUpgradeRollsNothing(t *testing.T) {
 	op.Stop()
 	before := e.Deployment("my-stack")
 	e.StartOperator("9.9.9")
-	message := ""
-	framework.Eventually(t, time.Minute, "the status tells of the newer form", func() error {
-		message = e.WaitCondition("my-stack", v1alpha2.ConditionDeploymentUpdated, metav1.ConditionTrue, "")
-		if !strings.Contains(message, "takes effect with the next edit") {
-			return fmt.Errorf("message %q", message)
-		}
-		return nil
-	})
+	e.WaitCondition("my-stack", v1alpha2.ConditionDeploymentUpdated, metav1.ConditionTrue, "", "takes effect with the next edit")
 	if after := e.Deployment("my-stack"); after.ResourceVersion != before.ResourceVersion {
 		t.Errorf("the Deployment was touched: %s", cmp.Diff(before, after))
 	}

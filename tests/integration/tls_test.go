@@ -32,18 +32,6 @@ func (e *env) serveTLS(certificate tls.Certificate) {
 	e.T.Cleanup(e.Server.Close)
 }
 
-// waitForBadCertificate waits until the status of "s" says this of its certificate.
-func (e *env) waitForBadCertificate(message string) {
-	e.T.Helper()
-	framework.Eventually(e.T, 2*time.Minute, "the certificate: "+message, func() error {
-		got := e.WaitCondition("s", v1alpha2.ConditionSecretsResolved, metav1.ConditionFalse, string(problem.InvalidSecret))
-		if !strings.Contains(got, message) {
-			return fmt.Errorf("message %q", got)
-		}
-		return nil
-	})
-}
-
 const withTLS = "distribution: {name: starter}\nnetworking: {tls: {enabled: true, secretName: llama-tls}}"
 
 // Proves: FR-061, FR-062, US-5.3, R20, R39 (the operator waits for the Secret, names what is wrong with it before anything is rolled out, and continues
@@ -77,7 +65,7 @@ func TestTLSFromASecret(t *testing.T) {
 		}},
 	} {
 		e.PutTLSSecret(&suite.Canaries, "llama-tls", step.data())
-		e.waitForBadCertificate(step.message)
+		e.WaitCondition("s", v1alpha2.ConditionSecretsResolved, metav1.ConditionFalse, string(problem.InvalidSecret), step.message)
 		if len(e.owned()) > 0 {
 			t.Errorf("%s: there is something already: %v", step.message, e.owned())
 		}

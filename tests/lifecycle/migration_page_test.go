@@ -4,7 +4,6 @@ package lifecycle
 
 import (
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -16,21 +15,18 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// migrationPage is what someone finds on the page about migration: its resources, and its blocks of commands without their indentation.
-type migrationPage struct{ resources, commands []string }
-
-func readMigrationPage(t *testing.T) *migrationPage {
+// readMigrationPage returns the resources and the commands of the page about migration.
+func readMigrationPage(t *testing.T) (resources, commands []string) {
 	t.Helper()
-	text := framework.ReadFile(t, filepath.Join(framework.Root(), "docs", "migration-v1alpha1-to-v1alpha2.md"))
-	page := &migrationPage{}
-	for _, m := range regexp.MustCompile("(?s)\n *```(sh|yaml)\n(.*?\n) *```\n").FindAllStringSubmatch(string(text), -1) {
-		if m[1] == "yaml" {
-			page.resources = append(page.resources, m[2])
-			continue
+	for _, b := range framework.AllCodeBlocks(t, filepath.Join(framework.Root(), "docs", "migration-v1alpha1-to-v1alpha2.md")) {
+		switch b.Info {
+		case "yaml":
+			resources = append(resources, b.Text)
+		case "sh":
+			commands = append(commands, b.Text)
 		}
-		page.commands = append(page.commands, m[2])
 	}
-	return page
+	return resources, commands
 }
 
 // follower follows pages with a control plane.
@@ -50,12 +46,12 @@ func TestMigrationPage(t *testing.T) {
 	t.Parallel()
 	s := serveOne(t)
 	s.awaitValidation()
-	page := readMigrationPage(t)
-	if len(page.resources) != 4 || len(page.commands) != 7 {
-		t.Fatalf("%d resources and %d blocks of commands are found", len(page.resources), len(page.commands))
+	resources, commands := readMigrationPage(t)
+	if len(resources) != 4 || len(commands) != 7 {
+		t.Fatalf("%d resources and %d blocks of commands are found", len(resources), len(commands))
 	}
 	const old, converted, declared = 0, 1, 2
-	inV1alpha1, clean, convert, apply, replace := page.commands[0], page.commands[1], page.commands[2], page.commands[3], page.commands[4]
+	inV1alpha1, clean, convert, apply, replace := commands[0], commands[1], commands[2], commands[3], commands[4]
 	f := s.follower()
 
 	t.Run("what stays of release 0.9", func(t *testing.T) {
@@ -80,7 +76,7 @@ func TestMigrationPage(t *testing.T) {
 	})
 
 	t.Run("step by step", func(t *testing.T) {
-		f.Write("my-llsd.yaml", page.resources[old])
+		f.Write("my-llsd.yaml", resources[old])
 		f.Run("kubectl apply -f my-llsd.yaml")
 		if out := f.Run(inV1alpha1); !strings.Contains(out, "OPERATOR VERSION") {
 			t.Errorf("%s prints:\n%s", inV1alpha1, out)
@@ -95,13 +91,13 @@ func TestMigrationPage(t *testing.T) {
 		if after.GetGeneration() != before.GetGeneration() || after.GetUID() != before.GetUID() {
 			t.Errorf("converting changed generation %d to %d", before.GetGeneration(), after.GetGeneration())
 		}
-		f.Write("shown.yaml", page.resources[converted])
+		f.Write("shown.yaml", resources[converted])
 		f.Run("kubectl diff -f shown.yaml") // ends with an error where there is a difference
 
-		f.Write("my-llsd-v1alpha2.yaml", page.resources[declared])
+		f.Write("my-llsd-v1alpha2.yaml", resources[declared])
 		for _, commands := range []string{apply, replace} {
 			f.Run(commands)
-			s.wantManifest(t, "my-llsd", page.resources[declared])
+			s.wantManifest(t, "my-llsd", resources[declared])
 			if u := s.version("v1alpha2", "my-llsd"); u.GetUID() != before.GetUID() {
 				t.Errorf("uid %s was %s", u.GetUID(), before.GetUID())
 			}
@@ -110,7 +106,7 @@ func TestMigrationPage(t *testing.T) {
 	})
 
 	t.Run("whether v1alpha1 can go", func(t *testing.T) {
-		requests, stored := page.commands[5], page.commands[6]
+		requests, stored := commands[5], commands[6]
 		if out := f.Run(requests); !strings.Contains(out, `version="v1alpha1"`) {
 			t.Errorf("v1alpha1 was in use, and is not counted:\n%s", out)
 		}

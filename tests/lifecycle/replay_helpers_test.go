@@ -117,24 +117,13 @@ func key(one *framework.Recorded) client.ObjectKey { return client.ObjectKeyFrom
 
 func (r *replayed) deployment(one *framework.Recorded) *appsv1.Deployment {
 	r.T.Helper()
-	d := &appsv1.Deployment{}
-	framework.NoError(r.T, r.Client.Get(r.T.Context(), key(one), d))
-	return d
+	return r.in(key(one).Namespace).Deployment(one.Name())
 }
 
 // rolledOut waits until all pods are those of the Deployment's template, and ready.
-func (r *replayed) rolledOut(one *framework.Recorded) *appsv1.Deployment {
+func (r *replayed) rolledOut(one *framework.Recorded) {
 	r.T.Helper()
-	var d *appsv1.Deployment
-	framework.Eventually(r.T, 2*time.Minute, one.Name()+" is rolled out", func() error {
-		d = r.deployment(one)
-		if want := *d.Spec.Replicas; d.Status.ObservedGeneration != d.Generation || d.Status.UpdatedReplicas != want ||
-			d.Status.AvailableReplicas != want || d.Status.Replicas != want {
-			return fmt.Errorf("generation %d: %+v", d.Generation, d.Status)
-		}
-		return nil
-	})
-	return d
+	r.Eventually(one.Name()+" is rolled out", func() error { return framework.RolledOut(r.deployment(one)) })
 }
 
 // switchedOver waits until the rollout is over, and nothing of how it was held is left.

@@ -226,13 +226,13 @@ func checkAdopted(e *suite.Env, one *framework.Recorded, steps int64) any {
 // Proves: R56, L-03 (an operator that starts where everything is as it should be writes nothing at all, adopted custom resources included).
 func TestRestartWritesNothing(t *testing.T) {
 	e := suite.NewEnv(t)
-	names := []string{
+	recorded := []string{
 		"cmdargs", "everything", "exposed", "img-digest", "img-tag", "minimal", "odd-volume", "pods", "scaled", "was-config", "workers", "zero",
 		"old-server", "missing-secret", "other-ns",
 	}
-	e.Replay(names...)
+	e.Replay(recorded...)
 	op := e.StartOperator()
-	for _, name := range names[:12] {
+	for _, name := range recorded[:12] {
 		e.WaitCondition(name, v1alpha2.ConditionReady, "True", "")
 	}
 	e.Quiet(op)
@@ -240,8 +240,8 @@ func TestRestartWritesNothing(t *testing.T) {
 	before := framework.ReconcileCount(t)
 	op = e.StartOperator()
 	framework.Eventually(t, time.Minute, "the operator has looked at everything", func() error {
-		if n := framework.ReconcileCount(t) - before; n < float64(len(names)) {
-			return fmt.Errorf("%v reconciles of %d custom resources", n, len(names))
+		if n := framework.ReconcileCount(t) - before; n < float64(len(recorded)) {
+			return fmt.Errorf("%v reconciles of %d custom resources", n, len(recorded))
 		}
 		return nil
 	})
@@ -249,5 +249,5 @@ func TestRestartWritesNothing(t *testing.T) {
 	if writes := op.Requests.Writes(0); len(writes) > 0 {
 		t.Errorf("%d writes after a restart: %v", len(writes), writes)
 	}
-	t.Logf("%d requests for %d custom resources", len(op.Requests.All()), len(names))
+	t.Logf("%d requests for %d custom resources", len(op.Requests.All()), len(recorded))
 }

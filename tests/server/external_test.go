@@ -4,7 +4,6 @@ package server
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -120,13 +119,21 @@ func tinyEnv(t *testing.T, env ...string) []string {
 	return append(env, "PYTHONPATH="+packages, "PATH="+os.Getenv("PATH"), "HOME="+dir, "SQLITE_STORE_DIR="+dir)
 }
 
-// get asks for a document.
+// get reads a document that must be there.
 func get(t *testing.T, url string, into any) {
 	t.Helper()
-	response, err := client.Get(url)
-	framework.NoError(t, err)
-	defer func() { _ = response.Body.Close() }()
-	if err := json.NewDecoder(response.Body).Decode(into); err != nil || response.StatusCode != http.StatusOK {
-		t.Fatal(fmt.Errorf("%s: status %d: %w", url, response.StatusCode, err))
+	if status := getBy(t, client, url, into); status != http.StatusOK {
+		t.Fatalf("%s: status %d", url, status)
 	}
+}
+
+// getBy decodes the answer if its status is 200, and returns the status.
+func getBy(t *testing.T, by *http.Client, url string, into any) (status int) {
+	t.Helper()
+	status, answer, err := framework.Send(t.Context(), by, http.MethodGet, url, "")
+	framework.NoError(t, err)
+	if status == http.StatusOK {
+		framework.NoError(t, json.Unmarshal(answer, into))
+	}
+	return status
 }

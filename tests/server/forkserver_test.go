@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -293,17 +292,8 @@ func tail(log string) string {
 	return strings.Join(lines[max(0, len(lines)-60):], "\n")
 }
 
-// get reads a JSON answer; the status reports what else came.
+// get reads a JSON answer, and returns its status.
 func (s *server) get(t *testing.T, path string, into any) (status int) {
 	t.Helper()
-	response, err := client.Get(s.url + path)
-	framework.NoError(t, err)
-	defer func() { _ = response.Body.Close() }()
-	if response.StatusCode != http.StatusOK {
-		return response.StatusCode
-	}
-	if err := json.NewDecoder(response.Body).Decode(into); err != nil {
-		t.Fatalf("%s: %v", path, err)
-	}
-	return response.StatusCode
+	return getBy(t, client, s.url+path, into)
 }

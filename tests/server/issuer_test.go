@@ -62,14 +62,11 @@ func newIssuer(t *testing.T) *issuer {
 // discovered is the address of the keys, as the issuer's discovery document has it.
 func (i *issuer) discovered(t *testing.T) string {
 	t.Helper()
-	response, err := i.client.Get(i.url + "/.well-known/openid-configuration")
-	framework.NoError(t, err)
-	defer func() { _ = response.Body.Close() }()
 	var document struct {
 		JWKSURI string `json:"jwks_uri"`
 	}
-	if err := json.NewDecoder(response.Body).Decode(&document); err != nil || document.JWKSURI == "" {
-		t.Fatalf("status %d, %v: %+v", response.StatusCode, err, document)
+	if status := getBy(t, i.client, i.url+"/.well-known/openid-configuration", &document); document.JWKSURI == "" {
+		t.Fatalf("status %d: %+v", status, document)
 	}
 	return document.JWKSURI
 }

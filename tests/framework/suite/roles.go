@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"maps"
+	"strings"
 	"sync"
 
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
@@ -29,49 +30,44 @@ var usedOtherwise = map[string]string{
 }
 
 // usedInLifecycle are the permissions that only the tests of tests/lifecycle use, with the reason.
-var usedInLifecycle = map[string]string{
-	"leader-election-role: coordination.k8s.io leases create": "the program itself",
-	"leader-election-role: coordination.k8s.io leases get":    "the program itself",
-	"leader-election-role: coordination.k8s.io leases update": "the program itself",
-	"leader-election-role: events create":                     "the program itself",
-	"manager-role: admissionregistration.k8s.io validatingwebhookconfigurations list llama-stack-k8s-operator-validating-webhook-configuration":  "certificates of the webhooks",
-	"manager-role: admissionregistration.k8s.io validatingwebhookconfigurations patch llama-stack-k8s-operator-validating-webhook-configuration": "certificates of the webhooks",
-	"manager-role: admissionregistration.k8s.io validatingwebhookconfigurations watch llama-stack-k8s-operator-validating-webhook-configuration": "certificates of the webhooks",
-	"manager-role: apiextensions.k8s.io customresourcedefinitions get llamastackdistributions.llamastack.io":                                     "certificates of the webhooks",
-	"manager-role: apiextensions.k8s.io customresourcedefinitions list llamastackdistributions.llamastack.io":                                    "certificates of the webhooks",
-	"manager-role: apiextensions.k8s.io customresourcedefinitions patch llamastackdistributions.llamastack.io":                                   "certificates of the webhooks",
-	"manager-role: apiextensions.k8s.io customresourcedefinitions watch llamastackdistributions.llamastack.io":                                   "certificates of the webhooks",
-	"manager-role: apiextensions.k8s.io customresourcedefinitions/status patch llamastackdistributions.llamastack.io":                            "migration of storage",
-	"manager-role: config.openshift.io imagedigestmirrorsets list":                                                                               "mirrors of a cluster that has them",
-	"manager-role: config.openshift.io imagedigestmirrorsets watch":                                                                              "mirrors of a cluster that has them",
-	"manager-role: config.openshift.io imagetagmirrorsets list":                                                                                  "mirrors of a cluster that has them",
-	"manager-role: config.openshift.io imagetagmirrorsets watch":                                                                                 "mirrors of a cluster that has them",
-	"manager-role: gateway.networking.k8s.io gateways get":                                                                                       "Gateways of a cluster that has them",
-	"manager-role: gateway.networking.k8s.io httproutes create":                                                                                  "Gateways of a cluster that has them",
-	"manager-role: gateway.networking.k8s.io httproutes delete":                                                                                  "Gateways of a cluster that has them",
-	"manager-role: gateway.networking.k8s.io httproutes get":                                                                                     "Gateways of a cluster that has them",
-	"manager-role: gateway.networking.k8s.io httproutes list":                                                                                    "Gateways of a cluster that has them",
-	"manager-role: gateway.networking.k8s.io httproutes patch":                                                                                   "Gateways of a cluster that has them",
-	"manager-role: gateway.networking.k8s.io httproutes watch":                                                                                   "Gateways of a cluster that has them",
-	"manager-role: llamastack.io llamastackdistributions patch":                                                                                  "migration of storage",
-	"manager-role: operator.openshift.io imagecontentsourcepolicies list":                                                                        "mirrors of a cluster that has them",
-	"manager-role: operator.openshift.io imagecontentsourcepolicies watch":                                                                       "mirrors of a cluster that has them",
-	"manager-role: rbac.authorization.k8s.io clusterrolebindings delete llama-stack-k8s-operator-proxy-rolebinding":                              "leftovers of release 0.9",
-	"manager-role: rbac.authorization.k8s.io clusterrolebindings get llama-stack-k8s-operator-proxy-rolebinding":                                 "leftovers of release 0.9",
-	"manager-role: rbac.authorization.k8s.io clusterroles get llama-stack-k8s-operator-llsd-editor-role":                                         "leftovers of release 0.9",
-	"manager-role: rbac.authorization.k8s.io clusterroles get llama-stack-k8s-operator-llsd-viewer-role":                                         "leftovers of release 0.9",
-	"manager-role: rbac.authorization.k8s.io clusterroles get llama-stack-k8s-operator-proxy-role":                                               "leftovers of release 0.9",
-	"manager-role: route.openshift.io routes create":                                                                                             "Routes of a cluster that has them",
-	"manager-role: route.openshift.io routes delete":                                                                                             "Routes of a cluster that has them",
-	"manager-role: route.openshift.io routes get":                                                                                                "Routes of a cluster that has them",
-	"manager-role: route.openshift.io routes list":                                                                                               "Routes of a cluster that has them",
-	"manager-role: route.openshift.io routes patch":                                                                                              "Routes of a cluster that has them",
-	"manager-role: route.openshift.io routes watch":                                                                                              "Routes of a cluster that has them",
-	"metrics-auth-role: authentication.k8s.io tokenreviews create":                                                                               "who may read the metrics",
-	"metrics-auth-role: authorization.k8s.io subjectaccessreviews create":                                                                        "who may read the metrics",
-	"own-namespace-role: secrets list llama-stack-operator-webhook-cert":                                                                         "certificates of the webhooks",
-	"own-namespace-role: secrets update llama-stack-operator-webhook-cert":                                                                       "certificates of the webhooks",
-	"own-namespace-role: secrets watch llama-stack-operator-webhook-cert":                                                                        "certificates of the webhooks",
+var usedInLifecycle = expand(map[string]string{
+	"leader-election-role: coordination.k8s.io leases create,get,update": "the program itself",
+	"leader-election-role: events create":                                "the program itself",
+	"manager-role: admissionregistration.k8s.io validatingwebhookconfigurations list,patch,watch llama-stack-k8s-operator-validating-webhook-configuration":                            "certificates of the webhooks",
+	"manager-role: apiextensions.k8s.io customresourcedefinitions get,list,patch,watch llamastackdistributions.llamastack.io":                                                          "certificates of the webhooks",
+	"manager-role: apiextensions.k8s.io customresourcedefinitions/status patch llamastackdistributions.llamastack.io":                                                                  "migration of storage",
+	"manager-role: config.openshift.io imagedigestmirrorsets,imagetagmirrorsets list,watch":                                                                                            "mirrors of a cluster that has them",
+	"manager-role: gateway.networking.k8s.io gateways get":                                                                                                                             "Gateways of a cluster that has them",
+	"manager-role: gateway.networking.k8s.io httproutes create,delete,get,list,patch,watch":                                                                                            "Gateways of a cluster that has them",
+	"manager-role: llamastack.io llamastackdistributions patch":                                                                                                                        "migration of storage",
+	"manager-role: operator.openshift.io imagecontentsourcepolicies list,watch":                                                                                                        "mirrors of a cluster that has them",
+	"manager-role: rbac.authorization.k8s.io clusterrolebindings delete,get llama-stack-k8s-operator-proxy-rolebinding":                                                                "leftovers of release 0.9",
+	"manager-role: rbac.authorization.k8s.io clusterroles get llama-stack-k8s-operator-llsd-editor-role,llama-stack-k8s-operator-llsd-viewer-role,llama-stack-k8s-operator-proxy-role": "leftovers of release 0.9",
+	"manager-role: route.openshift.io routes create,delete,get,list,patch,watch":                                                                                                       "Routes of a cluster that has them",
+	"metrics-auth-role: authentication.k8s.io tokenreviews create":                                                                                                                     "who may read the metrics",
+	"metrics-auth-role: authorization.k8s.io subjectaccessreviews create":                                                                                                              "who may read the metrics",
+	"own-namespace-role: secrets list,update,watch llama-stack-operator-webhook-cert":                                                                                                  "certificates of the webhooks",
+})
+
+// expand returns a permission for each item of the lists in the keys.
+func expand(listed map[string]string) map[string]string {
+	all := map[string]string{}
+	for permissions, reason := range listed {
+		expanded := []string{""}
+		for field := range strings.FieldsSeq(permissions) {
+			var next []string
+			for _, begun := range expanded {
+				for item := range strings.SplitSeq(field, ",") {
+					next = append(next, strings.TrimSpace(begun+" "+item))
+				}
+			}
+			expanded = next
+		}
+		for _, permission := range expanded {
+			all[permission] = reason
+		}
+	}
+	return all
 }
 
 // requests are those to control planes of single tests.
