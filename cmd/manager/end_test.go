@@ -22,7 +22,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// asManager is set where this program is the operator.
+// asManager is the variable that makes this program run the operator.
 const asManager = "LLSD_TEST_AS_MANAGER"
 
 func TestMain(m *testing.M) {
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// gracePeriod is the one of the operator's pods.
+// gracePeriod is the termination grace period of the operator's pods.
 const gracePeriod = 30 * time.Second
 
 // Proves: R71 (the operator stops within the grace period of its pods, whatever the API server does: no request that hangs keeps it).
@@ -69,7 +69,7 @@ func TestOperatorEndsWithoutTheAPIServer(t *testing.T) {
 	}
 }
 
-// answerAll answers each connection with the same text.
+// answerAll sends the same text on each connection.
 func answerAll(l net.Listener, text string) {
 	go func() {
 		for {
@@ -82,7 +82,7 @@ func answerAll(l net.Listener, text string) {
 	}()
 }
 
-// managerProcess is this program as the operator.
+// managerProcess is a process of this program that runs the operator.
 type managerProcess struct {
 	cmd   *exec.Cmd
 	ended chan struct{}
@@ -103,7 +103,7 @@ func (p *managerProcess) log() string {
 	return p.out.String()
 }
 
-// stacks ends the process, which prints where its goroutines are.
+// stacks ends the process and returns its log with the goroutine stacks.
 func (p *managerProcess) stacks() string {
 	_ = p.cmd.Process.Signal(syscall.SIGQUIT)
 	<-p.ended

@@ -23,18 +23,18 @@ type leaseTimes struct {
 
 func (l *leaseTimes) bindFlags(flags *flag.FlagSet) {
 	flags.DurationVar(&l.duration, "leader-elect-lease-duration", 6*time.Second,
-		"how long a standby waits after the last renewal that it saw before it takes the lease")
-	flags.DurationVar(&l.renewDeadline, "leader-elect-renew-deadline", 4*time.Second, "how long the leader tries to "+
-		"renew the lease before it stops leading")
-	flags.DurationVar(&l.retryPeriod, "leader-elect-retry-period", time.Second, "how often replicas try to take or to "+
-		"renew the lease")
+		"how long a standby waits after the last observed renewal before it acquires the lease")
+	flags.DurationVar(&l.renewDeadline, "leader-elect-renew-deadline", 4*time.Second, "how long the leader retries "+
+		"renewing the lease before it stops leading")
+	flags.DurationVar(&l.retryPeriod, "leader-elect-retry-period", time.Second, "interval between attempts to acquire "+
+		"or renew the lease")
 }
 
 // identity returns the lease holder for all managers of this process, so that the next one takes over at once.
 func identity(pod string) (string, error) {
 	host, err := os.Hostname()
 	if err != nil {
-		return "", fmt.Errorf("name the holder of the lease: %w", err)
+		return "", fmt.Errorf("determine the identity of the lease holder: %w", err)
 	}
 	return cmp.Or(pod, host) + "_" + rand.Text(), nil
 }
@@ -46,7 +46,7 @@ func newLock(config *rest.Config, namespace, name, identity string,
 	config.Timeout = renewDeadline
 	leases, err := coordinationv1client.NewForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("make the client for the lease: %w", err)
+		return nil, fmt.Errorf("create the client for the lease: %w", err)
 	}
 	return &resourcelock.LeaseLock{
 		LeaseMeta:  metav1.ObjectMeta{Namespace: namespace, Name: name},

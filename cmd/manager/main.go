@@ -37,8 +37,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/webhook/certificates"
 )
 
-// off is the address that disables an endpoint.
-const off = "0"
+// disabled is the address that disables an endpoint.
+const disabled = "0"
 
 type flags struct {
 	metricsAddress, healthAddress, webhookAddress string
@@ -62,9 +62,9 @@ type flags struct {
 	selector labels.Selector
 }
 
-// leavesCluster reports whether another shard, which serves the webhooks, does the work for the whole cluster.
-func (f *flags) leavesCluster() bool {
-	return f.selector != nil && f.webhookAddress == off && f.watchNamespaces == ""
+// isSecondaryShard reports whether another shard, which serves the webhooks, does the work for the whole cluster.
+func (f *flags) isSecondaryShard() bool {
+	return f.selector != nil && f.webhookAddress == disabled && f.watchNamespaces == ""
 }
 
 func main() {
@@ -79,35 +79,34 @@ func main() {
 func parse() *flags {
 	f := &flags{}
 	flag.StringVar(&f.metricsAddress, "metrics-bind-address", ":8443",
-		`address of the metrics endpoint, over HTTPS, for clients that may "get" /metrics; "0" disables it`)
+		`address of the metrics endpoint, over HTTPS, for clients authorized to "get" /metrics; "0" disables it`)
 	flag.StringVar(&f.metricsCertificate, "metrics-certificate-dir", "",
 		"directory with tls.crt and tls.key for the metrics endpoint; without them, its certificate is self-signed")
 	flag.StringVar(&f.healthAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz")
 	flag.StringVar(&f.webhookAddress, "webhook-bind-address", ":9443",
-		"address where the API server asks for conversion and validation; \"0\" disables the webhooks, "+
-			"for clusters without conversion")
+		"address of the conversion and validation webhooks; \"0\" disables them, for clusters without conversion")
 	flag.StringVar(&f.validationClientCA, "validation-client-ca-file", "",
-		"file with CA certificates: only clients with a certificate of one may ask for validation; API servers show none "+
-			"for conversion")
+		"file with CA certificates; the validation webhook accepts only clients with a certificate signed by one of them; "+
+			"API servers present none for conversion")
 	flag.BoolVar(&f.manageCertificates, "manage-certificates", true,
-		"make the webhooks' certificates; false where cert-manager or OpenShift writes the Secret "+certificates.SecretName)
+		"issue the webhooks' certificates; set to false if cert-manager or OpenShift writes the "+
+			"Secret "+certificates.SecretName)
 	flag.BoolVar(&f.migrateStorage, "migrate-storage", true,
-		"rewrite resources that are stored in v1alpha1; where --watch-namespaces is given that is never done")
-	flag.BoolVar(&f.leaderElection, "leader-elect", false, "let one replica at a time reconcile")
+		"rewrite custom resources that are stored as v1alpha1; never done with --watch-namespaces")
+	flag.BoolVar(&f.leaderElection, "leader-elect", false, "enable leader election, so that only one replica reconciles")
 	f.lease.bindFlags(flag.CommandLine)
 	flag.StringVar(&f.watchNamespaces, "watch-namespaces", "", "comma-separated namespaces to watch; empty means all")
 	flag.StringVar(&f.watchLabelSelector, shard.Flag, "",
-		"reconcile only the custom resources that this label selector selects, with a Lease of its own; empty means all")
+		"reconcile only custom resources that match this label selector, with a separate Lease; empty means all")
 	flag.StringVar(&f.operatorNamespace, "operator-namespace", os.Getenv("POD_NAMESPACE"),
 		"namespace of the operator's own ConfigMap, Secret and Lease; defaults to $POD_NAMESPACE")
 	flag.StringVar(&f.operatorImage, "operator-image", "",
-		"the operator's own image, which pods with external providers run to install them; empty means that of the pod "+
-			"$POD_NAME")
+		"image of the operator, which pods use to install external providers; empty means the image of the pod $POD_NAME")
 	flag.BoolVar(&f.forbidForeignConfigMaps, "forbid-foreign-configmaps", false,
-		"refuse ConfigMaps in another namespace than the resource's, which v1alpha1's userConfig and caBundle can name")
+		"reject ConfigMaps outside the custom resource's namespace, which v1alpha1's userConfig and caBundle can refer to")
 	flag.BoolVar(&f.allowForeignConfigMaps, "allow-foreign-configmaps", false,
-		"take ConfigMaps of other namespaces without their annotation "+v1alpha2.AllowFromAnnotation+", as release 0.9 "+
-			"does: who may create LlamaStackDistributions can then read the ConfigMaps of all watched namespaces")
+		"use ConfigMaps of other namespaces without their annotation "+v1alpha2.AllowFromAnnotation+", as release 0.9 "+
+			"does; users who can create LlamaStackDistributions can then read the ConfigMaps of all watched namespaces")
 	f.pod = types.NamespacedName{Namespace: os.Getenv("POD_NAMESPACE"), Name: os.Getenv("POD_NAME")}
 	f.log.BindFlags(flag.CommandLine)
 	flag.Parse()
@@ -165,7 +164,7 @@ func run(ctx context.Context, f *flags) error {
 			return runManager(ctx, restConfig, scheme, shared{counts, known, apis, id, isReady}, f)
 		})
 	}}
-	if f.webhookAddress != off {
+	if f.webhookAddress != disabled {
 		webhooks, err := listen(ctx, restConfig, scheme, known, apis, f)
 		if err != nil {
 			return err
@@ -175,7 +174,7 @@ func run(ctx context.Context, f *flags) error {
 		run = append(run, webhooks.Run)
 	}
 	ctrl.Log.Info("operator starts", "version", version.Version(), "build", version.Build())
-	return together(ctx, append(run, healthServer(f.healthAddress, ready))...)
+	return runAll(ctx, append(run, healthServer(f.healthAddress, ready))...)
 }
 
 // loadConfig returns the client config. A silent connection fails after eight seconds instead of the default of 45.
@@ -235,9 +234,9 @@ func listen(
 	return webhooks, nil
 }
 
-// together runs all functions until the context or one of them ends, and then cancels the others for at most
-// endTimeout. The webhooks are separate from the manager, because its caches may need them.
-func together(ctx context.Context, all ...func(context.Context) error) error {
+// runAll runs all functions until the context or one of them ends, and then cancels the others for at most
+// shutdownTimeout. The webhooks are separate from the manager, because its caches may need them.
+func runAll(ctx context.Context, all ...func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ended := make(chan error, len(all))
@@ -256,9 +255,9 @@ func together(ctx context.Context, all ...func(context.Context) error) error {
 			err = errors.Join(err, e)
 			waiting--
 		case <-stop:
-			stop, late = nil, time.After(endTimeout)
+			stop, late = nil, time.After(shutdownTimeout)
 		case <-late:
-			return errors.Join(err, fmt.Errorf("%d of %d servers did not stop within %s", waiting, len(all), endTimeout))
+			return errors.Join(err, fmt.Errorf("%d of %d servers did not stop within %s", waiting, len(all), shutdownTimeout))
 		}
 	}
 	return err

@@ -71,7 +71,8 @@ func TestKeepRunningStartsAgain(t *testing.T) {
 	})
 }
 
-// Proves: L-30 (after an outage, a manager starts as soon as the API server is ready; one whose reports are wrong does not keep it forever).
+// Proves: L-30 (after an outage, a manager starts as soon as the API server is ready; one whose reports are wrong does
+// not keep it forever).
 func TestKeepRunningWaitsForTheAPIServer(t *testing.T) {
 	for name, c := range map[string]struct{ away, want time.Duration }{
 		"two seconds": {2 * time.Second, 2 * time.Second},
@@ -132,7 +133,8 @@ func TestLockLeavesTheConfigAlone(t *testing.T) {
 	}
 }
 
-// Proves: L-30 (a leader gives up before another replica may take the lease, and a dead leader is replaced within ten seconds).
+// Proves: L-30 (a leader gives up before another replica may take the lease, and a dead leader is replaced within ten
+// seconds).
 func TestLeaseTimesLeaveAGap(t *testing.T) {
 	var l leaseTimes
 	l.bindFlags(flag.NewFlagSet("", flag.PanicOnError))
@@ -202,13 +204,13 @@ func TestTogetherDoesNotWaitForever(t *testing.T) {
 		hang, stopped := make(chan struct{}), false
 		time.AfterFunc(time.Minute, cancel)
 		began := time.Now()
-		err := together(ctx,
+		err := runAll(ctx,
 			func(context.Context) error { <-hang; return nil },
 			func(ctx context.Context) error { <-ctx.Done(); stopped = true; return errors.New("the reason") })
 		if err == nil || !strings.Contains(err.Error(), "the reason") || !strings.Contains(err.Error(), "1 of 2") || !stopped {
 			t.Errorf("error %v, stopped %v", err, stopped)
 		}
-		if took := time.Since(began); took != time.Minute+endTimeout {
+		if took := time.Since(began); took != time.Minute+shutdownTimeout {
 			t.Errorf("it took %s", took)
 		}
 		close(hang)

@@ -24,14 +24,14 @@ import (
 )
 
 const (
-	// endTimeout bounds the process's shutdown within the pods' grace period, and stopTimeout the manager's part.
-	endTimeout  = 27 * time.Second
-	stopTimeout = 10 * time.Second
+	// shutdownTimeout bounds the process's shutdown within the pods' grace period, and stopTimeout the manager's part.
+	shutdownTimeout = 27 * time.Second
+	stopTimeout     = 10 * time.Second
 )
 
 // shared has the parts that successive managers share.
 type shared struct {
-	counts   *metrics.Metrics
+	metrics  *metrics.Metrics
 	settings *gather.SettingsStore
 	apis     *gather.KnownEdgeAPIs
 	// identity is the process's name as holder of the lease.
@@ -40,16 +40,16 @@ type shared struct {
 }
 
 // runManager creates a manager and runs it until it or the context ends.
-func runManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Scheme, known shared, f *flags) error {
+func runManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Scheme, common shared, f *flags) error {
 	ctx, cancel := context.WithCancel(ctx) // also ends goroutines that the manager did not start
 	defer cancel()
-	defer known.counts.ForgetAll() // another replica counts them from now on
+	defer common.metrics.ForgetAll() // another replica counts them from now on
 	made := make(chan error, 1)
 	var mgr manager.Manager
 	// The discovery of APIs takes no context, so a hanging API server would block the shutdown.
 	go func() {
 		var err error
-		mgr, err = newManager(ctx, restConfig, scheme, known, f)
+		mgr, err = newManager(ctx, restConfig, scheme, common, f)
 		made <- err
 	}()
 	select {
@@ -63,21 +63,21 @@ func runManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Sc
 	}
 }
 
-func newManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Scheme, known shared,
+func newManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Scheme, common shared,
 	f *flags) (manager.Manager, error) {
 	if f.selector != nil && f.leaderElection {
 		live, err := client.New(restConfig, client.Options{Scheme: scheme})
 		if err != nil {
 			return nil, err
 		}
-		if err := shard.AwaitWhole(ctx, live, f.operatorNamespace); err != nil {
+		if err := shard.AwaitUnsharded(ctx, live, f.operatorNamespace); err != nil {
 			return nil, err
 		}
 	}
 	watched := namespaces(f.watchNamespaces)
-	again, stopping := true, stopTimeout
+	enabled, gracefulShutdown := true, stopTimeout
 	lease := shard.Lease(f.selector)
-	lock, err := newLock(restConfig, f.operatorNamespace, lease, known.identity, f.lease.renewDeadline)
+	lock, err := newLock(restConfig, f.operatorNamespace, lease, common.identity, f.lease.renewDeadline)
 	if err != nil {
 		return nil, err
 	}
@@ -87,10 +87,10 @@ func newManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Sc
 		Cache:    caching.Options(watched, f.operatorNamespace, f.selector),
 		Client:   client.Options{Cache: &client.CacheOptions{DisableFor: caching.UncachedKinds(), Unstructured: true}},
 		// Controllers reuse the names of the previous manager's; a standby fills its caches before it leads.
-		Controller:                    config.Controller{SkipNameValidation: &again, EnableWarmup: &again},
-		Metrics:                       metricsserver.Options{BindAddress: off},
-		HealthProbeBindAddress:        off,
-		GracefulShutdownTimeout:       &stopping,
+		Controller:                    config.Controller{SkipNameValidation: &enabled, EnableWarmup: &enabled},
+		Metrics:                       metricsserver.Options{BindAddress: disabled},
+		HealthProbeBindAddress:        disabled,
+		GracefulShutdownTimeout:       &gracefulShutdown,
 		LeaderElection:                f.leaderElection,
 		LeaderElectionReleaseOnCancel: true, // nothing of the manager continues after it stopped
 		LeaseDuration:                 &f.lease.duration,
@@ -103,24 +103,24 @@ func newManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Sc
 	if err != nil {
 		return nil, err
 	}
-	lock.LockConfig.EventRecorder = mgr.GetEventRecorderFor(known.identity) //nolint:staticcheck // locks take it
-	if err := mgr.Add(&apiServerWatch{known.isReady}); err != nil {
+	lock.LockConfig.EventRecorder = mgr.GetEventRecorderFor(common.identity) //nolint:staticcheck // locks take it
+	if err := mgr.Add(&apiServerWatch{common.isReady}); err != nil {
 		return nil, err
 	}
 	if err := reconcile.Setup(ctx, mgr, reconcile.Options{
 		OperatorNamespace: f.operatorNamespace, OperatorImage: f.operatorImage, Pod: f.pod, Namespaces: watched,
 		ForbidForeignConfigMaps: f.forbidForeignConfigMaps,
-		Selector:                f.selector, LeaveSettings: f.leavesCluster(),
+		Selector:                f.selector, SkipSettingsReport: f.isSecondaryShard(),
 		AllowForeignConfigMaps: f.allowForeignConfigMaps,
-		Settings:               known.settings, APIs: known.apis, Metrics: known.counts,
+		Settings:               common.settings, APIs: common.apis, Metrics: common.metrics,
 	}); err != nil {
 		return nil, err
 	}
-	if len(watched) > 0 || f.leavesCluster() { // Roles do not permit it, or another shard does it
+	if len(watched) > 0 || f.isSecondaryShard() { // Roles do not permit it, or another shard does it
 		return mgr, nil
 	}
 	if f.migrateStorage {
-		if err := storageversion.Setup(mgr, known.counts.Migrated); err != nil {
+		if err := storageversion.Setup(mgr, common.metrics.Migrated); err != nil {
 			return nil, err
 		}
 	}

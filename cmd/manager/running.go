@@ -18,7 +18,7 @@ import (
 const (
 	firstRestart, lastRestart = time.Second, 30 * time.Second
 	restartSteps              = 6
-	steady                    = 5 * time.Minute
+	resetAfter                = 5 * time.Minute
 )
 
 const (
@@ -33,7 +33,7 @@ const (
 // keepRunning restarts the manager until the context ends, when the API server is ready; the webhooks continue.
 func keepRunning(ctx context.Context, ready func(context.Context) bool, run func(context.Context) error) error {
 	backoff := wait.Backoff{Duration: firstRestart, Factor: 2, Jitter: 0.1, Steps: restartSteps, Cap: lastRestart}
-	pause := backoff.DelayWithReset(clock.RealClock{}, steady)
+	pause := backoff.DelayWithReset(clock.RealClock{}, resetAfter)
 	for ctx.Err() == nil {
 		err := run(ctx)
 		switch {
@@ -50,14 +50,14 @@ func keepRunning(ctx context.Context, ready func(context.Context) bool, run func
 			}
 		default:
 			ctrl.Log.Error(err, "manager stopped and restarts when the API server is ready; the webhooks continue")
-			untilReady(ctx, ready)
+			waitForReady(ctx, ready)
 		}
 	}
 	return nil
 }
 
-// untilReady waits for the API server, at most lastRestart, because some of its checks may not matter.
-func untilReady(ctx context.Context, ready func(context.Context) bool) {
+// waitForReady waits for the API server, at most lastRestart, because some of its checks may not matter.
+func waitForReady(ctx context.Context, ready func(context.Context) bool) {
 	_ = wait.PollUntilContextTimeout(ctx, readyPeriod, lastRestart, false, func(ctx context.Context) (bool, error) {
 		return ready(ctx), nil
 	})

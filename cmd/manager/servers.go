@@ -31,9 +31,9 @@ import (
 
 // Limits for clients of metrics and probes, whose ports are open to others without a NetworkPolicy.
 const (
-	// requestTimeout bounds the handshake, a request's arrival and a probe's response; answerTimeout that with metrics.
+	// requestTimeout bounds the handshake, a request's arrival and a probe's response; metricsTimeout that with metrics.
 	requestTimeout = 5 * time.Second
-	answerTimeout  = 30 * time.Second
+	metricsTimeout = 30 * time.Second
 	idleTimeout    = time.Minute
 	// maxHeader is the largest header in bytes; a token has one or two kilobytes.
 	maxHeader = 8 << 10
@@ -41,22 +41,23 @@ const (
 	maxConnections = 64
 )
 
-// serve serves a handler until the context ends, with the time for an answer, and plain HTTP if TLS is nil.
-func serve(ctx context.Context, name, address string, secure *tls.Config, answer time.Duration,
+// serve serves a handler until the context ends, with the timeout for a response, over plain HTTP if the TLS config is
+// nil.
+func serve(ctx context.Context, name, address string, tlsConfig *tls.Config, writeTimeout time.Duration,
 	handler http.Handler) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
 		return fmt.Errorf("listen for %s: %w", name, err)
 	}
 	server := &http.Server{
-		Handler: handler, MaxHeaderBytes: maxHeader, ReadTimeout: requestTimeout, WriteTimeout: answer,
+		Handler: handler, MaxHeaderBytes: maxHeader, ReadTimeout: requestTimeout, WriteTimeout: writeTimeout,
 		IdleTimeout: idleTimeout,
 		ErrorLog:    slog.NewLogLogger(logr.ToSlogHandler(ctrl.Log.WithName(name)), slog.LevelDebug),
 		// mostly failed handshakes
 	}
 	listener, _ = webhook.LimitConnections(server, listener, maxConnections)
-	if secure != nil {
-		listener = tls.NewListener(listener, secure)
+	if tlsConfig != nil {
+		listener = tls.NewListener(listener, tlsConfig)
 	}
 	shutdown := requestTimeout
 	return (&manager.Server{Name: name, Server: server, Listener: listener, ShutdownTimeout: &shutdown}).Start(ctx)
@@ -64,8 +65,8 @@ func serve(ctx context.Context, name, address string, secure *tls.Config, answer
 
 // healthServer returns the server of /healthz and /readyz, which also runs between two managers.
 func healthServer(address string, ready map[string]healthz.Checker) func(context.Context) error {
-	if address == off {
-		return untilTheEnd
+	if address == disabled {
+		return waitForEnd
 	}
 	mux := http.NewServeMux()
 	for path, checks := range map[string]map[string]healthz.Checker{"/healthz": {"ping": healthz.Ping}, "/readyz": ready} {
@@ -79,8 +80,8 @@ func healthServer(address string, ready map[string]healthz.Checker) func(context
 // metricsServer returns the server of /metrics over HTTPS, for authorized clients. controller-runtime's has no limit of
 // connections, headers of 1 MiB and HTTP/2.
 func metricsServer(config *rest.Config, f *flags) (func(context.Context) error, error) {
-	if f.metricsAddress == off {
-		return untilTheEnd, nil
+	if f.metricsAddress == disabled {
+		return waitForEnd, nil
 	}
 	httpClient, err := rest.HTTPClientFor(config)
 	if err != nil {
@@ -90,7 +91,8 @@ func metricsServer(config *rest.Config, f *flags) (func(context.Context) error, 
 	if err != nil {
 		return nil, err
 	}
-	handler := reviewer.Only(ctrl.Log.WithName("metrics"), promhttp.HandlerFor(metrics.Registry, promhttp.HandlerOpts{}))
+	handler := reviewer.Authorize(ctrl.Log.WithName("metrics"),
+		promhttp.HandlerFor(metrics.Registry, promhttp.HandlerOpts{}))
 	secure, watch, err := metricsTLS(f.metricsCertificate)
 	if err != nil {
 		return nil, fmt.Errorf("certificate of the metrics: %w", err)
@@ -98,8 +100,8 @@ func metricsServer(config *rest.Config, f *flags) (func(context.Context) error, 
 	mux := http.NewServeMux()
 	mux.Handle("/metrics", handler)
 	return func(ctx context.Context) error {
-		return together(ctx, watch, func(ctx context.Context) error {
-			return serve(ctx, "metrics", f.metricsAddress, secure, answerTimeout, mux)
+		return runAll(ctx, watch, func(ctx context.Context) error {
+			return serve(ctx, "metrics", f.metricsAddress, secure, metricsTimeout, mux)
 		})
 	}, nil
 }
@@ -107,15 +109,15 @@ func metricsServer(config *rest.Config, f *flags) (func(context.Context) error, 
 // metricsTLS returns the TLS config with the certificate in the directory, which the second result watches, or a
 // self-signed one.
 func metricsTLS(directory string) (*tls.Config, func(context.Context) error, error) {
-	secure := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
+	tlsConfig := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
 	if directory != "" {
-		given, err := certwatcher.New(filepath.Join(directory, corev1.TLSCertKey),
+		watcher, err := certwatcher.New(filepath.Join(directory, corev1.TLSCertKey),
 			filepath.Join(directory, corev1.TLSPrivateKeyKey))
 		if err == nil {
-			secure.GetCertificate = given.GetCertificate
-			return secure, func(ctx context.Context) error {
-				if err := given.Start(ctx); err != nil { // the loaded certificate stays in use
-					ctrl.Log.WithName("metrics").Error(err, "the certificate is not watched any more")
+			tlsConfig.GetCertificate = watcher.GetCertificate
+			return tlsConfig, func(ctx context.Context) error {
+				if err := watcher.Start(ctx); err != nil { // the loaded certificate stays in use
+					ctrl.Log.WithName("metrics").Error(err, "stopped watching the certificate")
 					<-ctx.Done()
 				}
 				return nil
@@ -130,11 +132,11 @@ func metricsTLS(directory string) (*tls.Config, func(context.Context) error, err
 		return nil, nil, err
 	}
 	pair, err := tls.X509KeyPair(certificate, key)
-	secure.Certificates = []tls.Certificate{pair}
-	return secure, untilTheEnd, err
+	tlsConfig.Certificates = []tls.Certificate{pair}
+	return tlsConfig, waitForEnd, err
 }
 
-func untilTheEnd(ctx context.Context) error {
+func waitForEnd(ctx context.Context) error {
 	<-ctx.Done()
 	return nil
 }

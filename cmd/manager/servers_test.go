@@ -95,7 +95,7 @@ func TestPortsBoundWhatClientsTake(t *testing.T) {
 	}
 }
 
-// dial opens a connection, as soon as someone listens.
+// dial opens a connection as soon as the port is open.
 func dial(t *testing.T, address string, secure *tls.Config) (conn net.Conn) {
 	t.Helper()
 	framework.Eventually(t, time.Minute, "a connection to "+address, func() (err error) {
@@ -110,7 +110,7 @@ func dial(t *testing.T, address string, secure *tls.Config) (conn net.Conn) {
 	return conn
 }
 
-// statusOver sends a request, and returns the status code of the answer.
+// statusOver sends a request and returns the status code.
 func statusOver(t *testing.T, conn net.Conn, request string) string {
 	t.Helper()
 	framework.NoError(t, conn.SetDeadline(time.Now().Add(time.Minute)))

@@ -46,37 +46,37 @@ func over(bound, by, name, selector string) string {
 func operator() dashboard {
 	return dashboard{
 		file: "operator.json", uid: "llama-stack-operator", title: "llama-stack / operator",
-		description: "What the operator does. docs/alerts.md says what to do when an alert fires.",
+		description: "Activity of the operator. See docs/alerts.md when an alert fires.",
 		panels: []panel{
 			{title: "Custom resources by phase", outcomes: true, queries: []query{{"sum by (phase) (llamastack_distributions)", "{{phase}}"}}},
 			{title: "Custom resources by release line", queries: []query{{"sum by (release_line) (llamastack_distributions)", "{{release_line}}"}}},
 			{
-				title: "Problems", description: "kubectl llamastack explain REASON says what to do.",
+				title: "Problems", description: "See kubectl llamastack explain REASON.",
 				queries: []query{{"sum by (severity, reason) (llamastack_distribution_problems)", "{{severity}}: {{reason}}"}},
 			},
 			{title: "Reconciles", unit: "ops", outcomes: true, queries: []query{{rate("result", "controller_runtime_reconcile_total"+reconciler), "{{result}}"}}},
 			{
-				title: "Time of a step, 99 %", unit: "s", description: "build needs the CPU of the operator, apply the API server.",
+				title: "Step duration, 99th percentile", unit: "s", description: "build depends on the operator's CPU, apply on the API server.",
 				queries: []query{{quantile("0.99", "step", "llamastack_reconcile_step_duration_seconds", ""), "{{step}}"}},
 			},
 			{
-				title: "Time in the queue", unit: "s", description: "How long an edit waits for the operator.",
+				title: "Queue latency", unit: "s", description: "How long an edit waits for a reconcile.",
 				queries: []query{
 					{quantile("0.99", "", "workqueue_queue_duration_seconds", queue), "99 %"}, {quantile("0.5", "", "workqueue_queue_duration_seconds", queue), "50 %"},
 				},
 			},
-			{title: "Length of the queue", queries: []query{{"max(workqueue_depth" + queue + ")", "custom resources"}}},
+			{title: "Queue length", queries: []query{{"max(workqueue_depth" + queue + ")", "custom resources"}}},
 			{title: "Rollouts per hour", queries: []query{{"sum(increase(llamastack_rollouts_total[1h]))", "rollouts"}}},
 			{
 				title: "Requests to the API server", unit: "reqps",
 				queries: []query{{rate("code, method", "rest_client_requests_total"+operatorJob), "{{method}} {{code}}"}},
 			},
 			{
-				title: "Questions to servers", unit: "ops", outcomes: true, description: "For their version, providers and models.",
+				title: "Server probes", unit: "ops", outcomes: true, description: "Requests for the version, providers and models.",
 				queries: []query{{rate("result", "llamastack_server_questions_total"), "{{result}}"}},
 			},
 			{
-				title: "Questions to registries per hour",
+				title: "Registry requests per hour",
 				queries: []query{
 					{"sum by (question, result) (increase(llamastack_registry_questions_total[1h]))", "{{question}}: {{result}}"},
 					{"sum by (result) (increase(llamastack_registry_cache_lookups_total[1h]))", "cache: {{result}}"},
@@ -85,13 +85,13 @@ func operator() dashboard {
 			{title: "Memory", unit: "bytes", queries: []query{{"process_resident_memory_bytes" + operatorJob, "{{pod}}"}}},
 			{title: "CPU", unit: "short", description: "Cores.", queries: []query{{rate("pod", "process_cpu_seconds_total"+operatorJob), "{{pod}}"}}},
 			{
-				title: "Certificate of the webhooks expires in", unit: "s", number: &number{bound: 14 * 24 * 60 * 60, goodTop: true},
-				description: "The operator renews its own 30 days before.",
+				title: "Webhook certificate expires in", unit: "s", number: &number{bound: 14 * 24 * 60 * 60, goodTop: true},
+				description: "The operator renews its own certificate 30 days before expiry.",
 				queries:     []query{{"min(llamastack_webhook_certificate_expiry_timestamp_seconds > 0) - time()", ""}},
 			},
 			{
-				title: "Bugs and errors in settings", number: &number{bound: 1},
-				queries: []query{{"sum(llamastack_reconcile_panics_total)", "panics"}, {"max(llamastack_operator_settings_errors)", "errors in settings"}},
+				title: "Panics and settings errors", number: &number{bound: 1},
+				queries: []query{{"sum(llamastack_reconcile_panics_total)", "panics"}, {"max(llamastack_operator_settings_errors)", "settings errors"}},
 			},
 		},
 	}
@@ -107,31 +107,31 @@ func server() dashboard {
 		panels: []panel{
 			{title: "Requests", unit: "reqps", queries: []query{{rate("api", requests+chosen), "{{api}}"}}},
 			{title: "Requests by status", unit: "reqps", outcomes: true, queries: []query{{rate("status_code", requests+chosen), "{{status_code}}"}}},
-			{title: "Requests at the same time", queries: []query{{"sum by (pod) (ogx_concurrent_requests" + chosen + ")", "{{pod}}"}}},
-			{title: "Time of a request, average", unit: "s", queries: []query{{average("api", seconds, chosen), "{{api}}"}}},
+			{title: "In-flight requests", queries: []query{{"sum by (pod) (ogx_concurrent_requests" + chosen + ")", "{{pod}}"}}},
+			{title: "Average request duration", unit: "s", queries: []query{{average("api", seconds, chosen), "{{api}}"}}},
 			{
-				title: "Requests that take longer than 5 s", unit: "percentunit", description: "The shortest time that a server counts.",
+				title: "Requests slower than 5 s", unit: "percentunit", description: "The smallest bucket of the server's histogram.",
 				queries: []query{{over("5", "api", seconds, chosen), "{{api}}"}},
 			},
 			{
-				title:   "Pods that are scraped",
+				title:   "Scraped pods",
 				queries: []query{{"count(group by (pod) (" + requests + chosen + "))", "pods"}},
 			},
-			{title: "Calls of models", unit: "ops", queries: []query{{rate("model, status", models+"_count"+chosen), "{{model}} {{status}}"}}},
+			{title: "Model calls", unit: "ops", queries: []query{{rate("model, status", models+"_count"+chosen), "{{model}} {{status}}"}}},
 			{
-				title: "Time of a model, average", unit: "s", description: "From the request to the end of the answer.",
+				title: "Average model latency", unit: "s", description: "From the request to the end of the response.",
 				queries: []query{{average("model", models, chosen), "{{model}}"}},
 			},
 			{
-				title: "Answers of models that take longer than 10 s", unit: "percentunit",
+				title: "Model calls slower than 10 s", unit: "percentunit",
 				queries: []query{{over("10", "model", models, chosen), "{{model}}"}},
 			},
 			{
-				title: "Time to the first token, average", unit: "s", width: 12, description: "Of streamed answers.",
+				title: "Average time to first token", unit: "s", width: 12, description: "Streamed responses only.",
 				queries: []query{{average("model", "ogx_inference_time_to_first_token_seconds", chosen), "{{model}}"}},
 			},
 			{
-				title: "Tokens per second, average", unit: "short", width: 12, description: "Of one answer.",
+				title: "Average tokens per second", unit: "short", width: 12, description: "Per response.",
 				queries: []query{{average("model", "ogx_inference_tokens_per_second", chosen), "{{model}}"}},
 			},
 		},
@@ -141,24 +141,24 @@ func server() dashboard {
 func fleet() dashboard {
 	return dashboard{
 		file: "fleet.json", uid: "llama-stack-fleet", title: "llama-stack / fleet",
-		description: "All servers. The first row knows every server, the others those with spec.monitoring.enabled.",
+		description: "All servers. The first row shows every server, the others only those with spec.monitoring.enabled.",
 		panels: []panel{
 			{title: "Ready", number: &number{bound: 1, goodTop: true}, width: 4, queries: []query{{`sum(llamastack_distributions{phase="Ready"})`, ""}}},
 			{title: "Not ready", number: &number{bound: 1}, width: 4, queries: []query{{`sum(llamastack_distributions{phase!="Ready"}) or vector(0)`, ""}}},
 			{title: "Servers by release line", width: 16, queries: []query{{"sum by (release_line) (llamastack_distributions)", "{{release_line}}"}}},
 			{title: "Requests", unit: "reqps", queries: []query{{"topk(10, " + rate(byServer, requests) + ")", ofServer}}},
 			{
-				title: "Requests that fail", unit: "percentunit", description: "The share of answers with status 500 and above.",
+				title: "Failed requests", unit: "percentunit", description: "Share of responses with status 500 and above.",
 				queries: []query{{rate(byServer, requests+`{status_code=~"5.."}`) + " / " + rate(byServer, requests), ofServer}},
 			},
-			{title: "Time of a request, average", unit: "s", queries: []query{{"topk(10, " + average(byServer, seconds, "") + ")", ofServer}}},
-			{title: "Calls of models", unit: "ops", queries: []query{{"topk(10, " + rate("model", models+"_count") + ")", "{{model}}"}}},
+			{title: "Average request duration", unit: "s", queries: []query{{"topk(10, " + average(byServer, seconds, "") + ")", ofServer}}},
+			{title: "Model calls", unit: "ops", queries: []query{{"topk(10, " + rate("model", models+"_count") + ")", "{{model}}"}}},
 			{
-				title: "Time of a model, average", unit: "s",
+				title: "Average model latency", unit: "s",
 				queries: []query{{"topk(10, " + average("model", models, "") + ")", "{{model}}"}},
 			},
 			{
-				title:   "Pods that are scraped",
+				title:   "Scraped pods",
 				queries: []query{{"count by (" + byServer + ") (group by (" + byServer + ", pod) (" + requests + "))", ofServer}},
 			},
 		},

@@ -70,56 +70,54 @@ var (
 		Labels: []Label{{"phase", phases()}, {"release_line", []string{Unknown}}},
 	}
 	problems = Definition{
-		Name: "llamastack_distribution_problems", Type: Gauge, Help: "LlamaStackDistributions that have a problem with " +
-			"this reason.",
+		Name: "llamastack_distribution_problems", Type: Gauge, Help: "LlamaStackDistributions with a problem of this reason.",
 		Labels: []Label{{"reason", reasons()}, {"severity", []string{string(problem.Error), string(problem.Warning)}}},
 	}
 	steps = Definition{
 		Name: "llamastack_reconcile_step_duration_seconds", Type: Histogram,
-		Help: "How long the steps of reconciles took; the step build generates the configuration and the objects. " +
-			"The result is success, or the class of the first problem that the step found.",
+		Help: "Duration of the steps of a reconcile, in seconds; the step build generates the configuration and the " +
+			"objects. The result is success, or the class of the first problem that the step found.",
 		Labels: []Label{
 			{"step", []string{StepGather, StepBuild, StepApply, StepPrune, StepObserve}},
 			{"result", []string{Succeeded, string(problem.Terminal), string(problem.WaitingForDependency),
 				string(problem.Transient)}},
 		},
 	}
-	rollouts = Definition{Name: "llamastack_rollouts_total", Type: Counter, Help: "New pod templates that the operator " +
-		"wrote, those of new servers included."}
+	rollouts = Definition{Name: "llamastack_rollouts_total", Type: Counter, Help: "Pod templates written by the " +
+		"operator, including those of new servers."}
 	servers = Definition{
-		Name: "llamastack_server_questions_total", Type: Counter, Help: "Questions to running servers for their version " +
-			"and providers.",
+		Name: "llamastack_server_questions_total", Type: Counter, Help: "Probes of running servers for their version and " +
+			"providers.",
 		Labels: []Label{{"result", []string{Succeeded, Failed}}},
 	}
 	registries = Definition{
 		Name: "llamastack_registry_questions_total", Type: Counter,
-		Help: "Questions to registries: for the digest of a tag, for the labels of an image, for a file of a layer.",
+		Help: "Registry requests by kind: the digest of a tag, the labels of an image, or a file of a layer.",
 		Labels: []Label{{"question", []string{RegistryDigest, RegistryImage, RegistryFile}},
 			{"result", []string{Succeeded, Failed}}},
 	}
 	lookups = Definition{
 		Name: "llamastack_registry_cache_lookups_total", Type: Counter,
-		Help: "Lookups of labels and files of images in what registries have answered. A hit has an answer, and the " +
-			"reconcile does not wait for a registry.",
+		Help: "Lookups of image labels and files in the cache of registry results. After a hit, the reconcile does not " +
+			"wait for a registry.",
 		Labels: []Label{{"result", []string{hit, miss}}},
 	}
 	expiry = Definition{
 		Name: "llamastack_webhook_certificate_expiry_timestamp_seconds", Type: Gauge,
-		Help: "When the certificate that the webhooks serve expires, in seconds since 1970; zero while there is none.",
+		Help: "Expiry of the webhooks' serving certificate, in seconds since 1970; zero without a certificate.",
 	}
 	migrated = Definition{
 		Name: "llamastack_storage_migration_rewritten_total", Type: Counter,
-		Help: "LlamaStackDistributions that were rewritten because they were stored in an older version of the API.",
+		Help: "LlamaStackDistributions that were rewritten from an older stored API version.",
 	}
 	settingsErrors = Definition{
 		Name: "llamastack_operator_settings_errors", Type: Gauge,
-		Help: "Errors in the operator's settings and in registered distributions. Events on their ConfigMaps say what is " +
-			"wrong.",
+		Help: "Errors in the operator's settings and in registered distributions. Events on their ConfigMaps have the " +
+			"details.",
 	}
 	panicked = Definition{
 		Name: "llamastack_reconcile_panics_total", Type: Counter,
-		Help: "Reconciles of LlamaStackDistributions, questions to servers and registries, and reads for the caches, that " +
-			"panicked. Each is a bug.",
+		Help: "Panics in reconciles, probes, registry requests and cache reads. Each is a bug.",
 	}
 )
 

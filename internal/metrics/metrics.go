@@ -120,7 +120,7 @@ func (m *Metrics) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{m.distributions, m.problems, m.expiry} {
 		to <- d
 	}
-	for _, c := range m.counted() {
+	for _, c := range m.collectors() {
 		c.Describe(to)
 	}
 }
@@ -142,19 +142,19 @@ func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 		}
 		to <- prometheus.MustNewConstMetric(m.expiry, prometheus.GaugeValue, at)
 	}
-	for _, c := range m.counted() {
+	for _, c := range m.collectors() {
 		c.Collect(to)
 	}
 }
 
-type place struct{ phase, line string }
+type stateKey struct{ phase, line string }
 
-func (m *Metrics) tally() (byState map[place]int, byProblem map[kind]int) {
-	byState, byProblem = map[place]int{}, map[kind]int{}
+func (m *Metrics) tally() (byState map[stateKey]int, byProblem map[kind]int) {
+	byState, byProblem = map[stateKey]int{}, map[kind]int{}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, s := range m.states {
-		byState[place{s.phase, s.line}]++
+		byState[stateKey{s.phase, s.line}]++
 		for _, k := range s.problems {
 			byProblem[k]++
 		}
@@ -162,7 +162,7 @@ func (m *Metrics) tally() (byState map[place]int, byProblem map[kind]int) {
 	return byState, byProblem
 }
 
-func (m *Metrics) counted() []prometheus.Collector {
+func (m *Metrics) collectors() []prometheus.Collector {
 	return []prometheus.Collector{m.steps, m.rollouts, m.migrated, m.settingsErrors, m.panicked, m.servers, m.registries,
 		m.lookups}
 }

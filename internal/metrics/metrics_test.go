@@ -35,18 +35,19 @@ func used(t *testing.T) *Metrics {
 	m.Rollout()
 	m.Migrated(3)
 	m.ServeExpiry(func() time.Time { return time.Unix(1234, 5) })
-	m.AskedServer(errSilent)
-	m.LookedUp(true)
-	m.LookedUp(false)
-	m.AskedRegistry(RegistryImage, nil)
-	m.AskedRegistry(RegistryDigest, errSilent)
+	m.CountProbe(errSilent)
+	m.CountLookup(true)
+	m.CountLookup(false)
+	m.CountRegistryRequest(RegistryImage, nil)
+	m.CountRegistryRequest(RegistryDigest, errSilent)
 	for range 3 {
-		m.AskedRegistry(RegistryFile, errSilent)
+		m.CountRegistryRequest(RegistryFile, errSilent)
 	}
 	return m
 }
 
-// Every metric that is served is defined, with the labels and values that its definition has, and by the rules of Prometheus for names.
+// Every metric that is served is defined, with the labels and values that its definition has, and by the rules of
+// Prometheus for names.
 //
 // Proves: L-33.
 func TestMetricsAreThoseThatAreDefined(t *testing.T) {
@@ -88,7 +89,8 @@ func TestMetricsAreThoseThatAreDefined(t *testing.T) {
 	}
 }
 
-// A custom resource counts once in each gauge, with what its last reconcile reported, until it is gone or another replica leads.
+// A custom resource counts once in each gauge, with what its last reconcile reported, until it is gone or another
+// replica leads.
 //
 // Proves: L-33.
 func TestResourcesCountByWhatTheyReportedLast(t *testing.T) {
@@ -96,7 +98,7 @@ func TestResourcesCountByWhatTheyReportedLast(t *testing.T) {
 	expect := func(m *Metrics, want string) {
 		t.Helper()
 		text := `
-# HELP llamastack_webhook_certificate_expiry_timestamp_seconds When the certificate that the webhooks serve expires, in seconds since 1970; zero while there is none.
+# HELP llamastack_webhook_certificate_expiry_timestamp_seconds Expiry of the webhooks' serving certificate, in seconds since 1970; zero without a certificate.
 # TYPE llamastack_webhook_certificate_expiry_timestamp_seconds gauge
 llamastack_webhook_certificate_expiry_timestamp_seconds 1234
 ` + want
@@ -108,7 +110,7 @@ llamastack_webhook_certificate_expiry_timestamp_seconds 1234
 # TYPE llamastack_distributions gauge
 `
 	m := used(t)
-	expect(m, `# HELP llamastack_distribution_problems LlamaStackDistributions that have a problem with this reason.
+	expect(m, `# HELP llamastack_distribution_problems LlamaStackDistributions with a problem of this reason.
 # TYPE llamastack_distribution_problems gauge
 llamastack_distribution_problems{reason="InvalidField",severity="Error"} 2
 llamastack_distribution_problems{reason="NoEffect",severity="Warning"} 1

@@ -275,8 +275,8 @@ func (c *Cluster) inputs(cr *v1alpha2.LlamaStackDistribution) (*build.Inputs, *p
 	distribution, unresolved := c.Replacement.resolve(c.Settings, cr)
 	in := build.NewInputs(cr)
 	in.CompleteWorkload(c.Settings.PodDefaults) // first, because the defaults refer to objects
-	in.LeaveUnread()
-	in.LeaveEndpointsUnread(&c.Settings.EndpointFrom)
+	in.AssumeReferencesFound()
+	in.AssumeEndpointsFound(&c.Settings.EndpointFrom)
 	in.Distribution, in.CABundle, in.Override, in.Build = distribution, c.caBundle(in), c.override(in), secret.OnCluster
 	in.NetworkPolicyFlag, in.Forbidden, in.OperatorNamespace = c.Settings.NetworkPolicy, c.Settings.Forbidden,
 		settings.DefaultNamespace

@@ -34,7 +34,7 @@ type Replacement struct {
 // labelsCount reports whether the operator would read the image labels.
 func (s Replacement) labelsCount(known *settings.Settings, cr *v1alpha2.LlamaStackDistribution) bool {
 	d, f := known.ResolveWithHints(&cr.Spec.Distribution, s.hints(cr))
-	return known.Registries.Reads() && (f != nil || d.LabelsCount())
+	return known.Registries.ReadsLabels() && (f != nil || d.NeedsLabels())
 }
 
 // hints returns the hints of a custom resource, including its running release line.

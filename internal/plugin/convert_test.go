@@ -57,7 +57,7 @@ func TestConvertExamplesOfTheMigrationGuide(t *testing.T) {
 // Proves: FR-083, US-7.1 (a resource of v1alpha1 is validated as it is, and rendered as the one that it converts to).
 func TestV1alpha1IsRendered(t *testing.T) {
 	const file = "testdata/good/v1alpha1.yaml"
-	if r := run(t, "", "validate", file); r.code != cli.OK || strings.Count(r.out, "\n") != 1 || !strings.Contains(r.out, "each pod has state of its own") {
+	if r := run(t, "", "validate", file); r.code != cli.OK || strings.Count(r.out, "\n") != 1 || !strings.Contains(r.out, "each pod has its own state") {
 		t.Errorf("exit code %d:\n%s", r.code, r.out)
 	}
 	converted := run(t, "", "convert", "-f", file, "--to", "v1alpha2").out
@@ -158,7 +158,7 @@ func TestConvertToOGXServerAndBack(t *testing.T) {
 	const sample = samplesDir + "/v1alpha2-two-providers.yaml"
 	there := run(t, "", "convert", "-f", sample, "--to", ogx)
 	back := run(t, there.out, "convert", "-f", "-", "--to", own)
-	if there.code != cli.OK || back.code != cli.OK || back.err != "" || !strings.Contains(there.err, ": spec.resources: OGXServer registers nothing: ") {
+	if there.code != cli.OK || back.code != cli.OK || back.err != "" || !strings.Contains(there.err, ": spec.resources: OGXServer registers no resources: ") {
 		t.Errorf("exit codes %d and %d\n%s%s", there.code, back.code, there.err, back.err)
 	}
 	if checked := run(t, back.out, "validate", "-f", "-"); checked.code != cli.OK {
@@ -168,7 +168,7 @@ func TestConvertToOGXServerAndBack(t *testing.T) {
 		"    containerSpec: {port: 9000}\n    tlsConfig: {caBundle: {configMapName: ca}}\n"+
 		"    userConfig: {configMapName: cm, configMapNamespace: other}\n---\nkind: ConfigMap\napiVersion: v1\nmetadata: {name: ca}\n")
 	r := run(t, "", "convert", "-f", file, "--to", ogx, "-o", "json")
-	if r.code != cli.OK || !strings.Contains(r.err, file+":8: warning: a: spec.server.tlsConfig.caBundle: OGXServer wants each certificate") {
+	if r.code != cli.OK || !strings.Contains(r.err, file+":8: warning: a: spec.server.tlsConfig.caBundle: OGXServer refers to each certificate") {
 		t.Errorf("exit code %d: %s", r.code, r.err)
 	}
 	made := trees(t, r.out)[0]

@@ -48,7 +48,7 @@ func TestSamplesAreValid(t *testing.T) {
 	for i, what := range []string{
 		"endpoint-from: spec.providers.inference.endpointFrom: only the cluster knows the address of ",
 		"endpoint-from: spec.resources.tools[0].endpointFrom: only the cluster knows the address of ",
-		"safety: spec.distribution.name: release line 0.7 is used and not " + catalog.Newest() + ", because of spec.providers.safety (in release lines 0.3 to 0.8), ",
+		"safety: spec.distribution.name: release line 0.7 is used instead of " + catalog.Newest() + ", because of spec.providers.safety (in release lines 0.3 to 0.8), ",
 	} {
 		if !strings.Contains(notes[i], " note: "+what) {
 			t.Errorf("note %d: %s", i, notes[i])
@@ -60,7 +60,7 @@ func TestSamplesAreValid(t *testing.T) {
 	// Two samples explain what they are warned of.
 	warned := strings.Split(strings.TrimSuffix(r.out, "\n"), "\n")
 	for i, what := range []string{
-		"my-stack: spec.networking.expose: everyone who reaches", "my-stack: spec.workload.autoscaling.maxReplicas: each pod has state of its own",
+		"my-stack: spec.networking.expose: the server has no authentication", "my-stack: spec.workload.autoscaling.maxReplicas: each pod has its own state",
 		"safety: spec.distribution: image docker.io/ogxai/distribution-starter:0.7.1 may not be published",
 	} {
 		if len(warned) != 3 || !strings.Contains(warned[i], "v1alpha2-"+[]string{"autoscaling", "autoscaling", "safety"}[i]+".yaml:") ||

@@ -4,10 +4,10 @@ package problem
 
 import "k8s.io/apimachinery/pkg/util/validation/field"
 
-// waysOut lists the alternatives when labels cannot be read.
-const waysOut = "what runs stays; the operator tries again. To go on without the registry, register the image with " +
-	"its base configuration in the ConfigMap llama-stack-operator-config, set readLabels: false under registries there, " +
-	"or use overrideConfig"
+// offlineAdvice lists the alternatives when labels cannot be read.
+const offlineAdvice = "the operator retries, and the running server stays as it is. To continue without the " +
+	"registry, register the image with its base configuration in ConfigMap llama-stack-operator-config, set " +
+	"readLabels: false under registries there, or use overrideConfig"
 
 var distributionRows = []Row{
 	{
@@ -16,8 +16,7 @@ var distributionRows = []Row{
 		Example: Problem{
 			Path: "spec.distribution.name", Type: field.ErrorTypeNotSupported, Value: "startr",
 			Fix: "did you mean \"starter\"? known distributions: meta-reference-gpu, postgres-demo, remote-vllm, starter; an " +
-				"administrator registers further ones by a ConfigMap, as config/samples/settings/registered-distribution.yaml " +
-				"shows",
+				"administrator can register more with a ConfigMap, as in config/samples/settings/registered-distribution.yaml",
 		},
 		Remedy: "Use a known name, or [register](operator-settings.md#register-your-own-distributions) the distribution.",
 	},
@@ -41,8 +40,8 @@ var distributionRows = []Row{
 		Example: Problem{
 			Path: "spec.distribution", Type: field.ErrorTypeForbidden,
 			Detail: "the server in image registry.example.com/team/server:0.1.0 is release 0.1.0 (tag of the image), and 0.3 " +
-				"is the oldest supported release line; what runs is left alone",
-			Fix: "use a newer image, or where the server is newer than that set spec.distribution.version, or register the " +
+				"is the oldest supported release line; the running server is not changed",
+			Fix: "use a newer image, or if the server is newer than that, set spec.distribution.version, or register the " +
 				"distribution with its serverVersion in the ConfigMap llama-stack-operator-config",
 		},
 		Remedy: "Use a newer image.",
@@ -65,8 +64,8 @@ var distributionRows = []Row{
 		Meaning: "The operator asks the registry for the labels of the image, and has no answer yet.",
 		Example: Problem{
 			Path:   "spec.distribution",
-			Detail: "the registry is being asked for the labels of image registry.example.com/team/server:nightly",
-			Fix:    "waiting for its answer",
+			Detail: "reading from the registry: the labels of image registry.example.com/team/server:nightly",
+			Fix:    "waiting for the response",
 		},
 		Remedy: "Usually nothing: the registry answers, or the operator gives up after a minute and reports why.",
 	},
@@ -77,9 +76,9 @@ var distributionRows = []Row{
 			"requests. The operator tries again.",
 		Example: Problem{
 			Path: "spec.distribution",
-			Detail: "the labels of image registry.example.com/team/server:nightly could not be read: the registry answers 503 " +
-				"Service Unavailable",
-			Fix: waysOut,
+			Detail: "the labels of image registry.example.com/team/server:nightly could not be read: the registry responds " +
+				"with 503 Service Unavailable",
+			Fix: offlineAdvice,
 		},
 		Remedy: "Usually nothing: what runs keeps running, and the operator asks again within minutes. If the operator " +
 			"cannot reach the registry, register the image with its base configuration, or set `readLabels: false` in the " +
@@ -94,11 +93,10 @@ var distributionRows = []Row{
 			"built-in distribution that is not known to be published.",
 		Example: Problem{
 			Path: "spec.distribution", Type: field.ErrorTypeForbidden,
-			Detail: "the labels of image registry.example.com/team/server:nightly could not be read: the registry answers 401 " +
-				"Unauthorized",
-			Fix: "name a Secret with credentials for the registry in spec.workload.imagePullSecrets, or check the name of the " +
-				"image; " +
-				"" + waysOut,
+			Detail: "the labels of image registry.example.com/team/server:nightly could not be read: the registry responds " +
+				"with 401 Unauthorized",
+			Fix: "add a Secret with credentials for the registry to spec.workload.imagePullSecrets, or check the image " +
+				"name; " + offlineAdvice,
 		},
 		Remedy: "Check the name of the image, and the Secrets in `spec.workload.imagePullSecrets` or of the pod's " +
 			"ServiceAccount. Push the image if it is missing. The operator looks again within an hour, and at once when you " +

@@ -59,8 +59,8 @@ var fieldRows = []Row{
 		Meaning: "The server is exposed without a host name, or an older LlamaStackDistribution is exposed under the same " +
 			"one, or has none either. The older one gets no warning.",
 		Example: Problem{
-			Severity: Warning, Path: "spec.networking.expose", Detail: "the Ingress has no host name: it receives the " +
-				"requests for every name that no other one has",
+			Severity: Warning, Path: "spec.networking.expose", Detail: "the Ingress has no host name: it receives requests " +
+				"for every host name that no other one has",
 			Fix: "set spec.networking.expose.hostname, or domain in the key edge of the ConfigMap llama-stack-operator-config",
 		},
 		Remedy: "Set a host name that no other server has.",
@@ -72,8 +72,8 @@ var fieldRows = []Row{
 			"the server another configuration or other code, or proxies that anyone is.",
 		Example: Problem{
 			Severity: Warning, Path: "spec.networking.expose",
-			Detail: "everyone who reaches the host may call the server: nothing asks who they are",
-			Fix:    "set spec.auth, or ignore this where a proxy in front of the server asks",
+			Detail: "the server has no authentication: everyone who can reach the host can call it",
+			Fix:    "set spec.auth, or ignore this warning if a proxy in front of the server authenticates callers",
 		},
 		Remedy: "Set `spec.auth`, and let the edge or the server encrypt. If something in front of the server does both, " +
 			"ignore the warning. Of an override, the condition AccessControlled reports what came of it.",
@@ -136,9 +136,8 @@ var fieldRows = []Row{
 			"lost, or that v1alpha2 says in another way.",
 		Example: Problem{
 			Severity: Warning, Path: "metadata.annotations[llamastack.io/conversion]",
-			Detail: "these fields of v1alpha1 were lost in conversion, because the annotations had no room for them: " +
-				"spec.providers",
-			Fix: "remove large annotations, and set the fields again in v1alpha1",
+			Detail: "these fields of v1alpha1 were lost in conversion, because the annotations are too large: spec.providers",
+			Fix:    "remove large annotations, and set the fields again in v1alpha1",
 		},
 		Remedy: "Read the message, and decide. Set lost fields again in v1alpha2, and remove the annotation.",
 	},

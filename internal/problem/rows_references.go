@@ -71,7 +71,7 @@ var referenceRows = []Row{
 		Example: Problem{
 			Path:   "spec.providers.inference[0].apiKey",
 			Detail: "Secret mine/vllm-token could not be read: etcdserver: request timed out",
-			Fix:    "trying again",
+			Fix:    "retrying",
 		},
 		Remedy: "Usually nothing. If it stays, look at the API server and at the operator's permissions, or make the spec " +
 			"smaller.",

@@ -11,9 +11,9 @@ var writeRows = []Row{
 		Example: Problem{
 			Path:   "Deployment my-server",
 			Detail: "exists and is controlled by StatefulSet other; nothing was changed",
-			Fix:    "create the LlamaStackDistribution under another name, or give the other object another name",
+			Fix:    "create the LlamaStackDistribution under another name, or rename the other object",
 		},
-		Remedy: "Create the custom resource under another name, or give the other object another name.",
+		Remedy: "Create the custom resource under another name, or rename the other object.",
 	},
 	{
 		Reason: WaitingForRemoval, Class: WaitingForDependency, Conditions: inDeploymentUpdated, Elsewhere: true,

@@ -15,7 +15,7 @@ func StableError(err error) error {
 	var errno syscall.Errno
 	switch {
 	case errors.As(err, &timeout) && timeout.Timeout():
-		return errors.New("no answer in time")
+		return errors.New("no response in time")
 	case errors.As(err, &dns):
 		return errors.New("the name cannot be resolved")
 	case errors.As(err, &errno):

@@ -25,7 +25,7 @@ func TestErrorIsTheSameEachTime(t *testing.T) {
 	}{
 		"connection reset":  {fmt.Errorf("asking: %w", reset), "connection reset by peer"},
 		"unknown name":      {&net.DNSError{Err: "no such host", Name: "x.y", Server: "10.0.0.1:53"}, "the name cannot be resolved"},
-		"time is over":      {fmt.Errorf("asking: %w", context.DeadlineExceeded), "no answer in time"},
+		"time is over":      {fmt.Errorf("asking: %w", context.DeadlineExceeded), "no response in time"},
 		"any other problem": {errors.New("forbidden: no"), "forbidden: no"},
 	} {
 		if got := StableError(c.err).Error(); got != c.want || strings.Contains(got, "43210") {

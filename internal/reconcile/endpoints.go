@@ -24,13 +24,13 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
-// absentDelay is the requeue delay of a custom resource that refers to a kind without a CRD in the cluster.
-const absentDelay = 15 * time.Second
+// missingKindDelay is the requeue delay of a custom resource that refers to a kind without a CRD in the cluster.
+const missingKindDelay = 15 * time.Second
 
 // endpointWatches returns a function for each kind of endpoint that starts its watch once, in a cache of identities.
 func (r *Reconciler) endpointWatches(mgr manager.Manager, o *Options,
-	by controller.Controller) (map[parse.EndpointKind]func(), error) {
-	c, err := cache.New(mgr.GetConfig(), cacheOptions(mgr, o, onlyIdentity))
+	target controller.Controller) (map[parse.EndpointKind]func(), error) {
+	c, err := cache.New(mgr.GetConfig(), cacheOptions(mgr, o, stripToIdentity))
 	if err == nil {
 		err = mgr.Add(c)
 	}
@@ -43,7 +43,7 @@ func (r *Reconciler) endpointWatches(mgr manager.Manager, o *Options,
 		watches[kind] = sync.OnceFunc(func() {
 			handle := handler.EnqueueRequestsFromMapFunc(r.referrersOfEndpoint)
 			// Watch fails only without a type, cache or handler; the cache retries failed lists.
-			_ = by.Watch(source.Kind[client.Object](c, apply.MetadataOf(endpoint.GroupVersionKind(kind)), handle))
+			_ = target.Watch(source.Kind[client.Object](c, apply.MetadataOf(endpoint.GroupVersionKind(kind)), handle))
 		})
 	}
 	return watches, nil
@@ -55,7 +55,7 @@ func (r *Reconciler) watchEndpoints(s *scope) {
 		f := &s.gathered.Inputs.Endpoints[i]
 		switch {
 		case f.KindMissing:
-			s.again = absentDelay
+			s.requeueAfter = missingKindDelay
 		case f.State != build.Forbidden && f.State != build.NotWatched:
 			r.watchEndpoint[f.Ref.Kind]()
 		}
@@ -69,8 +69,8 @@ func (r *Reconciler) referrersOfEndpoint(ctx context.Context, o client.Object) [
 		o.GetName())})
 }
 
-// onlyIdentity strips an object to its identity and resource version.
-func onlyIdentity(in any) (any, error) {
+// stripToIdentity strips an object to its identity and resource version.
+func stripToIdentity(in any) (any, error) {
 	if o, ok := in.(*metav1.PartialObjectMetadata); ok {
 		o.ObjectMeta = metav1.ObjectMeta{Namespace: o.Namespace, Name: o.Name, UID: o.UID, ResourceVersion: o.ResourceVersion}
 	}

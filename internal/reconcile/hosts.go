@@ -19,12 +19,13 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
 )
 
-// sharedHosts maps a custom resource to the next younger one with the same host, whose warning may change with it.
-func sharedHosts(uses client.Reader, domain func() string) handler.EventHandler {
+// enqueueNextHostUser maps a custom resource to the next younger one with the same host, whose warning may change with
+// it.
+func enqueueNextHostUser(uses client.Reader, domain func() string) handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
 		next, err := gather.NextYounger(ctx, uses, o, domain())
 		if err != nil {
-			logf.FromContext(ctx).Error(err, "custom resources with the same host could not be listed from the cache")
+			logf.FromContext(ctx).Error(err, "cannot list custom resources with the same host from the cache")
 		}
 		if next == nil {
 			return nil
@@ -41,13 +42,13 @@ func hostsChanged() predicate.Predicate {
 	}
 }
 
-// usesOfHosts returns a cache with gather.HostIndex: the manager's, or with a selector another one of all custom
+// hostCache returns a cache with gather.HostIndex: the manager's, or with a selector another one of all custom
 // resources.
-func usesOfHosts(ctx context.Context, mgr manager.Manager, o *Options) (cache.Cache, error) {
+func hostCache(ctx context.Context, mgr manager.Manager, o *Options) (cache.Cache, error) {
 	if o.Selector == nil {
 		return mgr.GetCache(), nil // package caching adds the index
 	}
-	uses, err := cache.New(mgr.GetConfig(), cacheOptions(mgr, o, onlyUse))
+	uses, err := cache.New(mgr.GetConfig(), cacheOptions(mgr, o, stripToHosts))
 	if err == nil {
 		err = uses.IndexField(ctx, gather.NewTree(), gather.HostIndex, gather.IndexHosts)
 	}
@@ -72,8 +73,8 @@ func cacheOptions(mgr manager.Manager, o *Options, transform func(any) (any, err
 	return options
 }
 
-// onlyUse keeps the fields of a custom resource that gather.HostIndex is made from.
-func onlyUse(in any) (any, error) {
+// stripToHosts keeps the fields of a custom resource that gather.HostIndex is made from.
+func stripToHosts(in any) (any, error) {
 	u, ok := in.(*unstructured.Unstructured)
 	if !ok {
 		return in, nil

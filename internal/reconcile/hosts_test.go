@@ -35,7 +35,7 @@ func TestChangesOfHostsConcernTheYounger(t *testing.T) {
 	older, off, elsewhere := tree("older", first, 1, "{hostname: h.example}"), tree("older", first, 2, "{enabled: false}"), tree("older", first, 3, "{hostname: g.example}")
 	uses := fake.NewClientBuilder().WithScheme(runtime.NewScheme()).WithObjects(younger).
 		WithIndex(gather.NewTree(), gather.HostIndex, gather.IndexHosts).Build()
-	h, passes := sharedHosts(uses, func() string { return "" }), hostsChanged()
+	h, passes := enqueueNextHostUser(uses, func() string { return "" }), hostsChanged()
 	create := func(e event.CreateEvent) {
 		if passes.Create(e) {
 			h.Create(t.Context(), e, queue)

@@ -17,15 +17,15 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
-// reportPanic reports the panic in the status and requeues after problem.Delay. Log and status show the text only of
-// Go's own panics: any other can hold a value of a Secret.
+// reportPanic reports the panic in the status and requeues after problem.PanicRetryDelay. Log and status show the text
+// only of Go's own panics: any other can hold a value of a Secret.
 func (r *Reconciler) reportPanic(ctx context.Context, s *scope, value any) (ctrl.Result, error) {
-	what, wrong := problem.RecordPanic(value)
+	message, bug := problem.RecordPanic(value)
 	log := logf.FromContext(ctx)
-	log.Error(errors.New(what), "reconcile panicked", "stack", string(debug.Stack()))
-	again := ctrl.Result{RequeueAfter: problem.PanicRetryDelay}
+	log.Error(errors.New(message), "reconcile panicked", "stack", string(debug.Stack()))
+	retry := ctrl.Result{RequeueAfter: problem.PanicRetryDelay}
 	if s.cr.UID == "" && s.cr.ResourceVersion == "" {
-		return again, nil // not read yet
+		return retry, nil // not read yet
 	}
 	failed := &scope{key: s.key, cr: s.cr, gathered: s.gathered}
 	if failed.gathered == nil {
@@ -33,10 +33,10 @@ func (r *Reconciler) reportPanic(ctx context.Context, s *scope, value any) (ctrl
 			DeploymentUnknown: true}
 	}
 	failed.deployment = failed.gathered.Inputs.Live
-	failed.fail(wrong)
+	failed.fail(bug)
 	defer func() {
 		if value := recover(); value != nil {
-			log.Error(fmt.Errorf("%T", value), "the status of a resource whose reconcile panicked cannot be written")
+			log.Error(fmt.Errorf("%T", value), "cannot write the status after a panic")
 		}
 	}()
 	result, err := r.report(ctx, failed)
@@ -46,5 +46,5 @@ func (r *Reconciler) reportPanic(ctx context.Context, s *scope, value any) (ctrl
 	case failed.stale:
 		return result, nil
 	}
-	return again, nil
+	return retry, nil
 }

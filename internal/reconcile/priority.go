@@ -17,8 +17,8 @@ import (
 // editPriority is the priority of edited custom resources; other events have 0, the initial list less.
 const editPriority = 100
 
-// editsFirst enqueues an edited custom resource before all others that wait for a worker.
-func editsFirst() handler.EventHandler {
+// prioritizeEdits enqueues an edited custom resource before all others that wait for a worker.
+func prioritizeEdits() handler.EventHandler {
 	return handler.Funcs{UpdateFunc: func(_ context.Context, e event.UpdateEvent,
 		q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 		request := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(e.ObjectNew)}
@@ -28,11 +28,11 @@ func editsFirst() handler.EventHandler {
 	}}
 }
 
-// settleDelay debounces events of owned objects, several of which change at once in a rollout.
-const settleDelay = 300 * time.Millisecond
+// debounceDelay debounces events of owned objects, several of which change at once in a rollout.
+const debounceDelay = 300 * time.Millisecond
 
-// settled delays a handler's requests by settleDelay, so that one reconcile covers all changes.
-func settled(inner handler.EventHandler) handler.EventHandler {
+// debounced delays a handler's requests by debounceDelay, so that one reconcile covers all changes.
+func debounced(inner handler.EventHandler) handler.EventHandler {
 	return handler.Funcs{
 		CreateFunc: func(ctx context.Context, e event.CreateEvent,
 			q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
@@ -54,4 +54,4 @@ type delayed struct {
 }
 
 // Add implements the queue.
-func (q delayed) Add(request reconcile.Request) { q.AddAfter(request, settleDelay) }
+func (q delayed) Add(request reconcile.Request) { q.AddAfter(request, debounceDelay) }

@@ -16,7 +16,8 @@ func named(name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: "ns", Name: name}
 }
 
-// Proves: R63 (an edit does not wait for hundreds of new custom resources, nor for those that a start of the operator found).
+// Proves: R63 (an edit does not wait for hundreds of new custom resources, nor for those that a start of the operator
+// found).
 func TestEditsGoBeforeWhatWaits(t *testing.T) {
 	q := priorityqueue.New[reconcile.Request]("test")
 	defer q.ShutDown()
@@ -26,7 +27,7 @@ func TestEditsGoBeforeWhatWaits(t *testing.T) {
 	q.Add(reconcile.Request{NamespacedName: named("a")}) // something else happened to it before
 	old, edited := stack("a"), stack("a")
 	old.Namespace, edited.Namespace, edited.Generation = "ns", "ns", 2
-	editsFirst().Update(t.Context(), event.UpdateEvent{ObjectOld: old, ObjectNew: edited}, q)
+	prioritizeEdits().Update(t.Context(), event.UpdateEvent{ObjectOld: old, ObjectNew: edited}, q)
 	if first, _ := q.Get(); first.NamespacedName != named("a") {
 		t.Errorf("the first is %s", first)
 	}

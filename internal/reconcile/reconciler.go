@@ -49,20 +49,20 @@ const (
 	foreignDelay = 30 * time.Second
 	// largeDelay is the requeue delay of a large custom resource while others are built.
 	largeDelay = 500 * time.Millisecond
-	// labelsGrace is how long the status waits for a registry before it reports the request as pending.
-	labelsGrace = 3 * time.Second
+	// labelsPendingDelay is how long the status waits for a registry before it reports the request as pending.
+	labelsPendingDelay = 3 * time.Second
 )
 
 // Reconciler reconciles LlamaStackDistributions.
 type Reconciler struct {
-	client   client.Client
-	live     client.Reader
-	gatherer *gather.Gatherer
-	applier  *apply.Applier
-	adopter  *adopt.Adopter
-	prober   *prober.Prober
-	locate   func(*v1alpha2.LlamaStackDistribution, *corev1.Service, corev1.URIScheme) (url, why string)
-	recorder record.EventRecorder
+	client    client.Client
+	live      client.Reader
+	gatherer  *gather.Gatherer
+	applier   *apply.Applier
+	adopter   *adopt.Adopter
+	prober    *prober.Prober
+	serverURL func(*v1alpha2.LlamaStackDistribution, *corev1.Service, corev1.URIScheme) (url, why string)
+	recorder  record.EventRecorder
 	// large bounds the workers that build large custom resources, so that small ones always find a worker.
 	large         *semaphore.Weighted
 	settings      *gather.SettingsStore
@@ -116,7 +116,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 	case errors.As(err, &undecodable):
 		s.fail(problem.New(problem.Problem{
 			Reason: problem.InvalidField, Path: "spec", Type: field.ErrorTypeInvalid,
-			Detail: fmt.Sprintf("a value has the wrong type: %v", undecodable.Err), Fix: "write it in another way", Err: err,
+			Detail: fmt.Sprintf("a value has the wrong type: %v", undecodable.Err), Fix: "correct the value", Err: err,
 		}))
 	case err != nil:
 		return ctrl.Result{}, err
@@ -125,16 +125,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 		return r.report(ctx, s)
 	}
 	steps := []step{
-		{metrics.StepGather, r.gather}, {metrics.StepBuild, r.build}, {metrics.StepApply, r.apply}, {"", r.own},
+		{metrics.StepGather, r.gather}, {metrics.StepBuild, r.build}, {metrics.StepApply, r.apply}, {"", r.restoreOwner},
 		{metrics.StepPrune, r.prune}, {metrics.StepObserve, r.observe},
 	}
 	for i := 0; i < len(steps); i++ {
-		r.timed(ctx, s, steps[i])
+		r.runStep(ctx, s, steps[i])
 		if s.postponed {
-			return ctrl.Result{RequeueAfter: s.again}, nil
+			return ctrl.Result{RequeueAfter: s.requeueAfter}, nil
 		}
-		if s.startOver { // once
-			*s, i = scope{key: s.key, cr: s.cr, lookUp: true}, -1
+		if s.restart { // once
+			*s, i = scope{key: s.key, cr: s.cr, readLive: true}, -1
 		}
 	}
 	return r.report(ctx, s)
@@ -146,7 +146,7 @@ type step struct {
 	do   func(context.Context, *scope)
 }
 
-func (r *Reconciler) timed(ctx context.Context, s *scope, of step) {
+func (r *Reconciler) runStep(ctx context.Context, s *scope, of step) {
 	began, known := time.Now(), len(s.problems)
 	of.do(ctx, s)
 	if of.name != "" && !s.postponed {
@@ -156,13 +156,13 @@ func (r *Reconciler) timed(ctx context.Context, s *scope, of step) {
 
 func (r *Reconciler) gather(ctx context.Context, s *scope) {
 	read := r.gatherer.Gather
-	if s.lookUp {
-		read = r.gatherer.GatherNothingAssumed
+	if s.readLive {
+		read = r.gatherer.GatherLive
 	}
 	var problems problem.List
 	s.gathered, problems = read(ctx, s.cr)
-	if since := s.gathered.LabelsPending; !since.IsZero() && time.Since(since) < labelsGrace {
-		s.postponed, s.again = true, labelsGrace
+	if since := s.gathered.LabelsPending; !since.IsZero() && time.Since(since) < labelsPendingDelay {
+		s.postponed, s.requeueAfter = true, labelsPendingDelay
 	}
 	r.watchEndpoints(s)
 	if !s.problems.HasErrors() { // other problems of an unreadable spec mean nothing
@@ -177,15 +177,15 @@ func (r *Reconciler) build(ctx context.Context, s *scope) {
 	}
 	if build.IsLarge(s.gathered.Inputs) {
 		if s.postponed = !r.large.TryAcquire(1); s.postponed {
-			s.again = largeDelay
+			s.requeueAfter = largeDelay
 			return
 		}
 		defer r.large.Release(1)
 	}
-	made, problems := build.Build(ctx, s.gathered.Inputs)
+	desired, problems := build.Build(ctx, s.gathered.Inputs)
 	s.problems = append(s.problems, problems...)
 	if !s.gathered.Inputs.Unresolved {
-		s.desired = made
+		s.desired = desired
 	}
 }
 
@@ -197,18 +197,18 @@ func (r *Reconciler) apply(ctx context.Context, s *scope) {
 		s.fail(p)
 		return
 	}
-	list, again, p := r.adopter.Switchover(ctx, s.cr, s.gathered.Inputs.Live, s.desired.Objects)
+	list, requeueAfter, p := r.adopter.Switchover(ctx, s.cr, s.gathered.Inputs.Live, s.desired.Objects)
 	if p != nil {
 		s.fail(p)
 		return
 	}
-	s.again = cmp.Or(again, s.again)
+	s.requeueAfter = cmp.Or(requeueAfter, s.requeueAfter)
 	result, p := r.applier.Apply(ctx, s.cr, list)
-	if result.InTheWay {
-		if s.startOver = gather.IsNew(s.cr) && !s.lookUp; s.startOver {
+	if result.NameTaken {
+		if s.restart = gather.IsNew(s.cr) && !s.readLive; s.restart {
 			return
 		}
-		if p = r.adopter.AdoptInTheWay(ctx, s.cr, s.gathered.Inputs.Live, s.desiredObjects()); p == nil {
+		if p = r.adopter.AdoptExisting(ctx, s.cr, s.gathered.Inputs.Live, s.desiredObjects()); p == nil {
 			result, p = r.applier.Apply(ctx, s.cr, list)
 		}
 	}
@@ -216,12 +216,12 @@ func (r *Reconciler) apply(ctx context.Context, s *scope) {
 	s.fail(p)
 }
 
-// own restores the owner of objects of release 0.9 after an error, so that deleting the resource deletes them.
-func (r *Reconciler) own(ctx context.Context, s *scope) {
+// restoreOwner restores the owner of objects of release 0.9 after an error, so that deleting the resource deletes them.
+func (r *Reconciler) restoreOwner(ctx context.Context, s *scope) {
 	if !s.problems.HasErrors() || s.gathered == nil {
 		return
 	}
-	s.fail(r.adopter.Own(ctx, s.cr, s.gathered.Inputs.Live))
+	s.fail(r.adopter.RestoreOwner(ctx, s.cr, s.gathered.Inputs.Live))
 }
 
 func (r *Reconciler) prune(ctx context.Context, s *scope) {
@@ -247,17 +247,17 @@ func (r *Reconciler) observe(ctx context.Context, s *scope) {
 		s.pods.OtherSecrets {
 		return // an ending pod has other Secrets; the event of its end starts the next reconcile
 	}
-	url, why := r.locate(s.cr, s.service, s.desired.Scheme())
+	url, why := r.serverURL(s.cr, s.service, s.desired.Scheme())
 	if url == "" {
-		s.serverSilent = why
+		s.serverFailure = why
 		return
 	}
 	at := serverprobe.Server{URL: url, Trust: trust(s.desired.Certificate),
 		Lists: status.Lists(s.desired, s.distribution())}
-	//nolint:contextcheck // asking outlives the reconcile
-	s.server, s.serverSilent = r.prober.Observe(s.cr, s.deployment, s.pods.Existing,
+	//nolint:contextcheck // probing outlives the reconcile
+	s.server, s.serverFailure = r.prober.Observe(s.cr, s.deployment, s.pods.Existing,
 		at)
-	s.serverPending = s.server == nil && s.serverSilent == ""
+	s.serverPending = s.server == nil && s.serverFailure == ""
 }
 
 // trust returns what verifies the server's certificate, or nil without a known certificate.
@@ -272,16 +272,16 @@ func trust(c *build.ServerCertificate) *serverprobe.Trust {
 func (r *Reconciler) observeServer(ctx context.Context, s *scope) {
 	key := func(name string) client.ObjectKey { return client.ObjectKey{Namespace: s.cr.Namespace, Name: name} }
 	if s.applied != nil { // the cache may lag behind
-		s.service, s.claim = s.applied.Service, s.applied.PVC
+		s.service, s.pvc = s.applied.Service, s.applied.PVC
 	}
 	service, claim := &corev1.Service{}, &corev1.PersistentVolumeClaim{}
 	if s.service == nil && r.client.Get(ctx, key(names.ServiceName(s.cr.Name)), service) == nil {
 		s.service = service
 	}
 	if w := s.cr.Spec.Workload; w == nil || w.Storage == nil {
-		s.claim = nil
-	} else if s.claim == nil && r.client.Get(ctx, key(names.PVCName(s.cr.Name)), claim) == nil {
-		s.claim = claim
+		s.pvc = nil
+	} else if s.pvc == nil && r.client.Get(ctx, key(names.PVCName(s.cr.Name)), claim) == nil {
+		s.pvc = claim
 	}
 	r.observeEdge(ctx, s)
 }
@@ -312,8 +312,8 @@ func (r *Reconciler) report(ctx context.Context, s *scope) (ctrl.Result, error) 
 	log := logf.FromContext(ctx)
 	before := s.cr.Status.DeepCopy()
 	s.cr.Status = status.Compute(s.facts(version.Version()))
-	r.count(s)
-	// The pending answer of the server starts the next reconcile; the status stays as it is until then.
+	r.recordMetrics(s)
+	// The pending probe of the server starts the next reconcile; the status stays as it is until then.
 	changed := !equality.Semantic.DeepEqual(before, &s.cr.Status) && (!s.serverPending || s.problems.HasErrors())
 	if changed {
 		err := r.writeStatus(ctx, before, s.cr)
@@ -328,7 +328,7 @@ func (r *Reconciler) report(ctx context.Context, s *scope) (ctrl.Result, error) 
 		case err != nil:
 			return ctrl.Result{}, err
 		}
-		for _, e := range events.Of(before.Conditions, s.cr.Status.Conditions, len(s.problems.Warnings()) > 0) {
+		for _, e := range events.ForChanges(before.Conditions, s.cr.Status.Conditions, len(s.problems.Warnings()) > 0) {
 			r.recorder.Eventf(s.cr, nil, e.Type, e.Reason, e.Action, "%s", e.Note)
 		}
 		ready := ptr.Deref(meta.FindStatusCondition(s.cr.Status.Conditions, v1alpha2.ConditionReady), metav1.Condition{})
@@ -345,7 +345,7 @@ func (r *Reconciler) report(ctx context.Context, s *scope) (ctrl.Result, error) 
 	if s.problems.Polled() {
 		return ctrl.Result{RequeueAfter: foreignDelay}, nil
 	}
-	return ctrl.Result{RequeueAfter: s.next(time.Now())}, nil
+	return ctrl.Result{RequeueAfter: s.nextReconcile(time.Now())}, nil
 }
 
 // writeStatus patches the status without the spec, to save memory. Go's types may not decode the response.

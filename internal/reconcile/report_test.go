@@ -29,7 +29,7 @@ import (
 
 var errTimeout = errors.New("the server timed out")
 
-// reporter is a Reconciler whose status writes are counted and may be refused.
+// reporter is a Reconciler with a client that counts status writes and may reject them.
 type reporter struct {
 	*Reconciler
 	recorder *events.FakeRecorder
@@ -63,8 +63,8 @@ func newReporter(t *testing.T) *reporter {
 	return r
 }
 
-// pass reports about the resource as it is stored.
-func (r *reporter) pass(t *testing.T, problems ...problem.Problem) (ctrl.Result, error) {
+// reportOnce reports problems of the stored custom resource.
+func (r *reporter) reportOnce(t *testing.T, problems ...problem.Problem) (ctrl.Result, error) {
 	t.Helper()
 	cr := &v1alpha2.LlamaStackDistribution{}
 	if err := r.client.Get(t.Context(), client.ObjectKeyFromObject(stack("a")), cr); err != nil {
@@ -74,7 +74,7 @@ func (r *reporter) pass(t *testing.T, problems ...problem.Problem) (ctrl.Result,
 	return r.report(t.Context(), &scope{cr: cr, problems: problems})
 }
 
-func wrong(reason problem.Reason) problem.Problem {
+func terminalProblem(reason problem.Reason) problem.Problem {
 	return problem.Problem{Class: problem.Terminal, Condition: v1alpha2.ConditionDeploymentUpdated, Reason: reason, Detail: "wrong"}
 }
 
@@ -82,7 +82,7 @@ func wrong(reason problem.Reason) problem.Problem {
 func TestReportWritesOnce(t *testing.T) {
 	r := newReporter(t)
 	for range 3 {
-		if result, err := r.pass(t, wrong(problem.ObjectRejected)); err != nil || result != (ctrl.Result{}) {
+		if result, err := r.reportOnce(t, terminalProblem(problem.ObjectRejected)); err != nil || result != (ctrl.Result{}) {
 			t.Fatalf("%+v %v", result, err)
 		}
 	}
@@ -104,24 +104,24 @@ func TestReportOutcome(t *testing.T) {
 		err     error
 		noEvent bool
 	}{
-		"wrong waits for an edit": {wrong(problem.ObjectRejected), nil, ctrl.Result{}, nil, false},
+		"wrong waits for an edit": {terminalProblem(problem.ObjectRejected), nil, ctrl.Result{}, nil, false},
 		"a foreign object is looked for again": {
-			wrong(problem.Conflict), nil, ctrl.Result{RequeueAfter: foreignDelay}, nil, false,
+			terminalProblem(problem.Conflict), nil, ctrl.Result{RequeueAfter: foreignDelay}, nil, false,
 		},
 		"a failed question is asked again": {
 			problem.Problem{Class: problem.Transient, Condition: v1alpha2.ConditionConfigGenerated, Reason: "X", Detail: "m", Err: errTimeout},
 			nil, ctrl.Result{}, errTimeout, false,
 		},
 		"written by somebody else": {
-			wrong(problem.ObjectRejected), apierrors.NewConflict(resource, "a", errors.New("modified")), ctrl.Result{RequeueAfter: conflictDelay}, nil, true,
+			terminalProblem(problem.ObjectRejected), apierrors.NewConflict(resource, "a", errors.New("modified")), ctrl.Result{RequeueAfter: conflictDelay}, nil, true,
 		},
-		"gone":          {wrong(problem.ObjectRejected), apierrors.NewNotFound(resource, "a"), ctrl.Result{}, nil, true},
-		"status failed": {wrong(problem.ObjectRejected), errTimeout, ctrl.Result{}, errTimeout, true},
+		"gone":          {terminalProblem(problem.ObjectRejected), apierrors.NewNotFound(resource, "a"), ctrl.Result{}, nil, true},
+		"status failed": {terminalProblem(problem.ObjectRejected), errTimeout, ctrl.Result{}, errTimeout, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newReporter(t)
 			r.refuse = c.refuse
-			result, err := r.pass(t, c.fault)
+			result, err := r.reportOnce(t, c.fault)
 			if result != c.want || !errors.Is(err, c.err) {
 				t.Errorf("%+v %v, want %+v %v", result, err, c.want, c.err)
 			}

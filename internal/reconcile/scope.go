@@ -37,18 +37,18 @@ type scope struct {
 	desired *build.Desired
 	// Set by apply if build found no errors.
 	applied *apply.Result
-	// lookUp makes gather read live what the caches lack; apply sets startOver to repeat the steps with it.
-	lookUp, startOver bool
-	// again is the requeue delay; zero means none.
-	again time.Duration
+	// readLive makes gather read live what the caches lack; apply sets restart to repeat the steps with it.
+	readLive, restart bool
+	// requeueAfter is the requeue delay; zero means none.
+	requeueAfter time.Duration
 	// Set by observe.
-	deployment   *appsv1.Deployment
-	pods         pods.Observation
-	server       *serverprobe.Observation
-	serverSilent string
-	// serverPending reports that the server is being asked and neither answered nor failed since this operator started.
+	deployment    *appsv1.Deployment
+	pods          pods.Observation
+	server        *serverprobe.Observation
+	serverFailure string
+	// serverPending reports that the server is being probed for the first time since this operator started.
 	serverPending bool
-	claim         *corev1.PersistentVolumeClaim
+	pvc           *corev1.PersistentVolumeClaim
 	service       *corev1.Service
 	exposure      objects.Exposure
 
@@ -65,15 +65,15 @@ func (s *scope) fail(p *problem.Problem) {
 	}
 }
 
-// next returns the delay until the next reconcile, or zero if none is due.
-func (s *scope) next(now time.Time) time.Duration {
-	if s.desired == nil || s.desired.Recheck.IsZero() {
-		return s.again
+// nextReconcile returns the delay until the next reconcile, or zero if none is due.
+func (s *scope) nextReconcile(now time.Time) time.Duration {
+	if s.desired == nil || s.desired.RequeueAt.IsZero() {
+		return s.requeueAfter
 	}
 	// A certificate is still valid at the moment itself, so wait a second longer.
-	recheck := max(s.desired.Recheck.Sub(now)+time.Second, time.Second)
-	if s.again > 0 {
-		return min(s.again, recheck)
+	recheck := max(s.desired.RequeueAt.Sub(now)+time.Second, time.Second)
+	if s.requeueAfter > 0 {
+		return min(s.requeueAfter, recheck)
 	}
 	return recheck
 }
@@ -102,8 +102,8 @@ func (s *scope) facts(operatorVersion string) *status.Facts {
 	f := &status.Facts{
 		CR: s.cr, Now: time.Now().Truncate(time.Second), OperatorVersion: operatorVersion,
 		Desired: s.desired, Problems: s.problems, Deployment: s.deployment, Pods: s.pods, Server: s.server,
-		ServerSilent: s.serverSilent,
-		Claim:        s.claim, ServiceThere: s.service != nil, Exposure: s.exposure,
+		ServerFailure: s.serverFailure,
+		PVC:           s.pvc, ServiceExists: s.service != nil, Exposure: s.exposure,
 	}
 	if s.gathered == nil {
 		return f
@@ -117,8 +117,8 @@ func (s *scope) facts(operatorVersion string) *status.Facts {
 	return f
 }
 
-// count records the custom resource in the metrics, and a rollout if the pod template changed.
-func (r *Reconciler) count(s *scope) {
+// recordMetrics records the custom resource in the metrics, and a rollout if the pod template changed.
+func (r *Reconciler) recordMetrics(s *scope) {
 	line := metrics.Unknown
 	if resolved := s.cr.Status.ResolvedDistribution; resolved != nil {
 		line = resolved.ServerLine

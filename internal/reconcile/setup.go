@@ -52,8 +52,8 @@ const (
 	largeWorkers = 2
 	// firstRetry and lastRetry bound the exponential back-off of failed reconciles.
 	firstRetry, lastRetry = 5 * time.Millisecond, 15 * time.Second
-	// passTimeout bounds one reconcile, so that a hanging API server does not hold a worker.
-	passTimeout = time.Minute
+	// reconcileTimeout bounds one reconcile, so that a hanging API server does not hold a worker.
+	reconcileTimeout = time.Minute
 	// workers is the number of concurrent reconciles: enough for many new custom resources of seven requests each, few
 	// enough that an edit among them is not slow.
 	workers = 6
@@ -75,8 +75,8 @@ type Options struct {
 	Namespaces []string
 	// Selector selects the custom resources in the manager's cache; nil means all.
 	Selector labels.Selector
-	// LeaveSettings leaves reports about the settings to another operator.
-	LeaveSettings bool
+	// SkipSettingsReport leaves reports about the settings to another operator.
+	SkipSettingsReport bool
 	// ForbidForeignConfigMaps refuses ConfigMaps of other namespaces, which v1alpha1 can name.
 	ForbidForeignConfigMaps bool
 	// AllowForeignConfigMaps accepts ConfigMaps of other namespaces without their owners' consent, as release 0.9 does.
@@ -88,10 +88,10 @@ type Options struct {
 }
 
 func newImageLabels(ctx context.Context, mgr manager.Manager, o *Options, key secret.Value,
-	tell func(types.NamespacedName)) *imagelabels.Reader {
+	notify func(types.NamespacedName)) *imagelabels.Reader {
 	return imagelabels.New(ctx, imagelabels.Options{
-		Connect:  imagelabels.Connect(names.ManagedBy+"/"+version.Version(), o.Metrics.AskedRegistry),
-		LookedUp: o.Metrics.LookedUp, Key: key, Tell: tell,
+		Connect:  imagelabels.Connect(names.ManagedBy+"/"+version.Version(), o.Metrics.CountRegistryRequest),
+		OnLookup: o.Metrics.CountLookup, Key: key, Notify: notify,
 		Store: &imagelabels.Store{Live: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: o.OperatorNamespace},
 	})
 }
@@ -105,14 +105,14 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 	if err != nil {
 		return err
 	}
-	apis, err := o.APIs.Ask()
+	apis, err := o.APIs.Discover()
 	if err != nil {
 		return err
 	}
 	assignsUserIDs, err := clusterAssignsUserIDs(mgr.GetRESTMapper())
 	mirrorSets, noMirrors := gather.MirrorSets(ctx, mgr.GetRESTMapper(), mgr.GetAPIReader())
 	operatorImage, noImage := gather.OperatorImage(ctx, mgr.GetAPIReader(), o.OperatorImage, o.Pod)
-	uses, noUses := usesOfHosts(ctx, mgr, &o)
+	hosts, noUses := hostCache(ctx, mgr, &o)
 	err = errors.Join(err, noMirrors, noImage, noUses, mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
 		return o.APIs.AwaitChange(ctx, apis) // the restarted manager has caches and watches for the new APIs
 	})))
@@ -137,29 +137,29 @@ func Setup(ctx context.Context, mgr manager.Manager, o Options) error {
 			Namespaces: o.Namespaces, ForbidForeignConfigMaps: o.ForbidForeignConfigMaps,
 			AllowForeignConfigMaps: o.AllowForeignConfigMaps,
 			EdgeAPIs:               func() objects.EdgeAPIs { return apis },
-			Store:                  o.Settings, Hosts: uses, Labels: newImageLabels(ctx, mgr, &o, key, r.enqueue),
+			Store:                  o.Settings, Hosts: hosts, Labels: newImageLabels(ctx, mgr, &o, key, r.enqueue),
 			MirrorSets: mirrorSets, OperatorImage: operatorImage,
 		},
-		applier:  &apply.Applier{Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader(), EdgeAPIs: apis},
-		live:     mgr.GetAPIReader(),
-		adopter:  &adopt.Adopter{Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader()},
-		prober:   prober.New(ctx, countedServers{serverprobe.New(), o.Metrics}, r.enqueue),
-		locate:   locate,
-		recorder: mgr.GetEventRecorder(names.ManagedBy),
-		large:    semaphore.NewWeighted(largeWorkers),
-		settings: o.Settings,
-		metrics:  o.Metrics,
+		applier:   &apply.Applier{Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader(), EdgeAPIs: apis},
+		live:      mgr.GetAPIReader(),
+		adopter:   &adopt.Adopter{Client: mgr.GetClient(), Cached: mgr.GetCache(), Live: mgr.GetAPIReader()},
+		prober:    prober.New(ctx, countingProber{serverprobe.New(), o.Metrics}, r.enqueue),
+		serverURL: locate,
+		recorder:  mgr.GetEventRecorder(names.ManagedBy),
+		large:     semaphore.NewWeighted(largeWorkers),
+		settings:  o.Settings,
+		metrics:   o.Metrics,
 	}
-	return errors.Join(reportSettings(mgr, r, o), r.watch(mgr, uses, &o))
+	return errors.Join(reportSettings(mgr, r, o), r.watch(mgr, hosts, &o))
 }
 
-// enqueue reconciles a custom resource whose server or image has a new answer.
+// enqueue reconciles a custom resource whose server or image has a new result.
 func (r *Reconciler) enqueue(key types.NamespacedName) {
 	r.queue.Add(reconcile.Request{NamespacedName: key})
 }
 
 func reportSettings(mgr manager.Manager, r *Reconciler, o Options) error {
-	if o.LeaveSettings {
+	if o.SkipSettingsReport {
 		return nil
 	}
 	return (&settingsreport.Reporter{
@@ -185,36 +185,36 @@ func watchMirrors(b *builder.Builder, r *Reconciler) *builder.Builder {
 func clusterAssignsUserIDs(mapper meta.RESTMapper) (bool, error) {
 	_, err := mapper.RESTMapping(schema.GroupKind{Group: "security.openshift.io", Kind: "SecurityContextConstraints"})
 	if err != nil && !meta.IsNoMatchError(err) {
-		return false, fmt.Errorf("asking the cluster for its APIs: %w", err)
+		return false, fmt.Errorf("discover the cluster's APIs: %w", err)
 	}
 	return err == nil, nil
 }
 
-func (r *Reconciler) watch(mgr manager.Manager, uses cache.Cache, o *Options) error {
-	owner := settled(handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(),
+func (r *Reconciler) watch(mgr manager.Manager, hosts cache.Cache, o *Options) error {
+	owner := debounced(handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(),
 		&v1alpha2.LlamaStackDistribution{}, handler.OnlyControllerOwner()))
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("llamastackdistribution").
-		For(gather.NewTree(), builder.WithPredicates(notUpdated())).
-		Watches(gather.NewTree(), editsFirst(), builder.WithPredicates(specChanged())).
+		For(gather.NewTree(), builder.WithPredicates(ignoreUpdate())).
+		Watches(gather.NewTree(), prioritizeEdits(), builder.WithPredicates(specChanged())).
 		WithOptions(controller.Options{
-			MaxConcurrentReconciles: workers, ReconciliationTimeout: passTimeout,
+			MaxConcurrentReconciles: workers, ReconciliationTimeout: reconcileTimeout,
 			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
 		}).
 		WatchesMetadata(apply.SecretMetadata(), handler.EnqueueRequestsFromMapFunc(r.referrersOf(objects.KindSecret))).
 		WatchesMetadata(apply.ConfigMapMetadata(), handler.EnqueueRequestsFromMapFunc(r.referrersOf(objects.KindConfigMap))).
 		WatchesRawSource(r.settingsChanges()).
-		WatchesRawSource(source.Kind[client.Object](uses, gather.NewTree(), sharedHosts(uses, r.settings.Domain),
+		WatchesRawSource(source.Kind[client.Object](hosts, gather.NewTree(), enqueueNextHostUser(hosts, r.settings.Domain),
 			hostsChanged())).
-		Watches(&corev1.Pod{}, settled(handler.EnqueueRequestsFromMapFunc(serverOfPod)),
+		Watches(&corev1.Pod{}, debounced(handler.EnqueueRequestsFromMapFunc(serverOfPod)),
 			builder.WithPredicates(podChanged())).
 		WatchesRawSource(source.Func(func(_ context.Context,
 			queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-			r.queue = queue // sources start before the workers, which alone ask servers and registries
+			r.queue = queue // sources start before the workers, which alone probe servers and registries
 			return nil
 		}))
 	for _, kind := range append(apply.OwnedKinds(), apply.EdgeKinds(r.applier.EdgeAPIs)...) {
-		b = b.Watches(kind, owner, builder.WithPredicates(notCreated(), deploymentChanged()))
+		b = b.Watches(kind, owner, builder.WithPredicates(ignoreCreate(), deploymentChanged()))
 	}
 	built, err := watchMirrors(b, r).Build(r)
 	if err != nil {
@@ -224,13 +224,13 @@ func (r *Reconciler) watch(mgr manager.Manager, uses cache.Cache, o *Options) er
 	return err
 }
 
-// notCreated drops creations of owned objects, which the operator itself makes.
-func notCreated() predicate.Predicate {
+// ignoreCreate drops creations of owned objects, which the operator itself makes.
+func ignoreCreate() predicate.Predicate {
 	return predicate.Funcs{CreateFunc: func(event.CreateEvent) bool { return false }}
 }
 
-// notUpdated drops updates, which editsFirst handles: two handlers of one event can start two reconciles.
-func notUpdated() predicate.Predicate {
+// ignoreUpdate drops updates, which prioritizeEdits handles: two handlers of one event can start two reconciles.
+func ignoreUpdate() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }}
 }
 
@@ -270,14 +270,14 @@ func specChanged() predicate.Predicate {
 		}})
 }
 
-// countedServers counts the requests to servers in the metrics.
-type countedServers struct {
-	prober.Asker
+// countingProber counts the requests to servers in the metrics.
+type countingProber struct {
+	prober.Client
 	metrics *metrics.Metrics
 }
 
-func (c countedServers) Ask(ctx context.Context, server serverprobe.Server) (*serverprobe.Observation, error) {
-	observation, err := c.Asker.Ask(ctx, server)
-	c.metrics.AskedServer(err)
+func (c countingProber) Probe(ctx context.Context, server serverprobe.Server) (*serverprobe.Observation, error) {
+	observation, err := c.Client.Probe(ctx, server)
+	c.metrics.CountProbe(err)
 	return observation, err
 }

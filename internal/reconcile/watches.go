@@ -41,15 +41,15 @@ func (r *Reconciler) referrersOf(kind string) handler.MapFunc {
 func (r *Reconciler) settingsChanges() source.Source {
 	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		return r.settings.Watch(ctx, func(o client.Object) {
-			for _, request := range r.usersOfSettings(ctx, o) {
+			for _, request := range r.settingsReferrers(ctx, o) {
 				queue.Add(request)
 			}
 		})
 	})
 }
 
-// usersOfSettings maps a ConfigMap of the operator's namespace to the custom resources that use it.
-func (r *Reconciler) usersOfSettings(ctx context.Context, o client.Object) []reconcile.Request {
+// settingsReferrers maps a ConfigMap of the operator's namespace to the custom resources that use it.
+func (r *Reconciler) settingsReferrers(ctx context.Context, o client.Object) []reconcile.Request {
 	if o.GetName() == settings.ConfigMapName {
 		return r.requests(ctx)
 	}
@@ -63,7 +63,7 @@ func (r *Reconciler) usersOfSettings(ctx context.Context, o client.Object) []rec
 func (r *Reconciler) requests(ctx context.Context, options ...client.ListOption) []reconcile.Request {
 	list := gather.NewTrees()
 	if err := r.client.List(ctx, list, append(options, client.UnsafeDisableDeepCopy)...); err != nil {
-		logf.FromContext(ctx).Error(err, "resources could not be listed from the cache")
+		logf.FromContext(ctx).Error(err, "cannot list custom resources from the cache")
 		return nil
 	}
 	requests := make([]reconcile.Request, 0, len(list.Items))

@@ -34,7 +34,7 @@ func reconciler(t *testing.T, resources ...client.Object) *Reconciler {
 	return &Reconciler{client: builder.Build()}
 }
 
-// listNames lists names as the operator's cache does: by the indexes of the resources themselves.
+// listNames lists names by the indexes of the operator's cache.
 func listNames(ctx context.Context, c client.WithWatch, into client.ObjectList, options ...client.ListOption) error {
 	names, ok := into.(*metav1.PartialObjectMetadataList)
 	if !ok {
@@ -138,7 +138,8 @@ func TestReferrersByOverrides(t *testing.T) {
 	}
 }
 
-// Proves: R72, L-23, R20 (what the operator's settings bring into the pods wakes every resource of the namespace where it is, and nobody elsewhere).
+// Proves: R72, L-23, R20 (what the operator's settings bring into the pods wakes every resource of the namespace where
+// it is, and nobody elsewhere).
 func TestReferrersByDefaults(t *testing.T) {
 	foreign := referring("elsewhere", "d", "")
 	foreign.Spec.OverrideConfig = &v1alpha2.OverrideConfigSpec{ConfigMapName: "trust"}
@@ -167,7 +168,7 @@ func TestReferrersByDefaults(t *testing.T) {
 	}
 }
 
-// settingsOf is a store that has read settings with these defaults for pods.
+// settingsOf returns a store with these pod defaults.
 func settingsOf(t *testing.T, podDefaults string) *gather.SettingsStore {
 	t.Helper()
 	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "op", Name: settings.ConfigMapName}, Data: map[string]string{settings.KeyPodDefaults: podDefaults}}
@@ -188,7 +189,7 @@ func TestUsersOfARegisteredDistribution(t *testing.T) {
 	r := reconciler(t, using("a", v1alpha2.DistributionSpec{Name: new("mine")}), using("b", v1alpha2.DistributionSpec{Name: new("starter")}),
 		using("c", v1alpha2.DistributionSpec{Image: new("registry.example/mine:1")}))
 	registers := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "op", Name: "x", Labels: map[string]string{settings.LabelDistribution: "mine"}}}
-	if got := texts(r.usersOfSettings(t.Context(), registers)); !slices.Equal(got, []string{"ai/a", "ai/c"}) {
+	if got := texts(r.settingsReferrers(t.Context(), registers)); !slices.Equal(got, []string{"ai/a", "ai/c"}) {
 		t.Errorf("woken: %v", got)
 	}
 }
@@ -197,7 +198,7 @@ func TestUsersOfARegisteredDistribution(t *testing.T) {
 func TestAllWhenSettings(t *testing.T) {
 	r := reconciler(t, referring("ai", "a", ""), referring("b", "b", ""))
 	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "op", Name: "llama-stack-operator-config"}}
-	if got := texts(r.usersOfSettings(t.Context(), cm)); !slices.Equal(got, []string{"ai/a", "b/b"}) {
+	if got := texts(r.settingsReferrers(t.Context(), cm)); !slices.Equal(got, []string{"ai/a", "b/b"}) {
 		t.Errorf("woken %v", got)
 	}
 }

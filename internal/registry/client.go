@@ -43,17 +43,17 @@ type Options struct {
 	UserAgent string
 	// Locations returns the references to try for an image, in order; nil means only the reference itself.
 	Locations func(reference string) []string
-	// Own has fallback credentials for registries without caller credentials; nil means anonymous.
-	Own authn.Keychain
-	// Asked is called after each question with its error; nil is not called.
-	Asked func(question string, err error)
+	// Fallback has fallback credentials for registries without caller credentials; nil means anonymous.
+	Fallback authn.Keychain
+	// OnRead is called after each operation with its error; nil is not called.
+	OnRead func(question string, err error)
 	// Limits may be shared between clients; nil means new limits.
 	Limits *Limits
 }
 
 // Limits bound the concurrent work of the clients that share them.
 type Limits struct {
-	// decoding is a semaphore for decoding questions, unpacking one for zstd layers.
+	// decoding is a semaphore for decoding documents, unpacking one for zstd layers.
 	decoding, unpacking chan struct{}
 }
 
@@ -66,9 +66,9 @@ func NewLimits() *Limits {
 type Client struct {
 	*Limits
 	options Options
-	// anywhere connects to any address, outside refuses loopback and link-local ones, public also private ones.
-	anywhere, outside, public *http.Transport
-	searchTime                time.Duration
+	// unrestricted connects to any address, nonLocal refuses loopback and link-local ones, public also private ones.
+	unrestricted, nonLocal, public *http.Transport
+	searchTime                     time.Duration
 }
 
 // New returns a Client.
@@ -80,15 +80,16 @@ func New(options Options) *Client {
 		options.Limits = NewLimits()
 	}
 	return &Client{
-		Limits: options.Limits, options: options, searchTime: searchTime, anywhere: newTransport(options.CACertificates, nil),
-		outside: newTransport(options.CACertificates, refuseMachine),
-		public:  newTransport(options.CACertificates, refuseInside),
+		Limits: options.Limits, options: options, searchTime: searchTime,
+		unrestricted: newTransport(options.CACertificates, nil),
+		nonLocal:     newTransport(options.CACertificates, refuseLocal),
+		public:       newTransport(options.CACertificates, refusePrivate),
 	}
 }
 
 // Close closes idle connections.
 func (c *Client) Close() {
-	for _, t := range []*http.Transport{c.anywhere, c.outside, c.public} {
+	for _, t := range []*http.Transport{c.unrestricted, c.nonLocal, c.public} {
 		t.CloseIdleConnections()
 	}
 }
@@ -186,7 +187,7 @@ func notAnImage(mediaType string) error {
 	if !artifact.MatchString(mediaType) {
 		return errors.New("it is not an image")
 	}
-	return fmt.Errorf("it is not an image but of type %q", mediaType)
+	return fmt.Errorf("it is not an image, but has media type %q", mediaType)
 }
 
 // choose returns the digest of the index entry for the platform. Its error lists the available platforms.
@@ -231,21 +232,21 @@ func (c *Client) target(reference string) (name.Reference, *roundTripper, error)
 	}
 	if len(c.options.Allowed) > 0 && !slices.Contains(c.options.Allowed, canonical(registry)) {
 		return nil, nil, &Error{Kind: Refused, Reference: ref.Name(),
-			Err: fmt.Errorf("registry %s is not among those that the operator's settings allow: %s", canonical(registry),
+			Err: fmt.Errorf("registry %s is not allowed by the operator's settings; allowed registries: %s", canonical(registry),
 				strings.Join(c.options.Allowed, ", "))}
 	}
-	trip := &roundTripper{registry: registry, plainHTTP: plain, own: c.outside, foreign: c.public, trusted: c.outside,
+	trip := &roundTripper{registry: registry, plainHTTP: plain, own: c.nonLocal, foreign: c.public, trusted: c.nonLocal,
 		decoding: c.decoding}
-	if c.named(registry) {
-		trip.own = c.anywhere
+	if c.isConfigured(registry) {
+		trip.own = c.unrestricted
 	}
-	all := c.named(registry) || c.options.Trusted != nil && c.options.Trusted(registry)
-	trip.private = func(host string) bool { return all || c.named(host) }
+	all := c.isConfigured(registry) || c.options.Trusted != nil && c.options.Trusted(registry)
+	trip.private = func(host string) bool { return all || c.isConfigured(host) }
 	return ref, trip, nil
 }
 
-// named reports whether PlainHTTP or Local contain the host.
-func (c *Client) named(host string) bool {
+// isConfigured reports whether PlainHTTP or Local contain the host.
+func (c *Client) isConfigured(host string) bool {
 	return slices.Contains(c.options.PlainHTTP, host) || slices.Contains(c.options.Local, host)
 }
 
@@ -261,8 +262,8 @@ func (c *Client) remoteOptions(ctx context.Context, trip *roundTripper, keys aut
 	if keys == nil {
 		keys = anonymous{}
 	}
-	if c.options.Own != nil {
-		keys = authn.NewMultiKeychain(keys, c.options.Own)
+	if c.options.Fallback != nil {
+		keys = authn.NewMultiKeychain(keys, c.options.Fallback)
 	}
 	return []remote.Option{
 		remote.WithContext(ctx),

@@ -27,18 +27,18 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
 )
 
-// site is a real registry on loopback, with what the test puts before it.
-type site struct {
+// testRegistry is a real registry on loopback that records its requests.
+type testRegistry struct {
 	*httptest.Server
 	mu       sync.Mutex
 	requests []string
 }
 
-// serve starts a registry. Each handler of before may answer itself, and reports whether it did.
-func serve(t *testing.T, start func(http.Handler) *httptest.Server, before ...func(http.ResponseWriter, *http.Request) bool) *site {
+// serve starts a registry. Each handler of before reports whether it has handled the request.
+func serve(t *testing.T, start func(http.Handler) *httptest.Server, before ...func(http.ResponseWriter, *http.Request) bool) *testRegistry {
 	t.Helper()
 	images := ociregistry.New(ociregistry.Logger(log.New(io.Discard, "", 0)))
-	s := &site{}
+	s := &testRegistry{}
 	s.Server = start(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		s.requests = append(s.requests, r.Method+" "+r.URL.Path)
@@ -54,13 +54,13 @@ func serve(t *testing.T, start func(http.Handler) *httptest.Server, before ...fu
 	return s
 }
 
-func (s *site) host() string {
+func (s *testRegistry) host() string {
 	_, host, _ := strings.Cut(s.URL, "://")
 	return host
 }
 
-// asked returns the requests of a kind since the last call of forget.
-func (s *site) asked(kind string) int {
+// countRequests returns the number of requests of a kind since the last call of forget.
+func (s *testRegistry) countRequests(kind string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := 0
@@ -72,14 +72,14 @@ func (s *site) asked(kind string) int {
 	return n
 }
 
-func (s *site) forget() {
+func (s *testRegistry) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests = nil
 }
 
-// push puts an image there, and returns its reference by tag.
-func (s *site) push(t *testing.T, what remote.Taggable) string {
+// push pushes an image and returns its reference by tag.
+func (s *testRegistry) push(t *testing.T, what remote.Taggable) string {
 	t.Helper()
 	reference := s.host() + "/team/server:1"
 	ref, err := name.ParseReference(reference, name.Insecure)
@@ -93,8 +93,8 @@ func (s *site) push(t *testing.T, what remote.Taggable) string {
 	return reference
 }
 
-// client asks a registry without TLS.
-func (s *site) client(change ...func(*registry.Options)) *registry.Client {
+// client returns a Client that uses the registry without TLS.
+func (s *testRegistry) client(change ...func(*registry.Options)) *registry.Client {
 	options := registry.Options{PlainHTTP: []string{s.host()}}
 	for _, c := range change {
 		c(&options)
@@ -114,7 +114,7 @@ func image(t *testing.T, labels map[string]string, layers ...v1.Layer) v1.Image 
 	return made
 }
 
-// until is a context that ends before the test does.
+// until returns a context that ends before the test.
 func until(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -122,7 +122,8 @@ func until(t *testing.T) context.Context {
 	return ctx
 }
 
-// Proves: FR-020, FR-027a (labels come from the image in the registry), FR-027d, NFR-006 (one manifest and one configuration for each).
+// Proves: FR-020, FR-027a (labels come from the image in the registry), FR-027d, NFR-006 (one manifest and one
+// configuration for each).
 func TestImageReadsLabels(t *testing.T) {
 	s := serve(t, httptest.NewServer)
 	labels := map[string]string{"io.llamastack.config.base64": "dmVyc2lvbjogMgo="}
@@ -139,7 +140,7 @@ func TestImageReadsLabels(t *testing.T) {
 	if diff := cmp.Diff(&registry.Image{Digest: digest.String(), Labels: labels}, found); diff != "" {
 		t.Error(diff)
 	}
-	if manifests, blobs := s.asked("GET /v2/team/server/manifests/"), s.asked("GET /v2/team/server/blobs/"); manifests != 1 || blobs != 1 {
+	if manifests, blobs := s.countRequests("GET /v2/team/server/manifests/"), s.countRequests("GET /v2/team/server/blobs/"); manifests != 1 || blobs != 1 {
 		t.Errorf("%d manifests and %d blobs were read, want one each: %v", manifests, blobs, s.requests)
 	}
 }
@@ -156,7 +157,7 @@ func TestDigestAsksOnceForATagAndNeverForADigest(t *testing.T) {
 	if err != nil || got != want.String() {
 		t.Errorf("the tag stands for %s, %v; want %s", got, err, want)
 	}
-	if n := s.asked("/manifests/"); n != 1 || s.asked("HEAD") != n {
+	if n := s.countRequests("/manifests/"); n != 1 || s.countRequests("HEAD") != n {
 		t.Errorf("want one request without a body: %v", s.requests)
 	}
 	s.forget()
@@ -178,24 +179,24 @@ func TestImageChoosesThePlatform(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := s.client(on("arm64")).Image(until(t), reference, nil)
+	found, err := s.client(withPlatform("arm64")).Image(until(t), reference, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if found.Labels["for"] != "arm64" || found.Digest != digest.String() {
 		t.Errorf("labels %v of %s; want those for arm64, and the digest of the index %s", found.Labels, found.Digest, digest)
 	}
-	_, err = s.client(on("s390x")).Image(until(t), reference, nil)
+	_, err = s.client(withPlatform("s390x")).Image(until(t), reference, nil)
 	if registry.KindOf(err) != registry.NotAnImage || !strings.Contains(err.Error(), "only for: linux/amd64, linux/arm64") {
 		t.Errorf("for a platform that is not there: %v", err)
 	}
 }
 
-func on(architecture string) func(*registry.Options) {
+func withPlatform(architecture string) func(*registry.Options) {
 	return func(o *registry.Options) { o.Platform = v1.Platform{OS: "linux", Architecture: architecture} }
 }
 
-// key is a keychain with one pair of credentials.
+// key is a keychain with one user and password.
 type key struct{ user, password string }
 
 func (k key) Resolve(authn.Resource) (authn.Authenticator, error) {
@@ -238,7 +239,7 @@ func TestImageUsesCredentials(t *testing.T) {
 			if err != nil || found.Labels["a"] != "b" {
 				t.Errorf("with credentials: %v, %v", found, err)
 			}
-			own := s.client(func(o *registry.Options) { o.Own = key{"pull", "s3cret"} })
+			own := s.client(func(o *registry.Options) { o.Fallback = key{"pull", "s3cret"} })
 			if found, err := own.Image(until(t), reference, nil); err != nil || found.Labels["a"] != "b" {
 				t.Errorf("with credentials of the client's own: %v, %v", found, err)
 			}
@@ -276,7 +277,7 @@ func TestPlainHTTPNeedsASetting(t *testing.T) {
 	s := serve(t, httptest.NewServer)
 	reference := s.push(t, image(t, nil))
 	_, err := registry.New(registry.Options{}).Image(until(t), reference, nil)
-	if err == nil || s.asked("/manifests/") != 0 {
+	if err == nil || s.countRequests("/manifests/") != 0 {
 		t.Errorf("%v after %v; want a refusal", err, s.requests)
 	}
 	_, err = s.client(func(o *registry.Options) { o.Allowed = []string{"registry.example.com"} }).Image(until(t), reference, nil)
@@ -356,7 +357,7 @@ func TestErrorsHaveKinds(t *testing.T) {
 		})
 	}
 	_, err := registry.New(registry.Options{Local: []string{"127.0.0.1:1"}}).Image(until(t), "127.0.0.1:1/team/none:1", nil)
-	if registry.KindOf(err) != registry.Unreachable || !registry.KindOf(err).Passes() {
+	if registry.KindOf(err) != registry.Unreachable || !registry.KindOf(err).IsTransient() {
 		t.Errorf("nobody there: %v is %s", err, registry.KindOf(err))
 	}
 	ended, cancel := context.WithCancel(t.Context())

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// documentBytes bounds all manifests, configurations and tokens of one question. A label with the largest
+	// documentBytes bounds all manifests, configurations and tokens of one operation. A label with the largest
 	// configuration in base64 has 1.34 MB, and some builders write each label twice.
 	documentBytes = 2816 << 10
 	// documentNodes and documentLevels bound the values and nesting of one document; a list item takes up to 400 bytes of
@@ -21,7 +21,7 @@ const (
 	documentLevels = 32
 	// failureBytes is how much of an error response is read; the library reads no more.
 	failureBytes = 64 << 10
-	// maxDecoding is the number of questions that may decode at once.
+	// maxDecoding is the number of operations that may decode at once.
 	maxDecoding = 2
 )
 
@@ -29,7 +29,7 @@ const (
 func scan(document []byte) error {
 	_, excess := limits.Scan(document, limits.Limits{Bytes: documentBytes, Levels: documentLevels, Nodes: documentNodes})
 	if excess != nil {
-		return own(errTooLarge, "it has more than %d %s", excess.Limit, excess.Unit)
+		return newSafeError(errTooLarge, "it has more than %d %s", excess.Limit, excess.Unit)
 	}
 	return nil
 }
@@ -48,7 +48,7 @@ func failure(body io.ReadCloser) io.ReadCloser {
 func (t *roundTripper) document(ctx context.Context, body *limitedBody) io.ReadCloser {
 	defer func() { _ = body.Close() }()
 	content, err := io.ReadAll(body)
-	t.spend(len(content))
+	t.addDocument(len(content))
 	if err == nil {
 		err = scan(content)
 	}
@@ -67,13 +67,13 @@ func (b failedBody) Read([]byte) (int, error) { return 0, b.err }
 
 func (failedBody) Close() error { return nil }
 
-func (t *roundTripper) spend(n int) {
+func (t *roundTripper) addDocument(n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.documents += int64(n)
 }
 
-// beginDecoding waits for a decoding slot. The next request or the end of the question releases it, so that no slot is
+// beginDecoding waits for a decoding slot. The next request or the end of the operation releases it, so that no slot is
 // held while waiting for a registry.
 func (t *roundTripper) beginDecoding(ctx context.Context) error {
 	select {
@@ -83,24 +83,24 @@ func (t *roundTripper) beginDecoding(ctx context.Context) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.ended || t.decodes { // the library may ping with two schemes at once
+	if t.ended || t.holdsSlot { // the library may ping with two schemes at once
 		<-t.decoding
 		return nil
 	}
-	t.decodes = true
+	t.holdsSlot = true
 	return nil
 }
 
 func (t *roundTripper) endDecoding() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.decodes {
+	if t.holdsSlot {
 		<-t.decoding
-		t.decodes = false
+		t.holdsSlot = false
 	}
 }
 
-// end ends the question; nothing is decoded after it.
+// end ends the operation; nothing is decoded after it.
 func (t *roundTripper) end() {
 	t.endDecoding()
 	t.mu.Lock()
@@ -117,7 +117,7 @@ func (t *roundTripper) bounded(request *http.Request, response *http.Response) (
 	limit, layer := t.limit()
 	if response.ContentLength > limit && request.Method != http.MethodHead {
 		_ = response.Body.Close()
-		return nil, own(errTooLarge, "%d bytes where at most %d are read", response.ContentLength, limit)
+		return nil, newSafeError(errTooLarge, "%d bytes exceed the limit of %d", response.ContentLength, limit)
 	}
 	limited := &limitedBody{ReadCloser: response.Body, left: limit}
 	response.Body = limited

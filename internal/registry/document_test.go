@@ -47,8 +47,8 @@ func member(manifest, mediaType, rest string) string {
 		mediaType, len(manifest), digestOf(manifest), runtime.GOARCH, rest)
 }
 
-// liar is a registry that answers with these texts by digest, and with the first for the tag.
-func liar(t *testing.T, mediaType types.MediaType, documents ...string) *site {
+// serveManifests starts a registry that returns the documents by digest, and the first one for the tag.
+func serveManifests(t *testing.T, mediaType types.MediaType, documents ...string) *testRegistry {
 	t.Helper()
 	return serve(t, httptest.NewServer, func(w http.ResponseWriter, r *http.Request) bool {
 		at := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
@@ -78,24 +78,24 @@ func TestWideAndDeepDocumentsAreRefused(t *testing.T) {
 	embedded := manifestOf("{}", `},"layers":`+wide(wideItems/2)+`}`)
 	deep := strings.Repeat("[", 9_000) + strings.Repeat("]", 9_000)
 	for name, c := range map[string]struct {
-		site *site
+		site *testRegistry
 		want registry.Kind
 		says string
 	}{
-		"manifest":            {liar(t, types.OCIManifestSchema1, wideManifest), registry.TooLarge, "more than 10000 values"},
-		"configuration":       {liar(t, types.OCIManifestSchema1, manifestOf(wideConfig, `},"layers":[]}`), wideConfig), registry.TooLarge, "more than 10000 values"},
-		"one in the manifest": {liar(t, types.OCIManifestSchema1, embedding), registry.TooLarge, "more than 10000 values"},
-		"index":               {liar(t, types.OCIImageIndex, indexOf(wide(wideItems))), registry.TooLarge, "more than 10000 values"},
+		"manifest":            {serveManifests(t, types.OCIManifestSchema1, wideManifest), registry.TooLarge, "more than 10000 values"},
+		"configuration":       {serveManifests(t, types.OCIManifestSchema1, manifestOf(wideConfig, `},"layers":[]}`), wideConfig), registry.TooLarge, "more than 10000 values"},
+		"one in the manifest": {serveManifests(t, types.OCIManifestSchema1, embedding), registry.TooLarge, "more than 10000 values"},
+		"index":               {serveManifests(t, types.OCIImageIndex, indexOf(wide(wideItems))), registry.TooLarge, "more than 10000 values"},
 		"manifest in the index, which is not read": {
-			liar(t, types.OCIImageIndex, indexOf("["+member(embedded, string(types.OCIManifestSchema1), `,"data":"`+base64.StdEncoding.EncodeToString([]byte(embedded))+`"`)+"]")),
+			serveManifests(t, types.OCIImageIndex, indexOf("["+member(embedded, string(types.OCIManifestSchema1), `,"data":"`+base64.StdEncoding.EncodeToString([]byte(embedded))+`"`)+"]")),
 			registry.NotFound, "404",
 		},
 		"index in the index": {
-			liar(t, types.OCIImageIndex, indexOf("["+member(indexOf("[]"), string(types.OCIImageIndex), "")+"]"), indexOf("[]")), registry.NotAnImage, "of type",
+			serveManifests(t, types.OCIImageIndex, indexOf("["+member(indexOf("[]"), string(types.OCIImageIndex), "")+"]"), indexOf("[]")), registry.NotAnImage, "has media type",
 		},
-		"deep manifest":    {liar(t, types.OCIManifestSchema1, manifestOf("{}", `},"x":`+deep+`}`)), registry.TooLarge, "more than 32 levels"},
-		"deep index":       {liar(t, types.OCIImageIndex, indexOf(deep)), registry.TooLarge, "more than 32 levels"},
-		"all of it larger": {liar(t, types.OCIManifestSchema1, manifestOf("{}", `},"x":"`+strings.Repeat("x", 3<<20)+`"}`)), registry.TooLarge, "too large"},
+		"deep manifest":    {serveManifests(t, types.OCIManifestSchema1, manifestOf("{}", `},"x":`+deep+`}`)), registry.TooLarge, "more than 32 levels"},
+		"deep index":       {serveManifests(t, types.OCIImageIndex, indexOf(deep)), registry.TooLarge, "more than 32 levels"},
+		"all of it larger": {serveManifests(t, types.OCIManifestSchema1, manifestOf("{}", `},"x":"`+strings.Repeat("x", 3<<20)+`"}`)), registry.TooLarge, "too large"},
 		"report of a failure": {serve(t, httptest.NewServer, func(w http.ResponseWriter, _ *http.Request) bool {
 			w.WriteHeader(http.StatusForbidden)
 			_, _ = io.WriteString(w, `{"errors":`+wide(wideItems)+`}`)
@@ -140,7 +140,7 @@ func TestLargestImageIsRead(t *testing.T) {
 	twice := strings.Replace(string(raw), `"config":{`, `"container_config":{"Labels":{"io.llamastack.config.base64":"`+label+`"}},"config":{`, 1)
 	layer := fmt.Sprintf(`{"mediaType":%q,"size":1,"digest":%q,"annotations":{"a":"b","c":"d"}}`, types.OCILayer, digestOf("layer"))
 	manifest := manifestOf(twice, `},"layers":[`+strings.Repeat(layer+",", 126)+layer+"]}")
-	s := liar(t, types.OCIImageIndex, indexOf("["+member(manifest, string(types.OCIManifestSchema1), "")+"]"), manifest, twice)
+	s := serveManifests(t, types.OCIImageIndex, indexOf("["+member(manifest, string(types.OCIManifestSchema1), "")+"]"), manifest, twice)
 	for range 3 { // a place to decode is given back
 		found, err := s.client().Image(until(t), s.host()+"/team/server:1", nil)
 		if err != nil || len(found.Layers) != 127 || found.Labels["io.llamastack.config.base64"] != label {
@@ -160,7 +160,7 @@ func TestLargestImageIsRead(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if n := s.asked("/manifests/"); n != 2*9 {
+	if n := s.countRequests("/manifests/"); n != 2*9 {
 		t.Errorf("%d manifests were read for 9 questions, want two each: %v", n, s.requests)
 	}
 }

@@ -53,9 +53,9 @@ func KindOf(err error) Kind {
 	return ""
 }
 
-// Passes reports whether the error is transient: a retry may succeed without a change of the custom resource or the
-// image.
-func (k Kind) Passes() bool { return k == Unreachable || k == RateLimited || k == Corrupt }
+// IsTransient reports whether the error is transient: a retry may succeed without a change of the custom resource or
+// the image.
+func (k Kind) IsTransient() bool { return k == Unreachable || k == RateLimited || k == Corrupt }
 
 // Error is an error reading an image.
 type Error struct {
@@ -63,7 +63,7 @@ type Error struct {
 	Kind Kind
 	// Reference is the image reference.
 	Reference string
-	// RetryAfter is the delay that the registry asks for; zero if it does not.
+	// RetryAfter is the delay that the registry sets; zero if it sets none.
 	RetryAfter time.Duration
 	// Err is the cause.
 	Err error
@@ -78,30 +78,30 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 var (
-	errDamaged = errors.New("the answer is not that of a registry, or is damaged: it ends early, cannot be decoded, or " +
-		"has another digest")
-	errTooLarge = errors.New("the answer is too large")
-	errRefused  = errors.New("the registry may not be asked")
+	errCorrupt = errors.New("the response is not from a registry or is corrupt: truncated, undecodable, or with another " +
+		"digest")
+	errTooLarge = errors.New("the response is too large")
+	errRefused  = errors.New("the registry may not be contacted")
 )
 
-// ownError is an error with text of this package, which is safe to show.
-type ownError struct {
+// safeError is an error with text of this package, which is safe to show.
+type safeError struct {
 	kind error
 	text string
 }
 
-func own(kind error, format string, args ...any) error {
-	return &ownError{kind, fmt.Sprintf(format, args...)}
+func newSafeError(kind error, format string, args ...any) error {
+	return &safeError{kind, fmt.Sprintf(format, args...)}
 }
 
-func (e *ownError) Error() string { return e.kind.Error() + ": " + e.text }
+func (e *safeError) Error() string { return e.kind.Error() + ": " + e.text }
 
-func (e *ownError) Unwrap() error { return e.kind }
+func (e *safeError) Unwrap() error { return e.kind }
 
-// shown returns an error that is safe to show in a status. The library's errors quote server responses and redirect
+// sanitize returns an error that is safe to show in a status. The library's errors quote server responses and redirect
 // targets, which could reveal internal hosts to the author of a custom resource.
-func shown(err error) error {
-	var known *ownError
+func sanitize(err error) error {
+	var known *safeError
 	var certificate *tls.CertificateVerificationError
 	var timeout interface{ Timeout() bool }
 	var unknown *net.DNSError
@@ -124,9 +124,9 @@ func shown(err error) error {
 	case errors.As(err, &errno):
 		return errno
 	case errors.As(err, &alert), errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):
-		return errors.New("it cannot be asked with TLS")
+		return errors.New("it does not support TLS")
 	}
-	return errDamaged
+	return errCorrupt
 }
 
 // certificateError returns why a certificate is not trusted, without its content.
@@ -136,7 +136,7 @@ func certificateError(err error) error {
 	var invalid x509.CertificateInvalidError
 	switch {
 	case errors.As(err, &name):
-		return errors.New("its certificate is for other names")
+		return errors.New("its certificate is for other host names")
 	case errors.As(err, &authority):
 		return errors.New("its certificate is signed by an unknown authority")
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
@@ -154,21 +154,22 @@ func wrap(reference string, err error, trip *roundTripper) error {
 		return err
 	}
 	// The library's content errors have no types, so Corrupt is the default.
-	wrapped := &Error{Kind: Corrupt, Reference: reference, Err: shown(err)}
-	var answer *transport.Error
+	wrapped := &Error{Kind: Corrupt, Reference: reference, Err: sanitize(err)}
+	var response *transport.Error
 	var request *url.Error
 	var untrusted *tls.CertificateVerificationError
-	status, retryAfter := trip.last()
+	status, retryAfter := trip.lastStatus()
 	switch {
 	case errors.Is(err, errTooLarge):
 		wrapped.Kind = TooLarge
 	// The library retries a failed TLS connection with plain HTTP, which is refused too; the TLS error counts.
 	case errors.Is(err, errRefused) && !errors.As(err, &untrusted):
 		wrapped.Kind = Refused
-	case errors.As(err, &answer):
-		wrapped.Kind = kindOf(answer)
+	case errors.As(err, &response):
+		wrapped.Kind = kindOf(response)
 		// The library's text quotes the URL and the response.
-		wrapped.Err = fmt.Errorf("the registry answers %d %s", answer.StatusCode, http.StatusText(answer.StatusCode))
+		wrapped.Err = fmt.Errorf("the registry responds with %d %s", response.StatusCode,
+			http.StatusText(response.StatusCode))
 	case errors.As(err, &request), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled),
 		status >= http.StatusInternalServerError:
 		wrapped.Kind = Unreachable
@@ -179,8 +180,8 @@ func wrap(reference string, err error, trip *roundTripper) error {
 	return wrapped
 }
 
-func kindOf(answer *transport.Error) Kind {
-	switch answer.StatusCode {
+func kindOf(response *transport.Error) Kind {
+	switch response.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return Unauthorized
 	case http.StatusNotFound, http.StatusGone:
@@ -188,7 +189,7 @@ func kindOf(answer *transport.Error) Kind {
 	case http.StatusTooManyRequests:
 		return RateLimited
 	}
-	for _, d := range answer.Errors {
+	for _, d := range response.Errors {
 		if kind, known := kindsOfCodes[d.Code]; known {
 			return kind
 		}

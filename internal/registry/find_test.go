@@ -52,7 +52,7 @@ func TestFindFileReadsWhatAContainerSees(t *testing.T) {
 			if string(got) != c.want || registry.KindOf(err) != c.kind {
 				t.Errorf("%q, %v; want %q, %s", got, err, c.want, c.kind)
 			}
-			if n := s.asked("GET /v2/team/server/blobs/"); n != c.layers {
+			if n := s.countRequests("GET /v2/team/server/blobs/"); n != c.layers {
 				t.Errorf("%d layers were read, want %d: %v", n, c.layers, s.requests)
 			}
 		})

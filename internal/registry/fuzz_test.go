@@ -46,7 +46,7 @@ func FuzzLayer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, layer []byte, file string) {
 		left := newBudget()
 		left.unpacked, left.entries = 4<<20, 100
-		var found *finding
+		var found *layerResult
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		err := client.unpack(ctx, cancel, bytes.NewReader(layer), func(unpacked io.Reader) (err error) {

@@ -57,14 +57,14 @@ func (c *Client) fileAt(
 	trip.allowLayer(layerBytes)
 	blob := image.layer(layer)
 	if blob == nil {
-		return nil, refusal(ref, NotFound, "it has no layer %s", layer)
+		return nil, newError(ref, NotFound, "it has no layer %s", layer)
 	}
-	found, err := c.look(ctx, ref, trip, blob, file, keys, newBudget())
+	found, err := c.searchLayer(ctx, ref, trip, blob, file, keys, newBudget())
 	switch {
 	case err != nil:
 		return nil, err
 	case found.content == nil:
-		return nil, refusal(ref, NoFile, "layer %s has no regular file %s", layer, file)
+		return nil, newError(ref, NoFile, "layer %s has no regular file %s", layer, file)
 	}
 	return found.content, nil
 }
@@ -83,42 +83,42 @@ func (c *Client) findFileAt(
 ) ([]byte, error) {
 	trip.allowLayer(layerBytes)
 	if len(image.Layers) > maxLayers {
-		return nil, refusal(ref, TooLarge, "it has %d layers, and at most %d are read", len(image.Layers), maxLayers)
+		return nil, newError(ref, TooLarge, "it has %d layers, more than the limit of %d", len(image.Layers), maxLayers)
 	}
 	left := newBudget()
 	for i := range slices.Backward(image.Layers) {
 		layer := &image.Layers[i]
 		if layer.Size < 0 {
-			return nil, refusal(ref, NotAnImage, "layer %s has the size %d", layer.Digest, layer.Size)
+			return nil, newError(ref, NotAnImage, "layer %s has the size %d", layer.Digest, layer.Size)
 		}
 		if layer.Size > left.packed {
-			return nil, refusal(ref, TooLarge, "the layers above the one with %s have more than %d bytes: put the file into "+
+			return nil, newError(ref, TooLarge, "the layers above the one with %s have more than %d bytes: put the file into "+
 				"the highest layer", file, layersBytes)
 		}
-		found, err := c.look(ctx, ref, trip, layer, file, keys, left)
+		found, err := c.searchLayer(ctx, ref, trip, layer, file, keys, left)
 		switch {
 		case err != nil:
 			return nil, err
 		case found.content != nil:
 			return found.content, nil
 		case found.hidden:
-			return nil, refusal(ref, NoFile, "it has no regular file %s", file)
+			return nil, newError(ref, NoFile, "it has no regular file %s", file)
 		}
 	}
-	return nil, refusal(ref, NoFile, "it has no regular file %s", file)
+	return nil, newError(ref, NoFile, "it has no regular file %s", file)
 }
 
-// look searches a layer for a file within the budget.
-func (c *Client) look(
+// searchLayer searches a layer for a file within the budget.
+func (c *Client) searchLayer(
 	ctx context.Context, ref name.Reference, trip *roundTripper, layer *Blob, file string, keys authn.Keychain,
 	left *budget,
-) (*finding, error) {
+) (*layerResult, error) {
 	if layer.Size > layerBytes {
-		return nil, refusal(ref, TooLarge, "layer %s has %d bytes, and at most %d are read: put the file into a layer of "+
-			"its own", layer.Digest, layer.Size,
+		return nil, newError(ref, TooLarge, "layer %s has %d bytes, more than the limit of %d: put the file into a layer "+
+			"of its own", layer.Digest, layer.Size,
 			layerBytes)
 	}
-	var found *finding
+	var found *layerResult
 	err := c.read(ctx, ref, trip, layer, keys, &left.packed, func(unpacked io.Reader) (err error) {
 		found, err = left.fileIn(unpacked, file)
 		return err
@@ -150,12 +150,12 @@ func (c *Client) read(
 	}
 	err = errors.Join(err, packed.Close())
 	if errors.Is(err, errNotTar) {
-		return refusal(ref, NotAnImage, "layer %s is not a tar archive: %w", layer.Digest, err)
+		return newError(ref, NotAnImage, "layer %s is not a tar archive: %w", layer.Digest, err)
 	}
 	return err
 }
 
-func refusal(ref name.Reference, kind Kind, format string, args ...any) error {
+func newError(ref name.Reference, kind Kind, format string, args ...any) error {
 	return &Error{Kind: kind, Reference: ref.Name(), Err: fmt.Errorf(format, args...)}
 }
 
@@ -170,19 +170,19 @@ func (i *Image) layer(digest string) *Blob {
 
 var errNotTar = errors.New("not a tar archive")
 
-type finding struct {
+type layerResult struct {
 	content []byte
 	// hidden reports that the layer deletes or replaces the path of lower layers.
 	hidden bool
 }
 
 // fileIn searches a tar archive for a file and reads the archive to its end.
-func (b *budget) fileIn(archive io.Reader, file string) (*finding, error) {
+func (b *budget) fileIn(archive io.Reader, file string) (*layerResult, error) {
 	limited := &limitedBody{ReadCloser: io.NopCloser(archive), left: b.unpacked}
 	defer func() { b.unpacked = limited.left }()
 	reader := tar.NewReader(limited)
-	wanted := clean(file)
-	found := &finding{}
+	target := clean(file)
+	found := &layerResult{}
 	for {
 		header, err := reader.Next()
 		if errors.Is(err, io.EOF) {
@@ -196,15 +196,17 @@ func (b *budget) fileIn(archive io.Reader, file string) (*finding, error) {
 		}
 		b.entries--
 		if b.entries < 0 {
-			return nil, own(errTooLarge, "the layers down to the one with %s have more than %d files", file, layerEntries)
+			return nil, newSafeError(errTooLarge, "the layers down to the one with %s have more than %d files", file,
+				layerEntries)
 		}
 		at := clean(header.Name)
-		found.hidden = found.hidden || hides(at, header.Typeflag, wanted)
-		if header.Typeflag != tar.TypeReg || at != wanted {
+		found.hidden = found.hidden || hides(at, header.Typeflag, target)
+		if header.Typeflag != tar.TypeReg || at != target {
 			continue
 		}
 		if header.Size > limits.ConfigBytes {
-			return nil, own(errTooLarge, "file %s has %d bytes, and at most %d are read", file, header.Size, limits.ConfigBytes)
+			return nil, newSafeError(errTooLarge, "file %s has %d bytes, more than the limit of %d", file, header.Size,
+				limits.ConfigBytes)
 		}
 		if found.content, err = io.ReadAll(reader); err != nil {
 			return nil, err
@@ -222,17 +224,17 @@ const (
 
 // hides reports whether a layer entry hides a path of lower layers: a whiteout of it or of a parent directory, or a
 // non-directory in place of either.
-func hides(entry string, kind byte, wanted string) bool {
+func hides(entry string, kind byte, target string) bool {
 	dir, base := path.Split(entry)
 	switch {
 	case base == opaqueWhiteout:
-		return strings.HasPrefix(wanted, dir)
+		return strings.HasPrefix(target, dir)
 	case strings.HasPrefix(base, whiteout):
 		entry = dir + strings.TrimPrefix(base, whiteout)
-	case kind == tar.TypeDir && entry != wanted:
+	case kind == tar.TypeDir && entry != target:
 		return false
 	}
-	return entry == wanted || strings.HasPrefix(wanted, entry+"/")
+	return entry == target || strings.HasPrefix(target, entry+"/")
 }
 
 // clean normalizes a path in an archive: "./a/b" and "/a/b" become "a/b".

@@ -199,7 +199,7 @@ func fileOf(t *testing.T, layer v1.Layer, file string) ([]byte, error) {
 	}
 	s.forget()
 	content, err := s.client().File(until(t), reference, found, found.Layers[0].Digest, file, nil)
-	if n := s.asked("GET /v2/team/server/blobs/"); n != 1 {
+	if n := s.countRequests("GET /v2/team/server/blobs/"); n != 1 {
 		t.Errorf("%d layers were read, want 1: %v", n, s.requests)
 	}
 	return content, err

@@ -10,13 +10,13 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 )
 
-// locate tries each location of an image until one answers or fails because of the image's content.
+// locate tries each location of an image until one succeeds or fails because of the image's content.
 func locate[T any](
-	ctx context.Context, c *Client, question, reference string,
-	ask func(ref name.Reference, trip *roundTripper) (T, error),
-) (answer T, err error) {
-	if c.options.Asked != nil {
-		defer func() { c.options.Asked(question, err) }()
+	ctx context.Context, c *Client, operation, reference string,
+	read func(ref name.Reference, trip *roundTripper) (T, error),
+) (result T, err error) {
+	if c.options.OnRead != nil {
+		defer func() { c.options.OnRead(operation, err) }()
 	}
 	locations := []string{reference}
 	if c.options.Locations != nil {
@@ -24,27 +24,27 @@ func locate[T any](
 	}
 	var failed []error
 	for _, at := range locations {
-		answer, err := askAt(c, at, ask)
+		result, err := readAt(c, at, read)
 		if err == nil || len(locations) == 1 || isAboutContent(err) {
-			return answer, err
+			return result, err
 		}
 		if failed = append(failed, err); ctx.Err() != nil {
 			break
 		}
 	}
 	var none T
-	return none, nowhere(reference, failed)
+	return none, combine(reference, failed)
 }
 
-func askAt[T any](c *Client, at string, ask func(ref name.Reference, trip *roundTripper) (T, error)) (answer T,
+func readAt[T any](c *Client, at string, read func(ref name.Reference, trip *roundTripper) (T, error)) (result T,
 	err error) {
 	ref, trip, err := c.target(at)
 	if err != nil {
-		return answer, err
+		return result, err
 	}
 	defer trip.end()
-	answer, err = ask(ref, trip)
-	return answer, wrap(ref.Name(), err, trip)
+	result, err = read(ref, trip)
+	return result, wrap(ref.Name(), err, trip)
 }
 
 // isAboutContent reports whether the content of the image causes the error, so that other locations fail too.
@@ -53,27 +53,27 @@ func isAboutContent(err error) bool {
 	return kind == NoFile || kind == TooLarge || kind == NotAnImage
 }
 
-// nowhere returns the combined error of all locations. Its Kind is a transient one if there is any, otherwise that of
+// combine returns the combined error of all locations. Its Kind is a transient one if there is any, otherwise that of
 // the last location, the registry in the reference.
-func nowhere(reference string, failed []error) error {
-	wrapped := &Error{Reference: reference, Err: &everywhere{failed}}
+func combine(reference string, failed []error) error {
+	wrapped := &Error{Reference: reference, Err: &locationsError{failed}}
 	for _, err := range failed {
 		known, ok := errors.AsType[*Error](err)
 		if !ok {
 			continue
 		}
 		wrapped.RetryAfter = max(wrapped.RetryAfter, known.RetryAfter)
-		if !wrapped.Kind.Passes() {
+		if !wrapped.Kind.IsTransient() {
 			wrapped.Kind = known.Kind
 		}
 	}
 	return wrapped
 }
 
-// everywhere holds the errors of all locations.
-type everywhere struct{ errs []error }
+// locationsError holds the errors of all locations.
+type locationsError struct{ errs []error }
 
-func (e *everywhere) Error() string {
+func (e *locationsError) Error() string {
 	texts := make([]string, len(e.errs))
 	for i, err := range e.errs {
 		texts[i] = err.Error()
@@ -81,4 +81,4 @@ func (e *everywhere) Error() string {
 	return strings.Join(texts, "; ")
 }
 
-func (e *everywhere) Unwrap() []error { return e.errs }
+func (e *locationsError) Unwrap() []error { return e.errs }

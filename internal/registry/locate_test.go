@@ -70,7 +70,7 @@ func TestImagesThatNoMirrorHas(t *testing.T) {
 	client := site.client(func(o *registry.Options) { o.Locations = func(string) []string { return []string{broken, named} } })
 	_, err := client.Image(until(t), named, nil)
 	if registry.KindOf(err) != registry.Unreachable || retryAfter(err).Seconds() != 120 || !strings.Contains(err.Error(), broken) ||
-		!strings.Contains(err.Error(), "image "+named+": the registry answers 404 Not Found") {
+		!strings.Contains(err.Error(), "image "+named+": the registry responds with 404 Not Found") {
 		t.Errorf("%v", err)
 	}
 	status = http.StatusForbidden

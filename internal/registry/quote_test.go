@@ -14,7 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
 )
 
-// inner is what a server writes that only the operator reaches.
+// inner is the text of a server that only the operator can reach.
 const inner = "canary-of-an-inner-server"
 
 // Proves: R7, R14, R63 (the name of an image can lead to any server that the operator reaches, and so can a registry: no error quotes what one answers).
@@ -72,7 +72,7 @@ func TestErrorsQuoteNoAnswer(t *testing.T) {
 			}
 		}
 	}
-	for name, address := range map[string]string{"a banner": says(t, "SSH-2.0-"+inner+"\r\n"), "headers": says(t, "HTTP/1.1 200 OK\r\n"+inner+"\r\n\r\n")} {
+	for name, address := range map[string]string{"a banner": serveText(t, "SSH-2.0-"+inner+"\r\n"), "headers": serveText(t, "HTTP/1.1 200 OK\r\n"+inner+"\r\n\r\n")} {
 		_, err := registry.New(registry.Options{PlainHTTP: []string{address}}).Image(until(t), address+"/team/server:1", nil)
 		if err == nil || strings.Contains(err.Error(), inner) {
 			t.Errorf("%s: %v", name, err)
@@ -83,13 +83,13 @@ func TestErrorsQuoteNoAnswer(t *testing.T) {
 	roots.AddCert(s.Certificate())
 	local := strings.Replace(s.host(), "127.0.0.1", "localhost", 1)
 	_, err := registry.New(registry.Options{CACertificates: roots, Local: []string{local}}).Image(until(t), local+"/team/server:1", nil)
-	if err == nil || strings.Contains(err.Error(), "example.com") || !strings.Contains(err.Error(), "its certificate is for other names") {
+	if err == nil || strings.Contains(err.Error(), "example.com") || !strings.Contains(err.Error(), "its certificate is for other host names") {
 		t.Errorf("a certificate for example.com: %v", err)
 	}
 }
 
-// says is the address of a server that answers each connection with a text.
-func says(t *testing.T, text string) string {
+// serveText returns the address of a server that answers each connection with a text.
+func serveText(t *testing.T, text string) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -94,20 +94,25 @@ func isHidden(file string, whiteouts []string) bool {
 // FindMatch returns the first 4 KiB of the first visible file whose path matches, reading layers from the highest down
 // for at most 45 seconds. what names the file in errors.
 func (c *Client) FindMatch(
-	ctx context.Context, reference string, image *Image, what string, matches func(file string) bool, keys authn.Keychain,
+	ctx context.Context,
+	reference string,
+	image *Image,
+	description string,
+	matches func(file string) bool,
+	keys authn.Keychain,
 ) ([]byte, error) {
 	return locate(ctx, c, metrics.RegistryFile, reference, func(ref name.Reference, trip *roundTripper) ([]byte, error) {
-		return c.findMatchAt(ctx, ref, trip, image, what, matches, keys)
+		return c.findMatchAt(ctx, ref, trip, image, description, matches, keys)
 	})
 }
 
 func (c *Client) findMatchAt(
-	ctx context.Context, ref name.Reference, trip *roundTripper, image *Image, what string,
+	ctx context.Context, ref name.Reference, trip *roundTripper, image *Image, description string,
 	matches func(file string) bool, keys authn.Keychain,
 ) ([]byte, error) {
 	trip.allowLayer(searchBytes)
 	if len(image.Layers) > maxLayers {
-		return nil, refusal(ref, TooLarge, "it has %d layers, and at most %d are read", len(image.Layers), maxLayers)
+		return nil, newError(ref, TooLarge, "it has %d layers, more than the limit of %d", len(image.Layers), maxLayers)
 	}
 	limited, cancel := context.WithTimeout(ctx, c.searchTime)
 	defer cancel()
@@ -115,18 +120,18 @@ func (c *Client) findMatchAt(
 	for i := range slices.Backward(image.Layers) {
 		layer := &image.Layers[i]
 		if layer.Size < 0 || layer.Size > left {
-			return nil, refusal(ref, TooLarge, "layer %s has %d bytes, and with those above it no more than %d are read",
+			return nil, newError(ref, TooLarge, "layer %s has %d bytes, which with the layers above exceeds the limit of %d",
 				layer.Digest, layer.Size, int64(searchBytes))
 		}
 		err := c.read(limited, ref, trip, layer, keys, &left, search.Layer)
 		switch {
 		case err != nil && limited.Err() != nil && ctx.Err() == nil:
-			return nil, refusal(ref, TooLarge, "looking for %s in its layers takes longer than %s", what, c.searchTime)
+			return nil, newError(ref, TooLarge, "searching its layers for %s takes longer than %s", description, c.searchTime)
 		case err != nil:
 			return nil, err
 		case search.Path != "":
 			return search.Head, nil
 		}
 	}
-	return nil, refusal(ref, NoFile, "it has no regular file %s", what)
+	return nil, newError(ref, NoFile, "it has no regular file %s", description)
 }

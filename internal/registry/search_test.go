@@ -20,7 +20,7 @@ import (
 
 const sitePackages = "usr/local/lib/python3.12/site-packages/"
 
-// installed are the files of a Python package of the server.
+// installed returns the files of the server's Python package.
 func installed(called, version string) []entry {
 	info := sitePackages + called + "-" + version + ".dist-info/"
 	return []entry{
@@ -122,7 +122,7 @@ func TestFindMatchEndsWhereALayerIsSlow(t *testing.T) {
 	slow = true
 	client.SetSearchTime(50 * time.Millisecond)
 	_, err = client.FindMatch(until(t), reference, found, "the package", oci.IsServerPackage, nil)
-	if registry.KindOf(err) != registry.TooLarge || !strings.Contains(err.Error(), "looking for the package in its layers takes longer than 50ms") {
+	if registry.KindOf(err) != registry.TooLarge || !strings.Contains(err.Error(), "searching its layers for the package takes longer than 50ms") {
 		t.Errorf("%v", err)
 	}
 }

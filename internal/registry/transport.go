@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// dialTimeout, headerTimeout and idleTimeout bound a silent registry; the context bounds the whole question.
+	// dialTimeout, headerTimeout and idleTimeout bound a silent registry; the context bounds the whole operation.
 	dialTimeout   = 10 * time.Second
 	headerTimeout = 15 * time.Second
 	idleTimeout   = 30 * time.Second
@@ -48,11 +48,11 @@ func newTransport(certificates *x509.CertPool, check func(network, address strin
 	}
 }
 
-// refuseMachine refuses connections to loopback, link-local, multicast and unspecified addresses.
-func refuseMachine(_, address string, _ syscall.RawConn) error { return checkAddress(address, true) }
+// refuseLocal refuses connections to loopback, link-local, multicast and unspecified addresses.
+func refuseLocal(_, address string, _ syscall.RawConn) error { return checkAddress(address, true) }
 
-// refuseInside also refuses private addresses.
-func refuseInside(_, address string, _ syscall.RawConn) error { return checkAddress(address, false) }
+// refusePrivate also refuses private addresses.
+func refusePrivate(_, address string, _ syscall.RawConn) error { return checkAddress(address, false) }
 
 // sharedAddresses is the carrier-grade NAT range, which clusters and clouds use internally.
 var sharedAddresses = netip.MustParsePrefix("100.64.0.0/10")
@@ -69,15 +69,15 @@ func checkAddress(address string, private bool) error {
 	ip = ip.Unmap().WithZone("")
 	switch {
 	case ip.IsLoopback() || ip.IsLinkLocalUnicast() || ip.IsLinkLocalMulticast() || ip.IsUnspecified() || ip.IsMulticast():
-		return own(errRefused, "it leads to an address of this machine")
+		return newSafeError(errRefused, "it leads to a loopback or link-local address")
 	case !private && (ip.IsPrivate() || sharedAddresses.Contains(ip)):
-		return own(errRefused, "it leads to another host with a private address, as only registries that the settings name "+
-			"may do")
+		return newSafeError(errRefused,
+			"it leads to a private address of another host, which is allowed only for registries in the settings")
 	}
 	return nil
 }
 
-// roundTripper sends the requests of one question to one registry. It bounds each response and records status and
+// roundTripper sends the requests of one operation to one registry. It bounds each response and records status and
 // Retry-After.
 type roundTripper struct {
 	registry  string
@@ -94,9 +94,9 @@ type roundTripper struct {
 	status     int
 	retryAfter time.Duration
 	layerBytes int64
-	// documents counts the bytes read, decodes is true while a decoding slot is held, and ended after the question.
-	documents      int64
-	decodes, ended bool
+	// documents counts the bytes read, holdsSlot is true while a decoding slot is held, and ended after the operation.
+	documents        int64
+	holdsSlot, ended bool
 }
 
 func (t *roundTripper) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -104,8 +104,8 @@ func (t *roundTripper) RoundTrip(request *http.Request) (*http.Response, error) 
 	if err := t.check(request.URL); err != nil {
 		return nil, err
 	}
-	response, err := t.way(request).RoundTrip(request)
-	t.note(response, err)
+	response, err := t.transportFor(request).RoundTrip(request)
+	t.record(response, err)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (t *roundTripper) check(u *url.URL) error {
 		if failed := t.failed(); ownHost && failed != nil {
 			return failed // the library retries with plain HTTP after a TLS failure
 		}
-		return own(errRefused, "it wants plain HTTP, which the settings do not allow")
+		return newSafeError(errRefused, "it requires plain HTTP, which the settings do not allow")
 	}
 	if t.isOwn(u) {
 		return nil
@@ -139,7 +139,7 @@ func (t *roundTripper) isOwn(u *url.URL) bool {
 	return u.Host == t.registry || u.Hostname() == hostname(t.registry)
 }
 
-func (t *roundTripper) way(request *http.Request) http.RoundTripper {
+func (t *roundTripper) transportFor(request *http.Request) http.RoundTripper {
 	if t.isOwn(request.URL) {
 		return t.own
 	}
@@ -167,8 +167,8 @@ func (t *roundTripper) allowLayer(limit int64) {
 	t.layerBytes = limit
 }
 
-// note records the first failure, the last status and Retry-After.
-func (t *roundTripper) note(response *http.Response, err error) {
+// record records the first failure, the last status and Retry-After.
+func (t *roundTripper) record(response *http.Response, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err != nil {
@@ -195,8 +195,8 @@ func (t *roundTripper) failed() error {
 	return t.failure
 }
 
-// last returns the last status, zero if there was none, and the delay that the registry asked for.
-func (t *roundTripper) last() (status int, retryAfter time.Duration) {
+// lastStatus returns the last status, zero if there was none, and the delay that the registry set.
+func (t *roundTripper) lastStatus() (status int, retryAfter time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.status, t.retryAfter

@@ -9,14 +9,14 @@ import (
 	"testing"
 )
 
-// Proves: R14, R63 (a registry leads the operator to private addresses only where the settings name it or the other host, or where a cloud runs it; and to
-// those of the machine never).
+// Proves: R14, R63 (a registry leads the operator to private addresses only where the settings name it or the other
+// host, or where a cloud runs it; and to those of the machine never).
 func TestRegistryLeadsOutsideOnly(t *testing.T) {
 	client := New(Options{
 		Local: []string{"named.example.com", "10.1.2.3:5000"}, PlainHTTP: []string{"plain.example.com"},
 		Trusted: func(registry string) bool { return strings.HasSuffix(registry, ".cloud.example.com") },
 	})
-	ways := map[http.RoundTripper]string{client.anywhere: "anywhere", client.outside: "outside", client.public: "public"}
+	ways := map[http.RoundTripper]string{client.unrestricted: "anywhere", client.nonLocal: "outside", client.public: "public"}
 	for _, c := range []struct{ registry, host, want string }{
 		{"registry.example.com", "registry.example.com", "outside"},
 		{"registry.example.com", "registry.example.com:8443", "outside"},
@@ -31,19 +31,19 @@ func TestRegistryLeadsOutsideOnly(t *testing.T) {
 		{"registry.example.com", "100.64.0.1", "private address"},
 		{"registry.example.com", "[fd00::1]:443", "private address"},
 		{"registry.example.com", "[::ffff:10.1.2.3]", "private address"},
-		{"registry.example.com", "169.254.169.254", "of this machine"},
-		{"registry.example.com", "[fe80::1%25eth0]", "of this machine"},
+		{"registry.example.com", "169.254.169.254", "loopback or link-local address"},
+		{"registry.example.com", "[fe80::1%25eth0]", "loopback or link-local address"},
 		{"registry.example.com", "198.51.100.7", "public"},
 		{"10.9.9.9", "10.9.9.9", "outside"},
 		{"10.9.9.9", "10.9.9.8", "private address"},
 		{"named.example.com", "named.example.com", "anywhere"},
 		{"named.example.com", "10.1.2.4", "outside"},
 		{"named.example.com", "storage.example.com", "outside"},
-		{"named.example.com", "127.0.0.1", "of this machine"},
+		{"named.example.com", "127.0.0.1", "loopback or link-local address"},
 		{"plain.example.com", "storage.example.com", "outside"},
 		{"mine.cloud.example.com", "mine.cloud.example.com", "outside"},
 		{"mine.cloud.example.com", "10.1.2.4", "outside"},
-		{"mine.cloud.example.com", "169.254.169.254", "of this machine"},
+		{"mine.cloud.example.com", "169.254.169.254", "loopback or link-local address"},
 	} {
 		_, trip, err := client.target(c.registry + "/team/server:1")
 		if err != nil {
@@ -53,7 +53,7 @@ func TestRegistryLeadsOutsideOnly(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := ways[trip.way(request)]
+		got := ways[trip.transportFor(request)]
 		if err := trip.check(request.URL); err != nil {
 			got = err.Error()
 		}
@@ -66,16 +66,16 @@ func TestRegistryLeadsOutsideOnly(t *testing.T) {
 // Proves: R14, R63 (a name counts by the address to which it leads).
 func TestConnectionsToPrivateAddressesAreRefused(t *testing.T) {
 	for _, address := range []string{"10.1.2.3:443", "172.31.0.1:443", "192.168.1.1:443", "100.127.0.1:443", "[fc00::1]:443", "127.0.0.1:443", "[fe80::1%eth0]:443"} {
-		if err := refuseInside("tcp", address, nil); !errors.Is(err, errRefused) {
+		if err := refusePrivate("tcp", address, nil); !errors.Is(err, errRefused) {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
 	for _, address := range []string{"198.51.100.7:443", "100.128.0.1:443", "[2001:db8::1]:443"} {
-		if err := refuseInside("tcp", address, nil); err != nil {
+		if err := refusePrivate("tcp", address, nil); err != nil {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
-	if err := refuseMachine("tcp", "10.1.2.3:443", nil); err != nil {
+	if err := refuseLocal("tcp", "10.1.2.3:443", nil); err != nil {
 		t.Errorf("a registry with a private address: %v", err)
 	}
 }

@@ -62,8 +62,8 @@ func (c *Client) unpackZstd(ctx context.Context, cancel context.CancelFunc, pack
 	defer unpacked.Close()
 	err = read(unpacked)
 	if errors.Is(err, zstd.ErrWindowSizeExceeded) {
-		return own(errTooLarge, "it is compressed with a window of more than %d bytes: compress it less, or with gzip",
-			zstdWindow)
+		return newSafeError(errTooLarge,
+			"it is compressed with a window of more than %d bytes: compress it less, or with gzip", zstdWindow)
 	}
 	return err
 }

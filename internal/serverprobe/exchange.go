@@ -33,15 +33,15 @@ const (
 )
 
 var (
-	errUnauthorized = errors.New("the server asks for credentials")
-	errNoAnswer     = errors.New("no answer in time")
-	errHandshake    = errors.New("the TLS handshake fails")
-	errUntrusted    = errors.New("the server's certificate is not the one in its Secret, nor verified by the CA there")
-	errNotHTTP      = errors.New("the answer is not HTTP")
-	errHeader       = fmt.Errorf("the headers of the answer are over %d KiB", maxHeader>>10)
-	errBody         = fmt.Errorf("the answer is over %d KiB", maxBody>>10)
-	errCut          = errors.New("the answer ends early")
-	errNotJSON      = errors.New("the answer is not the expected JSON")
+	errUnauthorized = errors.New("the server requires credentials")
+	errTimeout      = errors.New("no response in time")
+	errHandshake    = errors.New("the TLS handshake failed")
+	errUntrusted    = errors.New("the server's certificate is neither the one in its Secret nor verified by the CA there")
+	errNotHTTP      = errors.New("the response is not HTTP")
+	errHeader       = fmt.Errorf("the response headers are larger than %d KiB", maxHeader>>10)
+	errBody         = fmt.Errorf("the response is larger than %d KiB", maxBody>>10)
+	errCut          = errors.New("the response is truncated")
+	errNotJSON      = errors.New("the response is not the expected JSON")
 )
 
 // get sends a GET request and passes the body to read. It does not use http.Transport, which logs unsolicited data,
@@ -72,7 +72,7 @@ func (c *Client) exchange(ctx context.Context, at *target, address *url.URL, rea
 			if errors.Is(err, errUntrusted) {
 				return errUntrusted
 			}
-			return reason(ctx, err, errHandshake)
+			return constantError(ctx, err, errHandshake)
 		}
 		conn = secured
 	}
@@ -83,17 +83,17 @@ func (c *Client) exchange(ctx context.Context, at *target, address *url.URL, rea
 	request.Header.Set("Accept", "application/json")
 	request.Close = true
 	if err := request.Write(conn); err != nil {
-		return reason(ctx, err, errNotHTTP)
+		return constantError(ctx, err, errNotHTTP)
 	}
-	return c.receive(ctx, &stream{Reader: conn, deadline: conn.SetReadDeadline, places: at.places}, request, read)
+	return c.receive(ctx, &stream{Reader: conn, deadline: conn.SetReadDeadline, slots: at.slots}, request, read)
 }
 
 // stream is the response side of a connection.
 type stream struct {
 	io.Reader
 	deadline func(time.Time) error
-	// places bounds the large responses in memory.
-	places *semaphore.Weighted
+	// slots bounds the large responses in memory.
+	slots *semaphore.Weighted
 }
 
 // receive reads a response and passes its body to read.
@@ -106,48 +106,48 @@ func (c *Client) receive(ctx context.Context, from *stream, request *http.Reques
 	case err != nil && limited.N == 0:
 		return errHeader
 	case err != nil:
-		return reason(ctx, err, errNotHTTP)
+		return constantError(ctx, err, errNotHTTP)
 	}
 	switch code := response.StatusCode; code {
 	case http.StatusOK:
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return errUnauthorized
 	default:
-		return errors.New(strings.TrimSpace(fmt.Sprintf("the server answers %d %s", code, http.StatusText(code))))
+		return errors.New(strings.TrimSpace(fmt.Sprintf("the server responds with %d %s", code, http.StatusText(code))))
 	}
 	limited.N = 2 * maxBody // chunked encoding adds overhead
 	body, err := io.ReadAll(io.LimitReader(response.Body, smallBody))
 	if err == nil && len(body) == smallBody {
-		if waited := from.places.Acquire(ctx, 1); waited != nil {
-			return reason(ctx, waited, errNoAnswer)
+		if waited := from.slots.Acquire(ctx, 1); waited != nil {
+			return constantError(ctx, waited, errTimeout)
 		}
-		defer from.places.Release(1)
+		defer from.slots.Release(1)
 		if err := from.deadline(time.Now().Add(largeTimeout)); err != nil {
-			return reason(ctx, err, errCut)
+			return constantError(ctx, err, errCut)
 		}
-		whole := bytes.NewBuffer(body)
-		_, err = whole.ReadFrom(io.LimitReader(response.Body, maxBody+1-smallBody))
-		body = whole.Bytes()
+		full := bytes.NewBuffer(body)
+		_, err = full.ReadFrom(io.LimitReader(response.Body, maxBody+1-smallBody))
+		body = full.Bytes()
 	}
 	switch {
 	case len(body) > maxBody || err != nil && limited.N == 0:
 		return errBody
 	case err != nil:
-		return reason(ctx, err, errCut)
+		return constantError(ctx, err, errCut)
 	}
 	c.decoding.Lock()
 	defer c.decoding.Unlock()
 	return read(body)
 }
 
-// reason maps an error to a constant text without data from the server.
-func reason(ctx context.Context, err, otherwise error) error {
+// constantError maps an error to a constant text without data from the server.
+func constantError(ctx context.Context, err, otherwise error) error {
 	var errno syscall.Errno
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
 		return ctx.Err()
 	case ctx.Err() != nil, errors.Is(err, os.ErrDeadlineExceeded):
-		return errNoAnswer
+		return errTimeout
 	case errors.As(err, &errno):
 		return errno
 	}

@@ -33,7 +33,7 @@ func FuzzReceive(f *testing.F) {
 		request, err := http.NewRequestWithContext(context.Background(), http.MethodGet, "http://10.0.0.1:8321/v1/version", http.NoBody)
 		framework.NoError(t, err)
 		client := New()
-		from := &stream{Reader: bytes.NewReader(sent), deadline: func(time.Time) error { return nil }, places: client.places(Server{})}
+		from := &stream{Reader: bytes.NewReader(sent), deadline: func(time.Time) error { return nil }, slots: client.slots(Server{})}
 		err = client.receive(t.Context(), from, request, func(body []byte) error {
 			if len(body) > maxBody || len(body) > len(sent) {
 				t.Errorf("a body of %d bytes of %d", len(body), len(sent))
@@ -43,7 +43,7 @@ func FuzzReceive(f *testing.F) {
 		if err == nil || slices.ContainsFunc(fixed, func(e error) bool { return errors.Is(err, e) }) {
 			return
 		}
-		code, text, _ := strings.Cut(strings.TrimPrefix(err.Error(), "the server answers "), " ")
+		code, text, _ := strings.Cut(strings.TrimPrefix(err.Error(), "the server responds with "), " ")
 		if len(code) > 3 || strings.Trim(code, "0123456789") != "" || len(text) > 40 {
 			t.Errorf("error %q", err)
 		}
@@ -84,16 +84,16 @@ func FuzzAnswers(f *testing.F) {
 			}
 		}
 		checkLists(t, answer)
-		if kept > maxKept || len(list) > maxProviders || leftOut < 0 {
+		if kept > maxListBytes || len(list) > maxProviders || leftOut < 0 {
 			t.Errorf("kept %d bytes of %d providers, left out %d", kept, len(list), leftOut)
 		}
 	})
 }
 
-// checkLists reads an answer as each of the other lists.
+// checkLists decodes a response as each of the other lists.
 func checkLists(t *testing.T, answer []byte) {
 	t.Helper()
-	for most, read := range map[int]func([]byte) (List, error){maxKept: readModels, maxKeptOfList: readList} {
+	for most, read := range map[int]func([]byte) (List, error){maxListBytes: readModels, maxOtherListBytes: readList} {
 		list, err := read(answer)
 		if err != nil && (!errors.Is(err, errNotJSON) || list.Entries != nil) {
 			t.Errorf("%v with %d entries", err, len(list.Entries))

@@ -28,8 +28,8 @@ const (
 	ok     = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 )
 
-// listen starts a server that does to each connection what the caller says.
-func speak(t *testing.T, to func(net.Conn)) string {
+// listen starts a server that calls a function with each connection.
+func listen(t *testing.T, to func(net.Conn)) string {
 	t.Helper()
 	var config net.ListenConfig
 	listener, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -50,8 +50,8 @@ func speak(t *testing.T, to func(net.Conn)) string {
 	return listener.Addr().String()
 }
 
-// says sends a text at once, before it is asked, and then waits for the other side to end.
-func says(texts ...string) func(net.Conn) {
+// sendTexts sends texts before a request arrives, and then waits until the client closes the connection.
+func sendTexts(texts ...string) func(net.Conn) {
 	return func(conn net.Conn) {
 		for _, text := range texts {
 			_, _ = io.WriteString(conn, text)
@@ -60,8 +60,8 @@ func says(texts ...string) func(net.Conn) {
 	}
 }
 
-// repeats sends a head, and then a text until nobody listens.
-func repeats(head, text string, pause time.Duration) func(net.Conn) {
+// sendRepeatedly sends a head, and then a text until the client closes the connection.
+func sendRepeatedly(head, text string, pause time.Duration) func(net.Conn) {
 	return func(conn net.Conn) {
 		_, err := io.WriteString(conn, head)
 		for err == nil {
@@ -71,7 +71,7 @@ func repeats(head, text string, pause time.Duration) func(net.Conn) {
 	}
 }
 
-// body is an answer with a body.
+// body returns a response with a body.
 func body(text string) string {
 	return fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", ok, len(text), text)
 }
@@ -84,57 +84,57 @@ func TestAskReportsHostileServersWithFixedTexts(t *testing.T) {
 		scheme string
 		want   string
 	}{
-		"SSH":                    {says("SSH-2.0-OpenSSH_9.9 " + canary + "\r\n"), "http", "the answer is not HTTP"},
-		"SMTP":                   {says("220 mail.example ESMTP " + canary + "\r\n"), "http", "the answer is not HTTP"},
-		"MySQL":                  {says("J\x00\x00\x00\n8.4.0 " + canary + "\x00"), "http", "the answer is not HTTP"},
-		"SSH behind TLS":         {says("SSH-2.0-OpenSSH_9.9 " + canary + "\r\n"), "https", "the TLS handshake fails"},
-		"HTTP behind TLS":        {says("HTTP/1.1 400 " + canary + "\r\n\r\n"), "https", "the TLS handshake fails"},
+		"SSH":                    {sendTexts("SSH-2.0-OpenSSH_9.9 " + canary + "\r\n"), "http", "the response is not HTTP"},
+		"SMTP":                   {sendTexts("220 mail.example ESMTP " + canary + "\r\n"), "http", "the response is not HTTP"},
+		"MySQL":                  {sendTexts("J\x00\x00\x00\n8.4.0 " + canary + "\x00"), "http", "the response is not HTTP"},
+		"SSH behind TLS":         {sendTexts("SSH-2.0-OpenSSH_9.9 " + canary + "\r\n"), "https", "the TLS handshake failed"},
+		"HTTP behind TLS":        {sendTexts("HTTP/1.1 400 " + canary + "\r\n\r\n"), "https", "the TLS handshake failed"},
 		"closes at once":         {func(net.Conn) {}, "http", ""}, // reset or not HTTP, as the system has it
-		"reason of its own":      {says("HTTP/1.1 500 " + canary + "\r\n\r\n"), "http", "the server answers 500 Internal Server Error"},
-		"code of its own":        {says("HTTP/1.1 799 " + canary + "\r\n\r\n"), "http", "the server answers 799"},
-		"no code":                {says("HTTP/1.1 " + canary + "\r\n\r\n"), "http", "the answer is not HTTP"},
-		"another protocol":       {says("HTTP/1.1 101 Switching Protocols\r\nUpgrade: " + canary + "\r\n\r\n"), "http", "the server answers 101 Switching Protocols"},
-		"early hints":            {repeats("", "HTTP/1.1 103 Early Hints\r\nLink: "+canary+"\r\n\r\n", 0), "http", "the server answers 103 Early Hints"},
-		"malformed header":       {says(ok + canary + "\r\n\r\n"), "http", "the answer is not HTTP"},
-		"two lengths":            {says(ok + "Content-Length: 1\r\nContent-Length: 2\r\n\r\n{}"), "http", "the answer is not HTTP"},
-		"flood of headers":       {repeats(ok, "X-"+canary+": "+strings.Repeat("x", 1000)+"\r\n", 0), "http", "the headers of the answer are over 16 KiB"},
-		"one endless header":     {repeats(ok+"X: ", strings.Repeat(canary, 1000), 0), "http", "the headers of the answer are over 16 KiB"},
-		"endless status line":    {repeats("HTTP/1.1 200 ", strings.Repeat(canary, 1000), 0), "http", "the headers of the answer are over 16 KiB"},
-		"endless body":           {repeats(ok+"\r\n", strings.Repeat(canary, 1000), 0), "http", "the answer is over 1024 KiB"},
-		"endless chunks":         {repeats(ok+"Transfer-Encoding: chunked\r\n\r\n", strings.Repeat("1\r\n[\r\n", 1000), 0), "http", "the answer is over 1024 KiB"},
-		"endless white space":    {repeats(ok+"\r\n{", strings.Repeat(" ", 1000), 0), "http", "the answer is over 1024 KiB"},
-		"terabytes are promised": {says(ok + "Content-Length: 9000000000000\r\n\r\n{"), "http", "no answer in time"},
-		"malformed chunk":        {says(ok + "Transfer-Encoding: chunked\r\n\r\n" + canary + "\r\n"), "http", "the answer ends early"},
-		"silence":                {says(), "http", "no answer in time"},
-		"silence behind TLS":     {says(), "https", "no answer in time"},
-		"header drip":            {repeats(ok, "x", 20*time.Millisecond), "http", "no answer in time"},
-		"body drip":              {repeats(ok+"\r\n", " ", 20*time.Millisecond), "http", "no answer in time"},
+		"reason of its own":      {sendTexts("HTTP/1.1 500 " + canary + "\r\n\r\n"), "http", "the server responds with 500 Internal Server Error"},
+		"code of its own":        {sendTexts("HTTP/1.1 799 " + canary + "\r\n\r\n"), "http", "the server responds with 799"},
+		"no code":                {sendTexts("HTTP/1.1 " + canary + "\r\n\r\n"), "http", "the response is not HTTP"},
+		"another protocol":       {sendTexts("HTTP/1.1 101 Switching Protocols\r\nUpgrade: " + canary + "\r\n\r\n"), "http", "the server responds with 101 Switching Protocols"},
+		"early hints":            {sendRepeatedly("", "HTTP/1.1 103 Early Hints\r\nLink: "+canary+"\r\n\r\n", 0), "http", "the server responds with 103 Early Hints"},
+		"malformed header":       {sendTexts(ok + canary + "\r\n\r\n"), "http", "the response is not HTTP"},
+		"two lengths":            {sendTexts(ok + "Content-Length: 1\r\nContent-Length: 2\r\n\r\n{}"), "http", "the response is not HTTP"},
+		"flood of headers":       {sendRepeatedly(ok, "X-"+canary+": "+strings.Repeat("x", 1000)+"\r\n", 0), "http", "the response headers are larger than 16 KiB"},
+		"one endless header":     {sendRepeatedly(ok+"X: ", strings.Repeat(canary, 1000), 0), "http", "the response headers are larger than 16 KiB"},
+		"endless status line":    {sendRepeatedly("HTTP/1.1 200 ", strings.Repeat(canary, 1000), 0), "http", "the response headers are larger than 16 KiB"},
+		"endless body":           {sendRepeatedly(ok+"\r\n", strings.Repeat(canary, 1000), 0), "http", "the response is larger than 1024 KiB"},
+		"endless chunks":         {sendRepeatedly(ok+"Transfer-Encoding: chunked\r\n\r\n", strings.Repeat("1\r\n[\r\n", 1000), 0), "http", "the response is larger than 1024 KiB"},
+		"endless white space":    {sendRepeatedly(ok+"\r\n{", strings.Repeat(" ", 1000), 0), "http", "the response is larger than 1024 KiB"},
+		"terabytes are promised": {sendTexts(ok + "Content-Length: 9000000000000\r\n\r\n{"), "http", "no response in time"},
+		"malformed chunk":        {sendTexts(ok + "Transfer-Encoding: chunked\r\n\r\n" + canary + "\r\n"), "http", "the response is truncated"},
+		"silence":                {sendTexts(), "http", "no response in time"},
+		"silence behind TLS":     {sendTexts(), "https", "no response in time"},
+		"header drip":            {sendRepeatedly(ok, "x", 20*time.Millisecond), "http", "no response in time"},
+		"body drip":              {sendRepeatedly(ok+"\r\n", " ", 20*time.Millisecond), "http", "no response in time"},
 		"trailer drip": {
-			repeats(ok+"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n", "x", 20*time.Millisecond), "http", "no answer in time",
+			sendRepeatedly(ok+"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n", "x", 20*time.Millisecond), "http", "no response in time",
 		},
-		"HTML":            {says(body("<html>" + canary)), "http", "the answer is not the expected JSON"},
-		"compressed":      {says(ok + "Content-Encoding: gzip\r\nContent-Length: 4\r\n\r\n\x1f\x8b\x08\x00"), "http", "the answer is not the expected JSON"},
-		"another type":    {says(body(`{"version":{"` + canary + `":1}}`)), "http", "the answer is not the expected JSON"},
-		"list":            {says(body(`["` + canary + `"]`)), "http", "the answer is not the expected JSON"},
-		"no version":      {says(body(`{}`)), "http", "the answer is not the expected JSON"},
-		"long version":    {says(body(`{"version":"` + strings.Repeat("1", 65) + `"}`)), "http", "the answer is not the expected JSON"},
-		"talking version": {says(body(`{"version":"1.0 ` + canary + `\u001b[2J"}`)), "http", "the answer is not the expected JSON"},
+		"HTML":            {sendTexts(body("<html>" + canary)), "http", "the response is not the expected JSON"},
+		"compressed":      {sendTexts(ok + "Content-Encoding: gzip\r\nContent-Length: 4\r\n\r\n\x1f\x8b\x08\x00"), "http", "the response is not the expected JSON"},
+		"another type":    {sendTexts(body(`{"version":{"` + canary + `":1}}`)), "http", "the response is not the expected JSON"},
+		"list":            {sendTexts(body(`["` + canary + `"]`)), "http", "the response is not the expected JSON"},
+		"no version":      {sendTexts(body(`{}`)), "http", "the response is not the expected JSON"},
+		"long version":    {sendTexts(body(`{"version":"` + strings.Repeat("1", 65) + `"}`)), "http", "the response is not the expected JSON"},
+		"talking version": {sendTexts(body(`{"version":"1.0 ` + canary + `\u001b[2J"}`)), "http", "the response is not the expected JSON"},
 		"deep": {
-			says(body(`{"version":` + strings.Repeat("[", 9_000) + strings.Repeat("]", 9_000) + "}")), "http", "the answer is not the expected JSON",
+			sendTexts(body(`{"version":` + strings.Repeat("[", 9_000) + strings.Repeat("]", 9_000) + "}")), "http", "the response is not the expected JSON",
 		},
-		"wide": {says(body(`{"x":[` + strings.Repeat("0,", 200_000) + `0],"version":"1"}`)), "http", "the answer is not the expected JSON"},
+		"wide": {sendTexts(body(`{"x":[` + strings.Repeat("0,", 200_000) + `0],"version":"1"}`)), "http", "the response is not the expected JSON"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var printed bytes.Buffer
 			defer log.SetOutput(log.Writer())
 			log.SetOutput(&printed)
 			enough := time.Minute
-			if c.want == errNoAnswer.Error() {
+			if c.want == errTimeout.Error() {
 				enough = 300 * time.Millisecond
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), enough)
 			defer cancel()
-			o, err := New().Ask(ctx, Server{URL: c.scheme + "://" + speak(t, c.server)})
+			o, err := New().Probe(ctx, Server{URL: c.scheme + "://" + listen(t, c.server)})
 			if err == nil || o != nil {
 				t.Fatalf("observed %+v", o)
 			}
@@ -151,8 +151,8 @@ func TestAskReportsHostileServersWithFixedTexts(t *testing.T) {
 // Proves: R63 (a server that sends byte after byte is cut off, also where nobody gave a deadline).
 func TestAskHasADeadlineOfItsOwn(t *testing.T) {
 	t.Parallel()
-	_, err := New().Ask(t.Context(), Server{URL: "http://" + speak(t, repeats(ok+"\r\n", " ", 100*time.Millisecond))})
-	if err == nil || err.Error() != "GET /v1/version: no answer in time" {
+	_, err := New().Probe(t.Context(), Server{URL: "http://" + listen(t, sendRepeatedly(ok+"\r\n", " ", 100*time.Millisecond))})
+	if err == nil || err.Error() != "GET /v1/version: no response in time" {
 		t.Errorf("error %v", err)
 	}
 }
@@ -171,8 +171,8 @@ func TestAskGoesNowhereElse(t *testing.T) {
 	for _, code := range []int{301, 302, 303, 307, 308} {
 		server := httptest.NewServer(http.RedirectHandler(other.URL+"/v1/version", code))
 		t.Cleanup(server.Close)
-		_, err := New().Ask(t.Context(), Server{URL: server.URL})
-		if want := fmt.Sprintf("GET /v1/version: the server answers %d %s", code, http.StatusText(code)); err == nil || err.Error() != want {
+		_, err := New().Probe(t.Context(), Server{URL: server.URL})
+		if want := fmt.Sprintf("GET /v1/version: the server responds with %d %s", code, http.StatusText(code)); err == nil || err.Error() != want {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
@@ -181,10 +181,10 @@ func TestAskGoesNowhereElse(t *testing.T) {
 	}
 }
 
-// providersOf asks a server that has this list.
+// providersOf probes a server with this list of providers.
 func providersOf(t *testing.T, entries string) *Observation {
 	t.Helper()
-	got, err := New().Ask(t.Context(), Server{URL: answer(t, http.StatusOK, `{"data":[`+entries+`]}`)})
+	got, err := New().Probe(t.Context(), Server{URL: serve(t, http.StatusOK, `{"data":[`+entries+`]}`)})
 	framework.NoError(t, err)
 	return got
 }
@@ -220,7 +220,7 @@ func TestAskKeepsABoundedList(t *testing.T) {
 	for _, p := range got.Providers {
 		size += len(p.API) + len(p.ID) + len(p.Type)
 	}
-	if size > maxKept || len(got.Providers) > maxProviders || len(got.Providers)+got.LeftOut != 5_000 || size < maxKept/2 {
+	if size > maxListBytes || len(got.Providers) > maxProviders || len(got.Providers)+got.LeftOut != 5_000 || size < maxListBytes/2 {
 		t.Errorf("kept %d providers with %d bytes, left out %d", len(got.Providers), size, got.LeftOut)
 	}
 }
@@ -230,12 +230,12 @@ func TestAskHearsALargeAnswerAmongThoseThatDrip(t *testing.T) {
 	t.Parallel()
 	const hostile = 15
 	head := ok + "\r\n" + strings.Repeat(" ", 2*smallBody)
-	slow := speak(t, repeats(head, " ", 50*time.Millisecond))
+	slow := listen(t, sendRepeatedly(head, " ", 50*time.Millisecond))
 	client := New()
 	ended := make(chan error)
 	for range hostile {
 		go func() {
-			_, err := client.Ask(t.Context(), Server{URL: "http://" + slow, Slow: true})
+			_, err := client.Probe(t.Context(), Server{URL: "http://" + slow, Slow: true})
 			ended <- err
 		}()
 	}
@@ -246,18 +246,18 @@ func TestAskHearsALargeAnswerAmongThoseThatDrip(t *testing.T) {
 		}
 		return nil
 	})
-	large := answer(t, http.StatusOK, `{"data":[`+entry("inference", "vllm", "remote::vllm")+`],"x":"`+strings.Repeat("x", 900<<10)+`"}`)
+	large := serve(t, http.StatusOK, `{"data":[`+entry("inference", "vllm", "remote::vllm")+`],"x":"`+strings.Repeat("x", 900<<10)+`"}`)
 	began := time.Now()
-	if _, err := client.Ask(t.Context(), Server{URL: large}); err != nil || time.Since(began) >= largeTimeout {
+	if _, err := client.Probe(t.Context(), Server{URL: large}); err != nil || time.Since(began) >= largeTimeout {
 		t.Errorf("%v after %s", err, time.Since(began))
 	}
 	for range hostile {
-		if err := <-ended; err == nil || err.Error() != "GET /v1/version: no answer in time" {
+		if err := <-ended; err == nil || err.Error() != "GET /v1/version: no response in time" {
 			t.Errorf("error %v", err)
 		}
 	}
 	for _, all := range []*semaphore.Weighted{client.large, client.largeOfSlow} {
-		if !all.TryAcquire(maxLargeAnswers) {
+		if !all.TryAcquire(maxLargeResponses) {
 			t.Error("places are left behind")
 		}
 	}
@@ -265,13 +265,13 @@ func TestAskHearsALargeAnswerAmongThoseThatDrip(t *testing.T) {
 
 // Servers whose answers are large wait for each other, and all of them are heard.
 func TestAskHearsManyLargeAnswers(t *testing.T) {
-	server := answer(t, http.StatusOK, `{"data":[`+entry("inference", "vllm", "remote::vllm")+`],"x":"`+strings.Repeat("x", 900<<10)+`"}`)
+	server := serve(t, http.StatusOK, `{"data":[`+entry("inference", "vllm", "remote::vllm")+`],"x":"`+strings.Repeat("x", 900<<10)+`"}`)
 	client := New()
 	failed := make(chan error)
 	const asked = 20
 	for range asked {
 		go func() {
-			_, err := client.Ask(t.Context(), Server{URL: server})
+			_, err := client.Probe(t.Context(), Server{URL: server})
 			failed <- err
 		}()
 	}

@@ -20,10 +20,10 @@ const (
 	totalTimeout = 10 * time.Second
 	// requestTimeout bounds one request; /v1/providers may take 3 s because it calls model servers.
 	requestTimeout = 6 * time.Second
-	// maxLargeAnswers bounds the responses above smallBody in memory, separately for slow servers; largeTimeout bounds
+	// maxLargeResponses bounds the responses above smallBody in memory, separately for slow servers; largeTimeout bounds
 	// reading one.
-	maxLargeAnswers = 4
-	largeTimeout    = 2 * time.Second
+	maxLargeResponses = 4
+	largeTimeout      = 2 * time.Second
 )
 
 // Server is a server to probe.
@@ -76,8 +76,8 @@ type List struct {
 	Entries []Entry
 	// Cut is true if the server has more entries: invalid, excess or on another page.
 	Cut bool
-	// Unknown is the error of reading the list; empty on success.
-	Unknown string
+	// Error is the error of reading the list; empty on success.
+	Error string
 	// Hidden is true if listing needs authentication.
 	Hidden bool
 }
@@ -111,23 +111,23 @@ type Client struct {
 
 // New returns a Client.
 func New() *Client {
-	return &Client{large: semaphore.NewWeighted(maxLargeAnswers), largeOfSlow: semaphore.NewWeighted(maxLargeAnswers)}
+	return &Client{large: semaphore.NewWeighted(maxLargeResponses), largeOfSlow: semaphore.NewWeighted(maxLargeResponses)}
 }
 
-func (c *Client) places(server Server) *semaphore.Weighted {
+func (c *Client) slots(server Server) *semaphore.Weighted {
 	if server.Slow {
 		return c.largeOfSlow
 	}
 	return c.large
 }
 
-// Ask probes a server for up to ten seconds. It fails only if the version or the providers cannot be read.
-func (c *Client) Ask(ctx context.Context, server Server) (*Observation, error) {
+// Probe probes a server for up to ten seconds. It fails only if the version or the providers cannot be read.
+func (c *Client) Probe(ctx context.Context, server Server) (*Observation, error) {
 	base, err := url.Parse(server.URL)
 	if err != nil {
-		return nil, fmt.Errorf("the address of the server: %w", err)
+		return nil, fmt.Errorf("parse the server URL: %w", err)
 	}
-	at := &target{base: base, trust: server.Trust, places: c.places(server)}
+	at := &target{base: base, trust: server.Trust, slots: c.slots(server)}
 	ctx, cancel := context.WithTimeout(ctx, totalTimeout)
 	defer cancel()
 	o := &Observation{}
@@ -165,7 +165,7 @@ func (c *Client) list(ctx context.Context, at *target, path string, read func([]
 		return err
 	})
 	if err != nil {
-		return List{Unknown: err.Error(), Hidden: errors.Is(err, errUnauthorized)}
+		return List{Error: err.Error(), Hidden: errors.Is(err, errUnauthorized)}
 	}
 	return l
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-func answer(t *testing.T, providersStatus int, providers string) string {
+func serve(t *testing.T, providersStatus int, providers string) string {
 	t.Helper()
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/version", func(w http.ResponseWriter, _ *http.Request) {
@@ -35,14 +35,14 @@ func answer(t *testing.T, providersStatus int, providers string) string {
 
 // Proves: R29, STAT (the provider list is the server's own; its config and health are left out).
 func TestAsk(t *testing.T) {
-	url := answer(t, http.StatusOK, `{"data":[
+	url := serve(t, http.StatusOK, `{"data":[
 		{"api":"inference","provider_id":"vllm","provider_type":"remote::vllm","config":{"token":"canary"},"health":{"status":"Error"}},
 		{"api":"files","provider_id":"f","provider_type":"inline::localfs"}]}`)
-	got, err := New().Ask(t.Context(), Server{URL: url})
+	got, err := New().Probe(t.Context(), Server{URL: url})
 	framework.NoError(t, err)
 	want := &Observation{Version: "0.7.1", Providers: []Provider{
 		{API: "files", ID: "f", Type: "inline::localfs"}, {API: "inference", ID: "vllm", Type: "remote::vllm"},
-	}, Models: List{Unknown: "GET /v1/models: the server answers 404 Not Found"}}
+	}, Models: List{Error: "GET /v1/models: the server responds with 404 Not Found"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -52,7 +52,7 @@ func TestAsk(t *testing.T) {
 func TestAskOverHTTPS(t *testing.T) {
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"version":"1.2.0"}`)) }))
 	t.Cleanup(server.Close)
-	if got, err := New().Ask(t.Context(), Server{URL: server.URL}); err != nil || got.Version != "1.2.0" {
+	if got, err := New().Probe(t.Context(), Server{URL: server.URL}); err != nil || got.Version != "1.2.0" {
 		t.Errorf("Ask = %+v, %v", got, err)
 	}
 }
@@ -84,7 +84,7 @@ func TestAskVerifiesTheCertificate(t *testing.T) {
 			server.Config.ErrorLog = log.New(io.Discard, "", 0)
 			server.StartTLS()
 			t.Cleanup(server.Close)
-			got, err := New().Ask(t.Context(), Server{URL: server.URL, Trust: c.trust})
+			got, err := New().Probe(t.Context(), Server{URL: server.URL, Trust: c.trust})
 			switch {
 			case c.known && (err != nil || got.Version != "1.2.0"):
 				t.Errorf("Ask = %+v, %v", got, err)
@@ -97,7 +97,7 @@ func TestAskVerifiesTheCertificate(t *testing.T) {
 
 // Proves: R29 (a 401 there does not spoil the answer).
 func TestAskOfAServerThatWantsCredentials(t *testing.T) {
-	got, err := New().Ask(t.Context(), Server{URL: answer(t, http.StatusUnauthorized, `{"error":{"message":"no"}}`)})
+	got, err := New().Probe(t.Context(), Server{URL: serve(t, http.StatusUnauthorized, `{"error":{"message":"no"}}`)})
 	if err != nil || !got.ProvidersHidden || got.Version != "0.7.1" {
 		t.Errorf("Ask = %+v, %v", got, err)
 	}
@@ -112,10 +112,10 @@ func TestAskReportsWhatFailed(t *testing.T) {
 		"server error": {http.StatusInternalServerError, "", "500"},
 		"redirect":     {http.StatusFound, "", "302"},
 		"not JSON":     {http.StatusOK, "<html>", "not the expected JSON"},
-		"too much":     {http.StatusOK, `{"data":[` + strings.Repeat(" ", maxBody) + `]}`, "over 1024 KiB"},
+		"too much":     {http.StatusOK, `{"data":[` + strings.Repeat(" ", maxBody) + `]}`, "larger than 1024 KiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := New().Ask(t.Context(), Server{URL: answer(t, c.status, c.body)})
+			_, err := New().Probe(t.Context(), Server{URL: serve(t, c.status, c.body)})
 			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "/v1/providers") {
 				t.Errorf("error %v, want it to name the request and %q", err, c.want)
 			}
@@ -123,11 +123,12 @@ func TestAskReportsWhatFailed(t *testing.T) {
 	}
 }
 
-// Proves: R82, R35 (the names of the models, in both forms of the release lines; what no status may show is left out, and an answer that cannot be read
-// spoils nothing), R29, R63 (the same of each further list that the caller names, and of no other; that the server hides one is said).
+// Proves: R82, R35 (the names of the models, in both forms of the release lines; what no status may show is left out,
+// and an answer that cannot be read spoils nothing), R29, R63 (the same of each further list that the caller names, and
+// of no other; that the server hides one is said).
 func TestAskListsWhatIsRegistered(t *testing.T) {
 	const path = "/v1alpha/things"
-	hidden := List{Unknown: "GET %s: the server asks for credentials", Hidden: true}
+	hidden := List{Error: "GET %s: the server requires credentials", Hidden: true}
 	for name, c := range map[string]struct {
 		status       int
 		answer       string
@@ -152,10 +153,10 @@ func TestAskListsWhatIsRegistered(t *testing.T) {
 		"credentials": {401, `canary`, hidden, hidden},
 		"a policy":    {403, `canary`, hidden, hidden},
 		"no such list": {
-			404, `canary`, List{Unknown: "GET %s: the server answers 404 Not Found"}, List{Unknown: "GET %s: the server answers 404 Not Found"},
+			404, `canary`, List{Error: "GET %s: the server responds with 404 Not Found"}, List{Error: "GET %s: the server responds with 404 Not Found"},
 		},
 		"broken": {
-			200, `{"data":`, List{Unknown: "GET %s: the answer is not the expected JSON"}, List{Unknown: "GET %s: the answer is not the expected JSON"},
+			200, `{"data":`, List{Error: "GET %s: the response is not the expected JSON"}, List{Error: "GET %s: the response is not the expected JSON"},
 		},
 	} {
 		mux := http.NewServeMux()
@@ -171,8 +172,8 @@ func TestAskListsWhatIsRegistered(t *testing.T) {
 		}
 		server := httptest.NewServer(mux)
 		t.Cleanup(server.Close)
-		got, err := New().Ask(t.Context(), Server{URL: server.URL, Lists: map[string]string{"things": path + "?limit=100"}})
-		c.models.Unknown, c.list.Unknown = strings.ReplaceAll(c.models.Unknown, "%s", "/v1/models"), strings.ReplaceAll(c.list.Unknown, "%s", path)
+		got, err := New().Probe(t.Context(), Server{URL: server.URL, Lists: map[string]string{"things": path + "?limit=100"}})
+		c.models.Error, c.list.Error = strings.ReplaceAll(c.models.Error, "%s", "/v1/models"), strings.ReplaceAll(c.list.Error, "%s", path)
 		want := &Observation{Version: "0.7.1", Models: c.models, Lists: map[string]List{"things": c.list}}
 		if diff := cmp.Diff(want, got); err != nil || diff != "" || query != "limit=100" {
 			t.Errorf("%s: %v, query %q (-want +got):\n%s", name, err, query, diff)

@@ -12,9 +12,9 @@ import (
 )
 
 type target struct {
-	base   *url.URL
-	trust  *Trust
-	places *semaphore.Weighted
+	base  *url.URL
+	trust *Trust
+	slots *semaphore.Weighted
 }
 
 // Trust verifies a server by its own certificate, or by the CA for the host. The CA is needed during a certificate
@@ -39,21 +39,22 @@ func (t *Trust) config() *tls.Config {
 }
 
 func (t *Trust) verify(state tls.ConnectionState) error {
-	shown := state.PeerCertificates
-	if len(shown) == 0 {
+	presented := state.PeerCertificates
+	if len(presented) == 0 {
 		return errUntrusted
 	}
-	if bytes.Equal(shown[0].Raw, t.Leaf) {
+	if bytes.Equal(presented[0].Raw, t.Leaf) {
 		return nil
 	}
-	roots, others := x509.NewCertPool(), x509.NewCertPool()
+	roots, intermediates := x509.NewCertPool(), x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(t.CA) {
 		return errUntrusted
 	}
-	for _, c := range shown[1:] {
-		others.AddCert(c)
+	for _, c := range presented[1:] {
+		intermediates.AddCert(c)
 	}
-	if _, err := shown[0].Verify(x509.VerifyOptions{DNSName: t.Host, Roots: roots, Intermediates: others}); err != nil {
+	options := x509.VerifyOptions{DNSName: t.Host, Roots: roots, Intermediates: intermediates}
+	if _, err := presented[0].Verify(options); err != nil {
 		return errUntrusted // the detail would quote the certificate
 	}
 	return nil

@@ -30,7 +30,7 @@ type choice struct {
 	newer string
 }
 
-type asked struct {
+type criteria struct {
 	version string
 	// running is the release or release line of the running server; empty for a new custom resource.
 	running string
@@ -40,12 +40,12 @@ type asked struct {
 
 // choose returns the release for a built-in name: that of the spec, else of the running release line, else the newest
 // one that meets all needs.
-func choose(d *distributions.Distribution, a asked) (choice, *problem.Problem) {
-	if a.version != "" {
-		return chooseVersion(d, a.version)
+func choose(d *distributions.Distribution, by criteria) (choice, *problem.Problem) {
+	if by.version != "" {
+		return chooseVersion(d, by.version)
 	}
-	chosen, f := chooseNewest(d, a.needs)
-	version, ok := releaseOf(d, a.running)
+	chosen, f := chooseNewest(d, by.needs)
+	version, ok := releaseOf(d, by.running)
 	line, _ := catalog.ForVersion(version)
 	if !ok || EmbeddedBase(d.Base, line) == nil {
 		return chosen, f
@@ -53,10 +53,10 @@ func choose(d *distributions.Distribution, a asked) (choice, *problem.Problem) {
 	if of, _ := catalog.ForVersion(chosen.version); f == nil && of.Name == line.Name {
 		return chosen, nil
 	}
-	c := choice{version: version, source: "release line of the server that runs"}
+	c := choice{version: version, source: "release line of the running server"}
 	if newest := d.Newest().Line; catalog.Compare(line.Name, newest) < 0 {
 		c.newer = newest
-		const newer = "the server keeps its release line %s; %s is there: look at `kubectl llamastack upgrade-check`, then " +
+		const newer = "the server stays on release line %s; %s is available: run `kubectl llamastack upgrade-check`, then " +
 			"set %s"
 		c.note = fmt.Sprintf(newer, line.Name, newest, pathVersion)
 	}
@@ -95,52 +95,53 @@ func releaseOf(d *distributions.Distribution, version string) (string, bool) {
 // reported where they are used.
 func chooseNewest(d *distributions.Distribution, needs []serverconfig.Need) (choice, *problem.Problem) {
 	newest := d.Newest()
-	lacking := knownSomewhere(lackedBy(newest, needs))
-	if len(lacking) == 0 {
+	unmet := metByAnyLine(unmetNeeds(newest, needs))
+	if len(unmet) == 0 {
 		return choice{version: newest.Version, source: listOfDistributions}, nil
 	}
-	needs = knownSomewhere(needs)
+	needs = metByAnyLine(needs)
 	for _, r := range d.Releases {
-		if !r.OnlyByVersion && len(lackedBy(r, needs)) == 0 {
+		if !r.OnlyByVersion && len(unmetNeeds(r, needs)) == 0 {
 			return choice{
 				version: r.Version, source: listOfDistributions,
-				note: fmt.Sprintf("release line %s is used and not %s, because of %s", r.Line, newest.Line, whereFound(lacking)),
+				note: fmt.Sprintf("release line %s is used instead of %s, because of %s", r.Line, newest.Line,
+					describeNeeds(unmet)),
 			}, nil
 		}
 	}
-	inAll := func(n serverconfig.Need) bool {
+	metByAll := func(n serverconfig.Need) bool {
 		return !slices.ContainsFunc(d.Releases, func(r distributions.Release) bool {
-			return len(lackedBy(r,
+			return len(unmetNeeds(r,
 				[]serverconfig.Need{n})) > 0
 		})
 	}
 	return choice{}, problem.New(problem.Problem{
 		Reason: problem.UnsupportedByRelease, Path: pathDistribution + ".name", Type: field.ErrorTypeInvalid, Value: d.Name,
-		Detail: "no release line of the distribution has everything that the spec names: " +
-			whereFound(slices.DeleteFunc(needs, inAll)),
+		Detail: "no release line of the distribution supports everything in the spec: " +
+			describeNeeds(slices.DeleteFunc(needs, metByAll)),
 		Fix: "remove one of them, or use two LlamaStackDistributions",
 	})
 }
 
-func lackedBy(r distributions.Release, needs []serverconfig.Need) []serverconfig.Need {
+func unmetNeeds(r distributions.Release, needs []serverconfig.Need) []serverconfig.Need {
 	known, _ := catalog.ForVersion(r.Version)
 	return slices.DeleteFunc(slices.Clone(needs), func(n serverconfig.Need) bool { return n.Has(known) })
 }
 
-func knownSomewhere(needs []serverconfig.Need) []serverconfig.Need {
+func metByAnyLine(needs []serverconfig.Need) []serverconfig.Need {
 	return slices.DeleteFunc(slices.Clone(needs), func(n serverconfig.Need) bool { return catalog.FirstLine(n.Has) == "" })
 }
 
-// whereFound lists the fields of the needs and the release lines that meet them.
-func whereFound(needs []serverconfig.Need) string {
+// describeNeeds lists the fields of the needs and the release lines that meet them.
+func describeNeeds(needs []serverconfig.Need) string {
 	var texts []string
-	above, linesAbove := "", ""
+	parent, parentLines := "", ""
 	for _, n := range needs {
 		lines := release.Range(catalog.LinesWhere(n.Has))
-		if lines == linesAbove && strings.HasPrefix(n.Path, above) {
+		if lines == parentLines && strings.HasPrefix(n.Path, parent) {
 			continue // covered by the parent field
 		}
-		above, linesAbove = n.Path, lines
+		parent, parentLines = n.Path, lines
 		texts = append(texts, fmt.Sprintf("%s (in %s)", n.Path, lines))
 	}
 	return limits.List(texts, ", ")
@@ -149,12 +150,12 @@ func whereFound(needs []serverconfig.Need) string {
 // chooseRelease sets the image of the chosen release. A release in the hints need not be in the list.
 func (e *entry) chooseRelease(version string, hints *Hints) *problem.Problem {
 	d, _ := distributions.Get(e.name)
-	c, f := choose(&d, asked{version: cmp.Or(hints.Version, version), running: hints.Running, needs: hints.Needs})
+	c, f := choose(&d, criteria{version: cmp.Or(hints.Version, version), running: hints.Running, needs: hints.Needs})
 	if f != nil && hints.Version != "" {
-		c, f = choose(&d, asked{})
+		c, f = choose(&d, criteria{})
 	}
 	e.image, e.serverVersion, e.lineSource, e.note, e.newer = d.Image(c.version), c.version, c.source, c.note, c.newer
-	e.labelsKnown = pinned(&d, e.image)
+	e.labelsKnown = hasListedTag(&d, e.image)
 	return f
 }
 
@@ -174,13 +175,13 @@ func (e *entry) conflict(name, version string) *problem.Problem {
 	p := problem.Problem{
 		Reason: problem.ConflictingFields, Path: pathVersion, Type: field.ErrorTypeInvalid, Value: version,
 		Detail: fmt.Sprintf("the image contains release %s (%s)", known, of),
-		Fix: "remove it, or choose another distribution: it does not change the image that the operator's settings give " +
-			"this name",
+		Fix: "remove it, or choose another distribution: it does not change the image that the operator's settings assign " +
+			"to this name",
 	}
 	if name == "" {
 		p.Severity, p.Type, p.Value = problem.Warning, "", nil
-		p.Detail = fmt.Sprintf("says %s, and the image seems to contain release %s (%s)", version, known, of)
-		p.Fix = "correct one of them if the image has the release of its tag"
+		p.Detail = fmt.Sprintf("is %s, but the image seems to contain release %s (%s)", version, known, of)
+		p.Fix = "correct one of them if the image contains the release in its tag"
 	}
 	return problem.New(p)
 }
@@ -192,8 +193,8 @@ func lineName(line *catalog.Line) string {
 	return line.Name
 }
 
-// pinned reports whether the tag of the image, without a digest, is a release in the list of distributions.
-func pinned(d *distributions.Distribution, image string) bool {
+// hasListedTag reports whether the tag of the image, without a digest, is a release in the list of distributions.
+func hasListedTag(d *distributions.Distribution, image string) bool {
 	return image == withoutDigest(image) && slices.ContainsFunc(d.Releases, func(r distributions.Release) bool {
 		return r.Version == ImageTag(image)
 	})

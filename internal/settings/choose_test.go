@@ -16,7 +16,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// needsOf are the needs of a spec in JSON.
+// needsOf returns the needs of a spec in JSON.
 func needsOf(t *testing.T, spec string) []serverconfig.Need {
 	t.Helper()
 	parsed := &v1alpha2.LlamaStackDistributionSpec{}
@@ -31,7 +31,7 @@ const (
 
 // Proves: R90, R93 (which release a built-in name stands for, and why).
 func TestReleaseOfABuiltInName(t *testing.T) {
-	const list, running = "the operator's list of distributions", "release line of the server that runs"
+	const list, running = "the operator's list of distributions", "release line of the running server"
 	for name, c := range map[string]struct {
 		name, version, running, spec string
 		image, line, source, note    string
@@ -47,12 +47,12 @@ func TestReleaseOfABuiltInName(t *testing.T) {
 		"safety": {
 			"starter", "", "", withSafety,
 			"docker.io/ogxai/distribution-starter:0.7.1", "0.7", list,
-			"release line 0.7 is used and not <line>, because of spec.providers.safety (in release lines 0.3 to 0.8)",
+			"release line 0.7 is used instead of <line>, because of spec.providers.safety (in release lines 0.3 to 0.8)",
 		},
 		"shields": {
 			"remote-vllm", "", "", `{"resources": {"shields": ["llama-guard"]}}`,
 			"docker.io/ogxai/distribution-starter:0.7.1", "0.7", list,
-			"release line 0.7 is used and not <line>, because of spec.resources.shields (in release lines 0.3 to 0.8)",
+			"release line 0.7 is used instead of <line>, because of spec.resources.shields (in release lines 0.3 to 0.8)",
 		},
 		"disabled safety is not needed": {
 			"starter", "", "", `{"disabled": ["safety"], "providers": {"safety": {"provider": "llama-guard"}}}`,
@@ -61,12 +61,12 @@ func TestReleaseOfABuiltInName(t *testing.T) {
 		"a provider type that has gone": {
 			"postgres-demo", "", "", `{"providers": {"inference": {"provider": "inline::transformers"}}}`,
 			"docker.io/ogxai/distribution-postgres-demo:1.1.3", "1.1", list,
-			"release line 1.1 is used and not <line>, because of spec.providers.inference.provider (in release lines 0.7 to 1.1)",
+			"release line 1.1 is used instead of <line>, because of spec.providers.inference.provider (in release lines 0.7 to 1.1)",
 		},
 		"a provider type that no release line has": {
 			"starter", "", "", `{"providers": {"inference": {"provider": "remote::mine"}, "safety": {"provider": "llama-guard"}}}`,
 			"docker.io/ogxai/distribution-starter:0.7.1", "0.7", list,
-			"release line 0.7 is used and not <line>, because of spec.providers.safety (in release lines 0.3 to 0.8)",
+			"release line 0.7 is used instead of <line>, because of spec.providers.safety (in release lines 0.3 to 0.8)",
 		},
 		"a release line": {
 			"starter", "1.3", "", withSafety,
@@ -83,12 +83,12 @@ func TestReleaseOfABuiltInName(t *testing.T) {
 		"a server runs": {
 			"starter", "", "0.7", "{}",
 			"docker.io/ogxai/distribution-starter:0.7.1", "0.7", running,
-			"the server keeps its release line 0.7; <line> is there: look at `kubectl llamastack upgrade-check`, then set spec.distribution.version",
+			"the server stays on release line 0.7; <line> is available: run `kubectl llamastack upgrade-check`, then set spec.distribution.version",
 		},
 		"a server of another patch release runs": {
 			"starter", "", "1.4.0", withSafety,
 			"docker.io/ogxai/distribution-starter:1.4.0", "1.4", running,
-			"the server keeps its release line 1.4; <line> is there: look at `kubectl llamastack upgrade-check`, then set spec.distribution.version",
+			"the server stays on release line 1.4; <line> is available: run `kubectl llamastack upgrade-check`, then set spec.distribution.version",
 		},
 		"a server of the newest release line runs": {
 			"starter", "", "<line>", "{}",
@@ -97,12 +97,12 @@ func TestReleaseOfABuiltInName(t *testing.T) {
 		"a server of the release line that the spec asks for runs": {
 			"starter", "", "0.7", withSafety,
 			"docker.io/ogxai/distribution-starter:0.7.1", "0.7", list,
-			"release line 0.7 is used and not <line>, because of spec.providers.safety (in release lines 0.3 to 0.8)",
+			"release line 0.7 is used instead of <line>, because of spec.providers.safety (in release lines 0.3 to 0.8)",
 		},
 		"a server runs that lacks what the spec asks for": {
 			"starter", "", "1.4", withMeters,
 			"docker.io/ogxai/distribution-starter:1.4.1", "1.4", running,
-			"the server keeps its release line 1.4; <line> is there: look at `kubectl llamastack upgrade-check`, then set spec.distribution.version",
+			"the server stays on release line 1.4; <line> is available: run `kubectl llamastack upgrade-check`, then set spec.distribution.version",
 		},
 		"a server of another distribution runs": {
 			"meta-reference-gpu", "", "<line>", "{}",
@@ -110,7 +110,7 @@ func TestReleaseOfABuiltInName(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			spec := named(c.name)
+			spec := byName(c.name)
 			if c.version = fill(c.version); c.version != "" {
 				spec.Version = &c.version
 			}
@@ -122,7 +122,7 @@ func TestReleaseOfABuiltInName(t *testing.T) {
 			if d.Image != c.image || d.Line.Name != c.line || d.LineSource != c.source || d.Note != c.note {
 				t.Errorf("image %s, line %s (%s), note %q\nwant image %s, line %s (%s), note %q", d.Image, d.Line.Name, d.LineSource, d.Note, c.image, c.line, c.source, c.note)
 			}
-			if newer := strings.Contains(c.note, "is there"); (d.Newer == catalog.Newest()) != newer || (d.Newer == "") == newer {
+			if newer := strings.Contains(c.note, "is available"); (d.Newer == catalog.Newest()) != newer || (d.Newer == "") == newer {
 				t.Errorf("newer release line %q, note %q", d.Newer, d.Note)
 			}
 			if d.Base == nil || d.Source != v1alpha2.ConfigSourceEmbedded {
@@ -141,7 +141,7 @@ func TestReleaseThatThereIsNot(t *testing.T) {
 	}{
 		"no release line has both": {
 			"starter", "", withMeters, problem.UnsupportedByRelease,
-			`spec.distribution.name: Invalid value: "starter": no release line of the distribution has everything that the spec names: ` +
+			`spec.distribution.name: Invalid value: "starter": no release line of the distribution supports everything in the spec: ` +
 				"spec.providers.safety (in release lines 0.3 to 0.8), spec.monitoring.enabled (in release lines 1.2 and newer): remove one of them",
 		},
 		"a release line without a base": {
@@ -158,7 +158,7 @@ func TestReleaseThatThereIsNot(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			spec := named(c.name)
+			spec := byName(c.name)
 			if c.version = fill(c.version); c.version != "" {
 				spec.Version = &c.version
 			}
@@ -182,15 +182,15 @@ func TestVersionOfAnImage(t *testing.T) {
 		line, source, base string
 		warning, message   string
 	}{
-		"an image by digest":       {imaged("registry.example/mine@" + digest), "1.4", "1.4", "spec.distribution.version", "", "", ""},
-		"a moving tag of starter":  {imaged("ogxai/distribution-starter:latest"), "1.4.0", "1.4", "spec.distribution.version", "starter", "", ""},
-		"the tag says the same":    {imaged("registry.example/mine:1.4.0"), "1.4", "1.4", "spec.distribution.version", "", "", ""},
-		"the tag says another":     {imaged("registry.example/mine:1.3.0"), "1.4", "1.4", "spec.distribution.version", "", "says 1.4, and the image seems to contain release 1.3.0 (tag of image registry.example/mine:1.3.0)", ""},
-		"a registration without":   {named("bare"), "1.4", "1.4", "spec.distribution.version", "", "", ""},
-		"the registration, too":    {named("full"), "0.7", "0.7", "serverVersion in llama-stack-operator-config/distributions[full]", "", "", ""},
-		"an override without":      {named("postgres-demo"), "1.3", "1.3", "spec.distribution.version", "postgres-demo", "", ""},
-		"the registration differs": {named("full"), "1.4", "", "", "", "", `spec.distribution.version: Invalid value: "1.4": the image contains release 0.7.1 (serverVersion in llama-stack-operator-config/distributions[full])`},
-		"the override differs":     {named("starter"), "1.4", "", "", "", "", `spec.distribution.version: Invalid value: "1.4": the image contains release 0.7.1 (tag of image mirror.example/starter:0.7.1)`},
+		"an image by digest":       {byImage("registry.example/mine@" + digest), "1.4", "1.4", "spec.distribution.version", "", "", ""},
+		"a moving tag of starter":  {byImage("ogxai/distribution-starter:latest"), "1.4.0", "1.4", "spec.distribution.version", "starter", "", ""},
+		"the tag says the same":    {byImage("registry.example/mine:1.4.0"), "1.4", "1.4", "spec.distribution.version", "", "", ""},
+		"the tag says another":     {byImage("registry.example/mine:1.3.0"), "1.4", "1.4", "spec.distribution.version", "", "is 1.4, but the image seems to contain release 1.3.0 (tag of image registry.example/mine:1.3.0)", ""},
+		"a registration without":   {byName("bare"), "1.4", "1.4", "spec.distribution.version", "", "", ""},
+		"the registration, too":    {byName("full"), "0.7", "0.7", "serverVersion in llama-stack-operator-config/distributions[full]", "", "", ""},
+		"an override without":      {byName("postgres-demo"), "1.3", "1.3", "spec.distribution.version", "postgres-demo", "", ""},
+		"the registration differs": {byName("full"), "1.4", "", "", "", "", `spec.distribution.version: Invalid value: "1.4": the image contains release 0.7.1 (serverVersion in llama-stack-operator-config/distributions[full])`},
+		"the override differs":     {byName("starter"), "1.4", "", "", "", "", `spec.distribution.version: Invalid value: "1.4": the image contains release 0.7.1 (tag of image mirror.example/starter:0.7.1)`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec := *c.spec

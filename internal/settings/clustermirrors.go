@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// maxMirrored bounds the sources of the cluster's mirrors, maxTried the mirrors of one source.
-	maxMirrored = 1000
-	maxTried    = 4
+	// maxMirrorSources bounds the sources of the cluster's mirrors, maxMirrors the mirrors of one source.
+	maxMirrorSources = 1000
+	maxMirrors       = 4
 )
 
 // ClusterMirrors are the image mirrors of an OpenShift cluster. Nodes apply them when pulling; references in pods do
@@ -25,10 +25,10 @@ type ClusterMirrors []clusterMirror
 
 type clusterMirror struct {
 	// source is a registry or the start of a repository; "*.example.com" matches all subdomains.
-	source    string
-	mirrors   []string
-	ofTags    bool
-	onlyThere bool // the source is never asked
+	source             string
+	mirrors            []string
+	forTags            bool
+	neverContactSource bool
 }
 
 // mirrorFields are the spec fields of ImageDigestMirrorSet, ImageContentSourcePolicy and ImageTagMirrorSet that list
@@ -49,9 +49,9 @@ func ReadClusterMirrors(sets []unstructured.Unstructured) ClusterMirrors {
 		for _, f := range mirrorFields {
 			entries, _, _ := unstructured.NestedFieldNoCopy(sets[i].Object, "spec", f.name)
 			list, _ := entries.([]any)
-			for _, entry := range list[:min(len(list), maxMirrored-len(all))] {
+			for _, entry := range list[:min(len(list), maxMirrorSources-len(all))] {
 				if m, ok := readMirror(entry); ok {
-					m.ofTags = f.ofTags
+					m.forTags = f.ofTags
 					all = append(all, m)
 				}
 			}
@@ -63,9 +63,9 @@ func ReadClusterMirrors(sets []unstructured.Unstructured) ClusterMirrors {
 func readMirror(entry any) (m clusterMirror, ok bool) {
 	fields, _ := entry.(map[string]any)
 	m.source, _ = fields["source"].(string)
-	m.onlyThere = fields["mirrorSourcePolicy"] == "NeverContactSource"
+	m.neverContactSource = fields["mirrorSourcePolicy"] == "NeverContactSource"
 	mirrors, _ := fields["mirrors"].([]any)
-	for _, mirror := range mirrors[:min(len(mirrors), maxTried)] {
+	for _, mirror := range mirrors[:min(len(mirrors), maxMirrors)] {
 		if text, isText := mirror.(string); isText && text != "" && len(text) <= limits.ImageBytes {
 			m.mirrors = append(m.mirrors, strings.TrimSuffix(text, "/"))
 		}
@@ -83,22 +83,22 @@ func (m ClusterMirrors) Locations(image string) []string {
 	_, byDigest := ref.(reference.Digest)
 	repository := withoutIndex(ref.Context().Name())
 	var found []string
-	longest, onlyThere := 0, false
+	longest, neverContactSource := 0, false
 	for i := range m {
 		rest, matches := m[i].match(repository)
-		if m[i].ofTags == byDigest || !matches || len(m[i].source) < longest {
+		if m[i].forTags == byDigest || !matches || len(m[i].source) < longest {
 			continue
 		}
 		if len(m[i].source) > longest {
-			longest, onlyThere, found = len(m[i].source), false, nil
+			longest, neverContactSource, found = len(m[i].source), false, nil
 		}
-		onlyThere = onlyThere || m[i].onlyThere
+		neverContactSource = neverContactSource || m[i].neverContactSource
 		for _, mirror := range m[i].mirrors {
 			found = append(found, mirror+rest+suffix(image))
 		}
 	}
-	found = found[:min(len(found), maxTried)]
-	if !onlyThere || len(found) == 0 {
+	found = found[:min(len(found), maxMirrors)]
+	if !neverContactSource || len(found) == 0 {
 		found = append(found, image)
 	}
 	return found

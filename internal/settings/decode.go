@@ -28,7 +28,7 @@ func decode(yamlText []byte, to any) error {
 	if yaml.Unmarshal(yamlText, &tree) != nil {
 		return err // not YAML: the error has the position
 	}
-	var m misfits
+	var m schemaErrors
 	m.compare(tree, reflect.TypeOf(to).Elem(), nil)
 	if len(m.errs) > 0 {
 		return errors.New(strings.Join(m.errs, "; "))
@@ -36,43 +36,48 @@ func decode(yamlText []byte, to any) error {
 	return err
 }
 
-// misfits collects the unknown keys and type errors of a YAML tree.
-type misfits struct{ errs []string }
+// schemaErrors collects the unknown keys and type errors of a YAML tree.
+type schemaErrors struct{ errs []string }
 
 // The kinds of YAML values, as they appear in errors.
 const (
-	aMap    = "a map"
-	aList   = "a list"
-	text    = "text"
-	boolean = "true or false"
-	aNumber = "a number"
+	kindMap    = "a map"
+	kindList   = "a list"
+	kindText   = "text"
+	kindBool   = "true or false"
+	kindNumber = "a number"
 )
 
 var (
-	scalars = map[string]bool{text: true, boolean: true, aNumber: true}
-	// wanted maps Go kinds to YAML kinds; other kinds are numbers.
-	wanted = map[reflect.Kind]string{reflect.Struct: aMap, reflect.Map: aMap, reflect.Slice: aList, reflect.String: text,
-		reflect.Bool: boolean}
+	scalars = map[string]bool{kindText: true, kindBool: true, kindNumber: true}
+	// yamlKinds maps Go kinds to YAML kinds; other kinds are numbers.
+	yamlKinds = map[reflect.Kind]string{
+		reflect.Struct: kindMap,
+		reflect.Map:    kindMap,
+		reflect.Slice:  kindList,
+		reflect.String: kindText,
+		reflect.Bool:   kindBool,
+	}
 )
 
 // kindOf returns the kind of a decoded value.
 func kindOf(tree any) string {
 	switch tree.(type) {
 	case map[string]any:
-		return aMap
+		return kindMap
 	case []any:
-		return aList
+		return kindList
 	case string:
-		return text
+		return kindText
 	case bool:
-		return boolean
+		return kindBool
 	}
-	return aNumber
+	return kindNumber
 }
 
 var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 
-func (m *misfits) compare(tree any, t reflect.Type, at *field.Path) {
+func (m *schemaErrors) compare(tree any, t reflect.Type, at *field.Path) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
@@ -81,29 +86,29 @@ func (m *misfits) compare(tree any, t reflect.Type, at *field.Path) {
 	}
 	if reflect.PointerTo(t).Implements(unmarshaler) {
 		if raw, err := json.Marshal(tree); err == nil && json.Unmarshal(raw, reflect.New(t).Interface()) != nil {
-			m.add(at, "cannot be read as a value of this field")
+			m.add(at, "is not a valid value for this field")
 		}
 		return
 	}
-	want, ok := wanted[t.Kind()]
+	want, ok := yamlKinds[t.Kind()]
 	if !ok {
-		want = aNumber
+		want = kindNumber
 	}
 	got := kindOf(tree)
 	switch {
-	case want == text && scalars[got]: // the decoder converts all scalars to text
+	case want == kindText && scalars[got]: // the decoder converts all scalars to text
 	case want != got:
-		m.add(at, "want "+want+", and it is "+got)
-	case got == aMap:
+		m.add(at, "expected "+want+", got "+got)
+	case got == kindMap:
 		m.compareMap(tree.(map[string]any), t, at)
-	case got == aList:
+	case got == kindList:
 		for i, item := range tree.([]any) {
 			m.compare(item, t.Elem(), at.Index(i))
 		}
 	}
 }
 
-func (m *misfits) compareMap(got map[string]any, t reflect.Type, at *field.Path) {
+func (m *schemaErrors) compareMap(got map[string]any, t reflect.Type, at *field.Path) {
 	var known map[string]reflect.Type
 	if t.Kind() == reflect.Struct {
 		known = fieldsOf(t)
@@ -114,12 +119,12 @@ func (m *misfits) compareMap(got map[string]any, t reflect.Type, at *field.Path)
 			continue
 		}
 		path := at.Child(limits.Message(key))
-		if of, ok := known[key]; ok {
-			m.compare(got[key], of, path)
+		if fieldType, ok := known[key]; ok {
+			m.compare(got[key], fieldType, path)
 			continue
 		}
 		names := slices.Sorted(maps.Keys(known))
-		m.add(path, "unknown field: "+problem.DidYouMean(key, names)+"fields: "+strings.Join(names, ", "))
+		m.add(path, "unknown field: "+problem.DidYouMean(key, names)+"known fields: "+strings.Join(names, ", "))
 	}
 }
 
@@ -134,7 +139,7 @@ func fieldsOf(t reflect.Type) map[string]reflect.Type {
 	return fields
 }
 
-func (m *misfits) add(at *field.Path, detail string) {
+func (m *schemaErrors) add(at *field.Path, detail string) {
 	if len(m.errs) >= limits.Problems {
 		return
 	}

@@ -15,15 +15,16 @@ import (
 // Proves: R4, R6 (what does not fit is named by its path, everything at once, without its value).
 func TestDecodeNamesWhatDoesNotFit(t *testing.T) {
 	for text, want := range map[string]string{
-		"{a: secret, zz: x, b: 1, list: {}, m: [], env: [1, {name: [], configMapRef: {nam: x}}], q: abc}": "a: want a number, and it is text; " +
-			"b: want true or false, and it is a number; env[0]: want a map, and it is a number; env[1].configMapRef.nam: unknown field: " +
-			`did you mean "name"? fields: name, optional; env[1].name: unknown field: fields: configMapRef, prefix, secretRef; ` +
-			"list: want a list, and it is a map; m: want a map, and it is a list; q: cannot be read as a value of this field; " +
-			"zz: unknown field: fields: a, any, b, env, list, m, q",
-		"m: {k: [], l: x}": "m[k]: want text, and it is a list",
-		"text":             "want a map, and it is text",
-		"a: {}":            "a: want a number, and it is a map",
-		"list: [true, {}]": "list[1]: want text, and it is a map",
+		"{a: secret, zz: x, b: 1, list: {}, m: [], env: [1, {name: [], configMapRef: {nam: x}}], q: abc}": "a: expected a " +
+			"number, got text; b: expected true or false, got a number; env[0]: expected a map, got a number; " +
+			"env[1].configMapRef.nam: unknown field: " +
+			`did you mean "name"? known fields: name, optional; env[1].name: unknown field: known fields: configMapRef, prefix, secretRef; ` +
+			"list: expected a list, got a map; m: expected a map, got a list; q: is not a valid value for this field; zz: " +
+			"unknown field: known fields: a, any, b, env, list, m, q",
+		"m: {k: [], l: x}": "m[k]: expected text, got a list",
+		"text":             "expected a map, got text",
+		"a: {}":            "a: expected a number, got a map",
+		"list: [true, {}]": "list[1]: expected text, got a map",
 		"a: 1.5":           "cannot unmarshal number 1.5",
 		"a: [":             "yaml: line 1:",
 		"{a: 1, any: {x: []}, q: 1Gi, env: [{prefix: p, secretRef: {name: s}}]}": "",
@@ -44,7 +45,7 @@ func TestDecodeNamesWhatDoesNotFit(t *testing.T) {
 	}
 	var names []string
 	err := decode([]byte("["+strings.Repeat("{},", 2*limits.Problems)+"{}]"), &names)
-	if got := strings.Split(message(err), "; "); len(got) != limits.Problems || got[0] != "[0]: want text, and it is a map" {
+	if got := strings.Split(message(err), "; "); len(got) != limits.Problems || got[0] != "[0]: expected text, got a map" {
 		t.Errorf("%d problems: %v", len(got), err)
 	}
 }

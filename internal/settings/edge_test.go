@@ -66,8 +66,8 @@ func TestWrongEdgeIsNamed(t *testing.T) {
 		"annotations: {'a b': c}":                          "annotations: Invalid value",
 		"namespaces: [a/b]":                                `namespaces[0]: Invalid value: "a/b"`,
 		many:                                               "namespaces: Too many: 60",
-		"hostname: a":                                      `hostname: unknown field: fields: annotations, domain, `,
-		"[]":                                               "want a map, and it is a list",
+		"hostname: a":                                      `hostname: unknown field: known fields: annotations, domain, `,
+		"[]":                                               "expected a map, got a list",
 	} {
 		got := parse(t, map[string]string{settings.KeyEdge: text}).Edge
 		if got.Err == nil || !strings.HasPrefix(got.Err.Error(), "ConfigMap llama-stack-operator-config, key edge: ") ||

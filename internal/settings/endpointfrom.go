@@ -36,8 +36,8 @@ func parseEndpointFrom(text string) (EndpointFrom, error) {
 	var errs field.ErrorList
 	for i, namespace := range e.Namespaces {
 		if namespace != allNamespaces && len(validation.IsDNS1123Label(namespace)) > 0 {
-			errs = append(errs, field.Invalid(field.NewPath("namespaces").Index(i), limits.Message(namespace), "want the name "+
-				"of a namespace, or *"))
+			errs = append(errs, field.Invalid(field.NewPath("namespaces").Index(i), limits.Message(namespace), "must be a "+
+				"namespace, or *"))
 		}
 	}
 	if err == nil {

@@ -23,8 +23,8 @@ func TestEndpointFromAllowsNamespaces(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"namespaces: [models, A/B]": `ConfigMap llama-stack-operator-config, key endpointFrom: namespaces[1]: Invalid value: "A/B": want the name of a namespace, or *`,
-		"namespace: models":         `ConfigMap llama-stack-operator-config, key endpointFrom: namespace: unknown field: did you mean "namespaces"? fields: namespaces`,
+		"namespaces: [models, A/B]": `ConfigMap llama-stack-operator-config, key endpointFrom: namespaces[1]: Invalid value: "A/B": must be a namespace, or *`,
+		"namespace: models":         `ConfigMap llama-stack-operator-config, key endpointFrom: namespace: unknown field: did you mean "namespaces"? known fields: namespaces`,
 	} {
 		if _, err := settings.Parse(map[string]string{"endpointFrom": text}); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", text, err, want)

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-var errTwice = errors.New("the name stands twice")
+var errDuplicateName = errors.New("duplicate name")
 
 // readEntries parses a YAML map by name. If the text is invalid it parses each entry separately and returns their
 // errors in broken; it fails only if entries cannot be separated.
@@ -31,11 +31,11 @@ func readEntries(text string) (entries map[string]yamlMessage, broken map[string
 		err := yaml.UnmarshalStrict([]byte(p.text), &one)
 		switch value, named := one[p.name]; {
 		case seen[p.name]:
-			broken[p.name] = errTwice
+			broken[p.name] = errDuplicateName
 		case err != nil:
-			broken[p.name] = fmt.Errorf("begins in line %d of the key; counted from there: %w", p.line+1, err)
+			broken[p.name] = fmt.Errorf("starts at line %d of the key; line numbers count from there: %w", p.line+1, err)
 		case !named || len(one) != 1:
-			return nil, nil, fmt.Errorf("line %d: want the name of a distribution", p.line+1)
+			return nil, nil, fmt.Errorf("line %d: expected the name of a distribution", p.line+1)
 		default:
 			entries[p.name] = value
 		}

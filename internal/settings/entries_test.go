@@ -30,16 +30,16 @@ third: {image: 'registry.example/other:0.7.1'}
 `
 	s := parse(t, map[string]string{settings.KeyDistributions: text, settings.KeyImageOverrides: "remote-vllm: [\nmine: registry.example/mine:0.7.1\n"})
 	for _, name := range []string{"starter", "first", "fourth", "mine", "postgres-demo"} {
-		if d, f := s.Resolve(named(name)); f != nil {
+		if d, f := s.Resolve(byName(name)); f != nil {
 			t.Errorf("%s: %+v, %v", name, d, f)
 		}
 	}
 	for name, want := range map[string]string{
-		"second":      "llama-stack-operator-config/distributions[second]: begins in line 4 of the key; counted from there: error converting YAML to JSON: yaml: line 4",
-		"third":       "llama-stack-operator-config/distributions[third]: the name stands twice",
-		"remote-vllm": "llama-stack-operator-config/image-overrides[remote-vllm]: begins in line 1 of the key; counted from there: error converting YAML to JSON: yaml: line ",
+		"second":      "llama-stack-operator-config/distributions[second]: starts at line 4 of the key; line numbers count from there: error converting YAML to JSON: yaml: line 4",
+		"third":       "llama-stack-operator-config/distributions[third]: duplicate name",
+		"remote-vllm": "llama-stack-operator-config/image-overrides[remote-vllm]: starts at line 1 of the key; line numbers count from there: error converting YAML to JSON: yaml: line ",
 	} {
-		if _, f := s.Resolve(named(name)); f == nil || f.Reason != problem.InvalidOperatorSettings || !strings.Contains(f.String(), want) {
+		if _, f := s.Resolve(byName(name)); f == nil || f.Reason != problem.InvalidOperatorSettings || !strings.Contains(f.String(), want) {
 			t.Errorf("%s: %v, want %s", name, f, want)
 		}
 	}
@@ -68,13 +68,13 @@ func TestUnreadableKeyHarmsOnlyWhatItMayBeAbout(t *testing.T) {
 		for _, key := range []string{settings.KeyDistributions, settings.KeyImageOverrides} {
 			s := parse(t, map[string]string{key: text})
 			for _, name := range []string{"starter", "remote-vllm", "postgres-demo", "meta-reference-gpu"} {
-				_, p := s.Resolve(named(name))
+				_, p := s.Resolve(byName(name))
 				if want := slices.Contains(harmed, name); (p != nil) != want || want && p.Reason != problem.InvalidOperatorSettings {
 					t.Errorf("%s: %.40q: %s: %v", key, text, name, p)
 				}
 			}
 			const place = "ConfigMap llama-stack-operator-config, key "
-			if _, p := s.Resolve(named("unknown")); p == nil || p.Reason != problem.InvalidOperatorSettings || !strings.Contains(p.String(), place+key) {
+			if _, p := s.Resolve(byName("unknown")); p == nil || p.Reason != problem.InvalidOperatorSettings || !strings.Contains(p.String(), place+key) {
 				t.Errorf("%s: %.40q: a name that would come from the key: %v", key, text, p)
 			}
 			if got := s.Problems(); len(got) != 1 || got[0].ConfigMap != settings.ConfigMapName || !strings.Contains(got[0].Err.Error(), place+key) {
@@ -83,10 +83,10 @@ func TestUnreadableKeyHarmsOnlyWhatItMayBeAbout(t *testing.T) {
 		}
 	}
 	s := parse(t, map[string]string{settings.KeyDistributions: "[{image: registry.example/ai/server:1"})
-	if _, p := s.Resolve(imaged("registry.example/ai/server:2")); p == nil || p.Reason != problem.InvalidOperatorSettings {
+	if _, p := s.Resolve(byImage("registry.example/ai/server:2")); p == nil || p.Reason != problem.InvalidOperatorSettings {
 		t.Errorf("an image that the key may register: %v", p)
 	}
-	if _, p := s.Resolve(imaged("registry.example/ai/other:2")); p != nil {
+	if _, p := s.Resolve(byImage("registry.example/ai/other:2")); p != nil {
 		t.Errorf("another image: %v", p)
 	}
 }

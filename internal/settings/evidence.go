@@ -14,19 +14,19 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
 )
 
-type clue struct{ version, source string }
+type evidence struct{ version, source string }
 
-// PackageCounts reports whether the server's Python package can change the result: the release is not known otherwise,
+// NeedsPackage reports whether the server's Python package can change the result: the release is not known otherwise,
 // and a base configuration exists.
-func (d *Distribution) PackageCounts() bool {
+func (d *Distribution) NeedsPackage() bool {
 	return d.assumed && (d.Base != nil || len(EmbeddedLines(d.Embedded)) > 0)
 }
 
-func packageClue(p *oci.Package) clue {
+func packageEvidence(p *oci.Package) evidence {
 	if p == nil {
-		return clue{}
+		return evidence{}
 	}
-	return clue{p.Version, "package " + p.Name + " in the image"}
+	return evidence{p.Version, "package " + p.Name + " in the image"}
 }
 
 // reportedByServer is the LineSource of a version reported by the running server.
@@ -47,29 +47,29 @@ func IsReported(r *v1alpha2.ResolvedDistributionStatus) bool {
 	return r != nil && strings.HasPrefix(r.ServerLineSource, reportedByServer)
 }
 
-// statusClue returns the version that the server reported with this image.
-func statusClue(s *v1alpha2.LlamaStackDistributionStatus, image string) clue {
+// statusEvidence returns the version that the server reported with this image.
+func statusEvidence(s *v1alpha2.LlamaStackDistributionStatus, image string) evidence {
 	if s == nil || !IsReported(s.ResolvedDistribution) || s.ResolvedDistribution.Image != image {
-		return clue{}
+		return evidence{}
 	}
-	return clue{ptr.Deref(s.Version, v1alpha2.VersionInfo{}).LlamaStackServerVersion, reportedByServer}
+	return evidence{ptr.Deref(s.Version, v1alpha2.VersionInfo{}).LlamaStackServerVersion, reportedByServer}
 }
 
 // setLine sets the release line from the first clue that is a version, even of an unknown release line. Without one, it
 // uses the config schema of the base configuration.
 func (d *Distribution) setLine(e *entry, version string, hints Hints, labels *oci.Labels) {
-	clues := []clue{
+	all := []evidence{
 		{hints.Version, hints.VersionSource},
 		{e.serverVersion, e.lineSource},
 		{version, pathVersion},
 		{labels.Version, "label " + labels.VersionLabel + " of the image"},
 		{tagOf(e, hints), "tag of the image"},
-		packageClue(hints.Package),
+		packageEvidence(hints.Package),
 	}
-	ofImage := len(clues)
-	clues = append(clues, statusClue(hints.Status, d.Image))
-	for i, c := range clues {
-		d.assumed = i >= ofImage
+	fromImage := len(all)
+	all = append(all, statusEvidence(hints.Status, d.Image))
+	for i, c := range all {
+		d.assumed = i >= fromImage
 		line, standing := catalog.ForVersion(c.version)
 		if standing == catalog.NoVersion {
 			continue

@@ -39,11 +39,11 @@ func TestImageIsRecognizedByItsRepository(t *testing.T) {
 		"registry.example/light/more:0.7.1":                          {"", "0.7", ""},
 		"Not A Reference":                                            {"", "", ""},
 	} {
-		got := resolve(t, s, imaged(image))
+		got := resolve(t, s, byImage(image))
 		if diff := cmp.Diff(want, [3]string{got.Name, got.Line, got.Base}); diff != "" || got.Image != image {
 			t.Errorf("%s (-want +got):\n%s", image, diff)
 		}
-		if d, _ := s.Resolve(imaged(image)); d.ForeignImage {
+		if d, _ := s.Resolve(byImage(image)); d.ForeignImage {
 			t.Errorf("%s does not run by itself", image)
 		}
 	}
@@ -55,16 +55,16 @@ func TestOverrideIsForItsNameAlone(t *testing.T) {
 	before := parse(t, nil)
 	after := parse(t, map[string]string{settings.KeyImageOverrides: "starter: " + other})
 	for _, image := range []string{starterImage, "llamastack/distribution-starter:0.6.1", other} {
-		if diff := cmp.Diff(resolve(t, before, imaged(image)), resolve(t, after, imaged(image))); diff != "" {
+		if diff := cmp.Diff(resolve(t, before, byImage(image)), resolve(t, after, byImage(image))); diff != "" {
 			t.Errorf("%s (-without +with the override):\n%s", image, diff)
 		}
 	}
 	for _, name := range []string{"remote-vllm", "postgres-demo", "meta-reference-gpu"} {
-		if diff := cmp.Diff(resolve(t, before, named(name)), resolve(t, after, named(name))); diff != "" {
+		if diff := cmp.Diff(resolve(t, before, byName(name)), resolve(t, after, byName(name))); diff != "" {
 			t.Errorf("%s (-without +with the override):\n%s", name, diff)
 		}
 	}
-	if got := resolve(t, after, named("starter")); got.Image != other || got.Line != "0.6" {
+	if got := resolve(t, after, byName("starter")); got.Image != other || got.Line != "0.6" {
 		t.Errorf("starter is %+v", got)
 	}
 }
@@ -75,8 +75,8 @@ func TestRegistrationUnderABuiltInNameLeavesImagesAlone(t *testing.T) {
 	for _, registration := range []string{"starter: {image: 'registry.example/mine:0.6.1'}", "remote-vllm: {image: 'registry.example/mine:0.6.1'}"} {
 		after := parse(t, map[string]string{settings.KeyDistributions: registration})
 		for _, image := range []string{starterImage, "llamastack/distribution-starter:0.6.1", "docker.io/llamastack/distribution-starter@" + digest} {
-			got := resolve(t, after, imaged(image))
-			if diff := cmp.Diff(resolve(t, before, imaged(image)), got); diff != "" || got.Name != "starter" {
+			got := resolve(t, after, byImage(image))
+			if diff := cmp.Diff(resolve(t, before, byImage(image)), got); diff != "" || got.Name != "starter" {
 				t.Errorf("%s, with %s (-without +with the registration):\n%s", image, registration, diff)
 			}
 		}
@@ -95,7 +95,7 @@ func TestOverriddenImageRunsItsOwnConfiguration(t *testing.T) {
 		"mirror.example/mine/distribution-starter-with-vllm:latest": false,
 	} {
 		s := parse(t, map[string]string{settings.KeyImageOverrides: "remote-vllm: " + image})
-		d, f := s.Resolve(named("remote-vllm"))
+		d, f := s.Resolve(byName("remote-vllm"))
 		if f != nil || d.ForeignImage != foreign || d.Image != image {
 			t.Errorf("%s: %+v, fault %v", image, d, f)
 		}

@@ -30,26 +30,26 @@ func TestResolveWithLabels(t *testing.T) {
 		want resolved
 	}{
 		"unknown image": {
-			nil, imaged("registry.example/mine:0.7.1"),
+			nil, byImage("registry.example/mine:0.7.1"),
 			resolved{"", "registry.example/mine:0.7.1", "1.4", byLabel, "registry.example/mine:0.7.1", "oci-label"},
 		},
 		"overridden by digest": {
-			map[string]string{"image-overrides": "starter: mirror.example/starter@" + digest}, named("starter"),
+			map[string]string{"image-overrides": "starter: mirror.example/starter@" + digest}, byName("starter"),
 			resolved{"starter", "mirror.example/starter@" + digest, "1.4", byLabel, "mirror.example/starter@" + digest, "oci-label"},
 		},
 		"registered with the image alone": {
-			map[string]string{"distributions": "mine: {image: 'mirror.example/mine:0.7.1'}"}, named("mine"),
+			map[string]string{"distributions": "mine: {image: 'mirror.example/mine:0.7.1'}"}, byName("mine"),
 			resolved{"mine", "mirror.example/mine:0.7.1", "1.4", byLabel, "mirror.example/mine:0.7.1", "oci-label"},
 		},
 		"registered with all": {
-			map[string]string{"distributions": light}, named("light"),
+			map[string]string{"distributions": light}, byName("light"),
 			resolved{
 				"light", "registry.example/light:nightly", "0.7", "serverVersion in llama-stack-operator-config/distributions[light]",
 				"light", "registered",
 			},
 		},
 		"the exact image of a built-in distribution": {
-			nil, imaged(starterImage),
+			nil, byImage(starterImage),
 			resolved{"starter", starterImage, catalog.Newest(), "the operator's list of distributions", "starter", "embedded"},
 		},
 	} {
@@ -72,7 +72,7 @@ func TestResolveWithLabels(t *testing.T) {
 func TestLabelsWithoutConfig(t *testing.T) {
 	s := parse(t, map[string]string{"image-overrides": "starter: mirror.example/starter:nightly"})
 	for version, want := range map[string]string{catalog.Newest() + ".0": catalog.Newest(), "0.6.1": "0.6"} {
-		d, f := s.ResolveWithHints(named("starter"), settings.Hints{Labels: &oci.Labels{Version: version, VersionLabel: oci.LabelImageVersion}})
+		d, f := s.ResolveWithHints(byName("starter"), settings.Hints{Labels: &oci.Labels{Version: version, VersionLabel: oci.LabelImageVersion}})
 		if f != nil || d.Line.Name != want || d.Source != v1alpha2.ConfigSourceEmbedded {
 			t.Errorf("%q: %+v, %v; want line %s with its embedded base", version, d, f, want)
 			continue
@@ -82,7 +82,7 @@ func TestLabelsWithoutConfig(t *testing.T) {
 			t.Errorf("%q: the base is not that of line %s", version, want)
 		}
 	}
-	d, f := s.ResolveWithHints(named("starter"), settings.Hints{Labels: &oci.Labels{Version: "0.2.23"}})
+	d, f := s.ResolveWithHints(byName("starter"), settings.Hints{Labels: &oci.Labels{Version: "0.2.23"}})
 	if f != nil || d.Standing != catalog.TooOld || d.Line != nil || d.Base != nil || d.Release != "0.2.23" {
 		t.Errorf("%+v, %v; want a release that is too old", d, f)
 	}
@@ -90,7 +90,7 @@ func TestLabelsWithoutConfig(t *testing.T) {
 
 // Proves: R14 (labels that hold no configuration are not the same as labels that hold a broken one).
 func TestBrokenConfigInLabels(t *testing.T) {
-	_, f := parse(t, nil).ResolveWithHints(imaged("registry.example/mine:0.7.1"), settings.Hints{
+	_, f := parse(t, nil).ResolveWithHints(byImage("registry.example/mine:0.7.1"), settings.Hints{
 		Labels: &oci.Labels{Config: []byte("- a"), ConfigLabel: oci.LabelConfigBase64},
 	})
 	if f == nil || f.Reason != problem.InvalidImage ||

@@ -23,15 +23,15 @@ type Mirrors []Mirror
 
 // Rewrite returns the image at its mirror, and the mirror; nil if none matches. Tag and digest are kept.
 func (m Mirrors) Rewrite(image string) (string, *Mirror) {
-	return m.move(image, func(mirror *Mirror) (string, string) { return mirror.Prefix, mirror.Location })
+	return m.rewrite(image, func(mirror *Mirror) (string, string) { return mirror.Prefix, mirror.Location })
 }
 
 // Origin returns the source of an image at a mirror, and the mirror; nil if none matches.
 func (m Mirrors) Origin(image string) (string, *Mirror) {
-	return m.move(image, func(mirror *Mirror) (string, string) { return mirror.Location, mirror.Prefix })
+	return m.rewrite(image, func(mirror *Mirror) (string, string) { return mirror.Location, mirror.Prefix })
 }
 
-func (m Mirrors) move(image string, ends func(*Mirror) (from, to string)) (string, *Mirror) {
+func (m Mirrors) rewrite(image string, ends func(*Mirror) (from, to string)) (string, *Mirror) {
 	ref, err := reference.ParseReference(image)
 	if err != nil {
 		return image, nil

@@ -42,14 +42,14 @@ func (d *PodDefaults) HasEnvFromFor(w *v1alpha2.WorkloadSpec) bool {
 func parsePodDefaults(text string) (*PodDefaults, error) {
 	var d *PodDefaults
 	if err := decode([]byte(text), &d); err != nil {
-		return nil, fmt.Errorf("ConfigMap %s, key %s: not a YAML map with fields of spec.workload about scheduling, "+
-			"metadata, registries and envFrom: %w",
+		return nil, fmt.Errorf("ConfigMap %s, key %s: not a YAML map with fields of spec.workload for scheduling, "+
+			"metadata, image pull Secrets and envFrom: %w",
 			ConfigMapName, KeyPodDefaults, err)
 	}
 	if d == nil {
 		return nil, nil
 	}
-	if problems := validation.CheckPodDefaults(d.over(&v1alpha2.WorkloadSpec{}),
+	if problems := validation.CheckPodDefaults(d.merge(&v1alpha2.WorkloadSpec{}),
 		field.NewPath(KeyPodDefaults)); len(problems) > 0 {
 		return nil, fmt.Errorf("ConfigMap %s: %w", ConfigMapName, errors.New(problems.Message()))
 	}
@@ -65,25 +65,25 @@ func (d *PodDefaults) Complete(w *v1alpha2.WorkloadSpec) *v1alpha2.WorkloadSpec 
 	if w == nil {
 		w = &v1alpha2.WorkloadSpec{}
 	}
-	return d.over(w)
+	return d.merge(w)
 }
 
-func (d *PodDefaults) over(w *v1alpha2.WorkloadSpec) *v1alpha2.WorkloadSpec {
-	done := *w
-	done.ImagePullSecrets = items(w.ImagePullSecrets, d.ImagePullSecrets)
-	done.ResourceClaims = items(w.ResourceClaims, d.ResourceClaims)
-	done.TerminationGracePeriodSeconds = either(w.TerminationGracePeriodSeconds, d.TerminationGracePeriodSeconds)
+func (d *PodDefaults) merge(w *v1alpha2.WorkloadSpec) *v1alpha2.WorkloadSpec {
+	merged := *w
+	merged.ImagePullSecrets = listOrDefault(w.ImagePullSecrets, d.ImagePullSecrets)
+	merged.ResourceClaims = listOrDefault(w.ResourceClaims, d.ResourceClaims)
+	merged.TerminationGracePeriodSeconds = orDefault(w.TerminationGracePeriodSeconds, d.TerminationGracePeriodSeconds)
 	if s := d.Scheduling; s != nil {
 		own := v1alpha2.SchedulingSpec{}
 		if w.Scheduling != nil {
 			own = *w.Scheduling
 		}
-		done.Scheduling = &v1alpha2.SchedulingSpec{
-			NodeSelector:      pairs(own.NodeSelector, s.NodeSelector),
-			Tolerations:       items(own.Tolerations, s.Tolerations),
-			Affinity:          either(own.Affinity, s.Affinity),
-			PriorityClassName: either(own.PriorityClassName, s.PriorityClassName),
-			RuntimeClassName:  either(own.RuntimeClassName, s.RuntimeClassName),
+		merged.Scheduling = &v1alpha2.SchedulingSpec{
+			NodeSelector:      mapOrDefault(own.NodeSelector, s.NodeSelector),
+			Tolerations:       listOrDefault(own.Tolerations, s.Tolerations),
+			Affinity:          orDefault(own.Affinity, s.Affinity),
+			PriorityClassName: orDefault(own.PriorityClassName, s.PriorityClassName),
+			RuntimeClassName:  orDefault(own.RuntimeClassName, s.RuntimeClassName),
 		}
 	}
 	if m := d.PodMetadata; m != nil {
@@ -91,8 +91,8 @@ func (d *PodDefaults) over(w *v1alpha2.WorkloadSpec) *v1alpha2.WorkloadSpec {
 		if w.PodMetadata != nil {
 			own = *w.PodMetadata
 		}
-		done.PodMetadata = &v1alpha2.PodMetadataSpec{Labels: pairs(own.Labels, m.Labels),
-			Annotations: pairs(own.Annotations, m.Annotations)}
+		merged.PodMetadata = &v1alpha2.PodMetadataSpec{Labels: mapOrDefault(own.Labels, m.Labels),
+			Annotations: mapOrDefault(own.Annotations, m.Annotations)}
 	}
 	if d.HasEnvFromFor(w) {
 		own := v1alpha2.WorkloadOverrides{}
@@ -100,26 +100,26 @@ func (d *PodDefaults) over(w *v1alpha2.WorkloadSpec) *v1alpha2.WorkloadSpec {
 			own = *w.Overrides
 		}
 		own.EnvFrom = d.Overrides.EnvFrom
-		done.Overrides = &own
+		merged.Overrides = &own
 	}
-	return &done
+	return &merged
 }
 
-func either[T any](own, other *T) *T {
+func orDefault[T any](own, other *T) *T {
 	if own != nil {
 		return own
 	}
 	return other
 }
 
-func items[T any](own, other []T) []T {
+func listOrDefault[T any](own, other []T) []T {
 	if len(own) > 0 {
 		return own
 	}
 	return other
 }
 
-func pairs(own, other map[string]string) map[string]string {
+func mapOrDefault(own, other map[string]string) map[string]string {
 	if len(own) > 0 {
 		return own
 	}

@@ -82,13 +82,13 @@ func TestPodDefaultsAreReplacedFieldByField(t *testing.T) {
 // Proves: R72 (the defaults are checked like the fields of a custom resource, and the error names the field).
 func TestParseRefusesWrongPodDefaults(t *testing.T) {
 	for text, want := range map[string]string{
-		"replicas: 3":                           "replicas: unknown field: fields: imagePullSecrets, ",
+		"replicas: 3":                           "replicas: unknown field: known fields: imagePullSecrets, ",
 		"[]":                                    "not a YAML map with fields of spec.workload",
 		"scheduling: {priorityClassName: High}": `podDefaults.scheduling.priorityClassName: Invalid value: "High"`,
 		"imagePullSecrets: [{name: a/b}]":       `podDefaults.imagePullSecrets[0].name: Invalid value: "a/b"`,
 		"podMetadata: {labels: {app: mine}}":    "podDefaults.podMetadata.labels[app]: Forbidden: the label app is the operator's own",
 		"overrides: {envFrom: [{secretRef: {name: a/b}}]}": `podDefaults.overrides.envFrom[0].secretRef.name: Invalid value: "a/b"`,
-		"overrides: {args: [a]}":                           "overrides.args: unknown field: fields: envFrom",
+		"overrides: {args: [a]}":                           "overrides.args: unknown field: known fields: envFrom",
 	} {
 		if _, err := Parse(map[string]string{KeyPodDefaults: text}); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), ConfigMapName) {
 			t.Errorf("%s: %v, want %q", text, err, want)

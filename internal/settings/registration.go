@@ -49,7 +49,7 @@ type Registered struct {
 // ParseRegistration parses a ConfigMap with LabelDistribution. Its errors affect only custom resources that use the
 // name.
 func ParseRegistration(cm *corev1.ConfigMap) *Registered {
-	e := ownEntry(cm.Name, cm.Labels[LabelDistribution])
+	e := newRegisteredEntry(cm.Name, cm.Labels[LabelDistribution])
 	known := []string{keyImage, keyServerVersion, keyConfig}
 	keys := slices.Concat(slices.Collect(maps.Keys(cm.Data)), slices.Collect(maps.Keys(cm.BinaryData)))
 	slices.Sort(keys)
@@ -57,10 +57,11 @@ func ParseRegistration(cm *corev1.ConfigMap) *Registered {
 		_, binary := cm.BinaryData[key]
 		switch {
 		case !slices.Contains(known, key):
-			e.err = fmt.Errorf("data[%s]: Unsupported value: %skeys: %s", limits.Message(key), problem.DidYouMean(key, known),
+			e.err = fmt.Errorf("data[%s]: Unsupported value: %sknown keys: %s", limits.Message(key),
+				problem.DidYouMean(key, known),
 				strings.Join(known, ", "))
 		case binary:
-			e.err = fmt.Errorf("binaryData[%s]: the value is not text in UTF-8: put text into data", key)
+			e.err = fmt.Errorf("binaryData[%s]: the value is not UTF-8 text: put it under data", key)
 		}
 		if e.err != nil {
 			return &Registered{entry: e}
@@ -90,22 +91,22 @@ func RegistrationFits(cm *corev1.ConfigMap, budget int) bool {
 
 // RefuseLargeRegistration returns the error entry for a ConfigMap beyond limits.RegisteredBytes.
 func RefuseLargeRegistration(configMap, name string) *Registered {
-	e := ownEntry(configMap, name)
-	const detail = "the configurations of the ConfigMaps with the label %s take more than %d MB of memory together, and " +
-		"this one is not used"
+	e := newRegisteredEntry(configMap, name)
+	const detail = "the configurations of the ConfigMaps with the label %s exceed %d MB of memory together, so this one " +
+		"is ignored"
 	e.err = fmt.Errorf(detail+": make them smaller", LabelDistribution, limits.RegisteredBytes/1_000_000)
 	return &Registered{entry: e}
 }
 
 // RefuseRegistration returns the error entry for a ConfigMap beyond limits.Registrations.
 func RefuseRegistration(configMap, name string) *Registered {
-	e := ownEntry(configMap, name)
-	e.err = fmt.Errorf("there are more than %d ConfigMaps with the label %s, and this one is not read: delete some",
+	e := newRegisteredEntry(configMap, name)
+	e.err = fmt.Errorf("there are more than %d ConfigMaps with the label %s, so this one is ignored: delete some",
 		limits.Registrations, LabelDistribution)
 	return &Registered{entry: e}
 }
 
-func ownEntry(configMap, name string) entry {
+func newRegisteredEntry(configMap, name string) entry {
 	return entry{name: name, configMap: configMap, origin: registered, embedded: name,
 		imageSource: "ConfigMap " + configMap}
 }
@@ -117,16 +118,16 @@ func (s *Settings) addRegistered(own []*Registered) {
 	for _, r := range own {
 		byName[r.entry.name] = append(byName[r.entry.name], r)
 	}
-	for name, of := range byName {
-		slices.SortFunc(of, func(a, b *Registered) int { return strings.Compare(a.entry.configMap, b.entry.configMap) })
-		e := of[0].entry
-		if len(of) > 1 {
+	for name, group := range byName {
+		slices.SortFunc(group, func(a, b *Registered) int { return strings.Compare(a.entry.configMap, b.entry.configMap) })
+		e := group[0].entry
+		if len(group) > 1 {
 			var configMaps []string
-			for _, r := range of {
+			for _, r := range group {
 				configMaps = append(configMaps, r.entry.configMap)
 			}
 			e.err = fmt.Errorf("several ConfigMaps register the name %q: %s: delete all but one", name, limits.Names(configMaps))
-			for _, r := range of[1:] {
+			for _, r := range group[1:] {
 				s.problems = append(s.problems, Problem{ConfigMap: r.entry.configMap,
 					Err: fmt.Errorf("ConfigMap %s: %w", r.entry.configMap, e.err)})
 			}
@@ -153,10 +154,11 @@ func (m *yamlMessage) UnmarshalJSON(b []byte) error {
 }
 
 var (
-	errNoImage  = errors.New("image is missing: name the container image of the distribution")
-	errName     = errors.New("a name consists of lower-case letters, digits, '.', '_' and '-': it names a directory")
-	errVersion  = errors.New("serverVersion: want the release of the server in the image, such as 0.7.1")
-	errOverride = errors.New("want the image as text, such as registry.example.com/llama-stack:0.7.1")
+	errNoImage = errors.New("image is missing: set the container image of the distribution")
+	errName    = errors.New("a name must consist of lower-case letters, digits, '.', '_' and '-', because it is used " +
+		"as a directory name")
+	errVersion  = errors.New("serverVersion: must be the release of the server in the image, such as 0.7.1")
+	errOverride = errors.New("must be an image, such as registry.example.com/llama-stack:0.7.1")
 )
 
 var distributionName = regexp.MustCompile(`^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$`)
@@ -172,7 +174,7 @@ func (s *Settings) override(name string, raw []byte) entry {
 	// Only a copy of the built-in image keeps its properties.
 	copied := known && path.Base(repository(e.image)) == path.Base(builtIn.Repository)
 	e.foreignImage = e.foreignImage && copied
-	e.labelsKnown = copied && pinned(&builtIn, e.image)
+	e.labelsKnown = copied && hasListedTag(&builtIn, e.image)
 	e.serverVersion = "" // the image determines the release
 	e.checkName()
 	return e

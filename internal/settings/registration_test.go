@@ -16,7 +16,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// registration is a ConfigMap that registers a distribution; keys and values alternate.
+// registration returns a ConfigMap that registers a distribution; keys and values alternate.
 func registration(configMap, name string, pairs ...string) *settings.Registered {
 	data := map[string]string{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -32,7 +32,7 @@ const (
 	ownConfig = "version: 2\nproviders: {inference: []}\n"
 )
 
-func own(configMap, name string) *settings.Registered {
+func registered(configMap, name string) *settings.Registered {
 	return registration(configMap, name, "image", ownImage, "serverVersion", "0.7.1", "config.yaml", ownConfig)
 }
 
@@ -46,21 +46,21 @@ func TestRegistrationByItsOwnConfigMap(t *testing.T) {
 		"with an override":     {settings.KeyImageOverrides: "mine: registry.example/old:0.6.1"},
 		"with unreadable keys": {settings.KeyDistributions: "- mine: [", settings.KeyImageOverrides: "{mine: " + ownImage},
 	} {
-		s, err := settings.Parse(data, own("the-map", "mine"))
+		s, err := settings.Parse(data, registered("the-map", "mine"))
 		framework.NoError(t, err)
-		if diff := cmp.Diff(want, resolve(t, s, named("mine"))); diff != "" {
+		if diff := cmp.Diff(want, resolve(t, s, byName("mine"))); diff != "" {
 			t.Errorf("%s: by name (-want +got):\n%s", name, diff)
 		}
-		if diff := cmp.Diff(want, resolve(t, s, imaged(ownImage))); diff != "" {
+		if diff := cmp.Diff(want, resolve(t, s, byImage(ownImage))); diff != "" {
 			t.Errorf("%s: by image (-want +got):\n%s", name, diff)
 		}
 	}
-	s, err := settings.Parse(nil, own("the-map", "starter"))
+	s, err := settings.Parse(nil, registered("the-map", "starter"))
 	framework.NoError(t, err)
-	if got := resolve(t, s, named("starter")); got.Image != ownImage || got.Source != "registered" {
+	if got := resolve(t, s, byName("starter")); got.Image != ownImage || got.Source != "registered" {
 		t.Errorf("in place of a built-in one: %+v", got)
 	}
-	s, _ = settings.Parse(map[string]string{settings.KeyDistributions: "mine: {image: 'x:0.7.1'}"}, own("the-map", "mine"))
+	s, _ = settings.Parse(map[string]string{settings.KeyDistributions: "mine: {image: 'x:0.7.1'}"}, registered("the-map", "mine"))
 	const shadowed = "llama-stack-operator-config/distributions[mine]: has no effect, because ConfigMap the-map registers the name: remove this entry"
 	if p := s.Problems(); len(p) != 1 || !p[0].Warning || p[0].ConfigMap != settings.ConfigMapName || p[0].Err.Error() != shadowed {
 		t.Errorf("an entry without effect: %v", p)
@@ -80,20 +80,20 @@ func TestBrokenRegistrationHarmsOnlyItsOwnName(t *testing.T) {
 		message string
 	}{
 		"no image":     {"wrong", registration("the-map", "wrong", "serverVersion", "0.7.1"), "image is missing"},
-		"no release":   {"wrong", registration("the-map", "wrong", "image", ok, "serverVersion", "nightly"), "serverVersion: want the release"},
+		"no release":   {"wrong", registration("the-map", "wrong", "image", ok, "serverVersion", "nightly"), "serverVersion: must be the release"},
 		"not YAML":     {"wrong", registration("the-map", "wrong", "image", ok, "config.yaml", "version: 2\napis: [\n"), "config.yaml: base configuration wrong: not YAML: line 2"},
-		"unknown key":  {"wrong", registration("the-map", "wrong", "image", ok, "config.yml", "x"), `data[config.yml]: Unsupported value: did you mean "config.yaml"? keys: image, serverVersion, config.yaml`},
-		"not text":     {"wrong", binary, "binaryData[config.yaml]: the value is not text in UTF-8"},
-		"upper case":   {"Wrong", registration("the-map", "Wrong", "image", ok), "a name consists of lower-case letters"},
+		"unknown key":  {"wrong", registration("the-map", "wrong", "image", ok, "config.yml", "x"), `data[config.yml]: Unsupported value: did you mean "config.yaml"? known keys: image, serverVersion, config.yaml`},
+		"not text":     {"wrong", binary, "binaryData[config.yaml]: the value is not UTF-8 text"},
+		"upper case":   {"Wrong", registration("the-map", "Wrong", "image", ok), "a name must consist of lower-case letters"},
 		"one too many": {"wrong", settings.RefuseRegistration("the-map", "wrong"), "there are more than 100 ConfigMaps with the label llamastack.io/distribution"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, err := settings.Parse(nil, c.own, own("right", "right"))
+			s, err := settings.Parse(nil, c.own, registered("right", "right"))
 			framework.NoError(t, err)
 			for _, other := range []string{"right", "starter"} {
-				resolve(t, s, named(other))
+				resolve(t, s, byName(other))
 			}
-			_, p := s.Resolve(named(c.name))
+			_, p := s.Resolve(byName(c.name))
 			if p == nil || p.Reason != problem.InvalidOperatorSettings || !strings.Contains(p.String(), "operator settings: ConfigMap the-map: ") ||
 				!strings.Contains(p.String(), c.message) || !strings.HasSuffix(p.String(), "correct the ConfigMap the-map") {
 				t.Errorf("%v, want %s", p, c.message)
@@ -103,14 +103,14 @@ func TestBrokenRegistrationHarmsOnlyItsOwnName(t *testing.T) {
 			}
 		})
 	}
-	s, err := settings.Parse(nil, registration("the-map", "wrong", "image", ok, "config.yaml", "{"), registration("for-starter", "starter", "image", ""), own("", ""))
+	s, err := settings.Parse(nil, registration("the-map", "wrong", "image", ok, "config.yaml", "{"), registration("for-starter", "starter", "image", ""), registered("", ""))
 	framework.NoError(t, err)
 	for _, image := range []string{ok, "registry.example/wrong:0.7.2", starterImage} {
-		if d, p := s.Resolve(imaged(image)); p == nil || p.Reason != problem.InvalidOperatorSettings {
+		if d, p := s.Resolve(byImage(image)); p == nil || p.Reason != problem.InvalidOperatorSettings {
 			t.Errorf("%s: its registration is broken, and it resolves to %+v", image, d)
 		}
 	}
-	if _, p := s.Resolve(named("unknown")); p == nil || strings.Contains(p.String(), ": ,") || p.Reason != problem.UnknownDistribution {
+	if _, p := s.Resolve(byName("unknown")); p == nil || strings.Contains(p.String(), ": ,") || p.Reason != problem.UnknownDistribution {
 		t.Errorf("a label without a name: %v", p)
 	}
 }
@@ -118,11 +118,11 @@ func TestBrokenRegistrationHarmsOnlyItsOwnName(t *testing.T) {
 // Proves: R81 (of two ConfigMaps for one name, neither counts, and both are reported).
 func TestTwoConfigMapsForOneName(t *testing.T) {
 	for range 20 {
-		s, err := settings.Parse(nil, own("b", "mine"), own("a", "mine"), own("c", "other"))
+		s, err := settings.Parse(nil, registered("b", "mine"), registered("a", "mine"), registered("c", "other"))
 		framework.NoError(t, err)
-		resolve(t, s, named("other"))
+		resolve(t, s, byName("other"))
 		const want = `several ConfigMaps register the name "mine": a, b: delete all but one`
-		if _, p := s.Resolve(named("mine")); p == nil || !strings.Contains(p.String(), want) {
+		if _, p := s.Resolve(byName("mine")); p == nil || !strings.Contains(p.String(), want) {
 			t.Fatal(p)
 		}
 		var got []string

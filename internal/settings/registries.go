@@ -36,8 +36,8 @@ type Registries struct {
 	Cluster ClusterMirrors `json:"-"`
 }
 
-// Reads reports whether the operator reads image labels.
-func (r *Registries) Reads() bool { return ptr.Deref(r.ReadLabels, true) }
+// ReadsLabels reports whether the operator reads image labels.
+func (r *Registries) ReadsLabels() bool { return ptr.Deref(r.ReadLabels, true) }
 
 // Locations returns the references to try for an image, in order.
 func (r *Registries) Locations(image string) []string {
@@ -47,14 +47,14 @@ func (r *Registries) Locations(image string) []string {
 	return r.Cluster.Locations(image)
 }
 
-// Named returns the registries in the setting; these may have any address.
-func (r *Registries) Named() []string {
-	named := slices.Concat(r.Allowed, r.PlainHTTP)
+// Hosts returns the registries in the setting; these may have any address.
+func (r *Registries) Hosts() []string {
+	hosts := slices.Concat(r.Allowed, r.PlainHTTP)
 	for _, m := range r.Mirrors {
 		host, _, _ := strings.Cut(m.Location, "/")
-		named = append(named, host)
+		hosts = append(hosts, host)
 	}
-	return named
+	return hosts
 }
 
 // Pool returns the system's certificates plus CACertificates.
@@ -90,11 +90,11 @@ func (r *Registries) validate() field.ErrorList {
 		for i, host := range hosts {
 			if strings.Contains(host, "*") {
 				errs = append(errs, field.Invalid(field.NewPath(key).Index(i), limits.Message(host),
-					"wildcards are not supported: want the name of each registry, such as registry.example.com"))
+					"wildcards are not supported: list each registry, such as registry.example.com"))
 			} else if parsed, err := reference.NewRegistry(host, reference.StrictValidation); err != nil ||
 				parsed.RegistryStr() != host && host != dockerHub {
 				errs = append(errs, field.Invalid(field.NewPath(key).Index(i), limits.Message(host),
-					"want a registry, such as registry.example.com or registry.example.com:5000"))
+					"must be a registry, such as registry.example.com or registry.example.com:5000"))
 			}
 		}
 	}
@@ -112,7 +112,7 @@ func checkLocation(path *field.Path, text string) field.ErrorList {
 	_, err := reference.NewRepository(strings.TrimSuffix(text, "/")+"/x/y", reference.StrictValidation)
 	if err != nil || strings.Contains(text, "//") {
 		return field.ErrorList{field.Invalid(path, limits.Message(text),
-			"want a registry, or a registry and the first parts of a repository, such as docker.io/llamastack")}
+			"must be a registry, or a registry and the first parts of a repository, such as docker.io/llamastack")}
 	}
 	return nil
 }
@@ -125,7 +125,7 @@ func checkCertificates(text string) error {
 		block, rest = pem.Decode(rest)
 		switch {
 		case block == nil && number == 1:
-			return errors.New("want certificates in PEM, which begin with -----BEGIN CERTIFICATE-----")
+			return errors.New("must be certificates in PEM, which begin with -----BEGIN CERTIFICATE-----")
 		case block == nil:
 			return nil
 		case block.Type != "CERTIFICATE":

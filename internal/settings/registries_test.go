@@ -22,8 +22,8 @@ mirrors:
 - {prefix: docker.io/ogxai, location: mirror.example.com:5000/ogx}
 `
 
-// Proves: R60, R14, FR-027f (an image at a mirror that the settings name means what it is a copy of, and pods get every image of the mirrored
-// registry from there).
+// Proves: R60, R14, FR-027f (an image at a mirror that the settings name means what it is a copy of, and pods get every
+// image of the mirrored registry from there).
 func TestMirrorsMeanWhatTheyCopy(t *testing.T) {
 	data := map[string]string{settings.KeyRegistries: mirrored}
 	s := parse(t, data)
@@ -38,26 +38,26 @@ func TestMirrorsMeanWhatTheyCopy(t *testing.T) {
 		"index.docker.io/llamastack/distribution-starter:0.7.1": {"starter", "0.7", "starter", former + ":0.7.1"},
 		"quay.io/llamastack/distribution-starter:0.7.1":         {"", "0.7", "", "quay.io/llamastack/distribution-starter:0.7.1"},
 	} {
-		got := resolve(t, s, imaged(image))
+		got := resolve(t, s, byImage(image))
 		if diff := cmp.Diff(want, [4]string{got.Name, got.Line, got.Base, got.Image}); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", image, diff)
 		}
 	}
-	d, f := s.Resolve(named("starter"))
-	if f != nil || d.Image != at+":"+newestRelease || d.LabelsCount() || !strings.Contains(d.ImageSource, "mirror of docker.io/ogxai") {
+	d, f := s.Resolve(byName("starter"))
+	if f != nil || d.Image != at+":"+newestRelease || d.NeedsLabels() || !strings.Contains(d.ImageSource, "mirror of docker.io/ogxai") {
 		t.Errorf("starter is %+v, %v", d, f)
 	}
-	if d, f := s.Resolve(named("remote-vllm")); f != nil || !d.ForeignImage || d.Image != at+":"+newestRelease {
+	if d, f := s.Resolve(byName("remote-vllm")); f != nil || !d.ForeignImage || d.Image != at+":"+newestRelease {
 		t.Errorf("remote-vllm is %+v, %v", d, f)
 	}
 	// The mirror can be asked for what the registry does not have any more.
-	if d, f := s.Resolve(imaged("llamastack/distribution-starter:0.6.1")); f != nil || !d.LabelsCount() {
+	if d, f := s.Resolve(byImage("llamastack/distribution-starter:0.6.1")); f != nil || !d.NeedsLabels() {
 		t.Errorf("a mirrored image of the removed organization: %+v, %v", d, f)
 	}
 }
 
-// Proves: R14, R60 (labels are read only where they can change what is known: not of the exact images of built-in distributions and of their copies, and not where the
-// settings have a base configuration).
+// Proves: R14, R60 (labels are read only where they can change what is known: not of the exact images of built-in
+// distributions and of their copies, and not where the settings have a base configuration).
 func TestLabelsCountWhereTheyCanChangeSomething(t *testing.T) {
 	s := parse(t, map[string]string{
 		"distributions": light + "\nbare: {image: 'registry.example/bare:0.7.1'}\n",
@@ -70,17 +70,17 @@ func TestLabelsCountWhereTheyCanChangeSomething(t *testing.T) {
 		// No registry has them any more.
 		"llamastack/distribution-starter:0.6.1": false, "llamastack/distribution-starter@" + digest: false, "registry.example/any:0.7.1": true, "registry.example/light:nightly": false,
 	} {
-		if d, f := s.Resolve(imaged(image)); f != nil || d.LabelsCount() != want {
-			t.Errorf("image %s: %t, %v; want %t", image, d.LabelsCount(), f, want)
+		if d, f := s.Resolve(byImage(image)); f != nil || d.NeedsLabels() != want {
+			t.Errorf("image %s: %t, %v; want %t", image, d.NeedsLabels(), f, want)
 		}
 	}
 	for name, want := range map[string]bool{"starter": false, "remote-vllm": false, "light": false, "bare": true, "postgres-demo": false, "mine": true, "meta-reference-gpu": true} {
-		if d, f := s.Resolve(named(name)); f != nil || d.LabelsCount() != want {
-			t.Errorf("name %s: %t, %v; want %t", name, d.LabelsCount(), f, want)
+		if d, f := s.Resolve(byName(name)); f != nil || d.NeedsLabels() != want {
+			t.Errorf("name %s: %t, %v; want %t", name, d.NeedsLabels(), f, want)
 		}
 	}
 	off := parse(t, map[string]string{settings.KeyRegistries: "readLabels: false"})
-	if off.Registries.Reads() || !s.Registries.Reads() {
+	if off.Registries.ReadsLabels() || !s.Registries.ReadsLabels() {
 		t.Error("readLabels does not count")
 	}
 }
@@ -95,9 +95,9 @@ func TestResolveReportsSources(t *testing.T) {
 		{"", "llamastack/distribution-starter:0.6.1", "repository of the image", "spec.distribution.image"},
 		{"", "registry.example/any:0.6.1", "", "spec.distribution.image"},
 	} {
-		spec := imaged(c.image)
+		spec := byImage(c.image)
 		if c.name != "" {
-			spec = named(c.name)
+			spec = byName(c.name)
 		}
 		d, f := s.Resolve(spec)
 		if f != nil || d.NameSource != c.nameSource || d.ImageSource != c.imageSource {
@@ -110,8 +110,8 @@ func TestResolveReportsSources(t *testing.T) {
 func TestWrongRegistriesAreNamed(t *testing.T) {
 	key := "-----BEGIN EC PRIVATE KEY-----\nY2FuYXJ5\n-----END EC PRIVATE KEY-----\n"
 	for text, want := range map[string]string{
-		"mirrors: [{prefix: llamastack, location: a.example}]":                                         `mirrors[0].prefix: Invalid value: "llamastack": want a registry`,
-		"mirrors: [{prefix: docker.io, location: registry/team}]":                                      `mirrors[0].location: Invalid value: "registry/team": want a registry`,
+		"mirrors: [{prefix: llamastack, location: a.example}]":                                         `mirrors[0].prefix: Invalid value: "llamastack": must be a registry`,
+		"mirrors: [{prefix: docker.io, location: registry/team}]":                                      `mirrors[0].location: Invalid value: "registry/team": must be a registry`,
 		"mirrors: [{prefix: docker.io, location: a.example//b}]":                                       "mirrors[0].location: Invalid value",
 		"mirrors: [{prefix: docker.io}]":                                                               "mirrors[0].location: Invalid value",
 		"mirrors: [{prefix: docker.io, location: 'http://a.b'}]":                                       "mirrors[0].location: Invalid value",
@@ -119,11 +119,11 @@ func TestWrongRegistriesAreNamed(t *testing.T) {
 		"allowed: [quay.io, '*.example.com']":                                                          `allowed[1]: Invalid value: "*.example.com": wildcards are not supported`,
 		"allowed: ['*']":                                                                               `allowed[0]: Invalid value: "*": wildcards are not supported`,
 		"plainHTTP: ['http://a.b']":                                                                    "plainHTTP[0]: Invalid value",
-		"caCertificates: none":                                                                         "caCertificates: Invalid value: want certificates in PEM",
+		"caCertificates: none":                                                                         "caCertificates: Invalid value: must be certificates in PEM",
 		"caCertificates: |\n  " + strings.ReplaceAll(key, "\n", "\n  "):                                "PEM block 1 is not a certificate",
 		"caCertificates: |\n  " + strings.ReplaceAll(string(framework.NewCA(t).PEM)+key, "\n", "\n  "): "PEM block 2 is not a certificate",
-		"mirror: []": `mirror: unknown field: did you mean "mirrors"? fields: allowed, `,
-		"[]":         "want a map, and it is a list",
+		"mirror: []": `mirror: unknown field: did you mean "mirrors"? known fields: allowed, `,
+		"[]":         "expected a map, got a list",
 	} {
 		_, err := settings.Parse(map[string]string{settings.KeyRegistries: text})
 		if err == nil || !strings.HasPrefix(err.Error(), "ConfigMap llama-stack-operator-config, key registries: ") || !strings.Contains(err.Error(), want) ||
@@ -134,7 +134,7 @@ func TestWrongRegistriesAreNamed(t *testing.T) {
 	ca := framework.NewCA(t)
 	s := parse(t, map[string]string{settings.KeyRegistries: "allowed: [docker.io, 'registry.example.com:5000']\nplainHTTP: [localhost]\ncaCertificates: |\n  " +
 		strings.ReplaceAll(string(ca.PEM), "\n", "\n  ")})
-	if diff := cmp.Diff([]string{"docker.io", "registry.example.com:5000", "localhost"}, s.Registries.Named()); diff != "" {
+	if diff := cmp.Diff([]string{"docker.io", "registry.example.com:5000", "localhost"}, s.Registries.Hosts()); diff != "" {
 		t.Error(diff)
 	}
 	for _, location := range []string{"localhost/hub", "registry:5000", "registry.example.com/a/b/"} {
@@ -169,10 +169,10 @@ func TestSamplesForPlatformsAreRight(t *testing.T) {
 	if err != nil || len(s.Problems()) > 0 || mirrors.Name != settings.ConfigMapName || registered.Name == mirrors.Name {
 		t.Fatalf("%v, %v", err, s.Problems())
 	}
-	if got := resolve(t, s, named("rh-dev")); got.Line != "0.7" || got.Source != v1alpha2.ConfigSourceRegistered {
+	if got := resolve(t, s, byName("rh-dev")); got.Line != "0.7" || got.Source != v1alpha2.ConfigSourceRegistered {
 		t.Errorf("%+v", got)
 	}
-	if got := resolve(t, s, named("starter")); !strings.HasPrefix(got.Image, "registry.example.com/mirror/ogxai/") {
+	if got := resolve(t, s, byName("starter")); !strings.HasPrefix(got.Image, "registry.example.com/mirror/ogxai/") {
 		t.Errorf("%+v", got)
 	}
 }

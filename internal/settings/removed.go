@@ -9,10 +9,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-// WaysToImage is the advice for an image that cannot be pulled or may not be published.
-const WaysToImage = "set spec.distribution.version to a release whose image is published; or name another image in " +
-	"spec.distribution.image; or name a " +
-	"mirror that has this one under mirrors in the key " + KeyRegistries + " of the ConfigMap " + ConfigMapName
+// ImageAdvice is the advice for an image that cannot be pulled or may not be published.
+const ImageAdvice = "set spec.distribution.version to a release whose image is published, set another image in " +
+	"spec.distribution.image, or add a mirror of this image under mirrors in the key " +
+	KeyRegistries + " of the ConfigMap " + ConfigMapName
 
 // RemovedFrom returns the organization of the image if it was removed from its registry; otherwise empty.
 func RemovedFrom(image string) string {
@@ -25,8 +25,8 @@ func RemovedFrom(image string) string {
 	return ""
 }
 
-// Unproven returns the source of a built-in release if its image may not be published; otherwise empty.
-func Unproven(image string) string {
+// UnverifiedSource returns the source of a built-in release if its image may not be published; otherwise empty.
+func UnverifiedSource(image string) string {
 	of := repository(image)
 	line, _ := catalog.ForVersion(ImageTag(image))
 	for _, d := range distributions.All() {

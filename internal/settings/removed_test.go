@@ -9,7 +9,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// Proves: R93, R60 (an image of the removed organization is known by any spelling of its registry, and no other one is taken for it).
+// Proves: R93, R60 (an image of the removed organization is known by any spelling of its registry, and no other one is
+// taken for it).
 func TestRemovedOrganization(t *testing.T) {
 	for image, want := range map[string]string{
 		"docker.io/llamastack/distribution-starter:0.7.1":                    "docker.io/llamastack",
@@ -29,8 +30,8 @@ func TestRemovedOrganization(t *testing.T) {
 	}
 }
 
-// Proves: R93 (what is known of images that may not be published: of each patch release of such a release line, by any spelling of the registry, and of no
-// other repository).
+// Proves: R93 (what is known of images that may not be published: of each patch release of such a release line, by any
+// spelling of the registry, and of no other repository).
 func TestUnprovenImages(t *testing.T) {
 	for image, want := range map[string]string{
 		"docker.io/ogxai/distribution-starter:0.7.1":            "not proven: ",
@@ -44,7 +45,7 @@ func TestUnprovenImages(t *testing.T) {
 		"mirror.example.com/ogxai/distribution-starter:0.7.1":   "",
 		"not an image": "",
 	} {
-		if got := settings.Unproven(image); !strings.HasPrefix(got, want) || (want == "") != (got == "") {
+		if got := settings.UnverifiedSource(image); !strings.HasPrefix(got, want) || (want == "") != (got == "") {
 			t.Errorf("%q: %q, want %q", image, got, want)
 		}
 	}

@@ -63,15 +63,15 @@ type Distribution struct {
 	Note string
 	// Newer is the newest release line if the running server keeps an older one; otherwise empty.
 	Newer string
-	// Unproven is the source of the release if its image may not be published; otherwise empty.
-	Unproven string
+	// UnverifiedSource is the source of the release if its image may not be published; otherwise empty.
+	UnverifiedSource string
 	// Warnings are problems that do not prevent a rollout.
 	Warnings problem.List
 
 	// Adopted reports that the image comes from a Deployment of release 0.9.
 	Adopted bool
 
-	labelsCount bool
+	needsLabels bool
 	// assumed reports that the release is unknown, or known only from a running server or the config schema.
 	assumed bool
 }
@@ -109,14 +109,14 @@ func (s *Settings) ResolveWithHints(spec *v1alpha2.DistributionSpec, hints Hints
 	name, image := ptr.Deref(spec.Name, ""), ptr.Deref(spec.Image, "")
 	if name == "" && image == "" {
 		return nil, problem.New(problem.Problem{
-			Reason: problem.MissingField, Path: pathDistribution, Type: field.ErrorTypeRequired, Detail: "give a name or an " +
+			Reason: problem.MissingField, Path: pathDistribution, Type: field.ErrorTypeRequired, Detail: "set a name or an " +
 				"image", Fix: "for example name: starter",
 		})
 	}
 	if len(image) > limits.ImageBytes {
 		return nil, problem.New(problem.Problem{
 			Reason: problem.TooLarge, Path: pathDistribution + ".image", Type: field.ErrorTypeTooLong,
-			Detail: fmt.Sprintf("may not be more than %d bytes", limits.ImageBytes), Fix: "give an image as " +
+			Detail: fmt.Sprintf("may not be more than %d bytes", limits.ImageBytes), Fix: "use the form " +
 				"registry/repository:tag or registry/repository@digest",
 		})
 	}
@@ -155,7 +155,7 @@ func (s *Settings) ResolveWithHints(spec *v1alpha2.DistributionSpec, hints Hints
 			d.Source = v1alpha2.ConfigSourceEmbedded
 		}
 	}
-	d.labelsCount = d.Source != v1alpha2.ConfigSourceRegistered && !e.labelsKnown
+	d.needsLabels = d.Source != v1alpha2.ConfigSourceRegistered && !e.labelsKnown
 	return d, nil
 }
 
@@ -176,7 +176,7 @@ func (s *Settings) find(name, image string, hints *Hints) (entry, *problem.Probl
 		return e, problem.New(problem.Problem{
 			Reason: problem.UnknownDistribution, Path: pathDistribution + ".name", Type: field.ErrorTypeNotSupported,
 			Value: name,
-			Fix: fmt.Sprintf("%sknown distributions: %s; an administrator registers further ones by a ConfigMap, as %s shows",
+			Fix: fmt.Sprintf("%sknown distributions: %s; an administrator can register more with a ConfigMap, as in %s",
 				problem.DidYouMean(name, s.Names()), limits.Names(s.Names()), Sample),
 		})
 	case !known && name != "":
@@ -187,16 +187,16 @@ func (s *Settings) find(name, image string, hints *Hints) (entry, *problem.Probl
 	return e, nil
 }
 
-// LabelsCount reports whether image labels can change the result. They cannot for a registered base configuration of
+// NeedsLabels reports whether image labels can change the result. They cannot for a registered base configuration of
 // known release, and for images of built-in distributions.
-func (d *Distribution) LabelsCount() bool {
-	return d.labelsCount || d.Source == v1alpha2.ConfigSourceRegistered && d.Line == nil && d.Standing == catalog.NoVersion
+func (d *Distribution) NeedsLabels() bool {
+	return d.needsLabels || d.Source == v1alpha2.ConfigSourceRegistered && d.Line == nil && d.Standing == catalog.NoVersion
 }
 
 // setSources sets the image, at its mirror, and the sources of name and image.
 func (d *Distribution) setSources(e *entry, named string, mirrors Mirrors) {
 	image, mirror := mirrors.Rewrite(e.image)
-	d.Image, d.ImageSource, d.Unproven = image, e.imageSource, Unproven(image)
+	d.Image, d.ImageSource, d.UnverifiedSource = image, e.imageSource, UnverifiedSource(image)
 	switch {
 	case named != "":
 		d.NameSource = pathDistribution + ".name"
@@ -222,7 +222,7 @@ func (d *Distribution) Adopt(image string) *Distribution {
 	adopted := *d
 	adopted.Image, adopted.ForeignImage, adopted.Listed = image, false,
 		false // the image runs with its own configuration
-	adopted.ImageSource, adopted.Adopted, adopted.Unproven = SourceRelease09, true, ""
+	adopted.ImageSource, adopted.Adopted, adopted.UnverifiedSource = SourceRelease09, true, ""
 	version, source := ImageTag(image), "tag of the image"
 	if _, standing := catalog.ForVersion(version); standing == catalog.NoVersion &&
 		d.Source == v1alpha2.ConfigSourceEmbedded {
@@ -276,7 +276,7 @@ func (d *Distribution) setSchemaVersion(label string) {
 		detail = fmt.Sprintf("label %s of the image is %q, which is not a schema version", oci.LabelConfigVersion,
 			limits.Message(label))
 	case given:
-		detail = fmt.Sprintf("label %s of the image says %d, and its configuration has version: %s, which counts",
+		detail = fmt.Sprintf("label %s of the image is %d, but its configuration has version: %s, which takes precedence",
 			oci.LabelConfigVersion, number, own)
 	default:
 		d.Base = d.Base.WithVersion(int32(number))
@@ -284,7 +284,7 @@ func (d *Distribution) setSchemaVersion(label string) {
 	}
 	d.Warnings = append(d.Warnings, *problem.New(problem.Problem{
 		Reason: problem.InvalidImage, Severity: problem.Warning, Path: pathDistribution, Detail: detail,
-		Fix: "give the label the number that the configuration has under version",
+		Fix: "set the label to the version in the configuration",
 	}))
 }
 
@@ -322,8 +322,8 @@ func (s *Settings) lookupImage(image string) (entry, bool) {
 	if d, known := distributions.Get(e.name); known && e.origin == builtIn {
 		own := of == repository(d.Repository)
 		_, mirror := s.Registries.Mirrors.Rewrite(image)
-		e.labelsKnown = own && pinned(&d, image) || isRemoved(of) && mirror == nil
-		if own && pinned(&d, image) {
+		e.labelsKnown = own && hasListedTag(&d, image) || isRemoved(of) && mirror == nil
+		if own && hasListedTag(&d, image) {
 			e.serverVersion, e.foreignImage = ImageTag(image), !d.ImageHasConfig
 		}
 	}

@@ -18,13 +18,13 @@ func TestLabelWithTheSchemaVersion(t *testing.T) {
 		"no label":                    {"", "version: 2\n" + without, "2", ""},
 		"neither":                     {"", without, "", ""},
 		"the same":                    {"2", "version: 2\n" + without, "2", ""},
-		"another":                     {"1", "version: 2\n" + without, "2", "label io.llamastack.config.version of the image says 1, and its configuration has version: 2, which counts"},
+		"another":                     {"1", "version: 2\n" + without, "2", "label io.llamastack.config.version of the image is 1, but its configuration has version: 2, which takes precedence"},
 		"a configuration without one": {"1", without, "1", ""},
 		"unknown to the operator":     {"7", without, "7", ""},
 		"not a number":                {"two", without, "", `label io.llamastack.config.version of the image is "two", which is not a schema version`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d, f := parse(t, nil).ResolveWithHints(imaged("registry.example/mine:0.7.1"), settings.Hints{Labels: &oci.Labels{
+			d, f := parse(t, nil).ResolveWithHints(byImage("registry.example/mine:0.7.1"), settings.Hints{Labels: &oci.Labels{
 				Config: []byte(c.config), ConfigLabel: oci.LabelConfigBase64, SchemaVersion: c.label,
 			}})
 			if f != nil {

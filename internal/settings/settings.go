@@ -101,7 +101,7 @@ func Parse(data map[string]string, own ...*Registered) (*Settings, error) {
 	s.addKeys(data)
 	s.addRegistered(own)
 	s.addImages()
-	if err := s.parseForAll(data); err != nil {
+	if err := s.parseGlobalKeys(data); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -166,7 +166,7 @@ func checkSize(text string) error {
 	return nil
 }
 
-func (s *Settings) parseForAll(data map[string]string) error {
+func (s *Settings) parseGlobalKeys(data map[string]string) error {
 	for _, key := range []string{KeyFeatureFlags, KeyForbid, KeyEdge, KeyRegistries, KeyPodDefaults, KeyEndpointFrom} {
 		if err := checkSize(data[key]); err != nil {
 			return fmt.Errorf("ConfigMap %s, key %s: %w", ConfigMapName, key, err)
@@ -200,25 +200,25 @@ func (s *Settings) parseForAll(data map[string]string) error {
 // addImages orders images: registered ones, invalid ones, then built-in ones. Invalid entries keep their image, so that
 // custom resources with this image fail instead of using another configuration.
 func (s *Settings) addImages() {
-	var right, wrong, others []entry
+	var valid, invalid, builtIns []entry
 	for _, name := range s.Names() {
 		switch e := s.entries[name]; {
 		case e.origin != registered || e.image == "":
 		case e.err == nil:
 			e.repositories = []string{repository(e.image)}
-			right = append(right, e)
+			valid = append(valid, e)
 		default:
 			e.repositories = []string{repository(e.image)}
-			wrong = append(wrong, e)
+			invalid = append(invalid, e)
 		}
 	}
 	for _, e := range s.images {
 		if by := s.entries[e.name]; by.origin == registered && by.err != nil {
 			e.err, e.configMap = by.err, by.configMap
 		}
-		others = append(others, e)
+		builtIns = append(builtIns, e)
 	}
-	s.images = slices.Concat(right, wrong, others)
+	s.images = slices.Concat(valid, invalid, builtIns)
 }
 
 // defaultRegistries are alternative names of the default registry.

@@ -26,19 +26,19 @@ func schemaOf(line string) string {
 	return "mine:\n  image: mirror.example/mine@" + digest + "\n  config: |\n    " + strings.ReplaceAll(string(base), "\n", "\n    ")
 }
 
-// newestRelease is the release of the newest release line that the list of distributions has.
+// newestRelease is the release of the newest release line in the list of distributions.
 var newestRelease = distributions.All()[0].Newest().Version
 
 var starterImage = "docker.io/ogxai/distribution-starter:" + newestRelease
 
-// fill puts the newest release line and its release into a text.
+// fill replaces the placeholders of the newest release line and its release in a text.
 var fill = strings.NewReplacer("<line>", catalog.Newest(), "<release>", newestRelease).Replace
 
-func named(name string) *v1alpha2.DistributionSpec {
+func byName(name string) *v1alpha2.DistributionSpec {
 	return &v1alpha2.DistributionSpec{Name: new(name)}
 }
 
-func imaged(image string) *v1alpha2.DistributionSpec {
+func byImage(image string) *v1alpha2.DistributionSpec {
 	return &v1alpha2.DistributionSpec{Image: new(image)}
 }
 
@@ -71,7 +71,7 @@ func resolve(t *testing.T, s *settings.Settings, spec *v1alpha2.DistributionSpec
 	return got
 }
 
-// light is a registration with all fields.
+// light is a complete registration.
 const light = `
 light:
   image: registry.example/light:nightly
@@ -90,107 +90,107 @@ func TestResolve(t *testing.T) {
 		want resolved
 	}{
 		"built in": {
-			nil, named("starter"),
+			nil, byName("starter"),
 			resolved{"starter", starterImage, catalog.Newest(), "the operator's list of distributions", "starter", "embedded"},
 		},
 		"registered": {
-			map[string]string{"distributions": light}, named("light"),
+			map[string]string{"distributions": light}, byName("light"),
 			resolved{
 				"light", "registry.example/light:nightly", "0.7",
 				"serverVersion in llama-stack-operator-config/distributions[light]", "light", "registered",
 			},
 		},
 		"registered, by image": {
-			map[string]string{"distributions": light}, imaged("registry.example/light:nightly"),
+			map[string]string{"distributions": light}, byImage("registry.example/light:nightly"),
 			resolved{
 				"light", "registry.example/light:nightly", "0.7",
 				"serverVersion in llama-stack-operator-config/distributions[light]", "light", "registered",
 			},
 		},
 		"registered in place of a built-in one": {
-			map[string]string{"distributions": strings.Replace(light, "light:", "starter:", 1)}, named("starter"),
+			map[string]string{"distributions": strings.Replace(light, "light:", "starter:", 1)}, byName("starter"),
 			resolved{
 				"starter", "registry.example/light:nightly", "0.7",
 				"serverVersion in llama-stack-operator-config/distributions[starter]", "starter", "registered",
 			},
 		},
 		"registered wins over an override": {
-			map[string]string{"distributions": light, "image-overrides": "light: registry.example/other:1"}, named("light"),
+			map[string]string{"distributions": light, "image-overrides": "light: registry.example/other:1"}, byName("light"),
 			resolved{
 				"light", "registry.example/light:nightly", "0.7",
 				"serverVersion in llama-stack-operator-config/distributions[light]", "light", "registered",
 			},
 		},
 		"registered with the image alone": {
-			map[string]string{"distributions": "starter: {image: 'mirror.example:5000/starter:0.7.1'}"}, named("starter"),
+			map[string]string{"distributions": "starter: {image: 'mirror.example:5000/starter:0.7.1'}"}, byName("starter"),
 			resolved{"starter", "mirror.example:5000/starter:0.7.1", "0.7", "tag of the image", "starter", "embedded"},
 		},
 		"registered, nothing tells the release": {
-			map[string]string{"distributions": "mine: {image: 'mirror.example:5000/mine'}"}, named("mine"),
+			map[string]string{"distributions": "mine: {image: 'mirror.example:5000/mine'}"}, byName("mine"),
 			resolved{"mine", "mirror.example:5000/mine", "", "", "", ""},
 		},
 		"overridden by digest": {
-			map[string]string{"image-overrides": "starter: mirror.example/starter@" + digest}, named("starter"),
+			map[string]string{"image-overrides": "starter: mirror.example/starter@" + digest}, byName("starter"),
 			resolved{"starter", "mirror.example/starter@" + digest, "", "", "", ""},
 		},
 		"overridden by a release that no line knows": {
-			map[string]string{"image-overrides": "starter: mirror.example/starter:99.1.0"}, named("starter"),
+			map[string]string{"image-overrides": "starter: mirror.example/starter:99.1.0"}, byName("starter"),
 			resolved{
 				"starter", "mirror.example/starter:99.1.0", catalog.Newest(), "tag of the image: release 99.1.0, which this operator does not know",
 				"starter", "embedded",
 			},
 		},
 		"registered with a release that no line knows": {
-			map[string]string{"distributions": "mine: {image: 'mirror.example/mine:0.7.1', serverVersion: '99.1.0'}"}, named("mine"),
+			map[string]string{"distributions": "mine: {image: 'mirror.example/mine:0.7.1', serverVersion: '99.1.0'}"}, byName("mine"),
 			resolved{
 				"mine", "mirror.example/mine:0.7.1", catalog.Newest(),
 				"serverVersion in llama-stack-operator-config/distributions[mine]: release 99.1.0, which this operator does not know", "", "",
 			},
 		},
 		"a registered image comes before a built-in one": {
-			map[string]string{"distributions": "zz: {image: '" + starterImage + "'}\naa: {image: '" + starterImage + "', imagee: x}"}, imaged(starterImage),
+			map[string]string{"distributions": "zz: {image: '" + starterImage + "'}\naa: {image: '" + starterImage + "', imagee: x}"}, byImage(starterImage),
 			resolved{"zz", starterImage, catalog.Newest(), "tag of the image", "", ""},
 		},
 		"a new name by an override": {
-			map[string]string{"image-overrides": "mine: mirror.example/mine:v0.7.3"}, named("mine"),
+			map[string]string{"image-overrides": "mine: mirror.example/mine:v0.7.3"}, byName("mine"),
 			resolved{"mine", "mirror.example/mine:v0.7.3", "0.7", "tag of the image", "", ""},
 		},
 		"unknown image with a known release": {
-			nil, imaged("registry.example:5000/team/mine:0.7.1-rc2@" + digest),
+			nil, byImage("registry.example:5000/team/mine:0.7.1-rc2@" + digest),
 			resolved{"", "registry.example:5000/team/mine:0.7.1-rc2@" + digest, "0.7", "tag of the image", "", ""},
 		},
 		"unknown image by digest": {
-			nil, imaged("registry.example:5000/mine@" + digest),
+			nil, byImage("registry.example:5000/mine@" + digest),
 			resolved{"", "registry.example:5000/mine@" + digest, "", "", "", ""},
 		},
 		"the port of a registry is no tag": {
-			nil, imaged("registry.example:0.7/mine"),
+			nil, byImage("registry.example:0.7/mine"),
 			resolved{"", "registry.example:0.7/mine", "", "", "", ""},
 		},
 		"unknown release": {
-			nil, imaged("registry.example/mine:99.1.0"),
+			nil, byImage("registry.example/mine:99.1.0"),
 			resolved{
 				"", "registry.example/mine:99.1.0", catalog.Newest(), "tag of the image: release 99.1.0, which this operator does not know", "", "",
 			},
 		},
 		"a release that is too old": {
-			nil, imaged("registry.example/mine:0.2.23"),
+			nil, byImage("registry.example/mine:0.2.23"),
 			resolved{"", "registry.example/mine:0.2.23", "", "tag of the image", "", ""},
 		},
 		"the config schema of the registered base": {
-			map[string]string{"distributions": schemaOf("0.7")}, named("mine"),
+			map[string]string{"distributions": schemaOf("0.7")}, byName("mine"),
 			resolved{"mine", "mirror.example/mine@" + digest, "0.7", "config schema of the base configuration", "mine", "registered"},
 		},
 		"a config schema of several lines is ambiguous": {
-			map[string]string{"distributions": schemaOf("1.4")}, named("mine"),
+			map[string]string{"distributions": schemaOf("1.4")}, byName("mine"),
 			resolved{"mine", "mirror.example/mine@" + digest, "", "", "mine", "registered"},
 		},
 		"the tag comes before the config schema": {
-			map[string]string{"distributions": strings.Replace(schemaOf("0.7"), "mine@", "mine:0.6.1@", 1)}, named("mine"),
+			map[string]string{"distributions": strings.Replace(schemaOf("0.7"), "mine@", "mine:0.6.1@", 1)}, byName("mine"),
 			resolved{"mine", "mirror.example/mine:0.6.1@" + digest, "0.6", "tag of the image", "mine", "registered"},
 		},
 		"a moving tag tells no release": {
-			nil, imaged("docker.io/ogxai/distribution-starter:latest"),
+			nil, byImage("docker.io/ogxai/distribution-starter:latest"),
 			resolved{"starter", "docker.io/ogxai/distribution-starter:latest", "", "", "", ""},
 		},
 	} {
@@ -210,7 +210,7 @@ func TestBuiltInDistributions(t *testing.T) {
 		t.Errorf("%d distributions, want %d", len(images), len(distributions.All()))
 	}
 	for _, want := range distributions.All() {
-		got := resolve(t, s, named(want.Name))
+		got := resolve(t, s, byName(want.Name))
 		if got.Image != want.Image(want.Newest().Version) || got.Line != want.Newest().Line || got.Source != v1alpha2.ConfigSourceEmbedded || got.Base == "" {
 			t.Errorf("%s resolves to %+v, want the image of release %s and an embedded base", want.Name, got, want.Newest().Version)
 		}
@@ -224,7 +224,7 @@ func TestBuiltInDistributions(t *testing.T) {
 // Proves: R14, R28 (the image of a built-in distribution is recognized).
 func TestImageOfABuiltInDistribution(t *testing.T) {
 	want := resolved{"starter", starterImage, catalog.Newest(), "the operator's list of distributions", "starter", "embedded"}
-	if diff := cmp.Diff(want, resolve(t, parse(t, nil), imaged(starterImage))); diff != "" {
+	if diff := cmp.Diff(want, resolve(t, parse(t, nil), byImage(starterImage))); diff != "" {
 		t.Errorf("resolved to (-want +got):\n%s", diff)
 	}
 }
@@ -233,13 +233,13 @@ func TestImageOfABuiltInDistribution(t *testing.T) {
 func TestUnknownName(t *testing.T) {
 	s := parse(t, map[string]string{"distributions": light})
 	for name, hint := range map[string]string{"startre": `did you mean "starter"? `, "something-else-altogether": ""} {
-		d, f := s.Resolve(named(name))
+		d, f := s.Resolve(byName(name))
 		if d != nil || f == nil {
 			t.Fatalf("%s resolves to %+v", name, d)
 		}
 		want := `spec.distribution.name: Unsupported value: "` + name + `": ` + hint +
-			"known distributions: light, meta-reference-gpu, postgres-demo, remote-vllm, starter; an administrator registers further ones by a ConfigMap, " +
-			"as config/samples/settings/registered-distribution.yaml shows"
+			"known distributions: light, meta-reference-gpu, postgres-demo, remote-vllm, starter; an administrator can " +
+			"register more with a ConfigMap, as in config/samples/settings/registered-distribution.yaml"
 		if f.String() != want {
 			t.Errorf("message\n%s\nwant\n%s", f.String(), want)
 		}
@@ -252,12 +252,12 @@ func TestUnknownName(t *testing.T) {
 // Proves: R52, NFR-004 (v1alpha1 admits a resource that says neither name nor image; it is reported, and no server without an image is made).
 func TestNeitherNameNorImage(t *testing.T) {
 	s := parse(t, map[string]string{"distributions": light})
-	for _, spec := range []*v1alpha2.DistributionSpec{{}, named(""), imaged("")} {
+	for _, spec := range []*v1alpha2.DistributionSpec{{}, byName(""), byImage("")} {
 		d, f := s.Resolve(spec)
 		if d != nil || f == nil {
 			t.Fatalf("resolves to %+v", d)
 		}
-		const want = "spec.distribution: Required value: give a name or an image: for example name: starter"
+		const want = "spec.distribution: Required value: set a name or an image: for example name: starter"
 		if f.String() != want || f.Class != problem.Terminal || f.Condition != v1alpha2.ConditionConfigGenerated || f.Reason != problem.MissingField {
 			t.Errorf("fault %+v, want %s", f, want)
 		}
@@ -270,24 +270,24 @@ func TestWrongRegistration(t *testing.T) {
 	for name, c := range map[string]struct{ name, entry, message string }{
 		"no image":          {"wrong", "{serverVersion: '0.7.1'}", "image is missing"},
 		"null":              {"wrong", "null", "image is missing"},
-		"unknown key":       {"wrong", "{image: a, imagee: b}", `imagee: unknown field: did you mean "image"? fields: config, image, serverVersion`},
-		"no release":        {"wrong", "{image: a, serverVersion: nightly}", "serverVersion: want the release"},
-		"not a map":         {"wrong", "just text", "want a map, and it is text"},
-		"a list":            {"wrong", "[a]", "want a map, and it is a list"},
+		"unknown key":       {"wrong", "{image: a, imagee: b}", `imagee: unknown field: did you mean "image"? known fields: config, image, serverVersion`},
+		"no release":        {"wrong", "{image: a, serverVersion: nightly}", "serverVersion: must be the release"},
+		"not a map":         {"wrong", "just text", "expected a map, got text"},
+		"a list":            {"wrong", "[a]", "expected a map, got a list"},
 		"config not a map":  {"wrong", "{image: a, config: 'text'}", "config"},
 		"config not YAML":   {"wrong", "{image: a, config: '{'}", "config"},
-		"unusable name":     {"../wrong", "{image: a}", "a name consists of"},
-		"name in uppercase": {"Wrong", "{image: a}", "a name consists of"},
+		"unusable name":     {"../wrong", "{image: a}", "a name must consist of"},
+		"name in uppercase": {"Wrong", "{image: a}", "a name must consist of"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := parse(t, map[string]string{"distributions": `"` + c.name + `": ` + c.entry + right})
-			if got := resolve(t, s, named("right")); got.Line != "0.7" {
+			if got := resolve(t, s, byName("right")); got.Line != "0.7" {
 				t.Errorf("the right entry resolves to %+v", got)
 			}
-			if got := resolve(t, s, named("starter")); got.Base != "starter" {
+			if got := resolve(t, s, byName("starter")); got.Base != "starter" {
 				t.Errorf("starter resolves to %+v", got)
 			}
-			d, f := s.Resolve(named(c.name))
+			d, f := s.Resolve(byName(c.name))
 			if f == nil {
 				t.Fatalf("resolves to %+v", d)
 			}
@@ -307,10 +307,10 @@ func TestWrongRegistration(t *testing.T) {
 func TestWrongOverride(t *testing.T) {
 	for _, value := range []string{"''", "null", "[a]", "{image: a}"} {
 		s := parse(t, map[string]string{settings.KeyImageOverrides: "wrong: " + value + "\nremote-vllm: 'mirror.example/remote:0.7.1'"})
-		if got := resolve(t, s, named("remote-vllm")); got.Image != "mirror.example/remote:0.7.1" || got.Base == "" {
+		if got := resolve(t, s, byName("remote-vllm")); got.Image != "mirror.example/remote:0.7.1" || got.Base == "" {
 			t.Errorf("%s: the right entry resolves to %+v", value, got)
 		}
-		_, f := s.Resolve(named("wrong"))
+		_, f := s.Resolve(byName("wrong"))
 		if f == nil || f.Reason != problem.InvalidOperatorSettings || !strings.Contains(f.String(), "llama-stack-operator-config/image-overrides[wrong]: ") {
 			t.Errorf("%s: fault %+v", value, f)
 		}
@@ -341,9 +341,9 @@ b: {image: registry.example/one:0.7.1}
 a: {image: registry.example/one:0.7.1}
 c: {image: registry.example/one:0.7.1}
 `}
-	want := resolve(t, parse(t, data), imaged("registry.example/one:0.7.1"))
+	want := resolve(t, parse(t, data), byImage("registry.example/one:0.7.1"))
 	for range 100 {
-		if diff := cmp.Diff(want, resolve(t, parse(t, data), imaged("registry.example/one:0.7.1"))); diff != "" {
+		if diff := cmp.Diff(want, resolve(t, parse(t, data), byImage("registry.example/one:0.7.1"))); diff != "" {
 			t.Fatalf("resolved differently:\n%s", diff)
 		}
 	}
@@ -363,7 +363,7 @@ func TestImageHasABound(t *testing.T) {
 	s := parse(t, nil)
 	for length, want := range map[int]string{
 		limits.ImageBytes:     "",
-		limits.ImageBytes + 1: "spec.distribution.image: Too long: may not be more than 1024 bytes: give an image as registry/repository:tag or registry/repository@digest",
+		limits.ImageBytes + 1: "spec.distribution.image: Too long: may not be more than 1024 bytes: use the form registry/repository:tag or registry/repository@digest",
 	} {
 		image := strings.Repeat("a", length)
 		got := ""
@@ -381,11 +381,11 @@ func TestHintsOfTheCallerCountFirst(t *testing.T) {
 	s := parse(t, map[string]string{settings.KeyDistributions: light})
 	base, err := serverconfig.ParseBase("mine", []byte("version: 2\n"))
 	framework.NoError(t, err)
-	d, f := s.ResolveWithHints(named("light"), settings.Hints{Version: "0.6.1", VersionSource: "a flag", Base: base})
+	d, f := s.ResolveWithHints(byName("light"), settings.Hints{Version: "0.6.1", VersionSource: "a flag", Base: base})
 	if f != nil || d.Base != base || d.Source != v1alpha2.ConfigSourceRegistered || d.Line.Name != "0.6" || d.LineSource != "a flag" {
 		t.Errorf("%+v, %v", d, f)
 	}
-	d, f = s.ResolveWithHints(named("unknown"), settings.Hints{Image: "registry.example/unknown:0.7.1"})
+	d, f = s.ResolveWithHints(byName("unknown"), settings.Hints{Image: "registry.example/unknown:0.7.1"})
 	if f != nil || d.Image != "registry.example/unknown:0.7.1" || d.ImageSource != "the caller" || d.Name != "unknown" || d.Line.Name != "0.7" || d.Base != nil {
 		t.Errorf("%+v, %v", d, f)
 	}

@@ -22,14 +22,14 @@ func newUnreadable(key, text string, err error) unreadable {
 		ConfigMapName, key, err)}
 }
 
-// names reports whether the name occurs as a key in the text.
-func (u *unreadable) names(name string) bool {
+// mentionsName reports whether the name occurs as a key in the text.
+func (u *unreadable) mentionsName(name string) bool {
 	found, err := regexp.MatchString(`(^|[\s"'{,])`+regexp.QuoteMeta(name)+`["']?\s*:(\s|$|[{"'])`, u.text)
 	return found || err != nil
 }
 
-// hasImage reports whether the repository of the image occurs in the text.
-func (u *unreadable) hasImage(image string) bool {
+// mentionsImage reports whether the repository of the image occurs in the text.
+func (u *unreadable) mentionsImage(image string) bool {
 	ref, err := reference.ParseReference(image)
 	return err == nil && strings.Contains(u.text, strings.TrimPrefix(ref.Context().RepositoryStr(), "library/"))
 }
@@ -43,7 +43,7 @@ func (s *Settings) errorFor(found *entry, name, image string) error {
 	}
 	for i := range s.unreadable {
 		u := &s.unreadable[i]
-		if name != "" && (!known || u.names(name)) || name == "" && u.hasImage(image) {
+		if name != "" && (!known || u.mentionsName(name)) || name == "" && u.mentionsImage(image) {
 			return u.err
 		}
 	}

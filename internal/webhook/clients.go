@@ -9,25 +9,25 @@ import (
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 )
 
-// clients authenticates clients of the webhooks by certificate. It reloads the CA file when it changes.
-type clients struct {
+// clientAuthenticator authenticates clients of the webhooks by certificate. It reloads the CA file when it changes.
+type clientAuthenticator struct {
 	certificates *dynamiccertificates.DynamicFileCAContent
 }
 
-func newClients(file string) (*clients, error) {
+func newClientAuthenticator(file string) (*clientAuthenticator, error) {
 	certificates, err := dynamiccertificates.NewDynamicCAContentFromFile("clients of the webhooks", file)
 	if err != nil {
 		return nil, err
 	}
-	return &clients{certificates}, nil
+	return &clientAuthenticator{certificates}, nil
 }
 
-// only rejects requests without a valid client certificate before reading their body.
-func (c *clients) only(next http.Handler) http.Handler {
+// authenticate rejects requests without a valid client certificate before reading their body.
+func (c *clientAuthenticator) authenticate(next http.Handler) http.Handler {
 	authenticator := x509.NewDynamic(c.certificates.VerifyOptions, x509.CommonNameUserConversion)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, known, err := authenticator.AuthenticateRequest(r); err != nil || !known {
-			(&refusal{http.StatusForbidden, "a client certificate of the API server is needed"}).write(w)
+			(&httpError{http.StatusForbidden, "a client certificate of the API server is required"}).write(w)
 			return
 		}
 		next.ServeHTTP(w, r)

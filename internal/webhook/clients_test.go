@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// signed makes a CA certificate and a certificate of it, for the use.
+// signed returns a CA certificate and a leaf certificate for the usage.
 func signed(t *testing.T, use x509.ExtKeyUsage) (authority, leaf *x509.Certificate) {
 	t.Helper()
 	certify := func(template, parent *x509.Certificate, public *ecdsa.PublicKey, signer *ecdsa.PrivateKey) *x509.Certificate {
@@ -58,7 +58,7 @@ func TestClientsNeedACertificate(t *testing.T) {
 	if err := os.WriteFile(file, append(pemOf(authority), pemOf(servingAuthority)...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := newClients(file)
+	c, err := newClientAuthenticator(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,12 +75,12 @@ func TestClientsNeedACertificate(t *testing.T) {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, ValidationPath, b)
 		r.ContentLength, r.TLS = int64(len("review")), &tls.ConnectionState{PeerCertificates: want.certificates}
 		recorder := httptest.NewRecorder()
-		c.only(NewIntake().Handler(kind(1000, time.Second, echo))).ServeHTTP(recorder, r)
+		c.authenticate(NewIntake().Handler(kind(1000, time.Second, echo))).ServeHTTP(recorder, r)
 		if recorder.Code != want.code || (b.read.Load() > 0) != (want.code == http.StatusOK) {
 			t.Errorf("%s: %d after %d bytes, want %d", name, recorder.Code, b.read.Load(), want.code)
 		}
 	}
-	if _, err := newClients(filepath.Join(t.TempDir(), "none")); err == nil {
+	if _, err := newClientAuthenticator(filepath.Join(t.TempDir(), "none")); err == nil {
 		t.Error("a file that does not exist is accepted")
 	}
 	if (&Validation{}).Kind().ClientCertificates == Conversion().ClientCertificates {

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// pipes is a listener whose connections are in memory: their time is that of the test's bubble.
+// pipes is a listener with in-memory connections, which use the fake clock of the test.
 type pipes struct {
 	accepted chan net.Conn
 	closed   chan struct{}
@@ -38,7 +38,7 @@ func (p *pipes) Close() error {
 	return nil
 }
 
-// testPort serves the webhooks without TLS, in a bubble of synctest.
+// testPort serves the webhooks without TLS, with a fake clock.
 type testPort struct {
 	*Server
 	t     *testing.T
@@ -53,7 +53,7 @@ func newTestPort(t *testing.T, limit int, kinds ...Kind) *testPort {
 	}
 	p.http = p.newHTTP()
 	var listener net.Listener
-	listener, p.open = LimitConnections(p.http, p.pipes, limit)
+	listener, p.connections = LimitConnections(p.http, p.pipes, limit)
 	ended := make(chan error)
 	go func() { ended <- p.http.Serve(listener) }()
 	t.Cleanup(func() {
@@ -80,7 +80,7 @@ type testClient struct {
 	reader *bufio.Reader
 }
 
-// reply is an answer, or why there is none.
+// reply is a response or an error.
 type reply struct {
 	status     int
 	last       bool
@@ -88,7 +88,7 @@ type reply struct {
 	err        error
 }
 
-// post sends a request for a review, with so much of its body.
+// post sends a review with a part of its body.
 func (c *testClient) post(path string, size int, body string) reply {
 	go func() {
 		_, _ = io.WriteString(c, "POST "+path+" HTTP/1.1\r\nHost: a\r\nContent-Length: "+strconv.Itoa(size)+"\r\n\r\n"+body)
@@ -121,13 +121,14 @@ func (p *testPort) want(name string, status int, got reply) {
 	}
 }
 
-// at is a kind of review that is served at a path.
-func at(path string, k Kind) Kind {
+// withPath returns a Kind with another path.
+func withPath(path string, k Kind) Kind {
 	k.Path = path
 	return k
 }
 
-// Proves: R63 (connections without a request delay nobody: the oldest of them gives way; one that is being answered stays).
+// Proves: R63 (connections without a request delay nobody: the oldest of them gives way; one that is being answered
+// stays).
 func TestWaitingConnectionsGiveWay(t *testing.T) {
 	for name, greeting := range map[string]string{
 		"silent": "", "with a part of a header": "POST /a HTTP/1.1\r\nHost: a\r\n", "idle": "GET /none HTTP/1.1\r\nHost: a\r\n\r\n",
@@ -136,7 +137,7 @@ func TestWaitingConnectionsGiveWay(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const limit = 8
 				held := make(chan struct{})
-				p := newTestPort(t, limit, at("/a", kind(1000, time.Minute, echo)), at("/held", kind(1000, time.Minute, func([]byte) ([]byte, error) {
+				p := newTestPort(t, limit, withPath("/a", kind(1000, time.Minute, echo)), withPath("/held", kind(1000, time.Minute, func([]byte) ([]byte, error) {
 					<-held
 					return []byte("held"), nil
 				})))
@@ -169,11 +170,12 @@ func TestWaitingConnectionsGiveWay(t *testing.T) {
 	}
 }
 
-// Proves: R63 (the time of each step of a request is bounded), L-27 (an unused connection lives longer than in the pool of an API server).
+// Proves: R63 (the time of each step of a request is bounded), L-27 (an unused connection lives longer than in the pool
+// of an API server).
 func TestServerBoundsTheTimeOfRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newTestPort(t, 8, at("/a", kind(maxConversionReview, conversionWait, echo)),
-			at("/slow", kind(maxConversionReview, conversionWait, func(body []byte) ([]byte, error) {
+		p := newTestPort(t, 8, withPath("/a", kind(maxConversionReview, conversionWait, echo)),
+			withPath("/slow", kind(maxConversionReview, conversionWait, func(body []byte) ([]byte, error) {
 				<-time.After(bodyTimeout + time.Second)
 				return body, nil
 			})))
@@ -214,7 +216,7 @@ func TestServerBoundsTheTimeOfRequests(t *testing.T) {
 		if _, err := io.WriteString(deaf, "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n"+strings.Repeat("x", 100_000)); err != nil {
 			t.Fatal(err)
 		}
-		<-time.After(answerTimeout + time.Second)
+		<-time.After(responseTimeout + time.Second)
 		synctest.Wait()
 		if !p.intake.bodies.TryAcquire(memoryForBodies) {
 			t.Error("an answer that is not read keeps its memory")
@@ -222,11 +224,12 @@ func TestServerBoundsTheTimeOfRequests(t *testing.T) {
 	})
 }
 
-// Proves: R63 (clients that send their bodies slowly, on all connections, delay others by the time for a body, no longer).
+// Proves: R63 (clients that send their bodies slowly, on all connections, delay others by the time for a body, no
+// longer).
 func TestSlowBodiesDelayOthersForOneBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit = 8
-		p := newTestPort(t, limit, at("/a", kind(1000, time.Second, echo)))
+		p := newTestPort(t, limit, withPath("/a", kind(1000, time.Second, echo)))
 		for range limit {
 			go p.dial().post("/a", 10, "x")
 			synctest.Wait()
@@ -239,11 +242,12 @@ func TestSlowBodiesDelayOthersForOneBody(t *testing.T) {
 	})
 }
 
-// Proves: L-27 (a server that ends sends clients elsewhere that have asked nothing yet; a request that has begun is answered).
+// Proves: L-27 (a server that ends sends clients elsewhere that have asked nothing yet; a request that has begun is
+// answered).
 func TestWaitingClientsAreDismissed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		held := make(chan struct{})
-		p := newTestPort(t, 8, at("/held", kind(1000, time.Minute, func([]byte) ([]byte, error) {
+		p := newTestPort(t, 8, withPath("/held", kind(1000, time.Minute, func([]byte) ([]byte, error) {
 			<-held
 			return []byte("held"), nil
 		})))
@@ -256,7 +260,7 @@ func TestWaitingClientsAreDismissed(t *testing.T) {
 		dismissed := make(chan struct{})
 		go func() {
 			defer close(dismissed)
-			p.open.dismiss(t.Context())
+			p.connections.closeIdle(t.Context())
 		}()
 		synctest.Wait()
 		if got := unused.post("/none", 0, ""); got != (reply{http.StatusServiceUnavailable, true, "0", nil}) {

@@ -44,16 +44,16 @@ func readConversion(body []byte) (Review, error) {
 	in := &conversion{size: len(body)}
 	err := in.read(body, map[string]any{"uid": &in.uid, "desiredAPIVersion": &in.desired, "objects": in.readObjects})
 	if err != nil {
-		return nil, fmt.Errorf("no ConversionReview: %w", err)
+		return nil, fmt.Errorf("not a ConversionReview: %w", err)
 	}
 	if in.apiVersion != apiextensionsv1.SchemeGroupVersion.String() || in.kind != "ConversionReview" || !in.requested {
-		return nil, fmt.Errorf("want a ConversionReview of %s with a request, got apiVersion %.100q, kind %.100q",
+		return nil, fmt.Errorf("expected a ConversionReview of %s with a request, got apiVersion %.100q, kind %.100q",
 			apiextensionsv1.SchemeGroupVersion, in.apiVersion, in.kind)
 	}
 	return in, nil
 }
 
-func (in *conversion) readObjects(p parts) error {
+func (in *conversion) readObjects(p decoder) error {
 	if err := p.expect('['); err != nil {
 		return err
 	}
@@ -81,52 +81,52 @@ func (in *conversion) Memory() int64 {
 
 // Result converts the objects. Integers keep their precision.
 func (in *conversion) Result(ctx context.Context) ([]byte, error) {
-	var answer bytes.Buffer
-	answer.Grow(in.size + in.size/8)
-	if err := in.begin(&answer); err != nil {
+	var response bytes.Buffer
+	response.Grow(in.size + in.size/8)
+	if err := in.begin(&response); err != nil {
 		return nil, err
 	}
 	for i, text := range in.objects {
 		target, err := v1alpha1.ConvertText(ctx, text, in.desired)
-		if gone := ctx.Err(); gone != nil {
-			return nil, gone // the client is gone
+		if ctxErr := ctx.Err(); ctxErr != nil {
+			return nil, ctxErr // the client closed the connection
 		}
 		if errors.Is(err, v1alpha1.ErrNotAnObject) {
-			return nil, fmt.Errorf("no ConversionReview: object %d: %w", i, err)
+			return nil, fmt.Errorf("not a ConversionReview: object %d: %w", i, err)
 		}
 		if err != nil { // for example an unknown version
-			return in.Refuse(err.Error())
+			return in.Reject(err.Error())
 		}
 		if i > 0 {
-			answer.WriteByte(',')
+			response.WriteByte(',')
 		}
-		answer.Write(target)
+		response.Write(target)
 	}
-	err := in.end(&answer, "Success", "")
-	return answer.Bytes(), err
+	err := in.end(&response, "Success", "")
+	return response.Bytes(), err
 }
 
-func (in *conversion) Refuse(reason string) ([]byte, error) {
-	var answer bytes.Buffer
-	if err := in.begin(&answer); err != nil {
+func (in *conversion) Reject(reason string) ([]byte, error) {
+	var response bytes.Buffer
+	if err := in.begin(&response); err != nil {
 		return nil, err
 	}
-	err := in.end(&answer, "Failure", reason)
-	return answer.Bytes(), err
+	err := in.end(&response, "Failure", reason)
+	return response.Bytes(), err
 }
 
-func (in *conversion) begin(answer *bytes.Buffer) error {
+func (in *conversion) begin(response *bytes.Buffer) error {
 	uid, err := json.Marshal(in.uid)
-	fmt.Fprintf(answer, `{"apiVersion":%q,"kind":"ConversionReview","response":{"uid":%s,"convertedObjects":[`,
+	fmt.Fprintf(response, `{"apiVersion":%q,"kind":"ConversionReview","response":{"uid":%s,"convertedObjects":[`,
 		apiextensionsv1.SchemeGroupVersion, uid)
 	return err
 }
 
-func (*conversion) end(answer *bytes.Buffer, status, message string) error {
+func (*conversion) end(response *bytes.Buffer, status, message string) error {
 	result, err := json.Marshal(struct {
 		Status  string `json:"status"`
 		Message string `json:"message,omitempty"`
 	}{status, message})
-	fmt.Fprintf(answer, `],"result":%s}}`, result)
+	fmt.Fprintf(response, `],"result":%s}}`, result)
 	return err
 }

@@ -141,7 +141,7 @@ func TestConversionOfTheDeepest(t *testing.T) {
 func TestConversionRefusesTooManyValues(t *testing.T) {
 	object := `{"apiVersion":"llamastack.io/v1alpha2","spec":[` + strings.Repeat(`{"":0},`, 1<<20) + `0]}`
 	code, answer := post(t, reviewOf("llamastack.io/v1alpha1", object))
-	if code != http.StatusOK || !strings.Contains(answer, `"uid":"u-1","convertedObjects":[],"result":{"status":"Failure","message":"the object holds too many values`) {
+	if code != http.StatusOK || !strings.Contains(answer, `"uid":"u-1","convertedObjects":[],"result":{"status":"Failure","message":"the object has too many values`) {
 		t.Errorf("%d %.300s", code, answer)
 	}
 }
@@ -166,10 +166,10 @@ func TestConversionRefuses(t *testing.T) {
 		code int
 		want string
 	}{
-		"no JSON":         {"x", http.StatusBadRequest, "no ConversionReview"},
+		"no JSON":         {"x", http.StatusBadRequest, "not a ConversionReview"},
 		"another version": {strings.Replace(reviewOf("v"), "io/v1", "io/v2", 1), http.StatusBadRequest, "io/v2"},
 		"no request":      {`{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview"}`, http.StatusBadRequest, "with a request"},
-		"no object":       {reviewOf("llamastack.io/v1alpha1", `"x"`), http.StatusBadRequest, "no ConversionReview"},
+		"no object":       {reviewOf("llamastack.io/v1alpha1", `"x"`), http.StatusBadRequest, "not a ConversionReview"},
 		"many objects":    {reviewOf("llamastack.io/v1alpha1", strings.Repeat("{},", 10_000)+"{}"), http.StatusBadRequest, "more than 10000 objects"},
 		"another API": {reviewOf("llamastack.io/v1", `{"apiVersion":"llamastack.io/v1alpha1"}`), http.StatusOK,
 			`"result":{"status":"Failure","message":"cannot convert apiVersion llamastack.io/v1alpha1 to llamastack.io/v1`},

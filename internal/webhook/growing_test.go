@@ -15,11 +15,11 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// fields calls a function for each field of the spec that can grow: lists, maps, open fields, and what Kubernetes' own types hold. Providers
+// fields calls a function for each field of the spec that can grow: lists, maps, open fields and Kubernetes types. Providers
 // of all APIs are one field, since one code reads them.
 func fields(v reflect.Value, path string, each func(path string, v reflect.Value)) {
 	if v.Kind() == reflect.Pointer {
-		v = pointed(v)
+		v = dereference(v)
 	}
 	switch own := strings.HasSuffix(v.Type().PkgPath(), "api/v1alpha2"); {
 	case strings.HasPrefix(path, ".providers."):
@@ -37,17 +37,17 @@ func fields(v reflect.Value, path string, each func(path string, v reflect.Value
 	}
 }
 
-// pointed is what a pointer points at, and something empty where it is nil.
-func pointed(v reflect.Value) reflect.Value {
+// dereference returns the value of a pointer, or a new zero value if it is nil.
+func dereference(v reflect.Value) reflect.Value {
 	if v.IsNil() {
 		return reflect.New(v.Type().Elem()).Elem()
 	}
 	return v.Elem()
 }
 
-// many reports whether there are so many items or members somewhere in a JSON value.
-func many(value any, n int) bool {
-	within := func(v any) bool { return many(v, n) }
+// hasItems reports whether a JSON value has n items or members at any level.
+func hasItems(value any, n int) bool {
+	within := func(v any) bool { return hasItems(v, n) }
 	switch v := value.(type) {
 	case []any:
 		return len(v) >= n || slices.ContainsFunc(v, within)
@@ -66,7 +66,7 @@ func TestEveryFieldThatGrowsIsMeasured(t *testing.T) {
 	measured := map[string]bool{}
 	for name, shape := range growing {
 		cr := &v1alpha2.LlamaStackDistribution{}
-		if err := json.Unmarshal(grown(shape.spec, shape.item, enough), cr); err != nil {
+		if err := json.Unmarshal(repeatItems(shape.spec, shape.item, enough), cr); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		fields(reflect.ValueOf(cr.Spec), "", func(path string, v reflect.Value) {
@@ -78,7 +78,7 @@ func TestEveryFieldThatGrowsIsMeasured(t *testing.T) {
 			if err != nil || len(text) > 0 && json.Unmarshal(text, &value) != nil {
 				t.Errorf("%s: %s: %v", name, path, err)
 			}
-			measured[path] = measured[path] || many(value, enough)
+			measured[path] = measured[path] || hasItems(value, enough)
 		})
 	}
 	if len(measured) < 20 {

@@ -23,7 +23,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// growing are the lists and maps of a spec, and the most that each is measured with: its bound, or thousands where it has none of its own.
+// growing maps the lists and maps of a spec to the measured size: the limit of each, or thousands without a limit.
 // In the spec, # stands for the items; in an item, # for its number.
 var growing = map[string]struct {
 	most       int
@@ -74,14 +74,14 @@ var growing = map[string]struct {
 
 const authSettings = `"provider":"custom","settings":{"endpoint":"https://a.example/v"}`
 
-// grown is a custom resource with so many items.
-func grown(spec, item string, count int) []byte {
+// repeatItems returns a custom resource with count items.
+func repeatItems(spec, item string, count int) []byte {
 	text := `{"distribution":{"name":"starter"},` + strings.Replace(spec, "#", items(item, count), 1) + `}`
 	return []byte(strings.Replace(objectWith(text), `"name":"s"`, `"name":"s","namespace":"ai","uid":"1",`+
 		`"annotations":{"llamastack.io/conversion":"{\"version\":1,\"origin\":\"v1alpha1\"}"}`, 1))
 }
 
-// items are so many of an item.
+// items returns an item count times.
 func items(item string, count int) string {
 	list := make([]string, count)
 	for i := range list {
@@ -90,7 +90,7 @@ func items(item string, count int) string {
 	return strings.Join(list, ",")
 }
 
-// facts are those of a cluster that has all Secrets, with the operator's own settings.
+// facts returns the inputs in a cluster with all Secrets and the default settings.
 func facts(known *settings.Settings, cr *v1alpha2.LlamaStackDistribution) *build.Inputs {
 	distribution, _ := known.ResolveWithHints(&cr.Spec.Distribution, build.Hints(build.NewInputs(cr), ""))
 	in := build.NewInputs(cr)
@@ -102,8 +102,8 @@ func facts(known *settings.Settings, cr *v1alpha2.LlamaStackDistribution) *build
 	return in
 }
 
-// work is everything that is done with a custom resource, by its steps.
-func work(b *testing.B, text []byte) map[string]func() error {
+// operations returns the steps of processing a custom resource by name.
+func operations(b *testing.B, text []byte) map[string]func() error {
 	b.Helper()
 	known, err := settings.Parse(nil)
 	if err != nil {
@@ -154,7 +154,7 @@ func BenchmarkGrowth(b *testing.B) {
 	for _, name := range slices.Sorted(maps.Keys(growing)) {
 		shape := growing[name]
 		for _, count := range []int{shape.most / 2, shape.most} {
-			for step, do := range work(b, grown(shape.spec, shape.item, count)) {
+			for step, do := range operations(b, repeatItems(shape.spec, shape.item, count)) {
 				b.Run(fmt.Sprintf("%s/%s/%d", strings.ReplaceAll(name, " ", "_"), step, count), func(b *testing.B) { measure(b, do) })
 			}
 		}
@@ -204,7 +204,7 @@ func BenchmarkLargest(b *testing.B) {
 	if excess != nil || size.Nodes < limits.SpecNodes*99/100 {
 		b.Fatalf("the spec has %d of %d values: %v", size.Nodes, limits.SpecNodes, excess)
 	}
-	for step, do := range work(b, []byte(text)) {
+	for step, do := range operations(b, []byte(text)) {
 		b.Run(step, func(b *testing.B) { measure(b, do) })
 	}
 }

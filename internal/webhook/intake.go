@@ -18,14 +18,14 @@ const (
 	smallReview = 32 << 10
 	// memoryForBodies bounds the bodies above smallReview, in bytes; it must exceed the largest review.
 	memoryForBodies = 24 << 20
-	growth          = 2
+	growthFactor    = 2
 	// memoryForDecoded bounds the decoded objects of a review, in bytes; an object of 1.5 MiB, the limit of the API
 	// server, must fit. Small reviews that may need more than memoryForSmall are decoded like large ones.
 	memoryForDecoded = 128 << 20
 	memoryForSmall   = 8 << 20
 	// largeDecoded is the estimate, in bytes, above which memory is freed before the next review.
-	largeDecoded  = 16 << 20
-	answerTimeout = 10 * time.Second
+	largeDecoded    = 16 << 20
+	responseTimeout = 10 * time.Second
 	// retryAfter is the Retry-After header, in seconds; API servers retry up to ten times.
 	retryAfter = "1"
 )
@@ -50,8 +50,8 @@ type Review interface {
 	Memory() int64
 	// Result decodes the review and returns the response.
 	Result(ctx context.Context) ([]byte, error)
-	// Refuse returns a response without decoding the review.
-	Refuse(reason string) ([]byte, error)
+	// Reject returns a response without decoding the review.
+	Reject(reason string) ([]byte, error)
 }
 
 // Intake bounds the memory of all reviews. It decodes one small and one large review at a time.
@@ -75,27 +75,27 @@ func (i *Intake) Handler(kind Kind) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, release, failed := i.read(r, kind.MaxBytes)
 		defer release()
-		var answer []byte
+		var response []byte
 		if failed == nil {
-			answer, failed = i.result(r.Context(), kind, body)
+			response, failed = i.result(r.Context(), kind, body)
 		}
 		// It fails only if the connection is closed, or in tests.
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerTimeout))
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(responseTimeout))
 		if failed != nil {
 			failed.write(w)
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(answer)
+		_, _ = w.Write(response)
 	})
 }
 
-type refusal struct {
+type httpError struct {
 	status int
 	text   string
 }
 
-func (e *refusal) write(w http.ResponseWriter) {
+func (e *httpError) write(w http.ResponseWriter) {
 	if e.status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", retryAfter)
 	}
@@ -103,19 +103,19 @@ func (e *refusal) write(w http.ResponseWriter) {
 	http.Error(w, e.text, e.status)
 }
 
-const tooCostly = "the object holds too many values: make it smaller"
+const tooManyValues = "the object has too many values: make it smaller"
 
-var busy = &refusal{http.StatusServiceUnavailable, "the operator is busy with other reviews: try again"}
+var busy = &httpError{http.StatusServiceUnavailable, "the operator is busy with other reviews: try again"}
 
 // read reads the body, and release frees its memory. It acquires memory as bytes arrive, not by Content-Length.
-func (i *Intake) read(r *http.Request, limit int64) (body []byte, release func(), failed *refusal) {
-	size, taken := r.ContentLength, int64(0)
-	release = func() { i.bodies.Release(taken) }
+func (i *Intake) read(r *http.Request, limit int64) (body []byte, release func(), failed *httpError) {
+	size, acquired := r.ContentLength, int64(0)
+	release = func() { i.bodies.Release(acquired) }
 	switch {
 	case size < 0: // chunked; API servers never send this
-		return nil, release, &refusal{http.StatusLengthRequired, "the request does not say how long the review is"}
+		return nil, release, &httpError{http.StatusLengthRequired, "the request has no Content-Length"}
 	case size > limit:
-		return nil, release, &refusal{http.StatusRequestEntityTooLarge,
+		return nil, release, &httpError{http.StatusRequestEntityTooLarge,
 			fmt.Sprintf("the review is larger than %d bytes", limit)}
 	}
 	body = make([]byte, 0, min(size, smallReview))
@@ -123,46 +123,46 @@ func (i *Intake) read(r *http.Request, limit int64) (body []byte, release func()
 		n, err := io.ReadFull(r.Body, body[len(body):cap(body)])
 		body = body[:len(body)+n]
 		if err != nil {
-			return nil, release, &refusal{http.StatusBadRequest, "the review could not be read"}
+			return nil, release, &httpError{http.StatusBadRequest, "cannot read the review"}
 		}
 		if int64(len(body)) == size {
 			return body, release, nil
 		}
-		next := min(size, growth*int64(len(body)))
-		if !i.bodies.TryAcquire(next - taken) {
+		next := min(size, growthFactor*int64(len(body)))
+		if !i.bodies.TryAcquire(next - acquired) {
 			return nil, release, busy
 		}
-		taken = next
+		acquired = next
 		body = append(make([]byte, 0, next), body...)
 	}
 }
 
 // result waits for a decoding slot and returns the response.
-func (i *Intake) result(ctx context.Context, kind Kind, body []byte) ([]byte, *refusal) {
-	turns := i.large
+func (i *Intake) result(ctx context.Context, kind Kind, body []byte) ([]byte, *httpError) {
+	slots := i.large
 	if len(body) <= smallReview && memoryOf(body, typedItemMemory) <= memoryForSmall {
-		turns = i.small
+		slots = i.small
 	}
-	waiting, cancel := context.WithTimeout(ctx, kind.Wait)
+	waitCtx, cancel := context.WithTimeout(ctx, kind.Wait)
 	defer cancel()
-	if turns.Acquire(waiting, 1) != nil {
+	if slots.Acquire(waitCtx, 1) != nil {
 		return nil, busy
 	}
-	defer turns.Release(1)
+	defer slots.Release(1)
 	review, err := kind.Read(body)
 	if err != nil {
-		return nil, &refusal{http.StatusBadRequest, err.Error()}
+		return nil, &httpError{http.StatusBadRequest, err.Error()}
 	}
-	answer := review.Result
+	result := review.Result
 	switch cost := review.Memory(); {
 	case cost > memoryForDecoded:
-		answer = func(context.Context) ([]byte, error) { return review.Refuse(tooCostly) }
+		result = func(context.Context) ([]byte, error) { return review.Reject(tooManyValues) }
 	case cost > largeDecoded:
 		defer debug.FreeOSMemory() // before the slot is released
 	}
-	text, err := answer(ctx)
+	text, err := result(ctx)
 	if err != nil {
-		return nil, &refusal{http.StatusBadRequest, err.Error()}
+		return nil, &httpError{http.StatusBadRequest, err.Error()}
 	}
 	return text, nil
 }

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// body counts what is read of it.
+// body counts the bytes that are read.
 type body struct {
 	io.Reader
 	read atomic.Int64
@@ -27,8 +27,8 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// sent is a request with a body of a size; a negative one is sent in chunks.
-func sent(t *testing.T, length int64, actual int) (*http.Request, *body) {
+// newRequest returns a request with a body of this size; a negative one is chunked.
+func newRequest(t *testing.T, length int64, actual int) (*http.Request, *body) {
 	t.Helper()
 	b := &body{Reader: strings.NewReader(strings.Repeat("x", actual))}
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", b)
@@ -36,7 +36,7 @@ func sent(t *testing.T, length int64, actual int) (*http.Request, *body) {
 	return r, b
 }
 
-// review is a review of this test.
+// review is a fake Review.
 type review struct {
 	memory int64
 	answer func() ([]byte, error)
@@ -46,16 +46,16 @@ func (r review) Memory() int64 { return r.memory }
 
 func (r review) Result(context.Context) ([]byte, error) { return r.answer() }
 
-func (r review) Refuse(reason string) ([]byte, error) { return []byte("refused: " + reason), nil }
+func (r review) Reject(reason string) ([]byte, error) { return []byte("refused: " + reason), nil }
 
-// kind is a kind of review with one answer.
+// kind returns a Kind with a fixed response.
 func kind(maxBytes int64, wait time.Duration, answer func(body []byte) ([]byte, error)) Kind {
 	return Kind{MaxBytes: maxBytes, Wait: wait, Read: func(body []byte) (Review, error) {
 		return review{memory: int64(len(body)), answer: func() ([]byte, error) { return answer(body) }}, nil
 	}}
 }
 
-func answered(i *Intake, review Kind, r *http.Request) *httptest.ResponseRecorder {
+func handle(i *Intake, review Kind, r *http.Request) *httptest.ResponseRecorder {
 	recorder := httptest.NewRecorder()
 	i.Handler(review).ServeHTTP(recorder, r)
 	return recorder
@@ -78,8 +78,8 @@ func TestIntakeBoundsBodies(t *testing.T) {
 		"empty":                         {0, 0, http.StatusOK, 0},
 		"more than the process can say": {1 << 62, 10, http.StatusRequestEntityTooLarge, 0},
 	} {
-		r, b := sent(t, c.length, c.actual)
-		got := answered(NewIntake(), review, r)
+		r, b := newRequest(t, c.length, c.actual)
+		got := handle(NewIntake(), review, r)
 		if got.Code != c.code || b.read.Load() > int64(c.read) {
 			t.Errorf("%s: %d %q after %d bytes, want %d after %d", name, got.Code, got.Body, b.read.Load(), c.code, c.read)
 		}
@@ -89,7 +89,8 @@ func TestIntakeBoundsBodies(t *testing.T) {
 	}
 }
 
-// Proves: R63 (one review is decoded at a time, the others wait and are answered; what waits too long is told to come again).
+// Proves: R63 (one review is decoded at a time, the others wait and are answered; what waits too long is told to come
+// again).
 func TestIntakeDecodesFewAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var now, most atomic.Int64
@@ -107,18 +108,18 @@ func TestIntakeDecodesFewAtOnce(t *testing.T) {
 		var all sync.WaitGroup
 		var ok atomic.Int64
 		for range 20 {
-			r, _ := sent(t, 10, 10)
+			r, _ := newRequest(t, 10, 10)
 			all.Go(func() {
-				if answered(i, review, r).Code == http.StatusOK {
+				if handle(i, review, r).Code == http.StatusOK {
 					ok.Add(1)
 				}
 			})
 		}
 		synctest.Wait()
-		r, _ := sent(t, 10, 10)
+		r, _ := newRequest(t, 10, 10)
 		impatient := review
 		impatient.Wait = time.Second
-		got := answered(i, impatient, r)
+		got := handle(i, impatient, r)
 		if got.Code != http.StatusServiceUnavailable || got.Header().Get("Retry-After") == "" || !strings.Contains(got.Body.String(), "busy") {
 			t.Errorf("after its deadline: %d %v %s", got.Code, got.Header(), got.Body)
 		}
@@ -141,11 +142,11 @@ func TestIntakeBoundsTheMemoryOfBodies(t *testing.T) {
 		})
 		i := NewIntake()
 		var all sync.WaitGroup
-		first, firstBody := sent(t, size, size)
-		all.Go(func() { answered(i, review, first) })
+		first, firstBody := newRequest(t, size, size)
+		all.Go(func() { handle(i, review, first) })
 		synctest.Wait()
-		second, secondBody := sent(t, size, size)
-		if got := answered(i, review, second); got.Code != http.StatusServiceUnavailable || got.Header().Get("Retry-After") == "" {
+		second, secondBody := newRequest(t, size, size)
+		if got := handle(i, review, second); got.Code != http.StatusServiceUnavailable || got.Header().Get("Retry-After") == "" {
 			t.Errorf("answered %d, %v", got.Code, got.Header())
 		}
 		if read := firstBody.read.Load() + secondBody.read.Load(); firstBody.read.Load() != size || read > memoryForBodies {
@@ -153,8 +154,8 @@ func TestIntakeBoundsTheMemoryOfBodies(t *testing.T) {
 		}
 		close(held)
 		all.Wait()
-		again, _ := sent(t, size, size)
-		if got := answered(i, review, again); got.Code != http.StatusOK {
+		again, _ := newRequest(t, size, size)
+		if got := handle(i, review, again); got.Code != http.StatusOK {
 			t.Errorf("answered %d when there is memory again", got.Code)
 		}
 		if !i.bodies.TryAcquire(memoryForBodies) {
@@ -179,13 +180,13 @@ func TestIntakeTakesMemoryAsBytesArrive(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			var all sync.WaitGroup
 			for range maxConnections {
-				r, b := sent(t, c.announced, c.part)
+				r, b := newRequest(t, c.announced, c.part)
 				b.Reader = io.MultiReader(b.Reader, silence{ctx})
-				all.Go(func() { answered(i, review, r) })
+				all.Go(func() { handle(i, review, r) })
 			}
 			synctest.Wait()
-			r, _ := sent(t, 3<<20, 3<<20) // API servers send no larger object
-			if got := answered(i, review, r); got.Code != http.StatusOK {
+			r, _ := newRequest(t, 3<<20, 3<<20) // API servers send no larger object
+			if got := handle(i, review, r); got.Code != http.StatusOK {
 				t.Errorf("%s: another review is answered %d", name, got.Code)
 			}
 			cancel()
@@ -194,7 +195,7 @@ func TestIntakeTakesMemoryAsBytesArrive(t *testing.T) {
 	}
 }
 
-// silence is what follows when a client stops sending.
+// silence blocks reads, like a client that stops sending.
 type silence struct{ context.Context }
 
 func (s silence) Read([]byte) (int, error) {
@@ -214,11 +215,11 @@ func TestIntakeSurvivesPanics(t *testing.T) {
 					t.Error("no panic")
 				}
 			}()
-			r, _ := sent(t, largest, largest)
-			answered(i, review, r)
+			r, _ := newRequest(t, largest, largest)
+			handle(i, review, r)
 		}()
 	}
-	if r, _ := sent(t, 1000, 1000); answered(i, kind(1000, time.Second, echo), r).Code != http.StatusOK {
+	if r, _ := newRequest(t, 1000, 1000); handle(i, kind(1000, time.Second, echo), r).Code != http.StatusOK {
 		t.Error("nothing is answered any more")
 	}
 	if !i.bodies.TryAcquire(memoryForBodies) {
@@ -232,8 +233,8 @@ func TestIntakeRefusesWhatWouldTakeTooMuch(t *testing.T) {
 		costly := Kind{MaxBytes: 1000, Wait: time.Minute, Read: func([]byte) (Review, error) {
 			return review{memory: memory, answer: func() ([]byte, error) { return []byte("ok"), nil }}, nil
 		}}
-		r, _ := sent(t, 10, 10)
-		if got := answered(NewIntake(), costly, r); got.Code != http.StatusOK || !strings.HasPrefix(got.Body.String(), want) {
+		r, _ := newRequest(t, 10, 10)
+		if got := handle(NewIntake(), costly, r); got.Code != http.StatusOK || !strings.HasPrefix(got.Body.String(), want) {
 			t.Errorf("%d bytes: %d %s", memory, got.Code, got.Body)
 		}
 	}
@@ -255,12 +256,12 @@ func TestIntakeAnswersSmallReviewsMeanwhile(t *testing.T) {
 			var all sync.WaitGroup
 			for range 5 {
 				r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(body))
-				all.Go(func() { answered(i, costly, r) })
+				all.Go(func() { handle(i, costly, r) })
 			}
 			synctest.Wait()
 			began := time.Now()
-			r, _ := sent(t, smallReview, smallReview)
-			if got := answered(i, kind(smallReview, time.Second, echo), r); got.Code != http.StatusOK || time.Since(began) > 0 {
+			r, _ := newRequest(t, smallReview, smallReview)
+			if got := handle(i, kind(smallReview, time.Second, echo), r); got.Code != http.StatusOK || time.Since(began) > 0 {
 				t.Errorf("%s: a small review is answered %d after %s", name, got.Code, time.Since(began))
 			}
 			close(held)

@@ -37,13 +37,13 @@ func memoryOf(text []byte, item int64) int64 {
 	return objects*objectMemory + members*memberMemory + items*item + int64(len(text))*textMemory
 }
 
-// parts decodes the outer levels of a JSON text. Each inner value gets the decoder's full nesting limit, because the
+// decoder decodes the outer levels of a JSON text. Each inner value gets the decoder's full nesting limit, because the
 // API server stores objects that deep.
-type parts struct{ *json.Decoder }
+type decoder struct{ *json.Decoder }
 
-// object decodes the next value, an object. A target is a pointer or a func(parts) error; members without a target are
-// skipped.
-func (p parts) object(targets map[string]any) error {
+// readObject decodes the next value, an object. A target is a pointer or a func(parts) error; members without a target
+// are skipped.
+func (p decoder) readObject(targets map[string]any) error {
 	if err := p.expect('{'); err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (p parts) object(targets map[string]any) error {
 		}
 		name, _ := token.(string)
 		switch target := targets[name].(type) {
-		case func(parts) error:
+		case func(decoder) error:
 			err = target(p)
 		case nil:
 			err = p.Decode(&json.RawMessage{})
@@ -68,7 +68,7 @@ func (p parts) object(targets map[string]any) error {
 	return p.expect('}')
 }
 
-func (p parts) expect(want json.Delim) error {
+func (p decoder) expect(want json.Delim) error {
 	token, err := p.Token()
 	if err == nil && token != want {
 		err = fmt.Errorf("expected %v, got %.100v", want, token)
@@ -83,15 +83,15 @@ type envelope struct {
 
 // read decodes the envelope, and the members of its request into targets.
 func (e *envelope) read(body []byte, targets map[string]any) error {
-	p := parts{json.NewDecoder(bytes.NewReader(body))}
-	if err := p.object(map[string]any{"apiVersion": &e.apiVersion, "kind": &e.kind, "request": func(p parts) error {
+	p := decoder{json.NewDecoder(bytes.NewReader(body))}
+	if err := p.readObject(map[string]any{"apiVersion": &e.apiVersion, "kind": &e.kind, "request": func(p decoder) error {
 		e.requested = true
-		return p.object(targets)
+		return p.readObject(targets)
 	}}); err != nil {
 		return err
 	}
 	if _, err := p.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("something follows it")
+		return errors.New("unexpected data after the review")
 	}
 	return nil
 }

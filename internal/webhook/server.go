@@ -23,8 +23,8 @@ import (
 
 const (
 	// DefaultDrain is how long the Server keeps serving after SIGTERM; nodes stop routing to the pod within two seconds.
-	DefaultDrain  = 5 * time.Second
-	finishTimeout = 10 * time.Second
+	DefaultDrain    = 5 * time.Second
+	shutdownTimeout = 10 * time.Second
 	// idleTimeout closes idle connections; it exceeds the 90 seconds of API servers, which lose a request on a closed
 	// connection.
 	idleTimeout = 3 * time.Minute
@@ -53,18 +53,18 @@ type Options struct {
 
 // Server serves the webhooks of one replica.
 type Server struct {
-	watch  manager.Manager
-	served *certificates.Served
-	keeper *certificates.Keeper
-	mux    *http.ServeMux
-	intake *Intake
+	certificateManager manager.Manager
+	served             *certificates.Served
+	keeper             *certificates.Keeper
+	mux                *http.ServeMux
+	intake             *Intake
 	// clients is nil if client certificates are not checked.
-	clients  *clients
-	listener net.Listener
-	open     *Connections
-	http     *http.Server
-	drain    time.Duration
-	draining atomic.Bool
+	clients     *clientAuthenticator
+	listener    net.Listener
+	connections *Connections
+	http        *http.Server
+	drain       time.Duration
+	draining    atomic.Bool
 }
 
 // Listen returns a Server that listens but does not serve until Run.
@@ -73,24 +73,24 @@ func Listen(ctx context.Context, config *rest.Config, o Options) (*Server, error
 	keeper := &certificates.Keeper{Namespace: o.Namespace, Managed: o.Managed, Lifetimes: o.Lifetimes, Served: served}
 	s := &Server{mux: http.NewServeMux(), intake: NewIntake(), drain: o.Drain, served: served, keeper: keeper}
 	var err error
-	if s.watch, err = certificates.NewWatch(config, keeper); err != nil {
+	if s.certificateManager, err = certificates.NewManager(config, keeper); err != nil {
 		return nil, err
 	}
-	ask := tls.NoClientCert
+	clientAuth := tls.NoClientCert
 	if o.ClientCAFile != "" {
-		if s.clients, err = newClients(o.ClientCAFile); err != nil {
+		if s.clients, err = newClientAuthenticator(o.ClientCAFile); err != nil {
 			return nil, err
 		}
-		ask = tls.RequestClientCert // verified per request: probes and conversions have none
+		clientAuth = tls.RequestClientCert // verified per request: probes and conversions have none
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.Address)
 	if err != nil {
 		return nil, fmt.Errorf("listen for the API server: %w", err)
 	}
 	s.http = s.newHTTP()
-	listener, s.open = LimitConnections(s.http, listener, maxConnections)
+	listener, s.connections = LimitConnections(s.http, listener, maxConnections)
 	s.listener = tls.NewListener(listener, &tls.Config{
-		MinVersion: tls.VersionTLS12, GetCertificate: served.GetCertificate, ClientAuth: ask,
+		MinVersion: tls.VersionTLS12, GetCertificate: served.GetCertificate, ClientAuth: clientAuth,
 		NextProtos: []string{"http/1.1"}, // API servers use only HTTP/1.1 for webhooks
 	})
 	s.Handle(Conversion())
@@ -104,7 +104,7 @@ func (s *Server) CertificateExpiry() time.Time { return s.served.Expiry() }
 func (s *Server) Handle(kind Kind) {
 	handler := s.intake.Handler(kind)
 	if s.clients != nil && kind.ClientCertificates {
-		handler = s.clients.only(handler)
+		handler = s.clients.authenticate(handler)
 	}
 	s.mux.Handle("POST "+kind.Path, handler)
 }
@@ -115,17 +115,17 @@ func (s *Server) Address() net.Addr { return s.listener.Addr() }
 // Run serves and renews the certificate until the context ends, then drains.
 func (s *Server) Run(ctx context.Context) error {
 	// Renew the certificate during the drain too.
-	keeping, stopKeeping := context.WithCancel(context.WithoutCancel(ctx))
-	defer stopKeeping()
+	keeperCtx, stopKeeper := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopKeeper()
 	ended := make(chan error, 2)
-	go func() { ended <- s.watch.Start(keeping) }()
+	go func() { ended <- s.certificateManager.Start(keeperCtx) }()
 	go func() { ended <- s.http.Serve(s.listener) }()
 	if s.clients != nil {
-		go s.clients.certificates.Run(keeping, 1)
+		go s.clients.certificates.Run(keeperCtx, 1)
 	}
 	select {
 	case err := <-ended: // both run until they fail
-		return errors.Join(errors.New("the webhooks ended"), err, s.http.Close())
+		return errors.Join(errors.New("the webhook server stopped"), err, s.http.Close())
 	case <-ctx.Done():
 	}
 	s.draining.Store(true)
@@ -134,11 +134,11 @@ func (s *Server) Run(ctx context.Context) error {
 		return errors.Join(err, s.http.Close())
 	case <-time.After(s.drain):
 	}
-	finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
+	shutdownCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
-	s.open.dismiss(finish)
-	err := s.http.Shutdown(finish)
-	stopKeeping()
+	s.connections.closeIdle(shutdownCtx)
+	err := s.http.Shutdown(shutdownCtx)
+	stopKeeper()
 	for range 2 {
 		if e := <-ended; !errors.Is(e, http.ErrServerClosed) {
 			err = errors.Join(err, e)
@@ -153,7 +153,7 @@ func (s *Server) newHTTP() *http.Server {
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			control := http.NewResponseController(w) // it fails only if the connection is closed
 			_ = control.SetReadDeadline(time.Now().Add(bodyTimeout))
-			_ = control.SetWriteDeadline(time.Now().Add(bodyTimeout + answerTimeout))
+			_ = control.SetWriteDeadline(time.Now().Add(bodyTimeout + responseTimeout))
 			if s.draining.Load() {
 				w.Header().Set("Connection", "close")
 			}

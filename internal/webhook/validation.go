@@ -29,10 +29,10 @@ const (
 	// maxAdmissionReview is the largest AdmissionReview, in bytes; it holds the new and the old object of up to 1.5 MiB
 	// each.
 	maxAdmissionReview = 4 << 20
-	// admissionWait bounds the wait to be decoded, askTimeout the validation itself. Their sum is below timeoutSeconds of
-	// the webhook configuration.
-	admissionWait = time.Second
-	askTimeout    = 1500 * time.Millisecond
+	// admissionWait bounds the wait to be decoded, validationTimeout the validation itself. Their sum is below
+	// timeoutSeconds of the webhook configuration.
+	admissionWait     = time.Second
+	validationTimeout = 1500 * time.Millisecond
 )
 
 // Validation serves AdmissionReviews of LlamaStackDistributions.
@@ -54,15 +54,15 @@ func (v *Validation) result(ctx context.Context, request *admission.Request) adm
 		return result
 	}
 	live, problems := v.GatherLive(ctx, request.New)
-	if sameSettings(facts, live) {
+	if equalInputs(facts, live) {
 		return result
 	}
 	return admission.Validate(ctx, request, live, problems)
 }
 
-// sameSettings reports whether two inputs have the same settings. It returns false if a has no distribution, because
+// equalInputs reports whether two inputs have the same settings. It returns false if a has no distribution, because
 // the reason may be a stale cache.
-func sameSettings(a, b *build.Inputs) bool {
+func equalInputs(a, b *build.Inputs) bool {
 	return a.Distribution != nil && reflect.DeepEqual(a.NetworkPolicyFlag, b.NetworkPolicyFlag) &&
 		reflect.DeepEqual(a.Forbidden, b.Forbidden) &&
 		slices.EqualFunc(a.Endpoints, b.Endpoints, func(a, b build.EndpointFact) bool {
@@ -96,9 +96,9 @@ func (v *Validation) read(body []byte) (Review, error) {
 	})
 	if err != nil || in.apiVersion != admissionv1.SchemeGroupVersion.String() || in.kind != "AdmissionReview" ||
 		!in.requested {
-		return nil, fmt.Errorf("want an AdmissionReview of %s with a request", admissionv1.SchemeGroupVersion)
+		return nil, fmt.Errorf("expected an AdmissionReview of %s with a request", admissionv1.SchemeGroupVersion)
 	}
-	if err := in.cutTooLarge(); err != nil {
+	if err := in.removeLargeSpecs(); err != nil {
 		return nil, err
 	}
 	return in, nil
@@ -110,13 +110,13 @@ func (in *admissionReview) Memory() int64 {
 
 func (in *admissionReview) Result(ctx context.Context) ([]byte, error) {
 	if in.excess != nil {
-		return in.respond(refuseTooLarge(&in.request, in.excess))
+		return in.respond(rejectTooLarge(&in.request, in.excess))
 	}
 	return in.respond(in.validate(ctx))
 }
 
-// Refuse rejects the request as too large. v1alpha1 requests are admitted with a warning.
-func (in *admissionReview) Refuse(reason string) ([]byte, error) {
+// Reject rejects the request as too large. v1alpha1 requests are admitted with a warning.
+func (in *admissionReview) Reject(reason string) ([]byte, error) {
 	if requestVersion(&in.request) == v1alpha2.OriginV1alpha1 {
 		return in.respond(&admissionv1.AdmissionResponse{Allowed: true, Warnings: []string{reason}})
 	}
@@ -139,11 +139,11 @@ func (in *admissionReview) validate(ctx context.Context) *admissionv1.AdmissionR
 	if validated.New, err = decode(in.object); err == nil {
 		validated.Old, err = decode(in.old)
 	}
-	if err != nil || validated.New == nil || !validated.Needed() {
+	if err != nil || validated.New == nil || !validated.ChangesSpec() {
 		return admitted
 	}
 	validated.New.Namespace = in.request.Namespace
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	ctx, cancel := context.WithTimeout(ctx, validationTimeout)
 	defer cancel()
 	result := in.validation.result(ctx, validated)
 	if len(result.Errors) == 0 {
@@ -172,7 +172,7 @@ func decode(raw []byte) (*v1alpha2.LlamaStackDistribution, error) {
 		return nil, err
 	}
 	if cr.APIVersion != v1alpha2.GroupVersion.String() {
-		return nil, fmt.Errorf("apiVersion %s is not the one that the configuration asks for", cr.APIVersion)
+		return nil, fmt.Errorf("unexpected apiVersion %s", cr.APIVersion)
 	}
 	return cr, nil
 }

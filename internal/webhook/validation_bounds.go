@@ -16,17 +16,17 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
-// errSpelling means that the spec is duplicated or in another case, which no API server sends.
-var errSpelling = errors.New("the spec of an object stands there twice, or by another name")
+// errDuplicateSpec means that the spec is duplicated or in another case, which no API server sends.
+var errDuplicateSpec = errors.New("duplicate spec of an object, or a spec in another spelling")
 
-// cutTooLarge removes specs that are too deep or too wide before they are decoded. A changed spec of the new object
-// that is too large is recorded in excess.
-func (in *admissionReview) cutTooLarge() error {
-	object, err := newSpec(in.object)
+// removeLargeSpecs removes specs that are too deep or too wide before they are decoded. A changed spec of the new
+// object that is too large is recorded in excess.
+func (in *admissionReview) removeLargeSpecs() error {
+	object, err := measureSpec(in.object)
 	if err != nil {
 		return err
 	}
-	old, err := newSpec(in.old)
+	old, err := measureSpec(in.old)
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (in *admissionReview) cutTooLarge() error {
 	if same := object.text != nil && old.text != nil && bytes.Equal(object.text, old.text); !same && !deleted {
 		in.excess = object.excess
 	}
-	in.object, in.old = object.cut(in.object), old.cut(in.old)
+	in.object, in.old = object.removeFrom(in.object), old.removeFrom(in.old)
 	return nil
 }
 
@@ -47,11 +47,11 @@ type measuredSpec struct {
 	excess     *limits.ExcessError
 }
 
-func newSpec(object []byte) (s measuredSpec, err error) {
+func measureSpec(object []byte) (s measuredSpec, err error) {
 	begin, end, found := limits.Member(object, "spec")
 	switch n := limits.Spellings(object, "spec"); {
 	case n > 1 || n == 1 && !found:
-		return s, errSpelling
+		return s, errDuplicateSpec
 	case found:
 		s = measuredSpec{text: object[begin:end], begin: begin, end: end}
 		_, s.excess = limits.Scan(s.text, limits.Limits{Bytes: len(s.text), Levels: limits.ObjectLevels,
@@ -60,20 +60,20 @@ func newSpec(object []byte) (s measuredSpec, err error) {
 	return s, nil
 }
 
-// cut returns the object with an empty spec if the spec is too large.
-func (s measuredSpec) cut(object []byte) []byte {
+// removeFrom returns the object with an empty spec if the spec is too large.
+func (s measuredSpec) removeFrom(object []byte) []byte {
 	if s.excess == nil {
 		return object
 	}
 	return bytes.Join([][]byte{object[:s.begin], []byte("{}"), object[s.end:]}, nil)
 }
 
-// refuseTooLarge rejects a request whose spec is too large to decode. v1alpha1 requests get a warning instead.
-func refuseTooLarge(request *admissionv1.AdmissionRequest, excess *limits.ExcessError) *admissionv1.AdmissionResponse {
+// rejectTooLarge rejects a request whose spec is too large to decode. v1alpha1 requests get a warning instead.
+func rejectTooLarge(request *admissionv1.AdmissionRequest, excess *limits.ExcessError) *admissionv1.AdmissionResponse {
 	path := "spec" + excess.Path
 	detail := fmt.Sprintf("must nest at most %d levels: make it flatter", limits.OpenFieldLevels)
 	if excess.Unit != limits.Levels {
-		path, detail = "spec", fmt.Sprintf("may hold at most %d values, and its open fields %d: remove some",
+		path, detail = "spec", fmt.Sprintf("must have at most %d values, and its open fields %d: remove some",
 			limits.SpecNodes, limits.OpenFieldNodes)
 	}
 	err := &field.Error{Type: field.ErrorTypeInvalid, Field: path, BadValue: field.OmitValueType{}, Detail: detail}

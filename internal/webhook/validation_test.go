@@ -21,7 +21,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// validate posts a review and returns the answer. Only what is asked for counts as read.
+// validate posts a review and returns the response.
 func validate(t *testing.T, body string, asked *int) (int, *admissionv1.AdmissionResponse, string) {
 	t.Helper()
 	v := &Validation{Gather: func(_ context.Context, cr *v1alpha2.LlamaStackDistribution) (*build.Inputs, problem.List) {
@@ -97,7 +97,8 @@ func TestValidation(t *testing.T) {
 	}
 }
 
-// Proves: R63, R52 (an object that holds too many values is refused without being decoded, and one of v1alpha1 admitted with a warning).
+// Proves: R63, R52 (an object that has too many values is refused without being decoded, and one of v1alpha1 admitted
+// with a warning).
 func TestValidationRefusesTooManyValues(t *testing.T) {
 	volumes := objectWith(`{"distribution":{"name":"starter"},"workload":{"overrides":{"volumes":[` + strings.Repeat("{},", 1<<20) + `{}]}}}`)
 	for version, allowed := range map[string]bool{"v1alpha2": false, "v1alpha1": true} {
@@ -116,8 +117,8 @@ func TestValidationRefuses(t *testing.T) {
 		code int
 		want string
 	}{
-		"no JSON":         {"x", http.StatusBadRequest, "want an AdmissionReview of admission.k8s.io/v1"},
-		"another version": {strings.Replace(reviewFor("v", "null", ""), "k8s.io/v1", "k8s.io/v2", 1), http.StatusBadRequest, "want an AdmissionReview"},
+		"no JSON":         {"x", http.StatusBadRequest, "expected an AdmissionReview of admission.k8s.io/v1"},
+		"another version": {strings.Replace(reviewFor("v", "null", ""), "k8s.io/v1", "k8s.io/v2", 1), http.StatusBadRequest, "expected an AdmissionReview"},
 		"no request":      {`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}`, http.StatusBadRequest, "with a request"},
 		"too large":       {string(bytes.Repeat([]byte(" "), maxAdmissionReview+1)), http.StatusRequestEntityTooLarge, "larger than"},
 	} {
@@ -128,7 +129,8 @@ func TestValidationRefuses(t *testing.T) {
 	}
 }
 
-// Proves: R63 (nothing is decoded that was not measured: no API server sends a spec by another spelling, which a decoder takes as well).
+// Proves: R63 (nothing is decoded that was not measured: no API server sends a spec by another spelling, which a
+// decoder takes as well).
 func TestValidationMeasuresWhatItDecodes(t *testing.T) {
 	small := `"spec":{"distribution":{"name":"starter"}}`
 	volumes := func(name string) string {
@@ -143,11 +145,11 @@ func TestValidationMeasuresWhatItDecodes(t *testing.T) {
 		code int
 		want string
 	}{
-		"twice":                       {reviewFor("v1alpha2", object(small, volumes("spec")), ""), http.StatusBadRequest, "stands there twice"},
-		"twice, the large one before": {reviewFor("v1alpha2", object(volumes("spec"), small), ""), http.StatusBadRequest, "stands there twice"},
-		"in other case":               {reviewFor("v1alpha2", object(volumes("SPEC")), ""), http.StatusBadRequest, "by another name"},
-		"with escapes":                {reviewFor("v1alpha2", object(small, volumes(`sp\u0065c`)), ""), http.StatusBadRequest, "twice"},
-		"in the old object":           {reviewFor("v1alpha2", right, object(small, volumes("Spec"))), http.StatusBadRequest, "twice"},
+		"twice":                       {reviewFor("v1alpha2", object(small, volumes("spec")), ""), http.StatusBadRequest, "duplicate spec"},
+		"twice, the large one before": {reviewFor("v1alpha2", object(volumes("spec"), small), ""), http.StatusBadRequest, "duplicate spec"},
+		"in other case":               {reviewFor("v1alpha2", object(volumes("SPEC")), ""), http.StatusBadRequest, "duplicate spec"},
+		"with escapes":                {reviewFor("v1alpha2", object(small, volumes(`sp\u0065c`)), ""), http.StatusBadRequest, "duplicate spec"},
+		"in the old object":           {reviewFor("v1alpha2", right, object(small, volumes("Spec"))), http.StatusBadRequest, "duplicate spec"},
 		"of a second object": {
 			strings.Replace(reviewFor("v1alpha2", right, ""), `"oldObject"`, `"object":`+object(volumes("spec"))+`,"oldObject"`, 1), http.StatusOK, "100000 values",
 		},
@@ -163,12 +165,13 @@ func TestValidationMeasuresWhatItDecodes(t *testing.T) {
 	}
 }
 
-// nested is a JSON value of so many levels.
+// nested returns a JSON value with this many levels.
 func nested(levels int) string {
 	return strings.Repeat(`{"a":`, levels-1) + "{}" + strings.Repeat("}", levels-1)
 }
 
-// Proves: R63 (the webhook refuses what is too large before it decodes it, says where, and lets everyone fix what is stored already).
+// Proves: R63 (the webhook refuses what is too large before it decodes it, says where, and lets everyone fix what is
+// stored already).
 func TestValidationRefusesWhatIsTooLarge(t *testing.T) {
 	withProvider := func(value string) string {
 		return objectWith(`{"distribution":{"name":"starter"},"providers":{"inference":` + value + `}}`)
@@ -231,7 +234,8 @@ func FuzzValidation(f *testing.F) {
 	})
 }
 
-// Proves: R64, L-01 (what was registered a moment ago counts, though the cache has not heard of it; what only the settings are to blame for is admitted).
+// Proves: R64, L-01 (what was registered a moment ago counts, though the cache has not heard of it; what only the
+// settings are to blame for is admitted).
 func TestValidationAsksBeforeItRefuses(t *testing.T) {
 	const body = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u-1","namespace":"ai","name":"a",
 		"kind":{"group":"llamastack.io","version":"v1alpha2","kind":"LlamaStackDistribution"},
@@ -254,14 +258,14 @@ func TestValidationAsksBeforeItRefuses(t *testing.T) {
 			if p != nil {
 				return in, problem.List{*p}
 			}
-			in.LeaveEndpointsUnread(&known.EndpointFrom)
+			in.AssumeEndpointsFound(&known.EndpointFrom)
 			return in, nil
 		}
 	}
 	const mine = "mine:\n  image: registry.example/mine:1\n  serverVersion: 0.7.1\n"
 	shut := map[string]string{settings.KeyDistributions: mine}
 	registered := map[string]string{settings.KeyDistributions: mine, settings.KeyEndpointFrom: "namespaces: [models]"}
-	away := problem.New(problem.Problem{Reason: problem.LookupFailed, Path: "operator settings", Detail: "could not be read", Fix: "trying again"})
+	away := problem.New(problem.Problem{Reason: problem.LookupFailed, Path: "operator settings", Detail: "could not be read", Fix: "retrying"})
 	broken := problem.New(problem.Problem{Reason: problem.InvalidOperatorSettings, Path: "operator settings", Detail: "is broken", Fix: "correct it"})
 	for name, c := range map[string]struct {
 		cached, live map[string]string

@@ -89,7 +89,7 @@ func scalesUp(t *testing.T, s stack, resource *unstructured.Unstructured) {
 	did(t, "from one replica to two: the pod that runs is the same, without a restart")
 
 	c := meta.FindStatusCondition(s.in(t).CR(s.name).Status.Conditions, v1alpha2.ConditionConfigGenerated)
-	if c == nil || !strings.Contains(c.Message, "warning: spec.workload.replicas: each pod has state of its own, which a request to another pod does not find") {
+	if c == nil || !strings.Contains(c.Message, "warning: spec.workload.replicas: each pod has its own state, which other pods do not have") {
 		t.Errorf("ConfigGenerated is %+v", c)
 	}
 	framework.Eventually(t, 2*serverStart, "a completion of one pod is read through this pod", func() error {

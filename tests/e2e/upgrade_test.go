@@ -180,7 +180,7 @@ func (s stack) thereAndBack(t *testing.T, plain stack) {
 		framework.Eventually(t, soon, one.name+" is read as v1alpha2", func() error { return kube.Get(t.Context(), one.key(), &v1alpha2.LlamaStackDistribution{}) })
 		framework.Eventually(t, time.Minute, one.name+" is adopted again", func() error {
 			d := &appsv1.Deployment{}
-			if err := kube.Get(t.Context(), one.key(), d); err != nil || release09.Left(d) {
+			if err := kube.Get(t.Context(), one.key(), d); err != nil || release09.IsUnadopted(d) {
 				return fmt.Errorf("the Deployment is release 0.9's: %w", err)
 			}
 			return nil

@@ -45,7 +45,7 @@ func RejectedValues() []RejectedValue {
 			`resources.limits[nvidia.com/gpu]: Invalid value: "500m": must be a whole number`),
 		workload("resources: {requests: {nvidia.com/gpu: 1}, limits: {nvidia.com/gpu: 2}}",
 			`resources.requests[nvidia.com/gpu]: Invalid value: "1": is not the limit 2`),
-		workload("storage: {size: 0}", `storage.size: Invalid value: "0": want a positive size`),
+		workload("storage: {size: 0}", `storage.size: Invalid value: "0": must be a positive size`),
 		workload("scheduling: {priorityClassName: High}",
 			`scheduling.priorityClassName: Invalid value: "High": no PriorityClass can have this name`),
 		spread("labelSelector: {matchLabels: {app: a}}, matchLabelKeys: [app]",
@@ -142,11 +142,11 @@ func InvalidNames() []RejectedValue {
 		},
 		{
 			"networking: {allowedFrom: {labels: [a b]}}",
-			`spec.networking.allowedFrom.labels[0]: Invalid value: "a b": no label can have this key`,
+			`spec.networking.allowedFrom.labels[0]: Invalid value: "a b": is not a valid label key`,
 		},
 		{
 			"networking: {allowedFrom: {namespaces: [Big]}}",
-			`spec.networking.allowedFrom.namespaces[0]: Invalid value: "Big": no namespace can have this name`,
+			`spec.networking.allowedFrom.namespaces[0]: Invalid value: "Big": is not a valid namespace name`,
 		},
 	}
 }

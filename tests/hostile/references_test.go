@@ -43,7 +43,7 @@ func referenceInputs() []input {
 		{name: "260 images of a silent registry", want: []string{"another namespace has its answer", "InvalidImage"}, send: silentRegistry},
 		{name: "label of 1 MB", want: []string{"InvalidImage", "is longer than 1024 bytes"}, send: labeled("com.ogx.distribution.version", "1.4.0-"+strings.Repeat("a", 1_000_000))},
 		{name: "path of 1 MB in a label", want: []string{"InvalidImage", "is longer than 1024 bytes"}, send: labeled("io.llamastack.config.path", strings.Repeat("a/", 500_000))},
-		{name: "token service that answers with a document", want: []string{"RegistryUnavailable", "the answer is not that of a registry"}, send: talkative},
+		{name: "token service that answers with a document", want: []string{"RegistryUnavailable", "the response is not from a registry"}, send: talkative},
 	}
 }
 

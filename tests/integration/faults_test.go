@@ -61,7 +61,7 @@ func TestFailingEditsLeaveWhatRunsAlone(t *testing.T) {
 		},
 		"a key that no label can have": {
 			`{"networking":{"allowedFrom":{"labels":["team=frontend"]}}}`, string(problem.InvalidField),
-			[]string{`spec.networking.allowedFrom.labels[0]: Invalid value: "team=frontend": no label can have this key: write team: `},
+			[]string{`spec.networking.allowedFrom.labels[0]: Invalid value: "team=frontend": is not a valid label key: write team: `},
 		},
 		"unknown distribution and more": {
 			`{"distribution":{"name":"startr"},"disabled":["inferense"]}`, string(problem.UnknownDistribution),

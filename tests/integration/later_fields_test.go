@@ -57,7 +57,7 @@ func TestFieldsWhoseFeatureGateIsOffAreNotDropped(t *testing.T) {
 workload: {overrides: {volumes: [{name: trust, projected: {sources: [{clusterTrustBundle: {name: roots, path: ca.crt}}]}}]}}`
 	refused := func(name string) {
 		message := e.WaitCondition(name, "DeploymentUpdated", metav1.ConditionFalse, string(problem.ObjectRejected))
-		for _, want := range []string{"spec.workload.overrides.volumes[0].projected.sources[0].clusterTrustBundle: ", "leaves out", "feature gate"} {
+		for _, want := range []string{"spec.workload.overrides.volumes[0].projected.sources[0].clusterTrustBundle: ", "drops", "feature gate"} {
 			if !strings.Contains(message, want) {
 				t.Errorf("%s: message %q, want %q in it", name, message, want)
 			}

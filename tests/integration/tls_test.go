@@ -106,7 +106,7 @@ func TestAnotherServerIsNotBelieved(t *testing.T) {
 	framework.Eventually(t, time.Minute, "the status reports the certificate", func() error {
 		cr := e.CR("s")
 		for _, c := range cr.Status.Conditions {
-			if strings.Contains(c.Message, "the server's certificate is not the one in its Secret") {
+			if strings.Contains(c.Message, "the server's certificate is neither the one in its Secret") {
 				return nil
 			}
 		}

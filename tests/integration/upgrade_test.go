@@ -177,7 +177,7 @@ func TestUnknownNameOfRelease09GoesOn(t *testing.T) {
 		return slices.ContainsFunc(d.Spec.Template.Spec.Containers[0].Env, func(v corev1.EnvVar) bool { return v.Name == "EDITED" })
 	})
 	message := e.WaitCondition("old", v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, "")
-	if !strings.Contains(message, "distribution rh-dev is not known to this operator: image "+image+" goes on") {
+	if !strings.Contains(message, "distribution rh-dev is not known to this operator: image "+image+" of release 0.9 keeps running") {
 		t.Errorf("message %q", message)
 	}
 	e.WaitReady("old")
@@ -186,7 +186,7 @@ func TestUnknownNameOfRelease09GoesOn(t *testing.T) {
 	before := e.Deployment("old")
 	e.PatchSpec("old", `{"providers":{"inference":{"provider":"vllm","endpoint":"http://vllm:8000"}},"workload":{"overrides":{"env":null}}}`)
 	message = e.WaitCondition("old", v1alpha2.ConditionConfigGenerated, metav1.ConditionFalse, string(problem.UnknownDistribution))
-	for _, way := range []string{"what runs stays", settings.Sample, "spec.distribution.version"} {
+	for _, way := range []string{"the running server is not changed", settings.Sample, "spec.distribution.version"} {
 		if !strings.Contains(message, way) {
 			t.Errorf("message %q does not say %q", message, way)
 		}

@@ -36,7 +36,7 @@ func TestV1alpha1IsNeverRefused(t *testing.T) {
 			`Warning: in terms of v1alpha2: spec.distribution.name: Unsupported value: "startr": did you mean "starter"?`, "old created",
 		}},
 		"neither name nor image": {strings.Replace(spoke("neither", ""), `{"name":"starter"}`, "{}", 1), []string{
-			"Warning: in terms of v1alpha2: spec.distribution: Required value: give a name or an image", "neither created",
+			"Warning: in terms of v1alpha2: spec.distribution: Required value: set a name or an image", "neither created",
 		}},
 		"a name that is too long": {spoke(long, ""), []string{"Warning: in terms of v1alpha2: metadata.name: Invalid value: \"" + long + "\": a Service is named after it", long + " created"}},
 		"an unknown distribution in v1alpha2": {strings.Replace(hub("new", ""), "starter", "startr", 1), []string{

@@ -137,7 +137,7 @@ func (o *oneOperator) adopt(name string) error {
 			return err
 		}
 		switch d := o.Deployment(name); {
-		case release09.Left(d):
+		case release09.IsUnadopted(d):
 			return errors.New("it is not adopted yet")
 		case !names.HasNewPods(&d.Spec.Template):
 			if revision := d.Annotations["deployment.kubernetes.io/revision"]; revision != "1" {

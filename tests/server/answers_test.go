@@ -183,7 +183,7 @@ func toolFaults(t *testing.T, b *booting, s *server) (faults []string) {
 // listFaults asks as the operator does: it must find each resource of the spec under the name that it expects.
 func listFaults(t *testing.T, b *booting, s *server) (faults []string) {
 	t.Helper()
-	seen, err := serverprobe.New().Ask(t.Context(), serverprobe.Server{URL: s.url, Lists: b.lists})
+	seen, err := serverprobe.New().Probe(t.Context(), serverprobe.Server{URL: s.url, Lists: b.lists})
 	if err != nil {
 		return []string{err.Error()}
 	}
@@ -192,7 +192,7 @@ func listFaults(t *testing.T, b *booting, s *server) (faults []string) {
 	}
 	seen.Lists[serverconfig.ListModels] = seen.Models
 	for name := range b.lists {
-		if why := seen.Lists[name].Unknown; why != "" && !strings.Contains(why, "answers 404") { // its API may be off
+		if why := seen.Lists[name].Error; why != "" && !strings.Contains(why, "responds with 404") { // its API may be off
 			faults = append(faults, why)
 		}
 	}
@@ -201,7 +201,7 @@ func listFaults(t *testing.T, b *booting, s *server) (faults []string) {
 		if !asked && r.List == serverconfig.ListConnectors && slices.Contains(connectorsUnlisted, b.line) {
 			continue
 		}
-		if !asked || list.Unknown != "" || !slices.ContainsFunc(list.Entries, func(e serverprobe.Entry) bool { return e.Name == r.Name }) {
+		if !asked || list.Error != "" || !slices.ContainsFunc(list.Entries, func(e serverprobe.Entry) bool { return e.Name == r.Name }) {
 			faults = append(faults, fmt.Sprintf("the operator does not find %s among the %s: %+v", r.Name, r.List, list))
 		}
 	}

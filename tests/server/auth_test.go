@@ -135,7 +135,7 @@ func (s *authServer) wantProbes(t *testing.T, r release) {
 			t.Errorf("%s without credentials: status %d", path, got)
 		}
 	}
-	seen, err := serverprobe.New().Ask(t.Context(), serverprobe.Server{URL: s.url})
+	seen, err := serverprobe.New().Probe(t.Context(), serverprobe.Server{URL: s.url})
 	if err != nil || !seen.ProvidersHidden || !seen.Models.Hidden || seen.Version != r.version {
 		t.Errorf("the operator sees %+v, %v; want version %s with hidden providers and models", seen, err, r.version)
 	}

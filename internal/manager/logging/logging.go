@@ -30,8 +30,8 @@ func (o *Options) BindFlags(flags *flag.FlagSet) {
 	all.VisitAll(func(f *flag.Flag) {
 		if f.Name == FlagLevel {
 			o.level.Value = f.Value
-			flags.Var(&o.level, f.Name, f.Usage+". A level above "+strconv.Itoa(MaxVerbosity)+" counts as "+
-				strconv.Itoa(MaxVerbosity)+", because it would print the bodies of requests, Secrets included.")
+			flags.Var(&o.level, f.Name, f.Usage+". Levels above "+strconv.Itoa(MaxVerbosity)+" are treated as "+
+				strconv.Itoa(MaxVerbosity)+", because they would print the bodies of requests, including Secrets.")
 			return
 		}
 		flags.Var(f.Value, f.Name, f.Usage)

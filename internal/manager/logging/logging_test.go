@@ -25,7 +25,7 @@ import (
 
 const canary = "canary-7f3a"
 
-// logger is the logger that these flags make.
+// logger returns the logger for these flags.
 func logger(t *testing.T, out *bytes.Buffer, args ...string) logr.Logger {
 	t.Helper()
 	flags := flag.NewFlagSet("manager", flag.ContinueOnError)
@@ -75,7 +75,7 @@ func TestNoAcceptedLevelLogsBodies(t *testing.T) {
 	}
 }
 
-// writeSecret sends a Secret with the canary to an API server that sends it back.
+// writeSecret sends a Secret with the canary to an API server that returns it.
 func writeSecret(ctx context.Context, t *testing.T) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -31,15 +31,16 @@ const (
 	maxToken = 16 << 10
 )
 
-// Reviewer asks the API server; it needs permission to create TokenReviews and SubjectAccessReviews.
+// Reviewer authorizes clients by reviews of the API server; it needs permission to create TokenReviews and
+// SubjectAccessReviews.
 type Reviewer struct {
 	tokens    authenticationclient.TokenReviewInterface
 	accesses  authorizationclient.SubjectAccessReviewInterface
-	decisions *cache.LRUExpireCache // question to HTTP status
+	decisions *cache.LRUExpireCache // decisionKey to HTTP status
 }
 
-// question is the key of a decision.
-type question struct {
+// decisionKey is the key of a decision.
+type decisionKey struct {
 	token      [sha256.Size]byte
 	verb, path string
 }
@@ -48,22 +49,22 @@ type question struct {
 func New(config *rest.Config, httpClient *http.Client) (*Reviewer, error) {
 	authentication, err := authenticationclient.NewForConfigAndClient(config, httpClient)
 	if err != nil {
-		return nil, fmt.Errorf("make the client for TokenReviews: %w", err)
+		return nil, fmt.Errorf("create the client for TokenReviews: %w", err)
 	}
 	authorization, err := authorizationclient.NewForConfigAndClient(config, httpClient)
 	if err != nil {
-		return nil, fmt.Errorf("make the client for SubjectAccessReviews: %w", err)
+		return nil, fmt.Errorf("create the client for SubjectAccessReviews: %w", err)
 	}
 	return &Reviewer{authentication.TokenReviews(), authorization.SubjectAccessReviews(),
 		cache.NewLRUExpireCache(maxDecisions)}, nil
 }
 
-// Only returns a handler that authorizes the URL's path with the lower-case method as verb, and then calls next.
-func (r *Reviewer) Only(log logr.Logger, next http.Handler) http.Handler {
+// Authorize returns a handler that authorizes the URL's path with the lower-case method as verb, and then calls next.
+func (r *Reviewer) Authorize(log logr.Logger, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		status, err := r.decide(request)
 		if err != nil {
-			log.Error(err, "the API server did not say whether a client may call this", "path", request.URL.Path)
+			log.Error(err, "cannot authorize a request", "path", request.URL.Path)
 			status = http.StatusInternalServerError
 		}
 		if status != http.StatusOK {
@@ -81,7 +82,7 @@ func (r *Reviewer) decide(request *http.Request) (int, error) {
 	if !strings.EqualFold(scheme, "Bearer") || token == "" || len(token) > maxToken {
 		return http.StatusUnauthorized, nil
 	}
-	q := question{sha256.Sum256([]byte(token)), strings.ToLower(request.Method), request.URL.Path}
+	q := decisionKey{sha256.Sum256([]byte(token)), strings.ToLower(request.Method), request.URL.Path}
 	if known, found := r.decisions.Get(q); found {
 		return known.(int), nil
 	}
@@ -91,15 +92,15 @@ func (r *Reviewer) decide(request *http.Request) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	remember := deniedTime
+	lifetime := deniedTime
 	if status == http.StatusOK {
-		remember = allowedTime
+		lifetime = allowedTime
 	}
-	r.decisions.Add(q, status, remember)
+	r.decisions.Add(q, status, lifetime)
 	return status, nil
 }
 
-func (r *Reviewer) review(ctx context.Context, token string, q question) (int, error) {
+func (r *Reviewer) review(ctx context.Context, token string, q decisionKey) (int, error) {
 	review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}
 	known, err := r.tokens.Create(ctx, review, metav1.CreateOptions{})
 	if err != nil {
@@ -113,11 +114,11 @@ func (r *Reviewer) review(ctx context.Context, token string, q question) (int, e
 	for key, value := range user.Extra {
 		extra[key] = authorizationv1.ExtraValue(value)
 	}
-	asked := authorizationv1.SubjectAccessReviewSpec{
+	spec := authorizationv1.SubjectAccessReviewSpec{
 		User: user.Username, UID: user.UID, Groups: user.Groups, Extra: extra,
 		NonResourceAttributes: &authorizationv1.NonResourceAttributes{Path: q.path, Verb: q.verb},
 	}
-	access, err := r.accesses.Create(ctx, &authorizationv1.SubjectAccessReview{Spec: asked}, metav1.CreateOptions{})
+	access, err := r.accesses.Create(ctx, &authorizationv1.SubjectAccessReview{Spec: spec}, metav1.CreateOptions{})
 	if err != nil {
 		return 0, fmt.Errorf("SubjectAccessReview: %w", err)
 	}

@@ -17,7 +17,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// reviewsDouble answers reviews as an API server does. The token "good" is of a user who may get /metrics, "other" of one who may not; "broken" fails.
+// reviewsDouble answers reviews as an API server does. The token "good" is of a user who may get /metrics, "other" of
+// one who may not; "broken" fails.
 func reviewsDouble(t *testing.T, asked *atomic.Int32) *Reviewer {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -58,7 +59,8 @@ func reviewsDouble(t *testing.T, asked *atomic.Int32) *Reviewer {
 	return r
 }
 
-// Proves: R63, R71 (the metrics go to those whom the API server knows and lets; decisions are remembered, failures are not, and no token is in a log).
+// Proves: R63, R71 (the metrics go to those whom the API server knows and lets; decisions are remembered, failures are
+// not, and no token is in a log).
 func TestOnlyThoseWhoMayAreServed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -82,7 +84,7 @@ func TestOnlyThoseWhoMayAreServed(t *testing.T) {
 			t.Parallel()
 			var asked atomic.Int32
 			var log strings.Builder
-			handler := reviewsDouble(t, &asked).Only(
+			handler := reviewsDouble(t, &asked).Authorize(
 				funcr.New(func(_, line string) { log.WriteString(line) }, funcr.Options{}),
 				http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, "served") }),
 			)

@@ -21,8 +21,8 @@ const (
 	defaultDuration = 15 * time.Second
 )
 
-// AwaitWhole waits until no operator without a selector leads in the namespace, or returns an error.
-func AwaitWhole(ctx context.Context, live client.Reader, namespace string) error {
+// AwaitUnsharded waits until no operator without a selector leads in the namespace, or returns an error.
+func AwaitUnsharded(ctx context.Context, live client.Reader, namespace string) error {
 	key := types.NamespacedName{Namespace: namespace, Name: Lease(nil)}
 	var renewed string
 	var since time.Time

@@ -82,7 +82,7 @@ func TestLeaseFollowsWhatIsSelected(t *testing.T) {
 	}
 }
 
-// leases answers with one Lease, which somebody renews for a time.
+// leases is a reader with one Lease that is renewed for a while.
 type leases struct {
 	client.Reader
 	until  time.Time
@@ -101,18 +101,19 @@ func (l *leases) Get(_ context.Context, _ client.ObjectKey, o client.Object, _ .
 	return nil
 }
 
-// Proves: R71, R21 (a shard begins when the operator that reconciles all custom resources has handed over its Lease or has not renewed it for its duration).
+// Proves: R71, R21 (a shard begins when the operator that reconciles all custom resources has handed over its Lease or
+// has not renewed it for its duration).
 func TestAwaitWholeWaitsForItsEnd(t *testing.T) {
-	if err := AwaitWhole(t.Context(), fake.NewClientBuilder().Build(), "op"); err != nil {
+	if err := AwaitUnsharded(t.Context(), fake.NewClientBuilder().Build(), "op"); err != nil {
 		t.Errorf("no Lease: %v", err)
 	}
 	handedOver := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "op", Name: Lease(nil)}}
-	if err := AwaitWhole(t.Context(), fake.NewClientBuilder().WithObjects(handedOver).Build(), "op"); err != nil {
+	if err := AwaitUnsharded(t.Context(), fake.NewClientBuilder().WithObjects(handedOver).Build(), "op"); err != nil {
 		t.Errorf("a Lease without a holder: %v", err)
 	}
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		if err := AwaitWhole(t.Context(), &leases{until: began.Add(time.Minute), holder: "old"}, "op"); err != nil {
+		if err := AwaitUnsharded(t.Context(), &leases{until: began.Add(time.Minute), holder: "old"}, "op"); err != nil {
 			t.Error(err)
 		}
 		if took := time.Since(began).Round(time.Second); took < 75*time.Second || took > 78*time.Second {
@@ -122,7 +123,7 @@ func TestAwaitWholeWaitsForItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		if err := AwaitWhole(ctx, &leases{until: time.Now().Add(24 * time.Hour), holder: "old"}, "op"); !errors.Is(err, context.DeadlineExceeded) {
+		if err := AwaitUnsharded(ctx, &leases{until: time.Now().Add(24 * time.Hour), holder: "old"}, "op"); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("beside a living operator: %v", err)
 		}
 	})

@@ -107,7 +107,7 @@ func askRegistry(ctx context.Context, o *options, known *settings.Settings, s *o
 		return err
 	}
 	hints := settings.Hints{Version: o.serverVersion, Labels: s.Labels}
-	if d, p := known.ResolveWithHints(&v1alpha2.DistributionSpec{Image: &o.image}, hints); p != nil || !d.PackageCounts() {
+	if d, p := known.ResolveWithHints(&v1alpha2.DistributionSpec{Image: &o.image}, hints); p != nil || !d.NeedsPackage() {
 		return nil // reported for each custom resource
 	}
 	_, metadata, err := imagelabels.ReadFile(ctx, client, o.image, oci.ServerPackage, authn.DefaultKeychain)

@@ -63,19 +63,20 @@ func legacyObjects() []legacyObject {
 // Adopt transfers release 0.9's fields to the operator, restores owners and deletes undesired objects. It does nothing
 // if a desired object is foreign.
 func (a *Adopter) Adopt(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment,
-	wanted []objects.Object) *problem.Problem {
+	desired []objects.Object) *problem.Problem {
 	// The kept pod template is about to be replaced.
-	releases := live != nil && live.Annotations[names.AnnotationBuild] == release09.Build && keptTemplate(wanted) == nil
-	if live == nil && !release09.Reported(&owner.Status) ||
-		live != nil && !release09.Left(live) && !releases && !a.writtenAgain(ctx, owner) {
+	replacesTemplate := live != nil && live.Annotations[names.AnnotationBuild] == release09.Build &&
+		keptTemplate(desired) == nil
+	if live == nil && !release09.OwnsStatus(&owner.Status) ||
+		live != nil && !release09.IsUnadopted(live) && !replacesTemplate && !a.isOverwritten(ctx, owner) {
 		return nil
 	}
-	return a.AdoptInTheWay(ctx, owner, live, wanted)
+	return a.AdoptExisting(ctx, owner, live, desired)
 }
 
 // keptTemplate returns the desired Deployment if it keeps the pods of release 0.9, or nil.
-func keptTemplate(wanted []objects.Object) *appsv1.Deployment {
-	for _, o := range wanted {
+func keptTemplate(desired []objects.Object) *appsv1.Deployment {
+	for _, o := range desired {
 		if d, ok := o.(*appsv1.Deployment); ok && d.Annotations[names.AnnotationBuild] == release09.Build {
 			return d
 		}
@@ -83,25 +84,25 @@ func keptTemplate(wanted []objects.Object) *appsv1.Deployment {
 	return nil
 }
 
-// AdoptInTheWay is Adopt for existing objects that the operator did not make.
-func (a *Adopter) AdoptInTheWay(
-	ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment, wanted []objects.Object,
+// AdoptExisting is Adopt for existing objects that the operator did not make.
+func (a *Adopter) AdoptExisting(
+	ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment, desired []objects.Object,
 ) *problem.Problem {
-	adoptions, f := a.plan(ctx, owner, live, wanted)
+	adoptions, f := a.plan(ctx, owner, live, desired)
 	if f != nil {
 		return f
 	}
 	for i := range adoptions {
 		if err := a.adopt(ctx, owner, &adoptions[i]); err != nil {
-			return apply.Failed(adoptions[i].what(), "of release 0.9 could not be adopted", err)
+			return apply.Failed(adoptions[i].String(), "of release 0.9 could not be adopted", err)
 		}
 	}
 	return nil
 }
 
-// Own restores the owner of release 0.9's Deployment and of its objects without data, so that deleting the resource
-// deletes them even if adoption failed.
-func (a *Adopter) Own(ctx context.Context, owner *v1alpha2.LlamaStackDistribution,
+// RestoreOwner restores the owner of release 0.9's Deployment and of its objects without data, so that deleting the
+// resource deletes them even if adoption failed.
+func (a *Adopter) RestoreOwner(ctx context.Context, owner *v1alpha2.LlamaStackDistribution,
 	live *appsv1.Deployment) *problem.Problem {
 	if live == nil || live.DeletionTimestamp != nil || metav1.GetControllerOf(live) != nil {
 		return nil
@@ -120,18 +121,18 @@ func (a *Adopter) Own(ctx context.Context, owner *v1alpha2.LlamaStackDistributio
 			orphan, err = a.isOrphan(ctx, owner, live, &old, o)
 		}
 		if err == nil && orphan {
-			err = own(ctx, a.Client, owner, o)
+			err = setOwner(ctx, a.Client, owner, o)
 		}
 		if err != nil {
-			return apply.Failed(old.kind.Kind+" "+old.name(owner.Name), "of release 0.9 could not be given back to its "+
+			return apply.Failed(old.kind.Kind+" "+old.name(owner.Name), "of release 0.9 could not be assigned to its "+
 				"LlamaStackDistribution", err)
 		}
 	}
 	return nil
 }
 
-// writtenAgain reports whether release 0.9 wrote a cached object after the adoption, by an apply of its manifest.
-func (a *Adopter) writtenAgain(ctx context.Context, owner *v1alpha2.LlamaStackDistribution) bool {
+// isOverwritten reports whether release 0.9 wrote a cached object after the adoption, by an apply of its manifest.
+func (a *Adopter) isOverwritten(ctx context.Context, owner *v1alpha2.LlamaStackDistribution) bool {
 	for _, cached := range apply.FullKinds() {
 		kind := apply.KindOf(cached)
 		for _, old := range legacyObjects() {
@@ -149,51 +150,51 @@ func (a *Adopter) writtenAgain(ctx context.Context, owner *v1alpha2.LlamaStackDi
 
 type adoption struct {
 	*metav1.PartialObjectMetadata
-	// own makes the custom resource its controller, take transfers its fields, and remove deletes it.
-	own, take, remove bool
+	// setOwner makes the custom resource its controller, transfer moves its fields to the operator, and remove deletes it.
+	setOwner, transfer, remove bool
 	// metadata are labels and annotations to add; nil if the apply adds them.
 	metadata *metav1.ObjectMeta
 }
 
-func (d *adoption) what() string { return d.Kind + " " + d.Name }
+func (d *adoption) String() string { return d.Kind + " " + d.Name }
 
 // plan returns the adoptions, and writes nothing.
 func (a *Adopter) plan(
-	ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment, wanted []objects.Object,
+	ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment, desired []objects.Object,
 ) ([]adoption, *problem.Problem) {
 	var adoptions []adoption
 	for _, old := range legacyObjects() {
 		o := apply.MetadataOf(old.kind)
 		key := types.NamespacedName{Namespace: owner.Namespace, Name: old.name(owner.Name)}
-		what := old.kind.Kind + " " + key.Name
+		description := old.kind.Kind + " " + key.Name
 		err := a.Live.Get(ctx, key, o)
 		if apierrors.IsNotFound(err) {
 			continue
 		}
 		if err != nil {
-			return nil, apply.Failed(what, "could not be read", err)
+			return nil, apply.Failed(description, "could not be read", err)
 		}
-		isWanted := slices.ContainsFunc(wanted, func(w objects.Object) bool {
+		isDesired := slices.ContainsFunc(desired, func(w objects.Object) bool {
 			return w.GetObjectKind().GroupVersionKind().Kind == old.kind.Kind && w.GetName() == key.Name
 		})
-		d := adoption{PartialObjectMetadata: o, take: isWanted, remove: !isWanted && !old.keep}
-		if kept := keptTemplate(wanted); kept != nil {
+		d := adoption{PartialObjectMetadata: o, transfer: isDesired, remove: !isDesired && !old.keep}
+		if kept := keptTemplate(desired); kept != nil {
 			d.remove = d.remove && !old.forPods
 			if old.kind.Kind == "Deployment" {
 				d.metadata = &kept.ObjectMeta
 			}
 		}
 		if !metav1.IsControlledBy(o, owner) {
-			if d.own, err = a.isOrphan(ctx, owner, live, &old, o); err != nil {
-				return nil, apply.Failed(what, "could not be read", err)
+			if d.setOwner, err = a.isOrphan(ctx, owner, live, &old, o); err != nil {
+				return nil, apply.Failed(description, "could not be read", err)
 			}
-			if !d.own && isWanted {
-				return nil, apply.Conflict(what, o, owner)
+			if !d.setOwner && isDesired {
+				return nil, apply.Conflict(description, o, owner)
 			}
-			if !d.own {
+			if !d.setOwner {
 				continue // foreign, but not in the way
 			}
-			d.own = !d.remove
+			d.setOwner = !d.remove
 		}
 		adoptions = append(adoptions, d)
 	}
@@ -205,18 +206,18 @@ func (a *Adopter) isOrphan(
 	ctx context.Context, owner *v1alpha2.LlamaStackDistribution, live *appsv1.Deployment, old *legacyObject,
 	o *metav1.PartialObjectMetadata,
 ) (bool, error) {
-	if old.keep && metav1.GetControllerOf(o) == nil && live != nil && objects.Mounts(&live.Spec.Template.Spec, o.Name) {
+	if old.keep && metav1.GetControllerOf(o) == nil && live != nil && objects.MountsPVC(&live.Spec.Template.Spec, o.Name) {
 		return true, nil
 	}
 	if !release09.IsOrphan(o, nil, owner.Name) || old.selector == nil {
 		return release09.IsOrphan(o, nil, owner.Name), nil
 	}
-	whole := &unstructured.Unstructured{}
-	whole.SetGroupVersionKind(old.kind)
-	if err := a.Live.Get(ctx, client.ObjectKeyFromObject(o), whole); err != nil {
+	full := &unstructured.Unstructured{}
+	full.SetGroupVersionKind(old.kind)
+	if err := a.Live.Get(ctx, client.ObjectKeyFromObject(o), full); err != nil {
 		return false, err
 	}
-	selector, _, err := unstructured.NestedStringMap(whole.Object, old.selector...)
+	selector, _, err := unstructured.NestedStringMap(full.Object, old.selector...)
 	if err != nil || selector == nil {
 		return false, nil //nolint:nilerr // a selector of another form is another selector
 	}
@@ -229,19 +230,19 @@ func (a *Adopter) adopt(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 			client.PropagationPolicy(metav1.DeletePropagationBackground))
 		return client.IgnoreNotFound(err)
 	}
-	if d.own { // first, because orphans are recognized by the fields that takeFields transfers
-		if err := own(ctx, a.Client, owner, d.PartialObjectMetadata); err != nil {
+	if d.setOwner { // first, because orphans are recognized by the fields that transferFields transfers
+		if err := setOwner(ctx, a.Client, owner, d.PartialObjectMetadata); err != nil {
 			return err
 		}
 	}
-	if !d.take {
+	if !d.transfer {
 		return nil
 	}
-	return takeFields(ctx, a.Client, owner.Name, d)
+	return transferFields(ctx, a.Client, owner.Name, d)
 }
 
-// own makes the custom resource the controller of an object without controller.
-func own(ctx context.Context, writer client.Writer, owner *v1alpha2.LlamaStackDistribution,
+// setOwner makes the custom resource the controller of an object without controller.
+func setOwner(ctx context.Context, writer client.Writer, owner *v1alpha2.LlamaStackDistribution,
 	o *metav1.PartialObjectMetadata) error {
 	before := o.DeepCopy()
 	o.OwnerReferences = append(o.OwnerReferences, *names.ControllerRef(owner))
@@ -252,8 +253,8 @@ func own(ctx context.Context, writer client.Writer, owner *v1alpha2.LlamaStackDi
 // ownerManager is the field manager of restored owners; with the operator's own, the object would look created by it.
 const ownerManager = names.ManagedBy + "-owner"
 
-// takeFields transfers an object's fields to the operator, and adds metadata, unless a concurrent write conflicts.
-func takeFields(ctx context.Context, writer client.Writer, resource string, d *adoption) error {
+// transferFields transfers an object's fields to the operator, and adds metadata, unless a concurrent write conflicts.
+func transferFields(ctx context.Context, writer client.Writer, resource string, d *adoption) error {
 	o := d.PartialObjectMetadata
 	entries := o.ManagedFields
 	if o.Kind == "PersistentVolumeClaim" {
@@ -262,7 +263,7 @@ func takeFields(ctx context.Context, writer client.Writer, resource string, d *a
 			return isLegacy(&e, resource)
 		})
 	}
-	entries, changed, err := takenOver(entries, resource)
+	entries, changed, err := mergeManagers(entries, resource)
 	changed = changed || len(entries) < len(o.ManagedFields)
 	if err != nil || !changed && d.hasMetadata() {
 		return err
@@ -274,12 +275,12 @@ func takeFields(ctx context.Context, writer client.Writer, resource string, d *a
 		{"op": "replace", "path": "/metadata/managedFields", "value": entries},
 		{"op": "replace", "path": "/metadata/resourceVersion", "value": o.ResourceVersion},
 	}
-	if _, made := o.Annotations[names.AnnotationBuild]; d.metadata != nil {
+	if _, hasBuild := o.Annotations[names.AnnotationBuild]; d.metadata != nil {
 		operations = append(operations,
 			map[string]any{"op": "add", "path": "/metadata/labels", "value": labels.Merge(o.Labels, d.metadata.Labels)},
 			map[string]any{"op": "add", "path": "/metadata/annotations",
 				"value": labels.Merge(o.Annotations, d.metadata.Annotations)})
-	} else if made {
+	} else if hasBuild {
 		// A Deployment that release 0.9 wrote again is adopted as if for the first time.
 		operations = append(operations, map[string]any{"op": "remove",
 			"path": "/metadata/annotations/" + strings.ReplaceAll(names.AnnotationBuild, "/", "~1")})
@@ -297,10 +298,10 @@ func (d *adoption) hasMetadata() bool {
 		maps.Equal(d.Annotations, labels.Merge(d.Annotations, d.metadata.Annotations))
 }
 
-// takenOver returns the entries with release 0.9's, which has several manager names, merged into the operator's.
-func takenOver(entries []metav1.ManagedFieldsEntry, resource string) (out []metav1.ManagedFieldsEntry, changed bool,
+// mergeManagers returns the entries with release 0.9's, which has several manager names, merged into the operator's.
+func mergeManagers(entries []metav1.ManagedFieldsEntry, resource string) (out []metav1.ManagedFieldsEntry, changed bool,
 	err error) {
-	out, err = release09.Union(entries, apply.FieldManager, func(e *metav1.ManagedFieldsEntry) bool {
+	out, err = release09.MergeEntries(entries, apply.FieldManager, func(e *metav1.ManagedFieldsEntry) bool {
 		old := isLegacy(e, resource)
 		changed = changed || old
 		own := e.Operation == metav1.ManagedFieldsOperationApply && e.Manager == apply.FieldManager && e.Subresource == "" &&
@@ -315,5 +316,5 @@ func isLegacy(e *metav1.ManagedFieldsEntry, resource string) bool {
 	ownUpdate := e.Operation == metav1.ManagedFieldsOperationUpdate &&
 		(e.Manager == apply.FieldManager || e.Manager == ownerManager) && e.Subresource == ""
 	oldUpdate := e.Operation == metav1.ManagedFieldsOperationUpdate && e.Manager == resource && e.Subresource == ""
-	return e.FieldsV1 != nil && (ownUpdate || oldUpdate || release09.HasWritten(e, resource))
+	return e.FieldsV1 != nil && (ownUpdate || oldUpdate || release09.IsWriter(e, resource))
 }

@@ -21,7 +21,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
 )
 
-// Proves: R21, L-04, L-31 (what release 0.9 owned becomes the operator's; what others own stays theirs; a second time changes nothing).
+// Proves: R21, L-04, L-31 (what release 0.9 owned becomes the operator's; what others own stays theirs; a second time
+// changes nothing).
 func TestTakenOver(t *testing.T) {
 	others := []metav1.ManagedFieldsEntry{
 		fakecluster.Entry("kubectl-edit", "Update", `{"f:metadata":{"f:labels":{"f:mine":{}}}}`, ""),
@@ -34,7 +35,7 @@ func TestTakenOver(t *testing.T) {
 		fakecluster.Entry(apply.FieldManager, "Apply", `{"f:spec":{"f:d":{}}}`, ""),
 		fakecluster.Entry(apply.FieldManager, "Update", `{"f:spec":{"f:e":{}}}`, ""),
 	}, others...)
-	after, changed, err := takenOver(before, "my-stack")
+	after, changed, err := mergeManagers(before, "my-stack")
 	if err != nil || !changed {
 		t.Fatalf("changed %v, %v", changed, err)
 	}
@@ -42,16 +43,16 @@ func TestTakenOver(t *testing.T) {
 	if diff := cmp.Diff(texts(want), texts(after)); diff != "" {
 		t.Errorf("entries (-want +got):\n%s", diff)
 	}
-	if again, changed, err := takenOver(after, "my-stack"); err != nil || changed || !cmp.Equal(texts(after), texts(again)) {
+	if again, changed, err := mergeManagers(after, "my-stack"); err != nil || changed || !cmp.Equal(texts(after), texts(again)) {
 		t.Errorf("again: changed %v, %v", changed, err)
 	}
-	if _, _, err := takenOver([]metav1.ManagedFieldsEntry{fakecluster.Entry("manager", "Update", `[]`, "")}, "my-stack"); err == nil {
+	if _, _, err := mergeManagers([]metav1.ManagedFieldsEntry{fakecluster.Entry("manager", "Update", `[]`, "")}, "my-stack"); err == nil {
 		t.Error("what cannot be read is no error")
 	}
 }
 
-// Proves: R21 (what release 0.9 left is taken over and removed where its Deployment is gone, too; nothing is looked for once the operator
-// has made one; a claim that nobody's Deployment mounts is left to its owner).
+// Proves: R21 (what release 0.9 left is taken over and removed where its Deployment is gone, too; nothing is looked for
+// once the operator has made one; a claim that nobody's Deployment mounts is left to its owner).
 func TestAdopt(t *testing.T) {
 	left := func() []client.Object {
 		return []client.Object{
@@ -108,8 +109,9 @@ func orphan(change func(*appsv1.Deployment)) *appsv1.Deployment {
 	return d
 }
 
-// Proves: R78, L-08 (a Deployment without an owner is release 0.9's by its name, label, selector and field managers together; where it, or
-// any other object that is desired, is someone else's, nothing at all is written, and no message tells to remove it).
+// Proves: R78, L-08 (a Deployment without an owner is release 0.9's by its name, label, selector and field managers
+// together; where it, or any other object that is desired, is someone else's, nothing at all is written, and no message
+// tells to remove it).
 func TestAdoptIsAllOrNothing(t *testing.T) {
 	service := func(o client.Object) client.Object {
 		o.SetManagedFields([]metav1.ManagedFieldsEntry{fakecluster.Entry("my-stack", "Apply", `{"f:spec":{"f:type":{}}}`, "")})
@@ -158,7 +160,8 @@ func TestAdoptIsAllOrNothing(t *testing.T) {
 	}
 }
 
-// Proves: R89 (a Deployment whose pods stay gets its owner, labels and annotations and nothing else; what they need stays with them).
+// Proves: R89 (a Deployment whose pods stay gets its owner, labels and annotations and nothing else; what they need
+// stays with them).
 func TestAdoptKeepsThePodTemplate(t *testing.T) {
 	live := orphan(func(d *appsv1.Deployment) {
 		d.Labels["team"], d.Annotations = "a", map[string]string{"note": "mine"}
@@ -177,7 +180,7 @@ func TestAdoptKeepsThePodTemplate(t *testing.T) {
 		if err := cluster.Get(t.Context(), client.ObjectKeyFromObject(live), d); err != nil {
 			t.Fatal(err)
 		}
-		if release09.Left(d) || !release09.KeepsTemplate(d) || !metav1.IsControlledBy(d, fakecluster.Owner()) {
+		if release09.IsUnadopted(d) || !release09.KeepsTemplate(d) || !metav1.IsControlledBy(d, fakecluster.Owner()) {
 			t.Errorf("it is not adopted: %+v", d.ObjectMeta)
 		}
 		annotations := map[string]string{"note": "mine", names.AnnotationBuild: release09.Build, names.AnnotationInputHash: "x"}
@@ -198,7 +201,8 @@ func TestAdoptKeepsThePodTemplate(t *testing.T) {
 	}
 }
 
-// Proves: R78, R48 (release 0.9 ran once more: the field managers of any object show it, and the Deployment is as if never applied).
+// Proves: R78, R48 (release 0.9 ran once more: the field managers of any object show it, and the Deployment is as if
+// never applied).
 func TestAdoptAgain(t *testing.T) {
 	made := orphan(func(d *appsv1.Deployment) {
 		d.Annotations = map[string]string{names.AnnotationBuild: "1.0.0", names.AnnotationInputHash: "x"}
@@ -212,7 +216,7 @@ func TestAdoptAgain(t *testing.T) {
 	if err := cluster.Get(t.Context(), client.ObjectKeyFromObject(made), d); err != nil {
 		t.Fatal(err)
 	}
-	if _, found := d.Annotations[names.AnnotationBuild]; found || release09.Owns(d, "my-stack") || !release09.Left(d) {
+	if _, found := d.Annotations[names.AnnotationBuild]; found || release09.Owns(d, "my-stack") || !release09.IsUnadopted(d) {
 		t.Errorf("the Deployment is %+v", d.ObjectMeta)
 	}
 

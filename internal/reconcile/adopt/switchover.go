@@ -37,13 +37,13 @@ func (a *Adopter) Switchover(
 			s.deployment = i + 1
 		case *corev1.Service:
 			service := &corev1.Service{}
-			s.narrow = a.Cached.Get(ctx, client.ObjectKeyFromObject(o), service) == nil &&
+			s.selectsNew = a.Cached.Get(ctx, client.ObjectKeyFromObject(o), service) == nil &&
 				names.SelectsNewPods(service, owner.Name)
 			s.since = lastApplied(service)
 			s.service = i + 1
 		}
 	}
-	if live == nil || !s.held && !s.narrow {
+	if live == nil || !s.held && !s.selectsNew {
 		return list, 0, nil
 	}
 	replicaSets, err := apply.ReplicaSetsOf(ctx, a.Live, owner)
@@ -52,44 +52,44 @@ func (a *Adopter) Switchover(
 	}
 	s.count(replicaSets, ptr.Deref(live.Spec.Replicas, 1))
 	switch {
-	case s.gone: // all old pods ended
+	case s.oldEnded: // all old pods ended
 		return list, 0, nil
 	case !s.held:
-		return s.narrowed(owner.Name, list), 0, nil
+		return s.selectNew(owner.Name, list), 0, nil
 	case !s.ready:
 		return s.hold(list), 0, nil
-	case !s.narrow:
-		return s.narrowed(owner.Name, s.hold(list)), 0, nil
+	case !s.selectsNew:
+		return s.selectNew(owner.Name, s.hold(list)), 0, nil
 	}
 	if wait := switchoverDelay - time.Since(s.since); wait > 0 {
-		return s.narrowed(owner.Name, s.hold(list)), wait, nil
+		return s.selectNew(owner.Name, s.hold(list)), wait, nil
 	}
-	return s.narrowed(owner.Name, list), 0, nil
+	return s.selectNew(owner.Name, list), 0, nil
 }
 
 type switchover struct {
 	// deployment and service are the positions of these objects, from 1 on; 0 if absent.
 	deployment, service int
-	// held reports whether the rollout is, or must be, held; narrow whether the Service selects only new pods.
-	held, narrow bool
+	// held reports whether the rollout is, or must be, held; selectsNew whether the Service selects only new pods.
+	held, selectsNew bool
 	// since is the operator's last change of the Service.
 	since time.Time
-	// ready reports whether enough new pods are ready, and gone whether all old ones ended.
-	ready, gone bool
+	// ready reports whether enough new pods are ready, and oldEnded whether all old ones ended.
+	ready, oldEnded bool
 }
 
-func (s *switchover) count(replicaSets []appsv1.ReplicaSet, want int32) {
+func (s *switchover) count(replicaSets []appsv1.ReplicaSet, desired int32) {
 	ready := int32(0)
-	s.gone = true
+	s.oldEnded = true
 	for i := range replicaSets {
 		rs := &replicaSets[i]
 		if names.HasNewPods(&rs.Spec.Template) {
 			ready += rs.Status.ReadyReplicas
 		} else if apply.HasPods(rs) {
-			s.gone = false
+			s.oldEnded = false
 		}
 	}
-	s.ready = ready > 0 && ready >= want
+	s.ready = ready > 0 && ready >= desired
 }
 
 func (s *switchover) hold(list []objects.Object) []objects.Object {
@@ -102,7 +102,7 @@ func (s *switchover) hold(list []objects.Object) []objects.Object {
 	return list
 }
 
-func (s *switchover) narrowed(resource string, list []objects.Object) []objects.Object {
+func (s *switchover) selectNew(resource string, list []objects.Object) []objects.Object {
 	list = slices.Clone(list)
 	if s.service > 0 {
 		service := list[s.service-1].(*corev1.Service).DeepCopy()

@@ -44,8 +44,8 @@ type Result struct {
 	PVC        *corev1.PersistentVolumeClaim
 	// Written counts the created and changed objects.
 	Written int
-	// InTheWay reports that an object to create exists and is not the custom resource's own; it may be release 0.9's.
-	InTheWay bool
+	// NameTaken reports that an object to create exists and is not the custom resource's own; it may be release 0.9's.
+	NameTaken bool
 }
 
 // Apply creates or applies the objects in order. A dry run precedes it, so a refusal normally changes nothing.
@@ -63,8 +63,8 @@ func (a *Applier) Apply(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 		}
 	}
 	for _, c := range changes { // before the dry run, which would keep fields that are no longer desired
-		if err := a.takeCreated(ctx, c); err != nil {
-			return result, refused(owner, c, err)
+		if err := a.migrateCreated(ctx, c); err != nil {
+			return result, rejected(owner, c, err)
 		}
 	}
 	if f := a.dryRun(ctx, owner, changes, result); f != nil {
@@ -80,29 +80,29 @@ func (a *Applier) Apply(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 
 type change struct {
 	*unstructured.Unstructured
-	gvk     schema.GroupVersionKind
-	object  objects.Object // the same object as Unstructured
-	live    metav1.Object  // nil if unknown
-	orphan  client.Object  // deleted before the creation, or nil
-	taken   bool           // server-side apply owns the live object's fields
-	desired [sha256.Size]byte
+	gvk      schema.GroupVersionKind
+	object   objects.Object // the same object as Unstructured
+	live     metav1.Object  // nil if unknown
+	orphan   client.Object  // deleted before the creation, or nil
+	migrated bool           // server-side apply owns the live object's fields
+	desired  [sha256.Size]byte
 }
 
-func (c *change) what() string { return c.gvk.Kind + " " + c.GetName() }
+func (c *change) String() string { return c.gvk.Kind + " " + c.GetName() }
 
 // compare returns the change of an object, or nil if it is as desired.
 func (a *Applier) compare(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, o objects.Object) (*change,
 	*problem.Problem) {
-	what := o.GetObjectKind().GroupVersionKind().Kind + " " + o.GetName()
+	description := o.GetObjectKind().GroupVersionKind().Kind + " " + o.GetName()
 	live, err := a.cached(ctx, o)
 	if err == nil && live != nil && !metav1.IsControlledBy(live, owner) {
-		live, err = a.fresh(ctx, o) // the cache may lag behind its adoption
+		live, err = a.readMetadata(ctx, o) // the cache may lag behind its adoption
 	}
 	switch {
 	case err != nil:
-		return nil, Failed(what, "could not be read", err)
+		return nil, Failed(description, "could not be read", err)
 	case live != nil && !metav1.IsControlledBy(live, owner) && !isOrphan(live, owner):
-		return nil, Conflict(what, live, owner)
+		return nil, Conflict(description, live, owner)
 	}
 	return a.difference(ctx, owner, o, live)
 }
@@ -119,10 +119,10 @@ func (a *Applier) difference(
 	if live != nil && !owned && gvk.Kind == "PersistentVolumeClaim" {
 		o = withoutOwner(o)
 	}
-	what := gvk.Kind + " " + o.GetName()
+	description := gvk.Kind + " " + o.GetName()
 	c, err := newChange(o)
 	if err != nil {
-		return nil, Failed(what, "could not be encoded", err)
+		return nil, Failed(description, "could not be encoded", err)
 	}
 	if live == nil {
 		return c, nil
@@ -132,11 +132,11 @@ func (a *Applier) difference(
 		return c, nil
 	}
 	c.live = live
-	settled, err := a.settled(ctx, live, c.Unstructured, c.desired)
+	unchanged, err := a.isUnchanged(ctx, live, c.Unstructured, c.desired)
 	if err != nil {
-		return nil, Failed(what, "could not be read", err)
+		return nil, Failed(description, "could not be read", err)
 	}
-	if settled {
+	if unchanged {
 		return nil, nil
 	}
 	return c, nil
@@ -161,32 +161,32 @@ func (a *Applier) write(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 	}
 	u := c.Unstructured
 	desired := u.DeepCopy()
-	err := a.takeCreated(ctx, c)
+	err := a.migrateCreated(ctx, c)
 	if err == nil && c.gvk.Kind == "Deployment" {
 		err = a.handOverReplicas(ctx, u)
 	}
 	if err == nil {
 		err = a.send(ctx, u)
 	}
-	if c.gvk.Kind == "Service" && apierrors.IsInvalid(err) && !deniedByOthers(err) {
+	if c.gvk.Kind == "Service" && apierrors.IsInvalid(err) && !deniedByPolicy(err) {
 		u = desired
 		err = a.resetPorts(ctx, u)
 	}
 	if err != nil {
-		return refused(owner, c, err)
+		return rejected(owner, c, err)
 	}
 	if c.live.GetResourceVersion() != u.GetResourceVersion() {
 		result.Written++
 	}
-	answer := Named(c.object)
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, answer); err != nil {
-		return Failed(c.what(), "was answered with something unreadable", err)
+	applied := EmptyLike(c.object)
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, applied); err != nil {
+		return Failed(c.String(), "returned an unreadable response", err)
 	}
-	result.keep(answer)
+	result.record(applied)
 	return nil
 }
 
-func (r *Result) keep(o objects.Object) {
+func (r *Result) record(o objects.Object) {
 	switch o := o.(type) {
 	case *appsv1.Deployment:
 		r.Deployment = o
@@ -234,8 +234,8 @@ func (a *Applier) cached(ctx context.Context, o objects.Object) (client.Object, 
 	return found, err
 }
 
-// fresh reads the object's metadata from the API server, or returns nil.
-func (a *Applier) fresh(ctx context.Context, o objects.Object) (client.Object, error) {
+// readMetadata reads the object's metadata from the API server, or returns nil.
+func (a *Applier) readMetadata(ctx context.Context, o objects.Object) (client.Object, error) {
 	found := MetadataOf(o.GetObjectKind().GroupVersionKind())
 	err := a.Live.Get(ctx, types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}, found)
 	if apierrors.IsNotFound(err) {
@@ -244,8 +244,8 @@ func (a *Applier) fresh(ctx context.Context, o objects.Object) (client.Object, e
 	return found, err
 }
 
-// Named returns an empty object with the same type, namespace and name.
-func Named(o objects.Object) objects.Object {
+// EmptyLike returns an empty object with the same type, namespace and name.
+func EmptyLike(o objects.Object) objects.Object {
 	empty := reflect.New(reflect.TypeOf(o).Elem()).Interface().(objects.Object)
 	empty.GetObjectKind().SetGroupVersionKind(o.GetObjectKind().GroupVersionKind())
 	empty.SetNamespace(o.GetNamespace())

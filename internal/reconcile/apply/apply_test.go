@@ -66,7 +66,7 @@ func TestConflict(t *testing.T) {
 	}{
 		"of nobody": {
 			&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack"}}, problem.Terminal,
-			"Deployment my-stack: exists and was made by neither this operator nor release 0.9 for this LlamaStackDistribution; nothing was changed: create",
+			"Deployment my-stack: exists and was created by neither this operator nor release 0.9 for this LlamaStackDistribution; nothing was changed: create",
 		},
 		"of somebody": {foreign, problem.Terminal, "Deployment my-stack: exists and is controlled by Rollout theirs; nothing was changed: create"},
 		"of an earlier resource": {
@@ -94,7 +94,7 @@ func TestConflict(t *testing.T) {
 	}
 }
 
-// denied is the answer of an API server one of whose admission policies denies an object, as Kubernetes 1.30 to 1.36 give it.
+// denied returns the error of an admission policy's denial in Kubernetes 1.30 to 1.36.
 func denied(message string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid, Message: message,

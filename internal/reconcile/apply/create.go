@@ -26,8 +26,8 @@ import (
 )
 
 var (
-	errGone       = errors.New("it existed and is gone; trying again")
-	errNotAdopted = errors.New("it is as release 0.9 left it and was not adopted; trying again")
+	errDeleted    = errors.New("it was deleted meanwhile; retrying")
+	errNotAdopted = errors.New("it belongs to release 0.9 and was not adopted; retrying")
 )
 
 // create creates an object that the caches lack. If it exists, it is foreign or the caches lag behind.
@@ -38,7 +38,7 @@ func (a *Applier) create(ctx context.Context, owner *v1alpha2.LlamaStackDistribu
 			return p
 		}
 	}
-	o := c.new()
+	o := c.createdObject()
 	err := a.Client.Create(ctx, o, client.FieldOwner(FieldManager))
 	switch {
 	case apierrors.IsAlreadyExists(err):
@@ -48,16 +48,16 @@ func (a *Applier) create(ctx context.Context, owner *v1alpha2.LlamaStackDistribu
 		}
 		return a.write(ctx, owner, next, result)
 	case err != nil:
-		return refused(owner, c, err)
+		return rejected(owner, c, err)
 	}
 	result.Written++
-	result.keep(o)
+	result.record(o)
 	return nil
 }
 
-// new returns the object to create. An annotation keeps its hash until the first apply, because the API server assigns
-// its defaults to the creator's fields.
-func (c *change) new() objects.Object {
+// createdObject returns the object to create. An annotation keeps its hash until the first apply, because the API
+// server assigns its defaults to the creator's fields.
+func (c *change) createdObject() objects.Object {
 	var source runtime.Object = c.Unstructured
 	if clientgoscheme.Scheme.Recognizes(c.gvk) {
 		source = c.object
@@ -78,28 +78,28 @@ func (c *change) new() objects.Object {
 // existing returns the change of an object whose creation failed because it exists, or nil if it is as desired.
 func (a *Applier) existing(ctx context.Context, owner *v1alpha2.LlamaStackDistribution, c *change,
 	result *Result) (*change, *problem.Problem) {
-	live, err := a.fresh(ctx, c.object)
+	live, err := a.readMetadata(ctx, c.object)
 	switch {
 	case err != nil:
-		return nil, Failed(c.what(), "could not be read", err)
+		return nil, Failed(c.String(), "could not be read", err)
 	case live == nil:
-		return nil, Failed(c.what(), "could not be applied", errGone)
+		return nil, Failed(c.String(), "could not be applied", errDeleted)
 	case !metav1.IsControlledBy(live, owner) && !isOrphan(live, owner):
-		result.InTheWay = true
-		return nil, Conflict(c.what(), live, owner)
+		result.NameTaken = true
+		return nil, Conflict(c.String(), live, owner)
 	case release09.Owns(live, owner.Name): // also before the first status of the custom resource
-		result.InTheWay = true
-		return nil, Failed(c.what(), "could not be created", errNotAdopted)
+		result.NameTaken = true
+		return nil, Failed(c.String(), "could not be created", errNotAdopted)
 	}
 	return a.difference(ctx, owner, c.object, live)
 }
 
-// takeCreated moves the fields of a created object to server-side apply; otherwise undesired fields would stay.
-func (a *Applier) takeCreated(ctx context.Context, c *change) error {
-	if c.live == nil || c.taken || !hasUpdated(c.live.GetManagedFields()) {
+// migrateCreated moves the fields of a created object to server-side apply; otherwise undesired fields would stay.
+func (a *Applier) migrateCreated(ctx context.Context, c *change) error {
+	if c.live == nil || c.migrated || !hasUpdateEntry(c.live.GetManagedFields()) {
 		return nil
 	}
-	c.taken = true
+	c.migrated = true
 	return retry.RetryOnConflict(retry.DefaultBackoff, func() error { // controllers write the object, too
 		o := MetadataOf(c.gvk)
 		if err := a.Live.Get(ctx, client.ObjectKeyFromObject(c), o); err != nil {
@@ -113,8 +113,8 @@ func (a *Applier) takeCreated(ctx context.Context, c *change) error {
 	})
 }
 
-// hasUpdated reports whether the operator's fields are still those of a create or update.
-func hasUpdated(entries []metav1.ManagedFieldsEntry) bool {
+// hasUpdateEntry reports whether the operator's fields are still those of a create or update.
+func hasUpdateEntry(entries []metav1.ManagedFieldsEntry) bool {
 	return slices.ContainsFunc(entries, func(e metav1.ManagedFieldsEntry) bool {
 		return e.Manager == FieldManager && e.Operation == metav1.ManagedFieldsOperationUpdate && e.Subresource == ""
 	})

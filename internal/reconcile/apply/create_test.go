@@ -19,8 +19,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
 )
 
-// Proves: R69, L-04 (new objects are created; the first later apply makes their fields those of server-side apply, so that what is no longer desired
-// goes, and the annotation of what they were created from with it).
+// Proves: R69, L-04 (new objects are created; the first later apply makes their fields those of server-side apply, so
+// that what is no longer desired goes, and the annotation of what they were created from with it).
 func TestNewObjectsAreCreatedAndLaterApplied(t *testing.T) {
 	c := fakecluster.New(t)
 	a := applier(c)
@@ -30,7 +30,7 @@ func TestNewObjectsAreCreatedAndLaterApplied(t *testing.T) {
 	}
 	service := &corev1.Service{}
 	key := client.ObjectKey{Namespace: "ai", Name: "my-stack-service"}
-	if err := c.Get(t.Context(), key, service); err != nil || service.Annotations[names.AnnotationCreatedFrom] == "" || !hasUpdated(service.ManagedFields) {
+	if err := c.Get(t.Context(), key, service); err != nil || service.Annotations[names.AnnotationCreatedFrom] == "" || !hasUpdateEntry(service.ManagedFields) {
 		t.Errorf("the Service was not created: %v, %+v", err, service.ObjectMeta)
 	}
 	configMaps := &corev1.ConfigMapList{}
@@ -44,7 +44,7 @@ func TestNewObjectsAreCreatedAndLaterApplied(t *testing.T) {
 		t.Fatalf("created %v, %v", c.Created, f)
 	}
 	service = &corev1.Service{}
-	if err := c.Get(t.Context(), key, service); err != nil || service.Annotations[names.AnnotationCreatedFrom] != "" || hasUpdated(service.ManagedFields) {
+	if err := c.Get(t.Context(), key, service); err != nil || service.Annotations[names.AnnotationCreatedFrom] != "" || hasUpdateEntry(service.ManagedFields) {
 		t.Errorf("the Service was not applied: %v, %+v", err, service.ObjectMeta)
 	}
 	if len(service.Spec.Ports) != 1 || service.Spec.Ports[0].Port != 8002 {
@@ -52,7 +52,7 @@ func TestNewObjectsAreCreatedAndLaterApplied(t *testing.T) {
 	}
 }
 
-// conflicting refuses the first patches because somebody else has written the object in between.
+// conflicting rejects the first patches with a conflict.
 type conflicting struct {
 	client.Client
 	left int
@@ -101,7 +101,8 @@ func TestCachesThatAreBehindCostNoWrite(t *testing.T) {
 	}
 }
 
-// Proves: R69, L-08, R78 (an object that exists and is not the custom resource's own may be release 0.9's: that is reported).
+// Proves: R69, L-08, R78 (an object that exists and is not the custom resource's own may be release 0.9's: that is
+// reported).
 func TestApplyReportsWhatIsInTheWay(t *testing.T) {
 	theirs := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack-service"}}
 	left := fakecluster.Owned(theirs.DeepCopy(), "u1")
@@ -127,14 +128,14 @@ func TestApplyReportsWhatIsInTheWay(t *testing.T) {
 		a := applier(cluster)
 		a.Cached = fakecluster.New(t)
 		result, f := a.Apply(t.Context(), fakecluster.Owner(), fakecluster.Desired("a: 1"))
-		if result.InTheWay != c.want || (f != nil) != c.want {
-			t.Errorf("%s: in the way: %v, %v", name, result.InTheWay, f)
+		if result.NameTaken != c.want || (f != nil) != c.want {
+			t.Errorf("%s: in the way: %v, %v", name, result.NameTaken, f)
 		}
 	}
 }
 
-// Proves: L-08 (what the operator made for the custom resource, and nobody owns, gets its owner back; what is generated is made anew. A PVC stays
-// without one and is used: somebody may have wanted to keep its data).
+// Proves: L-08 (what the operator made for the custom resource, and nobody owns, gets its owner back; what is generated
+// is made anew. A PVC stays without one and is used: somebody may have wanted to keep its data).
 func TestOrphansAreOwnedAgain(t *testing.T) {
 	c := fakecluster.New(t)
 	a := applier(c)
@@ -150,7 +151,7 @@ func TestOrphansAreOwnedAgain(t *testing.T) {
 	orphans := func(change func(client.Object)) {
 		t.Helper()
 		for _, o := range list {
-			live := Named(o)
+			live := EmptyLike(o)
 			if err := c.Get(t.Context(), client.ObjectKeyFromObject(o), live); err != nil {
 				t.Fatal(err)
 			}
@@ -164,7 +165,7 @@ func TestOrphansAreOwnedAgain(t *testing.T) {
 	orphans(func(client.Object) {})
 	send()
 	for _, o := range list {
-		live := Named(o)
+		live := EmptyLike(o)
 		if err := c.Get(t.Context(), client.ObjectKeyFromObject(o), live); err != nil {
 			t.Fatal(err)
 		}

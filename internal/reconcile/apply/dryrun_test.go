@@ -30,7 +30,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
 )
 
-// full is an owner with an object of every kind, and its objects: all but the first are others for another generation.
+// full returns an owner and its objects, one of each kind; all but the first depend on the generation.
 func full(generation int32) (*v1alpha2.LlamaStackDistribution, []objects.Object) {
 	cr := fakecluster.Owner()
 	cr.Spec.Networking = &v1alpha2.NetworkingSpec{Port: new(8000 + generation)}
@@ -56,8 +56,8 @@ func full(generation int32) (*v1alpha2.LlamaStackDistribution, []objects.Object)
 	}
 }
 
-// Proves: R61 (whichever object of an edit the API server refuses, none is written; it is asked once for each that changes, and not at all
-// where nothing changes, or where the first write gives the answer).
+// Proves: R61 (whichever object of an edit the API server refuses, none is written; it is asked once for each that
+// changes, and not at all where nothing changes, or where the first write gives the answer).
 func TestRefusedObjectLeavesTheOthersUnwritten(t *testing.T) {
 	_, every := full(1)
 	for _, o := range every[1:] {
@@ -129,7 +129,8 @@ func TestDryRunThatIsNotSupportedIsIgnored(t *testing.T) {
 	}
 }
 
-// Proves: R61, R19 (a webhook that denies without a code of its own answers 400, as the API server does to a dry run that a webhook does not know).
+// Proves: R61, R19 (a webhook that denies without a code of its own answers 400, as the API server does to a dry run
+// that a webhook does not know).
 func TestDenialOfAWebhookLeavesTheOthersUnwritten(t *testing.T) {
 	c := fakecluster.New(t)
 	cr, list := full(1)
@@ -195,17 +196,18 @@ func TestRefusalNamesTheField(t *testing.T) {
 	} {
 		u := &unstructured.Unstructured{}
 		u.SetName("s")
-		f := refused(owner, &change{Unstructured: u, gvk: schema.GroupVersionKind{Kind: c.kind}}, c.err)
+		f := rejected(owner, &change{Unstructured: u, gvk: schema.GroupVersionKind{Kind: c.kind}}, c.err)
 		if !strings.HasPrefix(f.String(), c.want) {
 			t.Errorf("message %q, want it to begin with %q", f.String(), c.want)
 		}
-		if f := refused(fakecluster.Owner(), &change{Unstructured: u, gvk: schema.GroupVersionKind{Kind: "Deployment"}}, c.err); f.Path == "spec.workload" {
+		if f := rejected(fakecluster.Owner(), &change{Unstructured: u, gvk: schema.GroupVersionKind{Kind: "Deployment"}}, c.err); f.Path == "spec.workload" {
 			t.Errorf("a spec without workload is blamed for it: %s", f)
 		}
 	}
 }
 
-// Where the spec has the value that was refused, the path is that of the value: the operator's own entries of a list do not count.
+// Where the spec has the value that was refused, the path is that of the value: the operator's own entries of a list do
+// not count.
 //
 // Proves: R61, R74.
 func TestRefusalNamesTheValue(t *testing.T) {
@@ -268,7 +270,7 @@ func TestRefusalNamesTheValue(t *testing.T) {
 		{"Ingress", "metadata.annotations", "spec.networking.expose"},
 	} {
 		err := &apierrors.StatusError{ErrStatus: metav1.Status{Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Field: c.field}}}}}
-		if got := refusedField(owner, made(c.kind), err); got != c.want {
+		if got := rejectedField(owner, made(c.kind), err); got != c.want {
 			t.Errorf("%s %s: %q, want %q", c.kind, c.field, got, c.want)
 		}
 	}

@@ -19,8 +19,8 @@ import (
 // origin maps a field of an object to its field of the spec.
 type origin struct {
 	kind string
-	// of is the field of the object, and from that of the spec; their subfields are the same.
-	of, from string
+	// field is the field of the object, and specField that of the spec; their subfields are the same.
+	field, specField string
 	// key identifies entries of a list in which the operator adds its own, so that indexes differ.
 	key string
 }
@@ -33,39 +33,47 @@ const (
 )
 
 var origins = []origin{
-	{kind: "Deployment", of: container + "resources", from: workload + "resources"},
-	{kind: "Deployment", of: container + "envFrom", from: overrides + "envFrom"},
-	{kind: "Deployment", of: container + "env", from: overrides + "env", key: "name"},
-	{kind: "Deployment", of: container + "command", from: overrides + "command"},
-	{kind: "Deployment", of: container + "args", from: overrides + "args"},
-	{kind: "Deployment", of: container + "volumeMounts", from: overrides + "volumeMounts", key: "mountPath"},
-	{kind: "Deployment", of: container + "image", from: "spec.distribution"},
-	{kind: "Deployment", of: podSpec + "volumes", from: overrides + "volumes", key: "name"},
-	{kind: "Deployment", of: podSpec + "serviceAccountName", from: overrides + "serviceAccountName"},
-	{kind: "Deployment", of: podSpec + "topologySpreadConstraints", from: workload + "topologySpreadConstraints"},
-	{kind: "Deployment", of: podSpec + "affinity", from: workload + "scheduling.affinity"},
-	{kind: "Deployment", of: podSpec + "tolerations", from: workload + "scheduling.tolerations"},
-	{kind: "Deployment", of: podSpec + "nodeSelector", from: workload + "scheduling.nodeSelector"},
-	{kind: "Deployment", of: podSpec + "priorityClassName", from: workload + "scheduling.priorityClassName"},
-	{kind: "Deployment", of: podSpec + "runtimeClassName", from: workload + "scheduling.runtimeClassName"},
-	{kind: "Deployment", of: podSpec + "imagePullSecrets", from: workload + "imagePullSecrets", key: "name"},
-	{kind: "Deployment", of: podSpec + "resourceClaims", from: workload + "resourceClaims"},
-	{kind: "Deployment", of: podSpec + "terminationGracePeriodSeconds", from: workload + "terminationGracePeriodSeconds"},
-	{kind: "Deployment", of: "spec.template.labels", from: workload + "podMetadata.labels"},
-	{kind: "Deployment", of: "spec.template.annotations", from: workload + "podMetadata.annotations"},
-	{kind: "Deployment", of: "spec.replicas", from: workload + "replicas"},
-	{kind: "PersistentVolumeClaim", of: "spec.resources.requests", from: workload + "storage.size"},
-	{kind: "PodDisruptionBudget", of: "spec.minAvailable", from: workload + "podDisruptionBudget.minAvailable"},
-	{kind: "PodDisruptionBudget", of: "spec.maxUnavailable", from: workload + "podDisruptionBudget.maxUnavailable"},
-	{kind: "HorizontalPodAutoscaler", of: "spec.minReplicas", from: workload + "autoscaling.minReplicas"},
-	{kind: "HorizontalPodAutoscaler", of: "spec.maxReplicas", from: workload + "autoscaling.maxReplicas"},
-	{kind: "Ingress", of: "spec.rules[0].host", from: "spec.networking.expose.hostname"},
-	{kind: "HTTPRoute", of: "spec.hostnames[0]", from: "spec.networking.expose.hostname"},
-	{kind: "Route", of: "spec.host", from: "spec.networking.expose.hostname"},
+	{kind: "Deployment", field: container + "resources", specField: workload + "resources"},
+	{kind: "Deployment", field: container + "envFrom", specField: overrides + "envFrom"},
+	{kind: "Deployment", field: container + "env", specField: overrides + "env", key: "name"},
+	{kind: "Deployment", field: container + "command", specField: overrides + "command"},
+	{kind: "Deployment", field: container + "args", specField: overrides + "args"},
+	{kind: "Deployment", field: container + "volumeMounts", specField: overrides + "volumeMounts", key: "mountPath"},
+	{kind: "Deployment", field: container + "image", specField: "spec.distribution"},
+	{kind: "Deployment", field: podSpec + "volumes", specField: overrides + "volumes", key: "name"},
+	{kind: "Deployment", field: podSpec + "serviceAccountName", specField: overrides + "serviceAccountName"},
+	{kind: "Deployment", field: podSpec + "topologySpreadConstraints", specField: workload + "topologySpreadConstraints"},
+	{kind: "Deployment", field: podSpec + "affinity", specField: workload + "scheduling.affinity"},
+	{kind: "Deployment", field: podSpec + "tolerations", specField: workload + "scheduling.tolerations"},
+	{kind: "Deployment", field: podSpec + "nodeSelector", specField: workload + "scheduling.nodeSelector"},
+	{kind: "Deployment", field: podSpec + "priorityClassName", specField: workload + "scheduling.priorityClassName"},
+	{kind: "Deployment", field: podSpec + "runtimeClassName", specField: workload + "scheduling.runtimeClassName"},
+	{kind: "Deployment", field: podSpec + "imagePullSecrets", specField: workload + "imagePullSecrets", key: "name"},
+	{kind: "Deployment", field: podSpec + "resourceClaims", specField: workload + "resourceClaims"},
+	{
+		kind:      "Deployment",
+		field:     podSpec + "terminationGracePeriodSeconds",
+		specField: workload + "terminationGracePeriodSeconds",
+	},
+	{kind: "Deployment", field: "spec.template.labels", specField: workload + "podMetadata.labels"},
+	{kind: "Deployment", field: "spec.template.annotations", specField: workload + "podMetadata.annotations"},
+	{kind: "Deployment", field: "spec.replicas", specField: workload + "replicas"},
+	{kind: "PersistentVolumeClaim", field: "spec.resources.requests", specField: workload + "storage.size"},
+	{kind: "PodDisruptionBudget", field: "spec.minAvailable", specField: workload + "podDisruptionBudget.minAvailable"},
+	{
+		kind:      "PodDisruptionBudget",
+		field:     "spec.maxUnavailable",
+		specField: workload + "podDisruptionBudget.maxUnavailable",
+	},
+	{kind: "HorizontalPodAutoscaler", field: "spec.minReplicas", specField: workload + "autoscaling.minReplicas"},
+	{kind: "HorizontalPodAutoscaler", field: "spec.maxReplicas", specField: workload + "autoscaling.maxReplicas"},
+	{kind: "Ingress", field: "spec.rules[0].host", specField: "spec.networking.expose.hostname"},
+	{kind: "HTTPRoute", field: "spec.hostnames[0]", specField: "spec.networking.expose.hostname"},
+	{kind: "Route", field: "spec.host", specField: "spec.networking.expose.hostname"},
 }
 
-// refusedField returns the field of the spec for which an object was refused, or "" if unknown.
-func refusedField(owner *v1alpha2.LlamaStackDistribution, c *change, err error) string {
+// rejectedField returns the field of the spec for which an object was refused, or "" if unknown.
+func rejectedField(owner *v1alpha2.LlamaStackDistribution, c *change, err error) string {
 	fields := unknownFields(err)
 	var status apierrors.APIStatus
 	if errors.As(err, &status) && status.Status().Details != nil {
@@ -73,18 +81,18 @@ func refusedField(owner *v1alpha2.LlamaStackDistribution, c *change, err error) 
 			fields = append(fields, cause.Field)
 		}
 	}
-	if out, ok := errors.AsType[*leftOutError](err); ok {
+	if out, ok := errors.AsType[*droppedFieldsError](err); ok {
 		fields = out.fields
 	}
 	in := specOf(owner)
 	for _, field := range fields {
 		for i := range origins {
-			if from, _ := origins[i].field(c, in, field); from != "" {
+			if from, _ := origins[i].specPath(c, in, field); from != "" {
 				return from
 			}
 		}
 	}
-	return fieldsOfKinds[c.gvk.Kind]
+	return specFieldByKind[c.gvk.Kind]
 }
 
 func specOf(owner *v1alpha2.LlamaStackDistribution) map[string]any {
@@ -92,42 +100,43 @@ func specOf(owner *v1alpha2.LlamaStackDistribution) map[string]any {
 	return map[string]any{"spec": spec}
 }
 
-// field returns the custom resource's field for a field of the object, or the enclosing one, and whether it is exact.
-func (o *origin) field(c *change, cr map[string]any, field string) (from string, itself bool) {
-	rest, found := strings.CutPrefix(field, o.of)
+// specPath returns the custom resource's field for a field of the object, or the enclosing one, and whether it is
+// exact.
+func (o *origin) specPath(c *change, cr map[string]any, field string) (from string, exact bool) {
+	rest, found := strings.CutPrefix(field, o.field)
 	if o.kind != c.gvk.Kind || !found || rest != "" && !strings.ContainsAny(rest[:1], ".[") {
 		return "", false
 	}
-	written, found, _ := unstructured.NestedFieldNoCopy(cr, strings.Split(o.from, ".")...)
+	value, found, _ := unstructured.NestedFieldNoCopy(cr, strings.Split(o.specField, ".")...)
 	switch {
 	case !found:
-		if whole := fieldsOfKinds[o.kind]; whole != "" {
-			return whole, false
+		if kindField := specFieldByKind[o.kind]; kindField != "" {
+			return kindField, false
 		}
-		return o.from, false
+		return o.specField, false
 	case o.kind == "PersistentVolumeClaim": // of one resource
-		return o.from, true
+		return o.specField, true
 	case o.key == "" || rest == "":
-		return o.from + rest, true
+		return o.specField + rest, true
 	}
-	at, below, _ := strings.Cut(strings.TrimPrefix(rest, "["), "]")
-	index, err := strconv.Atoi(at)
+	indexText, below, _ := strings.Cut(strings.TrimPrefix(rest, "["), "]")
+	index, err := strconv.Atoi(indexText)
 	if err != nil {
-		return o.from, false
+		return o.specField, false
 	}
 	name := o.nameAt(c, index)
-	list, _ := written.([]any)
-	place := slices.IndexFunc(list, func(entry any) bool { return name != nil && keyOf(entry, o.key) == name })
-	if place < 0 {
-		return o.from, false
+	list, _ := value.([]any)
+	at := slices.IndexFunc(list, func(entry any) bool { return name != nil && keyOf(entry, o.key) == name })
+	if at < 0 {
+		return o.specField, false
 	}
-	return fmt.Sprintf("%s[%d]%s", o.from, place, below), true
+	return fmt.Sprintf("%s[%d]%s", o.specField, at, below), true
 }
 
 // nameAt returns the key of the entry in the object's list, or nil.
 func (o *origin) nameAt(c *change, index int) any {
 	var at any = c.Object
-	for part := range strings.SplitSeq(strings.ReplaceAll(o.of, "[0]", ".0"), ".") {
+	for part := range strings.SplitSeq(strings.ReplaceAll(o.field, "[0]", ".0"), ".") {
 		switch v := at.(type) {
 		case map[string]any:
 			at = v[part]

@@ -50,7 +50,7 @@ func EnsureHashKey(ctx context.Context, reader client.Reader, writer client.Writ
 	}
 	if len(s.Data[hashKeyField]) < hashKeySize {
 		return secret.Value{}, fmt.Errorf("hash key in Secret %s: the key %q holds fewer than %d bytes: delete the Secret, "+
-			"and the operator makes a new one",
+			"and the operator creates a new one",
 			key, hashKeyField, hashKeySize)
 	}
 	return secret.New(s.Data[hashKeyField]), nil

@@ -65,7 +65,7 @@ func TestEnsureHashKey(t *testing.T) {
 	}
 }
 
-// racer lets another replica create the Secret between our look and our write.
+// racer simulates another replica that creates the Secret between the read and the write.
 type racer struct {
 	client.Client
 	theirs *corev1.Secret

@@ -17,16 +17,16 @@ import (
 )
 
 // conflictAdvice never suggests to delete the object, which may be a server in use.
-const conflictAdvice = "create the LlamaStackDistribution under another name, or give the other object another name"
+const conflictAdvice = "create the LlamaStackDistribution under another name, or rename the other object"
 
 // Conflict returns the problem of an object that is not the custom resource's own.
-func Conflict(what string, live metav1.Object, owner *v1alpha2.LlamaStackDistribution) *problem.Problem {
-	p := problem.Problem{Reason: problem.Conflict, Path: what, Fix: conflictAdvice}
+func Conflict(description string, live metav1.Object, owner *v1alpha2.LlamaStackDistribution) *problem.Problem {
+	p := problem.Problem{Reason: problem.Conflict, Path: description, Fix: conflictAdvice}
 	controller := metav1.GetControllerOf(live)
 	switch {
 	case controller == nil:
-		p.Detail = "exists and was made by neither this operator nor release 0.9 for this LlamaStackDistribution; nothing " +
-			"was changed"
+		p.Detail = "exists and was created by neither this operator nor release 0.9 for this LlamaStackDistribution; " +
+			"nothing was changed"
 	case controller.Kind == v1alpha2.Kind && controller.Name == owner.Name:
 		// The garbage collector deletes it, which is an event.
 		p.Reason, p.Detail, p.Fix = problem.WaitingForRemoval, "still belongs to an earlier custom resource of this name, "+
@@ -37,9 +37,9 @@ func Conflict(what string, live metav1.Object, owner *v1alpha2.LlamaStackDistrib
 	return problem.New(p)
 }
 
-// deniedByOthers reports whether an admission policy or webhook denied an object: the error names no field, or has
+// deniedByPolicy reports whether an admission policy or webhook denied an object: the error names no field, or has
 // status 400 without a reason of the API server.
-func deniedByOthers(err error) bool {
+func deniedByPolicy(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
 		return false
@@ -56,13 +56,14 @@ func deniedByOthers(err error) bool {
 }
 
 // Failed returns the problem of an API server's error: terminal if the object is invalid or too large, else transient.
-func Failed(what, how string, err error) *problem.Problem {
+func Failed(description, failure string, err error) *problem.Problem {
 	p := problem.Problem{
-		Reason: problem.ApplyFailed, Path: what, Detail: fmt.Sprintf("%s: %v", how, problem.StableError(err)), Err: err,
+		Reason: problem.ApplyFailed, Path: description, Err: err,
+		Detail: fmt.Sprintf("%s: %v", failure, problem.StableError(err)),
 	}
 	switch {
-	case (apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)) && !deniedByOthers(err), unknownField(err),
-		isLeftOut(err):
+	case (apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)) && !deniedByPolicy(err), unknownField(err),
+		isDropped(err):
 		p.Reason = problem.ObjectRejected
 	case TooLarge(err):
 		p.Reason, p.Fix = problem.ObjectRejected, "make it smaller: fewer or shorter values in the spec, or in the objects "+
@@ -71,8 +72,8 @@ func Failed(what, how string, err error) *problem.Problem {
 	return problem.New(p)
 }
 
-// refusedBySize are parts of etcd's messages about too large objects, which the API server returns as internal errors.
-var refusedBySize = []string{"etcdserver: request is too large", "trying to send message larger than max"}
+// sizeErrors are parts of etcd's messages about too large objects, which the API server returns as internal errors.
+var sizeErrors = []string{"etcdserver: request is too large", "trying to send message larger than max"}
 
 // TooLarge reports whether the API server refused an object for its size, so that retries do not help.
 func TooLarge(err error) bool {
@@ -83,7 +84,7 @@ func TooLarge(err error) bool {
 		reason != metav1.StatusReasonInternalError {
 		return false
 	}
-	for _, text := range refusedBySize {
+	for _, text := range sizeErrors {
 		if strings.Contains(err.Error(), text) {
 			return true
 		}

@@ -27,12 +27,12 @@ import (
 // Prune deletes owned objects that are not desired. It keeps the desired and the previous generated object of each
 // sort, and those of ReplicaSets with pods.
 func (a *Applier) Prune(ctx context.Context, owner *v1alpha2.LlamaStackDistribution,
-	wanted []objects.Object) *problem.Problem {
+	desired []objects.Object) *problem.Problem {
 	keep := map[string]bool{}
-	for _, o := range wanted {
+	for _, o := range desired {
 		keep[o.GetObjectKind().GroupVersionKind().Kind+"/"+o.GetName()] = true
 	}
-	var doomed []client.Object
+	var obsolete []client.Object
 	_, edgeLists := edgeKinds(a.EdgeAPIs)
 	for _, list := range slices.Concat(edgeLists, prunedLists()) {
 		controlled, err := ownedBy(ctx, a.Cached, owner, list)
@@ -41,15 +41,15 @@ func (a *Applier) Prune(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 		}
 		for _, o := range controlled {
 			if !keep[KindOf(o)+"/"+o.GetName()] {
-				doomed = append(doomed, o)
+				obsolete = append(obsolete, o)
 			}
 		}
 	}
-	generated, err := a.obsolete(ctx, owner, keep)
+	generated, err := a.obsoleteGenerated(ctx, owner, keep)
 	if err != nil {
 		return Failed("what was generated", "could not be listed", err)
 	}
-	for _, o := range slices.Concat(doomed, generated) {
+	for _, o := range slices.Concat(obsolete, generated) {
 		if f := Remove(ctx, a.Client, o); f != nil {
 			return f
 		}
@@ -95,10 +95,10 @@ func ownedBy(
 	return found, err
 }
 
-func (a *Applier) obsolete(ctx context.Context, owner *v1alpha2.LlamaStackDistribution,
+func (a *Applier) obsoleteGenerated(ctx context.Context, owner *v1alpha2.LlamaStackDistribution,
 	keep map[string]bool) ([]client.Object, error) {
 	families := map[string][]client.Object{}
-	wanted := map[string]bool{}
+	desired := map[string]bool{}
 	for _, gvk := range generatedKinds {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
@@ -109,17 +109,17 @@ func (a *Applier) obsolete(ctx context.Context, owner *v1alpha2.LlamaStackDistri
 		for _, o := range controlled {
 			family := gvk.Kind + "/" + objects.Family(o.GetName())
 			if keep[gvk.Kind+"/"+o.GetName()] {
-				wanted[family] = true
+				desired[family] = true
 			} else {
 				families[family] = append(families[family], o)
 			}
 		}
 	}
-	var doomed []client.Object
+	var obsolete []client.Object
 	var replicaSets []appsv1.ReplicaSet
 	for _, family := range slices.Sorted(maps.Keys(families)) {
 		others := families[family]
-		if len(others) == 1 && wanted[family] {
+		if len(others) == 1 && desired[family] {
 			continue // the desired and the previous one
 		}
 		if replicaSets == nil {
@@ -128,15 +128,15 @@ func (a *Applier) obsolete(ctx context.Context, owner *v1alpha2.LlamaStackDistri
 				return nil, err
 			}
 		}
-		spare := previous(owner.Name, replicaSets, others)
-		if spare == "" && wanted[family] {
-			spare = youngest(others)
+		retained := previous(owner.Name, replicaSets, others)
+		if retained == "" && desired[family] {
+			retained = youngest(others)
 		}
-		doomed = append(doomed, slices.DeleteFunc(others, func(o client.Object) bool {
-			return o.GetName() == spare || neededByPods(owner.Name, replicaSets, o)
+		obsolete = append(obsolete, slices.DeleteFunc(others, func(o client.Object) bool {
+			return o.GetName() == retained || neededByPods(owner.Name, replicaSets, o)
 		})...)
 	}
-	return doomed, nil
+	return obsolete, nil
 }
 
 // ReplicaSetsOf lists the resource's ReplicaSets live, newest revision first, for the rare deletions.

@@ -21,7 +21,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
 )
 
-// generated is a generated ConfigMap that is so many minutes old.
+// generated returns a generated ConfigMap of this age in minutes.
 func generated(name string, age int) client.Object {
 	at := metav1.NewTime(time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC).Add(-time.Duration(age) * time.Minute))
 	return fakecluster.Owned(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), CreationTimestamp: at}}, "u1")

@@ -29,13 +29,13 @@ func (a *Applier) handOverReplicas(ctx context.Context, desired *unstructured.Un
 	if live.Spec.Replicas == nil || !ownsReplicas(live.ManagedFields) {
 		return nil
 	}
-	keep := &unstructured.Unstructured{Object: map[string]any{
+	replicas := &unstructured.Unstructured{Object: map[string]any{
 		"spec": map[string]any{"replicas": int64(*live.Spec.Replicas)},
 	}}
-	keep.SetGroupVersionKind(desired.GroupVersionKind())
-	keep.SetNamespace(desired.GetNamespace())
-	keep.SetName(desired.GetName())
-	return a.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(keep), client.FieldOwner(handOverManager))
+	replicas.SetGroupVersionKind(desired.GroupVersionKind())
+	replicas.SetNamespace(desired.GetNamespace())
+	replicas.SetName(desired.GetName())
+	return a.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(replicas), client.FieldOwner(handOverManager))
 }
 
 func ownsReplicas(entries []metav1.ManagedFieldsEntry) bool {

@@ -16,9 +16,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// warnOpen warns of an exposed server without authentication or encryption. It skips unknown configurations and
-// v1alpha1.
-func warnOpen(d *Desired, in *Inputs) {
+// warnUnauthenticated warns of an exposed server without authentication or encryption. It skips unknown configurations
+// and v1alpha1.
+func warnUnauthenticated(d *Desired, in *Inputs) {
 	known := d.Config != nil || d.Override != nil && string(d.OverrideContent) != secret.OnCluster ||
 		d.Override == nil && d.Distribution != nil && d.Distribution.Base != nil
 	if !known || !d.Expose.Enabled || d.Edge.Kind == settings.EdgeNone || in.Legacy.FromV1alpha1 ||
@@ -27,9 +27,9 @@ func warnOpen(d *Desired, in *Inputs) {
 	}
 	switch auth := d.Auth(); {
 	case auth.Type == "":
-		d.problems.warn(problem.Unprotected, pathExpose, "everyone who reaches the host may call the server: nothing asks "+
-			"who they are",
-			"set spec.auth, or ignore this where a proxy in front of the server asks")
+		d.problems.warn(problem.Unprotected, pathExpose, "the server has no authentication: everyone who can reach the "+
+			"host can call it",
+			"set spec.auth, or ignore this warning if a proxy in front of the server authenticates callers")
 	case d.Edge.Kind == settings.EdgeIngress && d.Edge.TLSSecretName == "" && !d.TLS().Enabled():
 		d.problems.warn(problem.Unprotected, pathExpose, "the tokens of callers reach the server without encryption: "+
 			"neither the Ingress nor the server has TLS",
@@ -45,26 +45,26 @@ func warnBypassed(d *Desired, in *Inputs) {
 	}
 	o := w.Overrides
 	warn := func(path, detail, fix string) {
-		d.problems.warn(problem.Unprotected, objects.PathOverrides+path, detail+": it may not ask who calls it, whatever "+
-			"the configuration says",
-			fix+"; the condition AccessControlled reports whether the server asks")
+		d.problems.warn(problem.Unprotected, objects.PathOverrides+path, detail+": the server may then not authenticate "+
+			"callers, regardless of its configuration",
+			fix+"; the condition AccessControlled reports whether the server requires credentials")
 	}
 	if len(o.Command) > 0 {
-		warn(".command", "takes the place of the program that starts the server with its configuration",
+		warn(".command", "replaces the program that starts the server with its configuration",
 			"remove it, or let it start the server with the file in $RUN_CONFIG_PATH")
 	}
 	if len(o.Args) > 0 {
-		warn(".args", "can give the server another configuration", "remove it, unless it gives none")
+		warn(".args", "can give the server another configuration", "remove it if it sets another configuration")
 	}
 	for i := range o.Env {
-		if name := o.Env[i].Name; objects.ChoosesCode(name) {
+		if name := o.Env[i].Name; objects.SelectsCode(name) {
 			warn(fmt.Sprintf(".env[%d]", i), "the variable "+name+" can give the server another configuration or other code",
 				"remove it")
 		}
 	}
 	for i := range o.EnvFrom {
 		variables := slices.DeleteFunc(envFromVariables(in, &o.EnvFrom[i], i), func(name string) bool {
-			return !objects.ChoosesCode(name)
+			return !objects.SelectsCode(name)
 		})
 		if len(variables) > 0 {
 			detail := limits.Names(variables) + " can give the server another configuration or other code"

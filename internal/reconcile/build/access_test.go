@@ -17,7 +17,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// Proves: R83 (what is exposed without authentication, or with it and without TLS, gets a warning; a Route always encrypts).
+// Proves: R83 (what is exposed without authentication, or with it and without TLS, gets a warning; a Route always
+// encrypts).
 func TestBuildWarnsOfOpenServers(t *testing.T) {
 	const kubernetes = "\nauth: {provider: kubernetes}"
 	for name, c := range map[string]struct {
@@ -28,26 +29,27 @@ func TestBuildWarnsOfOpenServers(t *testing.T) {
 		want  string
 	}{
 		"not exposed":               {spec: "networking: {expose: false}"},
-		"exposed":                   {spec: "networking: {expose: {hostname: a.example}}", want: "nothing asks who they are"},
+		"exposed":                   {spec: "networking: {expose: {hostname: a.example}}", want: "the server has no authentication"},
 		"exposed by nothing":        {spec: "networking: {expose: true}", edge: settings.Edge{Kind: settings.EdgeNone}},
 		"of v1alpha1":               {spec: "networking: {expose: true}", alpha: true},
-		"routes alone":              {spec: "networking: {expose: {hostname: a.example}}\nauth: {routePolicy: [{permit: {paths: '*'}}]}", want: "nothing asks who they are"},
+		"routes alone":              {spec: "networking: {expose: {hostname: a.example}}\nauth: {routePolicy: [{permit: {paths: '*'}}]}", want: "the server has no authentication"},
 		"with auth, plain":          {spec: "networking: {expose: {hostname: a.example}}" + kubernetes, want: "without encryption"},
 		"with auth, TLS of edge":    {spec: "networking: {expose: {hostname: a.example}}" + kubernetes, edge: settings.Edge{TLSSecretName: "x"}},
 		"with auth, through Routes": {spec: "networking: {expose: true}" + kubernetes, apis: objects.EdgeAPIs{Route: true}},
-		"without auth, by a Route":  {spec: "networking: {expose: true}", apis: objects.EdgeAPIs{Route: true}, want: "nothing asks who they are"},
+		"without auth, by a Route":  {spec: "networking: {expose: true}", apis: objects.EdgeAPIs{Route: true}, want: "the server has no authentication"},
 	} {
 		annotation := ""
 		if c.alpha {
 			annotation = fromV1alpha1
 		}
-		in := bare(t, "distribution: {name: starter}\n"+c.spec, annotation)
+		in := inputsOf(t, "distribution: {name: starter}\n"+c.spec, annotation)
 		in.EdgeAPIs, in.Edge = c.apis, c.edge
 		checkUnprotected(t, name, in, c.want)
 	}
 }
 
-// checkUnprotected builds, and compares the warnings of an open server with what they shall contain; empty for none at all.
+// checkUnprotected calls Build and compares the warnings of an unprotected server; empty means none at
+// all.
 func checkUnprotected(t *testing.T, name string, in *Inputs, want string) {
 	t.Helper()
 	got := ""
@@ -61,7 +63,7 @@ func checkUnprotected(t *testing.T, name string, in *Inputs, want string) {
 	}
 }
 
-// Only where the configuration is known can it be said that nothing asks who calls.
+// Only where the configuration is known can it be said that has no authentication who calls.
 //
 // Proves: R83.
 func TestBuildWarnsOfOpenServersWhoseConfigurationIsKnown(t *testing.T) {
@@ -69,10 +71,10 @@ func TestBuildWarnsOfOpenServersWhoseConfigurationIsKnown(t *testing.T) {
 		image, base, override string
 		want                  string
 	}{
-		"the configuration of the distribution":     {want: "nothing asks"},
+		"the configuration of the distribution":     {want: "has no authentication"},
 		"one of the operator's settings, with auth": {base: "version: 2, server: {auth: {provider_config: {type: custom}}}", want: "without encryption"},
 		"an image whose configuration is not known": {image: "registry.example/any@sha256:0"},
-		"a configuration of the user's own":         {image: "registry.example/any@sha256:0", override: ownConfig, want: "nothing asks"},
+		"a configuration of the user's own":         {image: "registry.example/any@sha256:0", override: ownConfig, want: "has no authentication"},
 		"one that only the cluster has":             {override: secret.OnCluster},
 	} {
 		in := inputs(t, "distribution-only")
@@ -102,7 +104,7 @@ func TestBuildMountsTheClusterCAForTokensOfTheCluster(t *testing.T) {
 		"auth: {provider: custom, settings: {endpoint: 'https://a.example'}}":                                         false,
 		"disabled: [eval]": false,
 	} {
-		pod := podOf(build(t, bare(t, "distribution: {name: starter}\n"+spec, "")).Objects)
+		pod := podSpecOf(build(t, inputsOf(t, "distribution: {name: starter}\n"+spec, "")).Objects)
 		if got := objects.MountsConfigMap(pod, "kube-root-ca.crt"); got != want {
 			t.Errorf("%s: mounted %v", spec, got)
 		}
@@ -116,7 +118,8 @@ func TestBuildMountsTheClusterCAForTokensOfTheCluster(t *testing.T) {
 	}
 }
 
-// Proves: R83 (whatever of the overrides can lead the server past the configuration with its authentication gets a warning, and nothing else does).
+// Proves: R83 (whatever of the overrides can lead the server past the configuration with its authentication gets a
+// warning, and nothing else does).
 func TestBuildWarnsOfOverridesThatBypassAuthentication(t *testing.T) {
 	const auth = "auth: {provider: kubernetes}\n"
 	for name, c := range map[string]struct {
@@ -144,7 +147,7 @@ func TestBuildWarnsOfOverridesThatBypassAuthentication(t *testing.T) {
 		if !c.without {
 			spec += auth
 		}
-		in := bare(t, spec, "")
+		in := inputsOf(t, spec, "")
 		in.Spec = parse.Parse(&in.CR.Spec)
 		for _, ref := range objects.PodReferences(in.CR) {
 			in.PodReferences = append(in.PodReferences, PodReferenceFact{Ref: ref, Keys: []string{"PATH", "k"}})

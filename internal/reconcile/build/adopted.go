@@ -13,7 +13,7 @@ import (
 // distribution returns the distribution to run. It keeps release 0.9's image through upgrades and edits.
 func (in *Inputs) distribution() *settings.Distribution {
 	kept := adopted(in)
-	if kept != nil && (release09.Left(in.Live) || keepsAdopted(in, kept) ||
+	if kept != nil && (release09.IsUnadopted(in.Live) || keepsAdopted(in, kept) ||
 		in.Live.Annotations[names.AnnotationInputHash] == inputHash(in)) {
 		return kept
 	}

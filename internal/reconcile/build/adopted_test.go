@@ -54,8 +54,8 @@ func TestAdoptedImage(t *testing.T) {
 	}
 }
 
-// Proves: R48, R19 (under a name that nobody registered, edits of the workload apply with the image that runs, with a warning; an edit that needs a
-// generated configuration waits, and both name the two ways out).
+// Proves: R48, R19 (under a name that nobody registered, edits of the workload apply with the image that runs, with a
+// warning; an edit that needs a generated configuration waits, and both name the two ways out).
 func TestUnknownNameKeepsItsImage(t *testing.T) {
 	const image = "registry.example/platform/core:v2.25"
 	in := inputs(t, "distribution-only")
@@ -75,7 +75,7 @@ func TestUnknownNameKeepsItsImage(t *testing.T) {
 	in.CR.Spec.Distribution.Name = new("rh-dev")
 	in.Distribution = &settings.Distribution{Name: "rh-dev", Image: image, ImageSource: settings.SourceRelease09, Adopted: true}
 	_, faults := fail(t, in)
-	if len(faults) != 1 || faults[0].Reason != problem.UnknownDistribution || !strings.Contains(faults.Message(), "what runs stays") {
+	if len(faults) != 1 || faults[0].Reason != problem.UnknownDistribution || !strings.Contains(faults.Message(), "the running server is not changed") {
 		t.Errorf("faults %s", faults.Message())
 	}
 	for _, way := range ways {
@@ -85,7 +85,8 @@ func TestUnknownNameKeepsItsImage(t *testing.T) {
 	}
 }
 
-// Proves: R93 (an image that only nodes still have is a warning, with the ways out, before a pod on another node shows it; a mirror is one of them).
+// Proves: R93 (an image that only nodes still have is a warning, with the ways out, before a pod on another node shows
+// it; a mirror is one of them).
 func TestImageOfARemovedOrganizationIsAWarning(t *testing.T) {
 	const image = "llamastack/distribution-starter:0.7.1"
 	in := inputs(t, "distribution-only")
@@ -93,7 +94,7 @@ func TestImageOfARemovedOrganizationIsAWarning(t *testing.T) {
 	resolve(t, in, nil)
 	d := build(t, in)
 	for _, want := range []string{
-		"image " + image + " can be pulled from nowhere", "only a node that has the image can start a pod", "spec.distribution.version",
+		"image " + image + " cannot be pulled", "only nodes that have the image can start pods", "spec.distribution.version",
 		"spec.distribution.image", "mirror",
 	} {
 		if !strings.Contains(d.Warnings.Message(), want) {
@@ -106,12 +107,13 @@ func TestImageOfARemovedOrganizationIsAWarning(t *testing.T) {
 	}
 }
 
-// Proves: R48, R90, R91, R93 (which image each edit gives to a server that release 0.9 left with an image of the removed organization, and what is said of
-// it: one that may not be published is a warning before a pod shows it, until the Deployment has it).
+// Proves: R48, R90, R91, R93 (which image each edit gives to a server that release 0.9 left with an image of the
+// removed organization, and what is said of it: one that may not be published is a warning before a pod shows it, until
+// the Deployment has it).
 func TestImageOfAServerOfRelease09AfterAnEdit(t *testing.T) {
 	const (
 		old      = "docker.io/llamastack/distribution-starter:0.7.1"
-		removed  = "image " + old + " can be pulled from nowhere"
+		removed  = "image " + old + " cannot be pulled"
 		unproven = "may not be published (not proven: "
 	)
 	newest, _ := distributions.Get("starter")
@@ -137,17 +139,17 @@ func TestImageOfAServerOfRelease09AfterAnEdit(t *testing.T) {
 			in.Live.Spec.Template.Spec.Containers = []corev1.Container{{Name: names.ContainerName, Image: old}}
 			in.CR.Spec = v1alpha2.LlamaStackDistributionSpec{}
 			framework.NoError(t, yaml.UnmarshalStrict([]byte(c.edit), &in.CR.Spec))
-			reread(in)
+			refreshPods(in)
 			for _, says := range []string{c.says, strings.TrimPrefix(c.says, unproven)} { // the second time, the Deployment has the image
 				resolve(t, in, nil)
-				in.Distribution.Unproven = settings.Unproven(in.Distribution.Image)
+				in.Distribution.UnverifiedSource = settings.UnverifiedSource(in.Distribution.Image)
 				d := build(t, in)
 				in.Live = deployment(t, d.Objects)
 				if got := in.Live.Spec.Template.Spec.Containers[0].Image; got != c.image || in.Live.Annotations[names.AnnotationServerLine] != d.Distribution.Line.Name {
 					t.Errorf("image %s, annotations %v", got, in.Live.Annotations)
 				}
 				text := d.Warnings.Message()
-				if !strings.Contains(text, says) || (says == "") != (text == "") || says != "" && !strings.HasSuffix(text, settings.WaysToImage) {
+				if !strings.Contains(text, says) || (says == "") != (text == "") || says != "" && !strings.HasSuffix(text, settings.ImageAdvice) {
 					t.Errorf("warnings %q, want %q", text, says)
 				}
 			}
@@ -155,8 +157,9 @@ func TestImageOfAServerOfRelease09AfterAnEdit(t *testing.T) {
 	}
 }
 
-// Proves: R48, R91 (no edit replaces the image that release 0.9 left, as long as the distribution is the same: it could be of another release line. What
-// the operator's settings name of the same release line does, and a mirror of the image.)
+// Proves: R48, R91 (no edit replaces the image that release 0.9 left, as long as the distribution is the same: it could
+// be of another release line. What the operator's settings name of the same release line does, and a mirror of the
+// image.)
 func TestAdoptedImageStaysUntilTheDistributionChanges(t *testing.T) {
 	const old = "docker.io/llamastack/distribution-starter:0.6.1"
 	override := func(image string) func(*testing.T, *Inputs) {

@@ -35,7 +35,7 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 	d.problems.checkForbidden(in)
 	d.problems.checkExpose(in)
 	d.problems.checkExternal(in)
-	d.problems.warnTaken(in)
+	d.problems.warnSharedHost(in)
 	d.problems.warnLegacy(in)
 	d.problems.checkEndpoints(in)
 	d.generate(ctx, in)
@@ -50,7 +50,7 @@ func Build(ctx context.Context, in *Inputs) (*Desired, problem.List) {
 	}
 	d.warnIneffective(in)
 	d.problems.checkMonitoring(in, d.Distribution.Line)
-	warnOpen(d, in)
+	warnUnauthenticated(d, in)
 	warnBypassed(d, in)
 	d.problems.checkWorkload(&in.CR.Spec, &in.Legacy)
 	d.problems.checkItems(in)
@@ -95,7 +95,7 @@ func (in *Inputs) NeedsBase() bool {
 
 func (d *Desired) generate(ctx context.Context, in *Inputs) {
 	dist := d.Distribution
-	if p := tooOld(dist); p != nil {
+	if p := unsupportedRelease(dist); p != nil {
 		d.problems.AddFound(p)
 		d.problems.AddAll(serverconfig.CheckSpec(in.Spec))
 		return
@@ -103,7 +103,7 @@ func (d *Desired) generate(ctx context.Context, in *Inputs) {
 	d.problems.AddFound(newerRelease(dist))
 	d.problems.AddFound(unknownName(in))
 	d.problems.AddFound(removedImage(dist))
-	d.problems.AddFound(unprovenImage(in, dist))
+	d.problems.AddFound(unverifiedImage(in, dist))
 	d.problems.AddAll(dist.Warnings)
 	if _, named := in.OverrideRef(); named {
 		d.override(ctx, in)
@@ -119,7 +119,7 @@ func (d *Desired) generate(ctx context.Context, in *Inputs) {
 	if p := baseProblem(in, dist); p != nil {
 		switch {
 		case in.LabelsUnread:
-		case !workersAlone(in):
+		case !onlyWorkersNeedConfig(in):
 			d.problems.AddFound(p)
 		case !workersIgnored(in):
 			d.problems.AddFound(workersNeedBase(p, *in.CR.Spec.Workload.Workers))
@@ -134,19 +134,19 @@ func (d *Desired) generate(ctx context.Context, in *Inputs) {
 	if ctx.Err() != nil {
 		return // Build reports it, for all steps
 	}
-	d.problems.AddAll(in.withoutUnread(problems))
+	d.problems.AddAll(in.withoutUnreadPackages(problems))
 	if result == nil {
 		return
 	}
-	if in.lacksEndpoint() {
+	if in.isMissingEndpoint() {
 		return
 	}
 	d.Config = result
 	d.ConfigMapName = names.ConfigMapName(in.CR.Name, result.YAML)
 }
 
-// withoutUnread drops problems of unknown provider packages if the caller does not read packages.
-func (in *Inputs) withoutUnread(problems problem.List) problem.List {
+// withoutUnreadPackages drops problems of unknown provider packages if the caller does not read packages.
+func (in *Inputs) withoutUnreadPackages(problems problem.List) problem.List {
 	if !in.PackagesUnread {
 		return problems
 	}
@@ -259,36 +259,36 @@ func (d *Desired) hold(in *Inputs, p *objects.Params) {
 	if in.Live == nil || in.Live.DeletionTimestamp != nil || in.LiveConfigMissing || release09.IsHeld(in.Live) {
 		return // nothing to keep, the pods could not restart, or they are being replaced
 	}
-	made := in.Live.Annotations
-	switch adopted := release09.Left(in.Live) && release09.KeepsTemplate(in.Live); {
+	annotations := in.Live.Annotations
+	switch adopted := release09.IsUnadopted(in.Live) && release09.KeepsTemplate(in.Live); {
 	case adopted:
 		d.HeldBuild = release09.Build
-	case release09.Left(in.Live), made[names.AnnotationInputHash] != p.InputHash,
-		made[names.AnnotationBuild] == p.Build:
+	case release09.IsUnadopted(in.Live), annotations[names.AnnotationInputHash] != p.InputHash,
+		annotations[names.AnnotationBuild] == p.Build:
 		return
 	default:
-		d.HeldBuild = made[names.AnnotationBuild]
+		d.HeldBuild = annotations[names.AnnotationBuild]
 	}
 	var live objects.Generated // release 0.9 generates none of these objects
 	if names.HasNewPods(&in.Live.Spec.Template) {
 		live = objects.GeneratedFor(in.CR.Name, &in.Live.Spec.Template.Spec)
 	}
-	wanted := objects.GeneratedFor(in.CR.Name, podOf(d.Objects))
+	desired := objects.GeneratedFor(in.CR.Name, podSpecOf(d.Objects))
 	var applied []objects.Object
 	for _, o := range d.Objects {
 		kind := o.GetObjectKind().GroupVersionKind().Kind
-		former, generated := live.InPlaceOf(wanted, kind, o.GetName())
+		liveName, generated := live.Counterpart(desired, kind, o.GetName())
 		switch {
 		case kind == "Deployment":
 			kept := o.DeepCopyObject().(objects.Object)
 			kept.GetAnnotations()[names.AnnotationBuild] = d.HeldBuild
 			d.Held = append(d.Held, kept)
-		case generated && former == "":
-		case generated && former != o.GetName():
+		case generated && liveName == "":
+		case generated && liveName != o.GetName():
 			// Keep the content of the object that the live Deployment uses.
-			moved := o.DeepCopyObject().(objects.Object)
-			moved.SetName(former)
-			d.Held = append(d.Held, moved)
+			renamed := o.DeepCopyObject().(objects.Object)
+			renamed.SetName(liveName)
+			d.Held = append(d.Held, renamed)
 		default:
 			applied = append(applied, o)
 		}
@@ -296,7 +296,7 @@ func (d *Desired) hold(in *Inputs, p *objects.Params) {
 	d.Objects, d.ConfigMapName = applied, live.Config
 }
 
-func podOf(list []objects.Object) *corev1.PodSpec {
+func podSpecOf(list []objects.Object) *corev1.PodSpec {
 	for _, o := range list {
 		if d, ok := o.(*appsv1.Deployment); ok {
 			return &d.Spec.Template.Spec

@@ -142,7 +142,7 @@ func TestNothingToGenerateFrom(t *testing.T) {
 		"too old": {
 			"registry.example/mine:0.2.23", "", problem.UnsupportedRelease, []string{
 				"spec.distribution: Forbidden: the server in image registry.example/mine:0.2.23 is release 0.2.23 (tag of the image), and 0.3 is the oldest",
-				"what runs is left alone", "serverVersion",
+				"the running server is not changed", "serverVersion",
 			},
 		},
 	} {
@@ -181,7 +181,7 @@ func TestSecretFaults(t *testing.T) {
 			SecretFact{Lookup: Lookup{State: KeyMissing, MissingKeys: []string{"token"}, ExistingKeys: []string{"tokens", "user"}}}, problem.WaitingForDependency, problem.SecretNotFound,
 			[]string{"has no key", "tokens, user"},
 		},
-		"empty value": {SecretFact{Lookup: Lookup{State: Empty}}, problem.WaitingForDependency, problem.SecretNotFound, []string{"is empty", "give it a value"}},
+		"empty value": {SecretFact{Lookup: Lookup{State: Empty}}, problem.WaitingForDependency, problem.SecretNotFound, []string{"is empty", "set a value"}},
 		"line break": {
 			SecretFact{Value: secret.New([]byte(canary + "\n"))}, problem.WaitingForDependency, problem.InvalidSecret, []string{"ends with a line break"},
 		},
@@ -601,7 +601,7 @@ func TestResourceName(t *testing.T) {
 	} {
 		in := inputs(t, "distribution-only")
 		in.CR.Name = name
-		d, faults := try(t.Context(), in)
+		d, faults := buildWith(t.Context(), in)
 		if right && len(faults) > 0 || !right && (len(d.Objects) > 0 || !strings.HasPrefix(faults.Message(), "metadata.name: ")) {
 			t.Errorf("%q: faults %q, objects %v", name, faults.Message(), kinds(d.Objects))
 		}
@@ -615,7 +615,7 @@ func TestBuildEndsWithItsContext(t *testing.T) {
 	for _, sample := range []string{"distribution-only", "simple", "two-providers"} {
 		in := inputs(t, sample)
 		findSecrets(t, in)
-		got, problems := try(ended, in)
+		got, problems := buildWith(ended, in)
 		if len(got.Objects) > 0 || problems.Reason() != problem.LookupFailed || problems.Has(problem.Terminal) || strings.Count(problems.Message(), "not complete") != 1 {
 			t.Errorf("%s: %d objects, %v", sample, len(got.Objects), problems)
 		}

@@ -28,7 +28,7 @@ type CABundleFact struct {
 	Namespace, Name string
 	// Keys are the keys to use, all of them; empty means that the operator chooses.
 	Keys   []string
-	Lookup `json:"-"`
+	Lookup `                  json:"-"`
 	Data   map[string]string
 }
 
@@ -100,7 +100,7 @@ func (d *Desired) caBundle(in *Inputs) string {
 	case f.State == Unknown:
 		return secret.OnCluster
 	}
-	if p := f.absent(f.lookedFor(), in.CR.Namespace, ""); p != nil {
+	if p := f.absent(f.requiredReference(), in.CR.Namespace, ""); p != nil {
 		d.problems.AddFound(p)
 		return ""
 	}
@@ -115,18 +115,20 @@ func (d *Desired) caBundle(in *Inputs) string {
 	var bundle strings.Builder
 	for _, key := range chosen {
 		found, err := readPEM(f.Data[key])
-		where := fmt.Sprintf("the key %q of ConfigMap %s/%s", key, f.Namespace, f.Name)
+		location := fmt.Sprintf("the key %q of ConfigMap %s/%s", key, f.Namespace, f.Name)
 		switch {
 		case err != nil:
-			d.problems.Add(f.invalid(fmt.Sprintf("%s: %v", where, err), "correct or remove it there"))
+			d.problems.Add(f.invalid(fmt.Sprintf("%s: %v", location, err), "correct or remove it there"))
 			return ""
 		case found.certificates == "":
-			d.problems.Add(f.invalid(where+" holds no certificate", "put one there in PEM form (-----BEGIN CERTIFICATE-----)"))
+			d.problems.Add(
+				f.invalid(location+" contains no certificate", "put one there in PEM form (-----BEGIN CERTIFICATE-----)"),
+			)
 			return ""
 		}
 		if found.privateKey {
-			d.problems.warn(problem.InvalidConfigMap, PathCABundle, where+" holds a private key, which is not copied",
-				"move private keys to a Secret: who may read ConfigMaps can read them")
+			d.problems.warn(problem.InvalidConfigMap, PathCABundle, location+" contains a private key, which is not copied",
+				"move private keys to a Secret: everyone who can read ConfigMaps can read them")
 		}
 		bundle.WriteString(found.certificates)
 	}
@@ -147,32 +149,32 @@ func (f *CABundleFact) keys() ([]string, *problem.Problem) {
 	}
 	if len(f.Keys) > 0 {
 		found := LookIn(f.Data, f.Keys...)
-		if p := found.absent(f.lookedFor(), "", ""); p != nil {
+		if p := found.absent(f.requiredReference(), "", ""); p != nil {
 			return nil, p
 		}
 	}
-	filled := slices.DeleteFunc(slices.Clone(candidates), func(key string) bool {
+	nonBlank := slices.DeleteFunc(slices.Clone(candidates), func(key string) bool {
 		return strings.TrimSpace(f.Data[key]) == ""
 	})
 	switch {
-	case len(filled) == 0 && len(candidates) > 0:
+	case len(nonBlank) == 0 && len(candidates) > 0:
 		return nil, problem.New(f.invalid(
-			fmt.Sprintf("ConfigMap %s/%s holds no certificate: blank: %s", f.Namespace, f.Name, limits.Names(candidates)),
+			fmt.Sprintf("ConfigMap %s/%s contains no certificate: blank: %s", f.Namespace, f.Name, limits.Names(candidates)),
 			"put one there in PEM form (-----BEGIN CERTIFICATE-----)"))
-	case len(f.Keys) > 0, len(filled) == 1:
-		return filled, nil
+	case len(f.Keys) > 0, len(nonBlank) == 1:
+		return nonBlank, nil
 	}
 	for _, key := range bundleKeys {
-		if slices.Contains(filled, key) {
+		if slices.Contains(nonBlank, key) {
 			return []string{key}, nil
 		}
 	}
-	lacking := Lookup{ExistingKeys: candidates}
+	lookup := Lookup{ExistingKeys: candidates}
 	return nil, problem.New(problem.Problem{
 		Reason: problem.ConfigMapNotFound, Path: PathCABundle + ".configMapName",
 		Detail: fmt.Sprintf("ConfigMap %s (namespace %s) has neither the key %s nor only one key", f.Name, f.Namespace,
 			strings.Join(bundleKeys, " nor ")),
-		Fix: "add one of them" + lacking.existing(),
+		Fix: "add one of them" + lookup.existing(),
 	})
 }
 
@@ -181,8 +183,8 @@ func (f *CABundleFact) reference() objects.Reference {
 		Path: PathCABundle + ".configMapName"}
 }
 
-// lookedFor returns the reference, with the default key if the spec names none.
-func (f *CABundleFact) lookedFor() *objects.Reference {
+// requiredReference returns the reference, with the default key if the spec names none.
+func (f *CABundleFact) requiredReference() *objects.Reference {
 	ref := f.reference()
 	if len(ref.Keys) == 0 {
 		ref.Keys = bundleKeys[:1]

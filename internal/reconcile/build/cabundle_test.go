@@ -111,17 +111,17 @@ func TestCABundleFaults(t *testing.T) {
 		"missing key":    {func(f *CABundleFact) { f.Keys = []string{"mine"} }, `no key "mine"`},
 		"all keys are blank": {
 			func(f *CABundleFact) { f.Data = map[string]string{"b": " ", "a": ""} },
-			"ConfigMap ai/trusted-ca holds no certificate: blank: a, b: put one there",
+			"ConfigMap ai/trusted-ca contains no certificate: blank: a, b: put one there",
 		},
 		"all named keys are blank": {
 			func(f *CABundleFact) { f.Keys, f.Data = []string{"a"}, map[string]string{"a": "\n", "b": certificate} },
-			"ConfigMap ai/trusted-ca holds no certificate: blank: a: put one there",
+			"ConfigMap ai/trusted-ca contains no certificate: blank: a: put one there",
 		},
 		"the platform's has none": {
 			func(f *CABundleFact) {
 				f.Name, f.Data = PlatformBundle, map[string]string{"ca-bundle.crt": "", "odh-ca-bundle.crt": " "}
 			},
-			"ConfigMap ai/odh-trusted-ca-bundle holds no certificate: blank: ca-bundle.crt, odh-ca-bundle.crt: put one there",
+			"ConfigMap ai/odh-trusted-ca-bundle contains no certificate: blank: ca-bundle.crt, odh-ca-bundle.crt: put one there",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -214,10 +214,10 @@ func TestServiceCAIsTrusted(t *testing.T) {
 	}
 }
 
-// key is what must never get into the copy of a bundle.
+// key is a private key, which must never be copied into a bundle.
 const key = "-----BEGIN EC PRIVATE KEY-----\nY2FuYXJ5\n-----END EC PRIVATE KEY-----\n"
 
-// trusted is a certificate with OpenSSL's notes about trust behind it.
+// trusted is a certificate with OpenSSL's trust settings after it.
 func trusted(t *testing.T) string {
 	t.Helper()
 	block, _ := pem.Decode([]byte(certificate))

@@ -59,11 +59,11 @@ func (c *canonical) value() error {
 		return nil
 	}
 	var number any // normalizes the notation
-	return c.again(scalar, &number)
+	return c.normalize(scalar, &number)
 }
 
-// again writes a scalar as encoding/json encodes it.
-func (c *canonical) again(scalar []byte, into any) error {
+// normalize writes a scalar as encoding/json encodes it.
+func (c *canonical) normalize(scalar []byte, into any) error {
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(scalar, into); err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (c *canonical) string() (string, error) {
 		return string(quoted[1 : len(quoted)-1]), nil
 	}
 	var s string
-	err := c.again(quoted, &s)
+	err := c.normalize(quoted, &s)
 	return s, err
 }
 

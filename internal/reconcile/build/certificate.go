@@ -88,7 +88,7 @@ func (d *Desired) checkCertificate(in *Inputs) {
 }
 
 func (d *Desired) readCertificate(in *Inputs, f *CertificateFact) *ServerCertificate {
-	where := fmt.Sprintf("Secret %s/%s", in.CR.Namespace, f.Name)
+	location := fmt.Sprintf("Secret %s/%s", in.CR.Namespace, f.Name)
 	ref := certificateReference(f.Name, in.CR.Namespace)
 	if p := f.absent(&ref, in.CR.Namespace, ""); p != nil {
 		d.problems.AddFound(p)
@@ -98,58 +98,60 @@ func (d *Desired) readCertificate(in *Inputs, f *CertificateFact) *ServerCertifi
 	block, _ := pem.Decode([]byte(chain.certificates))
 	switch {
 	case err != nil:
-		d.problems.Add(f.invalid(fmt.Sprintf("the key %q of %s: %v", corev1.TLSCertKey, where, err)))
+		d.problems.Add(f.invalid(fmt.Sprintf("the key %q of %s: %v", corev1.TLSCertKey, location, err)))
 		return nil
 	case block == nil:
-		d.problems.Add(f.invalid(fmt.Sprintf("the key %q of %s holds no certificate in PEM form", corev1.TLSCertKey, where)))
+		d.problems.Add(
+			f.invalid(fmt.Sprintf("the key %q of %s contains no certificate in PEM form", corev1.TLSCertKey, location)),
+		)
 		return nil
 	}
 	leaf, err := x509.ParseCertificate(block.Bytes)
 	if err != nil {
 		d.problems.Add(f.invalid(fmt.Sprintf("the key %q of %s: PEM block 1 is not a certificate: %v", corev1.TLSCertKey,
-			where, err)))
+			location, err)))
 		return nil
 	}
 	if defect := f.Key.KeyProblem(leaf.PublicKey); defect != "" {
-		d.problems.Add(f.invalid(fmt.Sprintf("the key %q of %s %s", corev1.TLSPrivateKeyKey, where, defect)))
+		d.problems.Add(f.invalid(fmt.Sprintf("the key %q of %s %s", corev1.TLSPrivateKeyKey, location, defect)))
 		return nil
 	}
-	d.checkValidity(in, f, leaf, where)
-	d.checkHost(in, f, leaf, where)
+	d.checkValidity(in, f, leaf, location)
+	d.checkHost(in, f, leaf, location)
 	return &ServerCertificate{Host: names.ServiceHost(in.CR.Name, in.CR.Namespace), Leaf: leaf.Raw, CA: f.CA}
 }
 
 // checkValidity reports a certificate outside of its validity, and sets Recheck to the next change.
-func (d *Desired) checkValidity(in *Inputs, f *CertificateFact, leaf *x509.Certificate, where string) {
+func (d *Desired) checkValidity(in *Inputs, f *CertificateFact, leaf *x509.Certificate, location string) {
 	switch {
 	case in.Now.After(leaf.NotAfter):
 		d.problems.Add(problem.Problem{
 			Reason: problem.InvalidSecret, Path: PathCertificate, Type: field.ErrorTypeInvalid, Value: f.Name,
-			Detail: fmt.Sprintf("the certificate in %s expired at %s", where, leaf.NotAfter.UTC().Format(time.RFC3339)),
+			Detail: fmt.Sprintf("the certificate in %s expired at %s", location, leaf.NotAfter.UTC().Format(time.RFC3339)),
 			Fix:    "renew it",
 		})
 	case in.Now.Before(leaf.NotBefore):
-		d.Recheck = leaf.NotBefore
+		d.RequeueAt = leaf.NotBefore
 		d.problems.Add(problem.Problem{
 			Reason: problem.InvalidSecret, Path: PathCertificate, Type: field.ErrorTypeInvalid, Value: f.Name,
-			Detail: fmt.Sprintf("the certificate in %s is not valid before %s", where,
+			Detail: fmt.Sprintf("the certificate in %s is not valid before %s", location,
 				leaf.NotBefore.UTC().Format(time.RFC3339)),
 			Fix: "wait, or issue another one",
 		})
 	default:
-		d.Recheck = leaf.NotAfter
+		d.RequeueAt = leaf.NotAfter
 	}
 }
 
 // checkHost reports a certificate without the Service's DNS name; only a warning if it has the exposed host name.
-func (d *Desired) checkHost(in *Inputs, f *CertificateFact, leaf *x509.Certificate, where string) {
+func (d *Desired) checkHost(in *Inputs, f *CertificateFact, leaf *x509.Certificate, location string) {
 	host := names.ServiceHost(in.CR.Name, in.CR.Namespace)
 	if leaf.VerifyHostname(host) == nil {
 		return
 	}
 	p := problem.Problem{
 		Reason: problem.InvalidSecret, Path: PathCertificate, Type: field.ErrorTypeInvalid, Value: f.Name,
-		Detail: fmt.Sprintf("the certificate in %s is not for the server's Service: its DNS names are %s", where,
+		Detail: fmt.Sprintf("the certificate in %s is not for the server's Service: its DNS names are %s", location,
 			dnsNames(leaf)),
 		Fix: fmt.Sprintf("issue one with the DNS name %s; %s.cluster.local should be among its names too", host, host),
 	}
@@ -162,7 +164,7 @@ func (d *Desired) checkHost(in *Inputs, f *CertificateFact, leaf *x509.Certifica
 
 func dnsNames(leaf *x509.Certificate) string {
 	if len(leaf.DNSNames) == 0 {
-		return "none (a common name does not count)"
+		return "none (the common name is ignored)"
 	}
 	return limits.Names(leaf.DNSNames)
 }
@@ -184,10 +186,9 @@ func (d *Desired) warnPlainOverride(in *Inputs, read *serverconfig.Override) {
 	if !serverconfig.TLSEnabled(&in.CR.Spec) || read.TLS.Mounted() {
 		return
 	}
-	detail := "has no effect beside spec.overrideConfig, whose configuration names other files"
+	detail := "has no effect with spec.overrideConfig, whose configuration uses other files"
 	if !read.TLS.Enabled() {
-		detail = "has no effect beside spec.overrideConfig, whose configuration names no TLS files: the server does not " +
-			"encrypt"
+		detail = "has no effect with spec.overrideConfig, whose configuration has no TLS files: the server does not encrypt"
 	}
 	d.problems.warn(problem.NoEffect, "spec.networking.tls.enabled", detail,
 		"write tls_certfile: "+serverconfig.TLSCertFile+" and tls_keyfile: "+serverconfig.TLSKeyFile+" under server: "+

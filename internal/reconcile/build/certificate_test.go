@@ -24,7 +24,7 @@ import (
 
 const serviceHost = "plain-stack-service.ai.svc"
 
-// withTLS are the inputs of a server with TLS, whose Secret holds the data.
+// withTLS returns the inputs of a server with TLS and this content of its Secret.
 func withTLS(t *testing.T, data map[string][]byte) *Inputs {
 	t.Helper()
 	in := inputs(t, "distribution-only")
@@ -40,8 +40,8 @@ func setCertificate(in *Inputs, data map[string][]byte) {
 	in.Certificate.Certificate, in.Certificate.Key, in.Certificate.CA = data["tls.crt"], secret.New(data["tls.key"]), data["ca.crt"]
 }
 
-// Proves: FR-061, FR-062, US-5.3, R39, R26 (the certificate is mounted where the configuration looks for it; probes, Service and URL follow; the
-// template has a hash of the certificate and nothing of the key).
+// Proves: FR-061, FR-062, US-5.3, R39, R26 (the certificate is mounted where the configuration looks for it; probes,
+// Service and URL follow; the template has a hash of the certificate and nothing of the key).
 func TestTLSReachesEveryObject(t *testing.T) {
 	ca := framework.NewCA(t)
 	data := ca.ServerSecret([]string{serviceHost})
@@ -91,19 +91,21 @@ func TestTLSReachesEveryObject(t *testing.T) {
 	}
 }
 
-// Proves: FR-062, R61 (the data cannot be where the certificate is, nor below it: Kubernetes would refuse the pod, or could not start it).
+// Proves: FR-062, R61 (the data cannot be where the certificate is, nor below it: Kubernetes would refuse the pod, or
+// could not start it).
 func TestDataIsNotWhereTheCertificateIs(t *testing.T) {
 	for at, wrong := range map[string]bool{serverconfig.TLSDir: true, serverconfig.TLSDir + "/data": true, serverconfig.TLSDir + "-data": false} {
 		in := withTLS(t, framework.NewCA(t).ServerSecret([]string{serviceHost}))
 		in.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Storage: &v1alpha2.PVCStorageSpec{MountPath: &at}}
-		_, faults := try(t.Context(), in)
+		_, faults := buildWith(t.Context(), in)
 		if got := faults.Message(); wrong != strings.Contains(got, "spec.workload.storage.mountPath: Invalid value") {
 			t.Errorf("%s: %q", at, got)
 		}
 	}
 }
 
-// Proves: FR-062, L-28 (another certificate is one other template; another CA in the Secret changes nothing, since the pods do not read it).
+// Proves: FR-062, L-28 (another certificate is one other template; another CA in the Secret changes nothing, since the
+// pods do not read it).
 func TestRotatedCertificateRollsThePods(t *testing.T) {
 	ca := framework.NewCA(t)
 	data := ca.ServerSecret([]string{serviceHost})
@@ -124,8 +126,8 @@ func TestRotatedCertificateRollsThePods(t *testing.T) {
 	}
 }
 
-// Proves: FR-062, FR-075, R20, L-23 (each defect is named with the field, the Secret and what to do, before anything is rolled out, and
-// heals by itself).
+// Proves: FR-062, FR-075, R20, L-23 (each defect is named with the field, the Secret and what to do, before anything is
+// rolled out, and heals by itself).
 func TestCertificateFaults(t *testing.T) {
 	ca := framework.NewCA(t)
 	good := ca.ServerSecret([]string{serviceHost})
@@ -152,13 +154,13 @@ func TestCertificateFaults(t *testing.T) {
 		"no certificate": {without("tls.crt"), problem.SecretNotFound, `Secret llama-tls (namespace ai) has no key "tls.crt": add it; its keys are ca.crt, tls.key`},
 		"neither":        {without("tls.crt", "tls.key"), problem.SecretNotFound, `has no keys "tls.crt", "tls.key"`},
 		"empty certificate": {with("tls.crt", nil), problem.InvalidSecret,
-			`the key "tls.crt" of Secret ai/llama-tls holds no certificate in PEM form: put a certificate and its key into the Secret`},
+			`the key "tls.crt" of Secret ai/llama-tls contains no certificate in PEM form: put a certificate and its key into the Secret`},
 		"broken certificate": {with("tls.crt", []byte("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")), problem.InvalidSecret, "PEM block 1 is not a certificate"},
 		"broken chain": {with("tls.crt", append(slices.Clone(good["tls.crt"]), "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"...)),
 			problem.InvalidSecret, "PEM block 2 is not a certificate"},
 		"empty key":      {with("tls.key", nil), problem.InvalidSecret, `the key "tls.key" of Secret ai/llama-tls holds no private key in PEM form`},
 		"another's key":  {with("tls.key", other["tls.key"]), problem.InvalidSecret, "holds a private key that does not fit the certificate"},
-		"swapped":        {map[string][]byte{"tls.crt": good["tls.key"], "tls.key": good["tls.crt"]}, problem.InvalidSecret, "holds no certificate"},
+		"swapped":        {map[string][]byte{"tls.crt": good["tls.key"], "tls.key": good["tls.crt"]}, problem.InvalidSecret, "contains no certificate"},
 		"unreadable key": {with("tls.key", []byte("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n")), problem.InvalidSecret, "holds a private key that cannot be read"},
 		"key with a passphrase": {with("tls.key", []byte("-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n")),
 			problem.InvalidSecret, "holds a private key with a passphrase"},
@@ -166,7 +168,7 @@ func TestCertificateFaults(t *testing.T) {
 		"not yet valid": {ca.ServerSecret([]string{serviceHost}, at(time.Hour, 2*time.Hour)), problem.InvalidSecret, "is not valid before "},
 		"another host": {ca.ServerSecret([]string{"a.example", "b.example"}), problem.InvalidSecret,
 			"its DNS names are a.example, b.example: issue one with the DNS name " + serviceHost},
-		"common name only": {ca.ServerSecret(nil), problem.InvalidSecret, "none (a common name does not count)"},
+		"common name only": {ca.ServerSecret(nil), problem.InvalidSecret, "none (the common name is ignored)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := withTLS(t, c.data)
@@ -179,8 +181,8 @@ func TestCertificateFaults(t *testing.T) {
 				t.Errorf("faults %+v\nwant %s %q", faults, c.reason, c.want)
 			}
 			// A certificate that is valid, but for other hosts, is checked again when it ends.
-			if again := slices.Contains([]string{"not yet valid", "another host", "common name only"}, name); again == d.Recheck.IsZero() {
-				t.Errorf("checked again at %v", d.Recheck)
+			if again := slices.Contains([]string{"not yet valid", "another host", "common name only"}, name); again == d.RequeueAt.IsZero() {
+				t.Errorf("checked again at %v", d.RequeueAt)
 			}
 		})
 	}
@@ -194,8 +196,8 @@ func TestCertificateForTheService(t *testing.T) {
 		"wildcard":               {"*.ai.svc"},
 	} {
 		d := build(t, withTLS(t, ca.ServerSecret(hosts)))
-		if len(d.Warnings) > 0 || d.Recheck.Before(time.Now()) {
-			t.Errorf("%s: %s, checked again at %v", name, d.Warnings.Message(), d.Recheck)
+		if len(d.Warnings) > 0 || d.RequeueAt.Before(time.Now()) {
+			t.Errorf("%s: %s, checked again at %v", name, d.Warnings.Message(), d.RequeueAt)
 		}
 	}
 	in := withTLS(t, ca.ServerSecret([]string{"llama.example.com"}))
@@ -226,7 +228,8 @@ func TestTLSWithoutACluster(t *testing.T) {
 	}
 }
 
-// Proves: R39, R15 (scheme and probes follow the TLS files of a base, whether the image runs it unchanged or a configuration is made from it).
+// Proves: R39, R15 (scheme and probes follow the TLS files of a base, whether the image runs it unchanged or a
+// configuration is made from it).
 func TestTLSOfABaseIsRecognised(t *testing.T) {
 	for name, c := range map[string]struct {
 		server string
@@ -258,7 +261,8 @@ func TestTLSOfABaseIsRecognised(t *testing.T) {
 	}
 }
 
-// Proves: R39 (the certificate is always mounted; the user's own configuration decides whether it is used, and who asked for TLS is warned).
+// Proves: R39 (the certificate is always mounted; the user's own configuration decides whether it is used, and who
+// asked for TLS is warned).
 func TestTLSBesideAnOverride(t *testing.T) {
 	const mounted = "tls_certfile: /etc/llama-stack-tls/tls.crt, tls_keyfile: /etc/llama-stack-tls/tls.key"
 	data := framework.NewCA(t).ServerSecret([]string{serviceHost})
@@ -268,7 +272,7 @@ func TestTLSBesideAnOverride(t *testing.T) {
 		known   bool
 	}{
 		"{" + mounted + "}":                   {corev1.URISchemeHTTPS, "", true},
-		"{tls_certfile: /a, tls_keyfile: /b}": {corev1.URISchemeHTTPS, "names other files", false},
+		"{tls_certfile: /a, tls_keyfile: /b}": {corev1.URISchemeHTTPS, "uses other files", false},
 		"{}":                                  {corev1.URISchemeHTTP, "the server does not encrypt", false},
 		"{tls_certfile: /etc/llama-stack-tls/tls.crt}": {corev1.URISchemeHTTP, "the server does not encrypt", false},
 	} {

@@ -17,7 +17,7 @@ const (
 	trustedCertificate = "TRUSTED CERTIFICATE"
 )
 
-type bundled struct {
+type pemContent struct {
 	// certificates are its certificates as PEM, without other content.
 	certificates string
 	// privateKey reports that the text has a private key.
@@ -25,8 +25,8 @@ type bundled struct {
 }
 
 // readPEM parses a PEM text. A broken certificate is an error, because a missing CA fails much later without a reason.
-func readPEM(text string) (bundled, error) {
-	var found bundled
+func readPEM(text string) (pemContent, error) {
+	var found pemContent
 	var certificates strings.Builder
 	for number, rest := 1, nextBlock(text); rest != ""; number++ {
 		block := rest
@@ -41,10 +41,11 @@ func readPEM(text string) (bundled, error) {
 		}
 		decoded, _ := pem.Decode([]byte(block))
 		if decoded == nil {
-			return bundled{}, fmt.Errorf("PEM block %d is broken: its lines are not base64, or its END line is missing", number)
+			return pemContent{}, fmt.Errorf("PEM block %d is broken: its lines are not base64, or its END line is missing",
+				number)
 		}
 		if err := parseCertificate(decoded); err != nil {
-			return bundled{}, fmt.Errorf("PEM block %d is not a certificate: %w", number, err)
+			return pemContent{}, fmt.Errorf("PEM block %d is not a certificate: %w", number, err)
 		}
 		certificates.Write(pem.EncodeToMemory(&pem.Block{Type: decoded.Type, Bytes: decoded.Bytes}))
 	}

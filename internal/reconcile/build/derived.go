@@ -40,7 +40,7 @@ func (d *Desired) derive(in *Inputs) map[string]secret.Value {
 		}
 		for _, defect := range from.defects(v, value) {
 			d.problems.Add(invalid(from.fact, in.CR.Namespace,
-				"has a part that this release of the server cannot take: "+string(v.Part)+" "+defect))
+				"has a part that this server release cannot use: "+string(v.Part)+" "+defect))
 		}
 		values[v.Name] = value
 	}
@@ -52,8 +52,8 @@ type source struct {
 	fact *SecretFact
 	// known is false without a cluster to read the value from.
 	known bool
-	// trusts reports that CA certificates exist to verify a certificate.
-	trusts bool
+	// hasCABundle reports that CA certificates exist to verify a certificate.
+	hasCABundle bool
 	// dsn is the parsed value, or nil if it is not a connection string.
 	dsn *dsn.DSN
 }
@@ -64,7 +64,7 @@ func (d *Desired) readSource(in *Inputs, v *serverconfig.EnvVar) *source {
 	if fact == nil || fact.State != Found || len(fact.Value.Unfit()) > 0 {
 		return nil // already reported
 	}
-	s := &source{fact: fact, known: !fact.Value.Empty(), trusts: in.CABundle != nil}
+	s := &source{fact: fact, known: !fact.Value.Empty(), hasCABundle: in.CABundle != nil}
 	if !s.known || v.Part == environment.RedisPassword {
 		return s
 	}
@@ -74,8 +74,8 @@ func (d *Desired) readSource(in *Inputs, v *serverconfig.EnvVar) *source {
 		return nil
 	}
 	if parsed.Verifies() && in.CABundle == nil {
-		d.problems.Add(invalid(fact, in.CR.Namespace, "says sslmode="+parsed.SSLMode+
-			", for which the server needs the CA certificate of the database: name a ConfigMap that holds it in "+
+		d.problems.Add(invalid(fact, in.CR.Namespace, "has sslmode="+parsed.SSLMode+
+			", for which the server needs the CA certificate of the database: set a ConfigMap with it in "+
 			"spec.networking.tls.caBundle"))
 		return nil
 	}
@@ -93,14 +93,14 @@ func (s *source) defects(v *serverconfig.EnvVar, value secret.Value) []string {
 		defects = append(defects, converted)
 	}
 	if v.Part == environment.PostgresURLDatabase && bytes.Contains(value.Reveal(), []byte("?")) {
-		defects = append(defects, "contains '?', at which the server ends it: use another name")
+		defects = append(defects, "contains '?', where the server truncates it: use another name")
 	}
 	return defects
 }
 
 func (s *source) part(part serverconfig.Part) secret.Value {
 	switch {
-	case !s.known && part == environment.PostgresSSLRootCert && !s.trusts:
+	case !s.known && part == environment.PostgresSSLRootCert && !s.hasCABundle:
 		return secret.Value{}
 	case !s.known:
 		return secret.New([]byte(secret.OnCluster))

@@ -18,7 +18,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// withStorage are complete inputs with PostgreSQL on a release line, and with a value for its connection string.
+// withStorage returns complete inputs with PostgreSQL, a release line and a connection string.
 func withStorage(t *testing.T, line, dsn string) *Inputs {
 	t.Helper()
 	in := inputs(t, "postgres")
@@ -136,10 +136,10 @@ func TestDerivedSecretOfOneDatabaseForAllState(t *testing.T) {
 	}
 }
 
-// checkNothingOutsideSecrets proves that a value is in no other object, as text or as base64.
+// checkNothingOutsideSecrets fails the test if an object other than a Secret contains the value, as text or base64.
 //
 // Proves: R7, NFR-003.
-func checkNothingOutsideSecrets(t *testing.T, d *made, value string) {
+func checkNothingOutsideSecrets(t *testing.T, d *result, value string) {
 	t.Helper()
 	for _, o := range d.Objects {
 		if _, ok := o.(*corev1.Secret); ok {

@@ -19,17 +19,17 @@ const pathDistribution = "spec.distribution"
 const fixRelease = "set spec.distribution.version, or register the distribution with its serverVersion in the " +
 	"ConfigMap " + settings.ConfigMapName
 
-// tooOld returns the problem of a release older than all release lines; an existing Deployment stays.
-func tooOld(dist *settings.Distribution) *problem.Problem {
+// unsupportedRelease returns the problem of a release older than all release lines; an existing Deployment stays.
+func unsupportedRelease(dist *settings.Distribution) *problem.Problem {
 	if dist.Standing != catalog.TooOld {
 		return nil
 	}
 	return problem.New(problem.Problem{
 		Reason: problem.UnsupportedRelease, Path: pathDistribution, Type: field.ErrorTypeForbidden,
-		Detail: fmt.Sprintf("the server in image %s is release %s (%s), and %s is the oldest supported release line; what "+
-			"runs is left alone",
+		Detail: fmt.Sprintf("the server in image %s is release %s (%s), and %s is the oldest supported release line; the "+
+			"running server is not changed",
 			dist.Image, dist.Release, dist.LineSource, catalog.Lines()[0]),
-		Fix: "use a newer image, or where the server is newer than that " + fixRelease,
+		Fix: "use a newer image, or if the server is newer than that, " + fixRelease,
 	})
 }
 
@@ -43,7 +43,7 @@ func newerRelease(dist *settings.Distribution) *problem.Problem {
 		Detail: fmt.Sprintf("this operator does not know server release %s of image %s: it is treated like release line "+
 			"%s, the newest known one before it",
 			dist.Release, dist.Image, dist.Line.Name),
-		Fix: "use an operator that knows the release, or where the image holds another one " + fixRelease,
+		Fix: "use an operator that knows the release, or if the image contains another one, " + fixRelease,
 	})
 }
 
@@ -55,26 +55,28 @@ func removedImage(dist *settings.Distribution) *problem.Problem {
 	}
 	return problem.New(problem.Problem{
 		Reason: problem.ImageNotAccessible, Severity: problem.Warning, Path: pathDistribution, Value: dist.Image,
-		Detail: fmt.Sprintf("image %s can be pulled from nowhere, because organization %s was removed from its registry: "+
-			"only a node that has the image can start a pod", dist.Image, organization),
-		Fix: settings.WaysToImage,
+		Detail: fmt.Sprintf("image %s cannot be pulled, because organization %s was removed from its registry: only nodes "+
+			"that have the image can start pods", dist.Image, organization),
+		Fix: settings.ImageAdvice,
 	})
 }
 
-// unprovenImage returns a warning about an image that may not be published, unless the Deployment already uses it.
-func unprovenImage(in *Inputs, dist *settings.Distribution) *problem.Problem {
-	if dist.Unproven == "" || liveImage(in.Live, in.Legacy.ContainerName) == dist.Image {
+// unverifiedImage returns a warning about an image that may not be published, unless the Deployment already uses it.
+func unverifiedImage(in *Inputs, dist *settings.Distribution) *problem.Problem {
+	if dist.UnverifiedSource == "" || liveImage(in.Live, in.Legacy.ContainerName) == dist.Image {
 		return nil
 	}
 	return problem.New(problem.Problem{
 		Reason: problem.ImageNotAccessible, Severity: problem.Warning, Path: pathDistribution, Value: dist.Image,
-		Detail: fmt.Sprintf("image %s may not be published (%s)", dist.Image, dist.Unproven), Fix: settings.WaysToImage,
+		Detail: fmt.Sprintf("image %s may not be published (%s)", dist.Image,
+			dist.UnverifiedSource), Fix: settings.ImageAdvice,
 	})
 }
 
 // fixUnknownName is the advice for an unregistered name.
-const fixUnknownName = "an administrator registers the name by a ConfigMap, as " + settings.Sample + " shows; or " +
-	"name a known distribution, such as starter, with the release of the server in spec.distribution.version"
+const fixUnknownName = "an administrator can register the name with a ConfigMap, as in " +
+	settings.Sample + "; or use a known distribution, such as starter, with the release of the server in " +
+	"spec.distribution.version"
 
 // unknownName returns a warning about an unknown name for which the image of release 0.9 stays.
 func unknownName(in *Inputs) *problem.Problem {
@@ -83,8 +85,8 @@ func unknownName(in *Inputs) *problem.Problem {
 	}
 	return problem.New(problem.Problem{
 		Reason: problem.UnknownDistribution, Severity: problem.Warning, Path: pathDistribution + ".name",
-		Detail: fmt.Sprintf("distribution %s is not known to this operator: image %s goes on, which release 0.9 ran for "+
-			"it, and no configuration can be generated", in.Distribution.Name, in.Distribution.Image),
+		Detail: fmt.Sprintf("distribution %s is not known to this operator: image %s of release 0.9 keeps running, and no "+
+			"configuration can be generated", in.Distribution.Name, in.Distribution.Image),
 		Fix: fixUnknownName,
 	})
 }
@@ -97,9 +99,10 @@ func baseProblem(in *Inputs, dist *settings.Distribution) *problem.Problem {
 	}
 	return problem.New(problem.Problem{
 		Reason: problem.UnknownDistribution, Path: pathDistribution + ".name", Type: field.ErrorTypeNotSupported,
-		Value:  in.Distribution.Name,
-		Detail: "this spec needs a generated configuration, which needs a known distribution; what runs stays",
-		Fix:    fixUnknownName,
+		Value: in.Distribution.Name,
+		Detail: "this spec needs a generated configuration, which needs a known distribution; the running server is not " +
+			"changed",
+		Fix: fixUnknownName,
 	})
 }
 

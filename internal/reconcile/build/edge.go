@@ -33,7 +33,7 @@ func (in *Inputs) edge() settings.Edge {
 }
 
 // passthrough reports whether the edge forwards TLS unterminated: the certificate is unknown or matches the public
-// host, or the server asks for client certificates.
+// host, or the server requires client certificates.
 func (d *Desired) passthrough(in *Inputs) bool {
 	if d.Certificate == nil || d.TLS().ClientCertificates() {
 		return true
@@ -59,18 +59,18 @@ func (in *Inputs) SharesHost() bool {
 	return edge.Kind != settings.EdgeRoute || objects.Hostname(in.CR, in.Spec.Expose, &edge) != ""
 }
 
-func (r *report) warnTaken(in *Inputs) {
-	if in.Elder == nil {
+func (r *report) warnSharedHost(in *Inputs) {
+	if in.OlderWithHost == nil {
 		return
 	}
 	edge := in.edge()
-	what := "has no host name either"
+	use := "has no host name either"
 	if host := objects.Hostname(in.CR, in.Spec.Expose, &edge); host != "" {
-		what = "uses the host name " + host + ", too"
+		use = "uses the host name " + host + ", too"
 	}
 	r.warn(problem.HostnameNotUnique, pathExpose, fmt.Sprintf("the older LlamaStackDistribution %s %s: the requests "+
 		"reach the older server, this one, or both",
-		in.Elder, what), "set another "+pathExpose+".hostname in one of them")
+		in.OlderWithHost, use), "set another "+pathExpose+".hostname in one of them")
 }
 
 // checkExpose reports the problems of exposing the server.
@@ -89,12 +89,12 @@ func (r *report) checkExpose(in *Inputs) {
 		!in.EdgeAPIs.HTTPRoute:
 		r.Add(problem.Problem{
 			Reason: problem.DependencyNotReady, Path: pathExpose, Type: field.ErrorTypeNotFound,
-			Detail: fmt.Sprintf("the cluster does not have the API of %ss, which the operator's administrator chose", edge.Kind),
+			Detail: fmt.Sprintf("the cluster does not have the API of %ss, which the operator's settings require", edge.Kind),
 			Fix: fmt.Sprintf("install it, or change kind in the key %s of the ConfigMap %s", settings.KeyEdge,
 				settings.ConfigMapName),
 		})
 	case edge.Kind == settings.EdgeNone:
-		r.warn(problem.NoEffect, pathExpose, fmt.Sprintf("has no effect: the operator's administrator exposes no server "+
+		r.warn(problem.NoEffect, pathExpose, fmt.Sprintf("has no effect: the operator's settings disable exposing servers "+
 			"(kind in the key %s of the ConfigMap "+
 			"%s)", settings.KeyEdge, settings.ConfigMapName), "remove it, or ask the administrator")
 	case expose.Hostname != "":
@@ -108,7 +108,7 @@ func (r *report) checkExpose(in *Inputs) {
 		}
 	case in.isHostless():
 		r.warn(problem.HostnameNotUnique, pathExpose,
-			fmt.Sprintf("the %s has no host name: it receives the requests for every name that no other one has", edge.Kind),
+			fmt.Sprintf("the %s has no host name: it receives requests for every host name that no other one has", edge.Kind),
 			fmt.Sprintf("set %s.hostname, or domain in the key %s of the ConfigMap %s", pathExpose, settings.KeyEdge,
 				settings.ConfigMapName))
 	}

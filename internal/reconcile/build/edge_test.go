@@ -17,7 +17,7 @@ import (
 
 func exposed(t *testing.T, expose string, edge settings.Edge) *Inputs {
 	t.Helper()
-	in := bare(t, "distribution: {name: starter}\nnetworking: {expose: "+expose+"}", "")
+	in := inputsOf(t, "distribution: {name: starter}\nnetworking: {expose: "+expose+"}", "")
 	in.Edge = edge
 	return in
 }
@@ -65,15 +65,15 @@ func TestBuildWarnsOfMissingHostnames(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, warnings, c.want)
 		}
 		in.Forbidden = []settings.Restriction{settings.ForbidIngressWithoutHostname}
-		_, problems := try(t.Context(), in)
+		_, problems := buildWith(t.Context(), in)
 		if forbidden := problems.HasErrors(); forbidden != (c.want == problem.HostnameNotUnique) {
 			t.Errorf("%s: forbidden %v: %s", name, forbidden, problems.Message())
 		}
 	}
 }
 
-// Proves: FR-064, R62 (a Route where the cluster has them, an HTTPRoute where the settings name a Gateway, else an Ingress; the setting chooses,
-// and an API that the cluster lacks is waited for).
+// Proves: FR-064, R62 (a Route where the cluster has them, an HTTPRoute where the settings name a Gateway, else an
+// Ingress; the setting chooses, and an API that the cluster lacks is waited for).
 func TestBuildChoosesTheEdge(t *testing.T) {
 	gateway := &settings.Gateway{Name: "public", Namespace: "gateways"}
 	all := objects.EdgeAPIs{Route: true, HTTPRoute: true}
@@ -95,7 +95,7 @@ func TestBuildChoosesTheEdge(t *testing.T) {
 	} {
 		in := exposed(t, "{hostname: a.example}", c.edge)
 		in.EdgeAPIs = c.apis
-		d, problems := try(t.Context(), in)
+		d, problems := buildWith(t.Context(), in)
 		if c.want == "missing" {
 			if errs := problems.Of(problem.WaitingForDependency); len(errs) != 1 || errs[0].Reason != problem.DependencyNotReady || len(d.Objects) > 0 {
 				t.Errorf("%s: %s", name, problems.Message())
@@ -130,7 +130,7 @@ func TestBuildWarnsOfATakenHost(t *testing.T) {
 		if slices.ContainsFunc(build(t, in).Warnings, func(p problem.Problem) bool { return strings.HasPrefix(p.Detail, "the older ") }) {
 			t.Errorf("%s: warned without an elder", name)
 		}
-		in.Elder = &types.NamespacedName{Namespace: "ns", Name: "elder"}
+		in.OlderWithHost = &types.NamespacedName{Namespace: "ns", Name: "elder"}
 		warnings := build(t, in).Warnings
 		if !slices.ContainsFunc(warnings, func(p problem.Problem) bool {
 			return p.Reason == problem.HostnameNotUnique && strings.HasPrefix(p.Detail, c.want) && p.Path == pathExpose
@@ -157,7 +157,7 @@ func TestSharesHostFollowsTheEdge(t *testing.T) {
 		"wrong setting":             {"{hostname: a.example}", settings.Edge{Err: errors.New("wrong")}, false},
 	} {
 		in := exposed(t, c.expose, c.edge)
-		reread(in)
+		refreshPods(in)
 		if got := in.SharesHost(); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}

@@ -34,8 +34,8 @@ func (in *Inputs) EndpointNamespace(ref *parse.EndpointReference) string {
 	return cmp.Or(ref.Namespace, in.CR.Namespace)
 }
 
-// LeaveEndpointsUnread sets allowed endpoints as found, with an unknown address, for callers that read no objects.
-func (in *Inputs) LeaveEndpointsUnread(allowed *settings.EndpointFrom) {
+// AssumeEndpointsFound sets allowed endpoints as found, with an unknown address, for callers that read no objects.
+func (in *Inputs) AssumeEndpointsFound(allowed *settings.EndpointFrom) {
 	for _, ref := range serverconfig.EndpointUses(in.Spec) {
 		fact := EndpointFact{Ref: ref, Namespace: in.EndpointNamespace(ref), State: Unknown}
 		if !allowed.Allows(in.CR.Namespace, fact.Namespace) {
@@ -72,7 +72,7 @@ func (r *report) checkEndpoints(in *Inputs) {
 	}
 }
 
-func (in *Inputs) lacksEndpoint() bool {
+func (in *Inputs) isMissingEndpoint() bool {
 	return slices.ContainsFunc(in.Endpoints, func(f EndpointFact) bool { return f.absent(in.CR.Namespace) != nil })
 }
 
@@ -86,23 +86,23 @@ func (f *EndpointFact) absent(own string) *problem.Problem {
 		if f.KindMissing {
 			p.Detail, p.Fix = fmt.Sprintf("the cluster does not have the API of %ss (%s)", kind,
 				endpoint.GroupVersionKind(kind).GroupVersion()),
-				"install it, or write endpoint"
+				"install it, or set endpoint"
 		}
 	case NotWatched:
 		p.Reason, p.Type = problem.ForbiddenBySettings, field.ErrorTypeForbidden
-		p.Detail, p.Fix = what+" is in a namespace that this operator does not watch", "write endpoint instead"
+		p.Detail, p.Fix = what+" is in a namespace that this operator does not watch", "set endpoint instead"
 	case Forbidden:
 		p.Reason, p.Type = problem.ForbiddenBySettings, field.ErrorTypeForbidden
 		p.Detail = fmt.Sprintf("%s is in another namespace than the LlamaStackDistribution (%s), which the operator's "+
 			"settings do not allow", what, own)
-		p.Fix = fmt.Sprintf("write endpoint instead, or ask the operator's administrator for namespaces: [%s] in the key "+
-			"%s of the ConfigMap %s",
+		p.Fix = fmt.Sprintf("set endpoint instead, or ask the operator's administrator for namespaces: [%s] in the key %s "+
+			"of the ConfigMap %s",
 			f.Namespace, settings.KeyEndpointFrom, settings.ConfigMapName)
 	case Found:
 		if f.Address.URL != "" {
 			return nil
 		}
-		p.Detail, p.Fix = what+" "+f.Address.Missing, f.Address.Fix
+		p.Detail, p.Fix = what+" "+f.Address.Problem, f.Address.Fix
 	case Unknown:
 		return nil
 	}

@@ -21,14 +21,15 @@ providers:
 
 func endpointInputs(t *testing.T) *Inputs {
 	t.Helper()
-	in := bare(t, withEndpointFrom, "")
+	in := inputsOf(t, withEndpointFrom, "")
 	in.CR.Name, in.CR.Namespace = "s", "ai"
-	reread(in)
-	in.LeaveEndpointsUnread(&settings.EndpointFrom{Namespaces: []string{"models"}})
+	refreshPods(in)
+	in.AssumeEndpointsFound(&settings.EndpointFrom{Namespaces: []string{"models"}})
 	return in
 }
 
-// Proves: R11, R48 (an address becomes what the provider type reads; another one makes another configuration and another hash).
+// Proves: R11, R48 (an address becomes what the provider type reads; another one makes another configuration and
+// another hash).
 func TestEndpointsGetIntoTheConfiguration(t *testing.T) {
 	hashes := map[string]bool{}
 	for _, host := range []string{"one", "two"} {
@@ -56,9 +57,9 @@ func TestEndpointsGetIntoTheConfiguration(t *testing.T) {
 
 // Proves: R20 (what gets into no configuration is not waited for, nor refused).
 func TestEndpointsOfDisabledAPIsDoNotCount(t *testing.T) {
-	in := bare(t, withEndpointFrom+"disabled: [inference, vectorIo]\n", "")
-	reread(in)
-	in.LeaveEndpointsUnread(&settings.EndpointFrom{})
+	in := inputsOf(t, withEndpointFrom+"disabled: [inference, vectorIo]\n", "")
+	refreshPods(in)
+	in.AssumeEndpointsFound(&settings.EndpointFrom{})
 	if d, problems := Build(t.Context(), in); problems.HasErrors() || d.Config == nil || strings.Contains(string(d.Config.YAML), ".invalid") {
 		t.Errorf("%v", problems.Errors())
 	}
@@ -78,7 +79,7 @@ func TestEndpointsWithoutAnAddressAreReported(t *testing.T) {
 		},
 		"no such kind": {
 			func(f *EndpointFact) { f.State, f.KindMissing = Missing, true }, problem.WaitingForDependency,
-			"the cluster does not have the API of LLMInferenceServices (serving.kserve.io/v1alpha1): install it, or write endpoint",
+			"the cluster does not have the API of LLMInferenceServices (serving.kserve.io/v1alpha1): install it, or set endpoint",
 		},
 		"no address": {
 			func(f *EndpointFact) { f.State, f.Address = Found, endpoint.OfModelServer(nil) }, problem.WaitingForDependency,
@@ -86,13 +87,13 @@ func TestEndpointsWithoutAnAddressAreReported(t *testing.T) {
 		},
 		"not allowed": {
 			func(f *EndpointFact) { f.State = Forbidden }, problem.Terminal,
-			"Forbidden: LLMInferenceService m (namespace models) is in another namespace than the LlamaStackDistribution (ai), which the operator's settings do " +
-				"not allow: write endpoint instead, or ask the operator's administrator for namespaces: [models] in the key endpointFrom of the ConfigMap " +
-				"llama-stack-operator-config",
+			"Forbidden: LLMInferenceService m (namespace models) is in another namespace than the LlamaStackDistribution " +
+				"(ai), which the operator's settings do not allow: set endpoint instead, or ask the operator's administrator for " +
+				"namespaces: [models] in the key endpointFrom of the ConfigMap llama-stack-operator-config",
 		},
 		"not watched": {
 			func(f *EndpointFact) { f.State = NotWatched }, problem.Terminal,
-			"Forbidden: LLMInferenceService m (namespace models) is in a namespace that this operator does not watch: write endpoint instead",
+			"Forbidden: LLMInferenceService m (namespace models) is in a namespace that this operator does not watch: set endpoint instead",
 		},
 		"unknown": {func(*EndpointFact) {}, "", ""},
 	} {

@@ -31,7 +31,7 @@ func TestReferencesToVariablesOfTheOperatorBringNoWarning(t *testing.T) {
 			return in
 		}
 		warned := func(variable string) bool {
-			d, faults := try(t.Context(), in(variable))
+			d, faults := buildWith(t.Context(), in(variable))
 			if len(faults) > 0 {
 				t.Fatalf("%s, %s: %s", name, variable, faults.Message())
 			}

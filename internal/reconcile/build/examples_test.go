@@ -14,8 +14,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// The examples of docs/status.md that need a cluster, a registry or settings are what Build reports. Package cli proves those for which a file is
-// enough.
+// The examples of docs/status.md that need a cluster, a registry or settings are what Build reports. Package cli proves
+// those for which a file is enough.
 //
 // Proves: R74.
 func TestExamplesAreWhatBuildReports(t *testing.T) {
@@ -37,7 +37,7 @@ func TestExamplesAreWhatBuildReports(t *testing.T) {
 		}},
 		problem.DependencyNotReady: {
 			"providers: {inference: [{id: vllm, provider: vllm, endpointFrom: {kind: InferenceService, name: mistral}}]}", func(in *Inputs) {
-				in.LeaveEndpointsUnread(&settings.EndpointFrom{})
+				in.AssumeEndpointsFound(&settings.EndpointFrom{})
 				in.Endpoints[0].State, in.Endpoints[0].Address = Found, endpoint.OfModelServer(nil)
 			},
 		},
@@ -54,13 +54,13 @@ func TestExamplesAreWhatBuildReports(t *testing.T) {
 		if !strings.HasPrefix(c.spec, "distribution") {
 			c.spec = "distribution: {name: starter}\n" + c.spec
 		}
-		in := bare(t, c.spec, "")
+		in := inputsOf(t, c.spec, "")
 		in.Now = time.Now()
 		in.CR.Name, in.CR.Namespace = "my-server", "mine"
 		if in.CR.Spec.OverrideConfig != nil {
 			findOverride(t, in, "version: 2")
 		}
-		reread(in)
+		refreshPods(in)
 		findSecrets(t, in)
 		c.change(in)
 		_, problems := Build(t.Context(), in)

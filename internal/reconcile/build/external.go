@@ -20,13 +20,13 @@ func (in *Inputs) ExternalProviders() []parse.ExternalProvider {
 	if _, named := in.OverrideRef(); named {
 		return nil
 	}
-	off := map[string]bool{}
+	disabledAPIs := map[string]bool{}
 	for _, api := range disabled.APIs(in.CR.Spec.Disabled) {
-		off[api] = true
+		disabledAPIs[api] = true
 	}
 	var list []parse.ExternalProvider
 	for i := range in.Spec.External {
-		if e := &in.Spec.External[i]; !off[e.API.Name] && e.Image != "" {
+		if e := &in.Spec.External[i]; !disabledAPIs[e.API.Name] && e.Image != "" {
 			list = append(list, *e)
 		}
 	}
@@ -56,12 +56,12 @@ func CheckProviderImage(image string) *problem.Problem {
 	}
 	return problem.New(problem.Problem{
 		Reason: problem.InvalidImage, Path: pathExternal, Type: field.ErrorTypeInvalid, Value: image,
-		Detail: "is not the reference of an image: " + err.Error(), Fix: "for example registry.example.com/provider:1",
+		Detail: "is not an image reference: " + err.Error(), Fix: "for example registry.example.com/provider:1",
 		Err: err,
 	})
 }
 
-func (in *Inputs) imageOf(image string) string {
+func (in *Inputs) mirroredImage(image string) string {
 	found, _ := in.Mirrors.Rewrite(image)
 	return found
 }
@@ -69,7 +69,7 @@ func (in *Inputs) imageOf(image string) string {
 func (in *Inputs) externalImages() []string {
 	var images []string
 	for i := range in.Spec.External {
-		images = append(images, in.imageOf(in.Spec.External[i].Image))
+		images = append(images, in.mirroredImage(in.Spec.External[i].Image))
 	}
 	return images
 }
@@ -79,7 +79,7 @@ func (in *Inputs) installed(list []serverconfig.ExternalProvider) []objects.Exte
 	for i := range list {
 		e := &list[i]
 		providers = append(providers, objects.ExternalProvider{
-			ID: e.ID, Image: in.imageOf(e.Image), PullPolicy: e.ImagePullPolicy, Module: e.Package.PackageName,
+			ID: e.ID, Image: in.mirroredImage(e.Image), PullPolicy: e.ImagePullPolicy, Module: e.Package.PackageName,
 			Wheels: e.Package.Wheels,
 		})
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// packaged has two external providers, one of which says itself what its package is.
+// packaged returns inputs with two external providers, one with an inline package.
 func packaged(t *testing.T, image string) *Inputs {
 	t.Helper()
 	in := found(t, func(s *v1alpha2.LlamaStackDistributionSpec) {
@@ -31,8 +31,8 @@ func packaged(t *testing.T, image string) *Inputs {
 	return in
 }
 
-// Proves: FR-014, FR-090, R46 (what the configuration loads is installed in the pod, from where mirrors have it), R48 (an upgrade of the operator changes
-// no pod; a change of the mirrors does).
+// Proves: FR-014, FR-090, R46 (what the configuration loads is installed in the pod, from where mirrors have it), R48
+// (an upgrade of the operator changes no pod; a change of the mirrors does).
 func TestExternalProvidersAreInstalled(t *testing.T) {
 	in := packaged(t, "quay.io/team/tiny:1")
 	in.Mirrors = settings.Mirrors{{Prefix: "quay.io/team", Location: "registry.example.com/mirror"}}
@@ -41,7 +41,7 @@ func TestExternalProvidersAreInstalled(t *testing.T) {
 		t.Fatal(problems.Message())
 	}
 	var images []string
-	for _, c := range podOf(d.Objects).InitContainers {
+	for _, c := range podSpecOf(d.Objects).InitContainers {
 		images = append(images, c.Name+" "+c.Image)
 	}
 	want := []string{
@@ -51,7 +51,7 @@ func TestExternalProvidersAreInstalled(t *testing.T) {
 	if diff := cmp.Diff(want, images); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if command := strings.Join(podOf(d.Objects).InitContainers[2].Command, " "); !strings.Contains(command, "--module tools --wheel /lls-provider/packages/tools.whl ") {
+	if command := strings.Join(podSpecOf(d.Objects).InitContainers[2].Command, " "); !strings.Contains(command, "--module tools --wheel /lls-provider/packages/tools.whl ") {
 		t.Errorf("command %s", command)
 	}
 	hash := inputHash(in)
@@ -65,7 +65,8 @@ func TestExternalProvidersAreInstalled(t *testing.T) {
 	}
 }
 
-// Proves: R46, R74 (an image that is not one is named by its field, also where nobody reads it), FR-090 (nobody needs the package of a disabled API).
+// Proves: R46, R74 (an image that is not one is named by its field, also where nobody reads it), FR-090 (nobody needs
+// the package of a disabled API).
 func TestImagesOfExternalProvidersAreChecked(t *testing.T) {
 	_, problems := Build(t.Context(), packaged(t, "NOT:AN:IMAGE"))
 	if !slices.ContainsFunc(problems, func(p problem.Problem) bool {

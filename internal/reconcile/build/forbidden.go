@@ -25,7 +25,7 @@ func (r *report) checkForbidden(in *Inputs) {
 		r.Add(problem.Problem{
 			Reason: problem.ForbiddenBySettings, Path: use.path, Type: field.ErrorTypeForbidden,
 			Detail: fmt.Sprintf("the operator's administrator forbids %s (%s in the key %s of the ConfigMap %s)",
-				use.what, use.restriction, settings.KeyForbid, settings.ConfigMapName),
+				use.description, use.restriction, settings.KeyForbid, settings.ConfigMapName),
 			Fix: use.fix + ", or ask the administrator",
 		})
 	}
@@ -39,17 +39,17 @@ const (
 	mountsOverImage = "mounts outside of " + mountsDir + " and " + sharedMemory + ", which can replace code of the image"
 )
 
-// besideImage reports whether a mount hides no files of the image.
-func besideImage(at string) bool {
+// hidesNoImageFiles reports whether a mount hides no files of the image.
+func hidesNoImageFiles(at string) bool {
 	clean := path.Join("/", at) // a relative path is relative to /
 	return isWithin(clean, mountsDir) || clean == sharedMemory
 }
 
 // restrictedUse is the use of a field that a restriction covers.
 type restrictedUse struct {
-	path        string
-	restriction settings.Restriction
-	what, fix   string
+	path             string
+	restriction      settings.Restriction
+	description, fix string
 }
 
 func restrictedUses(in *Inputs) []restrictedUse {
@@ -69,26 +69,26 @@ func restrictedUses(in *Inputs) []restrictedUse {
 				"hostPath volumes", "use another type of volume")
 		}
 		add(!objects.OwnServiceAccount(spec), overrides+".serviceAccountName", settings.ForbidForeignServiceAccounts,
-			"ServiceAccounts that it did not make", "remove it")
+			"ServiceAccounts that the operator did not create", "remove it")
 		add(len(o.Command) > 0, overrides+".command", settings.ForbidCommandAndArgs, "command and args", "remove it")
 		add(len(o.Args) > 0, overrides+".args", settings.ForbidCommandAndArgs, "command and args", "remove it")
 		for i := range o.Env {
-			add(objects.ChoosesCode(o.Env[i].Name), fmt.Sprintf("%s.env[%d]", overrides, i), settings.ForbidCodeVariables,
-				"variables such as "+o.Env[i].Name+", by which programs find code or the server its configuration", "remove it")
+			add(objects.SelectsCode(o.Env[i].Name), fmt.Sprintf("%s.env[%d]", overrides, i), settings.ForbidCodeVariables,
+				"variables such as "+o.Env[i].Name+", which select code or the configuration of the server", "remove it")
 		}
 		for i := range o.EnvFrom {
 			add(!in.EnvFromDefaults, fmt.Sprintf("%s.envFrom[%d]", overrides, i), settings.ForbidCodeVariables,
-				"envFrom, which can bring any variables", "name each variable in "+overrides+".env")
+				"envFrom, which can set any variable", "set each variable in "+overrides+".env")
 		}
 		for i := range o.VolumeMounts {
-			add(!besideImage(o.VolumeMounts[i].MountPath), fmt.Sprintf("%s.volumeMounts[%d].mountPath", overrides, i),
+			add(!hidesNoImageFiles(o.VolumeMounts[i].MountPath), fmt.Sprintf("%s.volumeMounts[%d].mountPath", overrides, i),
 				settings.ForbidMountsOverImage,
 				mountsOverImage, "mount it below "+mountsDir)
 		}
 	}
 	if w := spec.Workload; w != nil && w.Storage != nil {
 		at := ptr.Deref(w.Storage.MountPath, v1alpha2.DefaultMountPath)
-		add(!besideImage(at) && path.Clean(at) != v1alpha2.DefaultMountPath, "spec.workload.storage.mountPath",
+		add(!hidesNoImageFiles(at) && path.Clean(at) != v1alpha2.DefaultMountPath, "spec.workload.storage.mountPath",
 			settings.ForbidMountsOverImage,
 			mountsOverImage, "remove it, or choose a path below "+mountsDir)
 	}

@@ -64,7 +64,7 @@ func TestBuildRefusesWhatTheSettingsForbid(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, r := range settings.Restrictions() {
-				in := shaped(t, "distribution-only", c.sections)
+				in := sampleWith(t, "distribution-only", c.sections)
 				in.Forbidden = []settings.Restriction{r}
 				if r != c.restriction {
 					build(t, in)
@@ -90,7 +90,7 @@ func TestBuildRefusesWhatTheSettingsForbid(t *testing.T) {
 
 // What no restriction is about is built although everything is forbidden.
 func TestBuildAllowsTheRestWithEveryRestriction(t *testing.T) {
-	in := shaped(t, "distribution-only", `
+	in := sampleWith(t, "distribution-only", `
 workload:
   overrides:
     serviceAccountName: ""
@@ -104,7 +104,7 @@ networking:
 `)
 	in.Forbidden = settings.Restrictions()
 	build(t, in)
-	off := shaped(t, "distribution-only", "networking: {expose: {enabled: false}}")
+	off := sampleWith(t, "distribution-only", "networking: {expose: {enabled: false}}")
 	off.Forbidden = settings.Restrictions()
 	build(t, off)
 }

@@ -25,7 +25,7 @@ import (
 // canary stands for a secret value; no test may find it in what Build returns.
 const canary = "sk-canary-7f3a"
 
-// inputs are complete inputs for a sample: every Secret is there.
+// inputs returns complete inputs for a sample, with all Secrets.
 func inputs(t *testing.T, sample string) *Inputs {
 	t.Helper()
 	data := framework.ReadFile(t, "../../../config/samples/v1alpha2-"+sample+".yaml")
@@ -39,10 +39,11 @@ func inputs(t *testing.T, sample string) *Inputs {
 	return in
 }
 
-// lineOfTests is the release line of servers in these tests where a test names no other: the newest one with safety.
+// lineOfTests is the default release line of servers in these tests: the newest one with safety.
 const lineOfTests = "0.7"
 
-// resolve sets the distribution, with the operator's settings given. A server of lineOfTests runs. Its image counts as published.
+// resolve sets the distribution, with the operator's settings given. A server of lineOfTests runs. Its image counts as
+// published.
 func resolve(t *testing.T, in *Inputs, data map[string]string) {
 	t.Helper()
 	s, err := settings.Parse(data)
@@ -51,11 +52,11 @@ func resolve(t *testing.T, in *Inputs, data map[string]string) {
 	if f != nil {
 		t.Fatal(f)
 	}
-	d.Unproven = ""
+	d.UnverifiedSource = ""
 	in.Distribution = d
 }
 
-// findSecrets sets the facts for what the spec refers to.
+// findSecrets sets the facts of all references of the spec.
 func findSecrets(t *testing.T, in *Inputs) {
 	t.Helper()
 	uses, findings := serverconfig.SecretUses(NewInputs(in.CR).Spec)
@@ -71,7 +72,7 @@ func findSecrets(t *testing.T, in *Inputs) {
 // findOverride sets the fact for spec.overrideConfig.
 func findOverride(t *testing.T, in *Inputs, content string) {
 	t.Helper()
-	reread(in)
+	refreshPods(in)
 	ref, ok := in.OverrideRef()
 	if !ok {
 		t.Fatal("the spec has no overrideConfig")
@@ -79,35 +80,35 @@ func findOverride(t *testing.T, in *Inputs, content string) {
 	in.Override = &OverrideFact{Ref: ref, Content: []byte(content)}
 }
 
-// made is what Build made, with the warnings apart.
-type made struct {
+// result is the result of Build, with the warnings separated.
+type result struct {
 	*Desired
 	Warnings problem.List
 }
 
-// try builds, and returns the errors apart.
-func try(ctx context.Context, in *Inputs) (*made, problem.List) {
-	reread(in)
+// buildWith calls Build and returns the errors separately.
+func buildWith(ctx context.Context, in *Inputs) (*result, problem.List) {
+	refreshPods(in)
 	d, problems := Build(ctx, in)
-	return &made{d, problems.Warnings()}, problems.Errors()
+	return &result{d, problems.Warnings()}, problems.Errors()
 }
 
-// reread parses the spec again, which a test may have edited.
-func reread(in *Inputs) {
+// refreshPods parses the edited spec again.
+func refreshPods(in *Inputs) {
 	again := NewInputs(in.CR)
 	in.Spec, in.Legacy = again.Spec, again.Legacy
 }
 
-// hashOf is the hash of the inputs as they are now.
+// hashOf returns the input hash.
 func hashOf(in *Inputs) string {
-	reread(in)
+	refreshPods(in)
 	return inputHash(in)
 }
 
-// build builds what must be right.
-func build(t *testing.T, in *Inputs) *made {
+// build calls Build and fails the test on errors.
+func build(t *testing.T, in *Inputs) *result {
 	t.Helper()
-	d, faults := try(t.Context(), in)
+	d, faults := buildWith(t.Context(), in)
 	if len(faults) > 0 {
 		t.Fatalf("faults: %s", faults.Message())
 	}
@@ -120,10 +121,10 @@ func build(t *testing.T, in *Inputs) *made {
 	return d
 }
 
-// fail builds what must be wrong, and returns the faults.
-func fail(t *testing.T, in *Inputs) (*made, problem.List) {
+// fail calls Build, expects errors and returns them.
+func fail(t *testing.T, in *Inputs) (*result, problem.List) {
 	t.Helper()
-	d, faults := try(t.Context(), in)
+	d, faults := buildWith(t.Context(), in)
 	if len(faults) == 0 {
 		t.Fatal("no faults")
 	}
@@ -140,7 +141,7 @@ func fail(t *testing.T, in *Inputs) (*made, problem.List) {
 }
 
 // checkNoCanary proves R7 for everything that Build returns.
-func checkNoCanary(t *testing.T, d *made, faults problem.List) {
+func checkNoCanary(t *testing.T, d *result, faults problem.List) {
 	t.Helper()
 	text := fmt.Sprintf("%+v %s", faults, faults.Message()) + asJSON(t, d)
 	for _, f := range faults {

@@ -63,26 +63,26 @@ func (d *Desired) warnLocalState(in *Inputs) {
 		path = "spec.workload.autoscaling.maxReplicas"
 	}
 	d.problems.warn(problem.EphemeralState, path,
-		"each pod has state of its own, which a request to another pod does not find and which ends with the pod: "+
+		"each pod has its own state, which other pods do not have and which is lost with the pod: "+
 			limits.Names(local),
 		"use one replica, or keep the state in databases (spec.storage) and use remote providers for files and vector stores")
 }
 
-// workersAlone reports whether spec.workload.workers is the only field that needs a generated configuration.
-func workersAlone(in *Inputs) bool {
+// onlyWorkersNeedConfig reports whether spec.workload.workers is the only field that needs a generated configuration.
+func onlyWorkersNeedConfig(in *Inputs) bool {
 	w := in.CR.Spec.Workload
 	if w == nil || w.Workers == nil {
 		return false
 	}
-	without, workload := in.CR.Spec, *w
+	withoutWorkers, workload := in.CR.Spec, *w
 	workload.Workers = nil
-	without.Workload = &workload
-	return !serverconfig.Needed(&without, in.distribution().Line) && !in.distribution().ForeignImage
+	withoutWorkers.Workload = &workload
+	return !serverconfig.Needed(&withoutWorkers, in.distribution().Line) && !in.distribution().ForeignImage
 }
 
 // workersIgnored reports whether the server runs without a configuration for spec.workload.workers, as in release 0.9.
 func workersIgnored(in *Inputs) bool {
-	return workersAlone(in) && (*in.CR.Spec.Workload.Workers < 2 || in.Legacy.FromV1alpha1)
+	return onlyWorkersNeedConfig(in) && (*in.CR.Spec.Workload.Workers < 2 || in.Legacy.FromV1alpha1)
 }
 
 // workersNeedBase returns the problem of spec.workload.workers without a base; base is the reason.
@@ -104,7 +104,7 @@ func (d *Desired) checkWorkers(in *Inputs) {
 		if d.Override.Workers == strconv.Itoa(int(workers)) {
 			return
 		}
-		detail := "has no effect beside spec.overrideConfig, whose configuration decides"
+		detail := "has no effect with spec.overrideConfig, whose configuration decides"
 		fix := fmt.Sprintf("write workers: %d under server: in the key %q of ConfigMap %s, or remove the field", workers,
 			names.ConfigKey,
 			in.CR.Spec.OverrideConfig.ConfigMapName)
@@ -119,8 +119,8 @@ func (d *Desired) checkWorkers(in *Inputs) {
 		d.problems.warn(problem.NoEffect, pathWorkers,
 			"has no effect: image "+d.Distribution.Image+" runs its own configuration, and no base configuration is known for "+
 				"it",
-			fmt.Sprintf("give the configuration with spec.overrideConfig and write workers: %d under server: there, or "+
-				"register the image with its base configuration in the operator's ConfigMap %s", workers, settings.ConfigMapName))
+			fmt.Sprintf("set the configuration in spec.overrideConfig and set workers: %d under server: there, or register "+
+				"the image with its base configuration in the operator's ConfigMap %s", workers, settings.ConfigMapName))
 	}
 }
 
@@ -128,10 +128,10 @@ func (d *Desired) checkWorkers(in *Inputs) {
 func (d *Desired) warnLegacyVariables(in *Inputs) {
 	overrides := in.CR.Spec.Workload.Overrides
 	for _, v := range []struct{ name, instead string }{
-		{objects.LegacyPortVariable, "write $" + portVariables(d.Distribution.Line)[0]},
-		{objects.LegacyWorkersVariable, fmt.Sprintf("write the number itself, %d",
+		{objects.LegacyPortVariable, "use $" + portVariables(d.Distribution.Line)[0]},
+		{objects.LegacyWorkersVariable, fmt.Sprintf("use the number itself, %d",
 			ptr.Deref(in.CR.Spec.Workload.Workers, 1))},
-		{objects.LegacyConfigVariable, "write $RUN_CONFIG_PATH, which is set where the operator mounts a configuration"},
+		{objects.LegacyConfigVariable, "use $RUN_CONFIG_PATH, which is set if the operator mounts a configuration"},
 	} {
 		if usesVariable(overrides, v.name) {
 			d.problems.warn(problem.NoEffect, "spec.workload.overrides",

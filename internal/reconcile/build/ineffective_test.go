@@ -15,8 +15,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// bare are the inputs for a custom resource that has nothing but this spec; annotation is that of conversion, empty where there is none.
-func bare(t *testing.T, spec, annotation string) *Inputs {
+// inputsOf returns the inputs for a custom resource with this spec and conversion annotation, which may be empty.
+func inputsOf(t *testing.T, spec, annotation string) *Inputs {
 	t.Helper()
 	in := inputs(t, "distribution-only")
 	in.CR.Spec = v1alpha2.LlamaStackDistributionSpec{}
@@ -35,7 +35,7 @@ func bare(t *testing.T, spec, annotation string) *Inputs {
 // says what to write, and an error in a custom resource that release 0.9 did not run).
 func TestWorkersWithoutGeneratedConfiguration(t *testing.T) {
 	const unknown, own = "distribution: {image: 'registry.example/mine:latest'}\n", "overrideConfig: {configMapName: mine}\n"
-	const overridden = "spec.workload.workers: has no effect beside spec.overrideConfig, whose configuration decides: " +
+	const overridden = "spec.workload.workers: has no effect with spec.overrideConfig, whose configuration decides: " +
 		"write workers: 4 under server: in the key \"config.yaml\" of ConfigMap mine, or remove the field"
 	refused := strings.Replace(overridden, ": has", ": Forbidden: has", 1)
 	for name, c := range map[string]struct {
@@ -62,14 +62,14 @@ func TestWorkersWithoutGeneratedConfiguration(t *testing.T) {
 		"known image": {"distribution: {name: starter}\nworkload: {workers: 4}", "", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d, faults := try(t.Context(), bare(t, c.spec, c.annotation))
+			d, faults := buildWith(t.Context(), inputsOf(t, c.spec, c.annotation))
 			if got := faults.Message(); (c.fault == "") != (got == "") || !strings.Contains(got, c.fault) {
 				t.Fatalf("faults %q, want %q", got, c.fault)
 			}
 			if c.fault == "" && len(deployment(t, d.Objects).Spec.Template.Spec.Containers) != 1 {
 				t.Error("no server")
 			}
-			got := warningsBut(d, "each pod requests")
+			got := warningsWithout(d, "each pod requests")
 			if (c.warning == "") != (got == "") || !strings.Contains(got, c.warning) {
 				t.Errorf("warnings %q, want %q", got, c.warning)
 			}
@@ -94,9 +94,9 @@ func TestWorkersOfV1alpha1ReachTheServer(t *testing.T) {
 		"not from v1alpha1": {"workload: {workers: 3}", "", file},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := bare(t, "distribution: {name: starter}\noverrideConfig: {configMapName: mine}\n"+c.spec, c.annotation)
+			in := inputsOf(t, "distribution: {name: starter}\noverrideConfig: {configMapName: mine}\n"+c.spec, c.annotation)
 			findOverride(t, in, file)
-			d, faults := try(t.Context(), in)
+			d, faults := buildWith(t.Context(), in)
 			if faults.HasErrors() {
 				t.Fatal(faults.Message())
 			}
@@ -107,8 +107,8 @@ func TestWorkersOfV1alpha1ReachTheServer(t *testing.T) {
 	}
 }
 
-// warningsBut are the warnings without those that contain the text.
-func warningsBut(d *made, text string) string {
+// warningsWithout returns the warnings that do not contain the text.
+func warningsWithout(d *result, text string) string {
 	var lines []string
 	for _, w := range d.Warnings {
 		if line := w.String(); !strings.Contains(line, text) {
@@ -124,7 +124,7 @@ func TestVariablesOfRelease09(t *testing.T) {
 distribution: {name: starter}
 networking: {port: 9000}
 workload: {workers: 2, overrides: {command: [sh, -c], args: ['exec mine --port ${LLS_PORT} --workers $(LLS_WORKERS) $LLAMA_STACK_CONFIG']}}`
-	in := bare(t, spec, fromV1alpha1)
+	in := inputsOf(t, spec, fromV1alpha1)
 	d := build(t, in)
 	env := deployment(t, d.Objects).Spec.Template.Spec.Containers[0].Env
 	for _, want := range []corev1.EnvVar{
@@ -134,11 +134,11 @@ workload: {workers: 2, overrides: {command: [sh, -c], args: ['exec mine --port $
 			t.Errorf("%s is not %s in %v", want.Name, want.Value, env)
 		}
 	}
-	if got := warningsBut(d, "each pod requests"); got != "" {
+	if got := warningsWithout(d, "each pod requests"); got != "" {
 		t.Errorf("warnings %s", got)
 	}
 
-	later := bare(t, spec, "")
+	later := inputsOf(t, spec, "")
 	d = build(t, later)
 	for _, v := range deployment(t, d.Objects).Spec.Template.Spec.Containers[0].Env {
 		if slices.Contains([]string{objects.LegacyPortVariable, objects.LegacyWorkersVariable, objects.LegacyConfigVariable}, v.Name) {
@@ -146,23 +146,23 @@ workload: {workers: 2, overrides: {command: [sh, -c], args: ['exec mine --port $
 		}
 	}
 	for _, want := range []string{
-		"the variable LLS_PORT, which only custom resources of v1alpha1 have: write $LLAMA_STACK_PORT",
-		"the variable LLS_WORKERS, which only custom resources of v1alpha1 have: write the number itself, 2",
-		"the variable LLAMA_STACK_CONFIG, which only custom resources of v1alpha1 have: write $RUN_CONFIG_PATH",
+		"the variable LLS_PORT, which only custom resources of v1alpha1 have: use $LLAMA_STACK_PORT",
+		"the variable LLS_WORKERS, which only custom resources of v1alpha1 have: use the number itself, 2",
+		"the variable LLAMA_STACK_CONFIG, which only custom resources of v1alpha1 have: use $RUN_CONFIG_PATH",
 	} {
-		if got := warningsBut(d, "each pod requests"); !strings.Contains(got, want) {
+		if got := warningsWithout(d, "each pod requests"); !strings.Contains(got, want) {
 			t.Errorf("warnings %s\nwant %s", got, want)
 		}
 	}
 	if hashOf(in) == hashOf(later) {
 		t.Error("the environment changes, and the hash of the inputs does not")
 	}
-	set := bare(t, strings.Replace(spec, "{command", "{env: [{name: LLS_PORT, value: '1'}, {name: LLS_WORKERS, value: '1'}, {name: LLAMA_STACK_CONFIG, value: x}], command", 1), "")
-	if got := warningsBut(build(t, set), "each pod requests"); got != "" {
+	set := inputsOf(t, strings.Replace(spec, "{command", "{env: [{name: LLS_PORT, value: '1'}, {name: LLS_WORKERS, value: '1'}, {name: LLAMA_STACK_CONFIG, value: x}], command", 1), "")
+	if got := warningsWithout(build(t, set), "each pod requests"); got != "" {
 		t.Errorf("warnings although the variables are set: %s", got)
 	}
-	one := bare(t, strings.Replace(spec, "{command", "{env: [{name: LLS_PORT, value: '1'}], command", 1), "")
-	if got := warningsBut(build(t, one), "each pod requests"); strings.Contains(got, "LLS_PORT") || !strings.Contains(got, "LLS_WORKERS") {
+	one := inputsOf(t, strings.Replace(spec, "{command", "{env: [{name: LLS_PORT, value: '1'}], command", 1), "")
+	if got := warningsWithout(build(t, one), "each pod requests"); strings.Contains(got, "LLS_PORT") || !strings.Contains(got, "LLS_WORKERS") {
 		t.Errorf("warnings where one of the variables is set: %s", got)
 	}
 }

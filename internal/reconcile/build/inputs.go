@@ -55,8 +55,8 @@ type Inputs struct {
 	Edge settings.Edge
 	// EdgeAPIs are the cluster's APIs to expose servers.
 	EdgeAPIs objects.EdgeAPIs
-	// Elder is an older custom resource with the same host, or nil.
-	Elder *types.NamespacedName
+	// OlderWithHost is an older custom resource with the same host, or nil.
+	OlderWithHost *types.NamespacedName
 	// OperatorNamespace is the operator's namespace; empty in tools without a cluster.
 	OperatorNamespace string
 	// CABundle is the result of reading spec.networking.tls.caBundle, else the PlatformCABundle, else nil.
@@ -139,8 +139,8 @@ type Desired struct {
 	Edge settings.Edge
 	// Certificate is the server's certificate, or nil if unknown.
 	Certificate *ServerCertificate
-	// Recheck is when the certificate starts or stops being valid; zero if unknown.
-	Recheck time.Time
+	// RequeueAt is when the certificate starts or stops being valid; zero if unknown.
+	RequeueAt time.Time
 	// HeldBuild is the build that made the live Deployment, if hold keeps it after an operator upgrade; else empty.
 	HeldBuild string
 

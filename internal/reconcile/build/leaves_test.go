@@ -74,7 +74,7 @@ func TestNoFieldIsIgnored(t *testing.T) {
 			set := func(spec *v1alpha2.LlamaStackDistributionSpec) { around(spec); setAlone(spec) }
 			before := output(t, around)
 			in := found(t, set)
-			d, faults := try(t.Context(), in)
+			d, faults := buildWith(t.Context(), in)
 			_, excused := changesNothing[path]
 			switch {
 			case isAbsent(path) || excused:
@@ -88,7 +88,7 @@ func TestNoFieldIsIgnored(t *testing.T) {
 					t.Errorf("is empty, and that is not told: %s", faults.Message())
 				}
 			case slices.Contains(onlyTold, path):
-				if !warned(d, path) && !mentions(faults, path) {
+				if !hasWarning(d, path) && !mentions(faults, path) {
 					t.Error("is silently ignored: a warning must name it")
 				}
 			case len(faults) > 0:
@@ -116,8 +116,7 @@ func checkRefused(t *testing.T, path string, faults problem.List) {
 	}
 }
 
-// output is what Build makes of a spec, without the hash of the spec itself. There is always a configuration: that a field makes one
-// necessary is not enough.
+// output returns the result of Build for a spec, without the hash of the spec. A configuration is always generated.
 func output(t *testing.T, set func(*v1alpha2.LlamaStackDistributionSpec)) string {
 	t.Helper()
 	in := found(t, set)
@@ -127,7 +126,7 @@ func output(t *testing.T, set func(*v1alpha2.LlamaStackDistributionSpec)) string
 	if in.CR.Spec.Providers.Inference == nil {
 		in.CR.Spec.Providers.Inference = &apiextensionsv1.JSON{Raw: []byte(`{"provider":"openai"}`)}
 	}
-	d, _ := try(t.Context(), in)
+	d, _ := buildWith(t.Context(), in)
 	for _, o := range d.Objects {
 		delete(o.GetAnnotations(), names.AnnotationInputHash)
 	}
@@ -137,12 +136,12 @@ func output(t *testing.T, set func(*v1alpha2.LlamaStackDistributionSpec)) string
 	return fmt.Sprintf("%s %v", text, uses)
 }
 
-// found are inputs for a spec where all that it refers to is there.
+// found returns inputs for a spec with all referenced objects.
 func found(t *testing.T, set func(*v1alpha2.LlamaStackDistributionSpec)) *Inputs {
 	t.Helper()
 	in := inputs(t, "distribution-only")
 	set(&in.CR.Spec)
-	reread(in)
+	refreshPods(in)
 	uses, _ := serverconfig.SecretUses(in.Spec)
 	for _, use := range uses {
 		value := canary
@@ -163,12 +162,12 @@ func found(t *testing.T, set func(*v1alpha2.LlamaStackDistributionSpec)) *Inputs
 	return in
 }
 
-// mentions reports whether a fault names the field, or a struct around it.
+// mentions reports whether a problem names the field or one that contains it.
 func mentions(faults problem.List, path string) bool {
 	return slices.ContainsFunc(faults, func(f problem.Problem) bool { return within(path, f.String()) })
 }
 
-func warned(d *made, path string) bool {
+func hasWarning(d *result, path string) bool {
 	for _, w := range d.Warnings {
 		if within(path, w.String()) {
 			return true

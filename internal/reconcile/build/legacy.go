@@ -12,13 +12,13 @@ import (
 func (r *report) warnLegacy(in *Inputs) {
 	legacy, path := &in.Legacy, "metadata.annotations["+v1alpha2.ConversionAnnotation+"]"
 	if legacy.Problem != "" {
-		r.warn(problem.ReviewConversion, path, "cannot be read, so that none of the fields that only v1alpha1 has is "+
+		r.warn(problem.ReviewConversion, path, "cannot be parsed, so the fields that only v1alpha1 has are not "+
 			"applied: "+legacy.Problem,
 			"correct the annotation, or remove it")
 	}
 	if len(legacy.Lost) > 0 {
 		r.warn(problem.ReviewConversion, path, "these fields of v1alpha1 were lost in conversion, because the annotations "+
-			"had no room for them: "+
+			"are too large: "+
 			limits.Names(legacy.Lost), "remove large annotations, and set the fields again in v1alpha1")
 	}
 }

@@ -16,10 +16,10 @@ func TestBuildWarnsOfWhatConversionLost(t *testing.T) {
 	const path = "metadata.annotations[llamastack.io/conversion]: "
 	for record, want := range map[string]string{
 		`{"version":1}`: "",
-		`{"version":1,"lost":["spec.providers"]}`: path + "these fields of v1alpha1 were lost in conversion, because the annotations had no room for them: " +
-			"spec.providers: remove large annotations, and set the fields again in v1alpha1",
-		`no JSON`: path + "cannot be read, so that none of the fields that only v1alpha1 has is applied: not the JSON of a conversion record: " +
-			"correct the annotation, or remove it",
+		`{"version":1,"lost":["spec.providers"]}`: path + "these fields of v1alpha1 were lost in conversion, because the " +
+			"annotations are too large: spec.providers: remove large annotations, and set the fields again in v1alpha1",
+		`no JSON`: path + "cannot be parsed, so the fields that only v1alpha1 has are not applied: not the JSON of a " +
+			"conversion record: correct the annotation, or remove it",
 	} {
 		in := inputs(t, "simple")
 		in.CR.Annotations = map[string]string{v1alpha2.ConversionAnnotation: record}

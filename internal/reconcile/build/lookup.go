@@ -75,20 +75,20 @@ func (l *Lookup) absent(ref *objects.Reference, own, another string) *problem.Pr
 	case Missing:
 		p.Detail, p.Fix = fmt.Sprintf("%s not found: %s (namespace %s)", ref.Kind, ref.Name, ref.Namespace), "create it"
 		if len(ref.Keys) > 0 {
-			p.Fix += " with the " + theKeys(ref.Keys)
+			p.Fix += " with the " + quoteKeys(ref.Keys)
 		}
 		p.Fix += another
 	case KeyMissing:
-		p.Detail = fmt.Sprintf("%s %s (namespace %s) has no %s", ref.Kind, ref.Name, ref.Namespace, theKeys(l.MissingKeys))
+		p.Detail = fmt.Sprintf("%s %s (namespace %s) has no %s", ref.Kind, ref.Name, ref.Namespace, quoteKeys(l.MissingKeys))
 		add := "add it"
 		if len(l.MissingKeys) > 1 {
 			add = "add them"
 		}
 		p.Fix = add + another + l.existing()
 	case Empty:
-		p.Detail = fmt.Sprintf("the value of %s in %s %s/%s is empty, which the server takes for unset", theKeys(ref.Keys),
+		p.Detail = fmt.Sprintf("the value of %s in %s %s/%s is empty, which the server treats as unset", quoteKeys(ref.Keys),
 			ref.Kind, ref.Namespace, ref.Name)
-		p.Fix = "give it a value"
+		p.Fix = "set a value"
 	case NotWatched:
 		l.foreign(&p, ref, own, "which this operator does not watch")
 	case Forbidden:
@@ -105,9 +105,9 @@ func (l *Lookup) absent(ref *objects.Reference, own, another string) *problem.Pr
 	return problem.New(p)
 }
 
-func (*Lookup) foreign(p *problem.Problem, ref *objects.Reference, own, why string) {
+func (*Lookup) foreign(p *problem.Problem, ref *objects.Reference, own, reason string) {
 	p.Reason, p.Type, p.Fix = problem.ForbiddenBySettings, field.ErrorTypeForbidden, "copy it to namespace "+own
-	p.Detail = fmt.Sprintf("%s %s is in namespace %s, %s", ref.Kind, ref.Name, ref.Namespace, why)
+	p.Detail = fmt.Sprintf("%s %s is in namespace %s, %s", ref.Kind, ref.Name, ref.Namespace, reason)
 }
 
 // existing returns the object's keys for a message, the most similar one first.
@@ -122,7 +122,7 @@ func (l *Lookup) existing() string {
 	return "; " + near + "its keys are " + limits.Names(l.ExistingKeys)
 }
 
-func theKeys(keys []string) string {
+func quoteKeys(keys []string) string {
 	quoted := make([]string, 0, len(keys))
 	for _, key := range keys {
 		quoted = append(quoted, fmt.Sprintf("%q", key))

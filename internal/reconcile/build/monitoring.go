@@ -36,23 +36,23 @@ func (r *report) checkMonitoring(in *Inputs, line *catalog.Line) {
 		}
 		return
 	}
-	refuse := func(reason problem.Reason, path string, value any, detail, fix string) {
+	reject := func(reason problem.Reason, path string, value any, detail, fix string) {
 		r.Add(problem.Problem{Reason: reason, Path: path, Type: field.ErrorTypeForbidden, Value: value, Detail: detail,
 			Fix: fix})
 	}
 	if line != nil && line.MetricsEnv == "" {
-		refuse(problem.UnsupportedByRelease, pathMonitoringEnabled, true, "servers of release line "+line.Name+" serve no "+
+		reject(problem.UnsupportedByRelease, pathMonitoringEnabled, true, "servers of release line "+line.Name+" serve no "+
 			"metrics",
 			"remove it, or send metrics to a collector with spec.providers.telemetry"+
 				release.Elsewhere(func(l *catalog.Line) bool { return l.MetricsEnv != "" }))
 	}
 	if port == objects.Port(spec) {
-		refuse(problem.ConflictingFields, pathMetricsPort, port, "the server itself listens on this port "+
+		reject(problem.ConflictingFields, pathMetricsPort, port, "the server itself listens on this port "+
 			"(spec.networking.port)", "choose another port")
 	}
 	if w := spec.Workload; w != nil && ptr.Deref(w.Workers, 1) > 1 {
-		refuse(problem.ConflictingFields, pathMonitoringEnabled, true,
-			fmt.Sprintf("each of the %d workers would listen on the port of the metrics, and only one can", *w.Workers),
+		reject(problem.ConflictingFields, pathMonitoringEnabled, true,
+			fmt.Sprintf("each of the %d workers would listen on the metrics port, but only one can", *w.Workers),
 			"set spec.workload.workers to 1 and use more replicas, or send metrics to a collector with spec.providers.telemetry")
 	}
 }

@@ -42,11 +42,11 @@ func TestMonitoring(t *testing.T) {
 		},
 		"workers": {
 			serves + "workload: {workers: 3}\nmonitoring: {enabled: true}", "",
-			"spec.monitoring.enabled: Forbidden: each of the 3 workers would listen on the port of the metrics, and only one can",
+			"spec.monitoring.enabled: Forbidden: each of the 3 workers would listen on the metrics port, but only one can",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := bare(t, c.spec, "")
+			in := inputsOf(t, c.spec, "")
 			built, problems := Build(t.Context(), in)
 			if got := fmt.Sprint(problems); !strings.Contains(got, c.problem) || c.problem == "" && strings.Contains(got, "spec.monitoring") {
 				t.Errorf("reported %s, want %q", got, c.problem)

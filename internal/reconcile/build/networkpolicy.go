@@ -23,26 +23,25 @@ const PathAllowedFrom = "spec.networking.allowedFrom"
 
 // networkPolicy reports whether a NetworkPolicy is desired. In v1alpha1 that also needs release 0.9's feature flag.
 func (d *Desired) networkPolicy(in *Inputs, legacy *v1alpha2.LegacySettings) bool {
-	asked, flag := objects.AllowedFrom(&in.CR.Spec), ptr.Deref(in.NetworkPolicyFlag, false)
+	requested, flag := objects.AllowedFrom(&in.CR.Spec), ptr.Deref(in.NetworkPolicyFlag, false)
 	switch {
-	case asked == nil && !flag:
+	case requested == nil && !flag:
 		return false
 	case legacy.FromV1alpha1 && !flag:
 		d.problems.warn(problem.NoEffect, PathAllowedFrom,
-			"has no effect: the feature flag enableNetworkPolicy is not on, which a resource that was created in v1alpha1 "+
-				"needs: everybody in the cluster may reach the "+
-				"server", fmt.Sprintf("set %s in the ConfigMap %s, or write the resource in v1alpha2 and remove the "+
-				"annotation %s from it", settings.KeyFeatureFlags, settings.ConfigMapName, v1alpha2.ConversionAnnotation))
+			"has no effect: the feature flag enableNetworkPolicy is off, which custom resources created as v1alpha1 need: "+
+				"everyone in the cluster can reach the "+
+				"server", fmt.Sprintf("set %s in the ConfigMap %s, or use v1alpha2 and remove the annotation %s from "+
+				"it", settings.KeyFeatureFlags, settings.ConfigMapName, v1alpha2.ConversionAnnotation))
 		return false
 	}
-	everybody := asked != nil && slices.Contains(asked.Namespaces, objects.AllNamespaces)
+	allowsAll := requested != nil && slices.Contains(requested.Namespaces, objects.AllNamespaces)
 	edge := in.edge()
-	if !everybody && in.Spec.Expose.Enabled && edge.Kind == settings.EdgeIngress && len(edge.Namespaces) == 0 &&
+	if !allowsAll && in.Spec.Expose.Enabled && edge.Kind == settings.EdgeIngress && len(edge.Namespaces) == 0 &&
 		!in.ClusterAssignsUserIDs {
-		d.problems.warn(problem.NoEffect, PathAllowedFrom, "keeps the ingress controller out unless its namespace is among "+
-			"the allowed ones",
-			fmt.Sprintf("name the namespace of the ingress controller, here or under namespaces in the key %s of the "+
-				"ConfigMap %s", settings.KeyEdge,
+		d.problems.warn(problem.NoEffect, PathAllowedFrom, "blocks the ingress controller unless its namespace is allowed",
+			fmt.Sprintf("add the namespace of the ingress controller, here or under namespaces in the key %s of the ConfigMap "+
+				"%s", settings.KeyEdge,
 				settings.ConfigMapName))
 	}
 	return true
@@ -63,8 +62,8 @@ func (r *report) checkAllowedFrom(p *objects.Params) {
 		}
 		if problems := apivalidation.ValidateNamespaceName(name, false); len(problems) > 0 {
 			r.invalidField(fmt.Sprintf("%s.namespaces[%d]", PathAllowedFrom, i), name,
-				"no namespace can have this name ("+problems[0]+")",
-				fmt.Sprintf("write the name of a namespace, or %q for all", objects.AllNamespaces))
+				"is not a valid namespace name ("+problems[0]+")",
+				fmt.Sprintf("set the name of a namespace, or %q for all", objects.AllNamespaces))
 		}
 	}
 	for i, key := range allowed.Labels {
@@ -73,20 +72,20 @@ func (r *report) checkAllowedFrom(p *objects.Params) {
 			continue
 		}
 		if errs := metav1validation.ValidateLabelName(key, field.NewPath("")); len(errs) > 0 {
-			r.invalidField(fmt.Sprintf("%s.labels[%d]", PathAllowedFrom, i), key, "no label can have this key", labelAdvice(key))
+			r.invalidField(fmt.Sprintf("%s.labels[%d]", PathAllowedFrom, i), key, "is not a valid label key", labelAdvice(key))
 		}
 	}
 }
 
 func (r *report) warnEmpty(at string) {
-	r.warn(problem.NoEffect, at, "is empty, and lets nobody in", "give a name, or remove it")
+	r.warn(problem.NoEffect, at, "is empty, and allows no namespace", "set a name, or remove it")
 }
 
 func labelAdvice(key string) string {
-	const existence = "namespaces that have the label are let in, whatever its value"
+	const existence = "namespaces with the label are allowed, regardless of its value"
 	if name, _, found := strings.Cut(key, "="); found && len(metav1validation.ValidateLabelName(name,
 		field.NewPath(""))) == 0 {
 		return fmt.Sprintf("write %s: %s", name, existence)
 	}
-	return "write the key alone, such as team or example.com/team: " + existence
+	return "set only the key, such as team or example.com/team: " + existence
 }

@@ -14,40 +14,40 @@ import (
 // made, as for a custom resource of v1alpha1 without the feature flag, it does no harm).
 func TestAllowedFromIsValidated(t *testing.T) {
 	for text, want := range map[string]string{
-		"labels: ['team=frontend']":            `spec.networking.allowedFrom.labels[0]: Invalid value: "team=frontend": no label can have this key: write team: namespaces that have the label are let in`,
-		"labels: [ok, '-x']":                   `spec.networking.allowedFrom.labels[1]: Invalid value: "-x": no label can have this key: write the key alone, such as team or example.com/team`,
-		"labels: ['a b=c']":                    `spec.networking.allowedFrom.labels[0]: Invalid value: "a b=c": no label can have this key: write the key alone`,
+		"labels: ['team=frontend']":            `spec.networking.allowedFrom.labels[0]: Invalid value: "team=frontend": is not a valid label key: write team: namespaces with the label are allowed`,
+		"labels: [ok, '-x']":                   `spec.networking.allowedFrom.labels[1]: Invalid value: "-x": is not a valid label key: set only the key, such as team or example.com/team`,
+		"labels: ['a b=c']":                    `spec.networking.allowedFrom.labels[0]: Invalid value: "a b=c": is not a valid label key: set only the key`,
 		"labels: [example.com/team, team, '']": "",
-		"namespaces: [ok, Big]":                `spec.networking.allowedFrom.namespaces[1]: Invalid value: "Big": no namespace can have this name`,
+		"namespaces: [ok, Big]":                `spec.networking.allowedFrom.namespaces[1]: Invalid value: "Big": is not a valid namespace name`,
 		"namespaces: ['a.b']":                  `spec.networking.allowedFrom.namespaces[0]: Invalid value: "a.b"`,
 		"namespaces: ['a,b', '*']":             `spec.networking.allowedFrom.namespaces[0]: Invalid value: "a,b"`,
 		"namespaces: [a, '', '*']":             "",
 	} {
 		t.Run(text, func(t *testing.T) {
-			d, faults := try(t.Context(), bare(t, "distribution: {name: starter}\nnetworking: {allowedFrom: {"+text+"}}", ""))
+			d, faults := buildWith(t.Context(), inputsOf(t, "distribution: {name: starter}\nnetworking: {allowedFrom: {"+text+"}}", ""))
 			if got := faults.Message(); (want == "") != (got == "") || !strings.HasPrefix(got, want) || want != "" && !faults.Has(problem.Terminal) {
 				t.Errorf("faults %q, want %q", got, want)
 			}
 			empty := strings.Contains(text, "''")
-			if got := d.Warnings.Message(); empty != strings.Contains(got, "]: is empty, and lets nobody in") {
+			if got := d.Warnings.Message(); empty != strings.Contains(got, "]: is empty, and allows no namespace") {
 				t.Errorf("warnings %q", got)
 			}
 			if want != "" && len(d.Objects) > 0 {
 				t.Error("something is built")
 			}
-			old := bare(t, "distribution: {name: starter}\nnetworking: {allowedFrom: {"+text+"}}", fromV1alpha1)
-			if _, faults := try(t.Context(), old); len(faults) > 0 {
+			old := inputsOf(t, "distribution: {name: starter}\nnetworking: {allowedFrom: {"+text+"}}", fromV1alpha1)
+			if _, faults := buildWith(t.Context(), old); len(faults) > 0 {
 				t.Errorf("without the feature flag: %s", faults.Message())
 			}
 			old.NetworkPolicyFlag = new(true)
-			if _, faults := try(t.Context(), old); !strings.HasPrefix(faults.Message(), want) || want != "" && len(faults) == 0 {
+			if _, faults := buildWith(t.Context(), old); !strings.HasPrefix(faults.Message(), want) || want != "" && len(faults) == 0 {
 				t.Errorf("with the feature flag: %q", faults.Message())
 			}
 		})
 	}
 }
 
-// A NetworkPolicy keeps the ingress controller out, whatever asks for the policy, unless it lets everybody in or the cluster has a router of its
+// A NetworkPolicy blocks the ingress controller, whatever asks for the policy, unless it lets everybody in or the cluster has a router of its
 // own, which the policy names.
 //
 // Proves: R41, R61.
@@ -66,7 +66,7 @@ func TestAllowedFromWarnsOfTheIngressController(t *testing.T) {
 		"no policy":                   {networking: "expose: true"},
 		"OpenShift":                   {networking: "expose: true, allowedFrom: {namespaces: [a]}", flag: true, openShift: true},
 	} {
-		in := bare(t, "distribution: {name: starter}\nnetworking: {"+c.networking+"}", "")
+		in := inputsOf(t, "distribution: {name: starter}\nnetworking: {"+c.networking+"}", "")
 		in.NetworkPolicyFlag, in.ClusterAssignsUserIDs = &c.flag, c.openShift
 		d := build(t, in)
 		warned := slices.ContainsFunc(d.Warnings, func(p problem.Problem) bool {
@@ -80,7 +80,7 @@ func TestAllowedFromWarnsOfTheIngressController(t *testing.T) {
 
 // Proves: R61 (what protects the pods is written before them, what leads to them after).
 func TestObjectsAreInTheOrderOfWriting(t *testing.T) {
-	in := bare(t, `
+	in := inputsOf(t, `
 distribution: {name: starter}
 disabled: [eval]
 networking: {expose: true, allowedFrom: {namespaces: [a]}}

@@ -78,13 +78,14 @@ func (d *Desired) override(ctx context.Context, in *Inputs) {
 		return
 	}
 	d.Override, d.OverrideContent = read, found.Content
-	d.passWorkers(ctx, in)
+	d.setOverrideWorkers(ctx, in)
 	d.ConfigMapName = names.ConfigMapName(in.CR.Name, d.OverrideContent)
 	d.warnPlainOverride(in, read)
 	if line := d.Distribution.Line; line != nil && line.NeedsInsecure && !read.TLS.Enabled() && !read.Insecure {
 		d.problems.warn(problem.InvalidConfigMap, PathOverride,
-			"the configuration has neither TLS files nor server.insecure, and release "+line.Name+" does not start so",
-			"add server.insecure: true, unless the image or its arguments say --insecure")
+			"the configuration has neither TLS files nor server.insecure, and release "+line.Name+" does not start without "+
+				"one of them",
+			"add server.insecure: true, unless the image or its arguments set --insecure")
 	}
 	d.problems.warnStorage(d.Distribution.Line, read)
 }
@@ -103,9 +104,9 @@ func (r *report) warnStorage(line *catalog.Line, read *serverconfig.Override) {
 	r.warn(problem.InvalidConfigMap, PathOverride, detail, "add it, with backends in a directory of the volume")
 }
 
-// passWorkers writes a v1alpha1 resource's number of workers into a copy of the configuration, as release 0.9 does. It
-// skips resources with their own command and files that it cannot edit.
-func (d *Desired) passWorkers(ctx context.Context, in *Inputs) {
+// setOverrideWorkers writes a v1alpha1 resource's number of workers into a copy of the configuration, as release 0.9
+// does. It skips resources with their own command and files that it cannot edit.
+func (d *Desired) setOverrideWorkers(ctx context.Context, in *Inputs) {
 	w := in.CR.Spec.Workload
 	if !in.Legacy.FromV1alpha1 || w == nil || ptr.Deref(w.Workers, 1) < 2 ||
 		d.Override.Workers == strconv.Itoa(int(*w.Workers)) ||
@@ -124,9 +125,9 @@ func (d *Desired) passWorkers(ctx context.Context, in *Inputs) {
 // warnForeign warns of a ConfigMap of another namespace, which only v1alpha1 can name.
 func (r *report) warnForeign(path string, ref types.NamespacedName, own string) {
 	if ref.Namespace != own {
-		r.warn(problem.ReviewConversion, path, "it is taken from ConfigMap "+ref.String()+" in another namespace, as "+
+		r.warn(problem.ReviewConversion, path, "it is read from ConfigMap "+ref.String()+" in another namespace, as "+
 			"v1alpha1 allows",
-			"copy it to namespace "+own+", which is what v1alpha2 can say")
+			"copy it to namespace "+own+", because v1alpha2 cannot refer to other namespaces")
 	}
 }
 

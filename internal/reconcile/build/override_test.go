@@ -20,7 +20,7 @@ import (
 
 const ownConfig = "# mine: keep every byte\nversion: 2\r\nserver: {port: 1}\n"
 
-// overriding are inputs with a configuration of the user's own.
+// overriding returns inputs with spec.overrideConfig.
 func overriding(t *testing.T) *Inputs {
 	t.Helper()
 	in := inputs(t, "distribution-only")

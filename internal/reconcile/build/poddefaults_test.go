@@ -51,7 +51,7 @@ func TestMissingObjectOfTheDefaultsNamesTheSetting(t *testing.T) {
 	for _, ref := range in.ReferencesOfPods() {
 		in.PodReferences = append(in.PodReferences, PodReferenceFact{Ref: ref, Lookup: Lookup{State: Missing}})
 	}
-	_, problems := try(t.Context(), in)
+	_, problems := buildWith(t.Context(), in)
 	const want = "operator settings: podDefaults.overrides.envFrom[0].secretRef: Secret not found: keys (namespace ai): create it, or set optional: true there"
 	if got := problems.Message(); got != want {
 		t.Errorf("reported:\n%s\nwant:\n%s", got, want)

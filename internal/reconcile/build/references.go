@@ -74,8 +74,9 @@ func secretReference(use *serverconfig.SecretUse, namespace string) objects.Refe
 		Keys: []string{use.Ref.Key}, Path: use.Path}
 }
 
-// LeaveUnread sets the references in the own namespace as found, with unknown content, for callers that read no Secret.
-func (in *Inputs) LeaveUnread() {
+// AssumeReferencesFound sets the references in the own namespace as found, with unknown content, for callers that read
+// no Secret.
+func (in *Inputs) AssumeReferencesFound() {
 	uses, _ := serverconfig.SecretUses(in.Spec) // the engine reports malformed references
 	for _, use := range uses {
 		in.Secrets = append(in.Secrets, SecretFact{Use: use})

@@ -202,8 +202,8 @@ func TestReferencesKnowsEveryReferenceField(t *testing.T) {
 	}
 }
 
-// notLeftUnread are the references that LeaveUnread does not fill in, and why.
-var notLeftUnread = map[string]string{
+// notAssumed are the references that AssumeReferencesFound does not fill in, and why.
+var notAssumed = map[string]string{
 	PathOverride:                        "each caller fills it in: it may stand in another namespace",
 	PathCABundle + ".configMapName":     "each caller fills it in: it may stand in another namespace",
 	"":                                  "each caller fills in the platform's: it counts if it exists",
@@ -215,7 +215,7 @@ func TestLeaveUnreadFillsInEveryReference(t *testing.T) {
 	cr := everyReference(t)
 	in := NewInputs(cr)
 	resolve(t, in, nil)
-	in.LeaveUnread()
+	in.AssumeReferencesFound()
 	filled, secrets := map[string]bool{}, 0
 	for i := range in.Secrets {
 		filled[in.Secrets[i].Use.Path] = true
@@ -227,9 +227,9 @@ func TestLeaveUnreadFillsInEveryReference(t *testing.T) {
 		filled[PathCertificate] = true
 	}
 	for _, ref := range References(cr) {
-		_, others := notLeftUnread[ref.Path]
+		_, others := notAssumed[ref.Path]
 		if filled[ref.Path] == others {
-			t.Errorf("%s is filled in: %t; fill it in, or put it into notLeftUnread with the reason", ref.Path, filled[ref.Path])
+			t.Errorf("%s is filled in: %t; fill it in, or put it into notAssumed with the reason", ref.Path, filled[ref.Path])
 		}
 		if ref.Kind == objects.KindSecret && !others {
 			secrets++

@@ -30,7 +30,8 @@ func RunningRelease(live *appsv1.Deployment, container string) string {
 	}
 	image := liveImage(live, container)
 	tag := settings.ImageTag(image)
-	if _, standing := catalog.ForVersion(tag); image != "" && standing == catalog.NoVersion && release09.Left(live) {
+	if _, standing := catalog.ForVersion(tag); image != "" && standing == catalog.NoVersion &&
+		release09.IsUnadopted(live) {
 		return settings.ReleaseOf09
 	}
 	return tag

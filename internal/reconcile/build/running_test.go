@@ -61,7 +61,7 @@ func TestDeploymentRecordsTheReleaseLine(t *testing.T) {
 	}
 	in.Distribution.Line = nil
 	in.CR.Spec.Providers, in.CR.Spec.Resources = nil, nil
-	reread(in)
+	refreshPods(in)
 	if got, there := deployment(t, build(t, in).Objects).Annotations[names.AnnotationServerLine]; there {
 		t.Errorf("recorded %q of a server that nobody knows", got)
 	}

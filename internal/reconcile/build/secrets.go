@@ -30,7 +30,7 @@ func (d *Desired) checkSecrets(in *Inputs) {
 		}
 		defects := f.Value.Unfit()
 		if !f.Use.Derived {
-			defects = append(defects, append(f.Value.Substituted(), d.unusable(f, variables[f.Use.EnvName])...)...)
+			defects = append(defects, append(f.Value.Substituted(), d.usageDefects(f, variables[f.Use.EnvName])...)...)
 		}
 		for _, defect := range defects {
 			d.problems.Add(invalid(f, in.CR.Namespace, defect))
@@ -42,22 +42,22 @@ func (d *Desired) checkSecrets(in *Inputs) {
 func invalid(f *SecretFact, namespace, defect string) problem.Problem {
 	return problem.Problem{
 		Reason: problem.InvalidSecret, Path: f.Use.Path, Type: field.ErrorTypeInvalid,
-		Detail: about(f, namespace) + " " + defect,
+		Detail: describeValue(f, namespace) + " " + defect,
 	}
 }
 
-func about(f *SecretFact, namespace string) string {
+func describeValue(f *SecretFact, namespace string) string {
 	return fmt.Sprintf("the value of key %q in Secret %s/%s", f.Use.Ref.Key, namespace, f.Use.Ref.Name)
 }
 
 // variablesByName returns the configuration's variables by name, the first of each.
-func variablesByName(made *serverconfig.Result) map[string]*serverconfig.EnvVar {
-	if made == nil {
+func variablesByName(generated *serverconfig.Result) map[string]*serverconfig.EnvVar {
+	if generated == nil {
 		return nil
 	}
-	byName := make(map[string]*serverconfig.EnvVar, len(made.Env))
-	for i := range made.Env {
-		v := &made.Env[i]
+	byName := make(map[string]*serverconfig.EnvVar, len(generated.Env))
+	for i := range generated.Env {
+		v := &generated.Env[i]
 		if byName[v.Name] == nil {
 			byName[v.Name] = v
 		}
@@ -65,35 +65,35 @@ func variablesByName(made *serverconfig.Result) map[string]*serverconfig.EnvVar 
 	return byName
 }
 
-// unusable returns the defects of a value for its use as variable v; none if v is nil.
-func (d *Desired) unusable(f *SecretFact, v *serverconfig.EnvVar) []string {
+// usageDefects returns the defects of a value for its use as variable v; none if v is nil.
+func (d *Desired) usageDefects(f *SecretFact, v *serverconfig.EnvVar) []string {
 	if v == nil {
 		return nil
 	}
 	if defect := f.Value.BearerProblem(); v.Bearer && defect != "" {
 		return []string{defect}
 	}
-	return d.converted(f, v)
+	return d.conversionDefects(f, v)
 }
 
-// converted returns the defect of a value that the server would convert to another type; it warns if the type is
-// unknown.
-func (d *Desired) converted(f *SecretFact, v *serverconfig.EnvVar) []string {
-	looks := f.Value.Converted()
+// conversionDefects returns the defect of a value that the server would convert to another type; it warns if the type
+// is unknown.
+func (d *Desired) conversionDefects(f *SecretFact, v *serverconfig.EnvVar) []string {
+	conversion := f.Value.Converted()
 	switch v.Type {
 	case catalog.TypeString, catalog.TypeURL:
-		if looks != "" {
-			return []string{looks}
+		if conversion != "" {
+			return []string{conversion}
 		}
 	case catalog.TypeInt, catalog.TypeFloat:
-		if looks == "" {
-			return []string{"is not a number, and the server takes nothing else there: use another value"}
+		if conversion == "" {
+			return []string{"is not a number, but the server requires one: use another value"}
 		}
 	case "":
-		if looks != "" {
+		if conversion != "" {
 			d.problems.warn(problem.InvalidSecret, f.Use.Path, "the value in Secret "+f.Use.Ref.Name+" looks like a number or "+
 				"a boolean",
-				"use another value if the provider wants text there")
+				"use another value if the provider expects text")
 		}
 	case catalog.TypeBool, catalog.TypeList, catalog.TypeMap, catalog.TypeAny:
 	}

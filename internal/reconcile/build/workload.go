@@ -31,7 +31,7 @@ func (r *report) checkWorkload(spec *v1alpha2.LlamaStackDistributionSpec, legacy
 	}
 	if n := objects.CPUForWorkers(spec); n > 0 {
 		r.warn(problem.NoEffect, "spec.workload.workers", fmt.Sprintf("each pod requests %d CPU, one for each worker", n),
-			"set spec.workload.resources.requests.cpu where another amount is right")
+			"set spec.workload.resources.requests.cpu to request another amount")
 	}
 	r.checkSize(spec.Workload)
 	r.checkAutoscaling(spec)
@@ -49,7 +49,7 @@ func (r *report) checkSize(workload *v1alpha2.WorkloadSpec) {
 	if _, excess := limits.Scan(text, limitsValue); excess != nil {
 		r.Add(problem.Problem{
 			Reason: problem.TooLarge, Path: "spec.workload", Type: field.ErrorTypeInvalid,
-			Detail: fmt.Sprintf("may hold at most %d values", limits.SpecNodes), Fix: "remove some",
+			Detail: fmt.Sprintf("must have at most %d values", limits.SpecNodes), Fix: "remove some",
 		})
 	}
 }
@@ -78,11 +78,11 @@ func (r *report) checkItems(in *Inputs) {
 	r.checkCount("spec.workload.overrides.volumeMounts", len(o.VolumeMounts), limits.Items)
 }
 
-func (r *report) checkCount(at string, count, most int) {
-	if count > most {
+func (r *report) checkCount(at string, count, limit int) {
+	if count > limit {
 		r.Add(problem.Problem{
 			Reason: problem.TooLarge, Path: at, Type: field.ErrorTypeTooMany, Value: count,
-			Detail: fmt.Sprintf("must have at most %d items", most), Fix: "remove some",
+			Detail: fmt.Sprintf("must have at most %d items", limit), Fix: "remove some",
 		})
 	}
 }
@@ -101,8 +101,8 @@ func (r *report) checkAutoscaling(spec *v1alpha2.LlamaStackDistributionSpec) {
 			Fix: "set the largest number of pods, or remove " + base,
 		})
 	case least > most:
-		r.invalidField(base+".maxReplicas", most, fmt.Sprintf("is below the least number of pods, %d, which is the larger "+
-			"of spec.workload.replicas and %s.minReplicas", least, base), "raise it, or lower those")
+		r.invalidField(base+".maxReplicas", most, fmt.Sprintf("is below the smallest number of pods, %d, the larger of "+
+			"spec.workload.replicas and %s.minReplicas", least, base), "raise it, or lower those")
 	}
 	for _, target := range []struct {
 		name    string
@@ -112,7 +112,7 @@ func (r *report) checkAutoscaling(spec *v1alpha2.LlamaStackDistributionSpec) {
 		{"targetMemoryUtilizationPercentage", a.TargetMemoryUtilizationPercentage},
 	} {
 		if p := target.percent; p != nil && *p < 1 {
-			r.invalidField(base+"."+target.name, *p, "want a percentage of the requests, at least 1", "")
+			r.invalidField(base+"."+target.name, *p, "must be a percentage of the requests, at least 1", "")
 		}
 	}
 }
@@ -157,12 +157,12 @@ func (r *report) checkStorage(spec *v1alpha2.LlamaStackDistributionSpec, legacy 
 		return
 	}
 	if at := ptr.Deref(s.MountPath, ""); at != "" && !mountable(at) {
-		r.invalidField(base+".mountPath", at, fmt.Sprintf("want an absolute path that is neither / nor %s nor %s",
+		r.invalidField(base+".mountPath", at, fmt.Sprintf("must be an absolute path other than /, %s and %s",
 			names.ConfigDir, names.TmpDir),
 			"for example "+v1alpha2.DefaultMountPath)
 	}
 	if s.Size != nil && (s.Size.Sign() < 0 || s.Size.IsZero() && !legacy.FromV1alpha1) {
-		r.invalidField(base+".size", s.Size.String(), "want a positive size", "for example 20Gi")
+		r.invalidField(base+".size", s.Size.String(), "must be a positive size", "for example 20Gi")
 	}
 	if _, most := objects.PodRange(spec); most > 1 {
 		r.warn(problem.EphemeralState, base,
@@ -175,8 +175,8 @@ func (r *report) checkStorage(spec *v1alpha2.LlamaStackDistributionSpec, legacy 
 // checkDataDir reports a mount path that collides with a volume of the operator.
 func (r *report) checkDataDir(p *objects.Params) {
 	dir := objects.DataDir(&p.CR.Spec)
-	if taken := objects.DataDirTaken(p); taken != "" && mountable(dir) {
-		r.invalidField("spec.workload.storage.mountPath", dir, "the operator mounts a volume of its own at "+taken, "for "+
+	if conflict := objects.DataDirConflict(p); conflict != "" && mountable(dir) {
+		r.invalidField("spec.workload.storage.mountPath", dir, "the operator mounts a volume of its own at "+conflict, "for "+
 			"example "+v1alpha2.DefaultMountPath)
 	}
 }
@@ -190,15 +190,16 @@ func mountable(at string) bool {
 // checkOverrides reports overrides that replace the operator's parts; it only warns for v1alpha1 and non-essential
 // parts.
 func (r *report) checkOverrides(p *objects.Params) {
-	for _, clash := range objects.Clashes(p) {
-		if clash.Essential && !p.Legacy.FromV1alpha1 {
+	for _, conflict := range objects.Conflicts(p) {
+		if conflict.Essential && !p.Legacy.FromV1alpha1 {
 			r.Add(problem.Problem{
-				Reason: problem.ConflictingFields, Path: clash.Path, Type: field.ErrorTypeForbidden,
-				Detail: clash.What + " is the operator's own for this custom resource", Fix: "choose another one, or remove it",
+				Reason: problem.ConflictingFields, Path: conflict.Path, Type: field.ErrorTypeForbidden,
+				Detail: conflict.Description + " is reserved by the operator for this custom resource",
+				Fix:    "choose another one, or remove it",
 			})
 			continue
 		}
-		r.warn(problem.ConflictingFields, clash.Path, clash.What+" takes the place of the operator's own", "remove it "+
-			"where that is not what you want")
+		r.warn(problem.ConflictingFields, conflict.Path, conflict.Description+" replaces the operator's own", "remove it "+
+			"if this is not intended")
 	}
 }

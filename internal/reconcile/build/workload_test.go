@@ -22,8 +22,8 @@ import (
 // fromV1alpha1 is the annotation of an object that was created in v1alpha1.
 const fromV1alpha1 = `{"version":1,"origin":"v1alpha1"}`
 
-// shaped are inputs whose spec is merged with the text.
-func shaped(t *testing.T, sample, text string) *Inputs {
+// sampleWith returns the inputs of a sample whose spec is merged with the text.
+func sampleWith(t *testing.T, sample, text string) *Inputs {
 	t.Helper()
 	in := inputs(t, sample)
 	framework.NoError(t, yaml.UnmarshalStrict([]byte(text), &in.CR.Spec))
@@ -35,19 +35,19 @@ func TestWorkload(t *testing.T) {
 	for text, want := range map[string]struct{ fault, warning string }{
 		"workload: {autoscaling: {minReplicas: 2}}":                                                               {"spec.workload.autoscaling.maxReplicas: Required value: at least 1", ""},
 		"workload: {autoscaling: {maxReplicas: 0}}":                                                               {"spec.workload.autoscaling.maxReplicas: Required value", ""},
-		"workload: {autoscaling: {minReplicas: 3, maxReplicas: 3}}":                                               {"", "each pod has state of its own"},
-		"workload: {autoscaling: {maxReplicas: 3, targetCPUUtilizationPercentage: 1}}":                            {"", "each pod has state of its own"},
+		"workload: {autoscaling: {minReplicas: 3, maxReplicas: 3}}":                                               {"", "each pod has its own state"},
+		"workload: {autoscaling: {maxReplicas: 3, targetCPUUtilizationPercentage: 1}}":                            {"", "each pod has its own state"},
 		"workload: {replicas: 2, podDisruptionBudget: {maxUnavailable: 0%}}":                                      {"", "podDisruptionBudget.maxUnavailable: allows no disruptions"},
 		"workload: {podDisruptionBudget: {maxUnavailable: 1}}":                                                    {"", ""},
 		"workload: {autoscaling: {maxReplicas: 1}}":                                                               {"", ""},
-		"workload: {replicas: 5, autoscaling: {maxReplicas: 3}}":                                                  {"spec.workload.autoscaling.maxReplicas: Invalid value: 3: is below the least number of pods, 5", "each pod has state of its own"},
-		"workload: {autoscaling: {maxReplicas: 3, targetCPUUtilizationPercentage: 0}}":                            {"targetCPUUtilizationPercentage: Invalid value: 0", "each pod has state of its own"},
-		"workload: {autoscaling: {maxReplicas: 3}}":                                                               {"", "each pod has state of its own"},
+		"workload: {replicas: 5, autoscaling: {maxReplicas: 3}}":                                                  {"spec.workload.autoscaling.maxReplicas: Invalid value: 3: is below the smallest number of pods, 5", "each pod has its own state"},
+		"workload: {autoscaling: {maxReplicas: 3, targetCPUUtilizationPercentage: 0}}":                            {"targetCPUUtilizationPercentage: Invalid value: 0", "each pod has its own state"},
+		"workload: {autoscaling: {maxReplicas: 3}}":                                                               {"", "each pod has its own state"},
 		"workload: {podDisruptionBudget: {minAvailable: 1, maxUnavailable: 1}}":                                   {"spec.workload.podDisruptionBudget: Forbidden: minAvailable and maxUnavailable exclude each other", ""},
 		"workload: {podDisruptionBudget: {minAvailable: 1}}":                                                      {"", "spec.workload.podDisruptionBudget.minAvailable: allows no disruptions with 1 replicas"},
 		"workload: {replicas: 2, podDisruptionBudget: {minAvailable: 100%}}":                                      {"", "podDisruptionBudget.minAvailable: allows no disruptions"},
 		"workload: {replicas: 2, podDisruptionBudget: {maxUnavailable: 0}}":                                       {"", "podDisruptionBudget.maxUnavailable: allows no disruptions"},
-		"workload: {replicas: 2, podDisruptionBudget: {minAvailable: 1}}":                                         {"", "each pod has state of its own"},
+		"workload: {replicas: 2, podDisruptionBudget: {minAvailable: 1}}":                                         {"", "each pod has its own state"},
 		"workload: {storage: {mountPath: data}}":                                                                  {"spec.workload.storage.mountPath: Invalid value", ""},
 		"workload: {storage: {mountPath: /etc/llama-stack/}}":                                                     {"spec.workload.storage.mountPath: Invalid value", ""},
 		"workload: {storage: {mountPath: /etc/llama-stack/data}}":                                                 {`spec.workload.storage.mountPath: Invalid value: "/etc/llama-stack/data": the operator mounts a volume of its own at /etc/llama-stack`, ""},
@@ -57,16 +57,16 @@ func TestWorkload(t *testing.T) {
 		"workload: {workers: 3, resources: null}":                                                                 {"", "spec.workload.workers: each pod requests 3 CPU, one for each worker: set spec.workload.resources.requests.cpu"},
 		"workload: {workers: 3}":                                                                                  {"", ""},
 		"workload: {replicas: 2, storage: {}}":                                                                    {"", "spec.workload.storage: the PVC can be mounted by one node at a time"},
-		"workload: {overrides: {env: [{name: HOME, value: /x}]}}":                                                 {"", "spec.workload.overrides.env[0]: the variable HOME takes the place of the operator's own"},
+		"workload: {overrides: {env: [{name: HOME, value: /x}]}}":                                                 {"", "spec.workload.overrides.env[0]: the variable HOME replaces the operator's own"},
 		"workload: {overrides: {env: [{name: LLSD_VLLM_API_KEY, value: x}]}}":                                     {"spec.workload.overrides.env[0]: Forbidden: sets LLSD_VLLM_API_KEY, which the operator sets", ""},
 		"workload: {overrides: {env: [{name: LLSD_OTHER, value: x}]}}":                                            {"", ""},
-		"workload: {overrides: {volumes: [{name: lls-storage, emptyDir: {}}]}}":                                   {"spec.workload.overrides.volumes[0]: Forbidden: the volume lls-storage is the operator's own", ""},
+		"workload: {overrides: {volumes: [{name: lls-storage, emptyDir: {}}]}}":                                   {"spec.workload.overrides.volumes[0]: Forbidden: the volume lls-storage is reserved by the operator", ""},
 		"workload: {overrides: {volumes: [{name: t, emptyDir: {}}], volumeMounts: [{name: t, mountPath: /tmp}]}}": {"", ""},
 		"networking: {expose: 1}":                                                                                 {"spec.networking.expose", ""},
-		"networking: {expose: true, allowedFrom: {namespaces: [a]}}":                                              {"", "keeps the ingress controller out"},
+		"networking: {expose: true, allowedFrom: {namespaces: [a]}}":                                              {"", "blocks the ingress controller"},
 	} {
 		t.Run(text, func(t *testing.T) {
-			d, faults := try(t.Context(), shaped(t, "simple", text))
+			d, faults := buildWith(t.Context(), sampleWith(t, "simple", text))
 			if got := faults.Message(); (want.fault == "") != (got == "") || !strings.Contains(got, want.fault) {
 				t.Errorf("faults %q, want %q", got, want.fault)
 			}
@@ -80,10 +80,10 @@ func TestWorkload(t *testing.T) {
 			}
 		})
 	}
-	build(t, bare(t, "distribution: {name: starter}\nworkload: {storage: {size: '0'}}", fromV1alpha1)) // release 0.9 took it for no size
-	legacy := shaped(t, "distribution-only", "workload: {overrides: {volumes: [{name: lls-storage, emptyDir: {}}]}}")
+	build(t, inputsOf(t, "distribution: {name: starter}\nworkload: {storage: {size: '0'}}", fromV1alpha1)) // release 0.9 took it for no size
+	legacy := sampleWith(t, "distribution-only", "workload: {overrides: {volumes: [{name: lls-storage, emptyDir: {}}]}}")
 	legacy.CR.Annotations = map[string]string{v1alpha2.ConversionAnnotation: fromV1alpha1}
-	if d := build(t, legacy); !strings.Contains(d.Warnings.Message(), "the volume lls-storage takes the place") {
+	if d := build(t, legacy); !strings.Contains(d.Warnings.Message(), "the volume lls-storage replaces") {
 		t.Errorf("a resource of v1alpha1: warnings %v", d.Warnings)
 	}
 }
@@ -99,12 +99,12 @@ func TestSeveralPodsWithStateOfTheirOwnAreReported(t *testing.T) {
 		"databases":         {"simple", databases + "workload: {replicas: 2}", "spec.workload.replicas", "provider vector_io/faiss", "storage backend"},
 		"the image's own":   {"distribution-only", "workload: {replicas: 2}", "spec.workload.replicas", "storage backend kv_default", ""},
 		"one pod":           {"simple", "workload: {replicas: 1}", "", "", ""},
-		"one PVC for all":   {"simple", "workload: {replicas: 2, storage: {}}", "spec.workload.storage", "", "state of its own"},
+		"one PVC for all":   {"simple", "workload: {replicas: 2, storage: {}}", "spec.workload.storage", "", "its own state"},
 		"none of the stuff": {"simple", databases + "workload: {replicas: 2}\ndisabled: [files, vectorIo, eval, datasetio, scoring, responses, batches]", "", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := shaped(t, c.sample, c.text)
-			d, _ := try(t.Context(), in)
+			in := sampleWith(t, c.sample, c.text)
+			d, _ := buildWith(t.Context(), in)
 			var found string
 			for _, w := range d.Warnings {
 				if w.Reason == problem.EphemeralState {
@@ -130,10 +130,10 @@ func TestTmpIsInMemoryFromLine12(t *testing.T) {
 	} {
 		t.Run(image, func(t *testing.T) {
 			tmp := func(text string) (at, medium string, faults problem.List) {
-				in := shaped(t, "distribution-only", text)
+				in := sampleWith(t, "distribution-only", text)
 				in.CR.Spec.Distribution = v1alpha2.DistributionSpec{Image: new(image)}
 				resolve(t, in, nil)
-				d, faults := try(t.Context(), in)
+				d, faults := buildWith(t.Context(), in)
 				if len(faults) > 0 {
 					return "", "", faults
 				}
@@ -188,7 +188,7 @@ func TestNetworkPolicyFlag(t *testing.T) {
 		"an empty list asks for nothing": {"networking: {allowedFrom: {namespaces: []}}", nil, false, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := shaped(t, "distribution-only", c.text)
+			in := sampleWith(t, "distribution-only", c.text)
 			in.NetworkPolicyFlag = c.flag
 			if c.legacy {
 				in.CR.Annotations = map[string]string{v1alpha2.ConversionAnnotation: fromV1alpha1}
@@ -213,7 +213,7 @@ func TestNetworkPolicyFlag(t *testing.T) {
 	}
 }
 
-// everything sets every field of the workload and the network.
+// everything sets every field of spec.workload and spec.networking.
 const everything = `
 workload:
   replicas: 2
@@ -240,7 +240,7 @@ func TestEveryWorkloadFieldShows(t *testing.T) {
 	var sections map[string]map[string]any
 	framework.NoError(t, yaml.Unmarshal([]byte(everything), &sections))
 	bare := asJSON(t, build(t, inputs(t, "distribution-only")).Objects)
-	all := asJSON(t, build(t, shaped(t, "distribution-only", everything)).Objects)
+	all := asJSON(t, build(t, sampleWith(t, "distribution-only", everything)).Objects)
 	for section, fields := range sections {
 		for _, field := range slices.Sorted(maps.Keys(fields)) {
 			without := maps.Clone(fields)
@@ -249,8 +249,8 @@ func TestEveryWorkloadFieldShows(t *testing.T) {
 			rest[section] = without
 			text, err := yaml.Marshal(rest)
 			framework.NoError(t, err)
-			in := shaped(t, "distribution-only", string(text))
-			if got := asJSON(t, withoutHash(build(t, in).Objects)); got == asJSON(t, withoutHash(build(t, shaped(t, "distribution-only", everything)).Objects)) && field != "replicas" {
+			in := sampleWith(t, "distribution-only", string(text))
+			if got := asJSON(t, withoutHash(build(t, in).Objects)); got == asJSON(t, withoutHash(build(t, sampleWith(t, "distribution-only", everything)).Objects)) && field != "replicas" {
 				t.Errorf("%s.%s changes nothing", section, field)
 			}
 		}
@@ -260,7 +260,7 @@ func TestEveryWorkloadFieldShows(t *testing.T) {
 	}
 }
 
-// withoutHash takes away what changes with every input.
+// withoutHash removes the annotations that change with every input.
 func withoutHash(list []objects.Object) []objects.Object {
 	for _, o := range list {
 		o.SetAnnotations(nil)
@@ -355,7 +355,7 @@ func TestBuildBoundsLists(t *testing.T) {
 		in.Secrets = nil
 		in.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Overrides: &v1alpha2.WorkloadOverrides{}}
 		c.fill(&in.CR.Spec, c.count)
-		_, faults := try(t.Context(), in)
+		_, faults := buildWith(t.Context(), in)
 		if got := faults.Errors().Message(); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
@@ -379,7 +379,7 @@ func TestPodSpecIsChecked(t *testing.T) {
 		"workload: {podMetadata: {labels: {team: ai}, annotations: {A: x}}}":                                  "",
 	} {
 		t.Run(text, func(t *testing.T) {
-			_, faults := try(t.Context(), shaped(t, "simple", text))
+			_, faults := buildWith(t.Context(), sampleWith(t, "simple", text))
 			if message := faults.Message(); (want == "") != (message == "") || !strings.Contains(message, want) {
 				t.Errorf("got %s, want %s", message, want)
 			}
@@ -393,7 +393,7 @@ func TestBuildBoundsTheSizeOfAWorkload(t *testing.T) {
 	in.CR.Annotations = map[string]string{v1alpha2.ConversionAnnotation: fromV1alpha1}
 	in.CR.Spec = v1alpha2.LlamaStackDistributionSpec{Distribution: in.CR.Spec.Distribution}
 	in.Secrets = nil
-	for count, want := range map[int]string{1_000: "", 40_000: "spec.workload: Invalid value: may hold at most 100000 values: remove some"} {
+	for count, want := range map[int]string{1_000: "", 40_000: "spec.workload: Invalid value: must have at most 100000 values: remove some"} {
 		terms := make([]corev1.WeightedPodAffinityTerm, count)
 		for i := range terms {
 			terms[i] = corev1.WeightedPodAffinityTerm{Weight: 1, PodAffinityTerm: corev1.PodAffinityTerm{TopologyKey: fmt.Sprintf("k%d", i)}}
@@ -401,7 +401,7 @@ func TestBuildBoundsTheSizeOfAWorkload(t *testing.T) {
 		in.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Scheduling: &v1alpha2.SchedulingSpec{Affinity: &corev1.Affinity{
 			PodAntiAffinity: &corev1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: terms},
 		}}}
-		result, faults := try(t.Context(), in)
+		result, faults := buildWith(t.Context(), in)
 		if got := faults.Errors().Message(); got != want || (len(result.Objects) == 0) != (want != "") {
 			t.Errorf("%d terms: %q and %d objects, want %q", count, got, len(result.Objects), want)
 		}

@@ -67,7 +67,7 @@ func UsersOfDistribution(name string) []string {
 
 // References returns the values of an undecoded custom resource in ReferenceIndex; none if reading it panics.
 func References(o client.Object) []string {
-	defer problem.CatchReadPanic(logf.Log, o, "indexing a custom resource panicked")
+	defer problem.CatchReadPanic(logf.Log, o, "panic while indexing a custom resource")
 	cr := &v1alpha2.LlamaStackDistribution{}
 	_ = gather.Decode(o, cr) // its reconcile reports the error
 	values := []string{IndexValue(kindDistribution, "", ptr.Deref(cr.Spec.Distribution.Name, ""))}

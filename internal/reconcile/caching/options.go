@@ -34,12 +34,12 @@ func Options(namespaces []string, operatorNamespace string, selector labels.Sele
 	}
 	o.DefaultNamespaces = map[string]cache.Config{}
 	// The operator's namespace has its settings and registered distributions; watch only ConfigMaps there.
-	withOwn := map[string]cache.Config{operatorNamespace: {}}
+	withOperator := map[string]cache.Config{operatorNamespace: {}}
 	for _, n := range namespaces {
 		o.DefaultNamespaces[n] = cache.Config{}
-		withOwn[n] = cache.Config{}
+		withOperator[n] = cache.Config{}
 	}
-	o.ByObject[&corev1.ConfigMap{}] = cache.ByObject{Namespaces: withOwn}
+	o.ByObject[&corev1.ConfigMap{}] = cache.ByObject{Namespaces: withOperator}
 	return o
 }
 

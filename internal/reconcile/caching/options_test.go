@@ -17,7 +17,7 @@ import (
 
 const canary = "sk-canary-7f3a"
 
-// full is metadata in which every field is set.
+// full returns metadata with every field set.
 func full(managedBy string) metav1.ObjectMeta {
 	yes, seconds := true, int64(30)
 	at := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))

@@ -52,7 +52,7 @@ func Parse(text string) (*DSN, error) {
 	case scheme.MatchString(text):
 		options, err = fromURI(text)
 	case strings.Contains(text, "://"):
-		err = errors.New("has a scheme that is not postgresql: write it as postgresql://user:password@host:5432/db")
+		err = errors.New("has a scheme other than postgresql: use the form postgresql://user:password@host:5432/db")
 	default:
 		options, err = fromKeywords(text)
 	}
@@ -74,15 +74,15 @@ func fromOptions(options map[string]string) (*DSN, error) {
 	port := take("port")
 	switch {
 	case d.Host == "":
-		return nil, errors.New("names no host: the server connects to the database only over the network")
+		return nil, errors.New("has no host: the server connects to the database only over the network")
 	case strings.ContainsAny(d.Host+port, ","):
-		return nil, errors.New("names several hosts, but the server supports only one: use the address of the primary")
+		return nil, errors.New("has several hosts, but the server supports only one: use the address of the primary")
 	case strings.HasPrefix(d.Host, "/") || strings.HasPrefix(d.Host, "@"):
-		return nil, errors.New("names a Unix socket, which no pod shares with the database: name a host")
+		return nil, errors.New("has a Unix socket, which no pod shares with the database: use a host")
 	case !isHost(d.Host):
-		return nil, errors.New("names a host that is neither a name nor an address; " + encodeHint)
+		return nil, errors.New("has a host that is neither a name nor an address; " + encodeHint)
 	case d.User == "":
-		return nil, errors.New("names no user: write it as postgresql://user:password@host:5432/db")
+		return nil, errors.New("has no user: use the form postgresql://user:password@host:5432/db")
 	case d.SSLMode != "" && !slices.Contains(sslModes, d.SSLMode):
 		return nil, errors.New("has an unknown sslmode: it is one of " + strings.Join(sslModes, ", "))
 	}
@@ -97,7 +97,7 @@ func fromOptions(options map[string]string) (*DSN, error) {
 		d.Database = d.User
 	}
 	for name := range options {
-		if err := refuseOption(name, options); err != nil {
+		if err := optionError(name, options); err != nil {
 			return nil, err
 		}
 	}
@@ -109,8 +109,8 @@ func fromOptions(options map[string]string) (*DSN, error) {
 	return d, nil
 }
 
-// refuseOption returns the error for the remaining options, independent of the map's order.
-func refuseOption(name string, options map[string]string) error {
+// optionError returns the error for the remaining options, independent of the map's order.
+func optionError(name string, options map[string]string) error {
 	var known []string
 	for option := range options {
 		if slices.Contains(knownOptions, option) {
@@ -120,10 +120,10 @@ func refuseOption(name string, options map[string]string) error {
 	slices.Sort(known)
 	switch {
 	case slices.Contains(known, "sslrootcert"):
-		return errors.New("names a file with CA certificates (sslrootcert), which is not in the pod: set " +
+		return errors.New("refers to a file with CA certificates (sslrootcert), which is not in the pod: set " +
 			"spec.networking.tls.caBundle")
 	case len(known) > 0:
-		return fmt.Errorf("has options that not every release of the server can be given: remove %s",
+		return fmt.Errorf("has options that some server releases do not support: remove %s",
 			strings.Join(known, ", "))
 	case name == "":
 		return errors.New("has an option without a name; " + encodeHint)
@@ -174,7 +174,7 @@ func fromURI(text string) (map[string]string, error) {
 			name, values = "sslmode", append(values, query["sslmode"]...)
 		}
 		if len(values) > 1 {
-			return nil, errors.New("has an option twice: write it once")
+			return nil, errors.New("has a duplicate option: remove one")
 		}
 		options[name] = values[0]
 	}
@@ -198,7 +198,7 @@ func fromKeywords(text string) (map[string]string, error) {
 			return nil, malformed
 		}
 		if _, twice := options[name]; twice {
-			return nil, errors.New("has an option twice: write it once")
+			return nil, errors.New("has a duplicate option: remove one")
 		}
 		options[name], rest = value, strings.TrimSpace(left)
 	}

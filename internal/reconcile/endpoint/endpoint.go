@@ -34,8 +34,8 @@ func GroupVersionKind(kind parse.EndpointKind) schema.GroupVersionKind {
 // Address is the address of an object.
 type Address struct {
 	URL string
-	// Missing is the reason for an empty URL, and Fix the advice.
-	Missing, Fix string
+	// Problem is the reason for an empty URL, and Fix the advice.
+	Problem, Fix string
 }
 
 // apiPath is the path of the OpenAI API on model servers.
@@ -43,18 +43,18 @@ const apiPath = "/v1"
 
 // OfService returns the address of a Service's port: the referenced one, else the only one, else the one for HTTP.
 func OfService(s *corev1.Service, ref *parse.EndpointReference) Address {
-	port, why := servicePort(s, ref.Port)
+	port, missing := servicePort(s, ref.Port)
 	if port == nil {
-		return why
+		return missing
 	}
 	number := port.Port
 	if s.Spec.ClusterIP == corev1.ClusterIPNone { // the name resolves to the pods, which have other ports
 		switch {
 		case port.TargetPort.Type == intstr.String:
 			return Address{
-				Missing: fmt.Sprintf("is headless, and its port %s leads to a port of the pods that has only a name",
+				Problem: fmt.Sprintf("is headless, and its port %s targets a named port of the pods",
 					portName(port)),
-				Fix: "write endpoint with the number of that port, or let the Service have an address",
+				Fix: "set endpoint with the number of that port, or give the Service a cluster IP",
 			}
 		case port.TargetPort.IntVal != 0:
 			number = port.TargetPort.IntVal
@@ -63,33 +63,33 @@ func OfService(s *corev1.Service, ref *parse.EndpointReference) Address {
 	return Address{URL: fmt.Sprintf("%s://%s.%s.svc:%d%s", scheme(port), s.Name, s.Namespace, number, ref.URLPath)}
 }
 
-func servicePort(s *corev1.Service, wanted string) (*corev1.ServicePort, Address) {
+func servicePort(s *corev1.Service, requested string) (*corev1.ServicePort, Address) {
 	var names []string
-	var plain []*corev1.ServicePort
+	var ports []*corev1.ServicePort
 	for i := range s.Spec.Ports {
 		port := &s.Spec.Ports[i]
 		if port.Protocol != "" && port.Protocol != corev1.ProtocolTCP {
 			continue
 		}
-		if wanted != "" && (port.Name == wanted || strconv.Itoa(int(port.Port)) == wanted) {
+		if requested != "" && (port.Name == requested || strconv.Itoa(int(port.Port)) == requested) {
 			return port, Address{}
 		}
-		names, plain = append(names, portName(port)), append(plain, port)
+		names, ports = append(names, portName(port)), append(ports, port)
 	}
 	switch {
-	case len(plain) == 0:
-		return nil, Address{Missing: "has no TCP port", Fix: "give it one, or write endpoint"}
-	case wanted != "":
-		return nil, Address{Missing: fmt.Sprintf("has no port %q", wanted), Fix: "its ports are " + limits.Names(names)}
-	case len(plain) == 1:
-		return plain[0], Address{}
+	case len(ports) == 0:
+		return nil, Address{Problem: "has no TCP port", Fix: "add one, or set endpoint"}
+	case requested != "":
+		return nil, Address{Problem: fmt.Sprintf("has no port %q", requested), Fix: "its ports are " + limits.Names(names)}
+	case len(ports) == 1:
+		return ports[0], Address{}
 	}
 	for _, name := range []string{"http", "https"} {
-		if at := slices.IndexFunc(plain, func(p *corev1.ServicePort) bool { return p.Name == name }); at >= 0 {
-			return plain[at], Address{}
+		if at := slices.IndexFunc(ports, func(p *corev1.ServicePort) bool { return p.Name == name }); at >= 0 {
+			return ports[at], Address{}
 		}
 	}
-	return nil, Address{Missing: "has several ports", Fix: "name one of them with port: " + limits.Names(names)}
+	return nil, Address{Problem: "has several ports", Fix: "set port to one of them: " + limits.Names(names)}
 }
 
 // portName returns the value that refers to a port: its name, else its number.
@@ -119,7 +119,7 @@ func scheme(p *corev1.ServicePort) string {
 func OfModelServer(status []byte) Address {
 	single, list, excess := addresses(status)
 	if excess != nil {
-		return Address{Missing: fmt.Sprintf("has a status with %v, which is not read", excess), Fix: "write endpoint"}
+		return Address{Problem: fmt.Sprintf("has a status with %v, which is not read", excess), Fix: "set endpoint"}
 	}
 	named := map[string]string{}
 	inside := ""
@@ -142,7 +142,7 @@ func OfModelServer(status []byte) Address {
 		if at == "" {
 			continue
 		}
-		address := usable(at)
+		address := parseAddress(at)
 		if address.URL != "" {
 			return address
 		}
@@ -153,7 +153,7 @@ func OfModelServer(status []byte) Address {
 	if first != (Address{}) {
 		return first
 	}
-	return Address{Missing: "has no address inside of the cluster in its status", Fix: "the operator continues when it " +
+	return Address{Problem: "has no address inside of the cluster in its status", Fix: "the operator continues when it " +
 		"has one"}
 }
 
@@ -191,18 +191,18 @@ const maxURL = 2048
 // hostAndPath matches addresses that the server does not interpret.
 var hostAndPath = regexp.MustCompile(`^[A-Za-z0-9._:\[\]/~%-]+$`)
 
-// usable validates an address of a status; the server would replace references to its environment.
-func usable(at string) Address {
+// parseAddress validates an address of a status; the server would replace references to its environment.
+func parseAddress(at string) Address {
 	u, err := url.Parse(at)
 	if err != nil || len(at) > maxURL || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" ||
 		u.User != nil ||
 		!hostAndPath.MatchString(u.Host+u.EscapedPath()) {
-		return Address{Missing: "has an address in its status that is not a plain URL", Fix: "write endpoint"}
+		return Address{Problem: "has an address in its status that is not a plain URL", Fix: "set endpoint"}
 	}
 	host := safeHost(u)
 	if host == "" {
 		return Address{
-			Missing: "has an address outside of the cluster in its status, without encryption", Fix: "write endpoint if the " +
+			Problem: "has an address outside of the cluster in its status, without encryption", Fix: "set endpoint if the " +
 				"server may send its key there",
 		}
 	}

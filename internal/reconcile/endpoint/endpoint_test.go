@@ -25,16 +25,16 @@ func TestOfServiceChoosesPortAndScheme(t *testing.T) {
 		"by name":             {"ports: [{name: a, port: 1}, {name: b, port: 2}]", "b", "/mcp", "http://s.ai.svc:2/mcp"},
 		"by number":           {"ports: [{name: a, port: 1}, {name: b, port: 2}]", "2", "", "http://s.ai.svc:2"},
 		"for HTTP":            {"ports: [{name: metrics, port: 1}, {name: http, port: 2}]", "", "", "http://s.ai.svc:2"},
-		"several":             {"ports: [{name: a, port: 1}, {name: b, port: 2}]", "", "", "has several ports: name one of them with port: a, b"},
+		"several":             {"ports: [{name: a, port: 1}, {name: b, port: 2}]", "", "", "has several ports: set port to one of them: a, b"},
 		"no such port":        {"ports: [{name: a, port: 1}]", "c", "", `has no port "c": its ports are a`},
-		"no port":             {"ports: [{port: 53, protocol: UDP}]", "", "", "has no TCP port: give it one, or write endpoint"},
+		"no port":             {"ports: [{port: 53, protocol: UDP}]", "", "", "has no TCP port: add one, or set endpoint"},
 		"HTTPS by protocol":   {"ports: [{port: 8000, appProtocol: https}]", "", "", "https://s.ai.svc:8000"},
 		"HTTP by protocol":    {"ports: [{name: https, port: 443, appProtocol: http}]", "", "", "http://s.ai.svc:443"},
 		"HTTPS by name":       {"ports: [{name: https-api, port: 8000}]", "", "", "https://s.ai.svc:8000"},
 		"HTTPS by number":     {"ports: [{port: 443}]", "", "", "https://s.ai.svc:443"},
 		"headless":            {"clusterIP: None\nports: [{port: 80, targetPort: 8080}]", "", "", "http://s.ai.svc:8080"},
 		"headless, the same":  {"clusterIP: None\nports: [{port: 80}]", "", "", "http://s.ai.svc:80"},
-		"headless, by a name": {"clusterIP: None\nports: [{port: 80, targetPort: web}]", "", "", "is headless, and its port 80 leads to a port of the pods"},
+		"headless, by a name": {"clusterIP: None\nports: [{port: 80, targetPort: web}]", "", "", "is headless, and its port 80 targets a named port of the pods"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &corev1.Service{}
@@ -47,9 +47,10 @@ func TestOfServiceChoosesPortAndScheme(t *testing.T) {
 	}
 }
 
-// Proves: R11, R7 (the order in which addresses of a status count; what is not a plain URL, such as one that would read the environment of the server, does not count).
+// Proves: R11, R7 (the order in which addresses of a status count; what is not a plain URL, such as one that would read
+// the environment of the server, does not count).
 func TestOfModelServerChoosesTheAddressInsideOfTheCluster(t *testing.T) {
-	const outside = "has an address outside of the cluster in its status, without encryption: write endpoint if the server may send its key there"
+	const outside = "has an address outside of the cluster in its status, without encryption: set endpoint if the server may send its key there"
 	for name, c := range map[string]struct{ status, want string }{
 		"gateway-internal first": {
 			`{address: {url: "http://d.ns.svc"}, addresses: [{url: "http://c.ns.svc"}, {name: internal, url: "http://b.ns.svc"}, {name: gateway-internal, url: "http://a.ns.svc/ns/m"}]}`,
@@ -66,7 +67,7 @@ func TestOfModelServerChoosesTheAddressInsideOfTheCluster(t *testing.T) {
 		"public alone":           {`{url: "https://public.example.com", addresses: [{name: gateway-external, url: "http://e.com"}]}`, "has no address"},
 		"none yet":               {`{}`, "has no address inside of the cluster in its status: the operator continues when it has one"},
 		"other types":            {`{address: [x], addresses: {a: b}}`, "has no address"},
-		"reads the environment":  {`{address: {url: "http://a/${env.LLSD_VLLM_API_KEY}"}}`, "not a plain URL: write endpoint"},
+		"reads the environment":  {`{address: {url: "http://a/${env.LLSD_VLLM_API_KEY}"}}`, "not a plain URL: set endpoint"},
 		"in the host":            {`{address: {url: "http://${env.LLSD_VLLM_API_KEY}.evil"}}`, "not a plain URL"},
 		"user name and password": {`{address: {url: "http://u:p@a"}}`, "not a plain URL"},
 		"another scheme":         {`{address: {url: "grpc://a"}}`, "not a plain URL"},
@@ -91,7 +92,7 @@ func TestOfModelServerChoosesTheAddressInsideOfTheCluster(t *testing.T) {
 		"the next one":           {`{address: {url: "http://m.ns.svc"}, addresses: [{name: internal, url: "http://evil.example.com"}]}`, "http://m.ns.svc/v1"},
 		"no object":              {`[1]`, "has no address"},
 		"deep":                   {strings.Repeat(`[`, 33) + strings.Repeat(`]`, 33), "has a status with more than 32 levels of nesting"},
-		"wide":                   {`[` + strings.Repeat(`0,`, 10_000) + `0]`, "has a status with more than 10000 values, at [9999], which is not read: write endpoint"},
+		"wide":                   {`[` + strings.Repeat(`0,`, 10_000) + `0]`, "has a status with more than 10000 values, at [9999], which is not read: set endpoint"},
 		"large":                  {`{a: "` + strings.Repeat("x", 256<<10) + `"}`, "has a status with more than 262144 bytes"},
 		"too long":               {`{address: {url: "http://a/` + strings.Repeat("x", 3000) + `"}}`, "not a plain URL"},
 	} {
@@ -105,10 +106,10 @@ func TestOfModelServerChoosesTheAddressInsideOfTheCluster(t *testing.T) {
 	}
 }
 
-// same compares a URL, or how the reason begins or what it contains that there is none.
+// same compares the URL of an address, or a part of its problem.
 func same(t *testing.T, got endpoint.Address, want string) {
 	t.Helper()
-	if why := got.Missing + ": " + got.Fix; got.URL != want && (got.URL != "" || !strings.Contains(why, want)) {
+	if why := got.Problem + ": " + got.Fix; got.URL != want && (got.URL != "" || !strings.Contains(why, want)) {
 		t.Errorf("got %+v, want %s", got, want)
 	}
 }

@@ -28,7 +28,7 @@ func FuzzOfModelServer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, status []byte) {
 		got := endpoint.OfModelServer(status)
 		if got.URL == "" {
-			if got.Missing == "" || got.Fix == "" {
+			if got.Problem == "" || got.Fix == "" {
 				t.Errorf("no address and no reason: %+v", got)
 			}
 			return

@@ -37,9 +37,9 @@ func (s *LLMInferenceService) DeepCopyObject() runtime.Object {
 }
 
 func (s *ModelServer) deepCopy() ModelServer {
-	made := ModelServer{TypeMeta: s.TypeMeta, Status: append(json.RawMessage(nil), s.Status...)}
-	s.DeepCopyInto(&made.ObjectMeta)
-	return made
+	copied := ModelServer{TypeMeta: s.TypeMeta, Status: append(json.RawMessage(nil), s.Status...)}
+	s.DeepCopyInto(&copied.ObjectMeta)
+	return copied
 }
 
 // AddToScheme registers KServe's objects as ModelServers.

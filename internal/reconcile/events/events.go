@@ -22,9 +22,9 @@ type Event struct {
 	Note string
 }
 
-// Of returns the Events for changed conditions: a Warning for each problem and for new warnings, and Normal for the
-// start of a rollout and for becoming ready.
-func Of(before, after []metav1.Condition, warned bool) []Event {
+// ForChanges returns the Events for changed conditions: a Warning for each problem and for new warnings, and Normal for
+// the start of a rollout and for becoming ready.
+func ForChanges(before, after []metav1.Condition, warned bool) []Event {
 	var list []Event
 	ready := becameReady(before, after)
 	for i := range after {
@@ -38,9 +38,9 @@ func Of(before, after []metav1.Condition, warned bool) []Event {
 		if warns {
 			kind = corev1.EventTypeWarning
 		}
-		forInformation := c.Type == v1alpha2.ConditionBackendsReachable || c.Type == v1alpha2.ConditionAccessControlled &&
+		informational := c.Type == v1alpha2.ConditionBackendsReachable || c.Type == v1alpha2.ConditionAccessControlled &&
 			c.Status == metav1.ConditionUnknown
-		if forInformation || isRepeated(c, ready) || kind == corev1.EventTypeNormal && !isStep(c, ready) {
+		if informational || isRepeated(c, ready) || kind == corev1.EventTypeNormal && !isStep(c, ready) {
 			continue
 		}
 		list = append(list, Event{Type: kind, Reason: c.Reason, Action: c.Type, Note: limits.Message(c.Message)})

@@ -14,7 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// list makes conditions, each written as "Type Status Reason message".
+// list parses conditions of the form "Type Status Reason message".
 func list(texts ...string) []metav1.Condition {
 	var conditions []metav1.Condition
 	for _, text := range texts {
@@ -26,10 +26,10 @@ func list(texts ...string) []metav1.Condition {
 	return conditions
 }
 
-// emitted returns the events for a change of conditions.
+// emitted returns the Events for a change of conditions.
 func emitted(before, after []metav1.Condition, warned bool) []string {
 	var got []string
-	for _, e := range Of(before, after, warned) {
+	for _, e := range ForChanges(before, after, warned) {
 		got = append(got, e.Type+" "+e.Reason+" "+e.Note)
 	}
 	return got
@@ -158,21 +158,22 @@ func TestOfBoundsTheNote(t *testing.T) {
 func TestConditionsForInformationMakeNoEvents(t *testing.T) {
 	for _, status := range []metav1.ConditionStatus{metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown} {
 		after := []metav1.Condition{{Type: v1alpha2.ConditionBackendsReachable, Status: status, Reason: v1alpha2.ReasonNoModelsListed}}
-		if got := Of(nil, after, false); len(got) > 0 {
+		if got := ForChanges(nil, after, false); len(got) > 0 {
 			t.Errorf("%s: %+v", status, got)
 		}
 	}
 }
 
-// Proves: R83, R70 (a server that answers anyone makes a Warning; one that was not asked, or asks for credentials, makes none).
+// Proves: R83, R70 (a server that answers anyone makes a Warning; one that was not asked, or requires credentials,
+// makes none).
 func TestAnOpenServerMakesAWarning(t *testing.T) {
 	for status, want := range map[metav1.ConditionStatus]int{metav1.ConditionTrue: 0, metav1.ConditionFalse: 1, metav1.ConditionUnknown: 0} {
 		after := []metav1.Condition{{Type: v1alpha2.ConditionAccessControlled, Status: status, Reason: "r", Message: "m"}}
-		got := Of(nil, after, false)
+		got := ForChanges(nil, after, false)
 		if len(got) != want || want == 1 && got[0].Type != corev1.EventTypeWarning {
 			t.Errorf("%s: %+v", status, got)
 		}
-		if again := Of(after, after, false); len(again) > 0 {
+		if again := ForChanges(after, after, false); len(again) > 0 {
 			t.Errorf("%s: unchanged: %+v", status, again)
 		}
 	}

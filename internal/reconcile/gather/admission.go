@@ -40,17 +40,17 @@ func (g *Gatherer) gatherForAdmission(
 		in.CompleteWorkload(known.PodDefaults)
 		in.Distribution, f = known.ResolveWithHints(&cr.Spec.Distribution, build.Hints(in, build.ReportedLine(cr)))
 		in.Unresolved = f != nil
-		in.LeaveEndpointsUnread(&known.EndpointFrom)
-		in.LabelsUnread = f == nil && in.Distribution.LabelsCount() && known.Registries.Reads()
+		in.AssumeEndpointsFound(&known.EndpointFrom)
+		in.LabelsUnread = f == nil && in.Distribution.NeedsLabels() && known.Registries.ReadsLabels()
 	}
 	problems.AddFound(f)
-	in.LeaveUnread()
+	in.AssumeReferencesFound()
 	if ref, ok := in.OverrideRef(); ok {
 		in.Override = &build.OverrideFact{Ref: ref, Content: []byte(secret.OnCluster)}
-		in.Override.State = g.foreign(cr.Namespace, ref.Namespace)
+		in.Override.State = g.namespaceState(cr.Namespace, ref.Namespace)
 	}
 	if in.CABundle = in.NamedCABundle(); in.CABundle != nil {
-		if in.CABundle.State = g.foreign(cr.Namespace, in.CABundle.Namespace); in.CABundle.State == build.Found {
+		if in.CABundle.State = g.namespaceState(cr.Namespace, in.CABundle.Namespace); in.CABundle.State == build.Found {
 			in.CABundle.State = build.Unknown
 		}
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// referring refers to Secrets and ConfigMaps in every way that there is.
+// referring returns a custom resource with every kind of reference to Secrets and ConfigMaps.
 func referring(t *testing.T) *v1alpha2.LlamaStackDistribution {
 	t.Helper()
 	cr := overridden(t)

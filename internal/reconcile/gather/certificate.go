@@ -15,14 +15,14 @@ import (
 )
 
 // certificate reads the Secret in spec.networking.tls.secretName.
-func certificate(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, o *once) (*build.CertificateFact,
+func certificate(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, r *referenceReader) (*build.CertificateFact,
 	*problem.Problem) {
 	fact := build.CertificateOf(cr)
 	if fact == nil {
 		return nil, nil
 	}
 	key := types.NamespacedName{Namespace: cr.Namespace, Name: fact.Name}
-	s, err := o.secret(ctx, key)
+	s, err := r.secret(ctx, key)
 	switch {
 	case err != nil:
 		return nil, lookupFailed(v1alpha2.ConditionSecretsResolved, build.PathCertificate, "Secret "+key.String(), err)

@@ -26,8 +26,8 @@ type credentials map[string]authn.Authenticator
 
 // Resolve returns the credentials for exactly this repository, so that a mirror never gets those for another registry.
 func (c credentials) Resolve(at authn.Resource) (authn.Authenticator, error) {
-	if who := c[at.String()]; who != nil {
-		return who, nil
+	if authenticator := c[at.String()]; authenticator != nil {
+		return authenticator, nil
 	}
 	return authn.Anonymous, nil
 }
@@ -52,7 +52,7 @@ func (g *Gatherer) credentials(
 	if err != nil {
 		return nil, lookupFailed(v1alpha2.ConditionConfigGenerated, path, "the credentials for the images", err)
 	}
-	reader, values := &bounded{live: g.Live}, limits.PullSecretValues
+	reader, values := &boundedReader{live: g.Live}, limits.PullSecretValues
 	for _, of := range names {
 		var s corev1.Secret
 		exists, err := reader.read(ctx, types.NamespacedName{Namespace: cr.Namespace, Name: of.name}, &s)
@@ -122,7 +122,7 @@ func resolve(ctx context.Context, s *corev1.Secret, from *settings.Registries, i
 	*values -= size.Nodes
 	switch {
 	case excess != nil && excess.Unit == limits.Nodes:
-		return fmt.Errorf("the Secrets with credentials for images have more than %d values together, counted up to this "+
+		return fmt.Errorf("the Secrets with credentials for images have more than %d values in total, counted up to this "+
 			"one", limits.PullSecretValues)
 	case excess != nil:
 		return fmt.Errorf("it has more than %d %s", excess.Limit,
@@ -148,11 +148,11 @@ func resolveAt(chain authn.Keychain, location string, found *credentials) error 
 	if err != nil || (*found)[ref.Context().String()] != nil {
 		return nil //nolint:nilerr // the registry request reports a malformed image
 	}
-	who, err := chain.Resolve(ref.Context())
-	if err != nil || who == authn.Anonymous {
+	authenticator, err := chain.Resolve(ref.Context())
+	if err != nil || authenticator == authn.Anonymous {
 		return nil //nolint:nilerr // a node continues without credentials
 	}
-	config, err := who.Authorization()
+	config, err := authenticator.Authorization()
 	if err != nil {
 		return nil //nolint:nilerr // a node continues without credentials
 	}
@@ -164,6 +164,6 @@ func resolveAt(chain authn.Keychain, location string, found *credentials) error 
 	if *found == nil {
 		*found = credentials{}
 	}
-	(*found)[ref.Context().String()] = who
+	(*found)[ref.Context().String()] = authenticator
 	return nil
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 )
 
-// crowdedPullSecret has credentials for the registry of mine, and for many others.
+// crowdedPullSecret returns a pull Secret with the credentials of pullSecret and many others.
 func crowdedPullSecret(called string, others int) *corev1.Secret {
 	s := pullSecret(called, "own")
 	text := strings.TrimSuffix(string(s.Data[corev1.DockerConfigJsonKey]), "}}")
@@ -43,7 +43,7 @@ func TestPullSecretsHaveABound(t *testing.T) {
 	legacy.Type, legacy.Data = corev1.SecretTypeDockercfg, map[string][]byte{corev1.DockerConfigKey: legacy.Data[corev1.DockerConfigJsonKey]}
 	opaque := crowdedPullSecret("opaque", 65_000)
 	opaque.Type = corev1.SecretTypeOpaque
-	const values = "the Secrets with credentials for images have more than 10000 values together, counted up to this one: keep only the credentials that the pods need"
+	const values = "the Secrets with credentials for images have more than 10000 values in total, counted up to this one: keep only the credentials that the pods need"
 	for name, c := range map[string]struct {
 		secrets []client.Object
 		account bool
@@ -62,7 +62,7 @@ func TestPullSecretsHaveABound(t *testing.T) {
 		"as many as may be": {secrets: []client.Object{crowdedPullSecret("a", 9_000)}, asks: "own " + mine},
 		"no credentials":    {secrets: []client.Object{opaque}, asks: "nobody " + mine},
 	} {
-		cr, s := ofImage(mine), &site{}
+		cr, s := resourceWithImage(mine), &fakeRegistry{}
 		cr.Spec.Workload = &v1alpha2.WorkloadSpec{}
 		refs := &cr.Spec.Workload.ImagePullSecrets
 		if c.account {
@@ -87,10 +87,10 @@ func TestPullSecretsHaveABound(t *testing.T) {
 // Proves: R63 (while registries are asked, only the credentials for each image are in memory, not the Secrets that they are from).
 func TestOnlyTheCredentialsOfAnImageStayInMemory(t *testing.T) {
 	const resources, limit = 50, 8 << 20
-	cr := ofImage(mine)
+	cr := resourceWithImage(mine)
 	cr.Spec.Workload = &v1alpha2.WorkloadSpec{ImagePullSecrets: []corev1.LocalObjectReference{{Name: "crowded"}}}
 	c := newCluster(t, crowdedPullSecret("crowded", 9_000))
-	s := &site{silent: make(chan struct{})}
+	s := &fakeRegistry{silent: make(chan struct{})}
 	defer close(s.silent)
 	g := newGatherer(c, c)
 	g.Labels = imagelabels.New(t.Context(), imagelabels.Options{Connect: s.Client, Key: secret.New(make([]byte, 32))})
@@ -108,7 +108,7 @@ func TestOnlyTheCredentialsOfAnImageStayInMemory(t *testing.T) {
 	runtime.KeepAlive(g)
 }
 
-// heap is how many bytes are in use.
+// heap returns the bytes in use.
 func heap() int64 {
 	runtime.GC()
 	runtime.GC()

@@ -31,7 +31,7 @@ func EdgeAPIs(mapper meta.RESTMapper) (objects.EdgeAPIs, error) {
 	for kind, has := range map[schema.GroupVersionKind]*bool{routeKind: &apis.Route, httpRouteKind: &apis.HTTPRoute} {
 		_, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
 		if err != nil && !meta.IsNoMatchError(err) {
-			return objects.EdgeAPIs{}, fmt.Errorf("asking the cluster for the API of %ss: %w", kind.Kind, err)
+			return objects.EdgeAPIs{}, fmt.Errorf("discover the API of %ss: %w", kind.Kind, err)
 		}
 		*has = err == nil
 	}
@@ -61,8 +61,8 @@ func (k *KnownEdgeAPIs) Get() objects.EdgeAPIs {
 	return objects.EdgeAPIs{Route: true, HTTPRoute: true}
 }
 
-// Ask asks the cluster now.
-func (k *KnownEdgeAPIs) Ask() (objects.EdgeAPIs, error) {
+// Discover reads the cluster's APIs now.
+func (k *KnownEdgeAPIs) Discover() (objects.EdgeAPIs, error) {
 	apis, err := EdgeAPIs(k.mapper)
 	if err == nil {
 		k.known.Store(&apis)
@@ -74,7 +74,7 @@ func (k *KnownEdgeAPIs) Ask() (objects.EdgeAPIs, error) {
 func (k *KnownEdgeAPIs) Start(ctx context.Context) error {
 	for {
 		pause := edgeInterval
-		if _, err := k.Ask(); err != nil {
+		if _, err := k.Discover(); err != nil {
 			pause = edgeRetry
 		}
 		select {
@@ -85,18 +85,18 @@ func (k *KnownEdgeAPIs) Start(ctx context.Context) error {
 	}
 }
 
-// ErrOtherAPIs means that the cluster's APIs changed.
-var ErrOtherAPIs = errors.New("the cluster has other APIs to expose servers by than before")
+// ErrAPIsChanged means that the cluster's APIs changed.
+var ErrAPIsChanged = errors.New("the cluster's APIs for exposing servers changed")
 
-// AwaitChange returns ErrOtherAPIs when the cached APIs differ from these, or nil when the context ends.
-func (k *KnownEdgeAPIs) AwaitChange(ctx context.Context, than objects.EdgeAPIs) error {
+// AwaitChange returns ErrAPIsChanged when the cached APIs differ from these, or nil when the context ends.
+func (k *KnownEdgeAPIs) AwaitChange(ctx context.Context, current objects.EdgeAPIs) error {
 	err := wait.PollUntilContextCancel(ctx, edgeRetry, false, func(context.Context) (bool, error) {
-		if k.Get() != than {
-			return false, ErrOtherAPIs
+		if k.Get() != current {
+			return false, ErrAPIsChanged
 		}
 		return false, nil
 	})
-	if errors.Is(err, ErrOtherAPIs) {
+	if errors.Is(err, ErrAPIsChanged) {
 		return err
 	}
 	return nil // the context ended
@@ -109,8 +109,8 @@ func (g *Gatherer) edgeAPIs() objects.EdgeAPIs {
 	return g.EdgeAPIs()
 }
 
-// elder returns an older custom resource that uses the same host, or nil.
-func (g *Gatherer) elder(ctx context.Context, in *build.Inputs) (*types.NamespacedName, *problem.Problem) {
+// olderWithHost returns an older custom resource that uses the same host, or nil.
+func (g *Gatherer) olderWithHost(ctx context.Context, in *build.Inputs) (*types.NamespacedName, *problem.Problem) {
 	if g.Hosts == nil || !in.SharesHost() {
 		return nil, nil
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
-// mapper has some kinds, or fails.
+// mapper is a RESTMapper with some kinds, or fails.
 type mapper struct {
 	meta.RESTMapper
 
@@ -27,8 +27,8 @@ type mapper struct {
 	asked int
 }
 
-// become makes it have other kinds, or fail, and returns how often it was asked before.
-func (m *mapper) become(err error, kinds ...string) int {
+// set sets the kinds or the error, and returns the number of previous calls.
+func (m *mapper) set(err error, kinds ...string) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.err, m.kinds = err, kinds
@@ -60,17 +60,17 @@ func TestEdgeAPIs(t *testing.T) {
 	if got, err := gather.EdgeAPIs(m); err != nil || got != (objects.EdgeAPIs{Route: true, HTTPRoute: true}) {
 		t.Errorf("%+v %v", got, err)
 	}
-	m.err = errors.New("no answer in time")
+	m.err = errors.New("no response in time")
 	if _, err := gather.EdgeAPIs(m); !errors.Is(err, m.err) {
 		t.Errorf("error %v", err)
 	}
 }
 
-// Proves: R64 (who reaches the webhooks cannot make the operator ask the API server), FR-064 (an API that is installed later is
-// noticed, without a restart of the process).
+// Proves: R64 (who reaches the webhooks cannot make the operator ask the API server), FR-064 (an API that is installed
+// later is noticed, without a restart of the process).
 func TestKnownEdgeAPIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := &mapper{err: errors.New("no answer in time")}
+		m := &mapper{err: errors.New("no response in time")}
 		known := gather.NewKnownEdgeAPIs(m)
 		if got := known.Get(); m.asked != 0 || got != (objects.EdgeAPIs{Route: true, HTTPRoute: true}) {
 			t.Errorf("before anything is known: %+v, asked %d times", got, m.asked)
@@ -79,14 +79,14 @@ func TestKnownEdgeAPIs(t *testing.T) {
 		defer cancel()
 		go func() { _ = known.Start(ctx) }()
 		synctest.Wait()
-		m.become(nil)
+		m.set(nil)
 		<-time.After(time.Minute) // of the bubble
 		synctest.Wait()
-		before := m.become(nil)
+		before := m.set(nil)
 		for range 100 {
 			known.Get()
 		}
-		got, after := known.Get(), m.become(nil, "Route.route.openshift.io")
+		got, after := known.Get(), m.set(nil, "Route.route.openshift.io")
 		if got != (objects.EdgeAPIs{}) || after != before {
 			t.Errorf("%+v, asked %d times more", got, after-before)
 		}
@@ -97,7 +97,7 @@ func TestKnownEdgeAPIs(t *testing.T) {
 		if got := known.Get(); !got.Route {
 			t.Errorf("an API that appeared is not known: %+v", got)
 		}
-		if err := <-changed; !errors.Is(err, gather.ErrOtherAPIs) {
+		if err := <-changed; !errors.Is(err, gather.ErrAPIsChanged) {
 			t.Errorf("what waits for another API: %v", err)
 		}
 		go func() { changed <- known.AwaitChange(ctx, objects.EdgeAPIs{Route: true}) }()

@@ -21,8 +21,8 @@ func TestExamplesAreWhatGatherReports(t *testing.T) {
 		kind registry.Kind
 		text string
 	}{
-		problem.RegistryUnavailable: {registry.Unreachable, "the registry answers 503 Service Unavailable"},
-		problem.ImageNotAccessible:  {registry.Unauthorized, "the registry answers 401 Unauthorized"},
+		problem.RegistryUnavailable: {registry.Unreachable, "the registry responds with 503 Service Unavailable"},
+		problem.ImageNotAccessible:  {registry.Unauthorized, "the registry responds with 401 Unauthorized"},
 		problem.InvalidImage:        {registry.NotAnImage, "it has no image for linux/amd64, only for: linux/arm64"},
 	} {
 		err := &registry.Error{Kind: c.kind, Reference: image, Err: errors.New(c.text)}

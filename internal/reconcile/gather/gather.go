@@ -69,7 +69,7 @@ type Gathered struct {
 	Settings *settings.Settings
 	// Rival is a foreign Deployment of the resource's name and selector; the Service routes to its pods.
 	Rival *appsv1.Deployment
-	// LabelsPending is the start of the oldest pending registry request, or zero; an event follows each answer.
+	// LabelsPending is the start of the oldest pending registry request, or zero; an event follows each result.
 	LabelsPending     time.Time
 	DeploymentUnknown bool
 }
@@ -82,14 +82,14 @@ func (g *Gatherer) Gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 	return g.gather(ctx, cr, g.Live)
 }
 
-// GatherNothingAssumed is Gather with the live look-up, for a new custom resource with existing objects.
-func (g *Gatherer) GatherNothingAssumed(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*Gathered,
+// GatherLive is Gather with the live look-up, for a new custom resource with existing objects.
+func (g *Gatherer) GatherLive(ctx context.Context, cr *v1alpha2.LlamaStackDistribution) (*Gathered,
 	problem.List) {
 	return g.gather(ctx, cr, g.Live)
 }
 
-// gather reads the inputs; lookUp reads a Deployment that the cache lacks, unless it is nil.
-func (g *Gatherer) gather(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, lookUp client.Reader) (*Gathered,
+// gather reads the inputs; live reads a Deployment that is missing in the cache, unless it is nil.
+func (g *Gatherer) gather(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, live client.Reader) (*Gathered,
 	problem.List) {
 	in := build.NewInputs(cr)
 	in.HashKey, in.Build, in.OperatorNamespace, in.ClusterAssignsUserIDs = g.HashKey, g.Build, g.OperatorNamespace,
@@ -98,7 +98,7 @@ func (g *Gatherer) gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 	out := &Gathered{Inputs: in}
 	var problems problem.Collector
 	var f *problem.Problem
-	problems.AddFound(readLive(ctx, g, out, lookUp))
+	problems.AddFound(readDeployment(ctx, g, out, live))
 	if out.Settings, f = g.settings(ctx); f == nil {
 		out.Settings, f = withMirrors(ctx, g.Cached, g.MirrorSets, out.Settings)
 	}
@@ -107,12 +107,12 @@ func (g *Gatherer) gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 		in.NetworkPolicyFlag, in.Forbidden, in.Edge = out.Settings.NetworkPolicy, out.Settings.Forbidden, out.Settings.Edge
 		in.Mirrors = out.Settings.Registries.Mirrors
 		in.CompleteWorkload(out.Settings.PodDefaults)
-		in.Elder, f = g.elder(ctx, in)
+		in.OlderWithHost, f = g.olderWithHost(ctx, in)
 		problems.AddFound(f)
 		in.Distribution, f = resolveDistribution(out.Settings, in, settings.Hints{})
 		if f != nil && f.Reason == problem.UnknownDistribution && in.Live == nil &&
-			lookUp == nil { // the cache may lack the Deployment with the running image
-			problems.AddFound(readLive(ctx, g, out, g.Live))
+			live == nil { // the cache may lack the Deployment with the running image
+			problems.AddFound(readDeployment(ctx, g, out, g.Live))
 			in.Distribution, f = resolveDistribution(out.Settings, in, settings.Hints{})
 		}
 		in.Unresolved = f != nil
@@ -124,7 +124,7 @@ func (g *Gatherer) gather(ctx context.Context, cr *v1alpha2.LlamaStackDistributi
 	if out.Settings != nil {
 		problems.AddFound(g.endpoints(ctx, in, &out.Settings.EndpointFrom))
 	}
-	in.LiveConfigMissing, f = g.somethingMissing(ctx, cr, in.Live)
+	in.LiveConfigMissing, f = g.isGeneratedMissing(ctx, cr, in.Live)
 	problems.AddFound(f)
 	return out, problems.List()
 }
@@ -149,33 +149,34 @@ func resolveDistribution(known *settings.Settings, in *build.Inputs, found setti
 }
 
 // lookupFailed returns the problem of a failed read; path is the referring field or describes the object.
-func lookupFailed(condition, path, what string, err error) *problem.Problem {
+func lookupFailed(condition, path, description string, err error) *problem.Problem {
 	if errors.Is(err, errReferencedBytes) {
 		return problem.New(problem.Problem{
 			Reason: problem.TooLarge, Path: path, Type: field.ErrorTypeTooMany,
 			Detail: fmt.Sprintf("the Secrets and ConfigMaps that the spec refers to, or what it uses of them, have more than "+
-				"%d bytes together, counted up to %s",
-				limits.ReferencedBytes, what),
+				"%d bytes in total, counted up to %s",
+				limits.ReferencedBytes, description),
 			Fix: "refer to fewer or smaller ones, or put large files into a volume of another kind", Err: err,
 		})
 	}
 	return problem.New(problem.Problem{
 		Reason: problem.LookupFailed, Condition: condition, Path: path,
-		Detail: fmt.Sprintf("%s could not be read: %v", what, problem.StableError(err)),
-		Fix:    "trying again", Err: err,
+		Detail: fmt.Sprintf("%s could not be read: %v", description, problem.StableError(err)),
+		Fix:    "retrying", Err: err,
 	})
 }
 
 // secrets reads the Secrets that the configuration needs. The engine reports malformed references.
-func (g *Gatherer) secrets(ctx context.Context, in *build.Inputs, o *once) ([]build.SecretFact, *problem.Problem) {
+func (g *Gatherer) secrets(ctx context.Context, in *build.Inputs,
+	r *referenceReader) ([]build.SecretFact, *problem.Problem) {
 	uses, _ := serverconfig.SecretUses(in.Spec)
 	facts := make([]build.SecretFact, 0, len(uses))
 	for _, use := range uses {
 		key := types.NamespacedName{Namespace: in.CR.Namespace, Name: use.Ref.Name}
-		s, err := o.secret(ctx, key)
+		s, err := r.secret(ctx, key)
 		fact := secretFact(use, s)
 		if err == nil {
-			err = o.use(fact.Value.Len(), &fact.Lookup)
+			err = r.countBytes(fact.Value.Len(), &fact.Lookup)
 		}
 		if err != nil {
 			return nil, lookupFailed(v1alpha2.ConditionSecretsResolved, use.Path, "Secret "+key.String(), err)
@@ -203,22 +204,22 @@ func secretFact(use serverconfig.SecretUse, s *corev1.Secret) build.SecretFact {
 	return f
 }
 
-func readLive(ctx context.Context, g *Gatherer, out *Gathered, lookUp client.Reader) (f *problem.Problem) {
-	out.Inputs.Live, out.Rival, f = g.deployment(ctx, out.Inputs.CR, lookUp)
+func readDeployment(ctx context.Context, g *Gatherer, out *Gathered, live client.Reader) (f *problem.Problem) {
+	out.Inputs.Live, out.Rival, f = g.deployment(ctx, out.Inputs.CR, live)
 	out.DeploymentUnknown = f != nil
 	return f
 }
 
 // deployment returns the resource's Deployment, also of release 0.9, or a rival with the same selector. If the cache
-// lacks it, it asks lookUp, unless that is nil.
+// lacks it, it reads live, unless that is nil.
 func (g *Gatherer) deployment(
-	ctx context.Context, cr *v1alpha2.LlamaStackDistribution, lookUp client.Reader,
+	ctx context.Context, cr *v1alpha2.LlamaStackDistribution, live client.Reader,
 ) (own, rival *appsv1.Deployment, f *problem.Problem) {
 	var d appsv1.Deployment
 	key := types.NamespacedName{Namespace: cr.Namespace, Name: names.DeploymentName(cr.Name)}
 	err := g.Cached.Get(ctx, key, &d)
-	if apierrors.IsNotFound(err) && lookUp != nil {
-		err = lookUp.Get(ctx, key, &d)
+	if apierrors.IsNotFound(err) && live != nil {
+		err = live.Get(ctx, key, &d)
 	}
 	switch {
 	case apierrors.IsNotFound(err):
@@ -239,21 +240,22 @@ func IsNew(cr *v1alpha2.LlamaStackDistribution) bool {
 }
 
 // caBundle reads the ConfigMap in spec.networking.tls.caBundle, or the platform's.
-func (g *Gatherer) caBundle(ctx context.Context, in *build.Inputs, o *once) (*build.CABundleFact, *problem.Problem) {
+func (g *Gatherer) caBundle(ctx context.Context, in *build.Inputs,
+	r *referenceReader) (*build.CABundleFact, *problem.Problem) {
 	cr, fact := in.CR, in.NamedCABundle()
 	if fact == nil {
-		data, f := g.platformBundle(ctx, types.NamespacedName{Namespace: cr.Namespace, Name: build.PlatformBundle}, o)
+		data, f := g.platformBundle(ctx, types.NamespacedName{Namespace: cr.Namespace, Name: build.PlatformBundle}, r)
 		return build.PlatformCABundle(cr.Namespace, data), f
 	}
-	if fact.State = g.foreign(cr.Namespace, fact.Namespace); fact.State != build.Found {
+	if fact.State = g.namespaceState(cr.Namespace, fact.Namespace); fact.State != build.Found {
 		return fact, nil
 	}
 	key := types.NamespacedName{Namespace: fact.Namespace, Name: fact.Name}
-	cm, err := o.configMap(ctx, key)
+	cm, err := r.configMap(ctx, key)
 	switch {
 	case err != nil:
 		return nil, lookupFailed(v1alpha2.ConditionConfigGenerated, build.PathCABundle, "ConfigMap "+key.String(), err)
-	case !g.consents(cm, cr.Namespace, fact.Namespace):
+	case !g.mayUse(cm, cr.Namespace, fact.Namespace):
 		fact.State = build.NotAllowed
 	case cm == nil:
 		fact.State = build.Missing
@@ -265,7 +267,7 @@ func (g *Gatherer) caBundle(ctx context.Context, in *build.Inputs, o *once) (*bu
 
 // platformBundle reads a ConfigMap that the platform injects, or returns nil; metadata in the cache saves most
 // requests.
-func (g *Gatherer) platformBundle(ctx context.Context, key types.NamespacedName, o *once) (map[string]string,
+func (g *Gatherer) platformBundle(ctx context.Context, key types.NamespacedName, r *referenceReader) (map[string]string,
 	*problem.Problem) {
 	err := g.Cached.Get(ctx, key, metadataOf("ConfigMap"))
 	if apierrors.IsNotFound(err) {
@@ -273,7 +275,7 @@ func (g *Gatherer) platformBundle(ctx context.Context, key types.NamespacedName,
 	}
 	var cm *corev1.ConfigMap
 	if err == nil {
-		cm, err = o.configMap(ctx, key)
+		cm, err = r.configMap(ctx, key)
 	}
 	if err != nil {
 		return nil, lookupFailed(v1alpha2.ConditionConfigGenerated, build.PathCABundle, "ConfigMap "+key.String(), err)
@@ -291,8 +293,8 @@ func metadataOf(kind string) *metav1.PartialObjectMetadata {
 	return metadata
 }
 
-// somethingMissing reports whether a generated object that the Deployment needs was deleted.
-func (g *Gatherer) somethingMissing(ctx context.Context, cr *v1alpha2.LlamaStackDistribution,
+// isGeneratedMissing reports whether a generated object that the Deployment needs was deleted.
+func (g *Gatherer) isGeneratedMissing(ctx context.Context, cr *v1alpha2.LlamaStackDistribution,
 	d *appsv1.Deployment) (bool, *problem.Problem) {
 	if d == nil || !names.HasNewPods(&d.Spec.Template) {
 		return false, nil

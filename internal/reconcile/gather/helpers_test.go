@@ -32,7 +32,7 @@ const (
 
 var errTimeout = errors.New("the server timed out")
 
-// cluster is an API server in memory that counts what is read, and can fail for some of it.
+// cluster is a fake API server that counts reads and can fail them.
 type cluster struct {
 	client.WithWatch
 	reads map[string]int // by "Kind/name"

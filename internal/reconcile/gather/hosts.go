@@ -25,9 +25,9 @@ const HostIndex = "hosts"
 
 // Values of HostIndex: a host name of the spec, the first label of a generated host name, and any generated host name.
 const (
-	hostNamed   = "host "
-	hostMade    = "made "
-	hostUnnamed = "unnamed"
+	valueHostname   = "host "
+	valueGenerated  = "made "
+	valueNoHostname = "unnamed"
 )
 
 // IndexHosts returns the values of an undecoded custom resource in HostIndex, or none if it is not exposed.
@@ -37,9 +37,9 @@ func IndexHosts(o client.Object) []string {
 	case !expose.Enabled:
 		return nil
 	case expose.Hostname != "":
-		return []string{hostNamed + expose.Hostname}
+		return []string{valueHostname + expose.Hostname}
 	}
-	return []string{hostMade + objects.HostLabel(client.ObjectKeyFromObject(o)), hostUnnamed}
+	return []string{valueGenerated + objects.HostLabel(client.ObjectKeyFromObject(o)), valueNoHostname}
 }
 
 // rivalHosts returns the HostIndex values of custom resources with the same host, in the settings' domain or "".
@@ -47,40 +47,40 @@ func rivalHosts(name types.NamespacedName, hostname, domain string) []string {
 	label, rest, _ := strings.Cut(hostname, ".")
 	switch {
 	case hostname == "" && domain == "":
-		return []string{hostUnnamed}
+		return []string{valueNoHostname}
 	case hostname == "":
 		label = objects.HostLabel(name)
-		return []string{hostMade + label, hostNamed + label + "." + domain}
+		return []string{valueGenerated + label, valueHostname + label + "." + domain}
 	case domain != "" && rest == domain:
-		return []string{hostNamed + hostname, hostMade + label}
+		return []string{valueHostname + hostname, valueGenerated + label}
 	}
-	return []string{hostNamed + hostname}
+	return []string{valueHostname + hostname}
 }
 
 // NextOlder returns the youngest of the older custom resources with the same host, or nil; uses has HostIndex.
-func NextOlder(ctx context.Context, uses client.Reader, o client.Object, hostname,
+func NextOlder(ctx context.Context, hosts client.Reader, o client.Object, hostname,
 	domain string) (*types.NamespacedName, error) {
-	return neighbor(ctx, uses, o, hostname, domain, -1)
+	return neighbor(ctx, hosts, o, hostname, domain, -1)
 }
 
 // NextYounger returns the oldest of the younger custom resources with the same host, or nil.
-func NextYounger(ctx context.Context, uses client.Reader, o client.Object, domain string) (*types.NamespacedName,
+func NextYounger(ctx context.Context, hosts client.Reader, o client.Object, domain string) (*types.NamespacedName,
 	error) {
 	expose := exposeOf(o)
 	if !expose.Enabled {
 		return nil, nil //nolint:nilnil // not exposed
 	}
-	return neighbor(ctx, uses, o, expose.Hostname, domain, 1)
+	return neighbor(ctx, hosts, o, expose.Hostname, domain, 1)
 }
 
 // neighbor returns the next custom resource in age with the same host; direction is 1 for younger, -1 for older.
 func neighbor(
-	ctx context.Context, uses client.Reader, o client.Object, hostname, domain string, direction int,
+	ctx context.Context, hosts client.Reader, o client.Object, hostname, domain string, direction int,
 ) (*types.NamespacedName, error) {
 	var best client.Object
 	for _, value := range rivalHosts(client.ObjectKeyFromObject(o), hostname, domain) {
 		list := NewTrees()
-		if err := uses.List(ctx, list, client.MatchingFields{HostIndex: value}, client.UnsafeDisableDeepCopy); err != nil {
+		if err := hosts.List(ctx, list, client.MatchingFields{HostIndex: value}, client.UnsafeDisableDeepCopy); err != nil {
 			return nil, err
 		}
 		for i := range list.Items {
@@ -107,7 +107,7 @@ func byAge(a, b client.Object) int {
 
 // exposeOf returns the exposure of an undecoded custom resource, or the zero value if it is invalid.
 func exposeOf(o client.Object) parse.Expose {
-	defer problem.CatchReadPanic(logf.Log, o, "reading how a custom resource is exposed panicked")
+	defer problem.CatchReadPanic(logf.Log, o, "panic while indexing the hosts of a custom resource")
 	tree, ok := o.(*unstructured.Unstructured)
 	if !ok {
 		return parse.Expose{}

@@ -19,8 +19,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
 )
 
-// use is an exposed custom resource that was created so many seconds after the others.
-func use(namespace, name string, age int, hostname string) *unstructured.Unstructured {
+// exposedResource returns an exposed custom resource that is age seconds younger than the first.
+func exposedResource(namespace, name string, age int, hostname string) *unstructured.Unstructured {
 	u := gather.NewTree()
 	u.SetNamespace(namespace)
 	u.SetName(name)
@@ -48,20 +48,20 @@ func TestNextOlderUserOfTheSameHost(t *testing.T) {
 		uses   []*unstructured.Unstructured
 		want   string // the next older one of the last use
 	}{
-		"same host":                      {"", []*unstructured.Unstructured{use("a", "x", 1, "h.example"), use("b", "y", 2, "h.example")}, "a/x"},
-		"other host":                     {"", []*unstructured.Unstructured{use("a", "x", 1, "g.example"), use("b", "y", 2, "h.example")}, ""},
-		"the older one itself":           {"", []*unstructured.Unstructured{use("b", "y", 2, "h.example"), use("a", "x", 1, "h.example")}, ""},
-		"next older of two":              {"", []*unstructured.Unstructured{use("a", "x", 1, "h.example"), use("b", "y", 2, "h.example"), use("c", "z", 3, "h.example")}, "b/y"},
-		"same second":                    {"", []*unstructured.Unstructured{use("a", "x", 1, "h.example"), use("b", "y", 1, "h.example")}, "a/x"},
-		"host-less":                      {"", []*unstructured.Unstructured{use("a", "x", 1, ""), use("b", "y", 2, "")}, "a/x"},
-		"host-less and not":              {"", []*unstructured.Unstructured{use("a", "x", 1, "h.example"), use("b", "y", 2, "")}, ""},
-		"host-less, with a domain":       {"example", []*unstructured.Unstructured{use("a", "x", 1, ""), use("b", "y", 2, "")}, ""},
-		"made alike":                     {"example", []*unstructured.Unstructured{use("b-c", "a", 1, ""), use("c", "a-b", 2, "")}, "b-c/a"},
-		"made, and named so":             {"apps.example", []*unstructured.Unstructured{use("b", "a", 1, ""), use("c", "x", 2, "a-b.apps.example")}, "b/a"},
-		"named so, and made":             {"apps.example", []*unstructured.Unstructured{use("c", "x", 1, "a-b.apps.example"), use("b", "a", 2, "")}, "c/x"},
-		"named so in another domain":     {"apps.example", []*unstructured.Unstructured{use("b", "a", 1, ""), use("c", "x", 2, "a-b.other.example")}, ""},
-		"named so where nothing is made": {"", []*unstructured.Unstructured{use("b", "a", 1, ""), use("c", "x", 2, "a-b.apps.example")}, ""},
-		"the younger of made and named":  {"example", []*unstructured.Unstructured{use("b", "a", 1, ""), use("d", "x", 2, "a-b.example"), use("e", "y", 3, "a-b.example")}, "d/x"},
+		"same host":                      {"", []*unstructured.Unstructured{exposedResource("a", "x", 1, "h.example"), exposedResource("b", "y", 2, "h.example")}, "a/x"},
+		"other host":                     {"", []*unstructured.Unstructured{exposedResource("a", "x", 1, "g.example"), exposedResource("b", "y", 2, "h.example")}, ""},
+		"the older one itself":           {"", []*unstructured.Unstructured{exposedResource("b", "y", 2, "h.example"), exposedResource("a", "x", 1, "h.example")}, ""},
+		"next older of two":              {"", []*unstructured.Unstructured{exposedResource("a", "x", 1, "h.example"), exposedResource("b", "y", 2, "h.example"), exposedResource("c", "z", 3, "h.example")}, "b/y"},
+		"same second":                    {"", []*unstructured.Unstructured{exposedResource("a", "x", 1, "h.example"), exposedResource("b", "y", 1, "h.example")}, "a/x"},
+		"host-less":                      {"", []*unstructured.Unstructured{exposedResource("a", "x", 1, ""), exposedResource("b", "y", 2, "")}, "a/x"},
+		"host-less and not":              {"", []*unstructured.Unstructured{exposedResource("a", "x", 1, "h.example"), exposedResource("b", "y", 2, "")}, ""},
+		"host-less, with a domain":       {"example", []*unstructured.Unstructured{exposedResource("a", "x", 1, ""), exposedResource("b", "y", 2, "")}, ""},
+		"made alike":                     {"example", []*unstructured.Unstructured{exposedResource("b-c", "a", 1, ""), exposedResource("c", "a-b", 2, "")}, "b-c/a"},
+		"made, and named so":             {"apps.example", []*unstructured.Unstructured{exposedResource("b", "a", 1, ""), exposedResource("c", "x", 2, "a-b.apps.example")}, "b/a"},
+		"named so, and made":             {"apps.example", []*unstructured.Unstructured{exposedResource("c", "x", 1, "a-b.apps.example"), exposedResource("b", "a", 2, "")}, "c/x"},
+		"named so in another domain":     {"apps.example", []*unstructured.Unstructured{exposedResource("b", "a", 1, ""), exposedResource("c", "x", 2, "a-b.other.example")}, ""},
+		"named so where nothing is made": {"", []*unstructured.Unstructured{exposedResource("b", "a", 1, ""), exposedResource("c", "x", 2, "a-b.apps.example")}, ""},
+		"the younger of made and named":  {"example", []*unstructured.Unstructured{exposedResource("b", "a", 1, ""), exposedResource("d", "x", 2, "a-b.example"), exposedResource("e", "y", 3, "a-b.example")}, "d/x"},
 	} {
 		all, last := usesOf(c.uses...), c.uses[len(c.uses)-1]
 		hostname, _, _ := unstructured.NestedString(last.Object, "spec", "networking", "expose", "hostname")
@@ -101,7 +101,7 @@ func TestIndexHostsSurvivesAPanic(t *testing.T) {
 // Proves: R62 (as the cache holds it, a custom resource has the same hosts).
 func TestIndexHostsOfPacked(t *testing.T) {
 	for _, hostname := range []string{"h.example", ""} {
-		u := use("a", "x", 1, hostname)
+		u := exposedResource("a", "x", 1, hostname)
 		want := gather.IndexHosts(u)
 		if _, err := gather.Pack(u); err != nil {
 			t.Fatal(err)

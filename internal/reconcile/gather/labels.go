@@ -36,7 +36,7 @@ func (g *Gatherer) labels(ctx context.Context, out *Gathered, problems *problem.
 	if g.Labels == nil {
 		return
 	}
-	if !needed || !in.Distribution.LabelsCount() || !out.Settings.Registries.Reads() {
+	if !needed || !in.Distribution.NeedsLabels() || !out.Settings.Registries.ReadsLabels() {
 		g.Labels.Files(user, "", nil)
 		g.Labels.Files(user, oci.ServerPackage, nil)
 		return
@@ -46,80 +46,80 @@ func (g *Gatherer) labels(ctx context.Context, out *Gathered, problems *problem.
 		problems.AddFound(p)
 		return
 	}
-	question := imagelabels.Question{
+	request := imagelabels.Request{
 		Image: in.Distribution.Image, Keys: keys[0], Registries: &out.Settings.Registries, Generation: in.CR.Generation,
 	}
-	if p := imageSays(g.Labels, out, question, found); p != nil {
+	if p := applyImageLabels(g.Labels, out, request, found); p != nil {
 		problems.AddFound(p)
 		in.Unresolved = true // report other errors as well
 	}
 }
 
-// imageSays completes the distribution by the image's labels, and if necessary by its Python packages.
-func imageSays(known *imagelabels.Reader, out *Gathered, question imagelabels.Question,
+// applyImageLabels completes the distribution by the image's labels, and if necessary by its Python packages.
+func applyImageLabels(known *imagelabels.Reader, out *Gathered, request imagelabels.Request,
 	found settings.Hints) *problem.Problem {
 	in := out.Inputs
 	user := client.ObjectKeyFromObject(in.CR)
 	registered := in.Distribution.Source == v1alpha2.ConfigSourceRegistered
-	answer := known.Labels(user, question)
+	result := known.Labels(user, request)
 	switch {
-	case answer.Pending:
-		out.pending(answer.Since)
-		return pendingProblem("labels", question.Image)
-	case answer.Err != nil && (registered || in.Distribution.Adopted):
-		// A registry that does not answer is fine for a registered image; build reports the alternatives for other names.
+	case result.Pending:
+		out.setPending(result.Since)
+		return pendingProblem("labels", request.Image)
+	case result.Err != nil && (registered || in.Distribution.Adopted):
+		// An unreachable registry is fine for a registered image; build reports the alternatives for other names.
 		return nil
-	case answer.Err != nil:
-		return labelsProblem(question.Image, answer.Err)
+	case result.Err != nil:
+		return labelsProblem(request.Image, result.Err)
 	}
-	found.Labels = answer.Labels
+	found.Labels = result.Labels
 	d, p := resolveDistribution(out.Settings, in, found)
 	if p != nil {
 		return p
 	}
-	if !d.PackageCounts() {
+	if !d.NeedsPackage() {
 		known.Files(user, oci.ServerPackage, nil)
-	} else if p := packageSays(known, out, question, &found); p != nil {
+	} else if p := readServerPackage(known, out, request, &found); p != nil {
 		return p
 	} else if d, p = resolveDistribution(out.Settings, in, found); p != nil {
 		return p
 	}
-	d.Digest = answer.Digest
+	d.Digest = result.Digest
 	in.Distribution = d
 	return nil
 }
 
-// packageSays sets the server's Python package in the image, if it has one in a layer of readable size.
-func packageSays(known *imagelabels.Reader, out *Gathered, question imagelabels.Question,
+// readServerPackage sets the server's Python package in the image, if it has one in a layer of readable size.
+func readServerPackage(known *imagelabels.Reader, out *Gathered, request imagelabels.Request,
 	found *settings.Hints) *problem.Problem {
-	answer := known.Files(client.ObjectKeyFromObject(out.Inputs.CR), oci.ServerPackage,
-		[]imagelabels.Question{question})[0]
-	_, silent := errors.AsType[*imagelabels.ContentError](answer.Err)
+	result := known.Files(client.ObjectKeyFromObject(out.Inputs.CR), oci.ServerPackage,
+		[]imagelabels.Request{request})[0]
+	_, noPackage := errors.AsType[*imagelabels.ContentError](result.Err)
 	switch {
-	case answer.Pending:
-		out.pending(answer.Since)
-		return pendingProblem("Python packages", question.Image)
-	case silent:
+	case result.Pending:
+		out.setPending(result.Since)
+		return pendingProblem("Python packages", request.Image)
+	case noPackage:
 		return nil
-	case answer.Err != nil:
-		return readingPackages.failed(question.Image, answer.Err)
+	case result.Err != nil:
+		return partPackages.failed(request.Image, result.Err)
 	}
-	found.Package, _ = oci.ReadPackage(answer.Content) // like a missing package, an error names no release
+	found.Package, _ = oci.ReadPackage(result.Content) // like a missing package, an error names no release
 	return nil
 }
 
-func pendingProblem(what, image string) *problem.Problem {
+func pendingProblem(part, image string) *problem.Problem {
 	return problem.New(problem.Problem{
 		Reason: problem.ReadingImageLabels, Path: pathDistribution,
-		Detail: fmt.Sprintf("the registry is being asked for the %s of image %s", what, image), Fix: "waiting for its answer",
+		Detail: fmt.Sprintf("reading from the registry: the %s of image %s", part, image), Fix: "waiting for the " +
+			"response",
 	})
 }
 
-// waysOut is the advice for labels that could not be read.
-const waysOut = "what runs stays; the operator tries again. To go on without the registry, register the image with " +
-	"its base configuration in the " +
-	"ConfigMap " + settings.ConfigMapName + ", set readLabels: false under " + settings.KeyRegistries + " there, or use " +
-	"overrideConfig"
+// offlineAdvice is the advice for labels that could not be read.
+const offlineAdvice = "the operator retries, and the running server stays as it is. To continue without the " +
+	"registry, register the image with its base configuration in ConfigMap " + settings.ConfigMapName + ", set " +
+	"readLabels: false under " + settings.KeyRegistries + " there, or use overrideConfig"
 
 func labelsProblem(image string, err error) *problem.Problem {
 	if label, ok := errors.AsType[*imagelabels.ContentError](err); ok {
@@ -129,60 +129,61 @@ func labelsProblem(image string, err error) *problem.Problem {
 			Fix:    "correct the label, use another image, or use overrideConfig", Err: err,
 		})
 	}
-	return readingLabels.failed(image, err)
+	return partLabels.failed(image, err)
 }
 
-// reading describes a part of an image and the advice if reading it fails.
-type reading struct {
+// imagePart describes a part of an image and the advice if reading it fails.
+type imagePart struct {
 	// path is the field that names the image, and what the part.
-	path, what string
-	// first precedes the other fixes, and goOn tells how to continue without the registry.
-	first, goOn string
-	// instead replaces the part, and use is the same as advice.
-	instead, use string
+	path, part string
+	// firstFix precedes the other fixes, and offlineFix is the advice to continue without the registry.
+	firstFix, offlineFix string
+	// alternative replaces the part, and alternativeFix is the same as advice.
+	alternative, alternativeFix string
 }
 
 var (
-	readingLabels   = reading{pathDistribution, "the labels", "", waysOut, "overrideConfig", "use overrideConfig"}
-	readingPackages = reading{
-		pathDistribution, "the Python packages", "set spec.distribution.version; ", waysOut, "overrideConfig", "use " +
+	partLabels   = imagePart{pathDistribution, "the labels", "", offlineAdvice, "overrideConfig", "use overrideConfig"}
+	partPackages = imagePart{
+		pathDistribution, "the Python packages", "set spec.distribution.version; ", offlineAdvice, "overrideConfig", "use " +
 			"overrideConfig",
 	}
-	readingProvider = reading{
+	partProvider = imagePart{
 		pathExternal, parse.PackageFile, "",
-		"what runs stays; the operator tries again. To go on without the registry, " + inlinePackage, inlinePackage,
+		"the operator retries, and the running server stays as it is. To continue without the registry, " + inlinePackage,
+		inlinePackage,
 		inlinePackage,
 	}
 )
 
 // failed returns the problem of a part of an image that the registry did not return.
-func (r *reading) failed(image string, err error) *problem.Problem {
+func (r *imagePart) failed(image string, err error) *problem.Problem {
 	cause := err
 	if known, ok := errors.AsType[*registry.Error](err); ok {
 		cause = known.Err
 	}
 	p := problem.Problem{
-		Reason: problem.RegistryUnavailable, Path: r.path, Fix: r.goOn, Err: err,
-		Detail: fmt.Sprintf("%s of image %s could not be read: %v", r.what, image, problem.StableError(cause)),
+		Reason: problem.RegistryUnavailable, Path: r.path, Fix: r.offlineFix, Err: err,
+		Detail: fmt.Sprintf("%s of image %s could not be read: %v", r.part, image, problem.StableError(cause)),
 	}
 	switch registry.KindOf(err) {
 	case registry.Unauthorized:
 		p.Reason, p.Type = problem.ImageNotAccessible, field.ErrorTypeForbidden
-		p.Fix = "name a Secret with credentials for the registry in spec.workload.imagePullSecrets, or check the name of " +
-			"the image; " + r.goOn
+		p.Fix = "add a Secret with credentials for the registry to spec.workload.imagePullSecrets, or check the image " +
+			"name; " + r.offlineFix
 	case registry.NotFound:
 		p.Reason, p.Type, p.Value = problem.ImageNotAccessible, field.ErrorTypeNotFound, image
-		p.Fix = "correct the image, or push it; the operator tries again"
+		p.Fix = "correct the image, or push it; the operator retries"
 	case registry.NotAnImage, registry.InvalidReference, registry.TooLarge:
 		p.Reason, p.Type, p.Value, p.Fix = problem.InvalidImage, field.ErrorTypeInvalid, image,
-			"use another image, or "+r.instead
+			"use another image, or "+r.alternative
 	case registry.Refused:
 		p.Reason, p.Type = problem.ForbiddenBySettings, field.ErrorTypeForbidden
-		p.Fix = "use an image of another registry, ask the administrator to name this one under " +
+		p.Fix = "use an image of another registry, ask the administrator to allow this one under " +
 			settings.KeyRegistries + " in the ConfigMap " +
-			settings.ConfigMapName + ", or " + r.use
+			settings.ConfigMapName + ", or " + r.alternativeFix
 	case registry.Unreachable, registry.RateLimited, registry.Corrupt, registry.NoFile:
 	}
-	p.Fix = r.first + p.Fix
+	p.Fix = r.firstFix + p.Fix
 	return problem.New(p)
 }

@@ -34,8 +34,8 @@ import (
 
 const mine = "registry.example.com/team/server:1"
 
-// site answers for every image alike, and notes who asks.
-type site struct {
+// fakeRegistry returns the same result for every image and records the credentials.
+type fakeRegistry struct {
 	mu     sync.Mutex
 	labels map[string]string
 	file   string // the content of every file
@@ -48,15 +48,15 @@ type site struct {
 	silent   chan struct{} // until it is closed, nothing answers; nil answers at once
 }
 
-func (*site) Close() {}
+func (*fakeRegistry) Close() {}
 
-func (s *site) Client(*settings.Registries) imagelabels.Registry { return s }
+func (s *fakeRegistry) Client(*settings.Registries) imagelabels.Registry { return s }
 
-func (s *site) Digest(context.Context, string, authn.Keychain) (string, error) {
+func (s *fakeRegistry) Digest(context.Context, string, authn.Keychain) (string, error) {
 	return "sha256:1", s.err
 }
 
-func (s *site) Image(_ context.Context, reference string, keys authn.Keychain) (*registry.Image, error) {
+func (s *fakeRegistry) Image(_ context.Context, reference string, keys authn.Keychain) (*registry.Image, error) {
 	if s.silent != nil {
 		<-s.silent
 	}
@@ -73,18 +73,18 @@ func (s *site) Image(_ context.Context, reference string, keys authn.Keychain) (
 	return &registry.Image{Digest: "sha256:1", Labels: s.labels}, s.err
 }
 
-func (*site) File(context.Context, string, *registry.Image, string, string, authn.Keychain) ([]byte, error) {
+func (*fakeRegistry) File(context.Context, string, *registry.Image, string, string, authn.Keychain) ([]byte, error) {
 	return nil, &registry.Error{Kind: registry.NoFile, Err: errors.New("it has no such file")}
 }
 
-func (s *site) FindFile(_ context.Context, _ string, _ *registry.Image, file string, _ authn.Keychain) ([]byte, error) {
+func (s *fakeRegistry) FindFile(_ context.Context, _ string, _ *registry.Image, file string, _ authn.Keychain) ([]byte, error) {
 	if s.file == "" {
 		return nil, &registry.Error{Kind: registry.NoFile, Err: errors.New("it has no regular file " + file)}
 	}
 	return []byte(s.file), nil
 }
 
-func (s *site) FindMatch(_ context.Context, _ string, _ *registry.Image, what string, matches func(string) bool, _ authn.Keychain) ([]byte, error) {
+func (s *fakeRegistry) FindMatch(_ context.Context, _ string, _ *registry.Image, what string, matches func(string) bool, _ authn.Keychain) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.searched++
@@ -97,16 +97,16 @@ func (s *site) FindMatch(_ context.Context, _ string, _ *registry.Image, what st
 	return []byte(s.metadata), nil
 }
 
-// withLabels makes a gatherer that reads labels, and waits for the answers.
-func withLabels(t *testing.T, s *site, c *cluster, cr *v1alpha2.LlamaStackDistribution) (*gather.Gathered, problem.List) {
+// withLabels returns a Gatherer that reads labels, and waits for the results.
+func withLabels(t *testing.T, s *fakeRegistry, c *cluster, cr *v1alpha2.LlamaStackDistribution) (*gather.Gathered, problem.List) {
 	t.Helper()
 	g := newGatherer(c, c)
 	g.Labels = imagelabels.New(t.Context(), imagelabels.Options{Connect: s.Client, Key: secret.New(make([]byte, 32))})
 	return answered(t, g, cr)
 }
 
-// ofImage needs a configuration for an image.
-func ofImage(image string) *v1alpha2.LlamaStackDistribution {
+// resourceWithImage returns a custom resource that needs a configuration for an image.
+func resourceWithImage(image string) *v1alpha2.LlamaStackDistribution {
 	cr := resource()
 	cr.Spec.Distribution = v1alpha2.DistributionSpec{Image: &image}
 	return cr
@@ -122,10 +122,10 @@ func pullSecret(called, user string) *corev1.Secret {
 // Proves: FR-020, FR-027a, R14, R76 (the labels of the image decide base and release line).
 func TestLabelsGiveTheBase(t *testing.T) {
 	base, _ := distributions.Base("starter", "0.7")
-	s := &site{labels: map[string]string{
+	s := &fakeRegistry{labels: map[string]string{
 		oci.LabelImageVersion: "0.7.1", oci.LabelConfigBase64: base64.StdEncoding.EncodeToString(base),
 	}}
-	got, problems := withLabels(t, s, newCluster(t), ofImage(mine))
+	got, problems := withLabels(t, s, newCluster(t), resourceWithImage(mine))
 	d := got.Inputs.Distribution
 	if problems.HasErrors() || got.Inputs.Unresolved || d.Source != v1alpha2.ConfigSourceOCILabel || d.Line == nil || d.Line.Name != "0.7" || d.Digest != "sha256:1" {
 		t.Errorf("%+v, %s", d, problems.Message())
@@ -135,12 +135,13 @@ func TestLabelsGiveTheBase(t *testing.T) {
 	}
 }
 
-// Proves: FR-027, R16 (a configuration of a newer schema in a label is named, with the schema versions that can be edited; nothing is made of it).
+// Proves: FR-027, R16 (a configuration of a newer schema in a label is named, with the schema versions that can be
+// edited; nothing is made of it).
 func TestConfigOfANewerSchemaInALabelIsNamed(t *testing.T) {
 	base, _ := distributions.Base("starter", "0.7")
 	newer := strings.Replace(string(base), "version: 2", "version: 3", 1)
-	s := &site{labels: map[string]string{oci.LabelImageVersion: "0.7.1", oci.LabelConfigBase64: base64.StdEncoding.EncodeToString([]byte(newer))}}
-	got, problems := withLabels(t, s, newCluster(t), ofImage(mine))
+	s := &fakeRegistry{labels: map[string]string{oci.LabelImageVersion: "0.7.1", oci.LabelConfigBase64: base64.StdEncoding.EncodeToString([]byte(newer))}}
+	got, problems := withLabels(t, s, newCluster(t), resourceWithImage(mine))
 	if problems.HasErrors() {
 		t.Fatal(problems.Message())
 	}
@@ -152,21 +153,22 @@ func TestConfigOfANewerSchemaInALabelIsNamed(t *testing.T) {
 	}
 }
 
-// Proves: FR-027c (the credentials are those of the pod: its own before those of its ServiceAccount; what is missing or broken is passed over), R7.
+// Proves: FR-027c (the credentials are those of the pod: its own before those of its ServiceAccount; what is missing or
+// broken is passed over), R7.
 func TestLabelsAreReadWithTheCredentialsOfThePod(t *testing.T) {
 	account := &corev1.ServiceAccount{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack-sa"}, ImagePullSecrets: []corev1.LocalObjectReference{{Name: "of-account"}},
 	}
 	broken := pullSecret("broken", "x")
 	broken.Data[corev1.DockerConfigJsonKey] = []byte("{" + canary)
-	cr := ofImage(mine)
+	cr := resourceWithImage(mine)
 	cr.Spec.Workload = &v1alpha2.WorkloadSpec{ImagePullSecrets: []corev1.LocalObjectReference{{Name: "gone"}, {Name: "broken"}, {Name: "own"}}}
 	for want, c := range map[string]*cluster{
 		"own":     newCluster(t, account, pullSecret("own", "own"), pullSecret("of-account", "account"), broken),
 		"account": newCluster(t, account, pullSecret("of-account", "account"), broken),
 		"nobody":  newCluster(t, broken),
 	} {
-		s := &site{}
+		s := &fakeRegistry{}
 		got, problems := withLabels(t, s, c, cr)
 		if diff := strings.Join(s.asked, ","); diff != want+" "+mine {
 			t.Errorf("asked %s, want %s", diff, want)
@@ -175,9 +177,9 @@ func TestLabelsAreReadWithTheCredentialsOfThePod(t *testing.T) {
 			t.Error("a password is printed")
 		}
 	}
-	s := &site{}
+	s := &fakeRegistry{}
 	c := newCluster(t, pullSecret("default", "default"), operatorSettings(map[string]string{settings.KeyPodDefaults: "imagePullSecrets: [{name: default}]"}))
-	withLabels(t, s, c, ofImage(mine))
+	withLabels(t, s, c, resourceWithImage(mine))
 	if diff := strings.Join(s.asked, ","); diff != "default "+mine {
 		t.Errorf("with a default of the operator's settings: asked %s", diff)
 	}
@@ -187,12 +189,13 @@ func TestLabelsAreReadWithTheCredentialsOfThePod(t *testing.T) {
 	}
 	c = newCluster(t, account)
 	c.fails["Secret/of-account"] = errTimeout
-	if _, problems := withLabels(t, &site{}, c, ofImage(mine)); problems.Errors().Reason() != problem.LookupFailed {
+	if _, problems := withLabels(t, &fakeRegistry{}, c, resourceWithImage(mine)); problems.Errors().Reason() != problem.LookupFailed {
 		t.Errorf("%s", problems.Message())
 	}
 }
 
-// The operator's own ServiceAccount is in the cache, so that a reconcile asks the API server for it only where the spec names another one.
+// The operator's own ServiceAccount is in the cache, so that a reconcile asks the API server for it only where the spec
+// names another one.
 //
 // Proves: FR-027c.
 func TestServiceAccountOfThePodIsReadFromTheCache(t *testing.T) {
@@ -201,20 +204,20 @@ func TestServiceAccountOfThePodIsReadFromTheCache(t *testing.T) {
 			ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: name}, ImagePullSecrets: []corev1.LocalObjectReference{{Name: "of-account"}},
 		}
 	}
-	ofSpec := ofImage(mine)
+	ofSpec := resourceWithImage(mine)
 	ofSpec.Spec.Workload = &v1alpha2.WorkloadSpec{Overrides: &v1alpha2.WorkloadOverrides{ServiceAccountName: new("theirs")}}
 	for name, c := range map[string]struct {
 		cr     *v1alpha2.LlamaStackDistribution
 		called string
 		live   int
 	}{
-		"the operator's own": {ofImage(mine), "my-stack-sa", 0}, "one that the spec names": {ofSpec, "theirs", 1},
+		"the operator's own": {resourceWithImage(mine), "my-stack-sa", 0}, "one that the spec names": {ofSpec, "theirs", 1},
 	} {
 		live, cached := newCluster(t, account("theirs"), pullSecret("of-account", "account")), newCluster(t, account("my-stack-sa"))
-		g, s := newGatherer(live, cached), &site{}
+		g, s := newGatherer(live, cached), &fakeRegistry{}
 		told := make(chan types.NamespacedName, 1)
 		g.Labels = imagelabels.New(t.Context(), imagelabels.Options{
-			Connect: s.Client, Key: secret.New(make([]byte, 32)), Tell: func(user types.NamespacedName) { told <- user },
+			Connect: s.Client, Key: secret.New(make([]byte, 32)), Notify: func(user types.NamespacedName) { told <- user },
 		})
 		g.Gather(t.Context(), c.cr)
 		select {
@@ -233,36 +236,36 @@ func TestServiceAccountOfThePodIsReadFromTheCache(t *testing.T) {
 
 // Proves: R14, R60, R15 (no registry is asked where its answer counts for nothing).
 func TestRegistryIsNotAskedWithoutNeed(t *testing.T) {
-	overridden := ofImage(mine)
+	overridden := resourceWithImage(mine)
 	overridden.Spec.Providers = nil
 	overridden.Spec.OverrideConfig = &v1alpha2.OverrideConfigSpec{ConfigMapName: "mine"}
-	bare := ofImage(mine)
+	bare := resourceWithImage(mine)
 	bare.Spec.Providers = nil
 	for what, cr := range map[string]*v1alpha2.LlamaStackDistribution{
-		"a name": resource(), "a built-in image": ofImage("llamastack/distribution-starter:0.7.1"), "an override": overridden, "nothing to generate": bare,
+		"a name": resource(), "a built-in image": resourceWithImage("llamastack/distribution-starter:0.7.1"), "an override": overridden, "nothing to generate": bare,
 	} {
-		s := &site{}
+		s := &fakeRegistry{}
 		if _, _ = withLabels(t, s, newCluster(t), cr); len(s.asked) > 0 {
 			t.Errorf("%s: asked %v", what, s.asked)
 		}
 	}
 	off := newCluster(t, operatorSettings(map[string]string{settings.KeyRegistries: "readLabels: false"}))
-	s := &site{}
-	if _, _ = withLabels(t, s, off, ofImage(mine)); len(s.asked) > 0 {
+	s := &fakeRegistry{}
+	if _, _ = withLabels(t, s, off, resourceWithImage(mine)); len(s.asked) > 0 {
 		t.Errorf("switched off: asked %v", s.asked)
 	}
 }
 
 // Proves: R14, R74 (what a registry answers has a reason of its own, with the way out).
 func TestRegistryErrorsHaveReasons(t *testing.T) {
-	failed := func(kind registry.Kind) *site {
-		return &site{err: &registry.Error{Kind: kind, Err: errors.New("cause")}}
+	failed := func(kind registry.Kind) *fakeRegistry {
+		return &fakeRegistry{err: &registry.Error{Kind: kind, Err: errors.New("cause")}}
 	}
-	labeled := func(key, value string) *site { return &site{labels: map[string]string{key: value}} }
+	labeled := func(key, value string) *fakeRegistry { return &fakeRegistry{labels: map[string]string{key: value}} }
 	layer := labeled(oci.LabelConfigLayer, "sha256:"+strings.Repeat("0a", 32))
 	layer.labels[oci.LabelConfigPath] = "/config.yaml"
 	for _, c := range []struct {
-		site  *site
+		site  *fakeRegistry
 		want  problem.Reason
 		class problem.Class
 		says  string
@@ -280,7 +283,7 @@ func TestRegistryErrorsHaveReasons(t *testing.T) {
 		{labeled(oci.LabelConfigLayer, "x"), problem.InvalidImage, problem.Terminal, "label io.llamastack.config.path"},
 		{layer, problem.InvalidImage, problem.Terminal, "no such file"},
 	} {
-		got, problems := withLabels(t, c.site, newCluster(t), ofImage(mine))
+		got, problems := withLabels(t, c.site, newCluster(t), resourceWithImage(mine))
 		if !got.Inputs.Unresolved {
 			t.Errorf("%s: what else is wrong is not reported", c.want)
 		}
@@ -294,7 +297,7 @@ func TestRegistryErrorsHaveReasons(t *testing.T) {
 // Proves: R64, R14 (admission asks no registry, and does not claim that labels are missing).
 func TestAdmissionDoesNotKnowLabels(t *testing.T) {
 	c := newCluster(t)
-	in, problems := newGatherer(c, c).GatherForAdmission(t.Context(), ofImage(mine))
+	in, problems := newGatherer(c, c).GatherForAdmission(t.Context(), resourceWithImage(mine))
 	_, built := build.Build(t.Context(), in)
 	if !in.LabelsUnread || problems.HasErrors() || built.HasErrors() {
 		t.Errorf("%t, %s, %s", in.LabelsUnread, problems.Message(), built.Message())

@@ -27,7 +27,7 @@ var mirrorSets = []schema.GroupVersionKind{
 
 // MirrorSets returns the kinds of mirrors that the cluster has and the operator may list, which needs a ClusterRole.
 func MirrorSets(ctx context.Context, mapper meta.RESTMapper, live client.Reader) ([]schema.GroupVersionKind, error) {
-	var there []schema.GroupVersionKind
+	var available []schema.GroupVersionKind
 	for _, kind := range mirrorSets {
 		_, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
 		if err == nil {
@@ -35,14 +35,14 @@ func MirrorSets(ctx context.Context, mapper meta.RESTMapper, live client.Reader)
 		}
 		switch {
 		case err == nil:
-			there = append(there, kind)
+			available = append(available, kind)
 		case apierrors.IsForbidden(err):
-			logf.FromContext(ctx).Info("the cluster's mirrors of images do not count: they may not be listed", "kind", kind.Kind)
+			logf.FromContext(ctx).Info("ignoring the cluster's image mirrors: not permitted to list them", "kind", kind.Kind)
 		case !meta.IsNoMatchError(err) && !apierrors.IsNotFound(err):
-			return nil, fmt.Errorf("asking the cluster for its %ss: %w", kind.Kind, err)
+			return nil, fmt.Errorf("discover the cluster's %ss: %w", kind.Kind, err)
 		}
 	}
-	return there, nil
+	return available, nil
 }
 
 // MirrorSetList returns an empty list of a kind.

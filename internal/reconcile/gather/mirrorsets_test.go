@@ -26,7 +26,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// sets is an API server that lists mirrors, and nothing else.
+// sets is a reader that lists only mirrors.
 type sets struct {
 	client.Reader
 	lists map[string][]unstructured.Unstructured
@@ -50,7 +50,7 @@ func TestMirrorSets(t *testing.T) {
 	if got, err := gather.MirrorSets(t.Context(), m, s); err != nil || len(got) != 0 {
 		t.Errorf("%v, %v", got, err)
 	}
-	m.become(nil, "ImageDigestMirrorSet.config.openshift.io", "ImageContentSourcePolicy.operator.openshift.io")
+	m.set(nil, "ImageDigestMirrorSet.config.openshift.io", "ImageContentSourcePolicy.operator.openshift.io")
 	if got, err := gather.MirrorSets(t.Context(), m, s); err != nil || len(got) != 2 || got[0] != digestMirrors {
 		t.Errorf("%v, %v", got, err)
 	}
@@ -65,26 +65,26 @@ func TestMirrorSets(t *testing.T) {
 	if got, err := gather.MirrorSets(t.Context(), m, s); !errors.Is(err, errTimeout) {
 		t.Errorf("%v, %v", got, err)
 	}
-	m.become(errTimeout)
+	m.set(errTimeout)
 	if got, err := gather.MirrorSets(t.Context(), m, s); !errors.Is(err, errTimeout) {
 		t.Errorf("%v, %v", got, err)
 	}
 }
 
-// wherever notes where a client asks, and as whom it would ask a registry.
-type wherever struct {
-	*site
+// hostMap records the requested references and the credentials.
+type hostMap struct {
+	*fakeRegistry
 	asked []string
 	keys  authn.Keychain
 }
 
-func (w *wherever) Image(ctx context.Context, reference string, keys authn.Keychain) (*registry.Image, error) {
+func (w *hostMap) Image(ctx context.Context, reference string, keys authn.Keychain) (*registry.Image, error) {
 	w.keys = keys
-	return w.site.Image(ctx, reference, nil)
+	return w.fakeRegistry.Image(ctx, reference, nil)
 }
 
-// as returns the user for a registry.
-func (w *wherever) as(t *testing.T, host string) string {
+// userAt returns the user name for a registry.
+func (w *hostMap) userAt(t *testing.T, host string) string {
 	t.Helper()
 	repository, err := name.NewRepository(host + "/team/server")
 	if err != nil {
@@ -101,9 +101,9 @@ func (w *wherever) as(t *testing.T, host string) string {
 	return credentials.Username
 }
 
-func (*wherever) Close() {}
+func (*hostMap) Close() {}
 
-func (w *wherever) Client(r *settings.Registries) imagelabels.Registry {
+func (w *hostMap) Client(r *settings.Registries) imagelabels.Registry {
 	w.asked = r.Locations(mine)
 	return w
 }
@@ -118,13 +118,13 @@ func TestMirrorsGetTheirOwnCredentials(t *testing.T) {
 	}}}}}
 	g := newGatherer(c, cached)
 	g.MirrorSets = []schema.GroupVersionKind{{Group: "config.openshift.io", Version: "v1", Kind: "ImageTagMirrorSet"}}
-	w := &wherever{site: &site{labels: map[string]string{oci.LabelDistributionVersion: "0.7.1"}}}
+	w := &hostMap{fakeRegistry: &fakeRegistry{labels: map[string]string{oci.LabelDistributionVersion: "0.7.1"}}}
 	g.Labels = imagelabels.New(t.Context(), imagelabels.Options{Connect: w.Client, Key: secret.New(make([]byte, 32))})
 	cr := served(mine)
 	cr.Spec.Workload = &v1alpha2.WorkloadSpec{ImagePullSecrets: []corev1.LocalObjectReference{{Name: "pull"}}}
 	answered(t, g, cr)
 	for host, want := range map[string]string{"registry.example.com": "source", "mirror.example.com": "mirror", "other.example.com": ""} {
-		if got := w.as(t, host); got != want {
+		if got := w.userAt(t, host); got != want {
 			t.Errorf("%s is asked as %q, want %q", host, got, want)
 		}
 	}
@@ -138,7 +138,7 @@ func TestRegistriesAreAskedAtTheMirrorsOfTheCluster(t *testing.T) {
 	}}}}}
 	g := newGatherer(c, cached)
 	g.MirrorSets = []schema.GroupVersionKind{{Group: "config.openshift.io", Version: "v1", Kind: "ImageTagMirrorSet"}}
-	w := &wherever{site: &site{labels: map[string]string{oci.LabelDistributionVersion: "0.7.1"}}}
+	w := &hostMap{fakeRegistry: &fakeRegistry{labels: map[string]string{oci.LabelDistributionVersion: "0.7.1"}}}
 	g.Labels = imagelabels.New(t.Context(), imagelabels.Options{Connect: w.Client, Key: secret.New(make([]byte, 32))})
 	got, _ := answered(t, g, served(mine))
 	if strings.Join(w.asked, " ") != "mirror.example.com/r/team/server:1 "+mine || got.Inputs.Distribution.Image != mine {

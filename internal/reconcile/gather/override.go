@@ -15,21 +15,22 @@ import (
 )
 
 // override reads the user's own configuration. It reads a ConfigMap of another namespace only if that is allowed.
-func (g *Gatherer) override(ctx context.Context, in *build.Inputs, o *once) (*build.OverrideFact, *problem.Problem) {
+func (g *Gatherer) override(ctx context.Context, in *build.Inputs,
+	r *referenceReader) (*build.OverrideFact, *problem.Problem) {
 	ref, ok := in.OverrideRef()
 	if !ok {
 		return nil, nil
 	}
 	found := &build.OverrideFact{Ref: ref}
-	if found.State = g.foreign(in.CR.Namespace, ref.Namespace); found.State != build.Found {
+	if found.State = g.namespaceState(in.CR.Namespace, ref.Namespace); found.State != build.Found {
 		return found, nil
 	}
-	cm, err := o.configMap(ctx, ref)
+	cm, err := r.configMap(ctx, ref)
 	if err != nil {
 		return nil, lookupFailed(v1alpha2.ConditionConfigGenerated, build.PathOverride, "ConfigMap "+ref.String(), err)
 	}
 	switch {
-	case !g.consents(cm, in.CR.Namespace, ref.Namespace):
+	case !g.mayUse(cm, in.CR.Namespace, ref.Namespace):
 		found.State = build.NotAllowed
 		return found, nil
 	case cm == nil:
@@ -44,13 +45,13 @@ func (g *Gatherer) override(ctx context.Context, in *build.Inputs, o *once) (*bu
 	return found, nil
 }
 
-// consents reports whether the namespace may use a ConfigMap, or nil: its own, or with the owner's consent.
-func (g *Gatherer) consents(cm *corev1.ConfigMap, own, namespace string) bool {
+// mayUse reports whether the namespace may use a ConfigMap, or nil: its own, or with the owner's consent.
+func (g *Gatherer) mayUse(cm *corev1.ConfigMap, own, namespace string) bool {
 	return namespace == own || g.AllowForeignConfigMaps || cm != nil && build.Allows(cm.Annotations, own)
 }
 
-// foreign returns why a resource may not read ConfigMaps of the namespace, or Found if it may.
-func (g *Gatherer) foreign(own, namespace string) build.State {
+// namespaceState returns why a resource may not read ConfigMaps of the namespace, or Found if it may.
+func (g *Gatherer) namespaceState(own, namespace string) build.State {
 	switch {
 	case namespace == own:
 	case g.ForbidForeignConfigMaps:

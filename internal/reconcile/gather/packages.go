@@ -45,7 +45,7 @@ func (g *Gatherer) external(ctx context.Context, out *Gathered, problems *proble
 		if _, known := in.Packages[image]; known || providers[i].Package != nil {
 			continue
 		}
-		p := unreadable(image, &out.Settings.Registries)
+		p := forbiddenImage(image, &out.Settings.Registries)
 		in.Packages[image] = serverconfig.PackageFound{Problem: p}
 		if p == nil {
 			images = append(images, image)
@@ -54,12 +54,12 @@ func (g *Gatherer) external(ctx context.Context, out *Gathered, problems *proble
 	g.packages(ctx, out, images, problems)
 }
 
-// unreadable returns why the operator does not read the image, or nil.
-func unreadable(image string, registries *settings.Registries) *problem.Problem {
+// forbiddenImage returns why the operator does not read the image, or nil.
+func forbiddenImage(image string, registries *settings.Registries) *problem.Problem {
 	if p := build.CheckProviderImage(image); p != nil {
 		return p
 	}
-	if registries.Reads() {
+	if registries.ReadsLabels() {
 		return nil
 	}
 	return problem.New(problem.Problem{
@@ -70,11 +70,11 @@ func unreadable(image string, registries *settings.Registries) *problem.Problem 
 	})
 }
 
-// packages asks registries for the package files in images.
+// packages reads the package files in images from registries.
 func (g *Gatherer) packages(ctx context.Context, out *Gathered, images []string, problems *problem.Collector) {
 	in := out.Inputs
 	user := client.ObjectKeyFromObject(in.CR)
-	var questions []imagelabels.Question
+	var requests []imagelabels.Request
 	if len(images) > 0 {
 		locations := make([]string, len(images))
 		for i, image := range images {
@@ -86,33 +86,33 @@ func (g *Gatherer) packages(ctx context.Context, out *Gathered, images []string,
 			return
 		}
 		for i, location := range locations {
-			questions = append(questions, imagelabels.Question{
+			requests = append(requests, imagelabels.Request{
 				Image: location, Keys: keys[i], Registries: &out.Settings.Registries, Generation: in.CR.Generation,
 			})
 		}
 	}
-	answers := g.Labels.Files(user, parse.PackageFile, questions)
-	for i, answer := range answers {
-		if answer.Pending {
-			out.pending(answer.Since)
+	results := g.Labels.Files(user, parse.PackageFile, requests)
+	for i, result := range results {
+		if result.Pending {
+			out.setPending(result.Since)
 			delete(in.Packages, images[i])
 			continue
 		}
-		in.Packages[images[i]] = packageIn(images[i], answer)
+		in.Packages[images[i]] = packageIn(images[i], result)
 	}
 }
 
-func (o *Gathered) pending(since time.Time) {
+func (o *Gathered) setPending(since time.Time) {
 	if o.LabelsPending.IsZero() || since.Before(o.LabelsPending) {
 		o.LabelsPending = since
 	}
 }
 
-func packageIn(image string, answer imagelabels.Answer) serverconfig.PackageFound {
-	if answer.Err != nil {
-		return serverconfig.PackageFound{Problem: packageProblem(image, answer.Err)}
+func packageIn(image string, result imagelabels.Result) serverconfig.PackageFound {
+	if result.Err != nil {
+		return serverconfig.PackageFound{Problem: packageProblem(image, result.Err)}
 	}
-	known, err := serverconfig.ReadPackage(answer.Content)
+	known, err := serverconfig.ReadPackage(result.Content)
 	if err != nil {
 		return serverconfig.PackageFound{Problem: problem.New(problem.Problem{
 			Reason: problem.InvalidImage, Path: pathExternal, Type: field.ErrorTypeInvalid, Value: image,
@@ -136,7 +136,7 @@ func packageProblem(image string, err error) *problem.Problem {
 		}
 		return problem.New(p)
 	}
-	return readingProvider.failed(image, err)
+	return partProvider.failed(image, err)
 }
 
 func noOperatorImage() *problem.Problem {

@@ -29,15 +29,15 @@ metadata: {name: tiny, version: 1.0.0, vendor: example}
 spec: {packageName: tiny_provider, providerType: "remote::tiny", api: inference, wheelPath: /lls-provider/packages/tiny_provider-1.0.0-py3-none-any.whl}
 `
 
-// withProviders has external providers of these images.
+// withProviders returns a custom resource with external providers of these images.
 func withProviders(entries string) *v1alpha2.LlamaStackDistribution {
 	cr := resource()
 	cr.Spec.ExternalProviders = &apiextensionsv1.JSON{Raw: []byte(entries)}
 	return cr
 }
 
-// packagesOf gathers until the registry has answered.
-func packagesOf(t *testing.T, s *site, c *cluster, cr *v1alpha2.LlamaStackDistribution) (*gather.Gathered, problem.List) {
+// packagesOf gathers until no registry request is pending.
+func packagesOf(t *testing.T, s *fakeRegistry, c *cluster, cr *v1alpha2.LlamaStackDistribution) (*gather.Gathered, problem.List) {
 	t.Helper()
 	g := newGatherer(c, c)
 	g.Labels = imagelabels.New(t.Context(), imagelabels.Options{Connect: s.Client, Key: secret.New(make([]byte, 32))})
@@ -48,7 +48,7 @@ func packagesOf(t *testing.T, s *site, c *cluster, cr *v1alpha2.LlamaStackDistri
 // Proves: R46, FR-090 (what the package in an image is comes from its file; each image is read once, where the mirrors have it, with the credentials of
 // the custom resource; an entry that describes its package asks nobody).
 func TestPackagesComeFromTheImages(t *testing.T) {
-	s := &site{file: packageFile}
+	s := &fakeRegistry{file: packageFile}
 	cr := withProviders(`{"inference": [{"providerId": "a", "image": "quay.io/team/tiny:1"}, {"providerId": "b", "image": "quay.io/team/tiny:1"}],
 		"toolRuntime": [{"providerId": "c", "image": "quay.io/team/tools:1", "package": {"packageName": "tools", "providerType": "remote::tools"}}],
 		"safety": [{"providerId": "d", "image": "quay.io/team/off:1"}]}`)
@@ -74,25 +74,25 @@ func TestPackagesComeFromTheImages(t *testing.T) {
 // Proves: R14, R19, R46 (each reason why a package is not known is a problem with a way out).
 func TestPackagesThatCannotBeRead(t *testing.T) {
 	const image = "registry.example.com/team/tiny:1"
-	fails := func(kind registry.Kind) *site {
-		return &site{err: &registry.Error{Kind: kind, Err: errors.New("it says no")}}
+	fails := func(kind registry.Kind) *fakeRegistry {
+		return &fakeRegistry{err: &registry.Error{Kind: kind, Err: errors.New("it says no")}}
 	}
 	for name, c := range map[string]struct {
-		site     *site
+		site     *fakeRegistry
 		image    string
 		settings string
 		want     problem.Reason
 		says     string
 	}{
-		"no file":      {&site{}, image, "", problem.InvalidImage, "Missing /lls-provider/lls-provider-spec.yaml in image " + image},
-		"a wrong file": {&site{file: "kind: Other"}, image, "", problem.InvalidImage, "/lls-provider/lls-provider-spec.yaml: "},
-		"no reference": {&site{}, "NOT:AN:IMAGE", "", problem.InvalidImage, "is not the reference of an image"},
+		"no file":      {&fakeRegistry{}, image, "", problem.InvalidImage, "Missing /lls-provider/lls-provider-spec.yaml in image " + image},
+		"a wrong file": {&fakeRegistry{file: "kind: Other"}, image, "", problem.InvalidImage, "/lls-provider/lls-provider-spec.yaml: "},
+		"no reference": {&fakeRegistry{}, "NOT:AN:IMAGE", "", problem.InvalidImage, "is not an image reference"},
 		"unreachable":  {fails(registry.Unreachable), image, "", problem.RegistryUnavailable, "describe the package in the entry itself"},
 		"unauthorized": {fails(registry.Unauthorized), image, "", problem.ImageNotAccessible, "spec.workload.imagePullSecrets"},
 		"no such tag":  {fails(registry.NotFound), image, "", problem.ImageNotAccessible, "correct the image, or push it"},
 		"not an image": {fails(registry.NotAnImage), image, "", problem.InvalidImage, "use another image"},
-		"not allowed":  {fails(registry.Refused), image, "", problem.ForbiddenBySettings, "ask the administrator to name this one"},
-		"nobody may":   {&site{}, image, "readLabels: false", problem.ForbiddenBySettings, "readLabels is false"},
+		"not allowed":  {fails(registry.Refused), image, "", problem.ForbiddenBySettings, "ask the administrator to allow this one"},
+		"nobody may":   {&fakeRegistry{}, image, "readLabels: false", problem.ForbiddenBySettings, "readLabels is false"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cluster := newCluster(t, operatorSettings(map[string]string{settings.KeyRegistries: c.settings}))
@@ -132,7 +132,7 @@ func TestTheOperatorKnowsItsImage(t *testing.T) {
 	}
 	for _, external := range []bool{true, false} {
 		g := newGatherer(newCluster(t), newCluster(t))
-		g.Labels = imagelabels.New(t.Context(), imagelabels.Options{Connect: (&site{file: packageFile}).Client, Key: secret.New(make([]byte, 32))})
+		g.Labels = imagelabels.New(t.Context(), imagelabels.Options{Connect: (&fakeRegistry{file: packageFile}).Client, Key: secret.New(make([]byte, 32))})
 		cr := resource()
 		if external {
 			cr = withProviders(`{"inference": [{"providerId": "a", "image": "registry.example.com/a:1"}]}`)

@@ -24,7 +24,7 @@ import (
 
 // references reads the objects that the resource refers to; failed reads stay nil.
 func (g *Gatherer) references(ctx context.Context, in *build.Inputs, problems *problem.Collector) {
-	o := &once{bounded: bounded{live: g.Live}, secrets: map[types.NamespacedName]*corev1.Secret{},
+	o := &referenceReader{boundedReader: boundedReader{live: g.Live}, secrets: map[types.NamespacedName]*corev1.Secret{},
 		configMaps: map[types.NamespacedName]*corev1.ConfigMap{}}
 	var f *problem.Problem
 	in.Secrets, f = g.secrets(ctx, in, o)
@@ -41,23 +41,23 @@ func (g *Gatherer) references(ctx context.Context, in *build.Inputs, problems *p
 	problems.AddFound(podReferences(ctx, in, o))
 }
 
-// once reads each Secret and ConfigMap once in a reconcile, so that all references see the same version.
-type once struct {
-	bounded
+// referenceReader reads each Secret and ConfigMap once in a reconcile, so that all references see the same version.
+type referenceReader struct {
+	boundedReader
 	secrets    map[types.NamespacedName]*corev1.Secret
 	configMaps map[types.NamespacedName]*corev1.ConfigMap
 }
 
-func (o *once) secret(ctx context.Context, key types.NamespacedName) (*corev1.Secret, error) {
-	return readOnce(ctx, &o.bounded, o.secrets, key, &corev1.Secret{})
+func (r *referenceReader) secret(ctx context.Context, key types.NamespacedName) (*corev1.Secret, error) {
+	return readOnce(ctx, &r.boundedReader, r.secrets, key, &corev1.Secret{})
 }
 
-func (o *once) configMap(ctx context.Context, key types.NamespacedName) (*corev1.ConfigMap, error) {
-	return readOnce(ctx, &o.bounded, o.configMaps, key, &corev1.ConfigMap{})
+func (r *referenceReader) configMap(ctx context.Context, key types.NamespacedName) (*corev1.ConfigMap, error) {
+	return readOnce(ctx, &r.boundedReader, r.configMaps, key, &corev1.ConfigMap{})
 }
 
-func readOnce[O sized](ctx context.Context, from *bounded, known map[types.NamespacedName]O, key types.NamespacedName,
-	into O) (O, error) {
+func readOnce[O sized](ctx context.Context, from *boundedReader, known map[types.NamespacedName]O,
+	key types.NamespacedName, into O) (O, error) {
 	var none O
 	if o, done := known[key]; done {
 		return o, nil
@@ -78,8 +78,8 @@ type sized interface {
 	Size() int
 }
 
-// bounded reads live objects up to limits.ReferencedBytes, and bounds the bytes used of them in the same way.
-type bounded struct {
+// boundedReader reads live objects up to limits.ReferencedBytes, and bounds the bytes used of them in the same way.
+type boundedReader struct {
 	live        client.Reader
 	bytes, used int
 }
@@ -87,7 +87,7 @@ type bounded struct {
 // errReferencedBytes means that the referenced objects exceed limits.ReferencedBytes.
 var errReferencedBytes = errors.New("too many bytes")
 
-func (b *bounded) read(ctx context.Context, key types.NamespacedName, into sized) (bool, error) {
+func (b *boundedReader) read(ctx context.Context, key types.NamespacedName, into sized) (bool, error) {
 	switch {
 	case len(validation.NameIsDNSSubdomain(key.Name, false)) > 0:
 		return false, nil // no object can have that name, and the request would fail forever
@@ -103,8 +103,8 @@ func (b *bounded) read(ctx context.Context, key types.NamespacedName, into sized
 	return true, nil
 }
 
-// use counts the bytes of values, and of the existing keys' names if a key is missing.
-func (b *bounded) use(bytes int, found *build.Lookup) error {
+// countBytes counts the bytes of values, and of the existing keys' names if a key is missing.
+func (b *boundedReader) countBytes(bytes int, found *build.Lookup) error {
 	b.used += bytes
 	for _, key := range found.ExistingKeys {
 		b.used += len(key)
@@ -115,7 +115,7 @@ func (b *bounded) use(bytes int, found *build.Lookup) error {
 	return nil
 }
 
-func podReferences(ctx context.Context, in *build.Inputs, o *once) *problem.Problem {
+func podReferences(ctx context.Context, in *build.Inputs, r *referenceReader) *problem.Problem {
 	objectsReferred := map[[2]string]bool{}
 	for _, ref := range in.ReferencesOfPods() {
 		objectsReferred[[2]string{ref.Kind, ref.Name}] = true
@@ -126,7 +126,7 @@ func podReferences(ctx context.Context, in *build.Inputs, o *once) *problem.Prob
 					limits.References), Fix: "put several keys into one",
 			})
 		}
-		found, content, err := podContent(ctx, &ref, o)
+		found, content, err := podContent(ctx, &ref, r)
 		if err != nil {
 			return lookupFailed(conditionOf(ref.Kind), ref.Path, ref.Kind+" "+ref.Namespace+"/"+ref.Name, err)
 		}
@@ -143,25 +143,26 @@ func conditionOf(kind string) string {
 	return v1alpha2.ConditionConfigGenerated
 }
 
-func podContent(ctx context.Context, ref *objects.Reference, o *once) (build.Lookup, map[string][]byte, error) {
+func podContent(ctx context.Context, ref *objects.Reference,
+	r *referenceReader) (build.Lookup, map[string][]byte, error) {
 	key := types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}
 	if ref.Kind == objects.KindSecret {
-		s, err := o.secret(ctx, key)
+		s, err := r.secret(ctx, key)
 		if err != nil || s == nil {
 			return build.Lookup{State: build.Missing}, nil, err
 		}
-		return take(o, ref.Keys, s.Data, nil)
+		return selectKeys(r, ref.Keys, s.Data, nil)
 	}
-	cm, err := o.configMap(ctx, key)
+	cm, err := r.configMap(ctx, key)
 	if err != nil || cm == nil {
 		return build.Lookup{State: build.Missing}, nil, err
 	}
-	return take(o, ref.Keys, cm.BinaryData, cm.Data)
+	return selectKeys(r, ref.Keys, cm.BinaryData, cm.Data)
 }
 
-// take returns the values of the keys, or all values if keys is empty. A key is either in data or in texts.
-func take(o *once, keys []string, data map[string][]byte, texts map[string]string) (found build.Lookup,
-	taken map[string][]byte, _ error) {
+// selectKeys returns the values of the keys, or all values if keys is empty. A key is either in data or in texts.
+func selectKeys(r *referenceReader, keys []string, data map[string][]byte, texts map[string]string) (found build.Lookup,
+	selected map[string][]byte, _ error) {
 	all := map[string]bool{}
 	for name := range data {
 		all[name] = true
@@ -169,12 +170,12 @@ func take(o *once, keys []string, data map[string][]byte, texts map[string]strin
 	for name := range texts {
 		all[name] = true
 	}
-	wanted := slices.Compact(slices.Sorted(slices.Values(keys)))
+	requested := slices.Compact(slices.Sorted(slices.Values(keys)))
 	if len(keys) == 0 {
-		wanted = slices.Collect(maps.Keys(all))
+		requested = slices.Collect(maps.Keys(all))
 	}
-	taken = map[string][]byte{}
-	for _, key := range wanted {
+	selected = map[string][]byte{}
+	for _, key := range requested {
 		value, ok := data[key]
 		if text, is := texts[key]; is {
 			value, ok = []byte(text), true
@@ -182,14 +183,14 @@ func take(o *once, keys []string, data map[string][]byte, texts map[string]strin
 		if !ok {
 			continue
 		}
-		taken[key] = value
-		if err := o.use(len(key)+len(value), &found); err != nil {
+		selected[key] = value
+		if err := r.countBytes(len(key)+len(value), &found); err != nil {
 			return found, nil, err
 		}
 	}
-	if len(taken) < len(wanted) {
+	if len(selected) < len(requested) {
 		found = build.LookIn(all, keys...)
 	}
-	err := o.use(0, &found)
-	return found, taken, err
+	err := r.countBytes(0, &found)
+	return found, selected, err
 }

@@ -24,7 +24,7 @@ func ofConfigMap(name string) corev1.VolumeSource {
 	return corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}}}
 }
 
-// volumes has the objects as volumes, and nothing else.
+// volumes returns a custom resource with the objects as volumes.
 func volumes(source func(name string) corev1.VolumeSource, names ...string) *v1alpha2.LlamaStackDistribution {
 	cr := resource()
 	cr.Spec.Providers = nil
@@ -109,7 +109,7 @@ func TestReferencedObjectsHaveABoundInBytes(t *testing.T) {
 			t.Errorf("%s: %s", name, errs.Message())
 		}
 		if c.path != "" && (len(errs) == 0 || errs[0].Reason != problem.TooLarge || errs[0].Class != problem.Terminal || errs[0].Path != c.path ||
-			!strings.Contains(errs.Message(), "more than 8388608 bytes together")) {
+			!strings.Contains(errs.Message(), "more than 8388608 bytes in total")) {
 			t.Errorf("%s: %.1000s, want a problem at %s", name, errs.Message(), c.path)
 		}
 	}

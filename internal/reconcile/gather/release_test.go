@@ -39,12 +39,12 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// metadata describes a release of the server's package.
+// metadata returns the METADATA of a release of the server's package.
 func metadata(called, version string) string {
 	return "Metadata-Version: 2.4\nName: " + called + "\nVersion: " + version + "\nRequires-Dist: httpx\n\nA server.\n"
 }
 
-// releases returns package and newest release of each release line.
+// releases returns the package and the newest release of each release line.
 func releases(t *testing.T) map[string][2]string {
 	t.Helper()
 	table, err := os.ReadFile("../../../tests/server/releases.tsv")
@@ -63,7 +63,7 @@ func releases(t *testing.T) map[string][2]string {
 	return all
 }
 
-// filesystem is a layer with these files.
+// filesystem returns a layer with these files.
 func filesystem(t *testing.T, files ...[2]string) v1.Layer {
 	t.Helper()
 	var out bytes.Buffer
@@ -137,14 +137,14 @@ func mutated(t *testing.T, from, to string, labels ...string) string {
 	return ref.Context().Name() + "@" + made.Digest.String()
 }
 
-// served needs a configuration for an image, and no Secret.
+// served returns a custom resource that needs a configuration for an image, and no Secret.
 func served(image string) *v1alpha2.LlamaStackDistribution {
-	cr := ofImage(image)
+	cr := resourceWithImage(image)
 	cr.Spec.Providers.Inference = &apiextensionsv1.JSON{Raw: []byte(`{"provider":"vllm","endpoint":"http://vllm:8000"}`)}
 	return cr
 }
 
-// answered gathers until no registry is being asked.
+// answered gathers until no registry request is pending.
 func answered(t *testing.T, g *gather.Gatherer, cr *v1alpha2.LlamaStackDistribution) (*gather.Gathered, problem.List) {
 	t.Helper()
 	for late := time.After(time.Minute); ; {
@@ -244,7 +244,7 @@ func TestPackagesCountAfterLabelsAndTag(t *testing.T) {
 			if c.version != "" {
 				cr.Spec.Distribution.Version = &c.version
 			}
-			s := &site{labels: map[string]string{oci.LabelConfigBase64: base, oci.LabelDistributionVersion: c.label}, metadata: c.metadata, search: c.search}
+			s := &fakeRegistry{labels: map[string]string{oci.LabelConfigBase64: base, oci.LabelDistributionVersion: c.label}, metadata: c.metadata, search: c.search}
 			if c.bare {
 				delete(s.labels, oci.LabelConfigBase64)
 			}
@@ -265,13 +265,13 @@ func TestPackagesCountAfterLabelsAndTag(t *testing.T) {
 
 // Proves: R92 (an image whose packages cannot be read for a while is not one without them; the message has the way out that needs no administrator first).
 func TestServerPackagesThatCannotBeRead(t *testing.T) {
-	s := &site{labels: map[string]string{oci.LabelConfigBase64: base64.StdEncoding.EncodeToString([]byte("version: 2\napis: [inference]\n"))}, search: &registry.Error{Kind: registry.Unreachable, Err: errors.New("the registry answers 503")}}
+	s := &fakeRegistry{labels: map[string]string{oci.LabelConfigBase64: base64.StdEncoding.EncodeToString([]byte("version: 2\napis: [inference]\n"))}, search: &registry.Error{Kind: registry.Unreachable, Err: errors.New("the registry responds with 503")}}
 	c := newCluster(t)
 	g := newGatherer(c, c)
 	g.Labels = imagelabels.New(t.Context(), imagelabels.Options{Connect: s.Client, Key: secret.New(make([]byte, 32))})
 	_, problems := answered(t, g, served("registry.example.com/team/server:latest"))
-	const want = "the Python packages of image registry.example.com/team/server:latest could not be read: the registry answers 503: " +
-		"set spec.distribution.version; what runs stays"
+	const want = "the Python packages of image registry.example.com/team/server:latest could not be read: the registry " +
+		"responds with 503: set spec.distribution.version; the operator retries"
 	if !strings.Contains(problems.Message(), want) {
 		t.Errorf("%s", problems.Message())
 	}
@@ -299,7 +299,7 @@ func TestReleaseThatTheRunningServerReportedCounts(t *testing.T) {
 			cr.Status.ResolvedDistribution = &v1alpha2.ResolvedDistributionStatus{Image: c.ran, ServerLine: line, ServerLineSource: source}
 			cluster := newCluster(t)
 			g := newGatherer(cluster, cluster)
-			s := &site{labels: map[string]string{oci.LabelConfigBase64: base}, metadata: c.metadata}
+			s := &fakeRegistry{labels: map[string]string{oci.LabelConfigBase64: base}, metadata: c.metadata}
 			g.Labels = imagelabels.New(t.Context(), imagelabels.Options{Connect: s.Client, Key: secret.New(make([]byte, 32))})
 			got, problems := answered(t, g, cr)
 			made, built := build.Build(t.Context(), got.Inputs)

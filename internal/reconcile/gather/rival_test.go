@@ -12,8 +12,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 )
 
-// Proves: R78, R19 (a Deployment that release 0.9 left without an owner is the custom resource's own; one of someone else's whose pods the
-// Service leads to is known, so that the status reports what runs; any other does not matter).
+// Proves: R78, R19 (a Deployment that release 0.9 left without an owner is the custom resource's own; one of someone
+// else's whose pods the Service leads to is known, so that the status reports what runs; any other does not matter).
 func TestDeploymentWithoutOwner(t *testing.T) {
 	for name, c := range map[string]struct {
 		change     func(*appsv1.Deployment)
@@ -60,7 +60,7 @@ func TestDeploymentOutsideTheCache(t *testing.T) {
 	if got, _ := g.Gather(t.Context(), fresh); got.Inputs.Live != nil {
 		t.Error("a new custom resource: the Deployment was looked for")
 	}
-	if got, faults := g.GatherNothingAssumed(t.Context(), fresh); got.Inputs.Live == nil {
+	if got, faults := g.GatherLive(t.Context(), fresh); got.Inputs.Live == nil {
 		t.Errorf("something is in the way: the Deployment was not found, faults %s", faults.Message())
 	}
 }

@@ -78,7 +78,7 @@ func NewSettingsStore(ctx context.Context, config *rest.Config, operatorNamespac
 		return nil, fmt.Errorf("read the operator's settings: %w", err)
 	}
 	c, err := cache.New(config, cache.Options{
-		Scheme: scheme, Mapper: mapper, DefaultTransform: onlyIdentityAndLabels,
+		Scheme: scheme, Mapper: mapper, DefaultTransform: stripToIdentityAndLabels,
 		DefaultNamespaces: map[string]cache.Config{operatorNamespace: {}},
 	})
 	if err == nil {
@@ -96,8 +96,8 @@ func NewSettingsStoreOf(reader client.Reader, operatorNamespace string) *Setting
 	return &SettingsStore{metadata: reader, live: reader, namespace: operatorNamespace}
 }
 
-// onlyIdentityAndLabels drops unused metadata; an annotation of kubectl may hold the whole ConfigMap.
-func onlyIdentityAndLabels(in any) (any, error) {
+// stripToIdentityAndLabels drops unused metadata; an annotation of kubectl may hold the whole ConfigMap.
+func stripToIdentityAndLabels(in any) (any, error) {
 	if o, ok := in.(*metav1.PartialObjectMetadata); ok {
 		o.ManagedFields, o.Annotations, o.OwnerReferences, o.Finalizers = nil, nil, nil, nil
 	}
@@ -115,8 +115,8 @@ func (s *SettingsStore) Watch(ctx context.Context, changed func(client.Object)) 
 	}
 	report := func(objects ...any) {
 		for _, o := range objects {
-			if gone, is := o.(toolscache.DeletedFinalStateUnknown); is {
-				o = gone.Obj
+			if deleted, is := o.(toolscache.DeletedFinalStateUnknown); is {
+				o = deleted.Obj
 			}
 			if cm, is := o.(client.Object); is && isSettings(cm) {
 				changed(cm)
@@ -181,17 +181,17 @@ func (s *SettingsStore) read(ctx context.Context, metadata client.Reader) (*sett
 	key := types.NamespacedName{Namespace: s.namespace, Name: settings.ConfigMapName}
 	own, list := metadataOf("ConfigMap"), &metav1.PartialObjectMetadataList{}
 	if err := metadata.Get(ctx, key, own); err != nil && !apierrors.IsNotFound(err) {
-		return nil, settingsUnread("ConfigMap "+key.String(), err)
+		return nil, settingsReadFailed("ConfigMap "+key.String(), err)
 	}
 	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
 	registering := "ConfigMaps with the label " + settings.LabelDistribution + " in namespace " + s.namespace
 	if err := metadata.List(ctx, list, client.InNamespace(s.namespace), client.HasLabels{settings.LabelDistribution},
 		client.UnsafeDisableDeepCopy); err != nil {
-		return nil, settingsUnread(registering, err)
+		return nil, settingsReadFailed(registering, err)
 	}
 	parsed, err := s.parsed(ctx, own, list.Items)
 	if err != nil {
-		return nil, settingsUnread("ConfigMap "+key.String()+", or one of the "+registering+",", err)
+		return nil, settingsReadFailed("ConfigMap "+key.String()+", or one of the "+registering+",", err)
 	}
 	if parsed.err != nil {
 		return nil, problem.New(problem.Problem{
@@ -233,9 +233,9 @@ func (s *SettingsStore) parsed(ctx context.Context, own *metav1.PartialObjectMet
 	slices.SortFunc(registering, func(a, b metav1.PartialObjectMetadata) int { return strings.Compare(a.Name, b.Name) })
 	next := &parsedSettings{registrations: map[string]parsedRegistration{}}
 	var registered []*settings.Registered
-	room := limits.RegisteredBytes
+	budget := limits.RegisteredBytes
 	for i := range registering {
-		r, err := s.register(ctx, &registering[i], i, room, last.registrations[registering[i].Name])
+		r, err := s.register(ctx, &registering[i], i, budget, last.registrations[registering[i].Name])
 		if err != nil {
 			return nil, err
 		}
@@ -244,7 +244,7 @@ func (s *SettingsStore) parsed(ctx context.Context, own *metav1.PartialObjectMet
 			registered = append(registered, r.parsed)
 		}
 		if !r.refused {
-			room -= r.size
+			budget -= r.size
 		}
 	}
 	cm := &corev1.ConfigMap{}
@@ -259,14 +259,14 @@ func (s *SettingsStore) parsed(ctx context.Context, own *metav1.PartialObjectMet
 }
 
 // register parses a ConfigMap's registration, within limits.Registrations and the remaining bytes.
-func (s *SettingsStore) register(ctx context.Context, o *metav1.PartialObjectMetadata, place, room int,
+func (s *SettingsStore) register(ctx context.Context, o *metav1.PartialObjectMetadata, index, budget int,
 	last parsedRegistration) (parsedRegistration, error) {
 	switch {
-	case place >= limits.Registrations:
+	case index >= limits.Registrations:
 		return parsedRegistration{versionOf(o), settings.RefuseRegistration(o.Name, o.Labels[settings.LabelDistribution]), 0,
 			true}, nil
 	case last.version == versionOf(o) && last.parsed != nil &&
-		last.refused == (last.size > room): // the last decision about its size still holds
+		last.refused == (last.size > budget): // the last decision about its size still holds
 		return last, nil
 	}
 	cm := &corev1.ConfigMap{}
@@ -277,16 +277,16 @@ func (s *SettingsStore) register(ctx context.Context, o *metav1.PartialObjectMet
 	if !labeled {
 		return parsedRegistration{version: versionOf(cm)}, nil
 	}
-	size := room + 1
-	if settings.RegistrationFits(cm, room) {
+	size := budget + 1
+	if settings.RegistrationFits(cm, budget) {
 		parsed := settings.ParseRegistration(cm)
-		if size = parsed.Size(); size <= room {
+		if size = parsed.Size(); size <= budget {
 			return parsedRegistration{versionOf(cm), parsed, size, false}, nil
 		}
 	}
 	return parsedRegistration{versionOf(cm), settings.RefuseLargeRegistration(cm.Name, name), size, true}, nil
 }
 
-func settingsUnread(what string, err error) *problem.Problem {
+func settingsReadFailed(what string, err error) *problem.Problem {
 	return lookupFailed(v1alpha2.ConditionConfigGenerated, "operator settings", what, err)
 }

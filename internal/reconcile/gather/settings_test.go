@@ -31,7 +31,7 @@ func registration(configMap, name, image string) *corev1.ConfigMap {
 	}
 }
 
-func of(distribution string) *v1alpha2.LlamaStackDistribution {
+func resourceWithName(distribution string) *v1alpha2.LlamaStackDistribution {
 	cr := &v1alpha2.LlamaStackDistribution{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "my-stack", UID: "u1"}}
 	cr.Spec.Distribution.Name = &distribution
 	return cr
@@ -47,9 +47,9 @@ func TestRegistrations(t *testing.T) {
 	expect := func(name, want string, reads int) {
 		t.Helper()
 		before := c.reads["ConfigMap/a"] + c.reads["ConfigMap/b"]
-		got, problems := g.Gather(t.Context(), of(name))
-		in, _ := g.GatherForAdmission(t.Context(), of(name))
-		live, _ := g.GatherForAdmissionLive(t.Context(), of(name))
+		got, problems := g.Gather(t.Context(), resourceWithName(name))
+		in, _ := g.GatherForAdmission(t.Context(), resourceWithName(name))
+		live, _ := g.GatherForAdmissionLive(t.Context(), resourceWithName(name))
 		if refused := problems.HasErrors(); (in.Distribution == nil) != refused || (live.Distribution == nil) != refused {
 			t.Errorf("%s: the reconcile: %v; admission: %v, live: %v", name, problems, in.Distribution, live.Distribution)
 		}
@@ -92,7 +92,7 @@ func TestRegistrations(t *testing.T) {
 	expect("two", string(problem.UnknownDistribution), 0)
 
 	c.fails["PartialObjectMetadataList"] = errTimeout
-	if _, problems := newGatherer(c, c).Gather(t.Context(), of("z")); !problems.Has(problem.Transient) {
+	if _, problems := newGatherer(c, c).Gather(t.Context(), resourceWithName("z")); !problems.Has(problem.Transient) {
 		t.Errorf("ConfigMaps cannot be listed: %v", problems)
 	}
 }
@@ -119,7 +119,7 @@ func TestSettingsAreParsedOnceForAll(t *testing.T) {
 	}
 }
 
-// oneAtATime guards what counts the reads.
+// oneAtATime serializes the counted reads.
 type oneAtATime struct {
 	sync.Mutex
 	client.Reader
@@ -180,7 +180,7 @@ func TestRegisteredConfigurationsHaveABoundTogether(t *testing.T) {
 			var got []string
 			for _, one := range problems {
 				got = append(got, one.ConfigMap)
-				if !strings.Contains(one.Err.Error(), "more than 20 MB of memory together") {
+				if !strings.Contains(one.Err.Error(), "exceed 20 MB of memory together") {
 					t.Error(one.Err)
 				}
 			}

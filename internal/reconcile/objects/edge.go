@@ -21,11 +21,11 @@ import (
 // Hostname returns the exposed host name: the resource's, else one in the setting's domain, else "". If it is empty,
 // OpenShift's router generates one; an Ingress or HTTPRoute takes requests for every name.
 func Hostname(cr *v1alpha2.LlamaStackDistribution, expose parse.Expose, edge *settings.Edge) string {
-	made := ""
+	generated := ""
 	if edge.Domain != "" {
-		made = HostLabel(types.NamespacedName{Namespace: cr.Namespace, Name: cr.Name}) + "." + edge.Domain
+		generated = HostLabel(types.NamespacedName{Namespace: cr.Namespace, Name: cr.Name}) + "." + edge.Domain
 	}
-	return cmp.Or(expose.Hostname, made)
+	return cmp.Or(expose.Hostname, generated)
 }
 
 // HostLabel returns the first label of a generated host name.
@@ -44,7 +44,7 @@ func AddToScheme(scheme *runtime.Scheme) error {
 	return errors.Join(routev1.Install(scheme), gatewayv1.Install(scheme))
 }
 
-func edgeStamp(p *Params, name string) metav1.ObjectMeta {
+func edgeObjectMeta(p *Params, name string) metav1.ObjectMeta {
 	meta := objectMeta(p.CR, name)
 	meta.Annotations = maps.Clone(p.Edge.Annotations)
 	return meta

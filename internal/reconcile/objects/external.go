@@ -12,10 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// fitScript fits the packages of external providers to the server's image, whose Python runs it.
+// checkScript fits the packages of external providers to the server's image, whose Python runs it.
 //
 //go:embed external.py
-var fitScript string
+var checkScript string
 
 const (
 	externalVolume = "external-providers"
@@ -30,7 +30,7 @@ const (
 	pythonPath      = "PYTHONPATH"
 	prepareName     = "prepare-providers"
 	installerPrefix = "install-provider-"
-	fitName         = "check-providers"
+	checkName       = "check-providers"
 
 	// installerDir is the mount point of the operator's program in a provider's image. Nothing of the image can replace
 	// the program there, because the runtime recreates /dev.
@@ -89,7 +89,7 @@ func externalContainers(p *Params) []corev1.Container {
 		})
 		list = append(list, c)
 	}
-	return append(list, externalContainer(p, fitName, p.Image, "python3", "-c", fitScript, externalDir))
+	return append(list, externalContainer(p, checkName, p.Image, "python3", "-c", checkScript, externalDir))
 }
 
 func externalContainer(p *Params, name, image string, command ...string) corev1.Container {
@@ -113,7 +113,7 @@ func boundedResources(p *Params) corev1.ResourceRequirements {
 	r := sharedResources(p)
 	for name, amount := range r.Requests {
 		if _, limited := r.Limits[name]; !limited {
-			r.Limits = with(r.Limits, name, amount)
+			r.Limits = withQuantity(r.Limits, name, amount)
 		}
 	}
 	return r

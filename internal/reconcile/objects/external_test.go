@@ -90,12 +90,12 @@ func TestInstallersHaveTheUsersLimits(t *testing.T) {
 func TestPythonPathIsTheOperators(t *testing.T) {
 	p := with(t, withExternal)
 	p.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Overrides: &v1alpha2.WorkloadOverrides{Env: []corev1.EnvVar{{Name: "PYTHONPATH", Value: "/mine"}}}}
-	want := []objects.Clash{{Path: "spec.workload.overrides.env[0]", What: "the variable PYTHONPATH", Essential: true}}
-	if diff := cmp.Diff(want, objects.Clashes(p)); diff != "" {
+	want := []objects.Conflict{{Path: "spec.workload.overrides.env[0]", Description: "the variable PYTHONPATH", Essential: true}}
+	if diff := cmp.Diff(want, objects.Conflicts(p)); diff != "" {
 		t.Error(diff)
 	}
 	p.External = nil
-	if clashes := objects.Clashes(p); len(clashes) > 0 {
+	if clashes := objects.Conflicts(p); len(clashes) > 0 {
 		t.Errorf("without external providers: %+v", clashes)
 	}
 }

@@ -43,8 +43,8 @@ func configMapIn(pod *corev1.PodSpec, volume string) string {
 	return ""
 }
 
-// InPlaceOf returns the name in g that corresponds to an object of other, and whether the object is in other.
-func (g Generated) InPlaceOf(other Generated, kind, name string) (string, bool) {
+// Counterpart returns the name in g that corresponds to an object of other, and whether the object is in other.
+func (g Generated) Counterpart(other Generated, kind, name string) (string, bool) {
 	switch {
 	case kind == "ConfigMap" && name == other.Config:
 		return g.Config, true
@@ -58,7 +58,7 @@ func (g Generated) InPlaceOf(other Generated, kind, name string) (string, bool) 
 
 // Has reports whether an object is in g.
 func (g Generated) Has(kind, name string) bool {
-	_, ok := g.InPlaceOf(g, kind, name)
+	_, ok := g.Counterpart(g, kind, name)
 	return ok
 }
 

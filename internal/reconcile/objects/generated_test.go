@@ -23,7 +23,7 @@ import (
 
 const keyedHash = "0123456789abcdef0123456789abcdef"
 
-// everything are the parameters of a pod that needs every object that the operator generates for it.
+// everything returns parameters that need every generated object.
 func everything(t *testing.T) *objects.Params {
 	t.Helper()
 	return with(t, func(p *objects.Params) {
@@ -78,7 +78,7 @@ func TestGeneratedOfTwoPodsAreMatchedByKind(t *testing.T) {
 	for _, c := range []struct{ kind, name, want string }{
 		{"ConfigMap", "c1", "c2"}, {"ConfigMap", "b1", "b2"}, {"Secret", "s1", "s2"}, {"Secret", "c1", ""}, {"Secret", "b1", ""}, {"ConfigMap", "s1", ""}, {"ConfigMap", "c2", ""},
 	} {
-		got, ok := current.InPlaceOf(old, c.kind, c.name)
+		got, ok := current.Counterpart(old, c.kind, c.name)
 		if got != c.want || ok != (c.want != "") {
 			t.Errorf("in place of %s %s: %q, %v", c.kind, c.name, got, ok)
 		}
@@ -273,7 +273,7 @@ func TestWhatAPodMounts(t *testing.T) {
 		if got := objects.MountsConfigMap(c.pod, "a"); got != c.configMap {
 			t.Errorf("%s: mounts the ConfigMap: %v", name, got)
 		}
-		if got := objects.Mounts(c.pod, "a"); got != c.claim {
+		if got := objects.MountsPVC(c.pod, "a"); got != c.claim {
 			t.Errorf("%s: mounts the claim: %v", name, got)
 		}
 	}

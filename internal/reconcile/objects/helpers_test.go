@@ -17,7 +17,7 @@ import (
 
 const configYAML = "# a configuration\nversion: 2\n"
 
-// simple are the parameters for the simple sample.
+// simple returns the parameters of the simple sample.
 func simple(t *testing.T) *objects.Params {
 	t.Helper()
 	data, err := os.ReadFile("../../../config/samples/v1alpha2-simple.yaml")
@@ -56,7 +56,7 @@ func with(t *testing.T, change func(*objects.Params)) *objects.Params {
 // pod returns the pod of the Deployment.
 func pod(p *objects.Params) *corev1.PodSpec { return &objects.Deployment(p).Spec.Template.Spec }
 
-// server returns the container of the server: there is no other one, and others before it only for CA certificates and external providers.
+// server returns the only container; init containers exist only for CA certificates and external providers.
 func server(t *testing.T, p *objects.Params) *corev1.Container {
 	t.Helper()
 	containers := pod(p).Containers

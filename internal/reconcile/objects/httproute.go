@@ -25,7 +25,7 @@ func HTTPRoute(p *Params) *gatewayv1.HTTPRoute {
 	}
 	route := &gatewayv1.HTTPRoute{
 		TypeMeta:   metav1.TypeMeta{APIVersion: gatewayv1.GroupVersion.String(), Kind: "HTTPRoute"},
-		ObjectMeta: edgeStamp(p, names.HTTPRouteName(p.CR.Name)),
+		ObjectMeta: edgeObjectMeta(p, names.HTTPRouteName(p.CR.Name)),
 		Spec: gatewayv1.HTTPRouteSpec{
 			CommonRouteSpec: gatewayv1.CommonRouteSpec{ParentRefs: []gatewayv1.ParentReference{parent}},
 			Rules: []gatewayv1.HTTPRouteRule{{

@@ -19,7 +19,7 @@ func Ingress(p *Params) *networkingv1.Ingress {
 	host := Hostname(p.CR, p.Expose, &p.Edge)
 	ingress := &networkingv1.Ingress{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "Ingress"},
-		ObjectMeta: edgeStamp(p, names.IngressName(p.CR.Name)),
+		ObjectMeta: edgeObjectMeta(p, names.IngressName(p.CR.Name)),
 		Spec: networkingv1.IngressSpec{Rules: []networkingv1.IngressRule{{
 			Host: host,
 			IngressRuleValue: networkingv1.IngressRuleValue{HTTP: &networkingv1.HTTPIngressRuleValue{

@@ -93,7 +93,7 @@ func peers(p *Params) []networkingv1.NetworkPolicyPeer {
 		}})
 	}
 	if p.Expose.Enabled {
-		for _, name := range forwarders(&p.Edge) {
+		for _, name := range routingNamespaces(&p.Edge) {
 			if !slices.Contains(allowed.Namespaces, name) {
 				named(name)
 			}
@@ -107,8 +107,8 @@ func peers(p *Params) []networkingv1.NetworkPolicyPeer {
 	return list
 }
 
-// forwarders returns the namespaces that route to exposed servers: the settings', and the Gateway's.
-func forwarders(edge *settings.Edge) []string {
+// routingNamespaces returns the namespaces that route to exposed servers: the settings', and the Gateway's.
+func routingNamespaces(edge *settings.Edge) []string {
 	namespaces := edge.Namespaces
 	if edge.Kind == settings.EdgeHTTPRoute && edge.Gateway != nil {
 		namespaces = slices.Concat([]string{edge.Gateway.Namespace}, namespaces)

@@ -15,11 +15,11 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 )
 
-// Clash is a part that both the operator and the user's overrides set; the user's wins.
-type Clash struct {
+// Conflict is a part that both the operator and the user's overrides set; the user's wins.
+type Conflict struct {
 	Path string
-	// What is "the variable X", "the volume X" or "the mount path X".
-	What string
+	// Description is "the variable X", "the volume X" or "the mount path X".
+	Description string
 	// Essential reports that the generated configuration or the server's files need the operator's part.
 	Essential bool
 }
@@ -31,17 +31,17 @@ func overridesOf(spec *v1alpha2.LlamaStackDistributionSpec) v1alpha2.WorkloadOve
 	return ptr.Deref(spec.Workload.Overrides, v1alpha2.WorkloadOverrides{})
 }
 
-// Clashes returns the parts that both the operator and the user set, except a user's mount at /tmp.
-func Clashes(p *Params) []Clash {
+// Conflicts returns the parts that both the operator and the user set, except a user's mount at /tmp.
+func Conflicts(p *Params) []Conflict {
 	const field = "spec.workload.overrides"
-	var list []Clash
+	var list []Conflict
 	o := overridesOf(&p.CR.Spec)
 	own, generated := lastOf(environment(p)), lastOf(append(generatedEnvironment(p), externalEnvironment(p)...))
 	for i := range o.Env {
 		name := o.Env[i].Name
-		if _, taken := own[name]; taken {
+		if _, conflicts := own[name]; conflicts {
 			_, essential := generated[name]
-			list = append(list, Clash{fmt.Sprintf("%s.env[%d]", field, i), "the variable " + name, essential})
+			list = append(list, Conflict{fmt.Sprintf("%s.env[%d]", field, i), "the variable " + name, essential})
 		}
 	}
 	ownTmp := slices.ContainsFunc(o.VolumeMounts, func(m corev1.VolumeMount) bool {
@@ -53,21 +53,21 @@ func Clashes(p *Params) []Clash {
 			continue
 		}
 		if slices.ContainsFunc(ownVolumes, func(v corev1.Volume) bool { return v.Name == o.Volumes[i].Name }) {
-			list = append(list, Clash{fmt.Sprintf("%s.volumes[%d]", field, i), "the volume " + o.Volumes[i].Name, true})
+			list = append(list, Conflict{fmt.Sprintf("%s.volumes[%d]", field, i), "the volume " + o.Volumes[i].Name, true})
 		}
 	}
 	for i := range o.VolumeMounts {
 		at := path.Clean(o.VolumeMounts[i].MountPath)
-		taken := slices.ContainsFunc(ownMounts, func(m corev1.VolumeMount) bool { return m.MountPath == at })
-		if taken && at != names.TmpDir {
-			list = append(list, Clash{fmt.Sprintf("%s.volumeMounts[%d]", field, i), "the mount path " + at, true})
+		conflicts := slices.ContainsFunc(ownMounts, func(m corev1.VolumeMount) bool { return m.MountPath == at })
+		if conflicts && at != names.TmpDir {
+			list = append(list, Conflict{fmt.Sprintf("%s.volumeMounts[%d]", field, i), "the mount path " + at, true})
 		}
 	}
 	return list
 }
 
-// DataDirTaken returns the operator's mount at the data volume's path, or a read-only one above it, or "".
-func DataDirTaken(p *Params) string {
+// DataDirConflict returns the operator's mount at the data volume's path, or a read-only one above it, or "".
+func DataDirConflict(p *Params) string {
 	dir := DataDir(&p.CR.Spec)
 	for _, m := range ownMounts(p) {
 		if m.Name != dataVolume && (m.MountPath == dir || m.ReadOnly && strings.HasPrefix(dir, m.MountPath+"/")) {

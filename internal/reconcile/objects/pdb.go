@@ -13,17 +13,17 @@ import (
 
 // PodDisruptionBudget returns the budget, or nil; by default, one of several pods may be down.
 func PodDisruptionBudget(p *Params) *policyv1.PodDisruptionBudget {
-	var wanted *v1alpha2.PodDisruptionBudgetSpec
+	var requested *v1alpha2.PodDisruptionBudgetSpec
 	if w := p.CR.Spec.Workload; w != nil {
-		wanted = w.PodDisruptionBudget
+		requested = w.PodDisruptionBudget
 	}
 	_, most := PodRange(&p.CR.Spec)
-	if wanted == nil && most < 2 {
+	if requested == nil && most < 2 {
 		return nil
 	}
 	spec := policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: names.Selector(p.CR.Name)}}
-	if wanted != nil {
-		spec.MinAvailable, spec.MaxUnavailable = wanted.MinAvailable, wanted.MaxUnavailable
+	if requested != nil {
+		spec.MinAvailable, spec.MaxUnavailable = requested.MinAvailable, requested.MaxUnavailable
 	}
 	if spec.MinAvailable == nil && spec.MaxUnavailable == nil {
 		spec.MaxUnavailable = new(intstr.FromInt32(1))

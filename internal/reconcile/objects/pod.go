@@ -201,11 +201,11 @@ func resources(workload *v1alpha2.WorkloadSpec) corev1.ResourceRequirements {
 		if limit, limited := r.Limits[name]; limited && limit.Cmp(amount) < 0 {
 			amount = limit
 		}
-		r.Requests = with(r.Requests, name, amount)
+		r.Requests = withQuantity(r.Requests, name, amount)
 	}
 	for name, amount := range r.Requests {
 		if _, limited := r.Limits[name]; !limited && !overcommitted(name) {
-			r.Limits = with(r.Limits, name, amount)
+			r.Limits = withQuantity(r.Limits, name, amount)
 		}
 	}
 	return r
@@ -240,7 +240,7 @@ func workers(workload *v1alpha2.WorkloadSpec) int64 {
 	return int64(ptr.Deref(workload.Workers, 1))
 }
 
-func with(list corev1.ResourceList, name corev1.ResourceName, amount resource.Quantity) corev1.ResourceList {
+func withQuantity(list corev1.ResourceList, name corev1.ResourceName, amount resource.Quantity) corev1.ResourceList {
 	if list == nil {
 		list = corev1.ResourceList{}
 	}
@@ -268,8 +268,8 @@ func MountsConfigMap(pod *corev1.PodSpec, name string) bool {
 	})
 }
 
-// Mounts reports whether the pod has a volume from the PVC.
-func Mounts(pod *corev1.PodSpec, name string) bool {
+// MountsPVC reports whether the pod has a volume from the PVC.
+func MountsPVC(pod *corev1.PodSpec, name string) bool {
 	for i := range pod.Volumes {
 		if c := pod.Volumes[i].PersistentVolumeClaim; c != nil && c.ClaimName == name {
 			return true

@@ -14,7 +14,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
-// quantities reads a list such as "cpu=1 memory=1Gi"; nil where it is empty.
+// quantities parses a list such as "cpu=1 memory=1Gi"; nil if it is empty.
 func quantities(list string) corev1.ResourceList {
 	var amounts corev1.ResourceList
 	for entry := range strings.FieldsSeq(list) {

@@ -22,7 +22,7 @@ func Route(p *Params) *routev1.Route {
 	}
 	return &routev1.Route{
 		TypeMeta:   metav1.TypeMeta{APIVersion: routev1.GroupVersion.String(), Kind: "Route"},
-		ObjectMeta: edgeStamp(p, names.RouteName(p.CR.Name)),
+		ObjectMeta: edgeObjectMeta(p, names.RouteName(p.CR.Name)),
 		Spec: routev1.RouteSpec{
 			Host: Hostname(p.CR, p.Expose, &p.Edge),
 			To: routev1.RouteTargetReference{

@@ -43,7 +43,7 @@ func Service(p *Params) *corev1.Service {
 
 // ServerURL returns the URL of the Service's cluster IP, or "" and the reason, such as a foreign Service or selector.
 func ServerURL(cr *v1alpha2.LlamaStackDistribution, service *corev1.Service, scheme corev1.URIScheme) (url,
-	why string) {
+	problem string) {
 	address, err := netip.ParseAddr(service.Spec.ClusterIP)
 	port := Port(&cr.Spec)
 	switch {

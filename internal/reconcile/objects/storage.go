@@ -38,7 +38,7 @@ const stateDirs = "distributions"
 // StateDir returns the state's directory in the data volume, which is named after the distribution. On a PVC it keeps
 // the directory of the live pods, so that another distribution finds the state.
 func StateDir(cr *v1alpha2.LlamaStackDistribution, distribution string, live *corev1.PodSpec) string {
-	if live != nil && storageSpec(&cr.Spec) != nil && Mounts(live, names.PVCName(cr.Name)) {
+	if live != nil && storageSpec(&cr.Spec) != nil && MountsPVC(live, names.PVCName(cr.Name)) {
 		for i := range live.Containers {
 			for _, m := range live.Containers[i].VolumeMounts {
 				if m.Name == dataVolume && path.Dir(m.SubPath) == stateDirs {

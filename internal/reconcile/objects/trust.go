@@ -75,7 +75,7 @@ func sharedResources(p *Params) corev1.ResourceRequirements {
 		var kept corev1.ResourceList
 		for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
 			if amount, given := list[name]; given {
-				kept = with(kept, name, amount)
+				kept = withQuantity(kept, name, amount)
 			}
 		}
 		return kept

@@ -28,8 +28,8 @@ var (
 	}
 )
 
-// ChoosesCode reports whether a variable decides which code or configuration a server's image runs.
-func ChoosesCode(variable string) bool {
+// SelectsCode reports whether a variable decides which code or configuration a server's image runs.
+func SelectsCode(variable string) bool {
 	return slices.Contains(configVariables, variable) || slices.Contains(codeVariables, variable) ||
 		slices.ContainsFunc(codePrefixes, func(prefix string) bool { return strings.HasPrefix(variable, prefix) }) &&
 			!slices.Contains(plainPython, variable)

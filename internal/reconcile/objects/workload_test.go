@@ -22,7 +22,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
-// workload are the parameters of the simple sample with spec.workload and spec.networking as written.
+// workload returns the parameters of the simple sample with this spec.workload and spec.networking.
 func workload(t *testing.T, text string) *objects.Params {
 	t.Helper()
 	return with(t, func(p *objects.Params) {
@@ -252,8 +252,8 @@ workload:
 		t.Errorf("mounts (-want +got):\n%s", diff)
 	}
 	var clashes []string
-	for _, c := range objects.Clashes(p) {
-		clashes = append(clashes, fmt.Sprint(strings.TrimPrefix(c.Path, "spec.workload.overrides."), ": ", c.What, " ", c.Essential))
+	for _, c := range objects.Conflicts(p) {
+		clashes = append(clashes, fmt.Sprint(strings.TrimPrefix(c.Path, "spec.workload.overrides."), ": ", c.Description, " ", c.Essential))
 	}
 	wantClashes := []string{
 		"env[1]: the variable HF_HOME false", "env[3]: the variable LLSD_VLLM_API_KEY true",
@@ -262,7 +262,7 @@ workload:
 	if diff := cmp.Diff(wantClashes, clashes); diff != "" {
 		t.Errorf("clashes (-want +got):\n%s", diff)
 	}
-	if got := objects.Clashes(simple(t)); len(got) > 0 {
+	if got := objects.Conflicts(simple(t)); len(got) > 0 {
 		t.Errorf("clashes of nothing: %v", got)
 	}
 }

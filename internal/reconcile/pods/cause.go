@@ -12,8 +12,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 )
 
-// keptOfLog is slightly less than the bytes of a log's end that the kubelet keeps in the pod's status.
-const keptOfLog = 2000
+// maxKeptLog is slightly less than the bytes of a log's end that the kubelet keeps in the pod's status.
+const maxKeptLog = 2000
 
 var (
 	// exception matches the end of a Python traceback.
@@ -30,7 +30,7 @@ func cause(log string, p *corev1.Pod, known *Secrets) string {
 		return ""
 	}
 	lines := strings.Split(strings.TrimSpace(strings.ToValidUTF8(log, "")), "\n")
-	if len(log) >= keptOfLog {
+	if len(log) >= maxKeptLog {
 		lines = lines[1:] // the cut may be within a secret value
 	}
 	last := ""

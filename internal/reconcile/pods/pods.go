@@ -32,7 +32,7 @@ type Observation struct {
 	ImageDigest string
 	// Existing has the UIDs of all pods, also terminating ones, in one text that changes with the set of pods.
 	Existing string
-	// OtherSecrets reports that a terminating pod with other, unknown secret values may still answer.
+	// OtherSecrets reports that a terminating pod with other, unknown secret values may still respond.
 	OtherSecrets bool
 }
 
@@ -57,7 +57,8 @@ func (s *Secrets) values() []secret.Value {
 
 // plainConfigError matches the kubelet's messages about a container that quote no variable's value.
 var plainConfigError = regexp.MustCompile(
-	`^((secret|configmap) "[^"]*" not found|couldn't find key \S+ in (Secret|ConfigMap) \S+|container has runAsNonRoot and image .*)$`)
+	`^((secret|configmap) "[^"]*" not found|couldn't find key \S+ in (Secret|ConfigMap) \S+|container has runAsNonRoot and image .*)$`,
+)
 
 // Observe returns the facts about a server's pods; container is the name of the server's container.
 func Observe(list []corev1.Pod, container string, known *Secrets) Observation {
@@ -65,8 +66,8 @@ func Observe(list []corev1.Pod, container string, known *Secrets) Observation {
 	newest := slices.SortedFunc(slices.Values(list), func(a, b corev1.Pod) int {
 		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
 	})
-	replaced := false        // a later pod became ready
-	var homeless *corev1.Pod // the newest pod, if unschedulable, until its predecessor is explained
+	replaced := false              // a later pod became ready
+	var unscheduledPod *corev1.Pod // the newest pod, if unschedulable, until its predecessor is explained
 	for i := range newest {
 		p := &newest[i]
 		o.Existing += string(p.UID) + " "
@@ -80,11 +81,11 @@ func Observe(list []corev1.Pod, container string, known *Secrets) Observation {
 		case o.NotReady == "":
 			o.NotReady = notReady(p, container, known)
 			if unscheduled(p) != "" {
-				homeless = p
+				unscheduledPod = p
 			}
-		case homeless != nil && isReplacedBy(p, homeless):
-			o.NotReady += "; the pod before it: " + notReady(p, container, known)
-			homeless = nil
+		case unscheduledPod != nil && isReplacedBy(p, unscheduledPod):
+			o.NotReady += "; the previous pod: " + notReady(p, container, known)
+			unscheduledPod = nil
 		}
 	}
 	return o
@@ -144,8 +145,8 @@ func notReady(p *corev1.Pod, container string, known *Secrets) string {
 	if c := disruption(p); c != nil {
 		return sentence(c.Reason, c.Message)
 	}
-	if why := unscheduled(p); why != "" {
-		return why
+	if reason := unscheduled(p); reason != "" {
+		return reason
 	}
 	statuses := slices.Clone(p.Status.InitContainerStatuses)
 	statuses = append(statuses, p.Status.ContainerStatuses...)
@@ -154,11 +155,11 @@ func notReady(p *corev1.Pod, container string, known *Secrets) string {
 	})
 	for i := range statuses {
 		c := &statuses[i]
-		who := "the server"
+		subject := "the server"
 		if c.Name != container {
-			who = "container " + c.Name
+			subject = "container " + c.Name
 		}
-		if text := containerReason(c, who, p, known); text != "" {
+		if text := containerReason(c, subject, p, known); text != "" {
 			return text
 		}
 	}
@@ -199,7 +200,7 @@ func pullFailure(message string) string {
 	return message
 }
 
-func containerReason(c *corev1.ContainerStatus, who string, p *corev1.Pod, known *Secrets) string {
+func containerReason(c *corev1.ContainerStatus, subject string, p *corev1.Pod, known *Secrets) string {
 	if c.Ready {
 		return ""
 	}
@@ -208,16 +209,16 @@ func containerReason(c *corev1.ContainerStatus, who string, p *corev1.Pod, known
 		case needsTime(w.Reason): // the last termination says more
 		case isPullFailure(w.Reason):
 			if organization := settings.RemovedFrom(c.Image); organization != "" {
-				return fmt.Sprintf("%s: organization %s was removed from its registry, so image %s can be pulled from nowhere: %s",
-					pullBackOff, organization, limits.Cut(c.Image, maxMessage), settings.WaysToImage)
+				return fmt.Sprintf("%s: organization %s was removed from its registry, so image %s cannot be pulled: %s",
+					pullBackOff, organization, limits.Cut(c.Image, maxMessage), settings.ImageAdvice)
 			}
 			text := sentence(pullBackOff, pullFailure(w.Message))
-			if source := settings.Unproven(c.Image); source != "" {
-				text += "; the image is " + source + ": " + settings.WaysToImage
+			if source := settings.UnverifiedSource(c.Image); source != "" {
+				text += "; the image is " + source + ": " + settings.ImageAdvice
 			}
 			return text
 		case !known.coverPod(p) && !plainConfigError.MatchString(w.Message):
-			return fmt.Sprintf("%s: for its message: kubectl -n %s describe pod %s", w.Reason, p.Namespace, p.Name)
+			return fmt.Sprintf("%s: see its message with: kubectl -n %s describe pod %s", w.Reason, p.Namespace, p.Name)
 		default: // a command or a volume's path may contain a variable's value
 			return sentence(w.Reason, secret.HideIn(w.Message, known.values()))
 		}
@@ -226,17 +227,17 @@ func containerReason(c *corev1.ContainerStatus, who string, p *corev1.Pod, known
 	if ended == nil {
 		return ""
 	}
-	text := fmt.Sprintf("%s ended with exit code %d", who, ended.ExitCode)
-	why := cause(ended.Message, p, known)
+	text := fmt.Sprintf("%s ended with exit code %d", subject, ended.ExitCode)
+	logCause := cause(ended.Message, p, known)
 	switch ended.Reason {
 	case "", "Error", "Completed":
-		return sentence(text, cmp.Or(why, readLog(p, c.Name)))
+		return sentence(text, cmp.Or(logCause, logCommand(p, c.Name)))
 	}
-	return sentence(text+" ("+ended.Reason+")", why)
+	return sentence(text+" ("+ended.Reason+")", logCause)
 }
 
-// readLog returns the command that shows the log, which the pod's status lacks after an exit with code 0.
-func readLog(p *corev1.Pod, container string) string {
+// logCommand returns the command that shows the log, which the pod's status lacks after an exit with code 0.
+func logCommand(p *corev1.Pod, container string) string {
 	return fmt.Sprintf("its log has the cause: kubectl -n %s logs %s -c %s --previous", p.Namespace, p.Name, container)
 }
 

@@ -21,10 +21,10 @@ const password = "hunter2-of-the-database"
 
 var known = &pods.Secrets{Hash: "h", Values: []secret.Value{secret.New([]byte(password)), secret.New([]byte("two\nlines"))}}
 
-// inLog is what follows where the status of the pod does not have the cause.
+// inLog is the suffix of messages without a cause in the pod's status.
 const inLog = ": its log has the cause: kubectl -n ai logs p -c llama-stack --previous"
 
-// pod is a pod that was created so many minutes after the first one.
+// pod returns a pod that was created this many minutes after the first one.
 func pod(minute int, change func(*corev1.Pod)) corev1.Pod {
 	p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Name: "p", Namespace: "ai", CreationTimestamp: metav1.NewTime(time.Date(2026, 1, 2, 3, minute, 0, 0, time.UTC)),
@@ -49,7 +49,7 @@ func waiting(reason, message string) func(*corev1.Pod) {
 	}
 }
 
-// image gives the container an image.
+// image sets the image of the container.
 func image(name string, change func(*corev1.Pod)) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		change(p)
@@ -87,12 +87,12 @@ func TestObserveNamesTheReasonOfThePod(t *testing.T) {
 		"pulling waits":  {waiting("ImagePullBackOff", `Back-off pulling image "x": ErrImagePull: x: not found`), "ImagePullBackOff: x: not found"},
 		"pulling from a removed organization": {
 			image("llamastack/distribution-starter:0.7.1", waiting("ErrImagePull", "pull access denied, repository does not exist or may require authorization")),
-			"ImagePullBackOff: organization docker.io/llamastack was removed from its registry, so image llamastack/distribution-starter:0.7.1 can be pulled " +
-				"from nowhere: " + settings.WaysToImage,
+			"ImagePullBackOff: organization docker.io/llamastack was removed from its registry, so image " +
+				"llamastack/distribution-starter:0.7.1 cannot be pulled: " + settings.ImageAdvice,
 		},
 		"pulling what may not be published": {
 			image("ogxai/distribution-starter:0.8.0", waiting("ErrImagePull", "x: not found")),
-			"ImagePullBackOff: x: not found; the image is not proven: the workflows of 0.8.0 and 1.0.2 pushed to the organization ogx: " + settings.WaysToImage,
+			"ImagePullBackOff: x: not found; the image is not proven: the workflows of 0.8.0 and 1.0.2 pushed to the organization ogx: " + settings.ImageAdvice,
 		},
 		"pulling what is published": {image("docker.io/ogxai/distribution-starter:1.4.1", waiting("ErrImagePull", "x: not found")), "ImagePullBackOff: x: not found"},
 		"pulling from another one":  {image("docker.io/ogxai/distribution-starter:9", waiting("ErrImagePull", "x: not found")), "ImagePullBackOff: x: not found"},
@@ -108,7 +108,7 @@ func TestObserveNamesTheReasonOfThePod(t *testing.T) {
 		"the values in the command are not known": {func(p *corev1.Pod) {
 			waiting("RunContainerError", `exec: "`+password+`"`)(p)
 			p.Annotations[names.AnnotationSecretsHash] = "of other values"
-		}, "RunContainerError: for its message: kubectl -n ai describe pod p"},
+		}, "RunContainerError: see its message with: kubectl -n ai describe pod p"},
 		"no Secret, and the values are not known": {func(p *corev1.Pod) {
 			waiting("CreateContainerConfigError", `couldn't find key token in Secret ai/keys`)(p)
 			p.Annotations[names.AnnotationSecretsHash] = "of other values"
@@ -120,7 +120,7 @@ func TestObserveNamesTheReasonOfThePod(t *testing.T) {
 		"a path of a value that is not known": {func(p *corev1.Pod) {
 			waiting("CreateContainerConfigError", "SubPath `/"+password+"` must not be an absolute path")(p)
 			p.Annotations[names.AnnotationSecretsHash] = "of other values"
-		}, "CreateContainerConfigError: for its message: kubectl -n ai describe pod p"},
+		}, "CreateContainerConfigError: see its message with: kubectl -n ai describe pod p"},
 		"starting":        {waiting("ContainerCreating", ""), ""},
 		"out of memory":   {ended(137, "OOMKilled", ""), "the server ended with exit code 137 (OOMKilled)"},
 		"a start of 1.2":  {ended(0, "Completed", ""), "the server ended with exit code 0" + inLog},
@@ -176,7 +176,8 @@ func TestObserveNamesTheReasonOfThePod(t *testing.T) {
 	}
 }
 
-// Proves: R18 (of several containers, the server's own reason comes first, else that of the first which has one; init containers come before the others).
+// Proves: R18 (of several containers, the server's own reason comes first, else that of the first which has one; init
+// containers come before the others).
 func TestObserveNamesTheServerBeforeOtherContainers(t *testing.T) {
 	const failing, starting, isReady = "CreateContainerConfigError", "PodInitializing", ""
 	list := func(namesAndReasons ...string) (statuses []corev1.ContainerStatus) {
@@ -229,7 +230,8 @@ func TestObservePrefersTheNewestPod(t *testing.T) {
 	}
 }
 
-// Proves: R18 (that a pod was evicted says why there is no server, until the one in its place is ready: Kubernetes keeps it for long).
+// Proves: R18 (that a pod was evicted says why there is no server, until the one in its place is ready: Kubernetes
+// keeps it for long).
 func TestObserveForgetsEvictedPodsThatWereReplaced(t *testing.T) {
 	evicted := pod(1, func(p *corev1.Pod) {
 		p.Status.Phase, p.Status.Reason, p.Status.Message = corev1.PodFailed, "Evicted", "The node was low on resource: ephemeral-storage."
@@ -246,7 +248,8 @@ func TestObserveForgetsEvictedPodsThatWereReplaced(t *testing.T) {
 	})
 	later := *homeless.DeepCopy() // made long after the eviction, because somebody deleted its predecessor
 	later.CreationTimestamp = metav1.NewTime(homeless.CreationTimestamp.Add(time.Hour))
-	// Where the server ends by itself when it is asked to, Kubernetes calls its pod successful and says no more than the condition does.
+	// Where the server ends by itself when it is asked to, Kubernetes calls its pod successful and says no more than the
+	// condition does.
 	graceful := *evicted.DeepCopy()
 	graceful.Status.Phase, graceful.Status.Reason, graceful.Status.Message = corev1.PodSucceeded, "", ""
 	graceful.Status.Conditions[0].Message = evicted.Status.Message
@@ -258,12 +261,12 @@ func TestObserveForgetsEvictedPodsThatWereReplaced(t *testing.T) {
 		list []corev1.Pod
 	}{
 		{wasEvicted, []corev1.Pod{evicted, starting}},
-		{nobodyTakesIt + "; the pod before it: " + wasEvicted, []corev1.Pod{evicted, evicted, starting, homeless}},
+		{nobodyTakesIt + "; the previous pod: " + wasEvicted, []corev1.Pod{evicted, evicted, starting, homeless}},
 		{nobodyTakesIt, []corev1.Pod{evicted, pod(2, ready("x")), homeless}},
 		{nobodyTakesIt, []corev1.Pod{evicted, later}},
 		{"", []corev1.Pod{evicted, pod(2, ready("x")), pod(3, waiting("ContainerCreating", ""))}},
 		{wasEnded, []corev1.Pod{graceful, starting}},
-		{nobodyTakesIt + "; the pod before it: " + wasEnded, []corev1.Pod{graceful, graceful, starting, homeless}},
+		{nobodyTakesIt + "; the previous pod: " + wasEnded, []corev1.Pod{graceful, graceful, starting, homeless}},
 		{nobodyTakesIt, []corev1.Pod{graceful, later}},
 		{"", []corev1.Pod{graceful, pod(2, ready("x")), pod(3, waiting("ContainerCreating", ""))}},
 	} {
@@ -345,7 +348,8 @@ func TestDifferIgnoresRestarts(t *testing.T) {
 	}
 }
 
-// A pod that starts makes no work for the operator: its Deployment reports it. An image of a ready pod is reported from the pod.
+// A pod that starts makes no work for the operator: its Deployment reports it. An image of a ready pod is reported from
+// the pod.
 //
 // Proves: L-01, R86.
 func TestDifferIgnoresThatAPodStarts(t *testing.T) {

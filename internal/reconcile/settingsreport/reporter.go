@@ -41,10 +41,10 @@ type Reporter struct {
 	OperatorNamespace string
 
 	// reported are the messages by ConfigMap and UID; only one worker uses them.
-	reported map[subject]string
+	reported map[configMapKey]string
 }
 
-type subject struct {
+type configMapKey struct {
 	name string
 	uid  types.UID
 }
@@ -76,7 +76,7 @@ func (r *Reporter) Reconcile(ctx context.Context, _ reconcile.Request) (reconcil
 		}
 	}
 	r.Count(count)
-	reported := map[subject]string{}
+	reported := map[configMapKey]string{}
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
 		cm := apply.ConfigMapMetadata()
 		err := r.Cached.Get(ctx, types.NamespacedName{Namespace: r.OperatorNamespace, Name: name}, cm)
@@ -86,8 +86,8 @@ func (r *Reporter) Reconcile(ctx context.Context, _ reconcile.Request) (reconcil
 		if err != nil {
 			return reconcile.Result{}, err
 		}
-		of, text := subject{name, cm.UID}, limits.Message(strings.Join(texts[name], "; "))
-		if reported[of] = text; r.reported[of] == text {
+		key, text := configMapKey{name, cm.UID}, limits.Message(strings.Join(texts[name], "; "))
+		if reported[key] = text; r.reported[key] == text {
 			continue
 		}
 		cm.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(objects.KindConfigMap))

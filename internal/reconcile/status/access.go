@@ -12,24 +12,24 @@ import (
 )
 
 // setAccessControlled reports whether a server with authentication refuses the operator, which has no credentials.
-func setAccessControlled(f *Facts, s *statusOf) {
+func setAccessControlled(f *Facts, s *Status) {
 	const kind = v1alpha2.ConditionAccessControlled
 	switch last := meta.FindStatusCondition(s.Conditions, kind); {
-	case !f.DeploymentUnknown && !isAvailable(f), f.inForce() && f.Desired.Auth().Type == "":
+	case !f.DeploymentUnknown && !isAvailable(f), f.isApplied() && f.Desired.Auth().Type == "":
 		meta.RemoveStatusCondition(&s.Conditions, kind)
-	case f.inForce() && f.ServerSilent != "":
+	case f.isApplied() && f.ServerFailure != "":
 		set(f, s, kind, metav1.ConditionUnknown, v1alpha2.ReasonAccessUnknown,
-			"The server could not be asked: "+f.ServerSilent)
-	case !f.inForce(), f.Server == nil:
+			"The server could not be probed: "+f.ServerFailure)
+	case !f.isApplied(), f.Server == nil:
 		if last != nil {
 			set(f, s, kind, last.Status, last.Reason, last.Message)
 		}
 	case len(openLists(f)) > 0:
-		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonAnswersAnyone, "The server lists its "+enumerated(openLists(f))+
+		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonAnswersAnyone, "The server lists its "+joinWords(openLists(f))+
 			" to callers without credentials, although its configuration has authentication "+f.Desired.Auth().Type)
 	default:
 		set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonCredentialsRequired,
-			"The server asks callers for credentials (authentication "+f.Desired.Auth().Type+")")
+			"The server requires credentials (authentication "+f.Desired.Auth().Type+")")
 	}
 }
 
@@ -40,12 +40,12 @@ func openLists(f *Facts) []string {
 		open = append(open, "providers")
 	}
 	for _, kind := range resourceKinds {
-		listed, asked := f.Server.Lists[kind.list]
-		if kind.called == "models" {
-			listed, asked = f.Server.Models, true
+		listed, requested := f.Server.Lists[kind.list]
+		if kind.displayName == "models" {
+			listed, requested = f.Server.Models, true
 		}
-		if asked && listed.Unknown == "" && !slices.Contains(open, kind.called) {
-			open = append(open, kind.called)
+		if requested && listed.Error == "" && !slices.Contains(open, kind.displayName) {
+			open = append(open, kind.displayName)
 		}
 	}
 	return open

@@ -15,10 +15,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe"
 )
 
-// Proves: R83 (a server that answers without credentials although its configuration asks for them is named, and one that refuses is too; Ready stays
-// what it is, with a warning).
+// Proves: R83 (a server that answers without credentials although its configuration asks for them is named, and one
+// that refuses is too; Ready stays what it is, with a warning).
 func TestAccessControlledReportsWhatTheServerDoes(t *testing.T) {
-	hidden := serverprobe.List{Hidden: true, Unknown: "GET /v1/x: the server asks for credentials"}
+	hidden := serverprobe.List{Hidden: true, Error: "GET /v1/x: the server requires credentials"}
 	refuses := func(f *status.Facts) {
 		f.Server.ProvidersHidden, f.Server.Providers, f.Server.Models = true, nil, hidden
 		f.Server.Lists = map[string]serverprobe.List{serverconfig.ListConnectors: hidden}
@@ -33,11 +33,11 @@ func TestAccessControlledReportsWhatTheServerDoes(t *testing.T) {
 		"it answers":      {func(*status.Facts) {}, metav1.ConditionFalse, v1alpha2.ReasonAnswersAnyone, "lists its providers and models to callers without credentials"},
 		"with one list":   {func(f *status.Facts) { refuses(f); f.Server.Lists[serverconfig.ListConnectors] = serverprobe.List{} }, metav1.ConditionFalse, v1alpha2.ReasonAnswersAnyone, "lists its connectors to"},
 		"its models":      {func(f *status.Facts) { refuses(f); f.Server.Models = serverprobe.List{} }, metav1.ConditionFalse, v1alpha2.ReasonAnswersAnyone, "lists its models to"},
-		"silent":          {func(f *status.Facts) { f.Server, f.ServerSilent = nil, "GET /v1/version: no answer in time" }, metav1.ConditionUnknown, v1alpha2.ReasonAccessUnknown, "no answer in time"},
+		"silent":          {func(f *status.Facts) { f.Server, f.ServerFailure = nil, "GET /v1/version: no response in time" }, metav1.ConditionUnknown, v1alpha2.ReasonAccessUnknown, "no response in time"},
 		"not asked yet":   {func(f *status.Facts) { f.Server = nil }, metav1.ConditionTrue, "Before", "as it was"},
 		"not available":   {func(f *status.Facts) { f.Deployment = deployment(0, 1) }, "", "", ""},
 		"without auth":    {func(f *status.Facts) { f.Desired.Config.Auth = serverconfig.Auth{} }, "", "", ""},
-		"a rejected edit": {func(f *status.Facts) { f.Problems = append(f.Problems, wrong("no")) }, metav1.ConditionTrue, "Before", "as it was"},
+		"a rejected edit": {func(f *status.Facts) { f.Problems = append(f.Problems, terminalProblem("no")) }, metav1.ConditionTrue, "Before", "as it was"},
 		"of the user's own": {func(f *status.Facts) {
 			f.Desired.Override = &serverconfig.Override{Auth: serverconfig.Auth{Type: "custom"}}
 		}, metav1.ConditionFalse, v1alpha2.ReasonAnswersAnyone, "custom"},

@@ -15,20 +15,20 @@ import (
 )
 
 // setBackends reports which models the server lists for the spec's model servers; no release reports their health.
-func setBackends(f *Facts, s *statusOf) {
+func setBackends(f *Facts, s *Status) {
 	const kind = v1alpha2.ConditionBackendsReachable
 	providers := modelServers(f)
 	switch last := meta.FindStatusCondition(s.Conditions, kind); {
-	case !f.DeploymentUnknown && !isAvailable(f), f.inForce() && len(providers) == 0:
+	case !f.DeploymentUnknown && !isAvailable(f), f.isApplied() && len(providers) == 0:
 		meta.RemoveStatusCondition(&s.Conditions, kind)
 		return
-	case !f.inForce(), f.Server == nil:
+	case !f.isApplied(), f.Server == nil:
 		if last != nil {
 			set(f, s, kind, last.Status, last.Reason, last.Message)
 		}
 		return
-	case f.Server.Models.Unknown != "":
-		set(f, s, kind, metav1.ConditionUnknown, v1alpha2.ReasonModelsUnknown, f.Server.Models.Unknown)
+	case f.Server.Models.Error != "":
+		set(f, s, kind, metav1.ConditionUnknown, v1alpha2.ReasonModelsUnknown, f.Server.Models.Error)
 		return
 	}
 	listed := map[string]int32{}
@@ -39,10 +39,10 @@ func setBackends(f *Facts, s *statusOf) {
 			names = append(names, m.Name)
 		}
 	}
-	silent := slices.DeleteFunc(slices.Clone(providers), func(id string) bool { return listed[id] > 0 })
-	if len(silent) > 0 {
+	unlisted := slices.DeleteFunc(slices.Clone(providers), func(id string) bool { return listed[id] > 0 })
+	if len(unlisted) > 0 {
 		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonNoModelsListed, "The server lists no models of the providers "+
-			""+limits.Names(silent))
+			""+limits.Names(unlisted))
 		return
 	}
 	//nolint:gosec // package serverprobe bounds the list
@@ -51,7 +51,7 @@ func setBackends(f *Facts, s *statusOf) {
 		limits.Names(names))
 	if slices.ContainsFunc(providers, func(id string) bool { return listed[id] <= f.Desired.Config.ModelCount }) {
 		set(f, s, kind, metav1.ConditionUnknown, v1alpha2.ReasonOnlyRegisteredModels,
-			message+"; it lists registered models whether their model servers answer or not")
+			message+"; registered models are listed even if their model servers do not respond")
 		return
 	}
 	set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonModelsListed, message)

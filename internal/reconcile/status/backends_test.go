@@ -14,8 +14,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe"
 )
 
-// Proves: R82, R35 (what the server lists of its model servers is reported with the names to call the models by, and never spoils Ready; that a registered
-// model is listed says nothing).
+// Proves: R82, R35 (what the server lists of its model servers is reported with the names to call the models by, and
+// never spoils Ready; that a registered model is listed says nothing).
 func TestBackendsReachableReportsWhatTheServerLists(t *testing.T) {
 	model := func(provider, name string) serverprobe.Entry {
 		return serverprobe.Entry{Provider: provider, Name: name}
@@ -35,7 +35,7 @@ func TestBackendsReachableReportsWhatTheServerLists(t *testing.T) {
 				f.Server.Models.Entries = []serverprobe.Entry{model("vllm", "vllm/a")}
 				f.Desired.Config.ModelCount = 1
 			},
-			metav1.ConditionUnknown, v1alpha2.ReasonOnlyRegisteredModels, "lists 1 model of the providers vllm: vllm/a; it lists registered models whether",
+			metav1.ConditionUnknown, v1alpha2.ReasonOnlyRegisteredModels, "lists 1 model of the providers vllm: vllm/a; registered models are listed even",
 		},
 		"more": {
 			func(f *status.Facts) {
@@ -43,8 +43,8 @@ func TestBackendsReachableReportsWhatTheServerLists(t *testing.T) {
 			}, metav1.ConditionTrue, v1alpha2.ReasonModelsListed, "lists 2 models of the providers vllm: vllm/a, vllm/b",
 		},
 		"not asked": {
-			func(f *status.Facts) { f.Server.Models.Unknown = "GET /v1/models: the server asks for credentials" },
-			metav1.ConditionUnknown, v1alpha2.ReasonModelsUnknown, "asks for credentials",
+			func(f *status.Facts) { f.Server.Models.Error = "GET /v1/models: the server requires credentials" },
+			metav1.ConditionUnknown, v1alpha2.ReasonModelsUnknown, "requires credentials",
 		},
 		"no model server":  {func(f *status.Facts) { f.Desired.Config.Providers = nil }, "", "", ""},
 		"an image's own":   {func(f *status.Facts) { f.Desired.Config = nil }, "", "", ""},

@@ -30,7 +30,7 @@ import (
 // maxMessage bounds a condition's message in bytes, for several problems; the API allows 32 KiB.
 const maxMessage = 8 << 10
 
-func set(f *Facts, s *statusOf, kind string, status metav1.ConditionStatus, reason, message string) {
+func set(f *Facts, s *Status, kind string, status metav1.ConditionStatus, reason, message string) {
 	meta.SetStatusCondition(&s.Conditions, metav1.Condition{
 		Type: kind, Status: status, Reason: reason, Message: limits.Cut(message, maxMessage),
 		ObservedGeneration: f.CR.Generation, LastTransitionTime: metav1.NewTime(f.Now),
@@ -38,7 +38,7 @@ func set(f *Facts, s *statusOf, kind string, status metav1.ConditionStatus, reas
 }
 
 // setErrors sets a condition's errors, if any; the status is Unknown if all are transient.
-func setErrors(f *Facts, s *statusOf, kind string) bool {
+func setErrors(f *Facts, s *Status, kind string) bool {
 	errs := f.Problems.For(kind)
 	if len(errs) == 0 {
 		return false
@@ -51,7 +51,7 @@ func setErrors(f *Facts, s *statusOf, kind string) bool {
 	return true
 }
 
-func setConfigGenerated(f *Facts, s *statusOf) {
+func setConfigGenerated(f *Facts, s *Status) {
 	const kind = v1alpha2.ConditionConfigGenerated
 	if setErrors(f, s, kind) || f.Desired == nil {
 		return
@@ -110,7 +110,7 @@ func warnings(f *Facts) string {
 	return mark + strings.Join(texts, mark)
 }
 
-func setSecretsResolved(f *Facts, s *statusOf) {
+func setSecretsResolved(f *Facts, s *Status) {
 	const kind = v1alpha2.ConditionSecretsResolved
 	switch {
 	case setErrors(f, s, kind) || f.Desired == nil:
@@ -126,7 +126,7 @@ func setSecretsResolved(f *Facts, s *statusOf) {
 	}
 }
 
-func setDeploymentUpdated(f *Facts, s *statusOf) {
+func setDeploymentUpdated(f *Facts, s *Status) {
 	const kind = v1alpha2.ConditionDeploymentUpdated
 	if setErrors(f, s, kind) {
 		return
@@ -137,10 +137,10 @@ func setDeploymentUpdated(f *Facts, s *statusOf) {
 	}
 	held := ""
 	if f.Desired != nil && f.Desired.HeldBuild != "" {
-		held = fmt.Sprintf("; made by operator build %s: the new pod template takes effect with the next edit",
+		held = fmt.Sprintf("; created by operator build %s: the new pod template takes effect with the next edit",
 			f.Desired.HeldBuild)
 	}
-	done, reason, message := rollout(f.Deployment, whyNotReady(f))
+	done, reason, message := rollout(f.Deployment, podReason(f))
 	status := metav1.ConditionFalse
 	if done {
 		status = metav1.ConditionTrue
@@ -159,32 +159,32 @@ func RolledOut(d *appsv1.Deployment) bool {
 }
 
 // rollout reports whether all pods have the current template, else the reason; why is a pod's own reason, or "".
-func rollout(d *appsv1.Deployment, why string) (done bool, reason, message string) {
+func rollout(d *appsv1.Deployment, podReason string) (done bool, reason, message string) {
 	if d == nil {
 		return false, v1alpha2.ReasonRolloutInProgress, "The Deployment is being created"
 	}
-	wanted, got := ptr.Deref(d.Spec.Replicas, 1), d.Status
+	desired, observed := ptr.Deref(d.Spec.Replicas, 1), d.Status
 	switch {
-	case got.ObservedGeneration < d.Generation:
+	case observed.ObservedGeneration < d.Generation:
 		return false, v1alpha2.ReasonRolloutInProgress, "The Deployment is being updated"
 	case isStuck(d):
-		return false, v1alpha2.ReasonRolloutStuck, because(limits.Message(deploymentCondition(d,
-			appsv1.DeploymentProgressing).Message), why)
+		return false, v1alpha2.ReasonRolloutStuck, withReason(limits.Message(deploymentCondition(d,
+			appsv1.DeploymentProgressing).Message), podReason)
 	case release09.IsHeld(d):
 		return false, v1alpha2.ReasonRolloutInProgress, "Pods of release 0.9 serve until all new pods are ready"
-	case got.Replicas > got.UpdatedReplicas:
-		return false, v1alpha2.ReasonRolloutInProgress, replacing(d, why)
-	case got.UpdatedReplicas < wanted:
-		return false, v1alpha2.ReasonRolloutInProgress, because(fmt.Sprintf("%d of %d pods are up to date",
-			got.UpdatedReplicas, wanted), why)
-	case got.AvailableReplicas < got.UpdatedReplicas && why != "":
-		return false, v1alpha2.ReasonRolloutInProgress, because(fmt.Sprintf(
-			"%d of %d up-to-date pods are available", got.AvailableReplicas, got.UpdatedReplicas), why)
-	case got.AvailableReplicas < got.UpdatedReplicas:
+	case observed.Replicas > observed.UpdatedReplicas:
+		return false, v1alpha2.ReasonRolloutInProgress, replacing(d, podReason)
+	case observed.UpdatedReplicas < desired:
+		return false, v1alpha2.ReasonRolloutInProgress, withReason(fmt.Sprintf("%d of %d pods are up to date",
+			observed.UpdatedReplicas, desired), podReason)
+	case observed.AvailableReplicas < observed.UpdatedReplicas && podReason != "":
+		return false, v1alpha2.ReasonRolloutInProgress, withReason(fmt.Sprintf(
+			"%d of %d up-to-date pods are available", observed.AvailableReplicas, observed.UpdatedReplicas), podReason)
+	case observed.AvailableReplicas < observed.UpdatedReplicas:
 		// During provisioning of a volume only the PVC's events have errors, not the pod's conditions.
 		return false, v1alpha2.ReasonRolloutInProgress, fmt.Sprintf(
-			"%d of %d up-to-date pods are available; where that takes long: kubectl -n %s describe pods,pvc -l %s",
-			got.AvailableReplicas, got.UpdatedReplicas, d.Namespace, metav1.FormatLabelSelector(d.Spec.Selector))
+			"%d of %d up-to-date pods are available; if this takes long: kubectl -n %s describe pods,pvc -l %s",
+			observed.AvailableReplicas, observed.UpdatedReplicas, d.Namespace, metav1.FormatLabelSelector(d.Spec.Selector))
 	}
 	return true, v1alpha2.ReasonDeploymentUpdated, "All pods are up to date"
 }
@@ -212,13 +212,14 @@ func reported(d *appsv1.Deployment) *appsv1.Deployment {
 }
 
 // replacing reports the progress of a rollout, in which an unavailable pod is always a new one.
-func replacing(d *appsv1.Deployment, why string) string {
-	got := d.Status
-	notReady := min(got.Replicas-got.AvailableReplicas, got.UpdatedReplicas)
-	serving := min(got.Replicas-got.UpdatedReplicas, got.AvailableReplicas)
-	text := because(fmt.Sprintf("%d of %d pods are up to date", got.UpdatedReplicas, ptr.Deref(d.Spec.Replicas, 1)), why)
+func replacing(d *appsv1.Deployment, podReason string) string {
+	observed := d.Status
+	notReady := min(observed.Replicas-observed.AvailableReplicas, observed.UpdatedReplicas)
+	serving := min(observed.Replicas-observed.UpdatedReplicas, observed.AvailableReplicas)
+	text := withReason(fmt.Sprintf("%d of %d pods are up to date", observed.UpdatedReplicas,
+		ptr.Deref(d.Spec.Replicas, 1)), podReason)
 	if notReady > 0 {
-		text = because(count(notReady, "new pod is", "new pods are")+" not ready", why)
+		text = withReason(count(notReady, "new pod is", "new pods are")+" not ready", podReason)
 	}
 	if serving > 0 {
 		text += "; " + count(serving, "old pod still serves", "old pods still serve")
@@ -226,8 +227,8 @@ func replacing(d *appsv1.Deployment, why string) string {
 	return text
 }
 
-// whyNotReady returns the reason of the newest unready pod, or of the API server for refusing pods, or "".
-func whyNotReady(f *Facts) string {
+// podReason returns the reason of the newest unready pod, or of the API server for refusing pods, or "".
+func podReason(f *Facts) string {
 	if f.Pods.NotReady != "" || f.Deployment == nil {
 		return f.Pods.NotReady
 	}
@@ -241,7 +242,7 @@ func whyNotReady(f *Facts) string {
 // refusedPod matches the start of the API server's message, which has a different pod name in each attempt.
 var refusedPod = regexp.MustCompile(`^pods "[^"]*" is (forbidden|invalid): `)
 
-func because(text, why string) string {
+func withReason(text, why string) string {
 	if why == "" {
 		return text
 	}
@@ -269,20 +270,19 @@ func isAvailable(f *Facts) bool {
 
 // isPaused reports whether a Deployment with an autoscaler is scaled to zero, which pauses autoscaling in Kubernetes.
 func isPaused(f *Facts) bool {
-	return f.inForce() && f.Deployment != nil && ptr.Deref(f.Deployment.Spec.Replicas, 1) == 0 &&
+	return f.isApplied() && f.Deployment != nil && ptr.Deref(f.Deployment.Spec.Replicas, 1) == 0 &&
 		objects.Autoscaling(&f.CR.Spec) != nil
 }
 
 // setAvailable reports the running server, even if the last edit was rejected.
-func setAvailable(f *Facts, s *statusOf) {
+func setAvailable(f *Facts, s *Status) {
 	const kind = v1alpha2.ConditionAvailable
 	d := f.Deployment
 	switch {
 	case f.DeploymentUnknown:
-		set(f, s, kind, metav1.ConditionUnknown, string(problem.LookupFailed), "The Deployment could not be read; trying "+
-			"again")
+		set(f, s, kind, metav1.ConditionUnknown, string(problem.LookupFailed), "The Deployment could not be read; retrying")
 	case d == nil:
-		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonNotDeployed, "There is no Deployment yet")
+		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonNotDeployed, "The Deployment does not exist yet")
 	case isPaused(f):
 		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonAutoscalingPaused, fmt.Sprintf(
 			"The Deployment is scaled to zero, which pauses the HorizontalPodAutoscaler %s; to continue: kubectl -n %s scale "+
@@ -293,7 +293,7 @@ func setAvailable(f *Facts, s *statusOf) {
 	case isAvailable(f):
 		set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonServerAvailable, available(d)+serverRemarks(f))
 	default:
-		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonServerUnavailable, because(available(d), whyNotReady(f)))
+		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonServerUnavailable, withReason(available(d), podReason(f)))
 	}
 }
 
@@ -305,13 +305,13 @@ func available(d *appsv1.Deployment) string {
 func serverRemarks(f *Facts) string {
 	var remarks []string
 	switch {
-	case f.ServerSilent != "":
-		remarks = append(remarks, "the server could not be asked for its version and providers: "+f.ServerSilent)
-	case f.Server == nil || !f.inForce():
+	case f.ServerFailure != "":
+		remarks = append(remarks, "the version and providers of the server could not be read: "+f.ServerFailure)
+	case f.Server == nil || !f.isApplied():
 	default:
-		if !isAsTaken(f.Server.Version, f.Distribution) {
-			remarks = append(remarks, fmt.Sprintf("the server reports version %s, it was taken for release %s (%s): "+
-				"set spec.distribution.version, or register the distribution with its serverVersion in the ConfigMap %s",
+		if !matchesLine(f.Server.Version, f.Distribution) {
+			remarks = append(remarks, fmt.Sprintf("the server reports version %s, but release %s was assumed (%s): set "+
+				"spec.distribution.version, or register the distribution with its serverVersion in the ConfigMap %s",
 				f.Server.Version, f.Distribution.Line.Name, f.Distribution.LineSource, settings.ConfigMapName))
 		}
 		remarks = append(remarks, listRemarks(f)...)
@@ -329,10 +329,10 @@ func listRemarks(f *Facts) (remarks []string) {
 	}
 	if f.Server.LeftOut > 0 && !f.Server.ProvidersHidden { // the missing providers may be among these
 		missing = nil
-		//nolint:gosec // an answer has at most 100,000 values
+		//nolint:gosec // a response has at most 100,000 values
 		remarks = append(remarks, count(int32(f.Server.LeftOut), "entry",
 			"entries")+
-			" of the server's list of providers left out: listed twice, without a name, or over the limits of the operator")
+			" of the server's list of providers ignored: duplicate, unnamed, or over the operator's limits")
 	}
 	if missing = append(missing, resources.missing...); len(missing) > 0 {
 		remarks = append(remarks, "the server does not list: "+limits.Names(missing))
@@ -340,13 +340,14 @@ func listRemarks(f *Facts) (remarks []string) {
 	return append(remarks, resources.remarks...)
 }
 
-// isAsTaken reports whether the server's version has the release line that the configuration was made for.
-func isAsTaken(version string, taken *settings.Distribution) bool {
-	if taken.Line == nil {
+// matchesLine reports whether the server's version has the release line that the configuration was made for.
+func matchesLine(version string, configured *settings.Distribution) bool {
+	if configured.Line == nil {
 		return true
 	}
 	line, standing := catalog.ForVersion(version)
-	return line != nil && line.Name == taken.Line.Name && (standing == catalog.OfLine || taken.Standing == catalog.Newer)
+	return line != nil && line.Name == configured.Line.Name &&
+		(standing == catalog.OfLine || configured.Standing == catalog.Newer)
 }
 
 // missingProviders returns the configured providers that the server does not list, including the base's.
@@ -369,7 +370,7 @@ func missingProviders(f *Facts) []string {
 }
 
 // setReady summarizes the other conditions: the first that is not True, then unknown ones.
-func setReady(f *Facts, s *statusOf) {
+func setReady(f *Facts, s *Status) {
 	unknown := ""
 	for _, kind := range []string{
 		v1alpha2.ConditionConfigGenerated, v1alpha2.ConditionSecretsResolved,
@@ -397,20 +398,20 @@ func setReady(f *Facts, s *statusOf) {
 		message += "; warning: callers need no credentials: see " + v1alpha2.ConditionAccessControlled
 	}
 	if isPlainGateway(f) {
-		message += "; warning: the tokens of callers reach the Gateway without encryption: let the HTTPRoute attach to a " +
-			"listener with HTTPS"
+		message += "; warning: the tokens of callers reach the Gateway without encryption: attach the HTTPRoute to an " +
+			"HTTPS listener"
 	}
 	set(f, s, v1alpha2.ConditionReady, metav1.ConditionTrue, v1alpha2.ReasonReady, message)
 }
 
 // isPlainGateway reports whether callers send tokens to a Gateway listener without TLS. For other edges, build warns.
 func isPlainGateway(f *Facts) bool {
-	return f.inForce() && f.Desired.Edge.Kind == settings.EdgeHTTPRoute && f.Desired.Auth().Type != "" &&
+	return f.isApplied() && f.Desired.Edge.Kind == settings.EdgeHTTPRoute && f.Desired.Auth().Type != "" &&
 		strings.HasPrefix(f.Exposure.URL, "http://")
 }
 
 // setStalled reports to kstatus that waiting does not help.
-func setStalled(f *Facts, s *statusOf) {
+func setStalled(f *Facts, s *Status) {
 	if errs := f.Problems.Of(problem.Terminal); len(errs) > 0 && !f.Problems.Has(problem.Transient) {
 		set(f, s, v1alpha2.ConditionStalled, metav1.ConditionTrue, string(errs.Reason()), errs.Message())
 		return

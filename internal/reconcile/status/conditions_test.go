@@ -74,11 +74,11 @@ func TestRollout(t *testing.T) {
 			"2 of 3 pods are up to date; 1 old pod still serves",
 		},
 		"stuck, nothing serves": {
-			stuck(deployment(1, 0)), v1alpha2.PhaseFailed, "False ProgressDeadlineExceeded", "False ServerUnavailable",
+			withDeadlineExceeded(deployment(1, 0)), v1alpha2.PhaseFailed, "False ProgressDeadlineExceeded", "False ServerUnavailable",
 			"False ProgressDeadlineExceeded", "ReplicaSet x has timed out progressing.",
 		},
 		"stuck, old pods serve on": {
-			stuck(func() *appsv1.Deployment {
+			withDeadlineExceeded(func() *appsv1.Deployment {
 				d := deployment(1, 1)
 				d.Status.Replicas, d.Status.UpdatedReplicas = 2, 1
 				return d
@@ -104,7 +104,7 @@ func TestRollout(t *testing.T) {
 	}
 }
 
-func stuck(d *appsv1.Deployment) *appsv1.Deployment {
+func withDeadlineExceeded(d *appsv1.Deployment) *appsv1.Deployment {
 	for i := range d.Status.Conditions {
 		if c := &d.Status.Conditions[i]; c.Type == appsv1.DeploymentProgressing {
 			c.Status, c.Reason, c.Message = "False", "ProgressDeadlineExceeded", "ReplicaSet x has timed out progressing."
@@ -120,7 +120,7 @@ func TestRolledOut(t *testing.T) {
 		want       bool
 	}{
 		"none": {nil, false}, "serving": {deployment(2, 2), true}, "starting": {deployment(2, 1), false},
-		"scaled to zero": {deployment(0, 0), false}, "stuck": {stuck(deployment(1, 0)), false},
+		"scaled to zero": {deployment(0, 0), false}, "stuck": {withDeadlineExceeded(deployment(1, 0)), false},
 	} {
 		if got := status.RolledOut(c.deployment); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
@@ -142,7 +142,7 @@ func TestScaledToZero(t *testing.T) {
 
 	// A question that fails for a moment does not change the phase.
 	cr.Status = s
-	f = edited(cr, failed(v1alpha2.ConditionSecretsResolved, "Secret ai/x could not be read: timeout"))
+	f = rejectedEdit(cr, transientProblem(v1alpha2.ConditionSecretsResolved, "Secret ai/x could not be read: timeout"))
 	f.Deployment = deployment(0, 0)
 	if s := compute(t, f); s.Phase != v1alpha2.PhaseReady {
 		t.Errorf("phase %s after a failed question, want Ready as before", s.Phase)
@@ -169,7 +169,7 @@ func TestReasonOfThePodIsReported(t *testing.T) {
 			"1 of 1 pods are available",
 		},
 		"a rollout that timed out": {
-			stuck(deployment(1, 0)), "ReplicaSet x has timed out progressing: " + why, "ReplicaSet x has timed out progressing: " + why,
+			withDeadlineExceeded(deployment(1, 0)), "ReplicaSet x has timed out progressing: " + why, "ReplicaSet x has timed out progressing: " + why,
 			"0 of 1 pods are available: " + why,
 		},
 		"a rollout that is done": {deployment(1, 1), "All pods are up to date", "The spec is applied", "1 of 1 pods are available"},
@@ -189,8 +189,8 @@ func TestReasonOfThePodIsReported(t *testing.T) {
 	}
 }
 
-// Proves: L-22 (what keeps the API server from creating pods is only in the Deployment's status; the names of the pods, which change with each
-// attempt, are not repeated).
+// Proves: L-22 (what keeps the API server from creating pods is only in the Deployment's status; the names of the pods,
+// which change with each attempt, are not repeated).
 func TestStatusNamesWhyNoPodCanBeCreated(t *testing.T) {
 	refused := func(d *appsv1.Deployment, text string) *appsv1.Deployment {
 		d.Status.Conditions = append(d.Status.Conditions, appsv1.DeploymentCondition{
@@ -250,12 +250,13 @@ func TestPausedAutoscalerIsReported(t *testing.T) {
 	}
 }
 
-// Nothing is being created while an error keeps the spec from being applied: a Secret that is missing, or a step that was refused.
+// Nothing is being created while an error keeps the spec from being applied: a Secret that is missing, or a step that
+// was refused.
 //
 // Proves: R20, R51, R52.
 func TestBlockedResourceIsNotBeingCreated(t *testing.T) {
 	for name, fault := range map[string]problem.Problem{
-		"a Secret is missing": missing("Secret not found: vllm-creds (namespace ai)"),
+		"a Secret is missing": waitingProblem("Secret not found: vllm-creds (namespace ai)"),
 		"a step is blocked": {
 			Class: problem.WaitingForDependency, Condition: v1alpha2.ConditionDeploymentUpdated, Reason: problem.WaitingForRemoval, Detail: "x",
 		},
@@ -287,7 +288,7 @@ func TestFailingEdit(t *testing.T) {
 		message string
 	}{
 		"wrong": {
-			problem.List{wrong("spec.providers.inference: wrong")},
+			problem.List{terminalProblem("spec.providers.inference: wrong")},
 			map[string]string{
 				"ConfigGenerated": "False InvalidField", "SecretsResolved": "True AllSecretsFound", "DeploymentUpdated": "False NotApplied",
 				"Available": "True ServerAvailable", "BackendsReachable": "True ModelsListed", "Ready": "False InvalidField", "Stalled": "True InvalidField",
@@ -295,7 +296,7 @@ func TestFailingEdit(t *testing.T) {
 			"spec.providers.inference: wrong",
 		},
 		"missing": {
-			problem.List{missing("Secret not found: x")},
+			problem.List{waitingProblem("Secret not found: x")},
 			map[string]string{
 				"ConfigGenerated": "True ConfigGenerationSucceeded", "SecretsResolved": "False SecretNotFound", "DeploymentUpdated": "False NotApplied",
 				"Available": "True ServerAvailable", "BackendsReachable": "True ModelsListed", "Ready": "False SecretNotFound",
@@ -303,7 +304,7 @@ func TestFailingEdit(t *testing.T) {
 			"Secret not found: x",
 		},
 		"wrong and missing": {
-			problem.List{missing("Secret not found: x"), wrong("spec.a: wrong")},
+			problem.List{waitingProblem("Secret not found: x"), terminalProblem("spec.a: wrong")},
 			map[string]string{
 				"ConfigGenerated": "False InvalidField", "SecretsResolved": "False SecretNotFound", "DeploymentUpdated": "False NotApplied",
 				"Available": "True ServerAvailable", "BackendsReachable": "True ModelsListed", "Ready": "False InvalidField", "Stalled": "True InvalidField",
@@ -325,7 +326,7 @@ func TestFailingEdit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			cr := ready(t)
 			before := cr.Status.DeepCopy()
-			s := compute(t, edited(cr, c.faults...))
+			s := compute(t, rejectedEdit(cr, c.faults...))
 			expect(t, &s, v1alpha2.PhaseReady, c.want)
 			if s.ObservedGeneration != 2 {
 				t.Errorf("observedGeneration %d, want 2: the edit was dealt with", s.ObservedGeneration)
@@ -339,14 +340,14 @@ func TestFailingEdit(t *testing.T) {
 	}
 }
 
-// Proves: R18, R51 (Ready has the reason that Stalled has, also where a condition before it is not known: a spec without Secrets whose objects
-// are someone else's).
+// Proves: R18, R51 (Ready has the reason that Stalled has, also where a condition before it is not known: a spec
+// without Secrets whose objects are someone else's).
 func TestReadyHasTheReason(t *testing.T) {
 	cr := resource()
 	conflict := problem.Problem{Class: problem.Terminal, Condition: v1alpha2.ConditionDeploymentUpdated, Reason: problem.Conflict, Detail: "Service x exists"}
 	for name, f := range map[string]*status.Facts{
 		"nothing is decided": {CR: cr, Now: now, OperatorVersion: "1.0.0", Problems: problem.List{conflict}},
-		"no Secrets":         func() *status.Facts { f := edited(cr, conflict); f.SecretCount = 0; return f }(),
+		"no Secrets":         func() *status.Facts { f := rejectedEdit(cr, conflict); f.SecretCount = 0; return f }(),
 	} {
 		s := compute(t, f)
 		for _, kind := range []string{v1alpha2.ConditionReady, v1alpha2.ConditionDeploymentUpdated} {
@@ -363,9 +364,9 @@ func TestFirstSpecFails(t *testing.T) {
 		fault problem.Problem
 		phase v1alpha2.DistributionPhase
 	}{
-		"wrong":   {wrong("spec.a: wrong"), v1alpha2.PhaseFailed},
-		"missing": {missing("Secret not found: x"), v1alpha2.PhasePending},
-		"failed":  {failed(v1alpha2.ConditionConfigGenerated, "timeout"), v1alpha2.PhasePending},
+		"wrong":   {terminalProblem("spec.a: wrong"), v1alpha2.PhaseFailed},
+		"missing": {waitingProblem("Secret not found: x"), v1alpha2.PhasePending},
+		"failed":  {transientProblem(v1alpha2.ConditionConfigGenerated, "timeout"), v1alpha2.PhasePending},
 	} {
 		cr := resource()
 		s := compute(t, &status.Facts{CR: cr, Now: now, OperatorVersion: "1.0.0", Problems: problem.List{c.fault}})
@@ -381,7 +382,7 @@ func TestFirstSpecFails(t *testing.T) {
 // Proves: R50, R18 (what could not be asked is unknown, and the generation is not dealt with).
 func TestLookupFailed(t *testing.T) {
 	cr := ready(t)
-	s := compute(t, edited(cr, failed(v1alpha2.ConditionSecretsResolved, "Secret ai/vllm-creds could not be read: timeout; trying again")))
+	s := compute(t, rejectedEdit(cr, transientProblem(v1alpha2.ConditionSecretsResolved, "Secret ai/vllm-creds could not be read: timeout; retrying")))
 	if c := condition(t, &s, v1alpha2.ConditionSecretsResolved); c.Status != metav1.ConditionUnknown || c.Reason != string(problem.LookupFailed) {
 		t.Errorf("SecretsResolved %+v, want Unknown", c)
 	}
@@ -392,7 +393,7 @@ func TestLookupFailed(t *testing.T) {
 		t.Errorf("observedGeneration %d in phase %s, want 1 as before, and Ready: it serves on", s.ObservedGeneration, s.Phase)
 	}
 
-	f := edited(ready(t), failed(v1alpha2.ConditionDeploymentUpdated, "Deployment ai/my-stack could not be read: timeout"))
+	f := rejectedEdit(ready(t), transientProblem(v1alpha2.ConditionDeploymentUpdated, "Deployment ai/my-stack could not be read: timeout"))
 	f.Deployment, f.DeploymentUnknown = nil, true
 	s = compute(t, f)
 	if c := condition(t, &s, v1alpha2.ConditionAvailable); c.Status != metav1.ConditionUnknown || c.Reason != string(problem.LookupFailed) {
@@ -406,13 +407,13 @@ func TestLookupFailed(t *testing.T) {
 // Proves: R50 (kstatus: Stalled while only an edit helps, absent as soon as waiting may help).
 func TestStalledComesAndGoes(t *testing.T) {
 	cr := ready(t)
-	cr.Status = compute(t, edited(cr, wrong("spec.a: wrong")))
+	cr.Status = compute(t, rejectedEdit(cr, terminalProblem("spec.a: wrong")))
 	condition(t, &cr.Status, v1alpha2.ConditionStalled)
 	for name, f := range map[string]*status.Facts{
 		"fixed":           serving(t, cr),
-		"missing":         edited(cr.DeepCopy(), missing("Secret not found: x")),
-		"failed to ask":   edited(cr.DeepCopy(), failed(v1alpha2.ConditionConfigGenerated, "timeout")),
-		"wrong, and more": edited(cr.DeepCopy(), wrong("spec.a: wrong"), failed(v1alpha2.ConditionDeploymentUpdated, "timeout")),
+		"missing":         rejectedEdit(cr.DeepCopy(), waitingProblem("Secret not found: x")),
+		"failed to ask":   rejectedEdit(cr.DeepCopy(), transientProblem(v1alpha2.ConditionConfigGenerated, "timeout")),
+		"wrong, and more": rejectedEdit(cr.DeepCopy(), terminalProblem("spec.a: wrong"), transientProblem(v1alpha2.ConditionDeploymentUpdated, "timeout")),
 	} {
 		s := compute(t, f)
 		for i := range s.Conditions {
@@ -458,14 +459,14 @@ func TestServerRemarks(t *testing.T) {
 			f.Distribution, f.Server.Version = &taken, "99.1.0"
 		}, "the server reports version 99.1.0"},
 		"a dev version": {func(f *status.Facts) { f.Server.Version = "dev" }, "the server reports version dev"},
-		"no version":    {func(f *status.Facts) { f.Server.Version = "" }, "for release 0.7"},
+		"no version":    {func(f *status.Facts) { f.Server.Version = "" }, "but release 0.7 was assumed"},
 		"not listed":    {func(f *status.Facts) { f.Server.Providers = f.Server.Providers[1:] }, "; the server does not list: inference/vllm"},
 		"not listed, of the base": {func(f *status.Facts) {
 			f.Server.Providers = slices.DeleteFunc(f.Server.Providers, func(p serverprobe.Provider) bool { return p.API == "scoring" && p.ID == "basic" })
 		}, "; the server does not list: scoring/basic"},
 		"too many": {func(f *status.Facts) {
 			f.Server.Providers, f.Server.LeftOut = nil, 2
-		}, "; 2 entries of the server's list of providers left out: "},
+		}, "; 2 entries of the server's list of providers ignored: "},
 		"providers hidden": {func(f *status.Facts) {
 			f.Server.Providers, f.Server.ProvidersHidden = nil, true
 		}, "; the server lists its providers to authenticated callers only, so they are not compared with the configuration"},
@@ -474,8 +475,8 @@ func TestServerRemarks(t *testing.T) {
 			f.Desired.Config.Auth.Type = "kubernetes"
 		}, "so they are not compared with the configuration (authentication kubernetes)"},
 		"silent": {func(f *status.Facts) {
-			f.Server, f.ServerSilent = nil, "GET http://x/v1/version: the server answers 500"
-		}, "the server could not be asked for its version and providers: GET http://x/v1/version: the server answers 500"},
+			f.Server, f.ServerFailure = nil, "GET http://x/v1/version: the server responds with 500"
+		}, "the version and providers of the server could not be read: GET http://x/v1/version: the server responds with 500"},
 		"not asked yet": {func(f *status.Facts) { f.Server = nil }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -536,7 +537,7 @@ func TestWarnings(t *testing.T) {
 func TestLongMessages(t *testing.T) {
 	long := strings.Repeat("ä", 50_000)
 	for _, shift := range []string{"", "x"} {
-		s := compute(t, edited(ready(t), wrong(shift+long)))
+		s := compute(t, rejectedEdit(ready(t), terminalProblem(shift+long)))
 		if got := condition(t, &s, v1alpha2.ConditionReady).Message; !strings.HasSuffix(got, "… (cut)") {
 			t.Errorf("the message does not say that it was cut: %s", got[len(got)-20:])
 		}

@@ -38,20 +38,20 @@ func configOf(size int) *apiextensionsv1.JSON {
 // Proves: NFR-003.
 func TestCutConfigsTakesTheLargestFirst(t *testing.T) {
 	const large, larger = cutOverhead + 1, 3 * cutOverhead
-	saved := larger - len(leftOut(larger, "").Raw)
+	saved := larger - len(omittedConfig(larger, "").Raw)
 	for _, c := range []struct {
 		excess int
 		want   string
 	}{
 		{0, "abcd"}, {1, "abd"}, {saved, "abd"}, {saved + 1, "ad"}, {1 << 20, "ad"},
 	} {
-		s := &statusOf{DistributionConfig: &v1alpha2.DistributionConfig{Providers: []v1alpha2.ProviderInfo{
+		s := &Status{DistributionConfig: &v1alpha2.DistributionConfig{Providers: []v1alpha2.ProviderInfo{
 			{ProviderID: "a", Config: configOf(cutOverhead)}, {ProviderID: "b", Config: configOf(large)}, {ProviderID: "c", Config: configOf(larger)}, {ProviderID: "d"},
 		}}}
 		cutConfigs(s, c.excess)
 		kept := ""
 		for _, p := range s.DistributionConfig.Providers {
-			if p.Config == nil || !strings.Contains(string(p.Config.Raw), "left out") {
+			if p.Config == nil || !strings.Contains(string(p.Config.Raw), "omitted") {
 				kept += p.ProviderID
 			}
 		}
@@ -62,15 +62,15 @@ func TestCutConfigsTakesTheLargestFirst(t *testing.T) {
 }
 
 func TestCutProvidersLeavesAListThatFits(t *testing.T) {
-	s := &statusOf{DistributionConfig: &v1alpha2.DistributionConfig{Providers: []v1alpha2.ProviderInfo{{ProviderID: "a"}}}}
+	s := &Status{DistributionConfig: &v1alpha2.DistributionConfig{Providers: []v1alpha2.ProviderInfo{{ProviderID: "a"}}}}
 	cutProviders(s, 0)
 	if list := s.DistributionConfig.Providers; len(list) != 1 || list[0].ProviderID != "a" {
 		t.Errorf("%+v", list)
 	}
 	cutProviders(s, 1)
-	if list := s.DistributionConfig.Providers; len(list) != 1 || list[0].ProviderType != "1 more are left out" {
+	if list := s.DistributionConfig.Providers; len(list) != 1 || list[0].ProviderType != "1 more are omitted" {
 		t.Errorf("%+v", list)
 	}
-	cutProviders(&statusOf{}, 1)
-	cutConfigs(&statusOf{}, 1)
+	cutProviders(&Status{}, 1)
+	cutConfigs(&Status{}, 1)
 }

@@ -19,7 +19,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-type statusOf = v1alpha2.LlamaStackDistributionStatus
+// Status is the status of a custom resource.
+type Status = v1alpha2.LlamaStackDistributionStatus
 
 // Sources of the image's digest.
 const (
@@ -28,8 +29,8 @@ const (
 )
 
 // setResolvedDistribution reports the running distribution; a failing edit does not change it.
-func setResolvedDistribution(f *Facts, s *statusOf) {
-	if !f.inForce() {
+func setResolvedDistribution(f *Facts, s *Status) {
+	if !f.isApplied() {
 		return
 	}
 	d := f.Distribution
@@ -87,8 +88,8 @@ func serverLine(f *Facts, last *v1alpha2.ResolvedDistributionStatus) (line, sour
 }
 
 // setConfigGeneration reports the running configuration; a failing edit does not change it.
-func setConfigGeneration(f *Facts, s *statusOf) {
-	if !f.inForce() || f.Desired.HeldBuild != "" {
+func setConfigGeneration(f *Facts, s *Status) {
+	if !f.isApplied() || f.Desired.HeldBuild != "" {
 		return
 	}
 	g := &v1alpha2.ConfigGenerationStatus{ConfigMapName: f.Desired.ConfigMapName, GeneratedAt: new(metav1.NewTime(f.Now))}
@@ -107,16 +108,16 @@ func setConfigGeneration(f *Facts, s *statusOf) {
 	s.ConfigGeneration = g
 }
 
-func setDistributionConfig(f *Facts, s *statusOf) {
+func setDistributionConfig(f *Facts, s *Status) {
 	d := ptr.Deref(s.DistributionConfig, v1alpha2.DistributionConfig{})
-	if f.inForce() {
+	if f.isApplied() {
 		d.ActiveDistribution = f.Distribution.Name
 		if d.ActiveDistribution == "" {
 			d.ActiveDistribution = f.Distribution.Image
 		}
 	}
 	if f.Images != nil {
-		d.AvailableDistributions = someDistributions(f.Images)
+		d.AvailableDistributions = truncateDistributions(f.Images)
 	}
 	held := f.Desired != nil && f.Desired.HeldBuild != "" // the running configuration is not this build's
 	if f.Server != nil && (!held || len(d.Providers) == 0) {
@@ -143,7 +144,7 @@ func providers(f *Facts) []v1alpha2.ProviderInfo {
 		switch config, generated := own[key{p.API, p.ID}]; {
 		case !generated:
 		case len(config) > maxProviderConfig:
-			info.Config = leftOut(len(config), configMap)
+			info.Config = omittedConfig(len(config), configMap)
 		default:
 			info.Config = &apiextensionsv1.JSON{Raw: slices.Clone(config)}
 		}
@@ -155,7 +156,7 @@ func providers(f *Facts) []v1alpha2.ProviderInfo {
 	return list
 }
 
-func setVersion(f *Facts, s *statusOf) {
+func setVersion(f *Facts, s *Status) {
 	v := v1alpha2.VersionInfo{OperatorVersion: f.OperatorVersion, LastUpdated: new(metav1.NewTime(f.Now))}
 	last := ptr.Deref(s.Version, v1alpha2.VersionInfo{})
 	v.LlamaStackServerVersion = last.LlamaStackServerVersion
@@ -168,7 +169,7 @@ func setVersion(f *Facts, s *statusOf) {
 	s.Version = &v
 }
 
-func setReplicas(f *Facts, s *statusOf) {
+func setReplicas(f *Facts, s *Status) {
 	s.Selector = metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: names.Selector(f.CR.Name)})
 	if f.DeploymentUnknown {
 		return
@@ -180,15 +181,15 @@ func setReplicas(f *Facts, s *statusOf) {
 }
 
 // setServiceURL reports the running server's URL; a failing edit does not change it.
-func setServiceURL(f *Facts, s *statusOf) {
-	if f.inForce() {
+func setServiceURL(f *Facts, s *Status) {
+	if f.isApplied() {
 		s.ServiceURL = names.ServiceURL(f.Desired.Scheme(), f.CR.Name, f.CR.Namespace, objects.Port(&f.CR.Spec))
 	}
 }
 
 // setRouteURL reports the public URL: nil if the server is not exposed, empty until the edge admits it.
-func setRouteURL(f *Facts, s *statusOf) {
-	if !f.inForce() {
+func setRouteURL(f *Facts, s *Status) {
+	if !f.isApplied() {
 		return
 	}
 	s.RouteURL = nil
@@ -198,17 +199,17 @@ func setRouteURL(f *Facts, s *statusOf) {
 }
 
 // setPhase sets the phase of the running server; a failing edit changes conditions, not the phase.
-func setPhase(f *Facts, s *statusOf) {
-	available, wanted := isAvailable(f), f.Deployment != nil && ptr.Deref(f.Deployment.Spec.Replicas, 1) > 0
+func setPhase(f *Facts, s *Status) {
+	available, desiresPods := isAvailable(f), f.Deployment != nil && ptr.Deref(f.Deployment.Spec.Replicas, 1) > 0
 	switch {
 	case f.DeploymentUnknown && s.Phase != "":
 	case isPaused(f):
 		s.Phase = v1alpha2.PhasePending
-	case available || (f.Deployment != nil && !wanted && !f.Problems.Has(problem.Terminal)):
+	case available || (f.Deployment != nil && !desiresPods && !f.Problems.Has(problem.Terminal)):
 		s.Phase = v1alpha2.PhaseReady
 	case f.Problems.Has(problem.Terminal) || isStuck(f.Deployment):
 		s.Phase = v1alpha2.PhaseFailed
-	case f.Deployment != nil && wanted:
+	case f.Deployment != nil && desiresPods:
 		s.Phase = v1alpha2.PhaseInitializing
 	default:
 		s.Phase = v1alpha2.PhasePending
@@ -216,7 +217,7 @@ func setPhase(f *Facts, s *statusOf) {
 }
 
 // setObservedGeneration reports that the spec was processed, unless an error is transient.
-func setObservedGeneration(f *Facts, s *statusOf) {
+func setObservedGeneration(f *Facts, s *Status) {
 	if !f.Problems.Has(problem.Transient) {
 		s.ObservedGeneration = f.CR.Generation
 	}

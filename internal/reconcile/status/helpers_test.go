@@ -30,7 +30,7 @@ var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 const image = "docker.io/ogxai/distribution-starter:0.7.1"
 
-// resource is a resource with one provider and one model, of which nothing was reported yet.
+// resource returns a custom resource with one provider, one model and an empty status.
 func resource() *v1alpha2.LlamaStackDistribution {
 	cr := &v1alpha2.LlamaStackDistribution{}
 	cr.Name, cr.Namespace, cr.UID, cr.Generation = "my-stack", "ai", "u1", 1
@@ -42,7 +42,7 @@ func resource() *v1alpha2.LlamaStackDistribution {
 	return cr
 }
 
-// built are the facts of a reconcile that has applied the spec, before the Deployment got any further.
+// built returns the facts of a reconcile that has applied the spec, before the rollout.
 func built(t *testing.T, cr *v1alpha2.LlamaStackDistribution) *status.Facts {
 	t.Helper()
 	s, err := settings.Parse(nil)
@@ -51,7 +51,7 @@ func built(t *testing.T, cr *v1alpha2.LlamaStackDistribution) *status.Facts {
 	if f != nil {
 		t.Fatal(f)
 	}
-	d.Unproven = "" // the image counts as published
+	d.UnverifiedSource = "" // the image counts as published
 	in := build.NewInputs(cr)
 	in.Distribution, in.HashKey, in.Build = d, secret.New(make([]byte, 32)), "1.0.0"
 	uses, _ := serverconfig.SecretUses(in.Spec)
@@ -65,7 +65,7 @@ func built(t *testing.T, cr *v1alpha2.LlamaStackDistribution) *status.Facts {
 	}
 }
 
-// deployment is a Deployment with so many desired and so many up-to-date, available pods.
+// deployment returns a Deployment with these numbers of desired and of up-to-date, available pods.
 func deployment(wanted, available int32) *appsv1.Deployment {
 	d := &appsv1.Deployment{}
 	d.Generation = 3
@@ -84,7 +84,7 @@ func deployment(wanted, available int32) *appsv1.Deployment {
 	return d
 }
 
-// serving are the facts about a server that serves.
+// serving returns the facts of an available server.
 func serving(t *testing.T, cr *v1alpha2.LlamaStackDistribution) *status.Facts {
 	t.Helper()
 	f := built(t, cr)
@@ -104,7 +104,7 @@ func serving(t *testing.T, cr *v1alpha2.LlamaStackDistribution) *status.Facts {
 	return f
 }
 
-// ready is a resource whose status says that it is applied at generation 1.
+// ready returns a custom resource whose status reports generation 1 as applied.
 func ready(t *testing.T) *v1alpha2.LlamaStackDistribution {
 	t.Helper()
 	cr := resource()
@@ -115,25 +115,25 @@ func ready(t *testing.T) *v1alpha2.LlamaStackDistribution {
 	return cr
 }
 
-// edited is what becomes of the resource after an edit that brings the faults.
-func edited(cr *v1alpha2.LlamaStackDistribution, faults ...problem.Problem) *status.Facts {
+// rejectedEdit returns the facts after an edit with these problems.
+func rejectedEdit(cr *v1alpha2.LlamaStackDistribution, faults ...problem.Problem) *status.Facts {
 	cr.Generation++
 	return &status.Facts{CR: cr, Now: now.Add(time.Hour), OperatorVersion: "1.0.0", Problems: faults, Deployment: deployment(1, 1)}
 }
 
-func wrong(message string) problem.Problem {
+func terminalProblem(message string) problem.Problem {
 	return problem.Problem{Class: problem.Terminal, Condition: v1alpha2.ConditionConfigGenerated, Reason: problem.InvalidField, Detail: message}
 }
 
-func missing(message string) problem.Problem {
+func waitingProblem(message string) problem.Problem {
 	return problem.Problem{Class: problem.WaitingForDependency, Condition: v1alpha2.ConditionSecretsResolved, Reason: problem.SecretNotFound, Detail: message}
 }
 
-func failed(condition, message string) problem.Problem {
+func transientProblem(condition, message string) problem.Problem {
 	return problem.Problem{Class: problem.Transient, Condition: condition, Reason: problem.LookupFailed, Detail: message}
 }
 
-// compute computes a status and checks what must hold for every one.
+// compute computes a status and checks its invariants.
 func compute(t *testing.T, f *status.Facts) v1alpha2.LlamaStackDistributionStatus {
 	t.Helper()
 	before := f.CR.DeepCopy()
@@ -219,7 +219,7 @@ func condition(t *testing.T, s *v1alpha2.LlamaStackDistributionStatus, kind stri
 	return *c
 }
 
-// expect compares conditions, each written as "Status Reason".
+// expect compares conditions of the form "Status Reason".
 func expect(t *testing.T, s *v1alpha2.LlamaStackDistributionStatus, phase v1alpha2.DistributionPhase, want map[string]string) {
 	t.Helper()
 	if s.Phase != phase {

@@ -29,15 +29,15 @@ func TestLegacyConditions(t *testing.T) {
 		change func(*status.Facts)
 		want   [4]string
 	}{
-		"serving": {func(f *status.Facts) { f.ServiceThere = true },
+		"serving": {func(f *status.Facts) { f.ServiceExists = true },
 			[4]string{"True DeploymentReady", "True HealthCheckPassed", "", "True ServiceReady"}},
 		"with a claim": {func(f *status.Facts) {
 			f.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Storage: &v1alpha2.PVCStorageSpec{}}
-			f.Claim = claim(corev1.ClaimBound)
+			f.PVC = claim(corev1.ClaimBound)
 		}, [4]string{"True DeploymentReady", "True HealthCheckPassed", "True StorageReady", "False ServicePending"}},
 		"a claim that waits": {func(f *status.Facts) {
 			f.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Storage: &v1alpha2.PVCStorageSpec{}}
-			f.Claim, f.Deployment = claim(corev1.ClaimPending), deployment(1, 0)
+			f.PVC, f.Deployment = claim(corev1.ClaimPending), deployment(1, 0)
 		}, [4]string{"False DeploymentPending", "False DeploymentPending", "False StoragePending", "False ServicePending"}},
 		"nothing yet": {func(f *status.Facts) { f.Deployment = nil },
 			[4]string{"False DeploymentPending", "False DeploymentPending", "", "False ServicePending"}},

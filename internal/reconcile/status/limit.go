@@ -30,8 +30,8 @@ const (
 )
 
 // limit cuts a status to maxStatus: first configs of providers, then providers, then long messages.
-func limit(_ *Facts, s *statusOf) {
-	for _, cut := range []func(s *statusOf, excess int){cutConfigs, cutProviders, cutMessages} {
+func limit(_ *Facts, s *Status) {
+	for _, cut := range []func(s *Status, excess int){cutConfigs, cutProviders, cutMessages} {
 		excess := sizeOf(s) - maxStatus
 		if excess <= 0 {
 			return
@@ -48,9 +48,9 @@ func sizeOf(v any) int {
 	return len(raw)
 }
 
-// leftOut returns the placeholder of a config: a string, which a config never is.
-func leftOut(bytes int, configMap string) *apiextensionsv1.JSON {
-	text := fmt.Sprintf("left out: %d bytes", bytes)
+// omittedConfig returns the placeholder of a config: a string, which a config never is.
+func omittedConfig(bytes int, configMap string) *apiextensionsv1.JSON {
+	text := fmt.Sprintf("omitted: %d bytes", bytes)
 	if configMap != "" {
 		text += ", see ConfigMap " + configMap
 	}
@@ -58,7 +58,7 @@ func leftOut(bytes int, configMap string) *apiextensionsv1.JSON {
 	return &apiextensionsv1.JSON{Raw: raw}
 }
 
-func cutConfigs(s *statusOf, excess int) {
+func cutConfigs(s *Status, excess int) {
 	if s.DistributionConfig == nil {
 		return
 	}
@@ -77,38 +77,38 @@ func cutConfigs(s *statusOf, excess int) {
 		if excess <= 0 {
 			return
 		}
-		marker := leftOut(len(p.Config.Raw), configMap)
+		marker := omittedConfig(len(p.Config.Raw), configMap)
 		excess -= len(p.Config.Raw) - len(marker.Raw)
 		p.Config = marker
 	}
 }
 
-// someDistributions returns as many distributions as fit into maxDistributions.
-func someDistributions(known map[string]string) map[string]string {
-	some := maps.Clone(known)
+// truncateDistributions returns as many distributions as fit into maxDistributions.
+func truncateDistributions(known map[string]string) map[string]string {
+	kept := maps.Clone(known)
 	names := slices.Sorted(maps.Keys(known))
 	cut := cutEnd(len(names), sizeOf(known)-maxDistributions, func(i int) int {
 		return sizeOf(names[i]) + sizeOf(known[names[i]])
 	})
 	for _, name := range names[len(names)-cut:] {
-		delete(some, name)
+		delete(kept, name)
 	}
 	if cut > 0 {
-		some["…"] = fmt.Sprintf("%d more are left out", cut)
+		kept["…"] = fmt.Sprintf("%d more are omitted", cut)
 	}
-	return some
+	return kept
 }
 
-// some returns as many entries as fit into most bytes; of makes the entry that reports the omitted number.
-func some[T any](list []T, most int, of func(text string) T) []T {
-	cut := cutEnd(len(list), sizeOf(list)-most, func(i int) int { return sizeOf(list[i]) })
+// truncate returns as many entries as fit into maxBytes; marker returns the entry that reports the omitted number.
+func truncate[T any](list []T, maxBytes int, marker func(text string) T) []T {
+	cut := cutEnd(len(list), sizeOf(list)-maxBytes, func(i int) int { return sizeOf(list[i]) })
 	if cut > 0 {
-		list = append(list[:len(list)-cut], of(fmt.Sprintf("%d more are left out", cut)))
+		list = append(list[:len(list)-cut], marker(fmt.Sprintf("%d more are omitted", cut)))
 	}
 	return list
 }
 
-func cutProviders(s *statusOf, excess int) {
+func cutProviders(s *Status, excess int) {
 	if s.DistributionConfig == nil {
 		return
 	}
@@ -116,7 +116,7 @@ func cutProviders(s *statusOf, excess int) {
 	cut := cutEnd(len(list), excess, func(i int) int { return sizeOf(list[i]) })
 	if cut > 0 {
 		list = append(list[:len(list)-cut], v1alpha2.ProviderInfo{API: "…", ProviderID: "…",
-			ProviderType: fmt.Sprintf("%d more are left out", cut)})
+			ProviderType: fmt.Sprintf("%d more are omitted", cut)})
 		s.DistributionConfig.Providers = list
 	}
 }
@@ -133,7 +133,7 @@ func cutEnd(entries, excess int, size func(i int) int) int {
 	return cut
 }
 
-func cutMessages(s *statusOf, _ int) {
+func cutMessages(s *Status, _ int) {
 	for i := range s.Conditions {
 		s.Conditions[i].Message = limits.Message(s.Conditions[i].Message)
 	}

@@ -23,8 +23,8 @@ func size(t *testing.T, v any) int {
 	return len(raw)
 }
 
-// many are so many providers that the server lists and the operator has generated, each with a config of some bytes.
-func many(f *status.Facts, count, bytes int) {
+// addProviders are so many providers that the server lists and the operator has generated, each with a config of some bytes.
+func addProviders(f *status.Facts, count, bytes int) {
 	f.Server.Providers, f.Desired.Config.Providers = nil, nil
 	for i := range count {
 		id := fmt.Sprintf("provider-%04d", i)
@@ -38,7 +38,7 @@ func many(f *status.Facts, count, bytes int) {
 // Proves: R63 (a provider's config has at most 4 KiB in the status; a cut says so, and where the whole is).
 func TestStatusHoldsShortConfigs(t *testing.T) {
 	f := serving(t, resource())
-	many(f, 2, 4<<10)
+	addProviders(f, 2, 4<<10)
 	longest := `{"url":"` + strings.Repeat("x", 4<<10-len(`{"url":""}`)) + `"}`
 	f.Desired.Config.Providers[0].Config = []byte(longest)
 	s := compute(t, f)
@@ -46,7 +46,7 @@ func TestStatusHoldsShortConfigs(t *testing.T) {
 	if len(list) != 2 || string(list[0].Config.Raw) != longest {
 		t.Fatalf("providers %+v", list)
 	}
-	if want := fmt.Sprintf(`"left out: 4104 bytes, see ConfigMap %s"`, f.Desired.ConfigMapName); string(list[1].Config.Raw) != want {
+	if want := fmt.Sprintf(`"omitted: 4104 bytes, see ConfigMap %s"`, f.Desired.ConfigMapName); string(list[1].Config.Raw) != want {
 		t.Errorf("config %s, want %s", list[1].Config.Raw, want)
 	}
 }
@@ -62,17 +62,17 @@ func TestStatusFitsWhateverThereIs(t *testing.T) {
 		change func(*status.Facts)
 		want   []string
 	}{
-		"configs": {func(f *status.Facts) { many(f, 100, 3<<10) }, []string{`"left out: 3080 bytes, see ConfigMap `, `"provider-0099"`, strings.Repeat("x", 3<<10)}},
+		"configs": {func(f *status.Facts) { addProviders(f, 100, 3<<10) }, []string{`"omitted: 3080 bytes, see ConfigMap `, `"provider-0099"`, strings.Repeat("x", 3<<10)}},
 		"distributions": {func(f *status.Facts) { f.Images = images }, []string{
-			`"distribution-0000"`, ` more are left out"`, `"provider_id":"vllm"`, "${env.LLSD_VLLM_API_KEY}"[1:],
+			`"distribution-0000"`, ` more are omitted"`, `"provider_id":"vllm"`, "${env.LLSD_VLLM_API_KEY}"[1:],
 		}},
 		"models": {func(f *status.Facts) {
 			for i := range 1_000 {
 				f.Server.Models.Entries = append(f.Server.Models.Entries, serverprobe.Entry{Provider: "vllm", Name: fmt.Sprintf("vllm/%04d", i)})
 			}
-		}, []string{`{"name":"vllm/0000","provider_id":"vllm"}`, `{"name":"…","provider_id":"`, ` more are left out"}`, "${env.LLSD_VLLM_API_KEY}"[1:]}},
+		}, []string{`{"name":"vllm/0000","provider_id":"vllm"}`, `{"name":"…","provider_id":"`, ` more are omitted"}`, "${env.LLSD_VLLM_API_KEY}"[1:]}},
 		"providers": {func(f *status.Facts) {
-			many(f, 1_000, 1)
+			addProviders(f, 1_000, 1)
 			for i := range f.Server.Providers {
 				f.Server.Providers[i].Type = long
 			}
@@ -81,21 +81,21 @@ func TestStatusFitsWhateverThereIs(t *testing.T) {
 			f.Problems = nil
 			for _, kind := range []string{v1alpha2.ConditionConfigGenerated, v1alpha2.ConditionSecretsResolved, v1alpha2.ConditionDeploymentUpdated} {
 				for i := range 50 {
-					fault := wrong(fmt.Sprintf("%d %s", i, long))
+					fault := terminalProblem(fmt.Sprintf("%d %s", i, long))
 					fault.Condition = kind
 					f.Problems = append(f.Problems, fault)
 				}
 			}
 		}, []string{"… (cut)"}},
 		"everything": {func(f *status.Facts) {
-			many(f, 1_000, 4_000)
+			addProviders(f, 1_000, 4_000)
 			f.Images = images
 			for i := range f.Server.Providers {
 				f.Server.Providers[i].Type = long
 			}
 			f.Deployment.Status.Conditions[1].Reason = "ProgressDeadlineExceeded"
 			f.Deployment.Status.Conditions[1].Message = strings.Repeat("quota ", 100_000)
-		}, []string{"left out"}},
+		}, []string{"omitted"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := serving(t, resource())
@@ -130,7 +130,7 @@ func TestStatusOfFormerBuildsIsCut(t *testing.T) {
 		t.Errorf("%d bytes", got)
 	}
 	last := s.DistributionConfig.Providers[len(s.DistributionConfig.Providers)-1]
-	if !strings.HasSuffix(last.ProviderType, " more are left out") {
+	if !strings.HasSuffix(last.ProviderType, " more are omitted") {
 		t.Errorf("the last provider is %.300s", last.ProviderType)
 	}
 }

@@ -46,7 +46,7 @@ var reasons = []Reason{
 	},
 	{
 		v1alpha2.ConditionConfigGenerated, metav1.ConditionTrue, v1alpha2.ReasonImageDefault,
-		"The operator generated nothing, because the spec asks for nothing that needs it.",
+		"The operator generated nothing, because the spec needs no generated configuration.",
 		"Nothing was generated: the spec names only a distribution, whose image runs its own default configuration", "",
 	},
 	{
@@ -59,12 +59,12 @@ var reasons = []Reason{
 	},
 	{
 		v1alpha2.ConditionDeploymentUpdated, metav1.ConditionTrue, v1alpha2.ReasonDeploymentUpdated,
-		"The Deployment and all its pods are those of the spec.", "All pods are up to date", "",
+		"The Deployment and all its pods match the spec.", "All pods are up to date", "",
 	},
 	{
 		v1alpha2.ConditionDeploymentUpdated, metav1.ConditionFalse, v1alpha2.ReasonRolloutInProgress,
-		"The Deployment is that of the spec, and not all of its pods are.", "1 new pod is not ready; 1 old pod still serves",
-		"Wait. Where it takes long, look at the pods.",
+		"The Deployment matches the spec, but not all of its pods do yet.", "1 new pod is not ready; 1 old pod still serves",
+		"Wait. If it takes long, look at the pods.",
 	},
 	{
 		v1alpha2.ConditionDeploymentUpdated, metav1.ConditionFalse, v1alpha2.ReasonRolloutStuck,
@@ -73,7 +73,7 @@ var reasons = []Reason{
 	},
 	{
 		v1alpha2.ConditionDeploymentUpdated, metav1.ConditionFalse, v1alpha2.ReasonNotApplied,
-		"An earlier step failed, so nothing was changed. What runs stays as it is.", "Nothing was changed: see " +
+		"An earlier step failed, so nothing was changed.", "Nothing was changed: see " +
 			"ConfigGenerated",
 		"Fix what the other condition reports.",
 	},
@@ -89,18 +89,18 @@ var reasons = []Reason{
 	},
 	{
 		v1alpha2.ConditionAvailable, metav1.ConditionFalse, v1alpha2.ReasonScaledToZero,
-		"The spec asks for zero replicas. Ready can be True all the same.", "The server is scaled to zero", "",
+		"The spec asks for zero replicas. Ready can still be True.", "The server is scaled to zero", "",
 	},
 	{
 		v1alpha2.ConditionAvailable, metav1.ConditionFalse, v1alpha2.ReasonAutoscalingPaused,
-		"Someone scaled the Deployment to zero, which pauses its autoscaler. The operator leaves it so.",
+		"Someone scaled the Deployment to zero, which pauses its autoscaler. The operator does not change this.",
 		"The Deployment is scaled to zero, which pauses the HorizontalPodAutoscaler my-server-hpa; to continue: " +
 			"kubectl -n mine scale deployment my-server --replicas=1",
 		"Scale the Deployment to one or more pods: the autoscaler continues from there.",
 	},
 	{
 		v1alpha2.ConditionAvailable, metav1.ConditionFalse, v1alpha2.ReasonNotDeployed,
-		"There is no Deployment yet.", "There is no Deployment yet", "Look at the other conditions.",
+		"The Deployment does not exist yet.", "The Deployment does not exist yet", "Look at the other conditions.",
 	},
 	{
 		v1alpha2.ConditionBackendsReachable, metav1.ConditionTrue, v1alpha2.ReasonModelsListed,
@@ -110,32 +110,32 @@ var reasons = []Reason{
 	},
 	{
 		v1alpha2.ConditionBackendsReachable, metav1.ConditionFalse, v1alpha2.ReasonNoModelsListed,
-		"The server lists no models of a provider: its model server does not answer, refuses the key, or has no models.",
+		"The server lists no models of a provider: its model server does not respond, rejects the key, or has no models.",
 		"The server lists no models of the providers vllm", "Look at the endpoint and the key of the provider, and at the " +
 			"log of the server.",
 	},
 	{
 		v1alpha2.ConditionBackendsReachable, metav1.ConditionUnknown, v1alpha2.ReasonOnlyRegisteredModels,
-		"The server may list no more models than the spec registers. It lists these whether their model server answers or " +
-			"not.",
-		"The server lists 1 model of the providers vllm: vllm/llama3.2-8b; it lists registered models whether their model " +
-			"servers answer or not",
+		"The server may list no more models than the spec registers. It lists these even if their model server does not " +
+			"respond.",
+		"The server lists 1 model of the providers vllm: vllm/llama3.2-8b; registered models are listed even if their " +
+			"model servers do not respond",
 		"To find out, send a request to a model.",
 	},
 	{
 		v1alpha2.ConditionBackendsReachable, metav1.ConditionUnknown, v1alpha2.ReasonModelsUnknown,
-		"The server could not be asked for its models.", "GET /v1/models: the server asks for credentials", "",
+		"The models of the server could not be read.", "GET /v1/models: the server requires credentials", "",
 	},
 	{
 		v1alpha2.ConditionAccessControlled, metav1.ConditionTrue, v1alpha2.ReasonCredentialsRequired,
 		"The server refused the operator, which has no credentials, some time after the last rollout or change of pods.",
-		"The server asks callers for credentials (authentication kubernetes)", "",
+		"The server requires credentials (authentication kubernetes)", "",
 	},
 	{
 		v1alpha2.ConditionAccessControlled, metav1.ConditionFalse, v1alpha2.ReasonAnswersAnyone,
-		"The configuration has authentication, and the server answers callers without credentials all the same: it does " +
-			"not run this configuration, or its image ignores it. Ready does not depend on this condition, but its message " +
-			"has a warning.",
+		"The configuration has authentication, but the server still responds to callers without credentials: it does not " +
+			"run this configuration, or its image ignores it. Ready does not depend on this condition, but its message has a " +
+			"warning.",
 		"The server lists its providers and models to callers without credentials, although its configuration has " +
 			"authentication kubernetes",
 		"Look at the warnings of ConfigGenerated: a command, arguments, a variable or a mount may give the server another " +
@@ -143,8 +143,8 @@ var reasons = []Reason{
 	},
 	{
 		v1alpha2.ConditionAccessControlled, metav1.ConditionUnknown, v1alpha2.ReasonAccessUnknown,
-		"The server could not be asked.", "The server could not be asked: GET /v1/version: no answer in time",
-		"See why the operator does not reach the server.",
+		"The server could not be probed.", "The server could not be probed: GET /v1/version: no response in time",
+		"Find out why the operator cannot reach the server.",
 	},
 	{
 		v1alpha2.ConditionReady, metav1.ConditionTrue, v1alpha2.ReasonReady, "The spec is applied, and the server is " +

@@ -22,8 +22,8 @@ type resourceKind struct {
 	list string
 	// field is the list in spec.resources, and prefix the start of its names that the server's list omits.
 	field, prefix string
-	// called is the kind's name in messages.
-	called string
+	// displayName is the kind's name in messages.
+	displayName string
 }
 
 // resourceKinds are all kinds; spec.resources.tools becomes tool groups or connectors, depending on the release line.
@@ -43,9 +43,9 @@ func Lists(of *build.Desired, by *settings.Distribution) map[string]string {
 		return nil
 	}
 	lists := maps.Clone(by.Line.Lists)
-	path, there := lists[serverconfig.ListVectorStores]
+	path, exists := lists[serverconfig.ListVectorStores]
 	delete(lists, serverconfig.ListVectorStores)
-	if there && of.Config != nil && slices.ContainsFunc(of.Config.Registered, func(r serverconfig.Registered) bool {
+	if exists && of.Config != nil && slices.ContainsFunc(of.Config.Registered, func(r serverconfig.Registered) bool {
 		return r.List == serverconfig.ListVectorStores
 	}) {
 		lists[serverconfig.ListVectorStores] = path + firstVectorStores
@@ -58,7 +58,7 @@ func setRegistered(f *Facts, d *v1alpha2.DistributionConfig) {
 	if f.Server == nil {
 		return
 	}
-	if f.Server.Models.Unknown == "" {
+	if f.Server.Models.Error == "" {
 		d.Models = models(f)
 	}
 	names := f.registered()
@@ -66,10 +66,10 @@ func setRegistered(f *Facts, d *v1alpha2.DistributionConfig) {
 		serverconfig.ListVectorStores: &d.VectorStores, serverconfig.ListToolGroups: &d.ToolGroups,
 		serverconfig.ListConnectors: &d.Connectors,
 	} {
-		switch listed, asked := f.Server.Lists[list]; {
-		case !asked:
+		switch listed, requested := f.Server.Lists[list]; {
+		case !requested:
 			*to = nil
-		case listed.Unknown != "":
+		case listed.Error != "":
 		case list == serverconfig.ListVectorStores: // the names of clients' vector stores may be private
 			*to = resources(slices.DeleteFunc(slices.Clone(listed.Entries), func(e serverprobe.Entry) bool {
 				return !slices.Contains(names[list], e.Name)
@@ -78,8 +78,8 @@ func setRegistered(f *Facts, d *v1alpha2.DistributionConfig) {
 			*to = resources(listed.Entries)
 		}
 	}
-	if f.inForce() {
-		d.MissingResources = some(compare(f).missing, maxResources, func(text string) string { return "…: " + text })
+	if f.isApplied() {
+		d.MissingResources = truncate(compare(f).missing, maxResources, func(text string) string { return "…: " + text })
 	}
 }
 
@@ -88,7 +88,7 @@ func resources(entries []serverprobe.Entry) []v1alpha2.ResourceInfo {
 	for _, e := range entries {
 		list = append(list, v1alpha2.ResourceInfo{Name: e.Name, ProviderID: e.Provider})
 	}
-	return some(list, maxResources, func(text string) v1alpha2.ResourceInfo {
+	return truncate(list, maxResources, func(text string) v1alpha2.ResourceInfo {
 		return v1alpha2.ResourceInfo{Name: "…",
 			ProviderID: text}
 	})
@@ -117,40 +117,40 @@ type comparison struct {
 func compare(f *Facts) (c comparison) {
 	names := f.registered()
 	for _, kind := range resourceKinds {
-		listed, asked := f.Server.Lists[kind.list]
+		listed, requested := f.Server.Lists[kind.list]
 		if kind.list == serverconfig.ListModels {
-			listed, asked = f.Server.Models, true
+			listed, requested = f.Server.Models, true
 		}
-		if !asked || len(names[kind.list]) == 0 {
+		if !requested || len(names[kind.list]) == 0 {
 			continue
 		}
 		switch {
 		case listed.Hidden:
-			c.hidden = append(c.hidden, kind.called)
+			c.hidden = append(c.hidden, kind.displayName)
 			continue
-		case listed.Unknown != "" && kind.list == serverconfig.ListModels: // BackendsReachable reports it
+		case listed.Error != "" && kind.list == serverconfig.ListModels: // BackendsReachable reports it
 			continue
-		case listed.Unknown != "":
-			c.remarks = append(c.remarks, fmt.Sprintf("the server could not be asked for its %s: %s", kind.called,
-				listed.Unknown))
+		case listed.Error != "":
+			c.remarks = append(c.remarks, fmt.Sprintf("the %s of the server could not be read: %s", kind.displayName,
+				listed.Error))
 			continue
 		}
-		there := make(map[string]bool, len(listed.Entries))
+		listedNames := make(map[string]bool, len(listed.Entries))
 		for _, e := range listed.Entries {
-			there[e.Name] = true
+			listedNames[e.Name] = true
 		}
-		var absent []string
+		var missing []string
 		for _, name := range names[kind.list] {
-			if !there[name] {
-				absent = append(absent, kind.field+"/"+kind.prefix+name)
+			if !listedNames[name] {
+				missing = append(missing, kind.field+"/"+kind.prefix+name)
 			}
 		}
 		switch {
-		case len(absent) > 0 && listed.Cut:
-			c.remarks = append(c.remarks, "the server lists more "+kind.called+" than the operator reads, so it is not known "+
-				"whether it has all of the spec")
+		case len(missing) > 0 && listed.Cut:
+			c.remarks = append(c.remarks, "the server lists more "+kind.displayName+
+				" than the operator reads, so some resources of the spec may be missing")
 		default:
-			c.missing = append(c.missing, absent...)
+			c.missing = append(c.missing, missing...)
 		}
 	}
 	return c
@@ -164,7 +164,7 @@ func hiddenLists(f *Facts, kinds []string) string {
 	if len(kinds) == 0 {
 		return ""
 	}
-	text := "the server lists its " + enumerated(kinds) + " to authenticated callers only, so they are not compared " +
+	text := "the server lists its " + joinWords(kinds) + " to authenticated callers only, so they are not compared " +
 		"with the configuration"
 	if auth := f.Desired.Auth(); auth.Type != "" {
 		text += " (authentication " + auth.Type + ")"
@@ -172,7 +172,7 @@ func hiddenLists(f *Facts, kinds []string) string {
 	return text
 }
 
-func enumerated(words []string) string {
+func joinWords(words []string) string {
 	last := len(words) - 1
 	if last == 0 {
 		return words[0]
@@ -195,7 +195,7 @@ func models(f *Facts) []v1alpha2.ModelInfo {
 	slices.SortStableFunc(list, func(a, b v1alpha2.ModelInfo) int {
 		return cmp.Compare(rank[a.ProviderID], rank[b.ProviderID])
 	})
-	return some(list, maxModels, func(text string) v1alpha2.ModelInfo {
+	return truncate(list, maxModels, func(text string) v1alpha2.ModelInfo {
 		return v1alpha2.ModelInfo{Name: "…",
 			ProviderID: text}
 	})

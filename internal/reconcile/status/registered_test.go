@@ -18,7 +18,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// registering is a resource that registers models, vector stores and an MCP server, and the facts about its server, which has them all.
+// registering is a resource that registers models, vector stores and an MCP server, and the facts about its server,
+// which has them all.
 func registering(t *testing.T) *status.Facts {
 	t.Helper()
 	cr := resource()
@@ -40,8 +41,8 @@ func registering(t *testing.T) *status.Facts {
 	return f
 }
 
-// Proves: R29, R84, R82 (what the server has registered is in the status; what of the spec it does not list is there by name, and in a message; what
-// it hides, cannot tell or cuts is not missing; Ready depends on none of it).
+// Proves: R29, R84, R82 (what the server has registered is in the status; what of the spec it does not list is there by
+// name, and in a message; what it hides, cannot tell or cuts is not missing; Ready depends on none of it).
 func TestStatusNamesWhatTheServerHasRegistered(t *testing.T) {
 	set := func(list string, l serverprobe.List) func(*status.Facts) {
 		return func(f *status.Facts) { f.Server.Lists[list] = l }
@@ -61,20 +62,20 @@ func TestStatusNamesWhatTheServerHasRegistered(t *testing.T) {
 			f.Server.Providers, f.Server.Models.Entries = f.Server.Providers[1:], f.Server.Models.Entries[1:]
 		}, []string{"models/vllm/e5"}, "; the server does not list: inference/vllm, models/vllm/e5"},
 		"hidden": {func(f *status.Facts) {
-			hidden := serverprobe.List{Hidden: true, Unknown: "GET /v1/x: the server asks for credentials"}
+			hidden := serverprobe.List{Hidden: true, Error: "GET /v1/x: the server requires credentials"}
 			f.Server.ProvidersHidden, f.Server.Providers, f.Server.Models = true, nil, hidden
 			f.Server.Lists[serverconfig.ListConnectors], f.Server.Lists[serverconfig.ListVectorStores] = hidden, hidden
 		}, nil, "; the server lists its providers, models, vector stores and connectors to authenticated callers only, so they are not compared with the configuration"},
 		"one list hidden": {
-			set(serverconfig.ListConnectors, serverprobe.List{Hidden: true, Unknown: "x"}), nil, "; the server lists its connectors to authenticated callers only, so they are not compared with the configuration",
+			set(serverconfig.ListConnectors, serverprobe.List{Hidden: true, Error: "x"}), nil, "; the server lists its connectors to authenticated callers only, so they are not compared with the configuration",
 		},
 		"an error": {
-			set(serverconfig.ListVectorStores, serverprobe.List{Unknown: "GET /v1/vector_stores: the server answers 500 Internal Server Error"}), nil,
-			"; the server could not be asked for its vector stores: GET /v1/vector_stores: the server answers 500 Internal Server Error",
+			set(serverconfig.ListVectorStores, serverprobe.List{Error: "GET /v1/vector_stores: the server responds with 500 Internal Server Error"}), nil,
+			"; the vector stores of the server could not be read: GET /v1/vector_stores: the server responds with 500 Internal Server Error",
 		},
 		"more than is read": {
 			set(serverconfig.ListVectorStores, serverprobe.List{Entries: []serverprobe.Entry{{Name: "vs_0"}}, Cut: true}), nil,
-			"; the server lists more vector stores than the operator reads, so it is not known whether it has all of the spec",
+			"; the server lists more vector stores than the operator reads, so some resources of the spec may be missing",
 		},
 		"more than is read, with all": {set(serverconfig.ListVectorStores, serverprobe.List{Entries: []serverprobe.Entry{{Name: "docs"}}, Cut: true}), nil, "are available"},
 		"a list that was not asked":   {func(f *status.Facts) { f.Server.Lists = nil }, nil, "are available"},
@@ -97,7 +98,8 @@ func TestStatusNamesWhatTheServerHasRegistered(t *testing.T) {
 	}
 }
 
-// Proves: R50, R84 (of vector stores those of the spec; what the server does not tell stays; what it is not asked for goes).
+// Proves: R50, R84 (of vector stores those of the spec; what the server does not tell stays; what it is not asked for
+// goes).
 func TestListsOfTheServerAreReported(t *testing.T) {
 	f := registering(t)
 	cr := f.CR
@@ -107,7 +109,7 @@ func TestListsOfTheServerAreReported(t *testing.T) {
 	equal(t, "connectors", connectors, cr.Status.DistributionConfig.Connectors)
 
 	f.Server.Lists = map[string]serverprobe.List{
-		serverconfig.ListVectorStores: {Unknown: "x"}, serverconfig.ListConnectors: {Unknown: "x", Hidden: true},
+		serverconfig.ListVectorStores: {Error: "x"}, serverconfig.ListConnectors: {Error: "x", Hidden: true},
 		serverconfig.ListToolGroups: {Entries: []serverprobe.Entry{{Provider: "tavily", Name: "builtin::websearch"}}},
 	}
 	cr.Status = compute(t, f)
@@ -120,7 +122,8 @@ func TestListsOfTheServerAreReported(t *testing.T) {
 	equal(t, "lists that nobody asked for", []v1alpha2.ResourceInfo(nil), append(append(got.VectorStores, got.Connectors...), got.ToolGroups...))
 }
 
-// Proves: R84, R65 (each release line is asked for the lists that it has; for vector stores only where the spec has some).
+// Proves: R84, R65 (each release line is asked for the lists that it has; for vector stores only where the spec has
+// some).
 func TestListsThatAServerIsAskedFor(t *testing.T) {
 	f := registering(t)
 	equal(t, "lists of release line 0.7", map[string]string{
@@ -152,11 +155,11 @@ func TestListsOfTheServerAreBounded(t *testing.T) {
 	}
 	d := s.DistributionConfig
 	for _, list := range [][]v1alpha2.ResourceInfo{d.VectorStores, d.Connectors, d.ToolGroups} {
-		if last := list[len(list)-1]; size(t, list) > 8<<10 || last.Name != "…" || !strings.HasSuffix(last.ProviderID, " more are left out") {
+		if last := list[len(list)-1]; size(t, list) > 8<<10 || last.Name != "…" || !strings.HasSuffix(last.ProviderID, " more are omitted") {
 			t.Errorf("%d bytes, the last: %+v", size(t, list), last)
 		}
 	}
-	if last := d.MissingResources[len(d.MissingResources)-1]; size(t, d.MissingResources) > 8<<10 || !strings.HasSuffix(last, " more are left out") {
+	if last := d.MissingResources[len(d.MissingResources)-1]; size(t, d.MissingResources) > 8<<10 || !strings.HasSuffix(last, " more are omitted") {
 		t.Errorf("%d bytes, the last: %s", size(t, d.MissingResources), last)
 	}
 }

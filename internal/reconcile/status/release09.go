@@ -10,15 +10,15 @@ import (
 )
 
 // setRelease09 sets the conditions of release 0.9, for programs that read them.
-func setRelease09(f *Facts, s *statusOf) {
-	done, _, words := rollout(f.Deployment, whyNotReady(f))
+func setRelease09(f *Facts, s *Status) {
+	done, _, message := rollout(f.Deployment, podReason(f))
 	list, absent := release09.Conditions(&release09.Observed{
 		Resource: f.CR.Name, Unknown: f.DeploymentUnknown,
-		NotApplied: f.Deployment == nil && f.Problems.HasErrors(), Why: notApplied(f),
-		Complete: done, Failed: isStuck(f.Deployment), Rollout: words,
+		NotApplied: f.Deployment == nil && f.Problems.HasErrors(), Reason: notApplied(f),
+		Complete: done, Failed: isStuck(f.Deployment), Rollout: message,
 		Available: isAvailable(f), Started: f.Deployment != nil && ptr.Deref(f.Deployment.Spec.Replicas, 1) > 0,
-		WantsPVC: f.CR.Spec.Workload != nil && f.CR.Spec.Workload.Storage != nil, PVC: f.Claim,
-		Service: f.ServiceThere,
+		WantsPVC: f.CR.Spec.Workload != nil && f.CR.Spec.Workload.Storage != nil, PVC: f.PVC,
+		Service: f.ServiceExists,
 	})
 	for _, c := range list {
 		set(f, s, c.Type, c.Status, c.Reason, c.Message)

@@ -34,14 +34,14 @@ type Facts struct {
 	Deployment        *appsv1.Deployment
 	Pods              pods.Observation
 	DeploymentUnknown bool
-	// Claim is the resource's PVC, or nil if it does not exist or is not desired.
-	Claim        *corev1.PersistentVolumeClaim
-	ServiceThere bool
-	Exposure     objects.Exposure
+	// PVC is the resource's PVC, or nil if it does not exist or is not desired.
+	PVC           *corev1.PersistentVolumeClaim
+	ServiceExists bool
+	Exposure      objects.Exposure
 	// Server is the server's own report, or nil if unknown.
 	Server *serverprobe.Observation
-	// ServerSilent is why the server could not be asked; empty if it answered or was not asked yet.
-	ServerSilent string
+	// ServerFailure is why the server could not be probed; empty if the probe succeeded or has not run yet.
+	ServerFailure string
 }
 
 // Compute returns the status for the facts.
@@ -78,5 +78,5 @@ func Compute(f *Facts) v1alpha2.LlamaStackDistributionStatus {
 	return *s
 }
 
-// inForce reports whether the spec is applied.
-func (f *Facts) inForce() bool { return f.Desired != nil && !f.Problems.HasErrors() }
+// isApplied reports whether the spec is applied.
+func (f *Facts) isApplied() bool { return f.Desired != nil && !f.Problems.HasErrors() }

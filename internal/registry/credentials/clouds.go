@@ -29,7 +29,9 @@ import (
 
 // The registry hosts of each cloud. All belong to the cloud, so that credentials never leave it.
 var (
-	amazonHosts = regexp.MustCompile(`^\d{12}\.dkr[.-]ecr(-fips)?\.([a-z0-9-]+)\.(amazonaws\.com|amazonaws\.com\.cn|on\.aws|on\.amazonwebservices\.com\.cn)$`)
+	amazonHosts = regexp.MustCompile(
+		`^\d{12}\.dkr[.-]ecr(-fips)?\.([a-z0-9-]+)\.(amazonaws\.com|amazonaws\.com\.cn|on\.aws|on\.amazonwebservices\.com\.cn)$`,
+	)
 	googleHosts = regexp.MustCompile(`^(gcr\.io|[a-z0-9-]+\.gcr\.io|[a-z0-9-]+\.pkg\.dev)$`)
 	azureHosts  = regexp.MustCompile(`^[a-z0-9-]+\.azurecr\.(io|cn|us)$`)
 )
@@ -45,14 +47,14 @@ func amazon(ctx context.Context, host string) (authn.AuthConfig, error) {
 	if err != nil {
 		return authn.AuthConfig{}, err
 	}
-	answer, err := ecr.NewFromConfig(identity).GetAuthorizationToken(ctx, &ecr.GetAuthorizationTokenInput{})
+	response, err := ecr.NewFromConfig(identity).GetAuthorizationToken(ctx, &ecr.GetAuthorizationTokenInput{})
 	if err != nil {
 		return authn.AuthConfig{}, err
 	}
-	if len(answer.AuthorizationData) == 0 {
-		return authn.AuthConfig{}, errors.New("ECR gives no token")
+	if len(response.AuthorizationData) == 0 {
+		return authn.AuthConfig{}, errors.New("ECR returned no token")
 	}
-	token, err := base64.StdEncoding.DecodeString(aws.ToString(answer.AuthorizationData[0].AuthorizationToken))
+	token, err := base64.StdEncoding.DecodeString(aws.ToString(response.AuthorizationData[0].AuthorizationToken))
 	if err != nil {
 		return authn.AuthConfig{}, err
 	}
@@ -75,8 +77,8 @@ func google(ctx context.Context, _ string) (authn.AuthConfig, error) {
 
 const (
 	// azureUser is the user name that goes with a refresh token.
-	azureUser   = "00000000-0000-0000-0000-000000000000"
-	azureAnswer = 64 << 10
+	azureUser        = "00000000-0000-0000-0000-000000000000"
+	maxAzureResponse = 64 << 10
 )
 
 // azureAudiences maps the end of the registry host to the audience of the identity token.
@@ -96,8 +98,8 @@ func newClient() *http.Client {
 	return &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// ask exchanges a token of the identity of the pod (Workload Identity) or node for a refresh token of the registry.
-func (a azure) ask(ctx context.Context, host string) (authn.AuthConfig, error) {
+// request exchanges a token of the identity of the pod (Workload Identity) or node for a refresh token of the registry.
+func (a azure) token(ctx context.Context, host string) (authn.AuthConfig, error) {
 	identity, err := azureIdentity()
 	if err != nil {
 		return authn.AuthConfig{}, err
@@ -119,14 +121,15 @@ func (a azure) ask(ctx context.Context, host string) (authn.AuthConfig, error) {
 		return authn.AuthConfig{}, err
 	}
 	defer func() { _ = response.Body.Close() }()
-	var answer struct {
+	var body struct {
 		RefreshToken string `json:"refresh_token"`
 	}
-	err = json.NewDecoder(io.LimitReader(response.Body, azureAnswer)).Decode(&answer)
-	if response.StatusCode != http.StatusOK || err != nil || answer.RefreshToken == "" {
-		return authn.AuthConfig{}, cmp.Or(err, fmt.Errorf("the registry gives no token, but status %d", response.StatusCode))
+	err = json.NewDecoder(io.LimitReader(response.Body, maxAzureResponse)).Decode(&body)
+	if response.StatusCode != http.StatusOK || err != nil || body.RefreshToken == "" {
+		return authn.AuthConfig{}, cmp.Or(err, fmt.Errorf("the registry returned no token, but status %d",
+			response.StatusCode))
 	}
-	return authn.AuthConfig{Username: azureUser, Password: answer.RefreshToken}, nil
+	return authn.AuthConfig{Username: azureUser, Password: body.RefreshToken}, nil
 }
 
 // azureIdentity returns the Workload Identity of the pod if its environment variables are set, otherwise the managed

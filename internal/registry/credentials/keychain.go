@@ -11,27 +11,27 @@ import (
 	"github.com/google/go-containerregistry/pkg/authn"
 )
 
-const askTimeout = 15 * time.Second
+const requestTimeout = 15 * time.Second
 
 // Keychain returns cloud credentials. It requests those of each host at most once.
 type Keychain struct {
 	clouds []cloud
 
-	mu    sync.Mutex
-	asked map[string]authn.AuthConfig
+	mu     sync.Mutex
+	cached map[string]authn.AuthConfig
 }
 
 // cloud issues credentials for registries with matching hosts.
 type cloud struct {
-	hosts *regexp.Regexp
-	ask   func(ctx context.Context, host string) (authn.AuthConfig, error)
+	hosts   *regexp.Regexp
+	request func(ctx context.Context, host string) (authn.AuthConfig, error)
 }
 
 // New returns a Keychain.
 func New() *Keychain {
 	return &Keychain{
-		clouds: []cloud{{amazonHosts, amazon}, {googleHosts, google}, {azureHosts, azure{client: newClient()}.ask}},
-		asked:  map[string]authn.AuthConfig{},
+		clouds: []cloud{{amazonHosts, amazon}, {googleHosts, google}, {azureHosts, azure{client: newClient()}.token}},
+		cached: map[string]authn.AuthConfig{},
 	}
 }
 
@@ -50,10 +50,10 @@ func (k *Keychain) ResolveContext(ctx context.Context, target authn.Resource) (a
 		if !c.hosts.MatchString(host) {
 			continue
 		}
-		found, known := k.asked[host]
+		found, known := k.cached[host]
 		if !known {
-			found = ask(ctx, c, host)
-			k.asked[host] = found
+			found = request(ctx, c, host)
+			k.cached[host] = found
 		}
 		if found != (authn.AuthConfig{}) {
 			return authn.FromConfig(found), nil
@@ -62,25 +62,25 @@ func (k *Keychain) ResolveContext(ctx context.Context, target authn.Resource) (a
 	return authn.Anonymous, nil
 }
 
-// Knows reports whether the registry belongs to a cloud.
-func Knows(registry string) bool {
+// Supports reports whether the registry belongs to a cloud.
+func Supports(registry string) bool {
 	return amazonHosts.MatchString(registry) || googleHosts.MatchString(registry) || azureHosts.MatchString(registry)
 }
 
-// ask returns no credentials on an error or after askTimeout.
-func ask(ctx context.Context, c cloud, host string) authn.AuthConfig {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+// request returns no credentials on an error or after requestTimeout.
+func request(ctx context.Context, c cloud, host string) authn.AuthConfig {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	answers := make(chan authn.AuthConfig, 1)
+	results := make(chan authn.AuthConfig, 1)
 	go func() {
-		found, err := c.ask(ctx, host)
+		found, err := c.request(ctx, host)
 		if err != nil {
 			found = authn.AuthConfig{}
 		}
-		answers <- found
+		results <- found
 	}()
 	select {
-	case found := <-answers:
+	case found := <-results:
 		return found
 	case <-ctx.Done():
 		return authn.AuthConfig{}

@@ -106,11 +106,11 @@ func TestAzureGivesUpSoon(t *testing.T) {
 	} {
 		t.Setenv(variable, value)
 	}
-	if _, err := (azure{newClient()}).ask(t.Context(), "mine.azurecr.io"); err == nil || asked != 2 {
+	if _, err := (azure{newClient()}).token(t.Context(), "mine.azurecr.io"); err == nil || asked != 2 {
 		t.Errorf("%v after %d requests", err, asked)
 	}
 	longest := time.Duration(azureRetry.MaxRetries+1)*azureRetry.TryTimeout + azureRetry.RetryDelay
-	if azureRetry.TryTimeout == 0 || longest > askTimeout/2 {
+	if azureRetry.TryTimeout == 0 || longest > requestTimeout/2 {
 		t.Errorf("the node may take %v", longest)
 	}
 }
@@ -161,7 +161,7 @@ func TestCloudsAreAsked(t *testing.T) {
 	}
 	transport.TLSClientConfig.ServerName = "example.com" // the test certificate's
 	client.Transport = transport
-	k.clouds[2].ask = azure{client}.ask
+	k.clouds[2].request = azure{client}.token
 	for image, want := range map[string]string{
 		"123456789012.dkr.ecr.eu-west-1.amazonaws.com/a": "AWS:of-AmazonEC2ContainerRegistry_V20150921.GetAuthorizationToken",
 		"europe-west1-docker.pkg.dev/p/a":                "oauth2accesstoken:of-google",

@@ -20,19 +20,20 @@ const (
 	other = "registry.example.com/team/other@sha256:0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b"
 )
 
-// Proves: R46, NFR-006 (the file of a digest is read once for all custom resources, beside the labels, and again by nobody after a restart).
+// Proves: R46, NFR-006 (the file of a digest is read once for all custom resources, beside the labels, and again by
+// nobody after a restart).
 func TestFilesOfImagesAreReadOnce(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.registry.file = "kind: ProviderPackage"
-		questions := func() []imagelabels.Question { return []imagelabels.Question{question(pinned), question(other)} }
+		questions := func() []imagelabels.Request { return []imagelabels.Request{request(pinned), request(other)} }
 		for _, a := range w.Files(user(1), file, questions()) {
 			if !a.Pending {
 				t.Errorf("%+v before anybody asked", a)
 			}
 		}
-		w.know(user(1), question(pinned))
-		w.announced()
-		if got := w.registry.asked(); strings.Count(got, "image") != 3 || strings.Count(got, "file") != 2 {
+		w.labels(user(1), request(pinned))
+		w.notified()
+		if got := w.registry.takeRequests(); strings.Count(got, "image") != 3 || strings.Count(got, "file") != 2 {
 			t.Errorf("asked %s, want the labels of one image and a file of two", got)
 		}
 		check := func(when string) {
@@ -45,7 +46,7 @@ func TestFilesOfImagesAreReadOnce(t *testing.T) {
 			}
 			<-time.After(24 * time.Hour)
 			synctest.Wait()
-			if got := w.registry.asked() + fmt.Sprint(w.announced()); got != "[]" {
+			if got := w.registry.takeRequests() + fmt.Sprint(w.notified()); got != "[]" {
 				t.Errorf("%s: %s", when, got)
 			}
 		}
@@ -55,36 +56,38 @@ func TestFilesOfImagesAreReadOnce(t *testing.T) {
 	})
 }
 
-// That an image has no server's package is known after all of its layers were read: it is not asked for again, not even after a restart.
+// That an image has no server's package is known after all of its layers were read: it is not asked for again, not even
+// after a restart.
 //
 // Proves: R92.
 func TestImagesWithoutThePackageAreSearchedOnce(t *testing.T) {
 	inBubble(t, func(w *world) {
-		ask := func() imagelabels.Answer {
-			return w.Files(user(1), oci.ServerPackage, []imagelabels.Question{question(pinned)})[0]
+		ask := func() imagelabels.Result {
+			return w.Files(user(1), oci.ServerPackage, []imagelabels.Request{request(pinned)})[0]
 		}
 		ask()
 		synctest.Wait()
-		w.announced()
-		if got := w.registry.asked(); !strings.Contains(got, "file") {
+		w.notified()
+		if got := w.registry.takeRequests(); !strings.Contains(got, "file") {
 			t.Errorf("asked %q at first", got)
 		}
 		w.start()
 		a := ask()
 		synctest.Wait()
-		if got := w.registry.asked(); a.Pending || a.Err != nil || !strings.Contains(string(a.Content), oci.ServerPackage) || got != "" {
+		if got := w.registry.takeRequests(); a.Pending || a.Err != nil || !strings.Contains(string(a.Content), oci.ServerPackage) || got != "" {
 			t.Errorf("%+v, asked %q", a, got)
 		}
 	})
 }
 
-// Proves: R46 (an image without the file is an answer of its own kind; one that nobody asks for any more is left alone).
+// Proves: R46 (an image without the file is an answer of its own kind; one that nobody asks for any more is left
+// alone).
 func TestFilesThatAreMissing(t *testing.T) {
 	inBubble(t, func(w *world) {
-		ask := func(images ...string) []imagelabels.Answer {
-			var questions []imagelabels.Question
+		ask := func(images ...string) []imagelabels.Result {
+			var questions []imagelabels.Request
 			for _, image := range images {
-				questions = append(questions, question(image))
+				questions = append(questions, request(image))
 			}
 			w.Files(user(1), file, questions)
 			synctest.Wait()
@@ -98,20 +101,20 @@ func TestFilesThatAreMissing(t *testing.T) {
 			t.Errorf("%+v, want an error about the reference", got[1])
 		}
 		w.registry.set(func() { w.registry.file, w.registry.digest = "spec", "sha256:2" })
-		w.announced()
-		w.registry.asked()
+		w.notified()
+		w.registry.takeRequests()
 		<-time.After(7 * time.Hour)
 		synctest.Wait()
-		if got := w.registry.asked() + fmt.Sprint(w.announced()); got != "head image file[s1]" {
+		if got := w.registry.takeRequests() + fmt.Sprint(w.notified()); got != "head image file[s1]" {
 			t.Errorf("after the image was pushed again: %s", got)
 		}
 		for what, leave := range map[string]func(){"other images": func() { ask(pinned) }, "none": func() { ask() }, "gone": func() { w.Forget(user(1)) }} {
 			ask(tagged)
 			leave()
-			w.registry.asked()
+			w.registry.takeRequests()
 			<-time.After(24 * time.Hour)
 			synctest.Wait()
-			if got := w.registry.asked(); got != "" {
+			if got := w.registry.takeRequests(); got != "" {
 				t.Errorf("%s: asked %s", what, got)
 			}
 		}

@@ -44,7 +44,7 @@ const (
 	oneLayer = "sha256:0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b"
 )
 
-// fakeRegistry answers all references alike, and keeps count.
+// fakeRegistry returns the same result for all references and counts requests.
 type fakeRegistry struct {
 	mu       sync.Mutex
 	requests []string
@@ -56,7 +56,7 @@ type fakeRegistry struct {
 	panics   string // a part of the references that panic
 }
 
-func (f *fakeRegistry) ask(ctx context.Context, kind, reference string) error {
+func (f *fakeRegistry) request(ctx context.Context, kind, reference string) error {
 	f.mu.Lock()
 	f.requests = append(f.requests, kind)
 	err, hangs, ends := f.err, f.hangs, f.panics
@@ -72,22 +72,22 @@ func (f *fakeRegistry) ask(ctx context.Context, kind, reference string) error {
 }
 
 func (f *fakeRegistry) Digest(ctx context.Context, reference string, _ authn.Keychain) (string, error) {
-	return f.digest, f.ask(ctx, "head", reference)
+	return f.digest, f.request(ctx, "head", reference)
 }
 
 func (f *fakeRegistry) Image(ctx context.Context, reference string, _ authn.Keychain) (*registry.Image, error) {
-	if err := f.ask(ctx, "image", reference); err != nil {
+	if err := f.request(ctx, "image", reference); err != nil {
 		return nil, err
 	}
 	return &registry.Image{Digest: f.digest, Labels: f.labels}, nil
 }
 
 func (f *fakeRegistry) File(ctx context.Context, reference string, _ *registry.Image, _, _ string, _ authn.Keychain) ([]byte, error) {
-	return []byte(f.file), f.ask(ctx, "layer", reference)
+	return []byte(f.file), f.request(ctx, "layer", reference)
 }
 
 func (f *fakeRegistry) FindFile(ctx context.Context, reference string, _ *registry.Image, file string, _ authn.Keychain) ([]byte, error) {
-	if err := f.ask(ctx, "file", reference); err != nil {
+	if err := f.request(ctx, "file", reference); err != nil {
 		return nil, err
 	}
 	if f.file == "" {
@@ -102,8 +102,8 @@ func (f *fakeRegistry) FindMatch(
 	return f.FindFile(ctx, reference, image, what, keys)
 }
 
-// asked returns the requests since the last call.
-func (f *fakeRegistry) asked() string {
+// takeRequests returns the requests since the last call.
+func (f *fakeRegistry) takeRequests() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	text := strings.Join(f.requests, " ")
@@ -132,7 +132,7 @@ type world struct {
 	results map[bool]int
 }
 
-// newStore is a store in a cluster of its own, in which creating a ConfigMap calls create first, if it is given.
+// newStore returns a Store in a fake cluster; create is called before each creation of a ConfigMap, unless nil.
 func newStore(create func()) *imagelabels.Store {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(corev1.AddToScheme(scheme))
@@ -146,7 +146,7 @@ func newStore(create func()) *imagelabels.Store {
 	return &imagelabels.Store{Live: c, Writer: c, Namespace: "operator"}
 }
 
-// stored returns the ConfigMap of the store, without content if there is none.
+// stored returns the ConfigMap of the store, empty if it does not exist.
 func (w *world) stored() *corev1.ConfigMap {
 	w.Helper()
 	cm := &corev1.ConfigMap{}
@@ -157,7 +157,7 @@ func (w *world) stored() *corev1.ConfigMap {
 	return cm
 }
 
-// inBubble runs a test with a clock of its own; all that a reader has started must end with its context.
+// inBubble runs a test with a fake clock; all goroutines of a reader must end with its context.
 func inBubble(t *testing.T, test func(w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -171,7 +171,7 @@ func inBubble(t *testing.T, test func(w *world)) {
 	})
 }
 
-// start starts the reader of a new process.
+// start simulates a new process with a new Reader.
 func (w *world) start() {
 	if w.stop != nil {
 		w.stop()
@@ -179,30 +179,30 @@ func (w *world) start() {
 	}
 	var ctx context.Context
 	ctx, w.stop = context.WithCancel(context.Background())
-	w.Reader = imagelabels.New(ctx, imagelabels.Options{Connect: w.registry.Client, Store: w.store, Key: secret.New(make([]byte, 32)), LookedUp: w.lookedUp, Tell: w.tell})
+	w.Reader = imagelabels.New(ctx, imagelabels.Options{Connect: w.registry.Client, Store: w.store, Key: secret.New(make([]byte, 32)), OnLookup: w.countLookup, Notify: w.notify})
 }
 
-func (w *world) tell(user types.NamespacedName) { w.told <- user }
+func (w *world) notify(user types.NamespacedName) { w.told <- user }
 
-func (w *world) lookedUp(known bool) { w.results[known]++ }
+func (w *world) countLookup(known bool) { w.results[known]++ }
 
 func user(n int) types.NamespacedName {
 	return types.NamespacedName{Namespace: "ai", Name: fmt.Sprint("s", n)}
 }
 
-func question(image string) imagelabels.Question {
-	return imagelabels.Question{Image: image, Registries: &settings.Registries{}, Generation: 1}
+func request(image string) imagelabels.Request {
+	return imagelabels.Request{Image: image, Registries: &settings.Registries{}, Generation: 1}
 }
 
-// know asks and waits for the answer.
-func (w *world) know(u types.NamespacedName, q imagelabels.Question) imagelabels.Answer {
+// labels requests labels and waits for the result.
+func (w *world) labels(u types.NamespacedName, q imagelabels.Request) imagelabels.Result {
 	w.Helper()
 	w.Labels(u, q)
 	synctest.Wait()
 	return w.Labels(u, q)
 }
 
-func (w *world) announced() []string {
+func (w *world) notified() []string {
 	var names []string
 	for {
 		select {
@@ -214,23 +214,24 @@ func (w *world) announced() []string {
 	}
 }
 
-// Proves: NFR-006, FR-020, FR-027d, L-33 (one question for each new digest, whatever the number of custom resources, and none when idle).
+// Proves: NFR-006, FR-020, FR-027d, L-33 (one question for each new digest, whatever the number of custom resources,
+// and none when idle).
 func TestManyUsersOfADigestAskOnce(t *testing.T) {
 	inBubble(t, func(w *world) {
-		if a := w.Labels(user(0), question(pinned)); !a.Pending {
+		if a := w.Labels(user(0), request(pinned)); !a.Pending {
 			t.Errorf("%+v before anybody asked", a)
 		}
 		synctest.Wait()
-		if got := w.announced(); len(got) != 1 || got[0] != "s0" {
+		if got := w.notified(); len(got) != 1 || got[0] != "s0" {
 			t.Errorf("announced %v", got)
 		}
 		for n := range 500 {
-			if a := w.Labels(user(n), question(pinned)); a.Err != nil || a.Pending || a.Digest != "sha256:1" || string(a.Labels.Config) != content {
+			if a := w.Labels(user(n), request(pinned)); a.Err != nil || a.Pending || a.Digest != "sha256:1" || string(a.Labels.Config) != content {
 				t.Fatalf("%+v", a)
 			}
 		}
 		synctest.Wait()
-		if got := w.registry.asked(); got != "image" {
+		if got := w.registry.takeRequests(); got != "image" {
 			t.Errorf("500 custom resources asked: %s", got)
 		}
 		if w.results[false] != 1 || w.results[true] != 500 {
@@ -238,31 +239,32 @@ func TestManyUsersOfADigestAskOnce(t *testing.T) {
 		}
 		<-time.After(time.Hour)
 		synctest.Wait()
-		edited := question(pinned)
+		edited := request(pinned)
 		edited.Generation = 2
-		w.know(user(3), edited)
+		w.labels(user(3), edited)
 		<-time.After(30 * 24 * time.Hour)
 		synctest.Wait()
-		if got := w.registry.asked() + fmt.Sprint(w.announced()); got != "[]" {
+		if got := w.registry.takeRequests() + fmt.Sprint(w.notified()); got != "[]" {
 			t.Errorf("afterwards: %s", got)
 		}
 	})
 }
 
-// Proves: FR-027d, NFR-006 (a tag is asked again after hours and on an edit, by one request without a body; a new digest is read and announced).
+// Proves: FR-027d, NFR-006 (a tag is asked again after hours and on an edit, by one request without a body; a new
+// digest is read and announced).
 func TestTagsAreAskedAgain(t *testing.T) {
 	inBubble(t, func(w *world) {
-		q := question(tagged)
-		w.know(user(1), q)
-		w.announced()
-		w.registry.asked()
+		q := request(tagged)
+		w.labels(user(1), q)
+		w.notified()
+		w.registry.takeRequests()
 		<-time.After(time.Hour)
-		if got := w.registry.asked(); got != "" {
+		if got := w.registry.takeRequests(); got != "" {
 			t.Errorf("idle for an hour: %s", got)
 		}
 		<-time.After(6 * time.Hour)
 		synctest.Wait()
-		if got := w.registry.asked() + fmt.Sprint(w.announced()); got != "head[]" {
+		if got := w.registry.takeRequests() + fmt.Sprint(w.notified()); got != "head[]" {
 			t.Errorf("after hours: %s, want one request and no news", got)
 		}
 		<-time.After(time.Hour)
@@ -274,7 +276,7 @@ func TestTagsAreAskedAgain(t *testing.T) {
 			t.Errorf("%+v while the tag is asked again", a)
 		}
 		synctest.Wait()
-		if got := w.registry.asked() + fmt.Sprint(w.announced()); got != "head image[s1]" {
+		if got := w.registry.takeRequests() + fmt.Sprint(w.notified()); got != "head image[s1]" {
 			t.Errorf("after an edit: %s", got)
 		}
 		if a := w.Labels(user(1), q); a.Digest != "sha256:2" || string(a.Labels.Config) != "version: 1\n" {
@@ -283,36 +285,37 @@ func TestTagsAreAskedAgain(t *testing.T) {
 	})
 }
 
-// Proves: R14, R19 (what was read stays whatever the registry does; without an answer the question is repeated with back-off).
+// Proves: R14, R19 (what was read stays whatever the registry does; without an answer the question is repeated with
+// back-off).
 func TestFailuresChangeNothingThatIsKnown(t *testing.T) {
 	inBubble(t, func(w *world) {
-		q := question(tagged)
-		w.know(user(1), q)
-		w.announced()
+		q := request(tagged)
+		w.labels(user(1), q)
+		w.notified()
 		down := &registry.Error{Kind: registry.Unreachable, Err: errors.New("refused")}
 		w.registry.set(func() { w.registry.err = down })
 		<-time.After(24 * time.Hour)
 		synctest.Wait()
-		if a := w.Labels(user(1), q); a.Err != nil || a.Digest != "sha256:1" || len(w.announced()) != 0 {
+		if a := w.Labels(user(1), q); a.Err != nil || a.Digest != "sha256:1" || len(w.notified()) != 0 {
 			t.Errorf("%+v though it was known", a)
 		}
-		w.registry.asked()
-		other := question("registry.example.com/team/other:1")
-		if a := w.know(user(2), other); !errors.Is(a.Err, down) || a.Pending {
+		w.registry.takeRequests()
+		other := request("registry.example.com/team/other:1")
+		if a := w.labels(user(2), other); !errors.Is(a.Err, down) || a.Pending {
 			t.Errorf("%+v", a)
 		}
 		<-time.After(24 * time.Hour)
 		synctest.Wait()
-		if got := strings.Count(w.registry.asked(), "image"); got < 50 || got > 110 {
+		if got := strings.Count(w.registry.takeRequests(), "image"); got < 50 || got > 110 {
 			t.Errorf("asked %d times in a day", got)
 		}
-		if got := fmt.Sprint(w.announced()); got != "[s2]" {
+		if got := fmt.Sprint(w.notified()); got != "[s2]" {
 			t.Errorf("announced %s; want the failure, once", got)
 		}
 		w.registry.set(func() { w.registry.err = nil })
 		<-time.After(20 * time.Minute)
 		synctest.Wait()
-		if a := w.Labels(user(2), other); a.Err != nil || fmt.Sprint(w.announced()) != "[s2]" {
+		if a := w.Labels(user(2), other); a.Err != nil || fmt.Sprint(w.notified()) != "[s2]" {
 			t.Errorf("%+v after the registry is back", a)
 		}
 	})
@@ -322,14 +325,14 @@ func TestFailuresChangeNothingThatIsKnown(t *testing.T) {
 func TestRegistryIsLeftAloneAsLongAsItSays(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.registry.err = &registry.Error{Kind: registry.RateLimited, RetryAfter: time.Hour, Err: errors.New("429")}
-		q := question(tagged)
-		w.know(user(1), q)
+		q := request(tagged)
+		w.labels(user(1), q)
 		for range 10 {
 			q.Generation++
-			w.know(user(1), q)
+			w.labels(user(1), q)
 			<-time.After(5 * time.Minute)
 		}
-		if got := w.registry.asked(); got != "image" {
+		if got := w.registry.takeRequests(); got != "image" {
 			t.Errorf("asked within the hour: %s", got)
 		}
 		w.registry.set(func() { w.registry.err = nil })
@@ -353,11 +356,11 @@ func TestRestartAsksForNoImageAgain(t *testing.T) {
 		w.registry.labels = map[string]string{oci.LabelConfigBase64: base64.StdEncoding.EncodeToString(base)}
 		all := func() (pending int) {
 			for n := range 100 {
-				if w.Labels(user(n), question(fmt.Sprintf("registry.example.com/team/server-%d:1", n))).Pending {
+				if w.Labels(user(n), request(fmt.Sprintf("registry.example.com/team/server-%d:1", n))).Pending {
 					pending++
 				}
 				synctest.Wait()
-				w.announced()
+				w.notified()
 			}
 			return pending
 		}
@@ -365,11 +368,11 @@ func TestRestartAsksForNoImageAgain(t *testing.T) {
 			t.Fatalf("%d answers are pending", pending)
 		}
 		<-time.After(time.Minute)
-		if got := strings.Count(w.registry.asked(), "image"); got != 100 {
+		if got := strings.Count(w.registry.takeRequests(), "image"); got != 100 {
 			t.Errorf("%d questions before the restart", got)
 		}
 		w.start()
-		if pending, got := all(), w.registry.asked(); pending > 0 || got != "" {
+		if pending, got := all(), w.registry.takeRequests(); pending > 0 || got != "" {
 			t.Errorf("after a restart %d answers are pending, asked %s", pending, got)
 		}
 	})
@@ -387,7 +390,7 @@ func TestBrokenStoreIsReplaced(t *testing.T) {
 		if err := w.store.Writer.Create(t.Context(), broken); err != nil {
 			t.Fatal(err)
 		}
-		if a := w.know(user(1), question(tagged)); a.Pending || a.Err != nil {
+		if a := w.labels(user(1), request(tagged)); a.Pending || a.Err != nil {
 			t.Errorf("%+v", a)
 		}
 		synctest.Wait()
@@ -400,16 +403,16 @@ func TestBrokenStoreIsReplaced(t *testing.T) {
 // Proves: FR-027d (what was read survives a restart, with the registry away).
 func TestAnswersSurviveARestart(t *testing.T) {
 	inBubble(t, func(w *world) {
-		w.know(user(1), question(tagged))
+		w.labels(user(1), request(tagged))
 		synctest.Wait()
-		w.registry.asked()
+		w.registry.takeRequests()
 		w.registry.set(func() { w.registry.err = &registry.Error{Kind: registry.Unreachable, Err: errors.New("refused")} })
 		w.start()
-		if a := w.Labels(user(1), question(tagged)); a.Pending || a.Digest != "sha256:1" || string(a.Labels.Config) != content {
+		if a := w.Labels(user(1), request(tagged)); a.Pending || a.Digest != "sha256:1" || string(a.Labels.Config) != content {
 			t.Errorf("%+v after a restart", a)
 		}
 		synctest.Wait()
-		if got := w.registry.asked(); got != "" {
+		if got := w.registry.takeRequests(); got != "" {
 			t.Errorf("after a restart: %s", got)
 		}
 	})
@@ -421,14 +424,15 @@ func (k keychain) Resolve(authn.Resource) (authn.Authenticator, error) {
 	return &authn.Basic{Username: "pull", Password: string(k)}, nil
 }
 
-// Proves: FR-027c, NFR-003 (nobody learns of an image that was read with the credentials of others; nothing kept shows them).
+// Proves: FR-027c, NFR-003 (nobody learns of an image that was read with the credentials of others; nothing kept shows
+// them).
 func TestCredentialsAreNotShared(t *testing.T) {
 	inBubble(t, func(w *world) {
-		mine := question(pinned)
+		mine := request(pinned)
 		mine.Keys = keychain("canary-3c1")
-		w.know(user(1), mine)
+		w.labels(user(1), mine)
 		w.registry.set(func() { w.registry.err = &registry.Error{Kind: registry.Unauthorized, Err: errors.New("401")} })
-		if a := w.know(user(2), question(pinned)); registry.KindOf(a.Err) != registry.Unauthorized {
+		if a := w.labels(user(2), request(pinned)); registry.KindOf(a.Err) != registry.Unauthorized {
 			t.Errorf("without credentials: %+v", a)
 		}
 		same := mine
@@ -448,7 +452,7 @@ func TestCredentialsAreNotShared(t *testing.T) {
 	})
 }
 
-// keychainOf has credentials for one registry.
+// keychainOf is a keychain with credentials for one registry.
 type keychainOf struct{ registry, password string }
 
 func (k keychainOf) Resolve(r authn.Resource) (authn.Authenticator, error) {
@@ -458,22 +462,23 @@ func (k keychainOf) Resolve(r authn.Resource) (authn.Authenticator, error) {
 	return &authn.Basic{Username: "pull", Password: k.password}, nil
 }
 
-// Proves: FR-027f, NFR-003 (an answer from a mirror is for those with the same credentials for the mirror; a mirror more is another question).
+// Proves: FR-027f, NFR-003 (an answer from a mirror is for those with the same credentials for the mirror; a mirror
+// more is another question).
 func TestCredentialsForMirrorsAreNotShared(t *testing.T) {
 	mirrors := settings.ReadClusterMirrors([]unstructured.Unstructured{{Object: map[string]any{"spec": map[string]any{"imageDigestMirrors": []any{
 		map[string]any{"source": "registry.example.com", "mirrors": []any{"mirror.example.com"}},
 	}}}}})
 	inBubble(t, func(w *world) {
-		asks := func(keys authn.Keychain, mirrors settings.ClusterMirrors) imagelabels.Question {
-			q := question(pinned)
+		asks := func(keys authn.Keychain, mirrors settings.ClusterMirrors) imagelabels.Request {
+			q := request(pinned)
 			q.Keys, q.Registries = keys, &settings.Registries{Cluster: mirrors}
 			return q
 		}
 		mine := keychainOf{"mirror.example.com", "canary-3c1"}
-		if a := w.know(user(1), asks(mine, mirrors)); a.Err != nil || a.Pending {
+		if a := w.labels(user(1), asks(mine, mirrors)); a.Err != nil || a.Pending {
 			t.Fatalf("%+v", a)
 		}
-		for name, q := range map[string]imagelabels.Question{
+		for name, q := range map[string]imagelabels.Request{
 			"other credentials": asks(keychainOf{"mirror.example.com", "other"}, mirrors),
 			"none for it":       asks(keychainOf{"other.example.com", "canary-3c1"}, mirrors),
 			"without a mirror":  asks(mine, nil),
@@ -493,15 +498,15 @@ func TestRegistryThatHangsDelaysNobody(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.registry.hangs = "hanging.example.com"
 		for n := range 200 {
-			w.Labels(user(n), question(fmt.Sprintf("hanging.example.com/team/server:%d", n)))
+			w.Labels(user(n), request(fmt.Sprintf("hanging.example.com/team/server:%d", n)))
 		}
 		synctest.Wait()
-		if a := w.know(user(1000), question(tagged)); a.Pending || a.Err != nil {
+		if a := w.labels(user(1000), request(tagged)); a.Pending || a.Err != nil {
 			t.Errorf("%+v", a)
 		}
 		<-time.After(2 * time.Minute)
 		synctest.Wait()
-		if a := w.Labels(user(199), question("hanging.example.com/team/server:199")); a.Err == nil && !a.Pending {
+		if a := w.Labels(user(199), request("hanging.example.com/team/server:199")); a.Err == nil && !a.Pending {
 			t.Errorf("%+v", a)
 		}
 	})
@@ -513,64 +518,66 @@ func TestRegistriesOfANamespaceDelayNoOther(t *testing.T) {
 		w.registry.hangs = "hanging"
 		for n := range 100 {
 			bad := types.NamespacedName{Namespace: fmt.Sprint("hostile-", n%5), Name: fmt.Sprint("s", n)}
-			w.Labels(bad, question(fmt.Sprintf("hanging-%d.example.com/team/server:1", n)))
+			w.Labels(bad, request(fmt.Sprintf("hanging-%d.example.com/team/server:1", n)))
 		}
 		synctest.Wait()
-		if got := strings.Count(w.registry.asked(), "image"); got != 5*4 {
+		if got := strings.Count(w.registry.takeRequests(), "image"); got != 5*4 {
 			t.Errorf("%d questions of 5 namespaces are asked at once, want 20", got)
 		}
-		if a := w.know(user(1), question(tagged)); a.Pending || a.Err != nil {
+		if a := w.labels(user(1), request(tagged)); a.Pending || a.Err != nil {
 			t.Errorf("%+v", a)
 		}
 	})
 }
 
-// Proves: R63 (where hanging registries of many namespaces take all places, the next one is of a namespace without a question).
+// Proves: R63 (where hanging registries of many namespaces take all places, the next one is of a namespace without a
+// question).
 func TestNextPlaceIsOfTheNamespaceWithTheFewest(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.registry.hangs = "hanging"
 		for n := range 400 {
 			bad := types.NamespacedName{Namespace: fmt.Sprint("hostile-", n%8), Name: fmt.Sprint("s", n)}
-			w.Labels(bad, question(fmt.Sprintf("hanging-%d.example.com/team/server:1", n)))
+			w.Labels(bad, request(fmt.Sprintf("hanging-%d.example.com/team/server:1", n)))
 		}
 		synctest.Wait()
-		if got := strings.Count(w.registry.asked(), "image"); got != 24 {
+		if got := strings.Count(w.registry.takeRequests(), "image"); got != 24 {
 			t.Errorf("%d questions are asked at once, want 24", got)
 		}
-		w.Labels(user(1), question(tagged))
+		w.Labels(user(1), request(tagged))
 		<-time.After(time.Minute)
 		synctest.Wait()
-		if a := w.Labels(user(1), question(tagged)); a.Pending || a.Err != nil {
+		if a := w.Labels(user(1), request(tagged)); a.Pending || a.Err != nil {
 			t.Errorf("%+v after one question has ended", a)
 		}
 	})
 }
 
-// Proves: R63 (a panic off the reconcile worker ends the question alone: it is reported, shows no value, and is tried again slowly).
+// Proves: R63 (a panic off the reconcile worker ends the question alone: it is reported, shows no value, and is tried
+// again slowly).
 func TestReaderSurvivesAPanic(t *testing.T) {
 	inBubble(t, func(w *world) {
 		const bad = "panicking.example.com/team/server:1"
 		w.registry.panics = "panicking"
 		w.store.Writer = newStore(func() { panic("creating a ConfigMap") }).Writer
-		a := w.know(user(1), question(bad))
+		a := w.labels(user(1), request(bad))
 		if !errors.Is(a.Err, problem.ErrInternal) || a.Pending || strings.Contains(a.Err.Error(), "panicking.example.com") {
 			t.Errorf("%+v", a)
 		}
-		if got := fmt.Sprint(w.announced()); got != "[s1]" {
+		if got := fmt.Sprint(w.notified()); got != "[s1]" {
 			t.Errorf("announced %s", got)
 		}
-		if a := w.know(user(2), question(tagged)); a.Err != nil || a.Pending {
+		if a := w.labels(user(2), request(tagged)); a.Err != nil || a.Pending {
 			t.Errorf("the other image: %+v", a)
 		}
-		w.registry.asked()
+		w.registry.takeRequests()
 		<-time.After(problem.PanicRetryDelay - time.Minute)
-		if got := w.registry.asked(); got != "" {
+		if got := w.registry.takeRequests(); got != "" {
 			t.Errorf("asked %s within the delay", got)
 		}
 		w.registry.set(func() { w.registry.panics = "" })
 		<-time.After(3 * time.Minute)
 		synctest.Wait()
-		if a := w.Labels(user(1), question(bad)); a.Err != nil || a.Pending {
+		if a := w.Labels(user(1), request(bad)); a.Err != nil || a.Pending {
 			t.Errorf("%+v after the delay", a)
 		}
 	})
@@ -584,49 +591,50 @@ func TestLabelsThatCannotBeUsed(t *testing.T) {
 		want   string
 	}{
 		"not base64":     {map[string]string{oci.LabelConfigBase64: "%"}, "label io.llamastack.config.base64: not base64"},
-		"layer, no path": {map[string]string{oci.LabelConfigLayer: oneLayer}, "label io.llamastack.config.layer needs label io.llamastack.config.path"},
+		"layer, no path": {map[string]string{oci.LabelConfigLayer: oneLayer}, "label io.llamastack.config.layer also needs label io.llamastack.config.path"},
 	} {
 		inBubble(t, func(w *world) {
 			w.registry.labels = c.labels
-			a := w.know(user(1), question(pinned))
+			a := w.labels(user(1), request(pinned))
 			if _, ok := errors.AsType[*imagelabels.ContentError](a.Err); !ok || !strings.Contains(a.Err.Error(), c.want) {
 				t.Errorf("%s: %+v", name, a)
 			}
 			<-time.After(24 * time.Hour)
-			if got := w.registry.asked(); got != "image" {
+			if got := w.registry.takeRequests(); got != "image" {
 				t.Errorf("%s: asked %s", name, got)
 			}
 		})
 	}
 	inBubble(t, func(w *world) {
 		w.registry.labels, w.registry.file = layer, content
-		if a := w.know(user(1), question(pinned)); a.Err != nil || string(a.Labels.Config) != content || a.Labels.ConfigLabel != oci.LabelConfigLayer {
+		if a := w.labels(user(1), request(pinned)); a.Err != nil || string(a.Labels.Config) != content || a.Labels.ConfigLabel != oci.LabelConfigLayer {
 			t.Errorf("%+v", a)
 		}
-		if got := w.registry.asked(); got != "image layer" {
+		if got := w.registry.takeRequests(); got != "image layer" {
 			t.Errorf("asked %s", got)
 		}
 	})
 	inBubble(t, func(w *world) {
-		if a := w.know(user(1), question("not a reference")); registry.KindOf(a.Err) != registry.InvalidReference {
+		if a := w.labels(user(1), request("not a reference")); registry.KindOf(a.Err) != registry.InvalidReference {
 			t.Errorf("%+v", a)
 		}
 	})
 }
 
-// Proves: R63 (the answers in memory and in the store have a bound; the newest stay), L-03 (images without users are not asked for).
+// Proves: R63 (the answers in memory and in the store have a bound; the newest stay), L-03 (images without users are
+// not asked for).
 func TestCachedAnswersHaveABound(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.registry.labels = map[string]string{oci.LabelConfigBase64: base64.StdEncoding.EncodeToString(incompressible(200_000))}
-		image := func(n int) imagelabels.Question {
-			return question(fmt.Sprintf("registry.example.com/team/server:%d", n))
+		image := func(n int) imagelabels.Request {
+			return request(fmt.Sprintf("registry.example.com/team/server:%d", n))
 		}
 		const count = 100
 		for n := range count {
-			if a := w.know(user(1), image(n)); a.Pending {
+			if a := w.labels(user(1), image(n)); a.Pending {
 				t.Fatalf("%d: %+v", n, a)
 			}
-			w.announced()
+			w.notified()
 		}
 		<-time.After(time.Minute)
 		size := 0
@@ -637,9 +645,9 @@ func TestCachedAnswersHaveABound(t *testing.T) {
 			t.Errorf("%d bytes are kept", size)
 		}
 		w.Forget(user(1))
-		w.registry.asked()
+		w.registry.takeRequests()
 		<-time.After(24 * time.Hour)
-		if got := w.registry.asked(); got != "" {
+		if got := w.registry.takeRequests(); got != "" {
 			t.Errorf("without users: %s", got)
 		}
 		known := 0
@@ -656,7 +664,7 @@ func TestCachedAnswersHaveABound(t *testing.T) {
 	})
 }
 
-// incompressible is text without patterns.
+// incompressible returns random text.
 func incompressible(n int) []byte {
 	out, x := make([]byte, n), uint64(88172645463325252)
 	for i := range out {
@@ -685,12 +693,12 @@ func unpacked(t *testing.T, packed []byte) string {
 func TestChangedSettingsAskAgain(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.registry.err = &registry.Error{Kind: registry.Refused, Err: errors.New("not allowed")}
-		q := question(tagged)
-		w.know(user(1), q)
+		q := request(tagged)
+		w.labels(user(1), q)
 		<-time.After(20 * time.Second)
 		w.registry.set(func() { w.registry.err = nil })
 		q.Registries = &settings.Registries{Allowed: []string{"registry.example.com"}}
-		if a := w.know(user(1), q); a.Err != nil {
+		if a := w.labels(user(1), q); a.Err != nil {
 			t.Errorf("%+v", a)
 		}
 	})

@@ -17,20 +17,20 @@ import (
 
 const providers = 20 // of one custom resource
 
-// controller asks for the files of images whenever there is an event for a custom resource, as reconciles do.
+// controller requests the files of images after each event of a custom resource, as reconciles do.
 type controller struct {
 	*world
 	images map[types.NamespacedName][]string
-	last   map[types.NamespacedName][]imagelabels.Answer
+	last   map[types.NamespacedName][]imagelabels.Result
 	// reconciles counts what events caused; more than limit are not made.
 	reconciles, limit int
 }
 
-func (w *world) control() *controller {
-	return &controller{world: w, images: map[types.NamespacedName][]string{}, last: map[types.NamespacedName][]imagelabels.Answer{}, limit: 20_000}
+func (w *world) newController() *controller {
+	return &controller{world: w, images: map[types.NamespacedName][]string{}, last: map[types.NamespacedName][]imagelabels.Result{}, limit: 20_000}
 }
 
-// add is a new custom resource.
+// add creates a custom resource.
 func (c *controller) add(namespace, name string, images ...string) types.NamespacedName {
 	user := types.NamespacedName{Namespace: namespace, Name: name}
 	c.images[user] = images
@@ -39,14 +39,14 @@ func (c *controller) add(namespace, name string, images ...string) types.Namespa
 }
 
 func (c *controller) reconcile(user types.NamespacedName) {
-	var questions []imagelabels.Question
+	var questions []imagelabels.Request
 	for _, image := range c.images[user] {
-		questions = append(questions, question(image))
+		questions = append(questions, request(image))
 	}
 	c.last[user] = c.Files(user, file, questions)
 }
 
-// settle follows events until there are none for now.
+// settle handles events until none is pending.
 func (c *controller) settle() {
 	for {
 		synctest.Wait()
@@ -63,15 +63,15 @@ func (c *controller) settle() {
 	}
 }
 
-// run lets time pass.
+// run advances the clock.
 func (c *controller) run(long time.Duration) {
 	for end := time.Now().Add(long); time.Now().Before(end) && c.reconciles <= c.limit; <-time.After(time.Second) {
 		c.settle()
 	}
 }
 
-// answered counts the answers of a custom resource that are not pending.
-func (c *controller) answered(user types.NamespacedName) (count int) {
+// countResults returns the number of results of a custom resource that are not pending.
+func (c *controller) countResults(user types.NamespacedName) (count int) {
 	for _, a := range c.last[user] {
 		if !a.Pending {
 			count++
@@ -80,7 +80,7 @@ func (c *controller) answered(user types.NamespacedName) (count int) {
 	return count
 }
 
-// images are of registries with one name each.
+// images returns images of different registries.
 func images(of string, n int) (all []string) {
 	for i := range n {
 		all = append(all, fmt.Sprintf("%s-%d.example.com/team/provider:1", of, i))
@@ -88,7 +88,7 @@ func images(of string, n int) (all []string) {
 	return all
 }
 
-// flood makes custom resources with the most providers each.
+// flood creates custom resources with the maximum number of providers.
 func (c *controller) flood(namespace string, resources int) (users []types.NamespacedName) {
 	for n := range resources {
 		users = append(users, c.add(namespace, fmt.Sprint("s", n), images(fmt.Sprint(namespace, "-", n), providers)...))
@@ -100,36 +100,37 @@ func (c *controller) flood(namespace string, resources int) (users []types.Names
 func TestImagesWithoutAnswerCauseFewReconciles(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.registry.hangs = "hostile"
-		c := w.control()
+		c := w.newController()
 		c.flood("hostile", 30)
 		c.run(5 * time.Minute)
 		if c.reconciles > 100 {
 			t.Errorf("%d reconciles in five minutes in which a registry answered for 20 images", c.reconciles)
 		}
-		if asked := strings.Count(w.registry.asked(), "image"); asked > 30 {
+		if asked := strings.Count(w.registry.takeRequests(), "image"); asked > 30 {
 			t.Errorf("asked %d times; four at once, for a minute each", asked)
 		}
 	})
 }
 
-// Proves: R63, L-03 (a namespace that asks for more than its share delays no other, and takes no answer away that another one uses).
+// Proves: R63, L-03 (a namespace that asks for more than its share delays no other, and takes no answer away that
+// another one uses).
 func TestEachNamespaceHasAShare(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.registry.hangs, w.registry.file = "hostile", strings.Repeat("a", 60<<10)
-		c := w.control()
+		c := w.newController()
 		before := c.add("theirs", "before", images("theirs", providers)...)
 		c.settle()
 		c.flood("hostile", 30)
 		c.flood("greedy", 30) // its registries answer: more bytes than are cached
 		c.settle()
-		w.registry.asked()
+		w.registry.takeRequests()
 		after := c.add("theirs", "after", images("theirs-after", providers)...)
 		c.reconcile(before)
 		c.settle()
-		if c.answered(before) != providers || c.answered(after) != providers {
-			t.Errorf("answers of %d and %d images, want %d each, at once", c.answered(before), c.answered(after), providers)
+		if c.countResults(before) != providers || c.countResults(after) != providers {
+			t.Errorf("answers of %d and %d images, want %d each, at once", c.countResults(before), c.countResults(after), providers)
 		}
-		if asked := strings.Count(w.registry.asked(), "file"); asked != providers {
+		if asked := strings.Count(w.registry.takeRequests(), "file"); asked != providers {
 			t.Errorf("asked for %d files, want those of the new one", asked)
 		}
 		c.run(time.Minute)
@@ -143,7 +144,7 @@ func TestEachNamespaceHasAShare(t *testing.T) {
 func TestManyImagesOfANamespaceAreAskedForOnce(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.registry.hangs, w.registry.file = "many", "kind: ProviderPackage"
-		c := w.control()
+		c := w.newController()
 		users := c.flood("many", 50)
 		c.settle()
 		gone := users[48]
@@ -154,15 +155,15 @@ func TestManyImagesOfANamespaceAreAskedForOnce(t *testing.T) {
 		w.registry.set(func() { w.registry.hangs = "" })
 		c.run(time.Hour)
 		for _, user := range users {
-			if want := len(c.images[user]); user != gone && c.answered(user) != want {
-				t.Errorf("%s: %d of %d images have an answer", user, c.answered(user), want)
+			if want := len(c.images[user]); user != gone && c.countResults(user) != want {
+				t.Errorf("%s: %d of %d images have an answer", user, c.countResults(user), want)
 			}
 		}
-		if asked := strings.Count(w.registry.asked(), "file"); asked > 981 || c.reconciles > 2_000 {
+		if asked := strings.Count(w.registry.takeRequests(), "file"); asked > 981 || c.reconciles > 2_000 {
 			t.Errorf("asked for %d files in %d reconciles, want 961 and at most some that were hanging before", asked, c.reconciles)
 		}
 		c.run(time.Hour)
-		if asked := w.registry.asked(); asked != "" {
+		if asked := w.registry.takeRequests(); asked != "" {
 			t.Errorf("asked in the second hour, when all have their answers: %s", asked)
 		}
 	})
@@ -172,28 +173,29 @@ func TestManyImagesOfANamespaceAreAskedForOnce(t *testing.T) {
 func TestSharedImageWaitsWithTheFewest(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.registry.hangs, w.registry.file = "hostile", "kind: ProviderPackage"
-		c := w.control()
+		c := w.newController()
 		c.flood("hostile", 2)
 		c.add("hostile", "shared", other)
 		c.settle()
 		mine := c.add("theirs", "mine", other)
 		c.reconcile(types.NamespacedName{Namespace: "hostile", Name: "shared"})
 		c.settle()
-		if c.answered(mine) != 1 {
+		if c.countResults(mine) != 1 {
 			t.Error("the image waits behind those of another namespace")
 		}
 	})
 }
 
-// Proves: R63, R46 (the files of one custom resource fit into the cache, and so do the labels of images of one that waits: nothing is asked in circles).
+// Proves: R63, R46 (the files of one custom resource fit into the cache, and so do the labels of images of one that
+// waits: nothing is asked in circles).
 func TestLargeAnswersAreNotAskedForInCircles(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.registry.file = strings.Repeat("a", 1_000_000)
-		c := w.control()
+		c := w.newController()
 		user := c.add("ai", "large", images("large", providers)...)
 		c.run(10 * time.Minute)
-		if c.reconciles > 2*providers || c.answered(user) != providers {
-			t.Errorf("%d reconciles, %d answers", c.reconciles, c.answered(user))
+		if c.reconciles > 2*providers || c.countResults(user) != providers {
+			t.Errorf("%d reconciles, %d answers", c.reconciles, c.countResults(user))
 		}
 		for _, a := range c.last[user] {
 			if a.Err == nil || !strings.Contains(a.Err.Error(), "is larger than 65536 bytes") || len(a.Content) > 0 {
@@ -203,7 +205,7 @@ func TestLargeAnswersAreNotAskedForInCircles(t *testing.T) {
 		w.registry.set(func() {
 			w.registry.labels = map[string]string{oci.LabelDistributionVersion: "1.4.0+" + strings.Repeat("a", 1_000_000)}
 		})
-		if a := w.know(user, question(tagged)); a.Err == nil || !strings.Contains(a.Err.Error(), "label com.ogx.distribution.version is longer than 1024 bytes") {
+		if a := w.labels(user, request(tagged)); a.Err == nil || !strings.Contains(a.Err.Error(), "label com.ogx.distribution.version is longer than 1024 bytes") {
 			t.Errorf("%v", a.Err)
 		}
 	})

@@ -21,12 +21,12 @@ import (
 
 const (
 	storeName = "llama-stack-image-labels"
-	// storeBytes bounds the ConfigMap, plainBytes one uncompressed answer.
+	// storeBytes bounds the ConfigMap, plainBytes one uncompressed result.
 	storeBytes, plainBytes = 900_000, 4 << 20
-	savePause              = 10 * time.Second
+	saveInterval           = 10 * time.Second
 )
 
-// Store is the ConfigMap that keeps answers across restarts, as gzipped JSON by the hash of the question.
+// Store is the ConfigMap that keeps results across restarts, as gzipped JSON by the hash of the request.
 type Store struct {
 	// Live reads from the API server, Writer writes to it.
 	Live   client.Reader
@@ -36,20 +36,20 @@ type Store struct {
 }
 
 func (r *Reader) load(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
 	var stored corev1.ConfigMap
 	err := r.options.Store.Live.Get(ctx, client.ObjectKey{Namespace: r.options.Store.Namespace, Name: storeName}, &stored)
 	if client.IgnoreNotFound(err) != nil {
-		logf.FromContext(ctx).Error(err, "cannot read kept labels of images; registries are asked again")
+		logf.FromContext(ctx).Error(err, "cannot load cached image labels; they are read from registries again")
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for id, packed := range stored.BinaryData {
-		var answer Answer
+		var result Result
 		unpacked, err := gzip.NewReader(bytes.NewReader(packed))
-		if err == nil && json.NewDecoder(io.LimitReader(unpacked, plainBytes)).Decode(&answer) == nil && answer.kept() {
-			r.images[id] = &image{answer: answer}
+		if err == nil && json.NewDecoder(io.LimitReader(unpacked, plainBytes)).Decode(&result) == nil && result.storable() {
+			r.images[id] = &image{result: result}
 		}
 	}
 }
@@ -60,26 +60,26 @@ func (r *Reader) keepSaving(ctx context.Context) {
 		case <-ctx.Done():
 		case <-r.unsaved:
 			if err := r.save(ctx); err != nil && ctx.Err() == nil {
-				logf.FromContext(ctx).Error(err, "cannot keep labels of images; after a restart, registries are asked again")
+				logf.FromContext(ctx).Error(err, "cannot save image labels; after a restart, they are read from registries again")
 			}
 		}
-	}, savePause)
+	}, saveInterval)
 }
 
-// save replaces the ConfigMap. Answers that do not fit are left out.
+// save replaces the ConfigMap. Results that do not fit are left out.
 func (r *Reader) save(ctx context.Context) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
-	defer problem.CatchPanic(logf.FromContext(ctx), "keeping the labels of images panicked", &err)
+	defer problem.CatchPanic(logf.FromContext(ctx), "panic while saving image labels", &err)
 	stored := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: r.options.Store.Namespace, Name: storeName},
 		Immutable:  new(true), BinaryData: map[string][]byte{},
 	}
 	size := 0
-	for id, answer := range r.keptAnswers() {
+	for id, result := range r.storableResults() {
 		var packed bytes.Buffer
 		w := gzip.NewWriter(&packed)
-		if err := json.NewEncoder(w).Encode(answer); err != nil {
+		if err := json.NewEncoder(w).Encode(result); err != nil {
 			return err
 		}
 		if err := w.Close(); err != nil {
@@ -96,13 +96,13 @@ func (r *Reader) save(ctx context.Context) (err error) {
 	return r.options.Store.Writer.Create(ctx, stored)
 }
 
-func (r *Reader) keptAnswers() map[string]Answer {
+func (r *Reader) storableResults() map[string]Result {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	kept := map[string]Answer{}
+	kept := map[string]Result{}
 	for id, i := range r.images {
-		if i.answer.kept() {
-			kept[id] = i.answer
+		if i.result.storable() {
+			kept[id] = i.result
 		}
 	}
 	return kept

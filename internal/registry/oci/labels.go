@@ -92,7 +92,7 @@ func Read(labels map[string]string) (*Labels, error) {
 		err := l.decode(label, encoded)
 		return l, err
 	case named:
-		return l, fmt.Errorf("label %s names the file %q, and there is no label %s", LabelDefaultConfig, file, label)
+		return l, fmt.Errorf("label %s names the file %q, but there is no label %s", LabelDefaultConfig, file, label)
 	}
 	return l, nil
 }
@@ -134,18 +134,18 @@ func (l *Labels) readLayer(labels map[string]string) error {
 	at := &Layer{Digest: labels[LabelConfigLayer], Path: strings.TrimPrefix(path.Clean(labels[LabelConfigPath]), "/")}
 	switch {
 	case labels[LabelConfigPath] == "":
-		return fmt.Errorf("label %s needs label %s beside it: the path of the configuration in the layer", LabelConfigLayer,
+		return fmt.Errorf("label %s also needs label %s: the path of the configuration in the layer", LabelConfigLayer,
 			LabelConfigPath)
 	case !digest.MatchString(at.Digest):
-		return fmt.Errorf("label %s: want the digest of a layer, sha256: and 64 hexadecimal digits", LabelConfigLayer)
+		return fmt.Errorf("label %s: must be the digest of a layer, sha256: and 64 hexadecimal digits", LabelConfigLayer)
 	case at.Path == "." || at.Path == ".." || strings.HasPrefix(at.Path, "../"):
-		return fmt.Errorf("label %s: want the path of a file in the layer", LabelConfigPath)
+		return fmt.Errorf("label %s: must be the path of a file in the layer", LabelConfigPath)
 	}
 	l.Layer = at
 	return nil
 }
 
-var errNoLabels = errors.New(`want a JSON object of labels and their values, or the configuration of an image: {"config": {"Labels": {…}}}`)
+var errNoLabels = errors.New(`must be a JSON object of labels and their values, or the configuration of an image: {"config": {"Labels": {…}}}`)
 
 // Decode parses labels from JSON: an object of labels, or an image configuration.
 func Decode(data []byte) (map[string]string, error) {

@@ -66,7 +66,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// ogx are the labels of a build of OGX, and others.
+// ogx returns the labels of an OGX build and additional ones.
 func ogx(others map[string]string) map[string]string {
 	labels := map[string]string{
 		"com.ogx.distribution.name": "starter", "com.ogx.distribution.version": "1.4.0", "com.ogx.distribution.default-config": "config.yaml",
@@ -79,15 +79,15 @@ func ogx(others map[string]string) map[string]string {
 // Proves: R14 (a label that cannot be used is named, and is not the same as a missing one).
 func TestReadRefuses(t *testing.T) {
 	for want, labels := range map[string]map[string]string{
-		"label io.llamastack.config.base64: not base64":                              {oci.LabelConfigBase64: "%%%"},
-		"label io.llamastack.config.base64 is empty":                                 {oci.LabelConfigBase64: ""},
-		"label io.llamastack.config.base64: the configuration is larger":             {oci.LabelConfigBase64: base64.StdEncoding.EncodeToString(make([]byte, 1<<20+1))},
-		"label com.ogx.config.config.yaml: not base64":                               {"com.ogx.config.config.yaml": "a: b"},
-		`names the file "x.yaml", and there is no label com.ogx.config.x.yaml`:       {"com.ogx.distribution.default-config": "x.yaml"},
-		"label io.llamastack.config.layer needs label io.llamastack.config.path":     {oci.LabelConfigLayer: layer},
-		"label io.llamastack.config.layer: want the digest":                          {oci.LabelConfigPath: "/a"},
-		"label io.llamastack.config.layer: want the digest of a layer, sha256: and ": {oci.LabelConfigLayer: "sha256:12", oci.LabelConfigPath: "/a"},
-		"label io.llamastack.config.path: want the path of a file":                   {oci.LabelConfigLayer: layer, oci.LabelConfigPath: "../a"},
+		"label io.llamastack.config.base64: not base64":                                 {oci.LabelConfigBase64: "%%%"},
+		"label io.llamastack.config.base64 is empty":                                    {oci.LabelConfigBase64: ""},
+		"label io.llamastack.config.base64: the configuration is larger":                {oci.LabelConfigBase64: base64.StdEncoding.EncodeToString(make([]byte, 1<<20+1))},
+		"label com.ogx.config.config.yaml: not base64":                                  {"com.ogx.config.config.yaml": "a: b"},
+		`names the file "x.yaml", but there is no label com.ogx.config.x.yaml`:          {"com.ogx.distribution.default-config": "x.yaml"},
+		"label io.llamastack.config.layer also needs label io.llamastack.config.path":   {oci.LabelConfigLayer: layer},
+		"label io.llamastack.config.layer: must be the digest":                          {oci.LabelConfigPath: "/a"},
+		"label io.llamastack.config.layer: must be the digest of a layer, sha256: and ": {oci.LabelConfigLayer: "sha256:12", oci.LabelConfigPath: "/a"},
+		"label io.llamastack.config.path: must be the path of a file":                   {oci.LabelConfigLayer: layer, oci.LabelConfigPath: "../a"},
 	} {
 		if _, err := oci.Read(labels); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q in it", err, want)

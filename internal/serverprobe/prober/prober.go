@@ -25,22 +25,22 @@ const (
 	maxFirst, maxRepeated = 64, 32
 	// firstTimeout bounds a first probe; package serverprobe bounds repeated ones.
 	firstTimeout = time.Second
-	// maxProbeAttempts bounds all probes after a rollout, maxAnswers the successful ones, because the Service may route to
-	// old pods for some seconds.
-	maxProbeAttempts, maxAnswers = 8, 4
+	// maxProbeAttempts bounds all probes after a rollout, maxSuccesses the successful ones, because the Service may route
+	// to old pods for some seconds.
+	maxProbeAttempts, maxSuccesses = 8, 4
 	// firstProbeDelay is the delay after the first probe and the least time between two; it doubles after each probe.
 	firstProbeDelay = time.Second
 )
 
-// Asker probes a server.
-type Asker interface {
-	Ask(ctx context.Context, server serverprobe.Server) (*serverprobe.Observation, error)
+// Client probes a server.
+type Client interface {
+	Probe(ctx context.Context, server serverprobe.Server) (*serverprobe.Observation, error)
 }
 
 // Prober probes running servers in the background.
 type Prober struct {
-	asker           Asker
-	tell            func(types.NamespacedName)
+	client          Client
+	notify          func(types.NamespacedName)
 	first, repeated *semaphore.Weighted
 
 	ctx context.Context //nolint:containedctx // the manager's: it ends what is under way
@@ -53,15 +53,16 @@ type server struct {
 	// rollout identifies the pod template and address, pods the pods.
 	rollout, pods string
 	observation   *serverprobe.Observation
-	silent        string
-	asked         time.Time
+	failure       string
+	probedAt      time.Time
 	stop          context.CancelFunc
 }
 
-// New returns a Prober that runs until the context ends. It calls tell with each custom resource whose result changed.
-func New(ctx context.Context, a Asker, tell func(types.NamespacedName)) *Prober {
+// New returns a Prober that runs until the context ends. It calls notify with each custom resource whose result
+// changed.
+func New(ctx context.Context, client Client, notify func(types.NamespacedName)) *Prober {
 	return &Prober{
-		ctx: ctx, asker: a, tell: tell, servers: map[types.NamespacedName]*server{},
+		ctx: ctx, client: client, notify: notify, servers: map[types.NamespacedName]*server{},
 		first: semaphore.NewWeighted(maxFirst), repeated: semaphore.NewWeighted(maxRepeated),
 	}
 }
@@ -78,33 +79,33 @@ func (p *Prober) Observe(
 	if last := p.servers[key]; last != nil {
 		sameRollout := last.rollout == next.rollout
 		if sameRollout && last.pods == pods {
-			return last.observation, last.silent
+			return last.observation, last.failure
 		}
 		last.stop()
-		next.asked = last.asked
+		next.probedAt = last.probedAt
 		if sameRollout {
-			next.observation, next.silent = last.observation, last.silent
+			next.observation, next.failure = last.observation, last.failure
 		}
 	}
 	var ctx context.Context
 	ctx, next.stop = context.WithCancel(p.ctx)
 	p.servers[key] = next
-	go p.ask(ctx, next, time.Until(next.asked.Add(firstProbeDelay)), key, at)
-	return next.observation, next.silent
+	go p.probe(ctx, next, time.Until(next.probedAt.Add(firstProbeDelay)), key, at)
+	return next.observation, next.failure
 }
 
-// ask probes a server until it has answered maxAnswers times or after maxProbeAttempts.
-func (p *Prober) ask(ctx context.Context, s *server, delay time.Duration, key types.NamespacedName,
+// probe probes a server until maxSuccesses probes succeeded or after maxProbeAttempts.
+func (p *Prober) probe(ctx context.Context, s *server, delay time.Duration, key types.NamespacedName,
 	at serverprobe.Server) {
-	next, answers := firstProbeDelay, 0
-	for attempt := 1; attempt <= maxProbeAttempts && answers < maxAnswers; attempt++ {
+	next, successes := firstProbeDelay, 0
+	for attempt := 1; attempt <= maxProbeAttempts && successes < maxSuccesses; attempt++ {
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(delay):
 		}
 		at.Slow = attempt > 1
-		observation, err := p.askOnce(ctx, s, key, at)
+		observation, err := p.probeOnce(ctx, s, key, at)
 		if ctx.Err() != nil {
 			return
 		}
@@ -115,28 +116,28 @@ func (p *Prober) ask(ctx context.Context, s *server, delay time.Duration, key ty
 			continue // normal after a rollout
 		}
 		if err == nil {
-			answers++
+			successes++
 		}
-		if p.note(s, observation, err) {
-			p.tell(key)
+		if p.record(s, observation, err) {
+			p.notify(key)
 		}
 	}
 }
 
-func (p *Prober) askOnce(
+func (p *Prober) probeOnce(
 	ctx context.Context, s *server, key types.NamespacedName, at serverprobe.Server,
 ) (_ *serverprobe.Observation, err error) {
-	places := p.first
+	slots := p.first
 	if at.Slow {
-		places = p.repeated
+		slots = p.repeated
 	}
-	if err := places.Acquire(ctx, 1); err != nil {
+	if err := slots.Acquire(ctx, 1); err != nil {
 		return nil, err
 	}
-	defer places.Release(1)
+	defer slots.Release(1)
 	p.mu.Lock()
 	stopped := ctx.Err() // Observe cancels under the lock
-	s.asked = time.Now()
+	s.probedAt = time.Now()
 	p.mu.Unlock()
 	if stopped != nil {
 		return nil, stopped
@@ -147,21 +148,21 @@ func (p *Prober) askOnce(
 		defer cancel()
 	}
 	log := logf.FromContext(ctx).WithValues("namespace", key.Namespace, "name", key.Name)
-	defer problem.CatchPanic(log, "asking a server panicked", &err)
-	return p.asker.Ask(ctx, at)
+	defer problem.CatchPanic(log, "panic while probing a server", &err)
+	return p.client.Probe(ctx, at)
 }
 
-// note stores a result and reports whether it changed.
-func (p *Prober) note(s *server, observation *serverprobe.Observation, err error) bool {
-	silent := ""
+// record stores a result and reports whether it changed.
+func (p *Prober) record(s *server, observation *serverprobe.Observation, err error) bool {
+	failure := ""
 	if err != nil {
-		silent = err.Error()
+		failure = err.Error()
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	news := s.silent != silent || !reflect.DeepEqual(s.observation, observation)
-	s.observation, s.silent = observation, silent
-	return news
+	changed := s.failure != failure || !reflect.DeepEqual(s.observation, observation)
+	s.observation, s.failure = observation, failure
+	return changed
 }
 
 // Forget stops probing the server of a deleted custom resource.

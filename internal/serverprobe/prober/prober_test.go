@@ -23,7 +23,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe"
 )
 
-// fakeServers answers by a function and keeps count.
+// fakeServers returns the results of a function and counts probes.
 type fakeServers struct {
 	answer func(ctx context.Context, url string) (*serverprobe.Observation, error)
 
@@ -32,7 +32,7 @@ type fakeServers struct {
 	now, atOnce int
 }
 
-func (f *fakeServers) Ask(ctx context.Context, at serverprobe.Server) (*serverprobe.Observation, error) {
+func (f *fakeServers) Probe(ctx context.Context, at serverprobe.Server) (*serverprobe.Observation, error) {
 	f.mu.Lock()
 	f.asked = append(f.asked, at.URL)
 	f.now++
@@ -48,15 +48,15 @@ func (f *fakeServers) Ask(ctx context.Context, at serverprobe.Server) (*serverpr
 
 func (f *fakeServers) count() int { return len(f.urls()) }
 
-// urls are those that were asked, in order.
+// urls returns the probed URLs in order.
 func (f *fakeServers) urls() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.asked)
 }
 
-// underWay is how many are being asked, and the most that were asked at once.
-func (f *fakeServers) underWay() (now, most int) {
+// concurrency returns the current and the largest number of concurrent probes.
+func (f *fakeServers) concurrency() (now, most int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.now, f.atOnce
@@ -66,14 +66,14 @@ const serverURL = "https://a-service.ai.svc:8321"
 
 var errRefused = errors.New("connection refused")
 
-func answers(context.Context, string) (*serverprobe.Observation, error) {
+func succeed(context.Context, string) (*serverprobe.Observation, error) {
 	return &serverprobe.Observation{Version: "0.7.1"}, nil
 }
 
-func refuses(context.Context, string) (*serverprobe.Observation, error) { return nil, errRefused }
+func refuse(context.Context, string) (*serverprobe.Observation, error) { return nil, errRefused }
 
-// hangs answers when it is told to stop, and not before.
-func hangs(ctx context.Context, _ string) (*serverprobe.Observation, error) {
+// hang returns when the context ends.
+func hang(ctx context.Context, _ string) (*serverprobe.Observation, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
@@ -86,7 +86,7 @@ func rollout(generation int64) *appsv1.Deployment {
 	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{UID: "d", Generation: generation}}
 }
 
-// inBubble runs a test with a clock of its own; all that a prober has started must end with the manager's context.
+// inBubble runs a test with a fake clock; all goroutines of a prober must end with the manager's context.
 func inBubble(
 	t *testing.T, answer func(context.Context, string) (*serverprobe.Observation, error),
 	test func(*testing.T, *Prober, *fakeServers, context.CancelFunc),
@@ -96,28 +96,29 @@ func inBubble(
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
 		servers := &fakeServers{answer: answer}
-		test(t, New(ctx, servers, servers.tell), servers, cancel)
+		test(t, New(ctx, servers, servers.notify), servers, cancel)
 	})
 }
 
-func (f *fakeServers) tell(key types.NamespacedName) {
+func (f *fakeServers) notify(key types.NamespacedName) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.told = append(f.told, key.String())
 }
 
-// announced returns the custom resources of which there was news since the last call.
-func announced(p *Prober) []string {
-	f := p.asker.(*fakeServers)
+// notified returns the custom resources that were notified since the last call.
+func notified(p *Prober) []string {
+	f := p.client.(*fakeServers)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	defer func() { f.told = nil }()
 	return f.told
 }
 
-// Proves: L-03 (a server is asked a few times for each rollout and then no more; only news starts a reconcile), FR-060 (at its own port).
+// Proves: L-03 (a server is asked a few times for each rollout and then no more; only news starts a reconcile), FR-060
+// (at its own port).
 func TestProberAsksPerRollout(t *testing.T) {
-	inBubble(t, answers, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
+	inBubble(t, succeed, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
 		port := int32(9000)
 		cr := stack("a")
 		cr.Spec.Networking = &v1alpha2.NetworkingSpec{Port: &port}
@@ -125,7 +126,7 @@ func TestProberAsksPerRollout(t *testing.T) {
 			t.Errorf("known before it was asked: %v %q", o, silent)
 		}
 		synctest.Wait()
-		if got := fmt.Sprint(announced(p)); got != "[ai/a]" {
+		if got := fmt.Sprint(notified(p)); got != "[ai/a]" {
 			t.Errorf("announced %s", got)
 		}
 		for range 5 {
@@ -134,17 +135,17 @@ func TestProberAsksPerRollout(t *testing.T) {
 			}
 		}
 		<-time.After(24 * time.Hour)
-		if got := fmt.Sprint(slices.Compact(servers.urls())); got != "["+serverURL+"]" || servers.count() != maxAnswers {
+		if got := fmt.Sprint(slices.Compact(servers.urls())); got != "["+serverURL+"]" || servers.count() != maxSuccesses {
 			t.Errorf("asked %s, %d times", got, servers.count())
 		}
-		if got := announced(p); len(got) != 0 {
+		if got := notified(p); len(got) != 0 {
 			t.Errorf("announced %v though nothing is new", got)
 		}
 		if o, _ := p.Observe(cr, rollout(2), "pod", serverprobe.Server{URL: serverURL}); o != nil {
 			t.Error("the answer of the former rollout is told as that of the new one")
 		}
 		synctest.Wait()
-		if servers.count() != maxAnswers+1 || len(announced(p)) != 1 {
+		if servers.count() != maxSuccesses+1 || len(notified(p)) != 1 {
 			t.Errorf("asked %d times after a second rollout", servers.count())
 		}
 		again := stack("a")
@@ -158,11 +159,11 @@ func TestProberAsksPerRollout(t *testing.T) {
 
 // Proves: L-03 (retries have a bound; a silent server is asked again after the next rollout).
 func TestProberGivesUp(t *testing.T) {
-	inBubble(t, refuses, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
+	inBubble(t, refuse, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
 		cr := stack("a")
 		p.Observe(cr, rollout(1), "pod", serverprobe.Server{URL: serverURL})
 		synctest.Wait()
-		if got := announced(p); len(got) != 0 {
+		if got := notified(p); len(got) != 0 {
 			t.Errorf("announced %v: one silent moment is no news", got)
 		}
 		<-time.After(10 * time.Minute)
@@ -170,7 +171,7 @@ func TestProberGivesUp(t *testing.T) {
 		if asked != maxProbeAttempts {
 			t.Errorf("asked %d times, want %d", asked, maxProbeAttempts)
 		}
-		if got := announced(p); len(got) == 0 || len(got) > maxProbeAttempts {
+		if got := notified(p); len(got) == 0 || len(got) > maxProbeAttempts {
 			t.Errorf("%d announcements", len(got))
 		}
 		if o, silent := p.Observe(cr, rollout(1), "pod", serverprobe.Server{URL: serverURL}); o != nil || silent != errRefused.Error() {
@@ -180,7 +181,7 @@ func TestProberGivesUp(t *testing.T) {
 		if servers.count() != asked {
 			t.Error("a silent server is polled")
 		}
-		servers.answer = answers
+		servers.answer = succeed
 		p.Observe(cr, rollout(2), "pod", serverprobe.Server{URL: serverURL})
 		synctest.Wait()
 		if o, silent := p.Observe(cr, rollout(2), "pod", serverprobe.Server{URL: serverURL}); o == nil || silent != "" {
@@ -197,7 +198,7 @@ func TestProberOutlastsTheFormerServer(t *testing.T) {
 		if tries == 1 {
 			return &serverprobe.Observation{Version: "0.7.0"}, nil
 		}
-		return answers(ctx, url)
+		return succeed(ctx, url)
 	}
 	inBubble(t, former, func(t *testing.T, p *Prober, _ *fakeServers, _ context.CancelFunc) {
 		p.Observe(stack("a"), rollout(1), "pod", serverprobe.Server{URL: serverURL})
@@ -205,14 +206,14 @@ func TestProberOutlastsTheFormerServer(t *testing.T) {
 		if o, silent := p.Observe(stack("a"), rollout(1), "pod", serverprobe.Server{URL: serverURL}); o == nil || o.Version != "0.7.1" || silent != "" {
 			t.Errorf("observed %v %q", o, silent)
 		}
-		if got := announced(p); len(got) != 2 {
+		if got := notified(p); len(got) != 2 {
 			t.Errorf("announced %v, want both answers", got)
 		}
 	})
 }
 
-// Proves: R82, L-03 (where a pod on its way out gave all answers, the server is asked again when that pod is gone, and then no more; until it
-// answers, nothing is forgotten).
+// Proves: R82, L-03 (where a pod on its way out gave all answers, the server is asked again when that pod is gone, and
+// then no more; until it answers, nothing is forgotten).
 func TestProberAsksAgainWhenThePodsChange(t *testing.T) {
 	var version atomic.Value
 	version.Store("0.7.0")
@@ -233,12 +234,12 @@ func TestProberAsksAgainWhenThePodsChange(t *testing.T) {
 		if o, silent := p.Observe(stack("a"), rollout(1), "new", serverprobe.Server{URL: serverURL}); o == nil || o.Version != "0.7.1" || silent != "" {
 			t.Errorf("observed %v %q after the old pod is gone", o, silent)
 		}
-		if got := announced(p); len(got) != 2 || servers.count() != 2*maxAnswers {
-			t.Errorf("announced %v, asked %d times, want both answers of %d questions", got, servers.count(), 2*maxAnswers)
+		if got := notified(p); len(got) != 2 || servers.count() != 2*maxSuccesses {
+			t.Errorf("announced %v, asked %d times, want both answers of %d questions", got, servers.count(), 2*maxSuccesses)
 		}
 	})
 	// Pods that come and go all the time make no more than one question for each interval.
-	inBubble(t, answers, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
+	inBubble(t, succeed, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
 		for i := range 100 {
 			p.Observe(stack("a"), rollout(1), fmt.Sprint(i), serverprobe.Server{URL: serverURL})
 			<-time.After(firstProbeDelay / 10)
@@ -255,14 +256,14 @@ func TestProberHearsALateServer(t *testing.T) {
 	late := func(ctx context.Context, url string) (*serverprobe.Observation, error) {
 		tries++
 		if tries < 4 {
-			return refuses(ctx, url)
+			return refuse(ctx, url)
 		}
-		return answers(ctx, url)
+		return succeed(ctx, url)
 	}
 	inBubble(t, late, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
 		p.Observe(stack("a"), rollout(1), "pod", serverprobe.Server{URL: serverURL})
 		<-time.After(time.Hour)
-		if o, silent := p.Observe(stack("a"), rollout(1), "pod", serverprobe.Server{URL: serverURL}); o == nil || silent != "" || servers.count() != 3+maxAnswers {
+		if o, silent := p.Observe(stack("a"), rollout(1), "pod", serverprobe.Server{URL: serverURL}); o == nil || silent != "" || servers.count() != 3+maxSuccesses {
 			t.Errorf("observed %v %q after %d questions", o, silent, servers.count())
 		}
 	})
@@ -270,7 +271,7 @@ func TestProberHearsALateServer(t *testing.T) {
 
 // Proves: L-03 (a server that hangs holds no reconcile worker, and only so many are asked at once).
 func TestProberNeverBlocks(t *testing.T) {
-	inBubble(t, hangs, func(t *testing.T, p *Prober, servers *fakeServers, cancel context.CancelFunc) {
+	inBubble(t, hang, func(t *testing.T, p *Prober, servers *fakeServers, cancel context.CancelFunc) {
 		begun := time.Now()
 		for i := range 10 * maxFirst {
 			p.Observe(stack(fmt.Sprintf("s%d", i)), rollout(1), "pod", serverprobe.Server{URL: serverURL})
@@ -279,16 +280,16 @@ func TestProberNeverBlocks(t *testing.T) {
 			t.Errorf("observe waited for %s", passed)
 		}
 		synctest.Wait()
-		if _, got := servers.underWay(); got != maxFirst {
+		if _, got := servers.concurrency(); got != maxFirst {
 			t.Errorf("%d new servers asked at once, want %d", got, maxFirst)
 		}
 		<-time.After(time.Hour)
-		if now, _ := servers.underWay(); now != maxRepeated {
+		if now, _ := servers.concurrency(); now != maxRepeated {
 			t.Errorf("%d silent servers are asked at once, want %d", now, maxRepeated)
 		}
 		cancel()
 		synctest.Wait()
-		if got := announced(p); len(got) != 0 {
+		if got := notified(p); len(got) != 0 {
 			t.Errorf("announced at the end: %v", got)
 		}
 	})
@@ -296,7 +297,7 @@ func TestProberNeverBlocks(t *testing.T) {
 
 // Proves: R63 (one question for each rollout and interval, however quickly rollouts follow each other).
 func TestProberKeepsItsIntervalOverRollouts(t *testing.T) {
-	inBubble(t, answers, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
+	inBubble(t, succeed, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
 		for generation := range int64(100) {
 			p.Observe(stack("a"), rollout(generation), "pod", serverprobe.Server{URL: serverURL})
 			<-time.After(firstProbeDelay / 10)
@@ -313,7 +314,7 @@ func TestProberKeepsItsIntervalOverRollouts(t *testing.T) {
 
 // A Service that was made anew has another address, behind which the same pods are.
 func TestProberAsksAgainAtAnotherAddress(t *testing.T) {
-	inBubble(t, answers, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
+	inBubble(t, succeed, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
 		for _, url := range []string{"http://10.0.0.1:8321", "http://10.0.0.2:8321"} {
 			p.Observe(stack("a"), rollout(1), "pod", serverprobe.Server{URL: url})
 			<-time.After(time.Hour)
@@ -326,7 +327,7 @@ func TestProberAsksAgainAtAnotherAddress(t *testing.T) {
 
 // What is under way ends with the resource, and with a newer rollout.
 func TestProberForgets(t *testing.T) {
-	inBubble(t, hangs, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
+	inBubble(t, hang, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
 		key := types.NamespacedName{Namespace: "ai", Name: "a"}
 		p.Forget(key) // of nothing
 		p.Observe(stack("a"), rollout(1), "pod", serverprobe.Server{URL: serverURL})
@@ -334,12 +335,12 @@ func TestProberForgets(t *testing.T) {
 		p.Observe(stack("a"), rollout(2), "pod", serverprobe.Server{URL: serverURL})
 		<-time.After(firstProbeDelay)
 		synctest.Wait()
-		if now, _ := servers.underWay(); servers.count() != 2 || now != 1 {
+		if now, _ := servers.concurrency(); servers.count() != 2 || now != 1 {
 			t.Errorf("%d of %d questions are under way, want that of the newer rollout alone", now, servers.count())
 		}
 		p.Forget(key)
 		synctest.Wait()
-		if now, _ := servers.underWay(); now != 0 || len(p.servers) != 0 || len(announced(p)) != 0 {
+		if now, _ := servers.concurrency(); now != 0 || len(p.servers) != 0 || len(notified(p)) != 0 {
 			t.Errorf("%d questions are under way, %d servers are remembered", now, len(p.servers))
 		}
 	})
@@ -347,9 +348,9 @@ func TestProberForgets(t *testing.T) {
 
 func TestProberURL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		servers := &fakeServers{answer: answers}
+		servers := &fakeServers{answer: succeed}
 		ctx, cancel := context.WithCancel(context.Background())
-		p := New(ctx, servers, servers.tell)
+		p := New(ctx, servers, servers.notify)
 		p.Observe(stack("a"), rollout(1), "pod", serverprobe.Server{URL: serverURL})
 		synctest.Wait()
 		if got := fmt.Sprint(servers.urls()); got != "["+serverURL+"]" {
@@ -359,7 +360,8 @@ func TestProberURL(t *testing.T) {
 	})
 }
 
-// Proves: R63 (a panic off the reconcile worker ends the question alone: it is reported, shows no value, and is tried again slowly).
+// Proves: R63 (a panic off the reconcile worker ends the question alone: it is reported, shows no value, and is tried
+// again slowly).
 func TestProberSurvivesAPanic(t *testing.T) {
 	const canary = "sk-canary"
 	panicking := func(_ context.Context, url string) (*serverprobe.Observation, error) {
@@ -383,15 +385,15 @@ func TestProberSurvivesAPanic(t *testing.T) {
 		if o, _ := p.Observe(stack("a"), rollout(1), "pod", serverprobe.Server{URL: serverURL}); o == nil {
 			t.Error("the other server was not heard")
 		}
-		if got := servers.count(); got != 1+maxAnswers {
-			t.Errorf("%d questions within the delay, want %d", got, 1+maxAnswers)
+		if got := servers.count(); got != 1+maxSuccesses {
+			t.Errorf("%d questions within the delay, want %d", got, 1+maxSuccesses)
 		}
 		<-time.After(2 * time.Second)
-		if got := servers.count(); got != 2+maxAnswers {
-			t.Errorf("%d questions after the delay, want %d", got, 2+maxAnswers)
+		if got := servers.count(); got != 2+maxSuccesses {
+			t.Errorf("%d questions after the delay, want %d", got, 2+maxSuccesses)
 		}
 		cancel()
 		synctest.Wait()
-		nothingLeft(t, p)
+		checkStopped(t, p)
 	})
 }

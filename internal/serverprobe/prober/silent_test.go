@@ -14,17 +14,17 @@ import (
 
 const silentURL = "http://silent"
 
-// mixed are servers of which those at silentURL hang as long as package serverprobe lets them, and the others answer.
+// mixed hangs for silentURL until the timeout of package serverprobe, and succeeds for other servers.
 func mixed(ctx context.Context, url string) (*serverprobe.Observation, error) {
 	if url == serverURL {
-		return answers(ctx, url)
+		return succeed(ctx, url)
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	return hangs(ctx, url)
+	return hang(ctx, url)
 }
 
-// observeSilent begins to ask so many servers that never answer.
+// observeSilent starts probes of count servers that never respond.
 func observeSilent(p *Prober, namespace string, count int) {
 	for i := range count {
 		cr := stack(fmt.Sprintf("silent-%d", i))
@@ -33,16 +33,16 @@ func observeSilent(p *Prober, namespace string, count int) {
 	}
 }
 
-// nothingLeft demands that no place is taken.
-func nothingLeft(t *testing.T, p *Prober) {
+// checkStopped fails the test if a slot is still held.
+func checkStopped(t *testing.T, p *Prober) {
 	t.Helper()
 	if !p.first.TryAcquire(maxFirst) || !p.repeated.TryAcquire(maxRepeated) {
 		t.Error("places are left behind")
 	}
 }
 
-// heard reports whether the server has an answer.
-func heard(p *Prober, name string, generation int64) bool {
+// isObserved reports whether the server has an Observation.
+func isObserved(p *Prober, name string, generation int64) bool {
 	o, _ := p.Observe(stack(name), rollout(generation), "pod", serverprobe.Server{URL: serverURL})
 	return o != nil
 }
@@ -55,35 +55,35 @@ func TestSilentServersDelayNoneThatAnswers(t *testing.T) {
 			observeSilent(p, fmt.Sprint("hostile-", namespace), each)
 		}
 		synctest.Wait()
-		if now, _ := servers.underWay(); now != maxFirst {
+		if now, _ := servers.concurrency(); now != maxFirst {
 			t.Errorf("%d servers are asked at once, want %d", now, maxFirst)
 		}
-		heard(p, "new", 1)
+		isObserved(p, "new", 1)
 		<-time.After((namespaces*each/maxFirst + 1) * firstTimeout)
 		synctest.Wait()
-		if !heard(p, "new", 1) {
+		if !isObserved(p, "new", 1) {
 			t.Error("a new one waits longer than new silent ones are asked for the first time")
 		}
 		for minute := range 10 {
 			name := fmt.Sprint("later-", minute)
-			heard(p, name, 1)
+			isObserved(p, name, 1)
 			synctest.Wait()
-			if !heard(p, name, 1) {
+			if !isObserved(p, name, 1) {
 				t.Errorf("a new one waits for silent ones after %d minutes", minute)
 			}
-			heard(p, "new", int64(minute+2))
+			isObserved(p, "new", int64(minute+2))
 			synctest.Wait()
-			if !heard(p, "new", int64(minute+2)) {
+			if !isObserved(p, "new", int64(minute+2)) {
 				t.Errorf("one that answered before waits for silent ones after %d minutes", minute)
 			}
 			<-time.After(time.Minute)
 		}
-		if _, most := servers.underWay(); most > maxFirst+maxRepeated {
+		if _, most := servers.concurrency(); most > maxFirst+maxRepeated {
 			t.Errorf("%d servers were asked at once", most)
 		}
 		cancel()
 		synctest.Wait()
-		nothingLeft(t, p)
+		checkStopped(t, p)
 	})
 }
 
@@ -98,7 +98,7 @@ func TestSilentServersAreGivenUp(t *testing.T) {
 		if _, silent := p.Observe(stack("silent-7"), rollout(1), "pod", serverprobe.Server{URL: silentURL}); silent == "" {
 			t.Error("the silence is not reported")
 		}
-		nothingLeft(t, p)
+		checkStopped(t, p)
 	})
 }
 
@@ -108,23 +108,23 @@ func TestSlowServerIsHeard(t *testing.T) {
 	slow := func(ctx context.Context, url string) (*serverprobe.Observation, error) {
 		select {
 		case <-time.After(takes):
-			return answers(ctx, url)
+			return succeed(ctx, url)
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
 	}
 	inBubble(t, slow, func(t *testing.T, p *Prober, _ *fakeServers, cancel context.CancelFunc) {
-		heard(p, "a", 1)
+		isObserved(p, "a", 1)
 		<-time.After(firstTimeout + firstProbeDelay + takes)
 		synctest.Wait()
-		if !heard(p, "a", 1) {
+		if !isObserved(p, "a", 1) {
 			t.Error("the server is not heard")
 		}
-		if got := announced(p); len(got) != 1 {
+		if got := notified(p); len(got) != 1 {
 			t.Errorf("announced %v, want the answer", got)
 		}
 		cancel()
 		synctest.Wait()
-		nothingLeft(t, p)
+		checkStopped(t, p)
 	})
 }

@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	ownMountPath   = v1alpha2.DefaultMountPath
-	otherMountPath = "/.ogx"
+	defaultMountPath = v1alpha2.DefaultMountPath
+	ogxMountPath     = "/.ogx"
 )
 
 // namespaceLabel is set on each namespace to its name.
@@ -33,14 +33,14 @@ func From(object map[string]any) (map[string]any, []Loss) {
 	to := map[string]any{"apiVersion": APIVersion, "kind": Kind, "metadata": map[string]any{}, "spec": map[string]any{}}
 	metadata(s, to)
 	if metadata, ok := to["metadata"].(map[string]any); ok {
-		withoutRecord(metadata)
+		removeConversionRecord(metadata)
 	}
 	kv := s.at([]string{"spec", "storage", "kv"})
 	if kv["type"] == string(v1alpha2.KVStoragePostgres) {
-		s.lose("spec.storage.kv", "OGXServer has no PostgreSQL for it", "")
+		s.drop("spec.storage.kv", "OGXServer does not support PostgreSQL here", "")
 	}
-	move(s, to, 0, 1)
-	mountPath(s, to, ownMountPath, otherMountPath)
+	moveFields(s, to, 0, 1)
+	mountPath(s, to, defaultMountPath, ogxMountPath)
 	for _, path := range []string{"spec.storage.kv.password", "spec.storage.sql.connectionString"} {
 		if value, found := take[map[string]any](s, path); found {
 			if ref, ok := reference(value); ok {
@@ -55,15 +55,16 @@ func From(object map[string]any) (map[string]any, []Loss) {
 	}
 	fromNetworking(s, to)
 	fromProviders(s, to)
-	s.lose("spec.resources", "OGXServer registers nothing", "its server has the models that providers list, and those "+
-		"of its base configuration: register others by overrideConfig")
-	s.lose("spec.auth", "OGXServer says nothing about who may call the server", "write it into the ConfigMap of "+
-		"overrideConfig, or into that of baseConfig")
-	s.lose("spec.externalProviders", "OGXServer adds no providers from images", "build an image with them")
+	s.drop("spec.resources", "OGXServer registers no resources",
+		"the server has the models that its providers list and those of its base configuration: "+
+			"register others with overrideConfig")
+	s.drop("spec.auth", "OGXServer has no authentication settings", "configure it in the ConfigMap of "+
+		"overrideConfig or baseConfig")
+	s.drop("spec.externalProviders", "OGXServer cannot add providers from images", "build an image with them")
 	return to, s.rest()
 }
 
-func withoutRecord(metadata map[string]any) {
+func removeConversionRecord(metadata map[string]any) {
 	annotations, _ := metadata["annotations"].(map[string]any)
 	delete(annotations, v1alpha2.ConversionAnnotation)
 	if annotations != nil && len(annotations) == 0 {
@@ -89,8 +90,7 @@ func fromNetworking(s *source, to map[string]any) {
 			put(to, "spec.network.tls.secretName", name)
 		}
 	}
-	s.lose("spec.networking.tls.caBundle", "OGXServer wants each certificate with its key in "+
-		"spec.tls.trust.caCertificates",
+	s.drop("spec.networking.tls.caBundle", "OGXServer refers to each certificate by key in spec.tls.trust.caCertificates",
 		"write it there, for example with the key ca-bundle.crt")
 	var peers []any
 	names, _ := take[[]any](s, "spec.networking.allowedFrom.namespaces")
@@ -128,30 +128,30 @@ func fromProviders(s *source, to map[string]any) {
 	}
 	for _, group := range parsed.Providers {
 		if !slices.Contains(apis, group.API) {
-			s.losses = append(s.losses, Loss{Path: "spec.providers." + group.API.Field, Detail: "OGXServer has no such " +
-				"providers"})
+			s.losses = append(s.losses, Loss{Path: "spec.providers." + group.API.Field, Detail: "OGXServer does not support " +
+				"these providers"})
 			continue
 		}
 		for i := range group.Providers {
 			p := &group.Providers[i]
 			if p.EndpointFrom != nil {
-				s.losses = append(s.losses, Loss{p.EndpointFrom.Path, "OGXServer takes no endpoint from an object, so the " +
-					"provider is left out", "write endpoint"})
+				s.losses = append(s.losses, Loss{p.EndpointFrom.Path, "OGXServer has no endpointFrom, so the provider is " +
+					"omitted", "set endpoint"})
 				continue
 			}
-			e, losses, problems := dissolve(group.API, p)
+			e, losses, problems := flatten(group.API, p)
 			if len(problems) > 0 {
-				s.losses = append(s.losses, Loss{p.Path, "the provider is left out: " + problems[0].String(), ""})
+				s.losses = append(s.losses, Loss{p.Path, "the provider is omitted: " + problems[0].String(), ""})
 				continue
 			}
 			s.losses = append(s.losses, losses...)
-			add(to, group.API, e)
+			addProvider(to, group.API, e)
 		}
 	}
 }
 
-// dissolve returns a provider with the field names of the newest release line, and a Loss for each field without one.
-func dissolve(api parse.ProviderAPI, p *parse.Provider) (*entry, []Loss, problem.List) {
+// flatten returns a provider with the field names of the newest release line, and a Loss for each field without one.
+func flatten(api parse.ProviderAPI, p *parse.Provider) (*entry, []Loss, problem.List) {
 	line, _ := catalog.Get(catalog.Newest())
 	e := &entry{id: p.EffectiveID(), providerType: line.FullType(api.Name, p.Type), config: map[string]any{},
 		secrets: map[string]any{}}
@@ -185,11 +185,11 @@ func dissolve(api parse.ProviderAPI, p *parse.Provider) (*entry, []Loss, problem
 	if p.APIKey != nil && row.Key != "" {
 		put(row.Key, *p.APIKey)
 	}
-	return e, nameless(row, p), problems.List().Errors()
+	return e, unsupportedFields(row, p), problems.List().Errors()
 }
 
-// nameless returns a Loss for each field that the provider type does not have.
-func nameless(row *catalog.Provider, p *parse.Provider) []Loss {
+// unsupportedFields returns a Loss for each field that the provider type does not have.
+func unsupportedFields(row *catalog.Provider, p *parse.Provider) []Loss {
 	var losses []Loss
 	for _, f := range []struct {
 		name        string
@@ -202,7 +202,7 @@ func nameless(row *catalog.Provider, p *parse.Provider) []Loss {
 	} {
 		if f.given && f.none {
 			losses = append(losses, Loss{
-				p.Path + "." + f.name, "the type of the provider has no such field", cmp.Or(row.Instead[f.name], "write the "+
+				p.Path + "." + f.name, "the provider type does not have this field", cmp.Or(row.Instead[f.name], "set the "+
 					"server's own field under settings"),
 			})
 		}
@@ -210,26 +210,26 @@ func nameless(row *catalog.Provider, p *parse.Provider) []Loss {
 	return losses
 }
 
-// add appends a provider to the typed list of its type, or to the custom list.
-func add(to map[string]any, api parse.ProviderAPI, e *entry) {
+// addProvider appends a provider to the typed list of its type, or to the custom list.
+func addProvider(to map[string]any, api parse.ProviderAPI, e *entry) {
 	placement, _, _ := strings.Cut(e.providerType, "::")
-	list, made := "custom", map[string]any{"id": e.id, "type": e.providerType}
+	list, converted := "custom", map[string]any{"id": e.id, "type": e.providerType}
 	at := slices.IndexFunc(rows, func(r row) bool { return r.api == api.Field && r.providerType == e.providerType })
 	if at >= 0 {
 		if typed, fits := rows[at].typed(e); fits {
-			list, made = rows[at].key, typed
+			list, converted = rows[at].key, typed
 		}
 	}
 	if list == "custom" {
 		if len(e.config) > 0 {
-			made["settings"] = e.config
+			converted["settings"] = e.config
 		}
 		if len(e.secrets) > 0 {
-			made["secretRefs"] = e.secrets
+			converted["secretRefs"] = e.secrets
 		}
 	}
 	path := []string{"spec", "providers", api.Field, placement, list}
-	written := &source{tree: to, opened: map[string]bool{}}
-	before, _ := written.at(path[:len(path)-1])[list].([]any)
-	put(to, strings.Join(path, "."), append(before, made))
+	target := &source{tree: to, opened: map[string]bool{}}
+	existing, _ := target.at(path[:len(path)-1])[list].([]any)
+	put(to, strings.Join(path, "."), append(existing, converted))
 }

@@ -23,7 +23,7 @@ import (
 
 const header = "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: s, labels: {team: a}}\nspec:\n"
 
-// common is what both kinds can say.
+// common has the fields that both kinds have.
 const common = header + `
   distribution: {name: starter}
   providers:
@@ -52,7 +52,7 @@ const common = header + `
     overrides: {env: [{name: A, value: b}], args: [--quiet]}
 `
 
-// tree decodes as the plugin does: whole numbers stay whole.
+// tree decodes YAML as the plugin does: integers keep their type.
 func tree(t *testing.T, text string) map[string]any {
 	t.Helper()
 	raw, err := yaml.YAMLToJSON([]byte(text))

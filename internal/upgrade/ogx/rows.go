@@ -15,7 +15,7 @@ const (
 	text kind = iota
 	integer
 	boolean
-	texts
+	textList
 	network
 	secret
 )
@@ -37,35 +37,36 @@ type field struct {
 // fieldsOf parses a space-separated list of fields such as "maxTokens:integer". The server's name of a field is in
 // snake case unless "=" gives another.
 func fieldsOf(list string) map[string]field {
-	kinds := map[string]kind{"": text, "integer": integer, "boolean": boolean, "texts": texts, "network": network,
+	kinds := map[string]kind{"": text, "integer": integer, "boolean": boolean, "texts": textList, "network": network,
 		"secret": secret}
 	fields := map[string]field{}
 	for item := range strings.FieldsSeq(list) {
 		name, server, _ := strings.Cut(item, "=")
-		name, of, _ := strings.Cut(name, ":")
+		name, kindName, _ := strings.Cut(name, ":")
 		if server == "" {
 			server = snake(name)
 		}
-		fields[name] = field{server, kinds[of]}
+		fields[name] = field{server, kinds[kindName]}
 	}
 	return fields
 }
 
-const models = " allowedModels:texts refreshModels:boolean network:network"
+const modelFields = " allowedModels:texts refreshModels:boolean network:network"
 
 var rows = []row{
-	{"inference", "remote::vllm", "vllm", fieldsOf("endpoint=base_url apiToken:secret maxTokens:integer" + models),
+	{"inference", "remote::vllm", "vllm", fieldsOf("endpoint=base_url apiToken:secret maxTokens:integer" + modelFields),
 		[]string{"endpoint"}},
-	{"inference", "remote::openai", "openai", fieldsOf("endpoint=base_url apiKey:secret" + models), []string{"apiKey"}},
-	{"inference", "remote::azure", "azure", fieldsOf("endpoint=base_url apiKey:secret apiVersion apiType" + models),
+	{"inference", "remote::openai", "openai", fieldsOf("endpoint=base_url apiKey:secret" + modelFields),
+		[]string{"apiKey"}},
+	{"inference", "remote::azure", "azure", fieldsOf("endpoint=base_url apiKey:secret apiVersion apiType" + modelFields),
 		[]string{"endpoint", "apiKey"}},
 	{"inference", "remote::bedrock", "bedrock", fieldsOf("region=region_name apiKey:secret awsAccessKeyId:secret " +
 		"awsSecretAccessKey:secret awsSessionToken:secret awsRoleArn awsWebIdentityTokenFile awsRoleSessionName " +
 		"profileName totalMaxAttempts:integer retryMode " +
-		"connectTimeout:integer readTimeout:integer sessionTTL:integer=session_ttl" + models), []string{"region"}},
-	{"inference", "remote::vertexai", "vertexai", fieldsOf("project location" + models), []string{"project"}},
+		"connectTimeout:integer readTimeout:integer sessionTTL:integer=session_ttl" + modelFields), []string{"region"}},
+	{"inference", "remote::vertexai", "vertexai", fieldsOf("project location" + modelFields), []string{"project"}},
 	{"inference", "remote::watsonx", "watsonx",
-		fieldsOf("endpoint=base_url apiKey:secret projectId timeout:integer" + models), []string{"apiKey"}},
+		fieldsOf("endpoint=base_url apiKey:secret projectId timeout:integer" + modelFields), []string{"apiKey"}},
 	{"vectorIo", "remote::milvus", "milvus", fieldsOf("uri token:secret consistencyLevel"), []string{"uri"}},
 	{"vectorIo", "remote::pgvector", "pgvector", fieldsOf("host port:integer db user password:secret distanceMetric"),
 		[]string{"password"}},
@@ -99,7 +100,7 @@ type entry struct {
 
 // typed converts the entry to the row's fields; false if the row cannot hold all of it.
 func (r *row) typed(e *entry) (map[string]any, bool) {
-	made, used := map[string]any{"id": e.id}, 0
+	typed, used := map[string]any{"id": e.id}, 0
 	for name, f := range r.fields {
 		from := e.config
 		if f.kind == secret {
@@ -113,39 +114,39 @@ func (r *row) typed(e *entry) (map[string]any, bool) {
 		if !fits {
 			return nil, false
 		}
-		made[name] = value
+		typed[name] = value
 		used++
 	}
 	for _, name := range r.required {
-		if _, given := made[name]; !given {
+		if _, given := typed[name]; !given {
 			return nil, false
 		}
 	}
-	return made, used == len(e.config)+len(e.secrets)
+	return typed, used == len(e.config)+len(e.secrets)
 }
 
 // entry converts a typed entry, and returns the names of invalid fields.
-func (r *row) entry(made map[string]any) (e *entry, strange []string) {
+func (r *row) entry(typed map[string]any) (e *entry, invalid []string) {
 	e = &entry{providerType: r.providerType, config: map[string]any{}, secrets: map[string]any{}}
-	for _, name := range slices.Sorted(maps.Keys(made)) {
+	for _, name := range slices.Sorted(maps.Keys(typed)) {
 		f, known := r.fields[name]
-		id, isText := made[name].(string)
+		id, isText := typed[name].(string)
 		if name == "id" && isText {
 			e.id = id
 			continue
 		}
-		value, fits := f.kind.rename(made[name], snake)
+		value, fits := f.kind.rename(typed[name], snake)
 		switch {
-		case made[name] == nil:
+		case typed[name] == nil:
 		case !known || !fits:
-			strange = append(strange, name)
+			invalid = append(invalid, name)
 		case f.kind == secret:
 			e.secrets[f.server] = value
 		default:
 			e.config[f.server] = value
 		}
 	}
-	return e, strange
+	return e, invalid
 }
 
 // rename converts a value, with nested names in the other case; false if the type is wrong.
@@ -158,27 +159,27 @@ func (k kind) rename(value any, to func(string) string) (any, bool) {
 		_, fits = value.(int64)
 	case boolean:
 		_, fits = value.(bool)
-	case texts:
+	case textList:
 		list, isList := value.([]any)
 		fits = isList && !slices.ContainsFunc(list, func(item any) bool { _, isText := item.(string); return !isText })
 	case network:
 		object, isObject := value.(map[string]any)
-		return renamed(object, to), isObject
+		return renameKeys(object, to), isObject
 	case secret:
 		return reference(value)
 	}
 	return value, fits
 }
 
-func renamed(object map[string]any, to func(string) string) map[string]any {
-	made := make(map[string]any, len(object))
+func renameKeys(object map[string]any, to func(string) string) map[string]any {
+	result := make(map[string]any, len(object))
 	for name, value := range object {
 		if inner, isObject := value.(map[string]any); isObject && name != "headers" {
-			value = renamed(inner, to)
+			value = renameKeys(inner, to)
 		}
-		made[to(name)] = value
+		result[to(name)] = value
 	}
-	return made
+	return result
 }
 
 // reference returns a Secret reference in its short form.

@@ -61,8 +61,8 @@ func take[T any](s *source, path string) (value T, found bool) {
 	return value, found
 }
 
-// lose records a Loss for the value at a path.
-func (s *source) lose(path, detail, fix string) {
+// drop records a Loss for the value at a path.
+func (s *source) drop(path, detail, fix string) {
 	if _, found := take[any](s, path); found {
 		s.losses = append(s.losses, Loss{path, detail, fix})
 	}
@@ -115,8 +115,8 @@ func metadata(s *source, to map[string]any) {
 	}
 }
 
-// same lists equivalent fields: of LlamaStackDistribution, then of OGXServer.
-var same = [][2]string{
+// equivalentFields lists equivalent fields: of LlamaStackDistribution, then of OGXServer.
+var equivalentFields = [][2]string{
 	{"spec.distribution.name", "spec.distribution.name"},
 	{"spec.distribution.image", "spec.distribution.image"},
 	{"spec.disabled", "spec.disabledAPIs"},
@@ -142,9 +142,9 @@ var same = [][2]string{
 	{"spec.workload.overrides.volumeMounts", "spec.workload.overrides.volumeMounts"},
 }
 
-// move moves the equivalent fields; from and to are columns of same.
-func move(s *source, object map[string]any, from, to int) {
-	for _, pair := range same {
+// moveFields moves the equivalent fields; from and to are columns of equivalentFields.
+func moveFields(s *source, object map[string]any, from, to int) {
+	for _, pair := range equivalentFields {
 		if value, found := take[any](s, pair[from]); found && value != nil {
 			put(object, pair[to], value)
 		}

@@ -22,8 +22,8 @@ func To(object map[string]any) (map[string]any, []Loss) {
 		"spec": map[string]any{},
 	}
 	metadata(s, to)
-	move(s, to, 1, 0)
-	mountPath(s, to, otherMountPath, ownMountPath)
+	moveFields(s, to, 1, 0)
+	mountPath(s, to, ogxMountPath, defaultMountPath)
 	for _, path := range []string{"spec.storage.kv.password", "spec.storage.sql.connectionString"} {
 		if value, found := take[map[string]any](s, path); found {
 			put(to, path, value)
@@ -35,8 +35,8 @@ func To(object map[string]any) (map[string]any, []Loss) {
 			delete(override, "key")
 		}
 	}
-	s.lose("spec.overrideConfig", "a LlamaStackDistribution reads the key config.yaml", "rename the key")
-	s.lose("spec.baseConfig", "a LlamaStackDistribution has the base of its distribution",
+	s.drop("spec.overrideConfig", "a LlamaStackDistribution reads the key config.yaml", "rename the key")
+	s.drop("spec.baseConfig", "a LlamaStackDistribution uses the base configuration of its distribution",
 		"register a distribution with this configuration in the operator's settings, and name it in spec.distribution")
 	toNetworking(s, to)
 	toProviders(s, to)
@@ -60,9 +60,9 @@ func toNetworking(s *source, to map[string]any) {
 		put(to, "spec.networking.allowedFrom", allowed)
 		_, _ = take[any](s, "spec.network.policy")
 	}
-	s.lose("spec.network.policy", "a LlamaStackDistribution selects whole namespaces, for all that enters",
-		"write spec.networking.allowedFrom, or a NetworkPolicy of your own")
-	s.lose("spec.tls.trust", "a LlamaStackDistribution names one ConfigMap with all certificates", "write "+
+	s.drop("spec.network.policy", "a LlamaStackDistribution allows only whole namespaces",
+		"set spec.networking.allowedFrom, or create your own NetworkPolicy")
+	s.drop("spec.tls.trust", "a LlamaStackDistribution refers to one ConfigMap with all certificates", "set "+
 		"spec.networking.tls.caBundle")
 }
 
@@ -106,14 +106,14 @@ func allowedFrom(policy any) map[string]any {
 			return nil
 		}
 	}
-	made := map[string]any{}
+	allowed := map[string]any{}
 	if len(namespaces) > 0 {
-		made["namespaces"] = namespaces
+		allowed["namespaces"] = namespaces
 	}
 	if len(labels) > 0 {
-		made["labels"] = labels
+		allowed["labels"] = labels
 	}
-	return made
+	return allowed
 }
 
 func toProviders(s *source, to map[string]any) {
@@ -142,13 +142,13 @@ func (s *source) takeTyped(base string, r *row, api parse.ProviderAPI) []any {
 	var list []any
 	for i, item := range items {
 		at := fmt.Sprintf("%s[%d]", path, i)
-		made, isObject := item.(map[string]any)
+		object, isObject := item.(map[string]any)
 		if !isObject {
 			s.losses = append(s.losses, Loss{at, "is not an object", ""})
 			continue
 		}
-		e, strange := r.entry(made)
-		for _, name := range strange {
+		e, invalid := r.entry(object)
+		for _, name := range invalid {
 			s.losses = append(s.losses, Loss{Path: at + "." + name})
 		}
 		list = append(list, e.provider(api))
@@ -160,12 +160,12 @@ func (s *source) takeCustom(base string, api parse.ProviderAPI) []any {
 	items, _ := take[[]any](s, base+".custom")
 	var list []any
 	for i, item := range items {
-		made, isObject := item.(map[string]any)
+		object, isObject := item.(map[string]any)
 		if !isObject {
 			s.losses = append(s.losses, Loss{fmt.Sprintf("%s.custom[%d]", base, i), "is not an object", ""})
 			continue
 		}
-		at := newSource(made)
+		at := newSource(object)
 		e := &entry{}
 		e.id, _ = take[string](at, "id")
 		e.providerType, _ = take[string](at, "type")
@@ -189,29 +189,29 @@ const password = "password"
 func (e *entry) provider(api parse.ProviderAPI) map[string]any {
 	line, _ := catalog.Get(catalog.Newest())
 	config, secrets := maps.Clone(e.config), maps.Clone(e.secrets)
-	made := map[string]any{"id": e.id, "provider": e.providerType}
+	provider := map[string]any{"id": e.id, "provider": e.providerType}
 	if short := e.providerType[strings.Index(e.providerType, "::")+2:]; line.FullType(api.Name, short) == e.providerType {
-		made["provider"] = short
+		provider["provider"] = short
 	}
 	if e.id == "" {
-		delete(made, "id")
+		delete(provider, "id")
 	}
 	if r, known := line.Provider(api.Name, e.providerType); known {
 		if at, isText := endpointOf(r.Endpoint, config); isText {
-			made["endpoint"] = at
+			provider["endpoint"] = at
 		}
 		if ref, found := secrets[r.Key]; found && r.Key != password {
-			made["apiKey"] = ref
+			provider["apiKey"] = ref
 			delete(secrets, r.Key)
 		}
 	}
 	if len(config) > 0 {
-		made["settings"] = config
+		provider["settings"] = config
 	}
 	if len(secrets) > 0 {
-		made["secretRefs"] = secrets
+		provider["secretRefs"] = secrets
 	}
-	return made
+	return provider
 }
 
 // endpointOf removes and returns the address in a config.

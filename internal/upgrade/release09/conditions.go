@@ -18,7 +18,7 @@ type Observed struct {
 	Unknown bool
 	// NotApplied reports that the Deployment does not exist because of Why.
 	NotApplied bool
-	Why        string
+	Reason     string
 	// Complete reports that all pods are up to date, Failed that the rollout failed; Rollout is the message.
 	Complete, Failed bool
 	Rollout          string
@@ -56,9 +56,9 @@ func Conditions(o *Observed) (list []metav1.Condition, absent []string) {
 	}
 	if o.Service {
 		add(v1alpha2.ConditionServiceReady, true, v1alpha2.ReasonLegacyServiceReady,
-			"The Service "+names.ServiceName(o.Resource)+" is there")
+			"The Service "+names.ServiceName(o.Resource)+" exists")
 	} else {
-		add(v1alpha2.ConditionServiceReady, false, v1alpha2.ReasonLegacyServicePending, "There is no Service yet")
+		add(v1alpha2.ConditionServiceReady, false, v1alpha2.ReasonLegacyServicePending, "The Service does not exist yet")
 	}
 	return list, absent
 }
@@ -67,7 +67,7 @@ func (o *Observed) deployment(add func(kind string, status bool, reason, message
 	const kind = v1alpha2.ConditionDeploymentReady
 	switch {
 	case o.NotApplied:
-		add(kind, false, v1alpha2.ReasonLegacyDeploymentPending, o.Why)
+		add(kind, false, v1alpha2.ReasonLegacyDeploymentPending, o.Reason)
 	case o.Failed:
 		add(kind, false, v1alpha2.ReasonLegacyDeploymentFailed, o.Rollout)
 	case o.Complete:
@@ -85,6 +85,6 @@ func (o *Observed) health(add func(kind string, status bool, reason, message str
 	case o.Failed && o.Started:
 		add(kind, false, v1alpha2.ReasonLegacyHealthFailed, "No server passes the health check")
 	default:
-		add(kind, false, v1alpha2.ReasonLegacyDeploymentPending, "No server answers yet")
+		add(kind, false, v1alpha2.ReasonLegacyDeploymentPending, "No server responds yet")
 	}
 }

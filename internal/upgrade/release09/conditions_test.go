@@ -13,7 +13,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
 )
 
-// Proves: R18 (programs that look at the conditions of release 0.9 find what was observed, and each reason is documented).
+// Proves: R18 (programs that look at the conditions of release 0.9 find what was observed, and each reason is
+// documented).
 func TestConditionsReportWhatWasObserved(t *testing.T) {
 	pvc := func(phase corev1.PersistentVolumeClaimPhase) *corev1.PersistentVolumeClaim {
 		return &corev1.PersistentVolumeClaim{
@@ -23,7 +24,7 @@ func TestConditionsReportWhatWasObserved(t *testing.T) {
 	const (
 		deployment, health  = v1alpha2.ConditionDeploymentReady, v1alpha2.ConditionHealthCheck
 		storage, service    = v1alpha2.ConditionStorageReady, v1alpha2.ConditionServiceReady
-		pending, noneServes = "False: DeploymentPending: ", "False: DeploymentPending: No server answers yet"
+		pending, noneServes = "False: DeploymentPending: ", "False: DeploymentPending: No server responds yet"
 		passes              = "True: HealthCheckPassed: The health check of the server passes"
 	)
 	for name, c := range map[string]struct {
@@ -31,8 +32,8 @@ func TestConditionsReportWhatWasObserved(t *testing.T) {
 		want     map[string]string
 	}{
 		"nothing yet": {
-			release09.Observed{NotApplied: true, Why: "Secret token does not exist"},
-			map[string]string{deployment: pending + "Secret token does not exist", health: noneServes, service: "False: ServicePending: There is no Service yet"},
+			release09.Observed{NotApplied: true, Reason: "Secret token does not exist"},
+			map[string]string{deployment: pending + "Secret token does not exist", health: noneServes, service: "False: ServicePending: The Service does not exist yet"},
 		},
 		"the Deployment could not be read": {release09.Observed{Unknown: true, Complete: true, Available: true}, map[string]string{deployment: "", health: ""}},
 		"a rollout": {
@@ -55,7 +56,7 @@ func TestConditionsReportWhatWasObserved(t *testing.T) {
 			release09.Observed{Complete: true, Rollout: "All pods are up to date", Available: true, Started: true, Service: true},
 			map[string]string{
 				deployment: "True: DeploymentReady: All pods are up to date", health: passes,
-				service: "True: ServiceReady: The Service my-server-service is there",
+				service: "True: ServiceReady: The Service my-server-service exists",
 			},
 		},
 		"no storage":          {release09.Observed{PVC: pvc(corev1.ClaimBound)}, map[string]string{storage: ""}},

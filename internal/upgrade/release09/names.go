@@ -22,7 +22,7 @@ func Image(live *appsv1.Deployment, container string) string {
 	if live == nil {
 		return ""
 	}
-	if !Left(live) {
+	if !IsUnadopted(live) {
 		return live.Annotations[names.AnnotationAdoptedImage]
 	}
 	for i := range live.Spec.Template.Spec.Containers {

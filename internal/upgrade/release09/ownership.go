@@ -15,32 +15,32 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 )
 
-// Creator is release 0.9's field manager for create and update; for apply it is the name of the custom resource.
-const Creator = "manager"
+// UpdateManager is release 0.9's field manager for create and update; for apply it is the name of the custom resource.
+const UpdateManager = "manager"
 
-// MayHaveWritten reports whether a managed fields entry may be release 0.9's, without knowing the custom resource.
-func MayHaveWritten(e *metav1.ManagedFieldsEntry) bool {
+// MayBeWriter reports whether a managed fields entry may be release 0.9's, without knowing the custom resource.
+func MayBeWriter(e *metav1.ManagedFieldsEntry) bool {
 	if e.Subresource != "" {
 		return false
 	}
 	if e.Operation == metav1.ManagedFieldsOperationApply {
 		return e.Manager != names.ManagedBy && e.Manager != names.ReplicasManager
 	}
-	return e.Manager == Creator
+	return e.Manager == UpdateManager
 }
 
-// HasWritten reports whether a managed fields entry is release 0.9's.
-func HasWritten(e *metav1.ManagedFieldsEntry, resource string) bool {
-	return MayHaveWritten(e) && (e.Operation != metav1.ManagedFieldsOperationApply || e.Manager == resource)
+// IsWriter reports whether a managed fields entry is release 0.9's.
+func IsWriter(e *metav1.ManagedFieldsEntry, resource string) bool {
+	return MayBeWriter(e) && (e.Operation != metav1.ManagedFieldsOperationApply || e.Manager == resource)
 }
 
 // Owns reports whether release 0.9 owns fields: the object is not adopted yet, or release 0.9 has applied it since.
 // Updates by "manager" after adoption do not count, because many programs have this name.
 func Owns(o metav1.Object, resource string) bool {
 	entries := o.GetManagedFields()
-	own := slices.ContainsFunc(entries, isOwn)
+	adopted := slices.ContainsFunc(entries, isOwn)
 	return slices.ContainsFunc(entries, func(e metav1.ManagedFieldsEntry) bool {
-		return HasWritten(&e, resource) && (e.Operation == metav1.ManagedFieldsOperationApply || !own)
+		return IsWriter(&e, resource) && (e.Operation == metav1.ManagedFieldsOperationApply || !adopted)
 	})
 }
 
@@ -48,16 +48,16 @@ func isOwn(e metav1.ManagedFieldsEntry) bool {
 	return e.Manager == names.ManagedBy && e.Subresource == ""
 }
 
-// Union merges the matching entries into one Apply entry of the manager.
-func Union(entries []metav1.ManagedFieldsEntry, manager string,
-	belongs func(*metav1.ManagedFieldsEntry) bool) ([]metav1.ManagedFieldsEntry, error) {
+// MergeEntries merges the matching entries into one Apply entry of the manager.
+func MergeEntries(entries []metav1.ManagedFieldsEntry, manager string,
+	matches func(*metav1.ManagedFieldsEntry) bool) ([]metav1.ManagedFieldsEntry, error) {
 	var out []metav1.ManagedFieldsEntry
 	all := &fieldpath.Set{}
-	one := metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationApply,
+	merged := metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationApply,
 		FieldsType: "FieldsV1"}
 	for i := range entries {
 		e := &entries[i]
-		if !belongs(e) {
+		if !matches(e) {
 			out = append(out, *e)
 			continue
 		}
@@ -66,9 +66,9 @@ func Union(entries []metav1.ManagedFieldsEntry, manager string,
 			return nil, err
 		}
 		all = all.Union(set)
-		one.APIVersion = e.APIVersion
-		if one.Time == nil || e.Time != nil && one.Time.Before(e.Time) {
-			one.Time = e.Time
+		merged.APIVersion = e.APIVersion
+		if merged.Time == nil || e.Time != nil && merged.Time.Before(e.Time) {
+			merged.Time = e.Time
 		}
 	}
 	if all.Empty() {
@@ -78,8 +78,8 @@ func Union(entries []metav1.ManagedFieldsEntry, manager string,
 	if err != nil {
 		return nil, err
 	}
-	one.FieldsV1 = metav1.NewFieldsV1(string(raw))
-	return append(out, one), nil
+	merged.FieldsV1 = metav1.NewFieldsV1(string(raw))
+	return append(out, merged), nil
 }
 
 // Writers returns the managed fields that Owns and IsOrphan need, without field sets. It returns nil if only this
@@ -87,10 +87,10 @@ func Union(entries []metav1.ManagedFieldsEntry, manager string,
 func Writers(o metav1.Object) []metav1.ManagedFieldsEntry {
 	var kept []metav1.ManagedFieldsEntry
 	entries := o.GetManagedFields()
-	own := slices.ContainsFunc(entries, isOwn)
+	adopted := slices.ContainsFunc(entries, isOwn)
 	for i := range entries {
 		e := &entries[i]
-		old := MayHaveWritten(e) && (e.Operation == metav1.ManagedFieldsOperationApply || !own)
+		old := MayBeWriter(e) && (e.Operation == metav1.ManagedFieldsOperationApply || !adopted)
 		if old || isOwn(*e) && metav1.GetControllerOf(o) == nil {
 			kept = append(kept, metav1.ManagedFieldsEntry{Manager: e.Manager, Operation: e.Operation})
 		}
@@ -98,14 +98,14 @@ func Writers(o metav1.Object) []metav1.ManagedFieldsEntry {
 	return kept
 }
 
-// Reported reports whether release 0.9 wrote the status last: the Ready condition is missing.
-func Reported(s *v1alpha2.LlamaStackDistributionStatus) bool {
+// OwnsStatus reports whether release 0.9 wrote the status last: the Ready condition is missing.
+func OwnsStatus(s *v1alpha2.LlamaStackDistributionStatus) bool {
 	return (s.Phase != "" || len(s.Conditions) > 0) && meta.FindStatusCondition(s.Conditions,
 		v1alpha2.ConditionReady) == nil
 }
 
-// Left reports whether a Deployment is not adopted yet, or release 0.9 has written it since.
-func Left(d *appsv1.Deployment) bool {
+// IsUnadopted reports whether a Deployment is not adopted yet, or release 0.9 has written it since.
+func IsUnadopted(d *appsv1.Deployment) bool {
 	return d != nil && (d.Annotations[names.AnnotationBuild] == "" || Owns(d, d.Name))
 }
 

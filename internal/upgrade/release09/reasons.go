@@ -31,7 +31,7 @@ var reasons = []Reason{
 	},
 	{
 		v1alpha2.ConditionDeploymentReady, metav1.ConditionFalse, v1alpha2.ReasonLegacyDeploymentPending,
-		"As RolloutInProgress; with HealthCheck, that no server answers yet.", "1 of 2 pods are up to date", "Wait.",
+		"As RolloutInProgress; with HealthCheck, no server responds yet.", "1 of 2 pods are up to date", "Wait.",
 	},
 	{
 		v1alpha2.ConditionDeploymentReady, metav1.ConditionFalse, v1alpha2.ReasonLegacyDeploymentFailed, "As " +
@@ -59,11 +59,11 @@ var reasons = []Reason{
 	},
 	{
 		v1alpha2.ConditionServiceReady, metav1.ConditionTrue, v1alpha2.ReasonLegacyServiceReady, "The Service exists.",
-		"The Service my-server-service is there", "",
+		"The Service my-server-service exists", "",
 	},
 	{
-		v1alpha2.ConditionServiceReady, metav1.ConditionFalse, v1alpha2.ReasonLegacyServicePending, "There is no Service " +
-			"yet.",
-		"There is no Service yet", "Look at the other conditions.",
+		v1alpha2.ConditionServiceReady, metav1.ConditionFalse, v1alpha2.ReasonLegacyServicePending, "The Service does not " +
+			"exist yet.",
+		"The Service does not exist yet", "Look at the other conditions.",
 	},
 }

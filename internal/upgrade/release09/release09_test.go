@@ -22,10 +22,10 @@ func deployment(annotations map[string]string, containers ...corev1.Container) *
 
 // Proves: R78 (release 0.9's Deployment is one without the operator's build).
 func TestLeft(t *testing.T) {
-	if release09.Left(nil) || release09.Left(deployment(map[string]string{names.AnnotationBuild: "1"})) {
+	if release09.IsUnadopted(nil) || release09.IsUnadopted(deployment(map[string]string{names.AnnotationBuild: "1"})) {
 		t.Error("this operator's Deployment, or none, is taken for release 0.9's")
 	}
-	if !release09.Left(deployment(nil)) {
+	if !release09.IsUnadopted(deployment(nil)) {
 		t.Error("a Deployment without a build is release 0.9's")
 	}
 }
@@ -47,14 +47,14 @@ func TestReported(t *testing.T) {
 		"conditions":      {v1alpha2.LlamaStackDistributionStatus{Conditions: conditions(v1alpha2.ConditionHealthCheck)}, true},
 		"this operator's": {v1alpha2.LlamaStackDistributionStatus{Phase: v1alpha2.PhaseReady, Conditions: conditions(v1alpha2.ConditionReady)}, false},
 	} {
-		if got := release09.Reported(&c.status); got != c.want {
+		if got := release09.OwnsStatus(&c.status); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
 }
 
-// Proves: R48 (the image of a Deployment of release 0.9 is that of the server's container, which is found by its name; this operator's Deployment
-// remembers it).
+// Proves: R48 (the image of a Deployment of release 0.9 is that of the server's container, which is found by its name;
+// this operator's Deployment remembers it).
 func TestImage(t *testing.T) {
 	left := deployment(nil, corev1.Container{Name: "sidecar", Image: "s"}, corev1.Container{Name: names.ContainerName, Image: "old:1"})
 	for container, want := range map[string]string{"": "old:1", "sidecar": "s", "nobody": ""} {

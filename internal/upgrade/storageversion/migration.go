@@ -33,13 +33,13 @@ import (
 )
 
 const (
-	definitionName        = "llamastackdistributions.llamastack.io"
+	crdName               = "llamastackdistributions.llamastack.io"
 	pageSize              = 100
 	perSecond             = 10
 	firstRetry, lastRetry = time.Second, 5 * time.Minute
 )
 
-var definitionKind = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1",
+var crdKind = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1",
 	Kind: "CustomResourceDefinition"}
 
 // controller-gen reads these markers only if a blank line follows.
@@ -62,22 +62,22 @@ type Migration struct {
 // Setup adds the Migration to the manager, with its own cache of the CRD's metadata. It calls count with the number of
 // rewritten custom resources.
 func Setup(mgr manager.Manager, count func(rewritten int)) error {
-	definitions, err := cache.New(mgr.GetConfig(), cache.Options{
+	crds, err := cache.New(mgr.GetConfig(), cache.Options{
 		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
-		DefaultFieldSelector: fields.OneTermEqualSelector("metadata.name", definitionName),
+		DefaultFieldSelector: fields.OneTermEqualSelector("metadata.name", crdName),
 		DefaultTransform:     withoutAnnotations,
 	})
 	if err == nil {
-		err = mgr.Add(definitions)
+		err = mgr.Add(crds)
 	}
 	if err != nil {
 		return fmt.Errorf("watch the CustomResourceDefinition: %w", err)
 	}
 	watched := &metav1.PartialObjectMetadata{}
-	watched.SetGroupVersionKind(definitionKind)
+	watched.SetGroupVersionKind(crdKind)
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("migration").
-		WatchesRawSource(source.Kind(definitions, watched,
+		WatchesRawSource(source.Kind(crds, watched,
 			&handler.TypedEnqueueRequestForObject[*metav1.PartialObjectMetadata]{})).
 		WithOptions(controller.Options{
 			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
@@ -115,7 +115,7 @@ var errNotStored = errors.New("the CustomResourceDefinition does not store v1alp
 // Once rewrites all custom resources and trims storedVersions, unless only v1alpha2 is listed. It returns the number of
 // rewritten custom resources.
 func (m *Migration) Once(ctx context.Context) (int, error) {
-	definition, done, err := m.definition(ctx)
+	crd, done, err := m.crd(ctx)
 	if err != nil || done {
 		return 0, err
 	}
@@ -123,32 +123,32 @@ func (m *Migration) Once(ctx context.Context) (int, error) {
 	if err != nil {
 		return count, err
 	}
-	return count, m.trim(ctx, definition)
+	return count, m.trimStoredVersions(ctx, crd)
 }
 
-// definition reads the CRD, and reports whether the migration is done.
-func (m *Migration) definition(ctx context.Context) (definition *unstructured.Unstructured, done bool, err error) {
-	definition = &unstructured.Unstructured{}
-	definition.SetGroupVersionKind(definitionKind)
-	err = m.Live.Get(ctx, types.NamespacedName{Name: definitionName}, definition)
+// readCRD reads the CRD, and reports whether the migration is done.
+func (m *Migration) crd(ctx context.Context) (crd *unstructured.Unstructured, done bool, err error) {
+	crd = &unstructured.Unstructured{}
+	crd.SetGroupVersionKind(crdKind)
+	err = m.Live.Get(ctx, types.NamespacedName{Name: crdName}, crd)
 	if apierrors.IsNotFound(err) {
 		return nil, true, nil // a new CRD triggers the next reconcile
 	}
 	if err != nil {
 		return nil, false, fmt.Errorf("reading the CustomResourceDefinition: %w", err)
 	}
-	stored, _, err := unstructured.NestedStringSlice(definition.Object, "status", "storedVersions")
+	stored, _, err := unstructured.NestedStringSlice(crd.Object, "status", "storedVersions")
 	if err != nil {
 		return nil, false, err
 	}
 	if slices.Equal(stored, []string{v1alpha2.GroupVersion.Version}) {
-		return definition, true, nil
+		return crd, true, nil
 	}
-	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
+	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
 	for _, v := range versions {
 		if version, ok := v.(map[string]any); ok && version["name"] == v1alpha2.GroupVersion.Version &&
 			version["storage"] == true {
-			return definition, false, nil
+			return crd, false, nil
 		}
 	}
 	// An older CRD was restored, which does not store v1alpha2.
@@ -193,16 +193,16 @@ func (m *Migration) rewriteAll(ctx context.Context) (int, error) {
 	}
 }
 
-// trim sets storedVersions, with the resourceVersion of the CRD as a precondition.
-func (m *Migration) trim(ctx context.Context, definition *unstructured.Unstructured) error {
+// trimStoredVersions sets storedVersions, with the resourceVersion of the CRD as a precondition.
+func (m *Migration) trimStoredVersions(ctx context.Context, crd *unstructured.Unstructured) error {
 	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"resourceVersion": definition.GetResourceVersion()},
+		"metadata": map[string]any{"resourceVersion": crd.GetResourceVersion()},
 		"status":   map[string]any{"storedVersions": []string{v1alpha2.GroupVersion.Version}},
 	})
 	if err != nil {
 		return err
 	}
-	if err := m.StatusClient.Status().Patch(ctx, definition, client.RawPatch(types.MergePatchType, patch),
+	if err := m.StatusClient.Status().Patch(ctx, crd, client.RawPatch(types.MergePatchType, patch),
 		client.FieldOwner(names.ManagedBy)); err != nil {
 		return fmt.Errorf("writing status.storedVersions: %w", err)
 	}

@@ -34,7 +34,7 @@ func newCluster(t *testing.T, storage string, stored []string, names ...string) 
 	if err := errors.Join(apiextensionsv1.AddToScheme(scheme), v1alpha2.AddToScheme(scheme)); err != nil {
 		t.Fatal(err)
 	}
-	crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: definitionName}}
+	crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: crdName}}
 	for _, v := range []string{"v1alpha1", "v1alpha2"} {
 		crd.Spec.Versions = append(crd.Spec.Versions, apiextensionsv1.CustomResourceDefinitionVersion{Name: v, Served: true, Storage: v == storage})
 	}
@@ -62,14 +62,14 @@ func newCluster(t *testing.T, storage string, stored []string, names ...string) 
 func (c *cluster) stored(t *testing.T) []string {
 	t.Helper()
 	crd := &apiextensionsv1.CustomResourceDefinition{}
-	if err := c.Get(t.Context(), client.ObjectKey{Name: definitionName}, crd); err != nil {
+	if err := c.Get(t.Context(), client.ObjectKey{Name: crdName}, crd); err != nil {
 		t.Fatal(err)
 	}
 	return crd.Status.StoredVersions
 }
 
-// Proves: MIG-SVM, L-29 (everything is rewritten once, unchanged; a second time there is nothing to do; what fails keeps the list of
-// versions as it is, and the next time completes it).
+// Proves: MIG-SVM, L-29 (everything is rewritten once, unchanged; a second time there is nothing to do; what fails
+// keeps the list of versions as it is, and the next time completes it).
 func TestOnce(t *testing.T) {
 	both := []string{"v1alpha1", "v1alpha2"}
 	c := newCluster(t, "v1alpha2", both, "a", "b", "c")
@@ -100,8 +100,8 @@ func TestNothingToMigrate(t *testing.T) {
 	}
 }
 
-// Proves: MIG-SVM (what is tried again, and what is waited for: a definition that is gone or stores another version is someone else's to
-// put back, which wakes the migration).
+// Proves: MIG-SVM (what is tried again, and what is waited for: a definition that is gone or stores another version is
+// someone else's to put back, which wakes the migration).
 func TestReconcile(t *testing.T) {
 	reconciled := func(c *cluster) error {
 		_, err := (&Migration{Live: c, Client: c, StatusClient: c}).Reconcile(t.Context(), reconcile.Request{})
@@ -119,7 +119,7 @@ func TestReconcile(t *testing.T) {
 	if err := reconciled(newCluster(t, "v1alpha1", []string{"v1alpha1"})); !errors.Is(err, reconcile.TerminalError(nil)) || !errors.Is(err, errNotStored) {
 		t.Errorf("an older definition: error %v, want one that is waited for", err)
 	}
-	crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: definitionName}}
+	crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: crdName}}
 	if err := c.Delete(t.Context(), crd); err != nil {
 		t.Fatal(err)
 	}

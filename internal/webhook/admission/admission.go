@@ -34,8 +34,8 @@ type Result struct {
 	Warnings []string
 }
 
-// Needed reports whether the request changes the spec of a resource that is not being deleted.
-func (r *Request) Needed() bool {
+// ChangesSpec reports whether the request changes the spec of a resource that is not being deleted.
+func (r *Request) ChangesSpec() bool {
 	if r.New.DeletionTimestamp != nil {
 		return false
 	}
@@ -49,24 +49,24 @@ func Validate(ctx context.Context, r *Request, in *build.Inputs, found problem.L
 		_, problems := build.Build(ctx, in)
 		found = slices.Concat(found, problems)
 	}
-	var a Result
-	var remarks []string
+	var result Result
+	var otherWarnings []string
 	lenient := r.inV1alpha1() || in.Legacy.FromV1alpha1
 	for _, p := range found {
 		switch {
 		case p.Severity == problem.Warning && p.Reason == problem.ImageNotAccessible &&
 			r.keepsDistribution(): // the running image stays
 		case p.Severity == problem.Warning:
-			remarks = append(remarks, r.warning(p))
+			otherWarnings = append(otherWarnings, r.warning(p))
 		case p.Class == problem.Transient:
 		case p.Class == problem.Terminal && !lenient && r.isUserError(p):
-			a.Errors = append(a.Errors, p.FieldError())
+			result.Errors = append(result.Errors, p.FieldError())
 		default:
-			a.Warnings = append(a.Warnings, r.warning(p))
+			result.Warnings = append(result.Warnings, r.warning(p))
 		}
 	}
-	a.Warnings = append(a.Warnings, remarks...)
-	return a
+	result.Warnings = append(result.Warnings, otherWarnings...)
+	return result
 }
 
 // keepsDistribution reports whether an update leaves spec.distribution unchanged.

@@ -30,8 +30,8 @@ func resource(t *testing.T, name, spec string) *v1alpha2.LlamaStackDistribution 
 	return cr
 }
 
-// gathered are the inputs, in which every Secret counts as found, and the faults of gathering.
-func gathered(t *testing.T, cr *v1alpha2.LlamaStackDistribution) (*build.Inputs, problem.List) {
+// gatherInputs returns the inputs, with all Secrets found, and the problems.
+func gatherInputs(t *testing.T, cr *v1alpha2.LlamaStackDistribution) (*build.Inputs, problem.List) {
 	t.Helper()
 	known, err := settings.Parse(map[string]string{"distributions": "broken: {}"})
 	if err != nil {
@@ -51,8 +51,8 @@ func gathered(t *testing.T, cr *v1alpha2.LlamaStackDistribution) (*build.Inputs,
 	return in, faults
 }
 
-// printed is an answer as text: one line for each error and warning.
-func printed(a admission.Result) string {
+// format returns a Result as text, with one line for each error and warning.
+func format(a admission.Result) string {
 	var lines []string
 	for _, err := range a.Errors {
 		lines = append(lines, "error "+err.Error())
@@ -129,9 +129,9 @@ func TestValidate(t *testing.T) {
 				c.resource = "my-stack"
 			}
 			cr := resource(t, c.resource, c.spec)
-			in, faults := gathered(t, cr)
+			in, faults := gatherInputs(t, cr)
 			r := &admission.Request{New: cr, Version: "v1alpha2"}
-			got := printed(admission.Validate(t.Context(), r, in, faults))
+			got := format(admission.Validate(t.Context(), r, in, faults))
 			lines := strings.Split(got, "\n")
 			if got == "" {
 				lines = nil
@@ -148,7 +148,8 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// Proves: R91, R93 (an image that may not be published is a warning where the distribution is chosen, and not at every other edit: what runs stays then).
+// Proves: R91, R93 (an image that may not be published is a warning where the distribution is chosen, and not at every
+// other edit: what runs stays then).
 func TestImageThatMayNotBePublishedIsAWarningOfTheDistribution(t *testing.T) {
 	const old, sevenOfVLLM, want = "distribution: {name: starter, version: '0.7'}", "distribution: {name: remote-vllm, version: '0.7'}",
 		"warning spec.distribution: image docker.io/ogxai/distribution-starter:0.7.1 may not be published"
@@ -162,43 +163,44 @@ func TestImageThatMayNotBePublishedIsAWarningOfTheDistribution(t *testing.T) {
 		if c.old != "" {
 			r.Old = resource(t, "my-stack", c.old)
 		}
-		in, faults := gathered(t, r.New)
-		if got := printed(admission.Validate(t.Context(), r, in, faults)); !strings.HasPrefix(got, c.want) || (c.want == "") != (got == "") {
+		in, faults := gatherInputs(t, r.New)
+		if got := format(admission.Validate(t.Context(), r, in, faults)); !strings.HasPrefix(got, c.want) || (c.want == "") != (got == "") {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
 }
 
-// An administrator's restriction refuses a request with its field; a resource of v1alpha1 is admitted with a warning and the controller
-// refuses it.
+// An administrator's restriction refuses a request with its field; a resource of v1alpha1 is admitted with a warning
+// and the controller refuses it.
 func TestForbiddenIsRefusedWithItsField(t *testing.T) {
 	cr := resource(t, "my-stack", "distribution: {name: starter}\nworkload: {overrides: {command: [sh]}}")
-	in, faults := gathered(t, cr)
+	in, faults := gatherInputs(t, cr)
 	in.Forbidden = []settings.Restriction{settings.ForbidCommandAndArgs}
 	const want = "spec.workload.overrides.command: Forbidden: the operator's administrator forbids command and args "
-	if got := printed(admission.Validate(t.Context(), &admission.Request{New: cr, Version: "v1alpha2"}, in, faults)); !strings.HasPrefix(got, "error "+want) {
+	if got := format(admission.Validate(t.Context(), &admission.Request{New: cr, Version: "v1alpha2"}, in, faults)); !strings.HasPrefix(got, "error "+want) {
 		t.Errorf("as v1alpha2: %s", got)
 	}
-	if got := printed(admission.Validate(t.Context(), &admission.Request{New: cr, Version: "v1alpha1"}, in, faults)); !strings.HasPrefix(got, "warning in terms of v1alpha2: "+want) {
+	if got := format(admission.Validate(t.Context(), &admission.Request{New: cr, Version: "v1alpha1"}, in, faults)); !strings.HasPrefix(got, "warning in terms of v1alpha2: "+want) {
 		t.Errorf("as v1alpha1: %s", got)
 	}
 }
 
-// Proves: R52, R57 (v0.9 admitted it: the same objects pass as v1alpha1, with the same text as warnings in the terms of v1alpha2).
+// Proves: R52, R57 (v0.9 admitted it: the same objects pass as v1alpha1, with the same text as warnings in the terms of
+// v1alpha2).
 func TestV1alpha1IsNeverRefused(t *testing.T) {
 	for _, c := range []struct{ name, spec, want string }{
 		{"my-stack", "distribution: {name: startr}", "spec.distribution.name: Unsupported value: "},
-		{"my-stack", "distribution: {}", "spec.distribution: Required value: give a name or an image"},
-		{"my-stack", "distribution: {name: '', image: ''}\nworkload: {workers: 2}", "spec.distribution: Required value: give a name or an image"},
+		{"my-stack", "distribution: {}", "spec.distribution: Required value: set a name or an image"},
+		{"my-stack", "distribution: {name: '', image: ''}\nworkload: {workers: 2}", "spec.distribution: Required value: set a name or an image"},
 		{"my-stack", "distribution: {name: starter}\nnetworking: {port: 80}\nworkload: {workers: 2}", "spec.networking.port: "},
 		{"a.b", "distribution: {name: starter}", "metadata.name: "},
 	} {
 		cr, spec := resource(t, c.name, c.spec), c.spec
-		in, faults := gathered(t, cr)
+		in, faults := gatherInputs(t, cr)
 		strict := admission.Validate(t.Context(), &admission.Request{New: cr, Version: "v1alpha2"}, in, faults)
 		lenient := admission.Validate(t.Context(), &admission.Request{New: cr, Version: "v1alpha1"}, in, faults)
-		if len(lenient.Errors) > 0 || len(lenient.Warnings) != len(strict.Errors)+len(strict.Warnings) || !strings.Contains(printed(lenient), c.want) {
-			t.Errorf("%s: as v1alpha2\n%s\nas v1alpha1\n%s", spec, printed(strict), printed(lenient))
+		if len(lenient.Errors) > 0 || len(lenient.Warnings) != len(strict.Errors)+len(strict.Warnings) || !strings.Contains(format(lenient), c.want) {
+			t.Errorf("%s: as v1alpha2\n%s\nas v1alpha1\n%s", spec, format(strict), format(lenient))
 		}
 		for _, w := range lenient.Warnings {
 			if !strings.HasPrefix(w, "in terms of v1alpha2: ") {
@@ -206,9 +208,9 @@ func TestV1alpha1IsNeverRefused(t *testing.T) {
 			}
 		}
 		cr.Annotations = map[string]string{v1alpha2.ConversionAnnotation: `{"version":1,"origin":"v1alpha1"}`}
-		in, faults = gathered(t, cr)
+		in, faults = gatherInputs(t, cr)
 		if a := admission.Validate(t.Context(), &admission.Request{New: cr, Version: "v1alpha2"}, in, faults); len(a.Errors) > 0 || len(a.Warnings) != len(lenient.Warnings) {
-			t.Errorf("%s: an object of v1alpha1 that is edited as v1alpha2:\n%s", spec, printed(a))
+			t.Errorf("%s: an object of v1alpha1 that is edited as v1alpha2:\n%s", spec, format(a))
 		}
 	}
 }
@@ -216,11 +218,11 @@ func TestV1alpha1IsNeverRefused(t *testing.T) {
 // Proves: R49 (what this operator does not build yet is admitted with a warning).
 func TestNotBuiltYet(t *testing.T) {
 	cr := resource(t, "my-stack", "distribution: {name: starter}")
-	in, faults := gathered(t, cr)
+	in, faults := gatherInputs(t, cr)
 	faults = append(faults, problem.Problem{
 		Class: problem.Terminal, Reason: problem.UnsupportedByOperator, Path: "spec.x", Detail: "this operator does not support it yet", Fix: "remove it",
 	})
-	got := printed(admission.Validate(t.Context(), &admission.Request{New: cr, Version: "v1alpha2"}, in, faults))
+	got := format(admission.Validate(t.Context(), &admission.Request{New: cr, Version: "v1alpha2"}, in, faults))
 	if got != "warning spec.x: this operator does not support it yet: remove it" {
 		t.Error(got)
 	}
@@ -229,35 +231,35 @@ func TestNotBuiltYet(t *testing.T) {
 // Proves: R57 (what could not be asked refuses nothing, and hides nothing that needs no asking).
 func TestLookupFailed(t *testing.T) {
 	cr := resource(t, "my-stack", "distribution: {name: starter}\nproviders: {inference: {provider: vllm, endpoint: 'vllm:8000', apiKey: {name: creds, key: token}}}")
-	in, _ := gathered(t, cr)
+	in, _ := gatherInputs(t, cr)
 	in.Secrets = nil
 	timeout := problem.List{{Class: problem.Transient, Condition: v1alpha2.ConditionSecretsResolved, Reason: problem.LookupFailed, Detail: "Secret ai/creds could not be read"}}
 	r := &admission.Request{New: cr, Version: "v1alpha2"}
-	if got := printed(admission.Validate(t.Context(), r, in, timeout)); strings.Contains(got, "could not be read") || !strings.HasPrefix(got, "error spec.providers.inference.endpoint: ") {
+	if got := format(admission.Validate(t.Context(), r, in, timeout)); strings.Contains(got, "could not be read") || !strings.HasPrefix(got, "error spec.providers.inference.endpoint: ") {
 		t.Errorf("answer:\n%s", got)
 	}
 	in.Distribution = nil
-	if got := printed(admission.Validate(t.Context(), r, in, timeout)); got != "" {
+	if got := format(admission.Validate(t.Context(), r, in, timeout)); got != "" {
 		t.Errorf("nothing is known of the distribution, but:\n%s", got)
 	}
 }
 
-// Nothing is made up of what was not looked for: an image that needs a generated configuration, of which nothing is known, with one of
-// the user's own.
+// Nothing is made up of what was not looked for: an image that needs a generated configuration, of which nothing is
+// known, with one of the user's own.
 //
 // Proves: FR-074, R20, R57, R64.
 func TestValidateMakesNothingUpOfConfigMaps(t *testing.T) {
 	cr := resource(t, "my-stack", "distribution: {image: 'registry.example/ogx:1.2.0'}\noverrideConfig: {configMapName: mine}\nnetworking: {tls: {caBundle: {configMapName: trusted-ca}}}")
-	in, faults := gathered(t, cr)
+	in, faults := gatherInputs(t, cr)
 	in.Distribution.ForeignImage = true
 	r := &admission.Request{New: cr, Version: "v1alpha2"}
-	if got := printed(admission.Validate(t.Context(), r, in, faults)); got != "" {
+	if got := format(admission.Validate(t.Context(), r, in, faults)); got != "" {
 		t.Errorf("without the ConfigMaps:\n%s", got)
 	}
 	in.Override = &build.OverrideFact{Ref: types.NamespacedName{Namespace: "ai", Name: "mine"}, Content: []byte(secret.OnCluster)}
 	in.CABundle = in.NamedCABundle()
 	in.CABundle.State = build.Unknown
-	if got := printed(admission.Validate(t.Context(), r, in, faults)); got != "" {
+	if got := format(admission.Validate(t.Context(), r, in, faults)); got != "" {
 		t.Errorf("with ConfigMaps of unknown content:\n%s", got)
 	}
 }
@@ -282,13 +284,13 @@ func TestNeeded(t *testing.T) {
 		"a spelling": {admission.Request{New: respelt, Old: old}, false},
 		"on its way": {admission.Request{New: leaving, Old: old}, false},
 	} {
-		if got := c.request.Needed(); got != c.want {
+		if got := c.request.ChangesSpec(); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
 	// A name that was admitted once does not keep its resource from being edited.
 	cr := resource(t, "a.b", spec)
-	in, faults := gathered(t, cr)
+	in, faults := gatherInputs(t, cr)
 	if diff := cmp.Diff(0, len(admission.Validate(t.Context(), &admission.Request{New: cr, Old: old, Version: "v1alpha2"}, in, faults).Errors)); diff != "" {
 		t.Error("the name of an existing resource is an error")
 	}
@@ -297,9 +299,9 @@ func TestNeeded(t *testing.T) {
 // Proves: R63 (a refusal quotes little of what was sent).
 func TestRefusalIsShortWhateverIsSent(t *testing.T) {
 	cr := resource(t, "my-stack", "distribution: {name: "+strings.Repeat("a", 1_000_000)+"}")
-	in, faults := gathered(t, cr)
+	in, faults := gatherInputs(t, cr)
 	for _, version := range []string{"v1alpha2", "v1alpha1"} {
-		if got := printed(admission.Validate(t.Context(), &admission.Request{New: cr, Version: version}, in, faults)); got == "" || len(got) > 2048 {
+		if got := format(admission.Validate(t.Context(), &admission.Request{New: cr, Version: version}, in, faults)); got == "" || len(got) > 2048 {
 			t.Errorf("%s: %d bytes: %.200s", version, len(got), got)
 		}
 	}

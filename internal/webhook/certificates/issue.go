@@ -48,19 +48,19 @@ func newCA(now time.Time, l Lifetimes) (*ca, error) {
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, fmt.Errorf("make a key: %w", err)
+		return nil, fmt.Errorf("create a key: %w", err)
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
-		return nil, fmt.Errorf("make a CA certificate: %w", err)
+		return nil, fmt.Errorf("create a CA certificate: %w", err)
 	}
 	certificate, err := x509.ParseCertificate(der)
 	return &ca{certificate: certificate, key: key}, err
 }
 
-// serving returns a serving certificate for the DNS names and its key, both PEM-encoded. The certificate expires no
-// later than the CA.
-func (a *ca) serving(now time.Time, names []string, l Lifetimes) (certificate, key []byte, err error) {
+// issueServing returns a serving certificate for the DNS names and its key, both PEM-encoded. The certificate expires
+// no later than the CA.
+func (a *ca) issueServing(now time.Time, names []string, l Lifetimes) (certificate, key []byte, err error) {
 	serial, err := newSerial()
 	if err != nil {
 		return nil, nil, err
@@ -75,11 +75,11 @@ func (a *ca) serving(now time.Time, names []string, l Lifetimes) (certificate, k
 	}
 	signer, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, nil, fmt.Errorf("make a key: %w", err)
+		return nil, nil, fmt.Errorf("create a key: %w", err)
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, signer.Public(), a.key)
 	if err != nil {
-		return nil, nil, fmt.Errorf("make a serving certificate: %w", err)
+		return nil, nil, fmt.Errorf("create a serving certificate: %w", err)
 	}
 	keyPEM, err := encodeKey(signer)
 	return pem.EncodeToMemory(&pem.Block{Type: certutil.CertificateBlockType, Bytes: der}), keyPEM, err
@@ -88,7 +88,7 @@ func (a *ca) serving(now time.Time, names []string, l Lifetimes) (certificate, k
 func newSerial() (*big.Int, error) {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), serialBits))
 	if err != nil {
-		return nil, fmt.Errorf("make a serial number: %w", err)
+		return nil, fmt.Errorf("create a serial number: %w", err)
 	}
 	return serial.Add(serial, big.NewInt(1)), nil
 }
@@ -105,11 +105,11 @@ func encodeKey(key crypto.Signer) ([]byte, error) {
 func decodeKey(text []byte) (crypto.Signer, error) {
 	key, err := keyutil.ParsePrivateKeyPEM(text)
 	if err != nil {
-		return nil, errors.New("no key that can be read")
+		return nil, errors.New("cannot parse the key")
 	}
 	signer, ok := key.(crypto.Signer)
 	if !ok {
-		return nil, errors.New("a key that cannot sign")
+		return nil, errors.New("the key cannot sign")
 	}
 	return signer, nil
 }

@@ -24,8 +24,8 @@ import (
 // SecretName is the name of the certificate Secret in the operator's namespace.
 const SecretName = "llama-stack-operator-webhook-cert"
 
-// lookPeriod is the longest time between two reconciles, so that a clock jump cannot delay a renewal.
-const lookPeriod = time.Minute
+// resyncPeriod is the longest time between two reconciles, so that a clock jump cannot delay a renewal.
+const resyncPeriod = time.Minute
 
 // writeBurst is the number of writes allowed without a pause; a full rotation needs three.
 const writeBurst = 5
@@ -79,9 +79,9 @@ func (k *Keeper) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	if decision.Did != "" {
-		if wait := k.wait(); wait > 0 {
-			logf.FromContext(ctx).Info("webhook certificates: written too often, waiting", "next", decision.Did, "wait", wait)
+	if decision.Change != "" {
+		if wait := k.throttle(); wait > 0 {
+			logf.FromContext(ctx).Info("webhook certificates change too often, waiting", "next", decision.Change, "wait", wait)
 			return reconcile.Result{RequeueAfter: wait}, k.Served.set(secret.Data)
 		}
 		if written, err := k.write(ctx, secret, decision); err != nil || !written {
@@ -94,14 +94,14 @@ func (k *Keeper) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.
 	if err := k.inject(ctx, found, secret, decision.Data[keyCABundle]); err != nil {
 		return reconcile.Result{}, err
 	}
-	return reconcile.Result{RequeueAfter: min(max(decision.Wake.Sub(facts.Now), time.Second/10), lookPeriod)}, nil
+	return reconcile.Result{RequeueAfter: min(max(decision.NextAt.Sub(facts.Now), time.Second/10), resyncPeriod)}, nil
 }
 
 // decide returns the next step by the local clock. A step that is due is confirmed with the API server's clock, because
 // the API server verifies the certificate.
 func (k *Keeper) decide(ctx context.Context, f *Facts) (Decision, error) {
 	decision, err := Next(*f)
-	if err == nil && decision.Did == "" {
+	if err == nil && decision.Change == "" {
 		return decision, nil
 	}
 	review := &authenticationv1.SelfSubjectReview{}
@@ -112,9 +112,9 @@ func (k *Keeper) decide(ctx context.Context, f *Facts) (Decision, error) {
 	return Next(*f)
 }
 
-// wait returns how long to delay the next write, and reserves the write if it returns zero. It stops two replicas from
-// overwriting each other's certificates at full speed.
-func (k *Keeper) wait() time.Duration {
+// throttle returns how long to delay the next write, and reserves the write if it returns zero. It stops two replicas
+// from overwriting each other's certificates at full speed.
+func (k *Keeper) throttle() time.Duration {
 	if k.writes == nil {
 		k.writes = rate.NewLimiter(rate.Every(k.Lifetimes.WritePeriod), writeBurst)
 	}
@@ -160,7 +160,7 @@ func (k *Keeper) write(ctx context.Context, secret *corev1.Secret, d Decision) (
 	case err != nil:
 		return false, fmt.Errorf("webhook certificate in Secret %s: %w", SecretName, err)
 	}
-	logf.FromContext(ctx).Info("webhook certificates: " + d.Did)
+	logf.FromContext(ctx).Info("webhook certificates: " + d.Change)
 	return true, nil
 }
 
@@ -187,7 +187,7 @@ func (k *Keeper) inject(ctx context.Context, found []target, secret *corev1.Secr
 			failed = append(failed, fmt.Errorf("%s %s: %w", patch.GetKind(), patch.GetName(), err))
 			continue
 		}
-		logf.FromContext(ctx).Info("webhook certificates: injected the CA bundle", "kind", patch.GetKind(), "name",
+		logf.FromContext(ctx).Info("injected the CA bundle", "kind", patch.GetKind(), "name",
 			patch.GetName())
 	}
 	return errors.Join(failed...)

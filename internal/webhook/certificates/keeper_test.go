@@ -121,7 +121,7 @@ func (w *world) keeper() *Keeper {
 	return &Keeper{Reader: w.client, Client: w.client, Namespace: testNamespace, Managed: true, Lifetimes: DefaultLifetimes(), Served: &Served{}}
 }
 
-func (w *world) pass(k *Keeper) reconcile.Result {
+func (w *world) reconcile(k *Keeper) reconcile.Result {
 	w.t.Helper()
 	result, err := k.Reconcile(w.t.Context(), reconcile.Request{})
 	if err != nil {
@@ -139,7 +139,7 @@ func (w *world) secret() *corev1.Secret {
 	return s
 }
 
-// injected are the CA bundles that the CRD and the webhook configuration have, the conversion's first.
+// injected returns the CA bundles of the CRD and the webhook configuration, in this order.
 func (w *world) injected() [][]byte {
 	w.t.Helper()
 	c, v := &apiextensionsv1.CustomResourceDefinition{}, &admissionv1.ValidatingWebhookConfiguration{}
@@ -156,13 +156,14 @@ func (w *world) injected() [][]byte {
 	return lists
 }
 
-// Proves: L-27 (from nothing to a certificate that the CRD and the webhook configuration trust; then nothing is written any more).
+// Proves: L-27 (from nothing to a certificate that the CRD and the webhook configuration trust; then nothing is written
+// any more).
 func TestKeeperMakesAndInjects(t *testing.T) {
 	w := newWorld(t, crd(testNamespace), validation(testNamespace, "other"))
 	k := w.keeper()
-	w.pass(k)
-	w.pass(k)
-	if result := w.pass(k); result.RequeueAfter != lookPeriod {
+	w.reconcile(k)
+	w.reconcile(k)
+	if result := w.reconcile(k); result.RequeueAfter != resyncPeriod {
 		t.Errorf("the next pass is in %s: a clock that jumps would not be noticed", result.RequeueAfter)
 	}
 	want := []string{"create Secret", "apply CustomResourceDefinition", "apply ValidatingWebhookConfiguration"}
@@ -196,7 +197,7 @@ func TestTrusted(t *testing.T) {
 	if err := k.Trusted(t.Context()); err == nil || !strings.Contains(err.Error(), "no caBundle") {
 		t.Errorf("before a CA bundle is there: %v", err)
 	}
-	w.pass(k)
+	w.reconcile(k)
 	other := validation(testNamespace)
 	if err := w.client.Delete(t.Context(), other); err != nil {
 		t.Fatal(err)
@@ -244,7 +245,7 @@ func TestKeeperIgnoresWebhooksOfImpossibleServices(t *testing.T) {
 	broken.Webhooks[1].Name = "good.llamastack.io"
 	w := newWorld(t, crd(testNamespace), broken)
 	k := w.keeper()
-	w.pass(k)
+	w.reconcile(k)
 	want := w.secret().Data[keyCABundle]
 	for i, list := range w.injected() {
 		if impossible := i == 1; bytes.Equal(list, want) == impossible {
@@ -263,12 +264,12 @@ func TestKeeperReplacesWhatAClockAheadMade(t *testing.T) {
 	w.serverTime = func() time.Time { return now }
 	k := w.keeper()
 	k.now = w.serverTime
-	w.pass(k)
-	w.pass(k)
+	w.reconcile(k)
+	w.reconcile(k)
 	now = epoch
 	w.writes = nil
 	for range 20 {
-		w.pass(k)
+		w.reconcile(k)
 	}
 	want := []string{"update Secret", "apply CustomResourceDefinition", "apply ValidatingWebhookConfiguration"}
 	if diff := cmp.Diff(want, w.writes); diff != "" {
@@ -285,8 +286,8 @@ func TestKeeperReplacesWhatAClockAheadMade(t *testing.T) {
 	}
 }
 
-// Proves: L-27 (a replica whose clock is wrong replaces nothing that is valid by the API server's clock, and what it makes
-// is valid by that).
+// Proves: L-27 (a replica whose clock is wrong replaces nothing that is valid by the API server's clock, and what it
+// makes is valid by that).
 func TestKeeperDecidesByTheClockOfTheAPIServer(t *testing.T) {
 	for _, wrong := range []time.Duration{time.Hour, -time.Hour, 365 * day, -365 * day, 20 * 365 * day} {
 		w := newWorld(t, crd(testNamespace), validation(testNamespace))
@@ -294,7 +295,7 @@ func TestKeeperDecidesByTheClockOfTheAPIServer(t *testing.T) {
 		k := w.keeper()
 		k.now = func() time.Time { return epoch.Add(wrong) }
 		for range 3 {
-			w.pass(k)
+			w.reconcile(k)
 		}
 		if want := []string{"create Secret", "apply CustomResourceDefinition", "apply ValidatingWebhookConfiguration"}; !slices.Equal(w.writes, want) {
 			t.Errorf("%s: writes %v", wrong, w.writes)
@@ -305,7 +306,8 @@ func TestKeeperDecidesByTheClockOfTheAPIServer(t *testing.T) {
 	}
 }
 
-// Proves: L-27 (replicas whose clocks are years apart, with an API server that tells no time, find what the other one wrote unusable: they do not write at full speed).
+// Proves: L-27 (replicas whose clocks are years apart, with an API server that tells no time, find what the other one
+// wrote unusable: they do not write at full speed).
 func TestKeepersThatDisagreeBackOff(t *testing.T) {
 	w := newWorld(t, crd(testNamespace), validation(testNamespace))
 	w.serverTime = nil
@@ -313,7 +315,7 @@ func TestKeepersThatDisagreeBackOff(t *testing.T) {
 	ahead.now, behind.now = func() time.Time { return epoch.Add(20 * 365 * day) }, func() time.Time { return epoch }
 	var wait time.Duration
 	for range 50 {
-		wait = max(w.pass(ahead).RequeueAfter, w.pass(behind).RequeueAfter)
+		wait = max(w.reconcile(ahead).RequeueAfter, w.reconcile(behind).RequeueAfter)
 	}
 	if n := len(slices.DeleteFunc(slices.Clone(w.writes), func(s string) bool { return !strings.HasSuffix(s, "Secret") })); n > 2*writeBurst {
 		t.Errorf("%d writes of the Secret in no time", n)
@@ -327,7 +329,7 @@ func TestKeepersThatDisagreeBackOff(t *testing.T) {
 func TestKeeperInjectsAgain(t *testing.T) {
 	w := newWorld(t, crd(testNamespace), validation(testNamespace))
 	k := w.keeper()
-	w.pass(k)
+	w.reconcile(k)
 	replaced := crd(testNamespace)
 	old := &apiextensionsv1.CustomResourceDefinition{}
 	if err := w.client.Get(t.Context(), client.ObjectKeyFromObject(replaced), old); err != nil {
@@ -340,7 +342,7 @@ func TestKeeperInjectsAgain(t *testing.T) {
 	if err := k.Trusted(t.Context()); err == nil {
 		t.Error("it does not notice that no caBundle is there")
 	}
-	w.pass(k)
+	w.reconcile(k)
 	if !bytes.Equal(w.injected()[0], w.secret().Data[keyCABundle]) {
 		t.Error("the CA bundle did not come back")
 	}
@@ -350,13 +352,13 @@ func TestKeeperInjectsAgain(t *testing.T) {
 func TestTwoKeepers(t *testing.T) {
 	w := newWorld(t, crd(testNamespace), validation(testNamespace))
 	first, second := w.keeper(), w.keeper()
-	w.beforeWrite = func() { w.pass(second) } // between reading and writing of the first one
-	w.pass(first)
+	w.beforeWrite = func() { w.reconcile(second) } // between reading and writing of the first one
+	w.reconcile(first)
 	winner := w.secret()
 	if c, _ := first.Served.GetCertificate(nil); c != nil {
 		t.Error("the loser serves a certificate that is not in the Secret")
 	}
-	w.pass(first)
+	w.reconcile(first)
 	a, _ := first.Served.GetCertificate(nil)
 	b, _ := second.Served.GetCertificate(nil)
 	if a == nil || b == nil || !a.Leaf.Equal(b.Leaf) || w.secret().ResourceVersion != winner.ResourceVersion {
@@ -369,9 +371,9 @@ func TestTwoKeepers(t *testing.T) {
 	if err := w.client.Update(t.Context(), damaged); err != nil {
 		t.Fatal(err)
 	}
-	w.beforeWrite = func() { w.pass(second) }
-	w.pass(first)
-	w.pass(first)
+	w.beforeWrite = func() { w.reconcile(second) }
+	w.reconcile(first)
+	w.reconcile(first)
 	a, _ = first.Served.GetCertificate(nil)
 	b, _ = second.Served.GetCertificate(nil)
 	if !a.Leaf.Equal(b.Leaf) {
@@ -383,12 +385,12 @@ func TestTwoKeepers(t *testing.T) {
 func TestKeeperThatLagsInjectsNothing(t *testing.T) {
 	w := newWorld(t, crd(testNamespace), validation(testNamespace))
 	k := w.keeper()
-	w.pass(k)
+	w.reconcile(k)
 	stale := &staleSecret{Client: w.client, secret: w.secret()}
 	if err := w.client.Delete(t.Context(), w.secret()); err != nil {
 		t.Fatal(err)
 	}
-	w.pass(k) // another CA, which is injected
+	w.reconcile(k) // another CA, which is injected
 	touched := w.secret()
 	touched.Labels = map[string]string{"a": "b"} // here, unlike on a server, a new object can have the version of a former one
 	if err := w.client.Update(t.Context(), touched); err != nil {
@@ -397,7 +399,7 @@ func TestKeeperThatLagsInjectsNothing(t *testing.T) {
 	want := w.injected()
 	lagging := w.keeper()
 	lagging.Reader = stale
-	w.pass(lagging)
+	w.reconcile(lagging)
 	if diff := cmp.Diff(want, w.injected()); diff != "" {
 		t.Errorf("an old list was injected:\n%s", diff)
 	}
@@ -421,7 +423,7 @@ func TestKeeperThatDoesNotManage(t *testing.T) {
 	w := newWorld(t, crd(testNamespace), validation(testNamespace))
 	k := w.keeper()
 	k.Managed = false
-	w.pass(k)
+	w.reconcile(k)
 	made := mustNext(t, Facts{Now: time.Now(), Names: []string{"hook.ns.svc"}})
 	delete(made.Data, keyCAKey)
 	delete(made.Data, keyCABundle) // OpenShift writes none
@@ -430,7 +432,7 @@ func TestKeeperThatDoesNotManage(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.writes = nil
-	w.pass(k)
+	w.reconcile(k)
 	if _, err := k.Served.GetCertificate(nil); err != nil {
 		t.Error(err)
 	}
@@ -450,7 +452,7 @@ func TestKeeperWithoutTargets(t *testing.T) {
 	} {
 		w := newWorld(t, objects...)
 		k := w.keeper()
-		if result := w.pass(k); result != (reconcile.Result{}) || len(w.writes) != 0 {
+		if result := w.reconcile(k); result != (reconcile.Result{}) || len(w.writes) != 0 {
 			t.Errorf("%s: %+v, writes %v", name, result, w.writes)
 		}
 		if err := k.Trusted(t.Context()); err == nil {

@@ -39,10 +39,10 @@ type Facts struct {
 type Decision struct {
 	// Data is the desired content.
 	Data map[string][]byte
-	// Did describes the change; empty if Data is unchanged.
-	Did string
-	// Wake is the time of the next decision.
-	Wake time.Time
+	// Change describes the change; empty if Data is unchanged.
+	Change string
+	// NextAt is the time of the next decision.
+	NextAt time.Time
 }
 
 // state is the parsed content of the Secret.
@@ -56,44 +56,44 @@ type state struct {
 // Next returns the next step for the Secret. The cases are in order of urgency.
 func Next(f Facts) (Decision, error) {
 	l := f.Lifetimes
-	s := understand(f)
+	s := parseState(f)
 	if s == nil {
-		return startAnew(f)
+		return recreate(f)
 	}
 	if s.serving == nil {
 		return s.reissue(f)
 	}
 	signer := s.signer.certificate
-	made := signer.NotBefore.Add(l.Backdate)
+	created := signer.NotBefore.Add(l.Backdate)
 	current := s.serving.CheckSignatureFrom(signer) == nil
 	renewal := s.serving.NotAfter.Add(-l.ServingRenewal)
 	rotation := signer.NotAfter.Add(-l.CARenewal)
-	maySign, mustSign := made.Add(l.Overlap), s.serving.NotAfter.Add(-l.Overlap)
-	forget := made.Add(2 * l.Overlap)
+	maySign, mustSign := created.Add(l.Overlap), s.serving.NotAfter.Add(-l.Overlap)
+	removal := created.Add(2 * l.Overlap)
 	due := func(t time.Time) bool { return !f.Now.Before(t) }
 	switch {
 	case !current && (f.Injected && due(maySign) || due(mustSign)):
-		return s.issue(f, "the new CA signs now")
+		return s.issue(f, "issued a serving certificate from the new CA")
 	case !current && due(maySign): // injecting the bundle triggers a reconcile
-		return Decision{Data: f.Data, Wake: mustSign}, nil
+		return Decision{Data: f.Data, NextAt: mustSign}, nil
 	case !current:
-		return Decision{Data: f.Data, Wake: maySign}, nil
+		return Decision{Data: f.Data, NextAt: maySign}, nil
 	case due(renewal) && signer.NotAfter.Sub(f.Now) > l.ServingRenewal: // a renewed certificate outlives this one
 		return s.issue(f, "renewed the serving certificate")
 	case due(rotation):
 		return s.rotate(f)
-	case len(s.cas) > 1 && due(forget):
-		return s.forgetOld(f)
+	case len(s.cas) > 1 && due(removal):
+		return s.removeOldCA(f)
 	case len(s.cas) > 1:
-		return Decision{Data: f.Data, Wake: earliest(renewal, rotation, forget)}, nil
+		return Decision{Data: f.Data, NextAt: earliest(renewal, rotation, removal)}, nil
 	default:
-		return Decision{Data: f.Data, Wake: earliest(renewal, rotation)}, nil
+		return Decision{Data: f.Data, NextAt: earliest(renewal, rotation)}, nil
 	}
 }
 
-// understand parses the content of the Secret. It returns nil if the CA is unusable, and leaves serving nil if the
+// parseState parses the content of the Secret. It returns nil if the CA is unusable, and leaves serving nil if the
 // certificate cannot be served.
-func understand(f Facts) *state {
+func parseState(f Facts) *state {
 	s := &state{}
 	s.cas, _ = certutil.ParseCertsPEM(f.Data[keyCABundle]) // nil on error
 	key, err := decodeKey(f.Data[keyCAKey])
@@ -132,33 +132,33 @@ func servable(f Facts, cas []*x509.Certificate) *x509.Certificate {
 	return pair.Leaf
 }
 
-func startAnew(f Facts) (Decision, error) {
+func recreate(f Facts) (Decision, error) {
 	a, err := newCA(f.Now, f.Lifetimes)
 	if err != nil {
 		return Decision{}, err
 	}
 	s := &state{cas: []*x509.Certificate{a.certificate}, signer: a}
-	d, err := s.issue(f, "made a CA certificate and a serving certificate")
+	d, err := s.issue(f, "created a CA certificate and a serving certificate")
 	if err == nil && !d.servable(f) {
 		err = fmt.Errorf("a new certificate for %s cannot be served", strings.Join(f.Names, ", "))
 	}
 	return d, err
 }
 
-func (s *state) issue(f Facts, did string) (Decision, error) {
-	certificate, key, err := s.signer.serving(f.Now, f.Names, f.Lifetimes)
+func (s *state) issue(f Facts, change string) (Decision, error) {
+	certificate, key, err := s.signer.issueServing(f.Now, f.Names, f.Lifetimes)
 	if err != nil {
 		return Decision{}, err
 	}
-	return s.decision(f, did, certificate, key)
+	return s.decision(f, change, certificate, key)
 }
 
 // reissue replaces a serving certificate that cannot be served. It also replaces the CA if the new certificate cannot
 // be served either.
 func (s *state) reissue(f Facts) (Decision, error) {
-	d, err := s.issue(f, "made a serving certificate")
+	d, err := s.issue(f, "created a serving certificate")
 	if err == nil && !d.servable(f) {
-		return startAnew(f)
+		return recreate(f)
 	}
 	return d, err
 }
@@ -177,15 +177,15 @@ func (s *state) rotate(f Facts) (Decision, error) {
 	}
 	s.cas = slices.Insert(s.cas, 0, a.certificate)
 	s.signer = a
-	return s.decision(f, "made a new CA certificate", f.Data[keyServing], f.Data[keyServingKey])
+	return s.decision(f, "created a new CA certificate", f.Data[keyServing], f.Data[keyServingKey])
 }
 
-func (s *state) forgetOld(f Facts) (Decision, error) {
+func (s *state) removeOldCA(f Facts) (Decision, error) {
 	s.cas = s.cas[:1]
 	return s.decision(f, "removed the old CA certificate", f.Data[keyServing], f.Data[keyServingKey])
 }
 
-func (s *state) decision(f Facts, did string, serving, servingKey []byte) (Decision, error) {
+func (s *state) decision(f Facts, change string, serving, servingKey []byte) (Decision, error) {
 	key, err := encodeKey(s.signer.key)
 	if err != nil {
 		return Decision{}, err
@@ -194,7 +194,7 @@ func (s *state) decision(f Facts, did string, serving, servingKey []byte) (Decis
 	if err != nil {
 		return Decision{}, err
 	}
-	return Decision{Did: did, Wake: f.Now, Data: map[string][]byte{
+	return Decision{Change: change, NextAt: f.Now, Data: map[string][]byte{
 		keyServing: serving, keyServingKey: servingKey,
 		keyCABundle: bundle, keyCAKey: key,
 	}}, nil

@@ -38,7 +38,7 @@ func mustNext(t *testing.T, f Facts) Decision {
 	return d
 }
 
-// accepts reports whether who trusts the CA certificates of one content accepts the serving certificate of another.
+// accepts reports whether the CA bundle of one content verifies the serving certificate of another.
 func accepts(t *testing.T, trusted, served map[string][]byte, at time.Time) error {
 	t.Helper()
 	roots := x509.NewCertPool()
@@ -51,8 +51,8 @@ func accepts(t *testing.T, trusted, served map[string][]byte, at time.Time) erro
 	return err
 }
 
-// TestDecadesGoBy lets the clock run from one decision to the next. Around each change, replicas and API servers may know the
-// content before or after it, and must get along all the same.
+// TestDecadesGoBy lets the clock run from one decision to the next. Around each change, replicas and API servers may
+// know the content before or after it, and must get along all the same.
 //
 // Proves: L-27 (rotation without a moment in which certificate and CA bundle do not match).
 func TestDecadesGoBy(t *testing.T) {
@@ -62,14 +62,14 @@ func TestDecadesGoBy(t *testing.T) {
 	for now.Before(epoch.Add(30 * 365 * day)) {
 		before := d.Data
 		d = mustNext(t, Facts{Now: now, Data: before, Injected: true})
-		if d.Did == "" {
-			if !d.Wake.After(now) {
-				t.Fatalf("at %s there is nothing to do, and it wants to be asked again at %s", now, d.Wake)
+		if d.Change == "" {
+			if !d.NextAt.After(now) {
+				t.Fatalf("at %s there is nothing to do, and it wants to be asked again at %s", now, d.NextAt)
 			}
-			now = d.Wake
+			now = d.NextAt
 			continue
 		}
-		did[d.Did]++
+		did[d.Change]++
 		for name, pair := range map[string][2]map[string][]byte{
 			"old trust, new certificate": {before, d.Data},
 			"new trust, old certificate": {d.Data, before},
@@ -77,30 +77,30 @@ func TestDecadesGoBy(t *testing.T) {
 		} {
 			for _, skew := range []time.Duration{-time.Hour, 0, time.Hour} {
 				if err := accepts(t, pair[0], pair[1], now.Add(skew)); err != nil {
-					t.Errorf("%s, %s, clock %s off: %v", d.Did, name, skew, err)
+					t.Errorf("%s, %s, clock %s off: %v", d.Change, name, skew, err)
 				}
 			}
 		}
 	}
 	want := map[string]int{ // a CA is followed by the next one after nine years, a certificate after 60 days
-		"made a new CA certificate":       3,
-		"the new CA signs now":            3,
-		"removed the old CA certificate":  3,
-		"renewed the serving certificate": 180,
+		"created a new CA certificate":                 3,
+		"issued a serving certificate from the new CA": 3,
+		"removed the old CA certificate":               3,
+		"renewed the serving certificate":              180,
 	}
 	if diff := cmp.Diff(want, did); diff != "" {
 		t.Errorf("in 30 years (-want +got):\n%s", diff)
 	}
 }
 
-// inOverlap is a content with a new CA that does not sign yet, made at the returned time.
+// inOverlap returns a content with a new CA that does not sign yet, and its creation time.
 func inOverlap(t *testing.T) (map[string][]byte, time.Time) {
 	t.Helper()
 	now := epoch
 	d := mustNext(t, Facts{Now: now})
-	for d.Did != "made a new CA certificate" {
-		if d.Did == "" {
-			now = d.Wake
+	for d.Change != "created a new CA certificate" {
+		if d.Change == "" {
+			now = d.NextAt
 		}
 		d = mustNext(t, Facts{Now: now, Data: d.Data, Injected: true})
 	}
@@ -125,12 +125,12 @@ func TestNewCAWaitsUntilItIsInjected(t *testing.T) {
 		{day - time.Second, true, "", made.Add(day)},
 		{day, false, "", pair.Leaf.NotAfter.Add(-day)},
 		{7 * day, false, "", pair.Leaf.NotAfter.Add(-day)},
-		{day, true, "the new CA signs now", made.Add(day)},
-		{pair.Leaf.NotAfter.Sub(made) - day, false, "the new CA signs now", pair.Leaf.NotAfter.Add(-day)},
+		{day, true, "issued a serving certificate from the new CA", made.Add(day)},
+		{pair.Leaf.NotAfter.Sub(made) - day, false, "issued a serving certificate from the new CA", pair.Leaf.NotAfter.Add(-day)},
 	} {
 		d := mustNext(t, Facts{Now: made.Add(c.after), Data: data, Injected: c.injected})
-		if d.Did != c.did || !d.Wake.Equal(c.wake) {
-			t.Errorf("%s after it was made, injected %t: it %q and wakes at %s, want %q and %s", c.after, c.injected, d.Did, d.Wake, c.did, c.wake)
+		if d.Change != c.did || !d.NextAt.Equal(c.wake) {
+			t.Errorf("%s after it was made, injected %t: it %q and wakes at %s, want %q and %s", c.after, c.injected, d.Change, d.NextAt, c.did, c.wake)
 		}
 	}
 }
@@ -145,8 +145,8 @@ func TestContentThatCannotBeUsed(t *testing.T) {
 		return data
 	}
 	const (
-		anew  = "made a CA certificate and a serving certificate"
-		again = "made a serving certificate"
+		anew  = "created a CA certificate and a serving certificate"
+		again = "created a serving certificate"
 	)
 	for name, c := range map[string]struct {
 		data  map[string][]byte
@@ -176,14 +176,14 @@ func TestContentThatCannotBeUsed(t *testing.T) {
 			names = testNames
 		}
 		d := mustNext(t, Facts{Now: c.at, Data: c.data, Names: names})
-		if d.Did != c.did {
-			t.Errorf("%s: it %q, want %q", name, d.Did, c.did)
+		if d.Change != c.did {
+			t.Errorf("%s: it %q, want %q", name, d.Change, c.did)
 		}
-		if d.Did == again && !bytes.Equal(d.Data[keyCABundle], c.data[keyCABundle]) {
+		if d.Change == again && !bytes.Equal(d.Data[keyCABundle], c.data[keyCABundle]) {
 			t.Errorf("%s: the CA bundle changed", name)
 		}
-		if next := mustNext(t, Facts{Now: c.at, Data: d.Data, Names: names, Injected: true}); next.Did != "" {
-			t.Errorf("%s: after %q it goes on to %q", name, d.Did, next.Did)
+		if next := mustNext(t, Facts{Now: c.at, Data: d.Data, Names: names, Injected: true}); next.Change != "" {
+			t.Errorf("%s: after %q it goes on to %q", name, d.Change, next.Change)
 		}
 	}
 }
@@ -193,7 +193,7 @@ func TestNextRefusesNamesThatNoCertificateCanHave(t *testing.T) {
 	for name, data := range map[string]map[string][]byte{"none yet": nil, "one for another name": mustNext(t, Facts{Now: epoch}).Data} {
 		d, err := Next(Facts{Now: epoch, Data: data, Names: []string{"."}, Lifetimes: DefaultLifetimes()})
 		if err == nil || !strings.Contains(err.Error(), "cannot be served") {
-			t.Errorf("%s: it %q, and says %v", name, d.Did, err)
+			t.Errorf("%s: it %q, and says %v", name, d.Change, err)
 		}
 	}
 }
@@ -204,10 +204,10 @@ func TestAwayForAnyTime(t *testing.T) {
 	for away := time.Duration(0); away < 12*365*day; away += 50 * day {
 		now, d := epoch.Add(away), Decision{Data: data}
 		steps := 0
-		for d = mustNext(t, Facts{Now: now, Data: d.Data}); d.Did != ""; d = mustNext(t, Facts{Now: now, Data: d.Data}) {
+		for d = mustNext(t, Facts{Now: now, Data: d.Data}); d.Change != ""; d = mustNext(t, Facts{Now: now, Data: d.Data}) {
 			steps++
 			if steps > 3 {
-				t.Fatalf("away for %s: it still %q", away, d.Did)
+				t.Fatalf("away for %s: it still %q", away, d.Change)
 			}
 		}
 		if err := accepts(t, d.Data, d.Data, now); err != nil {

@@ -15,14 +15,14 @@ type Served struct {
 	current atomic.Pointer[tls.Certificate]
 }
 
-var errNone = errors.New("there is no serving certificate yet")
+var errNoCertificate = errors.New("there is no serving certificate yet")
 
 // GetCertificate implements tls.Config.GetCertificate.
 func (s *Served) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	if c := s.current.Load(); c != nil {
 		return c, nil
 	}
-	return nil, errNone
+	return nil, errNoCertificate
 }
 
 // Expiry returns the expiry of the certificate; zero before the first one.

@@ -45,7 +45,7 @@ func targets(ctx context.Context, reader client.Reader, namespace string) ([]tar
 	var validation admissionv1.ValidatingWebhookConfiguration
 	if err := reader.Get(ctx, client.ObjectKey{Name: ValidationName}, &validation); client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("ValidatingWebhookConfiguration %s: %w", ValidationName, err)
-	} else if d := ofValidation(&validation, namespace); err == nil && d != nil {
+	} else if d := validationTargetOf(&validation, namespace); err == nil && d != nil {
 		found = append(found, *d)
 	}
 	return found, nil
@@ -58,10 +58,10 @@ func conversionTarget(ctx context.Context, reader client.Reader, namespace strin
 	if client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("CustomResourceDefinition %s: %w", CRDName, err)
 	}
-	return ofConversion(&crd, namespace), nil // nil for an empty CRD
+	return conversionTargetOf(&crd, namespace), nil // nil for an empty CRD
 }
 
-func ofConversion(crd *apiextensionsv1.CustomResourceDefinition, namespace string) *target {
+func conversionTargetOf(crd *apiextensionsv1.CustomResourceDefinition, namespace string) *target {
 	conversion := crd.Spec.Conversion
 	if conversion == nil || conversion.Strategy != apiextensionsv1.WebhookConverter || conversion.Webhook == nil ||
 		conversion.Webhook.ClientConfig == nil || conversion.Webhook.ClientConfig.Service == nil {
@@ -75,14 +75,14 @@ func ofConversion(crd *apiextensionsv1.CustomResourceDefinition, namespace strin
 		names:   []string{dnsName(config.Service.Name, namespace)},
 		trusted: [][]byte{config.CABundle},
 		patch: func(caBundle []byte) *unstructured.Unstructured {
-			return partial("apiextensions.k8s.io/v1", "CustomResourceDefinition", CRDName, "spec", map[string]any{
+			return applyPatch("apiextensions.k8s.io/v1", "CustomResourceDefinition", CRDName, "spec", map[string]any{
 				"conversion": map[string]any{"webhook": map[string]any{"clientConfig": clientConfig(caBundle)}},
 			})
 		},
 	}
 }
 
-func ofValidation(v *admissionv1.ValidatingWebhookConfiguration, namespace string) *target {
+func validationTargetOf(v *admissionv1.ValidatingWebhookConfiguration, namespace string) *target {
 	d := &target{}
 	var webhooks []string
 	for i := range v.Webhooks {
@@ -105,7 +105,7 @@ func ofValidation(v *admissionv1.ValidatingWebhookConfiguration, namespace strin
 		for _, name := range webhooks {
 			entries = append(entries, map[string]any{"name": name, "clientConfig": clientConfig(caBundle)})
 		}
-		return partial("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", ValidationName, "webhooks",
+		return applyPatch("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", ValidationName, "webhooks",
 			entries)
 	}
 	return d
@@ -122,7 +122,7 @@ func clientConfig(caBundle []byte) map[string]any {
 	return map[string]any{"caBundle": base64.StdEncoding.EncodeToString(caBundle)}
 }
 
-func partial(apiVersion, kind, name, field string, value any) *unstructured.Unstructured {
+func applyPatch(apiVersion, kind, name, field string, value any) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": apiVersion, "kind": kind, "metadata": map[string]any{"name": name}, field: value,
 	}}

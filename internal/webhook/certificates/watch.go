@@ -29,16 +29,16 @@ import (
 )
 
 const (
-	// passTimeout bounds one reconcile; failed ones are retried with a backoff from firstRetry to lastRetry.
-	passTimeout           = 30 * time.Second
+	// reconcileTimeout bounds one reconcile; failed ones are retried with a backoff from firstRetry to lastRetry.
+	reconcileTimeout      = 30 * time.Second
 	firstRetry, lastRetry = 100 * time.Millisecond, 30 * time.Second
-	// patience is the cache sync timeout: the operator must survive an API server that is down for a long time.
-	patience = 10 * 365 * day
+	// cacheSyncTimeout is the cache sync timeout: the operator must survive an API server that is down for a long time.
+	cacheSyncTimeout = 10 * 365 * day
 )
 
-// NewWatch sets the Keeper's Reader and Client and returns the manager that runs it. The manager has its own cache,
+// NewManager sets the Keeper's Reader and Client and returns the manager that runs it. The manager has its own cache,
 // because the cache of custom resources cannot sync before conversion works.
-func NewWatch(config *rest.Config, k *Keeper) (manager.Manager, error) {
+func NewManager(config *rest.Config, k *Keeper) (manager.Manager, error) {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(corev1.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme), admissionv1.AddToScheme(scheme),
 		authenticationv1.AddToScheme(scheme)); err != nil {
@@ -73,7 +73,7 @@ func NewWatch(config *rest.Config, k *Keeper) (manager.Manager, error) {
 		return []reconcile.Request{{}}
 	})
 	b := ctrl.NewControllerManagedBy(mgr).Named("webhook-certificate").WithOptions(controller.Options{
-		SkipNameValidation: new(true), ReconciliationTimeout: passTimeout, CacheSyncTimeout: patience,
+		SkipNameValidation: new(true), ReconciliationTimeout: reconcileTimeout, CacheSyncTimeout: cacheSyncTimeout,
 		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
 	})
 	for object := range objects {

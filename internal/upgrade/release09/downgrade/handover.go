@@ -46,7 +46,7 @@ func (p *preparation) handOver(ctx context.Context) error {
 		return nil
 	})
 	if err == nil {
-		p.say("%d objects are handed over", count)
+		p.progress("handed over %d objects", count)
 	}
 	return err
 }
@@ -74,7 +74,7 @@ func (p *preparation) handOverKind(ctx context.Context, cr *metav1.PartialObject
 		}
 		entries := o.ManagedFields
 		if slices.Contains(applied, kind) {
-			if entries, err = handedOver(entries, cr.Name); err != nil {
+			if entries, err = mergeManagers(entries, cr.Name); err != nil {
 				return count, err
 			}
 		}
@@ -91,11 +91,11 @@ func (p *preparation) handOverKind(ctx context.Context, cr *metav1.PartialObject
 	return count, nil
 }
 
-// handedOver merges the managed fields of both operators under release 0.9's field manager. The manager of replicas
+// mergeManagers merges the managed fields of both operators under release 0.9's field manager. The manager of replicas
 // stays, because an autoscaled Deployment would drop to one pod otherwise.
-func handedOver(entries []metav1.ManagedFieldsEntry, resource string) ([]metav1.ManagedFieldsEntry, error) {
-	return release09.Union(entries, resource, func(e *metav1.ManagedFieldsEntry) bool {
-		theirs := e.Manager == resource && e.Operation == metav1.ManagedFieldsOperationApply
-		return e.Subresource == "" && e.FieldsV1 != nil && (theirs || e.Manager == names.ManagedBy)
+func mergeManagers(entries []metav1.ManagedFieldsEntry, resource string) ([]metav1.ManagedFieldsEntry, error) {
+	return release09.MergeEntries(entries, resource, func(e *metav1.ManagedFieldsEntry) bool {
+		fromRelease09 := e.Manager == resource && e.Operation == metav1.ManagedFieldsOperationApply
+		return e.Subresource == "" && e.FieldsV1 != nil && (fromRelease09 || e.Manager == names.ManagedBy)
 	})
 }

@@ -17,8 +17,8 @@ func entry(manager, operation, subresource, fields string) metav1.ManagedFieldsE
 	}
 }
 
-// Proves: R21, R78 (what this operator owns becomes release 0.9's, whatever the way in which it was written, together with what is release
-// 0.9's still; what others own stays theirs; a second time changes nothing).
+// Proves: R21, R78 (what this operator owns becomes release 0.9's, whatever the way in which it was written, together
+// with what is release 0.9's still; what others own stays theirs; a second time changes nothing).
 func TestHandedOver(t *testing.T) {
 	others := []metav1.ManagedFieldsEntry{
 		entry("llama-stack-operator-replicas", "Apply", "", `{"f:spec":{"f:replicas":{}}}`),
@@ -30,7 +30,7 @@ func TestHandedOver(t *testing.T) {
 		entry("llama-stack-operator", "Update", "", `{"f:spec":{"f:b":{}}}`),
 		entry("my-stack", "Apply", "", `{"f:spec":{"f:c":{}}}`),
 	}, others...)
-	after, err := handedOver(before, "my-stack")
+	after, err := mergeManagers(before, "my-stack")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,11 +38,11 @@ func TestHandedOver(t *testing.T) {
 	if diff := cmp.Diff(texts(want), texts(after)); diff != "" {
 		t.Errorf("entries (-want +got):\n%s", diff)
 	}
-	again, err := handedOver(after, "my-stack")
+	again, err := mergeManagers(after, "my-stack")
 	if diff := cmp.Diff(texts(after), texts(again)); diff != "" || err != nil {
 		t.Errorf("again: %v\n%s", err, diff)
 	}
-	if _, err := handedOver([]metav1.ManagedFieldsEntry{entry("llama-stack-operator", "Apply", "", `[]`)}, "my-stack"); err == nil {
+	if _, err := mergeManagers([]metav1.ManagedFieldsEntry{entry("llama-stack-operator", "Apply", "", `[]`)}, "my-stack"); err == nil {
 		t.Error("what cannot be read is no error")
 	}
 }

@@ -25,8 +25,8 @@ import (
 )
 
 const (
-	patience = 2 * time.Minute
-	interval = 500 * time.Millisecond
+	stepTimeout = 2 * time.Minute
+	interval    = 500 * time.Millisecond
 
 	operatorDeployment = "llama-stack-k8s-operator-controller-manager"
 	operatorLease      = "54e06e98.llamastack.io"
@@ -63,7 +63,7 @@ func Prepare(ctx context.Context, config *rest.Config, o Options) error {
 			return err
 		}
 	}
-	p.say("done: apply the manifest of release 0.9")
+	p.progress("done: apply the manifest of release 0.9")
 	return nil
 }
 
@@ -86,19 +86,19 @@ func newPreparation(config *rest.Config, o Options) (*preparation, error) {
 	return &preparation{Options: o, Client: c, discovery: d}, nil
 }
 
-func (p *preparation) say(format string, args ...any) {
+func (p *preparation) progress(format string, args ...any) {
 	_, _ = fmt.Fprintf(p.Progress, format+"\n", args...)
 }
 
-// until polls a check; its error includes the last one of the check.
-func until(ctx context.Context, what string, check func(context.Context) error) error {
+// poll polls a check; its error includes the last one of the check.
+func poll(ctx context.Context, step string, check func(context.Context) error) error {
 	var last error
-	err := wait.PollUntilContextTimeout(ctx, interval, patience, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(ctx, interval, stepTimeout, true, func(ctx context.Context) (bool, error) {
 		last = check(ctx)
 		return last == nil, nil
 	})
 	if err != nil {
-		return fmt.Errorf("%s: %w", what, errors.Join(last, err))
+		return fmt.Errorf("%s: %w", step, errors.Join(last, err))
 	}
 	return nil
 }
@@ -110,7 +110,7 @@ func (p *preparation) stopOperator(ctx context.Context) error {
 	d := &appsv1.Deployment{}
 	switch err := p.Get(ctx, key, d); {
 	case apierrors.IsNotFound(err):
-		p.say("the operator has no Deployment %s", key)
+		p.progress("the operator's Deployment %s does not exist", key)
 	case err != nil:
 		return fmt.Errorf("read the operator's Deployment: %w", err)
 	case ptr.Deref(d.Spec.Replicas, 1) > 0:
@@ -119,7 +119,7 @@ func (p *preparation) stopOperator(ctx context.Context) error {
 		}
 	}
 	if d.Spec.Selector != nil {
-		err := until(ctx, "the operator's pods end", func(ctx context.Context) error {
+		err := poll(ctx, "waiting for the operator's pods to end", func(ctx context.Context) error {
 			pods := &corev1.PodList{}
 			if err := p.List(ctx, pods, client.InNamespace(key.Namespace),
 				client.MatchingLabels(d.Spec.Selector.MatchLabels)); err != nil {
@@ -134,12 +134,12 @@ func (p *preparation) stopOperator(ctx context.Context) error {
 			return err
 		}
 	}
-	p.say("the operator is stopped")
-	return until(ctx, "no operator works", p.leaseIsFree)
+	p.progress("the operator is stopped")
+	return poll(ctx, "waiting for the operator's Lease to expire", p.checkLease)
 }
 
-// leaseIsFree returns an error while an operator holds the Lease.
-func (p *preparation) leaseIsFree(ctx context.Context) error {
+// checkLease returns an error while an operator holds the Lease.
+func (p *preparation) checkLease(ctx context.Context) error {
 	lease := &coordinationv1.Lease{}
 	err := p.Get(ctx, client.ObjectKey{Namespace: p.OperatorNamespace, Name: operatorLease}, lease)
 	if err != nil {
@@ -148,8 +148,8 @@ func (p *preparation) leaseIsFree(ctx context.Context) error {
 	if ptr.Deref(lease.Spec.HolderIdentity, "") == "" || lease.Spec.RenewTime == nil {
 		return nil
 	}
-	ends := lease.Spec.RenewTime.Add(time.Duration(ptr.Deref(lease.Spec.LeaseDurationSeconds, 0)) * time.Second)
-	if time.Now().Before(ends) {
+	expiry := lease.Spec.RenewTime.Add(time.Duration(ptr.Deref(lease.Spec.LeaseDurationSeconds, 0)) * time.Second)
+	if time.Now().Before(expiry) {
 		return fmt.Errorf("%s holds the Lease %s: stop it", *lease.Spec.HolderIdentity, operatorLease)
 	}
 	return nil
@@ -168,6 +168,6 @@ func (p *preparation) removeAdmission(ctx context.Context) error {
 			return fmt.Errorf("remove the %s %s: %w", kind, name, err)
 		}
 	}
-	p.say("the validating webhook and the admission policy are removed")
+	p.progress("the validating webhook and the admission policy are removed")
 	return nil
 }

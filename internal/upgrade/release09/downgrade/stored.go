@@ -70,9 +70,9 @@ func (p *preparation) storeV1alpha1(ctx context.Context) error {
 		})
 	}
 	if err := p.patch(ctx, crd, patch); err != nil {
-		return fmt.Errorf("let the CRD store v1alpha1: %w", err)
+		return fmt.Errorf("set v1alpha1 as the storage version of the CRD: %w", err)
 	}
-	if err := until(ctx, "the API server stores v1alpha1", p.storesV1alpha1); err != nil {
+	if err := poll(ctx, "waiting for the API server to store v1alpha1", p.storesV1alpha1); err != nil {
 		return err
 	}
 	count, err := p.rewriteAll(ctx)
@@ -87,7 +87,7 @@ func (p *preparation) storeV1alpha1(ctx context.Context) error {
 	if err := p.Status().Patch(ctx, crd, client.RawPatch(types.MergePatchType, trimmed)); err != nil {
 		return fmt.Errorf("write status.storedVersions of the CRD: %w", err)
 	}
-	p.say("%d custom resources are stored as v1alpha1", count)
+	p.progress("%d custom resources are stored as v1alpha1", count)
 	return nil
 }
 
@@ -117,7 +117,7 @@ func (p *preparation) storesV1alpha1(ctx context.Context) error {
 			return nil
 		}
 	}
-	return errors.New("it stores another version still")
+	return errors.New("it still stores another version")
 }
 
 // resources calls visit with the v1alpha1 metadata of every custom resource.
@@ -150,16 +150,16 @@ func (p *preparation) rewriteAll(ctx context.Context) (int, error) {
 			return nil
 		}
 		count++
-		if fields := onlyV1alpha2(o); len(fields) > 0 && err == nil {
-			p.say("warning: %s: v1alpha1 has no field for %s: release 0.9 runs the server without",
+		if fields := v1alpha2Fields(o); len(fields) > 0 && err == nil {
+			p.progress("warning: %s: v1alpha1 has no field for %s: release 0.9 runs the server without",
 				client.ObjectKeyFromObject(o), strings.Join(fields, ", "))
 		}
 		return err
 	})
 }
 
-// onlyV1alpha2 returns the fields that v1alpha1 does not have, from the conversion annotation.
-func onlyV1alpha2(o *metav1.PartialObjectMetadata) []string {
+// v1alpha2Fields returns the fields that v1alpha1 does not have, from the conversion annotation.
+func v1alpha2Fields(o *metav1.PartialObjectMetadata) []string {
 	record, err := v1alpha2.ParseConversionRecord(o.Annotations[v1alpha2.ConversionAnnotation])
 	if err != nil {
 		return nil
@@ -181,8 +181,8 @@ func (p *preparation) dropV1alpha2(ctx context.Context) error {
 		return err
 	}
 	if err := p.Patch(ctx, crd, client.RawPatch(types.MergePatchType, patch)); err != nil {
-		return fmt.Errorf("take v1alpha2 out of the CRD: %w", err)
+		return fmt.Errorf("remove v1alpha2 from the CRD: %w", err)
 	}
-	p.say("the CRD has v1alpha1 alone")
+	p.progress("the CRD has only v1alpha1")
 	return nil
 }

@@ -50,15 +50,15 @@ func (l *Leftovers) Start(ctx context.Context) error {
 	removed, left, err := l.Once(ctx)
 	log := logf.FromContext(ctx)
 	if err != nil {
-		log.Info("cannot look for objects that release 0.9 left", "error", err.Error())
+		log.Info("cannot find leftovers of release 0.9", "error", err.Error())
 	}
 	if len(removed) > 0 {
-		log.Info("removed objects that release 0.9 left", "objects", removed)
+		log.Info("removed leftovers of release 0.9", "objects", removed)
 	}
 	if len(left) > 0 {
-		log.Info("objects of release 0.9 are left: remove them if you do not use them", "objects", left, "see", Page)
+		log.Info("objects of release 0.9 remain: remove them if they are unused", "objects", left, "see", Page)
 		l.Recorder.Eventf(l.operator(ctx), nil, corev1.EventTypeNormal, reason, "LookForLeftovers",
-			"release 0.9 left %s: remove what you do not use, see %s", strings.Join(left, ", "), Page)
+			"objects of release 0.9 remain: %s: remove those that are unused, see %s", strings.Join(left, ", "), Page)
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
 )
 
-// withoutImages is an API server on which the feature gate of volumes from images is off.
+// withoutImages simulates an API server without the feature gate of image volumes.
 type withoutImages struct{ client.Client }
 
 func (c withoutImages) Create(ctx context.Context, o client.Object, opts ...client.CreateOption) error {
@@ -47,8 +47,8 @@ func (withoutImages) leaveOut(o interface{ UnstructuredContent() map[string]any 
 	_ = unstructured.SetNestedSlice(o.UnstructuredContent(), volumes, "spec", "template", "spec", "volumes")
 }
 
-// Proves: R61, R74 (what an API server would silently leave out is refused before anything is written, of a new custom resource and of an edit, also
-// where only the Deployment changes).
+// Proves: R61, R74 (what an API server would silently leave out is refused before anything is written, of a new custom
+// resource and of an edit, also where only the Deployment changes).
 func TestFieldsThatTheAPIServerLeavesOutAreRefused(t *testing.T) {
 	deployment := func(volumes ...corev1.Volume) (*v1alpha2.LlamaStackDistribution, []objects.Object) {
 		cr, list := full(1)
@@ -58,7 +58,7 @@ func TestFieldsThatTheAPIServerLeavesOutAreRefused(t *testing.T) {
 		return cr, list
 	}
 	models := corev1.Volume{Name: "models", VolumeSource: corev1.VolumeSource{Image: &corev1.ImageVolumeSource{Reference: "registry.example/models:1"}}}
-	const want = "spec.workload.overrides.volumes[0].image: Deployment my-stack could not be applied: this cluster's API server leaves out spec.template.spec.volumes["
+	const want = "spec.workload.overrides.volumes[0].image: Deployment my-stack could not be applied: this cluster's API server drops spec.template.spec.volumes["
 	check := func(what string, c *fakecluster.Cluster, f *problem.Problem) {
 		if f == nil || !strings.HasPrefix(f.String(), want) || f.Class != problem.Terminal || !strings.Contains(f.Fix, "feature gate") || len(c.Applied) > 0 {
 			t.Errorf("%s: written %v, %v", what, c.Applied, f)
@@ -81,7 +81,8 @@ func TestFieldsThatTheAPIServerLeavesOutAreRefused(t *testing.T) {
 	check("an edit of the Deployment alone", c, f)
 }
 
-// Proves: R74 (only fields of the spec that the answer lacks are named: not what the operator adds, other values, keys of maps, entries of lists).
+// Proves: R74 (only fields of the spec that the answer lacks are named: not what the operator adds, other values, keys
+// of maps, entries of lists).
 func TestLeftOutNamesTheFieldsOfTheSpec(t *testing.T) {
 	owner := fakecluster.Owner()
 	owner.Spec.Workload = &v1alpha2.WorkloadSpec{
@@ -157,9 +158,9 @@ func TestLeftOutNamesTheFieldsOfTheSpec(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got []string
-			if out, ok := errors.AsType[*leftOutError](leftOut(owner, change, &unstructured.Unstructured{Object: content})); ok {
+			if out, ok := errors.AsType[*droppedFieldsError](checkDropped(owner, change, &unstructured.Unstructured{Object: content})); ok {
 				for _, field := range out.fields {
-					got = append(got, refusedField(owner, change, &leftOutError{[]string{field}}))
+					got = append(got, rejectedField(owner, change, &droppedFieldsError{[]string{field}}))
 				}
 			}
 			if !slices.Equal(got, c.want) {

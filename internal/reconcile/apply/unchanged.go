@@ -20,14 +20,14 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 )
 
-// settled reports whether applying the desired object would change nothing, reading it live if only its metadata is
+// isUnchanged reports whether applying the desired object would change nothing, reading it live if only its metadata is
 // known.
-func (a *Applier) settled(ctx context.Context, live client.Object, desired *unstructured.Unstructured,
+func (a *Applier) isUnchanged(ctx context.Context, live client.Object, desired *unstructured.Unstructured,
 	hash [sha256.Size]byte) (bool, error) {
-	whole := &unstructured.Unstructured{}
+	full := &unstructured.Unstructured{}
 	if _, partial := live.(*metav1.PartialObjectMetadata); partial {
-		whole.SetGroupVersionKind(desired.GroupVersionKind())
-		if err := a.Live.Get(ctx, client.ObjectKeyFromObject(desired), whole); err != nil {
+		full.SetGroupVersionKind(desired.GroupVersionKind())
+		if err := a.Live.Get(ctx, client.ObjectKeyFromObject(desired), full); err != nil {
 			return false, client.IgnoreNotFound(err)
 		}
 	} else {
@@ -35,9 +35,9 @@ func (a *Applier) settled(ctx context.Context, live client.Object, desired *unst
 		if err != nil {
 			return false, err
 		}
-		whole.Object = content
+		full.Object = content
 	}
-	return isApplied(whole, desired, hash), nil
+	return isApplied(full, desired, hash), nil
 }
 
 // isApplied reports whether the operator owns exactly the desired fields of the live object, with the same values. In a
@@ -83,23 +83,23 @@ func withoutIdentity(object map[string]any) map[string]any {
 }
 
 // comparison compares fields; more allows fields that are not desired.
-type comparison struct{ more bool }
+type comparison struct{ allowExtra bool }
 
 // sameFields reports whether desired has exactly the given fields, in the form of metadata.managedFields ("f:" and a
 // name, "k:" and keys of a list item, "v:" and an item; none means the whole value), and live the same values.
 func (c *comparison) sameFields(fields map[string]any, desired, live any) bool {
-	count, some := 0, false
-	for name, below := range fields {
+	count, hasFields := 0, false
+	for name, nested := range fields {
 		if name == "." {
 			continue
 		}
-		some = true
-		next, ok := below.(map[string]any)
+		hasFields = true
+		next, ok := nested.(map[string]any)
 		if !ok {
 			return false
 		}
 		d, inDesired := step(desired, name)
-		if !inDesired && c.more {
+		if !inDesired && c.allowExtra {
 			continue
 		}
 		l, inLive := step(live, name)
@@ -108,14 +108,14 @@ func (c *comparison) sameFields(fields map[string]any, desired, live any) bool {
 		}
 		count++
 	}
-	if !some {
+	if !hasFields {
 		return sameValue(desired, live)
 	}
 	return count == size(desired)
 }
 
-// defaulted are the API server's defaults inside of atomic values.
-var defaulted = map[string]any{"apiVersion": "v1", "divisor": "0", "expirationSeconds": int64(3600)}
+// apiDefaults are the API server's defaults inside of atomic values.
+var apiDefaults = map[string]any{"apiVersion": "v1", "divisor": "0", "expirationSeconds": int64(3600)}
 
 // sameValue reports whether two values are equal except for the API server's defaults.
 func sameValue(desired, live any) bool {
@@ -123,7 +123,7 @@ func sameValue(desired, live any) bool {
 	case map[string]any:
 		l, ok := live.(map[string]any)
 		for name, value := range l {
-			if _, found := d[name]; !found && value != defaulted[name] {
+			if _, found := d[name]; !found && value != apiDefaults[name] {
 				return false
 			}
 		}

@@ -16,48 +16,49 @@ import (
 const (
 	// maxProviders bounds each kept list; the API allows 100 providers for each API of the server.
 	maxProviders = 1000
-	// maxKept bounds the texts of the lists of providers and of models, in bytes; maxKeptOfList those of other lists.
-	maxKept       = 32 << 10
-	maxKeptOfList = 16 << 10
-	maxName       = 253
+	// maxListBytes bounds the texts of the lists of providers and of models, in bytes; maxOtherListBytes those of other
+	// lists.
+	maxListBytes      = 32 << 10
+	maxOtherListBytes = 16 << 10
+	maxName           = 253
 )
 
 // versionForm matches versions of Python packages.
 var versionForm = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+!_-]{0,63}$`)
 
 func readVersion(body []byte) (string, error) {
-	var answer struct {
+	var response struct {
 		Version string `json:"version"`
 	}
-	if err := decode(body, &answer); err != nil {
+	if err := decode(body, &response); err != nil {
 		return "", err
 	}
-	if !versionForm.MatchString(answer.Version) {
+	if !versionForm.MatchString(response.Version) {
 		return "", errNotJSON
 	}
-	return strings.Clone(answer.Version), nil
+	return strings.Clone(response.Version), nil
 }
 
 // readProviders decodes a response of /v1/providers. It also returns the number of entries left out.
 func readProviders(body []byte) ([]Provider, int, error) {
-	var answer struct {
+	var response struct {
 		Data []struct {
 			API  string `json:"api"`
 			ID   string `json:"provider_id"`
 			Type string `json:"provider_type"`
 		} `json:"data"`
 	}
-	if err := decode(body, &answer); err != nil {
+	if err := decode(body, &response); err != nil {
 		return nil, 0, err
 	}
 	type key struct{ api, id string }
 	known, kept := map[key]bool{}, 0
 	var list []Provider
-	for _, p := range answer.Data {
+	for _, p := range response.Data {
 		size := len(p.API) + len(p.ID) + len(p.Type)
 		at := key{p.API, p.ID}
 		if !isName(p.API) || !isName(p.ID) || !isName(p.Type) || known[at] || len(list) == maxProviders ||
-			kept+size > maxKept {
+			kept+size > maxListBytes {
 			continue
 		}
 		known[at], kept = true, kept+size
@@ -66,12 +67,12 @@ func readProviders(body []byte) ([]Provider, int, error) {
 	slices.SortFunc(list, func(a, b Provider) int {
 		return cmp.Or(strings.Compare(a.API, b.API), strings.Compare(a.ID, b.ID))
 	})
-	return list, len(answer.Data) - len(list), nil
+	return list, len(response.Data) - len(list), nil
 }
 
 // readModels decodes a response of /v1/models of any release line.
 func readModels(body []byte) (List, error) {
-	var answer struct {
+	var response struct {
 		Data []struct {
 			ID         string `json:"id"`
 			Identifier string `json:"identifier"`
@@ -81,19 +82,19 @@ func readModels(body []byte) (List, error) {
 			} `json:"custom_metadata"`
 		} `json:"data"`
 	}
-	if err := decode(body, &answer); err != nil {
+	if err := decode(body, &response); err != nil {
 		return List{}, err
 	}
-	entries := make([]Entry, len(answer.Data))
-	for i, m := range answer.Data {
+	entries := make([]Entry, len(response.Data))
+	for i, m := range response.Data {
 		entries[i] = Entry{Name: cmp.Or(m.ID, m.Identifier), Provider: cmp.Or(m.Metadata.Provider, m.Provider)}
 	}
-	return shortened(entries, maxKept, true), nil
+	return truncate(entries, maxListBytes, true), nil
 }
 
 // readList decodes a list of vector stores, tool groups or connectors.
 func readList(body []byte) (List, error) {
-	var answer struct {
+	var response struct {
 		Data []struct {
 			ID         string `json:"id"`
 			Identifier string `json:"identifier"`
@@ -102,27 +103,27 @@ func readList(body []byte) (List, error) {
 		} `json:"data"`
 		More bool `json:"has_more"`
 	}
-	if err := decode(body, &answer); err != nil {
+	if err := decode(body, &response); err != nil {
 		return List{}, err
 	}
-	entries := make([]Entry, len(answer.Data))
-	for i, e := range answer.Data {
+	entries := make([]Entry, len(response.Data))
+	for i, e := range response.Data {
 		entries[i] = Entry{Name: cmp.Or(e.Connector, e.Identifier, e.ID), Provider: e.Provider}
 	}
-	list := shortened(entries, maxKeptOfList, false)
-	list.Cut = list.Cut || answer.More
+	list := truncate(entries, maxOtherListBytes, false)
+	list.Cut = list.Cut || response.More
 	return list, nil
 }
 
-// shortened returns the valid entries up to a total size in bytes.
-func shortened(entries []Entry, most int, wantsProvider bool) (l List) {
+// truncate returns the valid entries up to a total size in bytes.
+func truncate(entries []Entry, maxBytes int, needsProvider bool) (l List) {
 	known, kept := map[string]bool{}, 0
 	for _, e := range entries {
 		size := len(e.Name) + len(e.Provider)
-		named := isName(e.Name) && (isName(e.Provider) || e.Provider == "" && !wantsProvider)
+		named := isName(e.Name) && (isName(e.Provider) || e.Provider == "" && !needsProvider)
 		switch {
 		case named && known[e.Name]:
-		case !named || len(l.Entries) == maxProviders || kept+size > most:
+		case !named || len(l.Entries) == maxProviders || kept+size > maxBytes:
 			l.Cut = true
 		default:
 			known[e.Name], kept = true, kept+size

@@ -19,8 +19,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// Question asks for the labels of an image, or for one file of it.
-type Question struct {
+// Request asks for the labels of an image, or for one file of it.
+type Request struct {
 	// Image is the image reference.
 	Image string
 	// File is a path in the image, or oci.ServerPackage; empty asks for the labels.
@@ -33,16 +33,16 @@ type Question struct {
 	Generation int64
 }
 
-// Answer is the known content of an image.
-type Answer struct {
-	// Pending is true until the registry has answered once; Since is the time of the first question.
+// Result is the known content of an image.
+type Result struct {
+	// Pending is true until the first response of the registry; Since is the time of the first request.
 	Pending bool      `json:"-"`
 	Since   time.Time `json:"-"`
 	// Digest is the digest when the image was read; empty if it could not be read.
 	Digest string `json:"digest"`
 	// Labels are the labels, with a configuration from a layer in Config; nil if unknown.
 	Labels *oci.Labels `json:"labels,omitempty"`
-	// Content is the content of the file; nil if unknown or not asked for.
+	// Content is the content of the file; nil if unknown or not requested.
 	Content []byte `json:"content,omitempty"`
 	// Err is a *registry.Error or *ContentError if the image could not be read.
 	Err error `json:"-"`
@@ -57,21 +57,21 @@ func (e *ContentError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *ContentError) Unwrap() error { return e.Err }
 
-// settled reports whether the registry has answered, including with an unusable label.
-func (a *Answer) settled() bool { return a.Digest != "" }
+// settled reports whether the registry has responded, including with an unusable label.
+func (a *Result) settled() bool { return a.Digest != "" }
 
-// kept reports whether the answer has content to store.
-func (a *Answer) kept() bool { return a.settled() && (a.Labels != nil || a.Content != nil) }
+// storable reports whether the result has content to store.
+func (a *Result) storable() bool { return a.settled() && (a.Labels != nil || a.Content != nil) }
 
-// size returns the memory that the answer counts for, in bytes.
-func (a *Answer) size() int {
+// size returns the memory that the result counts for, in bytes.
+func (a *Result) size() int {
 	switch {
 	case !a.settled():
 		return 0
 	case a.Labels == nil:
-		return answerBytes + len(a.Content)
+		return resultBytes + len(a.Content)
 	}
-	return answerBytes + len(a.Labels.Config)
+	return resultBytes + len(a.Labels.Config)
 }
 
 // Registry reads images; *registry.Client implements it.
@@ -84,10 +84,8 @@ type Registry interface {
 	FindFile(
 		ctx context.Context, reference string, image *registry.Image, file string, keys authn.Keychain,
 	) ([]byte, error)
-	FindMatch(
-		ctx context.Context, reference string, image *registry.Image, what string, matches func(string) bool,
-		keys authn.Keychain,
-	) ([]byte, error)
+	FindMatch(ctx context.Context, reference string, image *registry.Image, what string, matches func(string) bool,
+		keys authn.Keychain) ([]byte, error)
 	Close()
 }
 
@@ -153,7 +151,7 @@ func isContentError(err error) bool {
 }
 
 // identify returns a keyed hash of the image, the file and the credentials for each location of the image.
-func identify(key secret.Value, q *Question) (id string, ref name.Reference, _ error) {
+func identify(key secret.Value, q *Request) (id string, ref name.Reference, _ error) {
 	ref, err := name.ParseReference(q.Image)
 	if err != nil {
 		return "", nil, &registry.Error{Kind: registry.InvalidReference, Reference: q.Image, Err: err}
@@ -168,7 +166,7 @@ func identify(key secret.Value, q *Question) (id string, ref name.Reference, _ e
 	for _, location := range q.Registries.Locations(q.Image) {
 		at, err := name.ParseReference(location)
 		if err != nil {
-			continue // this location is never asked
+			continue // this location is never used
 		}
 		credentials, err := credentialsFor(q.Keys, at.Context())
 		if err != nil {
