@@ -42,11 +42,7 @@ var experiments = []struct {
 
 // Proves: L-08, L-27, L-30 (the operator recovers from each experiment, in the same process).
 func TestExperiments(t *testing.T) {
-	w := newWorld(t)
-	o := newOperator(t, kubeconfig)
-	o.start(t)
-	w.create("s")
-	w.waitReady("s")
+	w, o, _ := startedWorld(t, kubeconfig)
 	for _, e := range experiments {
 		t.Run(e.name, func(t *testing.T) {
 			recovered := e.inject(t, w)

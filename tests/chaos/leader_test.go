@@ -23,11 +23,7 @@ const (
 
 // An operator that starts reconciles within two seconds, as a Deployment shows that somebody deleted while none ran.
 func TestOperatorStarts(t *testing.T) {
-	w := newWorld(t)
-	o := newOperator(t, kubeconfig)
-	r := o.start(t)
-	w.create("s")
-	w.waitReady("s")
+	w, o, r := startedWorld(t, kubeconfig)
 	took := make([]time.Duration, rounds())
 	for i := range took {
 		r.Terminate(t)
@@ -47,11 +43,7 @@ func TestOperatorStarts(t *testing.T) {
 
 // Proves: L-30, R71 (a leader that dies is replaced within seconds, and one that ends hands over at once).
 func TestLeaderIsReplaced(t *testing.T) {
-	w := newWorld(t)
-	o := newOperator(t, kubeconfig)
-	leader := o.start(t)
-	w.create("s")
-	w.waitReady("s")
+	w, o, leader := startedWorld(t, kubeconfig)
 	var died, ended time.Duration
 	for range rounds() {
 		standby := o.start(t)

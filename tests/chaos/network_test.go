@@ -39,12 +39,9 @@ func readLease(t *testing.T) (*coordinationv1.Lease, error) {
 // Proves: L-30 (an API server that takes two seconds for each request costs nobody the lease, and edits take effect; so they do where a tenth of
 // the requests fails).
 func TestAPIServerIsSlowAndFlaky(t *testing.T) {
-	w := newWorld(t)
 	p := newProxy(t)
-	o := newOperator(t, p.kubeconfig)
-	o.start(t).leads(t)
-	w.create("s")
-	w.waitReady("s")
+	w, o, _ := startedWorld(t, p.kubeconfig)
+	o.replicas[0].leads(t)
 
 	slow := func(_ http.ResponseWriter, r *http.Request) bool {
 		select {
@@ -105,12 +102,8 @@ func TestAPIServerIsSlowAndFlaky(t *testing.T) {
 // Proves: L-30 (connections that lose everything are given up, although nobody closes them; and one that has taken the lease without right loses it
 // when it does not renew it).
 func TestConnectionsGoSilent(t *testing.T) {
-	w := newWorld(t)
 	network := framework.StartForwarder(t, "127.0.0.1:0", apiServerAddress(t))
-	o := newOperator(t, through(t, network.Address(), nil))
-	r := o.start(t)
-	w.create("s")
-	w.waitReady("s")
+	w, o, r := startedWorld(t, through(t, network.Address(), nil))
 	if network.Blackhole() == 0 {
 		t.Fatal("there is no connection")
 	}

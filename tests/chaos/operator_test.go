@@ -72,6 +72,16 @@ func (o *operator) launch(t *testing.T, arguments ...string) *replica {
 	return r
 }
 
+// startedWorld returns a world with a Ready custom resource s, and an operator with one replica.
+func startedWorld(t *testing.T, kubeconfig string) (*world, *operator, *replica) {
+	t.Helper()
+	w, o := newWorld(t), newOperator(t, kubeconfig)
+	r := o.start(t)
+	w.create("s")
+	w.waitReady("s")
+	return w, o, r
+}
+
 // leads waits until the replica has the lease.
 func (r *replica) leads(t *testing.T) {
 	t.Helper()

@@ -28,11 +28,7 @@ const managerRole = "llama-stack-k8s-operator-manager-role"
 
 // Proves: L-19, L-33 (a right that is taken away is named by a condition, the server goes on, and the edit takes effect once the right is back).
 func TestRightsAreTakenAwayAndGivenBack(t *testing.T) {
-	w := newWorld(t)
-	o := newOperator(t, kubeconfig)
-	o.start(t)
-	w.create("s")
-	w.waitReady("s")
+	w, o, _ := startedWorld(t, kubeconfig)
 	role := &rbacv1.ClusterRole{}
 	framework.NoError(t, admin.Get(t.Context(), client.ObjectKey{Name: managerRole}, role))
 	whole := role.DeepCopy()
@@ -90,11 +86,7 @@ func TestRightsAreTakenAwayAndGivenBack(t *testing.T) {
 
 // Proves: L-27, R71 (where nobody serves the webhooks, what runs goes on, and edits are possible again as soon as somebody does).
 func TestWebhooksCannotBeReached(t *testing.T) {
-	w := newWorld(t)
-	o := newOperator(t, kubeconfig)
-	r := o.start(t)
-	w.create("s")
-	w.waitReady("s")
+	w, o, r := startedWorld(t, kubeconfig)
 	before, err := w.deployment("s")
 	framework.NoError(t, err)
 	o.service.Remove(r.Webhook)
@@ -143,11 +135,7 @@ func TestNamespacesTerminate(t *testing.T) {
 
 // Proves: L-30 (the CRD can be deleted, which deletes all custom resources, and put back: the same process works on).
 func TestCRDIsDeletedAndPutBack(t *testing.T) {
-	w := newWorld(t)
-	o := newOperator(t, kubeconfig)
-	o.start(t)
-	w.create("s")
-	w.waitReady("s")
+	w, o, _ := startedWorld(t, kubeconfig)
 	crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: framework.CRDName}}
 	framework.NoError(t, admin.Delete(t.Context(), crd))
 	w.gone(crd)

@@ -5,8 +5,6 @@
 package chaos
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -216,7 +214,7 @@ func (s *soak) compare(oracle *gather.Gatherer, name string) error {
 			continue
 		}
 		for field, value := range content {
-			if field != "metadata" && field != "status" && !contains(normal(live.Object[field]), normal(value)) {
+			if field != "metadata" && field != "status" && !contains(framework.Tree(s.t, live.Object[field]), framework.Tree(s.t, value)) {
 				wrong = append(wrong, fmt.Sprintf("%s has another %s", id, field))
 			}
 		}
@@ -236,21 +234,6 @@ func (s *soak) compare(oracle *gather.Gatherer, name string) error {
 		return fmt.Errorf("%q", wrong)
 	}
 	return nil
-}
-
-// normal is a value as JSON has it.
-func normal(v any) any {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	var out any
-	if err := decoder.Decode(&out); err != nil {
-		return err
-	}
-	return out
 }
 
 // contains reports whether the live value has what is asked for; the API server adds defaults.

@@ -171,10 +171,7 @@ func silentRegistry(t *testing.T, w *world) (string, error) {
 	began, before := time.Now(), connections.Load()
 	id := "answered"
 	spec := starter + `,"externalProviders":{"inference":` + provider(answers, 0, 0) + `}`
-	if denied, err := w.store(t, "v1alpha2", bystanders, id, resource("v1alpha2", id, spec)); denied != "" || err != nil {
-		return denied, err
-	}
-	said, err := w.verdict(t.Context(), bystanders, id, "InvalidImage")
+	said, err := w.send(t, "v1alpha2", bystanders, id, resource("v1alpha2", id, spec), "InvalidImage")
 	if err != nil {
 		return said, err
 	}

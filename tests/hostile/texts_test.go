@@ -5,7 +5,6 @@
 package hostile
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -60,13 +59,7 @@ func texts() []struct{ name, text string } {
 // configMap makes a ConfigMap for the time of the test.
 func (w *world) configMap(t *testing.T, namespace, name string, data map[string]string) {
 	t.Helper()
-	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: data}
-	w.create(t, cm)
-	t.Cleanup(func() {
-		if err := w.admin.Delete(context.WithoutCancel(t.Context()), cm); err != nil {
-			t.Error(err)
-		}
-	})
+	w.createFor(t, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: data})
 }
 
 // configMapInputs are inputs that bring a text as the user's own configuration, and others that bring it in the operator's settings.

@@ -10,9 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
+	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
@@ -54,20 +54,14 @@ func TestAdmissionAcceptsEveryField(t *testing.T) {
 			written := map[string]any{}
 			framework.NoError(t, yaml.Unmarshal(raw, &written))
 			name, _, _ := unstructured.NestedString(written, "metadata", "name")
-			read := e.unstructured(name)
+			read := &unstructured.Unstructured{}
+			read.SetGroupVersionKind(v1alpha2.GroupVersion.WithKind(v1alpha2.Kind))
+			framework.NoError(t, e.Get(read, name))
 			if diff := cmp.Diff(framework.Tree(t, written["spec"]), framework.Tree(t, read.Object["spec"])); diff != "" {
 				t.Errorf("what is read is not what was written (-written +read):\n%s", diff)
 			}
 		})
 	}
-}
-
-func (e *env) unstructured(name string) *unstructured.Unstructured {
-	e.T.Helper()
-	u := &unstructured.Unstructured{}
-	u.SetGroupVersionKind(schema.GroupVersionKind{Group: "llamastack.io", Version: "v1alpha2", Kind: "LlamaStackDistribution"})
-	framework.NoError(e.T, e.Get(u, name))
-	return u
 }
 
 // Proves: API-COL, R80, STAT, L-32 (the manifest can be applied by a client: the CRD stays below the limit of an annotation).
