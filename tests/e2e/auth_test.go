@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"context"
 	"crypto/ecdsa"
 	"crypto/rand"
 	"crypto/sha256"
@@ -14,7 +13,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -173,20 +171,10 @@ func signedAgain(t *testing.T, token string, expires time.Duration) withToken {
 // the client trusts; empty for the usual ones.
 func askByOpenAI(t *testing.T, proxy *contour, url, token, authority string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), pythonTimeout)
-	defer cancel()
-	python, err := exec.CommandContext(ctx, filepath.Join(framework.Root(), "tests", "server", "venv.sh"), newest.line).Output()
-	if err != nil {
-		t.Fatalf("no Python with the client: %v", err)
-	}
-	command := exec.CommandContext(ctx, strings.TrimSpace(string(python)), "testdata/ask.py", url, sampleServer+"/"+sampleModel, question)
-	command.Env = []string{"PATH=" + os.Getenv("PATH"), "OPENAI_API_KEY=" + token, "PROXY_PORT=" + strconv.Itoa(proxy.proxy)}
+	python := framework.Output(t, pythonTimeout, nil, filepath.Join(framework.Root(), "tests", "server", "venv.sh"), newest.line)
+	env := []string{"PATH=" + os.Getenv("PATH"), "OPENAI_API_KEY=" + token, "PROXY_PORT=" + strconv.Itoa(proxy.proxy)}
 	if authority != "" {
-		command.Env = append(command.Env, "SSL_CERT_FILE="+authority)
+		env = append(env, "SSL_CERT_FILE="+authority)
 	}
-	out, err := command.Output()
-	if err != nil {
-		t.Fatalf("ask.py: %v: %s", err, out)
-	}
-	return strings.TrimSpace(string(out))
+	return framework.Output(t, pythonTimeout, env, python, "testdata/ask.py", url, sampleServer+"/"+sampleModel, question)
 }

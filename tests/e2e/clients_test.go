@@ -3,11 +3,9 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -80,7 +78,7 @@ func clientsOfUsersWork(t *testing.T) {
 			all[client+"\t"+row.thing] = result
 		}
 	}
-	python := pythonWithClients(t)
+	python := framework.Output(t, pythonTimeout, nil, "./clients.sh", registered.version)
 	// Not only once: the server makes its tables when they are first used, and fails what comes meanwhile.
 	framework.Eventually(t, clientsTimeout, "clients get what they ask for", func() error {
 		if diff := cmp.Diff(all, s.useClients(t, python)); diff != "" {
@@ -92,36 +90,13 @@ func clientsOfUsersWork(t *testing.T) {
 	s.in(t).Kubectl("delete", "llsd", s.name)
 }
 
-// pythonWithClients is a Python that has the clients of the release.
-func pythonWithClients(t *testing.T) string {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), pythonTimeout)
-	defer cancel()
-	script := exec.CommandContext(ctx, "./clients.sh", registered.version)
-	script.Stderr = os.Stderr
-	python, err := script.Output()
-	if err != nil {
-		t.Fatalf("no Python with the clients: %v", err)
-	}
-	return strings.TrimSpace(string(python))
-}
-
 // useClients runs the clients, and returns what came of each thing by client and thing.
 func (s stack) useClients(t *testing.T, python string) map[string]string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), clientsTimeout)
-	defer cancel()
-	var log bytes.Buffer
-	command := exec.CommandContext(ctx, python, "-W", "ignore", "testdata/clients.py", s.url(t), sampleServer+"/"+sampleModel, sampleServer+"/"+embedding,
-		strconv.Itoa(modelserverdouble.EmbeddingDimension), sampleServer+"/"+guardBy)
-	command.Env = []string{"PATH=" + os.Getenv("PATH"), "NO_PROXY=*"}
-	command.Stderr = &log
-	out, err := command.Output()
-	if err != nil {
-		t.Fatalf("clients.py: %v: %s%s", err, out, &log)
-	}
+	out := framework.Output(t, clientsTimeout, []string{"PATH=" + os.Getenv("PATH"), "NO_PROXY=*"}, python, "-W", "ignore", "testdata/clients.py",
+		s.url(t), sampleServer+"/"+sampleModel, sampleServer+"/"+embedding, strconv.Itoa(modelserverdouble.EmbeddingDimension), sampleServer+"/"+guardBy)
 	results := map[string]string{}
-	for line := range strings.Lines(string(out)) {
+	for line := range strings.Lines(out) {
 		if i := strings.LastIndex(line, "\t"); i > 0 {
 			results[line[:i]] = strings.TrimSpace(line[i+1:])
 		}
@@ -133,12 +108,11 @@ func (s stack) useClients(t *testing.T, python string) map[string]string {
 func registerDocuments(t *testing.T) {
 	t.Helper()
 	root := framework.Root()
-	base, err := exec.CommandContext(t.Context(), "sed", "-f", filepath.Join(root, "hack", "serverimage", "documents.sed"), filepath.Join(root, registered.base)).Output()
-	framework.NoError(t, err)
+	base := framework.Output(t, soon, nil, "sed", "-f", filepath.Join(root, "hack", "serverimage", "documents.sed"), filepath.Join(root, registered.base))
 	cm := &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: framework.OperatorNamespace, Name: "documents", Labels: map[string]string{"llamastack.io/distribution": "documents"}},
-		Data:       map[string]string{"image": registered.ref, "serverVersion": registered.version, "config.yaml": string(base)},
+		Data:       map[string]string{"image": registered.ref, "serverVersion": registered.version, "config.yaml": base},
 	}
 	in(t, framework.OperatorNamespace).Apply(asJSON(t, cm))
 	t.Cleanup(func() {

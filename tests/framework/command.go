@@ -6,8 +6,10 @@ import (
 	"bytes"
 	"context"
 	"os/exec"
+	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // StartCommand runs a program in a directory until the test ends, and logs its output if the test fails. The channel is closed when it has ended.
@@ -30,4 +32,20 @@ func StartCommand(t testing.TB, dir string, command ...string) (ended <-chan str
 		}
 	})
 	return done
+}
+
+// Output runs a program for up to a while, and returns its standard output without the space around it. env is its whole environment; nil means
+// that of the test.
+func Output(t testing.TB, within time.Duration, env []string, program string, args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), within)
+	defer cancel()
+	var stderr bytes.Buffer
+	command := exec.CommandContext(ctx, program, args...)
+	command.Env, command.Stderr = env, &stderr
+	out, err := command.Output()
+	if err != nil {
+		t.Fatalf("%s: %v: %s%s", program, err, out, &stderr)
+	}
+	return strings.TrimSpace(string(out))
 }

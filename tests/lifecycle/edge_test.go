@@ -5,7 +5,6 @@ package lifecycle
 import (
 	"errors"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -24,11 +23,7 @@ import (
 // moduleDir is where the source of a Go module is, of the version that the operator is built with.
 func moduleDir(t *testing.T, module string) string {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", module)
-	command.Dir = framework.Root()
-	out, err := command.Output()
-	framework.NoError(t, err)
-	return strings.TrimSpace(string(out))
+	return framework.Output(t, time.Minute, nil, "go", "-C", framework.Root(), "list", "-m", "-f", "{{.Dir}}", module)
 }
 
 // routeStatus is what OpenShift's router writes, httpRouteStatus what an implementation of the Gateway API writes, and ingressStatus what an ingress

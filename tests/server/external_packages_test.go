@@ -111,8 +111,8 @@ func TestExternalPackagesReplaceNothingOfTheServer(t *testing.T) {
 			if last != "2 distributions of external providers" {
 				t.Fatal(last)
 			}
-			got := run(t, []string{variable}, serverPython(t, r), "-c", "import httpx, more, mine.provider, of_the_image; print(httpx.__version__ > '0.1')")
-			if got != "mine\nTrue\n" {
+			got := framework.Output(t, scriptTimeout, []string{variable}, serverPython(t, r), "-c", "import httpx, more, mine.provider, of_the_image; print(httpx.__version__ > '0.1')")
+			if got != "mine\nTrue" {
 				t.Errorf("%q", got)
 			}
 		}

@@ -77,7 +77,7 @@ func exports(t *testing.T, r release, args ...string) map[string]*exported {
 	t.Helper()
 	python := serverPython(t, r)
 	// A process of its own: the environment counts when the modules are imported.
-	out := run(t, pythonEnv(python), python, append([]string{"exports.py"}, args...)...)
+	out := framework.Output(t, scriptTimeout, pythonEnv(python), python, append([]string{"exports.py"}, args...)...)
 	var requests map[string]*exported
 	if err := json.Unmarshal([]byte(out), &requests); err != nil {
 		t.Fatalf("%v: %s", err, out)

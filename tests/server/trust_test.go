@@ -3,7 +3,6 @@
 package server
 
 import (
-	"context"
 	"crypto/tls"
 	"encoding/json"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -52,7 +50,7 @@ func trustedBy(t *testing.T, r release, imageRoot, bundle []byte) []string {
 	t.Helper()
 	dir, python := t.TempDir(), serverPython(t, r)
 	packages := filepath.Join(dir, "packages")
-	run(t, nil, python, "-c", "import certifi, os, shutil, sys; shutil.copytree(os.path.dirname(certifi.__file__), sys.argv[1])", filepath.Join(packages, "certifi"))
+	framework.Output(t, scriptTimeout, nil, python, "-c", "import certifi, os, shutil, sys; shutil.copytree(os.path.dirname(certifi.__file__), sys.argv[1])", filepath.Join(packages, "certifi"))
 	roots, err := os.OpenFile(filepath.Join(packages, "certifi", "cacert.pem"), os.O_APPEND|os.O_WRONLY, 0)
 	framework.NoError(t, err)
 	if _, err := roots.Write(append([]byte("\n"), imageRoot...)); err != nil {
@@ -73,27 +71,13 @@ func trustedBy(t *testing.T, r release, imageRoot, bundle []byte) []string {
 			command[i] = file
 		}
 	}
-	t.Log(strings.TrimSpace(run(t, env, command[0], command[1:]...)))
+	t.Log(framework.Output(t, scriptTimeout, env, command[0], command[1:]...))
 	for _, v := range pod.Containers[0].Env {
 		if v.Value == objects.TrustPath {
 			env = append(env, v.Name+"="+file)
 		}
 	}
 	return env
-}
-
-// run runs a program with exactly this environment, nil for that of the test, and returns what it prints.
-func run(t *testing.T, env []string, program string, args ...string) string {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), scriptTimeout)
-	defer cancel()
-	command := exec.CommandContext(ctx, program, args...)
-	command.Env = env
-	out, err := command.Output()
-	if err != nil {
-		t.Fatalf("%s: %v\n%s", program, err, stderrOf(err))
-	}
-	return string(out)
 }
 
 // serveTLS serves HTTP, as HTTP/2 too, with a certificate of the CA, and returns host and port.
@@ -126,7 +110,7 @@ func TestCABundleAddsToTheRootsOfTheImage(t *testing.T) {
 			servers = append(servers, name+"="+serveTLS(t, ca, empty))
 		}
 		var got map[string]map[string]string
-		framework.NoError(t, json.Unmarshal([]byte(run(t, env, serverPython(t, r), servers...)), &got))
+		framework.NoError(t, json.Unmarshal([]byte(framework.Output(t, scriptTimeout, env, serverPython(t, r), servers...)), &got))
 		for _, library := range []string{"urllib", "httpx", "requests", "openai"} {
 			if got[library] == nil {
 				t.Errorf("%s is not installed", library)
