@@ -32,7 +32,7 @@ func TestDistributions(t *testing.T) {
 		var lines []string
 		for _, r := range d.Releases {
 			line, standing := catalog.ForVersion(r.Version)
-			if standing != catalog.OfLine || line.Name != r.Line || strings.Count(r.Version, ".") != 2 {
+			if standing != catalog.KnownLine || line.Name != r.Line || strings.Count(r.Version, ".") != 2 {
 				t.Errorf("%s: version %s is not of the known line %s", d.Name, r.Version, r.Line)
 			}
 			data, ok := distributions.Base(d.Base, r.Line)

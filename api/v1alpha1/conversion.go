@@ -9,19 +9,19 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// ToV1alpha2 converts an object of v1alpha1 into one of v1alpha2, both as the JSON tree that
-// unstructured.Unstructured holds. See the package comment for what it promises.
+// ToV1alpha2 converts an object from v1alpha1 to v1alpha2, both as the JSON tree of an unstructured.Unstructured. The
+// package comment states its guarantees.
 func ToV1alpha2(object map[string]any) map[string]any {
 	return convert(object, spoke, hub, toHub, toSpoke)
 }
 
-// FromV1alpha2 converts an object of v1alpha2 into one of v1alpha1; it is the inverse of ToV1alpha2.
+// FromV1alpha2 converts an object from v1alpha2 to v1alpha1; it is the inverse of ToV1alpha2.
 func FromV1alpha2(object map[string]any) map[string]any {
 	return convert(object, hub, spoke, toSpoke, toHub)
 }
 
-// Convert converts an object into the version that apiVersion names, such as "llamastack.io/v1alpha2". An object that
-// has that version already is returned as it is. The error says that one of the two versions is not of this API.
+// Convert converts an object to an apiVersion such as "llamastack.io/v1alpha2", and returns an object of that version
+// unchanged. It fails if one of the versions does not belong to this API.
 func Convert(object map[string]any, apiVersion string) (map[string]any, error) {
 	const (
 		v1 = "llamastack.io/v1alpha1"
@@ -40,26 +40,25 @@ func Convert(object map[string]any, apiVersion string) (map[string]any, error) {
 	}
 }
 
-// convert moves the fields that both versions have, restores what the annotation carries for the target, and then asks
-// what the way back would make of the result: whatever that leaves out or changes is carried to the target in its
-// annotation. So a field is never lost, not even one whose row in the table is wrong.
-func convert(object map[string]any, source, target side, forth, back []move) map[string]any {
+// convert moves the fields that both versions have and restores those in the annotation. It then converts the result
+// back, and stores every difference in the annotation, so that no field is lost even if its row in the table is wrong.
+func convert(object map[string]any, source, target versionSchema, forward, backward []move) map[string]any {
 	annotation, _ := lookup(object, annotationPath)
 	text, _ := annotation.(string)
-	carried, err := readRecord(text)
-	result, _ := clone(plain(object, forth)).(map[string]any)
+	restored, err := readRecord(text)
+	result, _ := clone(convertFields(object, forward)).(map[string]any)
 	unreadable := ""
-	if complete := target.restore(result, carried.Kept); err != nil || !complete {
+	if complete := target.restore(result, restored.Kept); err != nil || !complete {
 		unreadable = text
 	}
 	target.setDefaults(result)
 
 	record := &v1alpha2.ConversionRecord{
 		Version: v1alpha2.ConversionRecordVersion,
-		Kept:    source.leftovers(object, plain(result, back)),
-		Lost:    stillLost(carried.Lost, object, result),
+		Kept:    source.unconverted(object, convertFields(result, backward)),
+		Lost:    remainingLosses(restored.Lost, object, result),
 	}
-	if origin := cmp.Or(carried.Origin, source.version); origin != target.version {
+	if origin := cmp.Or(restored.Origin, source.version); origin != target.version {
 		record.Origin = origin
 	}
 
@@ -71,20 +70,19 @@ func convert(object map[string]any, source, target side, forth, back []move) map
 	if !found {
 		metadata = map[string]any{}
 	}
-	if metadata := withRecord(metadata, record, unreadable); found || !same(metadata, map[string]any{}) {
+	if metadata := withRecord(metadata, record, unreadable); found || !equal(metadata, map[string]any{}) {
 		result["metadata"] = metadata
 	}
 	return result
 }
 
-// plain moves the fields that have a place in the other version, and does no more. Its result shares their values with
-// the object.
-func plain(object map[string]any, moves []move) map[string]any {
+// convertFields moves the fields that the other version has. The result shares values with the object.
+func convertFields(object map[string]any, moves []move) map[string]any {
 	result := map[string]any{}
 	for _, m := range moves {
 		value, found := lookup(object, m.from)
-		if found && m.turn != nil {
-			value, found = m.turn(value)
+		if found && m.convert != nil {
+			value, found = m.convert(value)
 		}
 		if found {
 			store(result, m.to, value)

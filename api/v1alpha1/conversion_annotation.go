@@ -13,17 +13,16 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// annotationsLimit is the size in bytes that the API server admits for all annotations of an object together, keys and
-// values. It checks the answer of a conversion too, and a failing conversion fails every list and watch.
+// annotationsLimit is the API server's limit in bytes for the keys and values of all annotations of an object. It also
+// applies to converted objects, and a failed conversion fails every list and watch.
 const annotationsLimit = 256 * 1024
 
-// annotationsPath stands in ConversionRecord.Lost for an unreadable annotation for which there was no space.
+// annotationsPath represents in ConversionRecord.Lost an unreadable annotation that did not fit.
 const annotationsPath = "metadata.annotations"
 
 var annotationPath = []string{"metadata", "annotations", v1alpha2.ConversionAnnotation}
 
-// readRecord reads the annotation of an object. Where that is not possible the record is empty, and the error says why;
-// an annotation that is missing or empty says nothing, which is not an error.
+// readRecord parses the annotation of an object. The record is empty for an absent annotation and on errors.
 func readRecord(text string) (*v1alpha2.ConversionRecord, error) {
 	switch {
 	case text == "":
@@ -38,8 +37,8 @@ func readRecord(text string) (*v1alpha2.ConversionRecord, error) {
 	return record, nil
 }
 
-// withRecord copies metadata with the record as its annotation. What could not be read of the annotation that was there
-// goes to another key.
+// withRecord returns a copy of metadata with the record as its annotation. The unreadable value of an earlier
+// annotation moves to another key.
 func withRecord(metadata any, record *v1alpha2.ConversionRecord, unreadable string) any {
 	result, isObject := clone(metadata).(map[string]any)
 	annotations, hasAnnotations := result["annotations"].(map[string]any)
@@ -51,21 +50,21 @@ func withRecord(metadata any, record *v1alpha2.ConversionRecord, unreadable stri
 	}
 	delete(annotations, v1alpha2.ConversionAnnotation)
 
-	free := roomFor(annotations)
+	remaining := remainingBytes(annotations)
 	if unreadable != "" {
 		key := unreadableKey(annotations, unreadable)
 		size := len(key) + len(unreadable)
-		if _, there := annotations[key]; there {
+		if _, exists := annotations[key]; exists {
 			size = 0
 		}
-		if text := fit(record, free); size+sizeOf(text) <= free {
+		if text := encodeWithin(record, remaining); size+annotationSize(text) <= remaining {
 			annotations[key] = unreadable
-			free -= size
+			remaining -= size
 		} else {
 			record.Lost = append(record.Lost, annotationsPath)
 		}
 	}
-	if text := fit(record, free); text != "" {
+	if text := encodeWithin(record, remaining); text != "" {
 		annotations[v1alpha2.ConversionAnnotation] = text
 	}
 
@@ -77,7 +76,7 @@ func withRecord(metadata any, record *v1alpha2.ConversionRecord, unreadable stri
 	return result
 }
 
-// unreadableKey is the first key that is free or holds the very value already.
+// unreadableKey returns the first key that is free or already has the value.
 func unreadableKey(annotations map[string]any, value string) string {
 	key := v1alpha2.UnreadableConversionAnnotation
 	for n := 2; ; n++ {
@@ -88,26 +87,26 @@ func unreadableKey(annotations map[string]any, value string) string {
 	}
 }
 
-// roomFor is the number of bytes that further annotations may have.
-func roomFor(annotations map[string]any) int {
-	free := annotationsLimit
+// remainingBytes returns how many bytes further annotations may have.
+func remainingBytes(annotations map[string]any) int {
+	remaining := annotationsLimit
 	for key, value := range annotations {
 		text, _ := value.(string)
-		free -= len(key) + len(text)
+		remaining -= len(key) + len(text)
 	}
-	return free
+	return remaining
 }
 
-func sizeOf(text string) int {
+func annotationSize(text string) int {
 	if text == "" {
 		return 0
 	}
 	return len(v1alpha2.ConversionAnnotation) + len(text)
 }
 
-// fit encodes a record in the space that there is; empty where there is nothing to keep, or no space at all. As long as
-// it is too long it loses the largest of its values and names them instead, and at last the names.
-func fit(record *v1alpha2.ConversionRecord, free int) string {
+// encodeWithin encodes a record within a limit in bytes. If the record is too long, it replaces the largest values by
+// their names in Lost, and finally drops the names; the result may be empty.
+func encodeWithin(record *v1alpha2.ConversionRecord, limit int) string {
 	r := *record
 	r.Kept, r.Lost = maps.Clone(r.Kept), slices.Clone(r.Lost)
 	largestLast := slices.SortedFunc(maps.Keys(r.Kept), func(a, b string) int {
@@ -117,7 +116,7 @@ func fit(record *v1alpha2.ConversionRecord, free int) string {
 	for r.Origin != "" || len(r.Kept) > 0 || len(r.Lost) > 0 {
 		slices.Sort(r.Lost)
 		r.Lost = slices.Compact(r.Lost)
-		if text := string(encode(r)); sizeOf(text) <= free {
+		if text := string(encode(r)); annotationSize(text) <= limit {
 			return text
 		}
 		switch n := len(largestLast); {
@@ -134,8 +133,8 @@ func fit(record *v1alpha2.ConversionRecord, free int) string {
 	return ""
 }
 
-// stillLost returns the fields that an earlier conversion had no room for and that nobody has set since.
-func stillLost(names []string, object, result map[string]any) []string {
+// remainingLosses returns the fields that an earlier conversion lost and that are still unset.
+func remainingLosses(names []string, object, result map[string]any) []string {
 	if len(names) == 0 {
 		return nil
 	}

@@ -199,14 +199,15 @@ func TestTheLargestKeptValueIsLostFirst(t *testing.T) {
 		`{"version":1,"lost":["spec.a","spec.b","spec.c"]}`,
 	} {
 		for range 20 { // maps have no order
-			if got := fit(record, sizeOf(want)); got != want {
-				t.Fatalf("with room for %d bytes: %s, want %s", sizeOf(want), got, want)
+			if got := encodeWithin(record, annotationSize(want)); got != want {
+				t.Fatalf("with room for %d bytes: %s, want %s", annotationSize(want), got, want)
 			}
 		}
 	}
 }
 
-// Proves: R53, L-26 (the API server refuses larger annotations in the answer of a conversion, and then every list fails)
+// Proves: R53, L-26 (the API server refuses larger annotations in the answer of a conversion, and then every list
+// fails)
 func TestAnnotationsStayBelowTheLimit(t *testing.T) {
 	t.Parallel()
 
@@ -246,7 +247,7 @@ func TestAnnotationsStayBelowTheLimit(t *testing.T) {
 			}
 			converted := FromV1alpha2(original)
 			annotations := annotationsOf(converted)
-			if room := roomFor(annotations); room < 0 {
+			if room := remainingBytes(annotations); room < 0 {
 				t.Errorf("the annotations are %d bytes too large", -room)
 			}
 			text, _ := annotations[v1alpha2.ConversionAnnotation].(string)
@@ -272,7 +273,7 @@ func TestAnnotationsStayBelowTheLimit(t *testing.T) {
 		t.Parallel()
 
 		const unreadable, record = "broken", `{"version":1,"origin":"v1alpha2"}`
-		taken := len("user") + len(v1alpha2.UnreadableConversionAnnotation) + len(unreadable) + sizeOf(record)
+		taken := len("user") + len(v1alpha2.UnreadableConversionAnnotation) + len(unreadable) + annotationSize(record)
 		for more, want := range map[int]map[string]string{
 			0: {v1alpha2.UnreadableConversionAnnotation: unreadable, v1alpha2.ConversionAnnotation: record},
 			1: {v1alpha2.ConversionAnnotation: `{"version":1,"origin":"v1alpha2","lost":["metadata.annotations"]}`},

@@ -6,30 +6,29 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// fieldMapping says what becomes of one field in the other version. A path is made of JSON names; an empty one says
-// that the version has no such field, so that the annotation carries it.
+// fieldMapping maps a field between the versions, by paths of JSON names. If one path is empty, that version lacks the
+// field and the annotation keeps it.
 type fieldMapping struct {
 	spoke, hub string
 
-	// spokeUnit is the path of a field around this one, where the two make sense only together: they are kept and
-	// restored as one value.
+	// spokeUnit is the path of an enclosing field that is kept and restored as one value, if any.
 	spokeUnit string
 
-	// spokeDefault and hubDefault are the defaults of the schemas. A value that equals its default counts as absent.
+	// spokeDefault and hubDefault are the schemas' defaults. A value that equals its default counts as absent.
 	spokeDefault, hubDefault any
 
-	// toHub and toSpoke turn the value into the one of the other version, where that is not the same; false for none.
+	// toHub and toSpoke convert the value if it differs between the versions. They return false for no value.
 	toHub, toSpoke func(value any) (any, bool)
 
-	// reconcile puts an edit that was made through v1alpha1 into the value that v1alpha2 had, where v1alpha1 can say only
-	// a part of that value. edited is nil where v1alpha1 says nothing any more; false where had has no place for the edit.
-	reconcile func(had, edited any) (any, bool)
+	// mergeEdit merges an edit through v1alpha1 into a value of v1alpha2 that v1alpha1 expresses only in part; edited is
+	// nil if v1alpha1 no longer has the field. It returns false if the edit cannot be merged.
+	mergeEdit func(had, edited any) (any, bool)
 }
 
-// fieldMappings is the whole of conversion: both directions, the documentation and the tests are made from it. What is
-// below a path that has a row of its own travels with it, unchanged.
+// fieldMappings defines the conversion in both directions; documentation and tests are generated from it. Fields below
+// a path with a row are moved unchanged.
 var fieldMappings = []fieldMapping{
-	// Distribution. The version belongs to the distribution of that name or image and to no other.
+	// Distribution. The version applies only to the distribution with that name or image.
 	{spoke: "spec.server.distribution", hub: "spec.distribution", toSpoke: withoutVersion},
 
 	// Server and container.
@@ -60,7 +59,7 @@ var fieldMappings = []fieldMapping{
 	{spoke: "spec.server.topologySpreadConstraints", hub: "spec.workload.topologySpreadConstraints"},
 	{spoke: "spec.server.storage", hub: "spec.workload.storage"},
 
-	// ConfigMaps. The namespace and the keys belong to the ConfigMap of that name and to no other.
+	// ConfigMaps. Namespace and keys apply only to the ConfigMap with that name.
 	{
 		spoke: "spec.server.userConfig.configMapName", hub: "spec.overrideConfig.configMapName",
 		spokeUnit: "spec.server.userConfig", toHub: unlessEmpty,
@@ -76,11 +75,11 @@ var fieldMappings = []fieldMapping{
 	// Network.
 	{
 		spoke: "spec.network.exposeRoute", hub: "spec.networking.expose",
-		spokeDefault: false, toHub: exposeOf, toSpoke: exposeRouteOf, reconcile: reconcileExpose,
+		spokeDefault: false, toHub: exposeOf, toSpoke: exposeRouteOf, mergeEdit: mergeExpose,
 	},
 	{spoke: "spec.network.allowedFrom", hub: "spec.networking.allowedFrom"},
 
-	// What only v1alpha2 has.
+	// Fields that only v1alpha2 has.
 	{hub: "spec.networking.tls.enabled"},
 	{hub: "spec.networking.tls.secretName"},
 	{hub: "spec.workload.scheduling"},
@@ -96,25 +95,25 @@ var fieldMappings = []fieldMapping{
 	{hub: "spec.monitoring"},
 	{hub: "spec.externalProviders"},
 
-	// Status: the same in both versions, nothing is made up.
+	// Status: the same in both versions.
 	{spoke: "status", hub: "status"},
 }
 
-// unlessZero: operator release 0.9 took port 0 as no port, and v1alpha2 does not admit it.
-func unlessZero(value any) (any, bool) { return value, !same(value, int64(0)) }
+// unlessZero drops port 0, which operator release 0.9 treats as unset and v1alpha2 rejects.
+func unlessZero(value any) (any, bool) { return value, !equal(value, int64(0)) }
 
-// unlessDefaultPort: a port that v1alpha2's schema has filled in is not one that v1alpha1 would show.
+// unlessDefaultPort drops the default port of v1alpha2's schema.
 func unlessDefaultPort(value any) (any, bool) {
-	return value, !same(value, int64(v1alpha2.DefaultPort))
+	return value, !equal(value, int64(v1alpha2.DefaultPort))
 }
 
-// unlessNegative: v1alpha2 does not admit a negative number, and Kubernetes takes it for no time at all.
+// unlessNegative drops a negative number, which Kubernetes treats as zero and v1alpha2 rejects.
 func unlessNegative(value any) (any, bool) {
 	n, isInteger := value.(int64)
 	return value, !isInteger || n >= 0
 }
 
-// withoutVersion: v1alpha1 has no spec.server.distribution.version.
+// withoutVersion drops the version, which v1alpha1 does not have.
 func withoutVersion(value any) (any, bool) {
 	distribution, ok := clone(value).(map[string]any)
 	if !ok {
@@ -124,22 +123,22 @@ func withoutVersion(value any) (any, bool) {
 	return distribution, true
 }
 
-// unlessEmpty: v1alpha1 admits an empty name and means no ConfigMap by it; v1alpha2 does not admit it.
+// unlessEmpty drops an empty name, which means no ConfigMap in v1alpha1 and is invalid in v1alpha2.
 func unlessEmpty(value any) (any, bool) { return value, value != "" }
 
-// unlessNoAutoscaling: maxReplicas 0 asks for no HorizontalPodAutoscaler (R42).
+// unlessNoAutoscaling drops maxReplicas 0, which disables the HorizontalPodAutoscaler.
 func unlessNoAutoscaling(value any) (any, bool) {
 	maxReplicas, found := lookup(value, []string{"maxReplicas"})
-	return value, !found || !same(maxReplicas, int64(0))
+	return value, !found || !equal(maxReplicas, int64(0))
 }
 
-// exposeOf: false is what an absent spec.networking.expose means.
+// exposeOf drops false, the default of spec.networking.expose.
 func exposeOf(value any) (any, bool) { return value, value == true }
 
 func exposeRouteOf(value any) (any, bool) { return true, isExposed(value) }
 
-// isExposed reports whether a value of spec.networking.expose means exposed, as package parse does; shapes that it
-// refuses do not.
+// isExposed reports whether a value of spec.networking.expose enables exposure, like package parse. Invalid values do
+// not.
 func isExposed(value any) bool {
 	switch value := value.(type) {
 	case bool:
@@ -152,8 +151,8 @@ func isExposed(value any) bool {
 	}
 }
 
-// reconcileExpose switches an object on or off and leaves the host name in it.
-func reconcileExpose(had, edited any) (any, bool) {
+// mergeExpose sets enabled in an object and keeps its host name.
+func mergeExpose(had, edited any) (any, bool) {
 	object, ok := clone(had).(map[string]any)
 	if !ok {
 		return nil, false

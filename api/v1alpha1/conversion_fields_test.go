@@ -60,7 +60,8 @@ func within(all map[string]string, path string) map[string]string {
 	return found
 }
 
-// Proves: FR-083, MIG-MAP, R22 (no field of either version is forgotten, and what travels as it is has the same type there)
+// Proves: FR-083, MIG-MAP, R22 (no field of either version is forgotten, and what travels as it is has the same type
+// there)
 func TestEveryFieldIsInTheTable(t *testing.T) {
 	t.Parallel()
 
@@ -92,7 +93,7 @@ func TestEveryFieldIsInTheTable(t *testing.T) {
 	if len(missingHub) > 0 {
 		t.Errorf("the table does not say what becomes of these fields of v1alpha2: %v", slices.Sorted(maps.Keys(missingHub)))
 	}
-	for _, s := range []side{spoke, hub} {
+	for _, s := range []versionSchema{spoke, hub} {
 		for _, u := range s.units {
 			if u.goType == nil {
 				t.Errorf("%s has no field %s", s.version, u.name)
@@ -154,7 +155,7 @@ func TestSameComparesNumbersByValue(t *testing.T) {
 		{int64(1), 1.0, true}, {1.0, int64(1), true}, {int64(1), 1.5, false}, {1.5, int64(1), false}, {1.5, 1.5, true}, {int64(1), int64(2), false},
 		{int64(1), "1", false}, {[]any{int64(1)}, []any{1.0}, true}, {map[string]any{"a": 1.0}, map[string]any{"a": int64(1)}, true},
 	} {
-		if got := same(c.a, c.b); got != c.want {
+		if got := equal(c.a, c.b); got != c.want {
 			t.Errorf("%v and %v: the same %t", c.a, c.b, got)
 		}
 	}

@@ -23,7 +23,7 @@ func FuzzFromV1alpha2(f *testing.F) {
 	fuzzConversion(f, "llamastack.io/v1alpha2", hub, FromV1alpha2, ToV1alpha2)
 }
 
-func fuzzConversion(f *testing.F, apiVersion string, source side, there, back func(map[string]any) map[string]any) {
+func fuzzConversion(f *testing.F, apiVersion string, source versionSchema, there, back func(map[string]any) map[string]any) {
 	f.Helper()
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		var tree map[string]any
@@ -41,7 +41,7 @@ func fuzzConversion(f *testing.F, apiVersion string, source side, there, back fu
 			typed = &v1alpha2.LlamaStackDistribution{}
 		}
 		strict, err := kjson.UnmarshalStrict(raw, typed)
-		if err != nil || len(strict) > 0 || hasNull(tree, source) || roomFor(annotationsOf(tree)) < annotationsLimit/2 || len(raw) > annotationsLimit/4 {
+		if err != nil || len(strict) > 0 || hasNull(tree, source) || remainingBytes(annotationsOf(tree)) < annotationsLimit/2 || len(raw) > annotationsLimit/4 {
 			return
 		}
 		again := back(converted)
@@ -56,7 +56,7 @@ func fuzzConversion(f *testing.F, apiVersion string, source side, there, back fu
 }
 
 // hasNull reports whether null stands where the schema wants an object: the API server refuses that.
-func hasNull(tree map[string]any, s side) bool {
+func hasNull(tree map[string]any, s versionSchema) bool {
 	for _, section := range s.sections {
 		if value, found := lookup(tree, section.path); found && value == nil {
 			return true
@@ -65,8 +65,8 @@ func hasNull(tree map[string]any, s side) bool {
 	return false
 }
 
-// Proves: L-26, R53 (no annotation stops conversion, reaches the status, or puts something into the spec that a client of
-// that version could not decode)
+// Proves: L-26, R53 (no annotation stops conversion, reaches the status, or puts something into the spec that a client
+// of that version could not decode)
 func FuzzAnnotation(f *testing.F) {
 	f.Fuzz(func(t *testing.T, annotation string) {
 		object := map[string]any{

@@ -52,7 +52,7 @@ func TestExamplesOfTheMigrationGuide(t *testing.T) {
 			if test.declares {
 				spec := converted["spec"].(map[string]any)
 				remove(spec, []string{"workload", "overrides", "env"})
-				if overrides, _ := lookup(spec, []string{"workload", "overrides"}); same(overrides, map[string]any{}) {
+				if overrides, _ := lookup(spec, []string{"workload", "overrides"}); equal(overrides, map[string]any{}) {
 					remove(spec, []string{"workload", "overrides"})
 				}
 				remove(after, []string{"spec", "providers"})

@@ -11,9 +11,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// PathOf returns the path in v1alpha1 of a field of v1alpha2, such as spec.server.containerSpec.env[0].name for
-// spec.workload.overrides.env[0].name, so that messages about a converted object name what its author wrote. It is
-// empty where v1alpha1 has no such field.
+// PathOf returns the v1alpha1 path of a v1alpha2 field, for messages about converted objects; empty if v1alpha1 has no
+// such field. For example, spec.workload.overrides.env[0].name is spec.server.containerSpec.env[0].name.
 func PathOf(hubPath string) string {
 	for i := range fieldMappings {
 		m := &fieldMappings[i]
@@ -31,9 +30,8 @@ func PathOf(hubPath string) string {
 	return ""
 }
 
-// CarriedPaths returns, for a converted object, the paths of the other version's fields that apply only because its
-// annotation carries them: this version has no field for them, or none that says it all. They are sorted. What the
-// annotation merely keeps is left out: another spelling, a default that was spelled out, and what has no effect.
+// CarriedPaths returns the sorted paths of the other version's fields that apply only because the annotation of a
+// converted object keeps them. It omits fields without effect, explicit defaults, and other spellings of a value.
 func CarriedPaths(object map[string]any) []string {
 	value, _ := lookup(object, annotationPath)
 	text, _ := value.(string)
@@ -51,7 +49,7 @@ func CarriedPaths(object map[string]any) []string {
 	})
 }
 
-// hasEffect reports whether a kept value does something that the version without it cannot say.
+// hasEffect reports whether a kept value has an effect that the other version cannot express.
 func hasEffect(path string, was json.RawMessage) bool {
 	var value any
 	if err := json.Unmarshal(was, &value); err != nil {
@@ -59,7 +57,7 @@ func hasEffect(path string, was json.RawMessage) bool {
 	}
 	object, _ := value.(map[string]any)
 	switch path {
-	case "spec.networking.expose": // whether the server is exposed v1alpha1 can say
+	case "spec.networking.expose": // v1alpha1 has the rest of the value
 		return isExposed(value) && !isEmpty(object["hostname"])
 	case "spec.server.userConfig", "spec.server.tlsConfig.caBundle":
 		return !isEmpty(object["configMapName"]) && (!isEmpty(object["configMapNamespace"]) ||
@@ -69,7 +67,7 @@ func hasEffect(path string, was json.RawMessage) bool {
 	}
 }
 
-// isEmpty: empty means absent (R31).
+// isEmpty reports whether a value is empty, which means absent.
 func isEmpty(value any) bool {
 	switch value := value.(type) {
 	case map[string]any:

@@ -12,14 +12,14 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 )
 
-// leftovers returns what plain conversion does not bring back: the fields and sections in which back, the object after
-// the way there and back, differs from the original. It works on back until the two are the same.
-func (s side) leftovers(original, back map[string]any) map[string]v1alpha2.KeptValue {
+// unconverted returns the fields and sections in which an object that was converted there and back differs from the
+// original. It edits back until both are equal.
+func (s versionSchema) unconverted(original, back map[string]any) map[string]v1alpha2.KeptValue {
 	kept := map[string]v1alpha2.KeptValue{}
 	for _, u := range s.units {
 		was, had := u.lookup(original)
 		is, has := u.lookup(back)
-		if had == has && same(was, is) {
+		if had == has && equal(was, is) {
 			continue
 		}
 		var value v1alpha2.KeptValue
@@ -49,9 +49,9 @@ func (s side) leftovers(original, back map[string]any) map[string]v1alpha2.KeptV
 
 var emptyObject = json.RawMessage("{}")
 
-// restore puts kept values into a tree of this version that plain conversion made. It leaves out what does not fit,
-// and says false then: paths that the version does not have, and values that have the wrong type.
-func (s side) restore(tree map[string]any, kept map[string]v1alpha2.KeptValue) bool {
+// restore sets kept values in a converted tree. It skips unknown paths and values of the wrong type, and then returns
+// false.
+func (s versionSchema) restore(tree map[string]any, kept map[string]v1alpha2.KeptValue) bool {
 	used := 0
 	for _, u := range s.units {
 		if value, found := kept[u.name]; found && u.restore(tree, value) {
@@ -69,7 +69,7 @@ func (s side) restore(tree map[string]any, kept map[string]v1alpha2.KeptValue) b
 	for _, section := range slices.Backward(s.sections) {
 		if value, found := kept[section.name]; found && len(value.Was) == 0 && bytes.Equal(value.If, emptyObject) {
 			used++
-			if s.isBare(tree, section.path) {
+			if s.hasOnlyDefaults(tree, section.path) {
 				remove(tree, section.path)
 			}
 		}
@@ -77,7 +77,7 @@ func (s side) restore(tree map[string]any, kept map[string]v1alpha2.KeptValue) b
 	return used == len(kept)
 }
 
-// restore puts one kept value in, unless the field was edited through the other version.
+// restore sets a kept value, unless the field was edited through the other version.
 func (u unit) restore(tree map[string]any, kept v1alpha2.KeptValue) bool {
 	var was, expected any
 	if len(kept.Was) > 0 {
@@ -93,21 +93,21 @@ func (u unit) restore(tree map[string]any, kept v1alpha2.KeptValue) bool {
 	}
 
 	is, has := u.lookup(tree)
-	switch unedited := has == (len(kept.If) > 0) && same(is, expected); {
+	switch unedited := has == (len(kept.If) > 0) && equal(is, expected); {
 	case unedited && len(kept.Was) > 0:
 		store(tree, u.path, was)
 	case unedited:
 		remove(tree, u.path)
-	case u.reconcile != nil:
-		if value, ok := u.reconcile(was, is); ok {
+	case u.mergeEdit != nil:
+		if value, ok := u.mergeEdit(was, is); ok {
 			store(tree, u.path, value)
 		}
 	}
 	return true
 }
 
-// isBare reports whether an object has no members but defaults.
-func (s side) isBare(tree map[string]any, path []string) bool {
+// hasOnlyDefaults reports whether an object has only members with default values.
+func (s versionSchema) hasOnlyDefaults(tree map[string]any, path []string) bool {
 	value, _ := lookup(tree, path)
 	object, ok := value.(map[string]any)
 	if !ok {
@@ -135,7 +135,7 @@ func isObject(tree map[string]any, path []string) bool {
 	return ok
 }
 
-// encode writes compact JSON. What is not JSON cannot be kept, and cannot come from an API server.
+// encode returns compact JSON, or nil for a value that is not JSON, which an API server never sends.
 func encode(value any) json.RawMessage {
 	var buffer bytes.Buffer
 	encoder := json.NewEncoder(&buffer)

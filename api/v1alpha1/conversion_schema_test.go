@@ -83,8 +83,8 @@ func (s schemas) defaultSpoke(object map[string]any) {
 	}
 }
 
-// fillIn is structural defaulting: a member that is missing and has a default gets it; what is missing without a default
-// stays missing, with all that it could hold.
+// fillIn is structural defaulting: a member that is missing and has a default gets it; what is missing without a
+// default stays missing, with all that it could hold.
 func fillIn(value any, schema map[string]any) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -144,8 +144,8 @@ func TestDefaultsAreThoseOfTheSchemas(t *testing.T) {
 
 	s := readSchemas(t)
 	for _, u := range spoke.units {
-		if !same(u.dflt, s.spoke[u.name]) {
-			t.Errorf("%s: conversion takes %v as its default, the schema %v", u.name, u.dflt, s.spoke[u.name])
+		if !equal(u.defaultValue, s.spoke[u.name]) {
+			t.Errorf("%s: conversion takes %v as its default, the schema %v", u.name, u.defaultValue, s.spoke[u.name])
 		}
 	}
 	units := 0
@@ -158,10 +158,10 @@ func TestDefaultsAreThoseOfTheSchemas(t *testing.T) {
 		if schema == nil {
 			t.Errorf("%s: the schema has no such field", u.name)
 		}
-		if !same(u.dflt, schema["default"]) {
-			t.Errorf("%s: conversion takes %v as its default, the schema %v", u.name, u.dflt, schema["default"])
+		if !equal(u.defaultValue, schema["default"]) {
+			t.Errorf("%s: conversion takes %v as its default, the schema %v", u.name, u.defaultValue, schema["default"])
 		}
-		if u.dflt != nil {
+		if u.defaultValue != nil {
 			units++
 		}
 	}

@@ -18,26 +18,24 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
-// answerLevels is how deep a converted object may nest: the API server decodes it within a review, and decodes no more
-// than bounds.StoredLevels.
-const answerLevels = limits.StoredLevels - 100
+// responseLevels is the maximum nesting of a converted object, which the API server decodes inside a ConversionReview
+// with at most limits.StoredLevels.
+const responseLevels = limits.StoredLevels - 100
 
-// openPaths are the fields of v1alpha2 that can be as large as the schema leaves them open.
+// openPaths are the fields of v1alpha2 whose size the schema does not limit.
 var openPaths = [][]string{
 	{"spec", "providers"}, {"spec", "resources"}, {"spec", "externalProviders"}, {"spec", "auth"},
 	{"spec", "networking", "expose"},
 }
 
-// ErrNotAnObject says that a text is not the JSON of an object.
+// ErrNotAnObject means that a text is not a JSON object.
 var ErrNotAnObject = errors.New("not the JSON of an object")
 
-// ConvertText converts an object as Convert does, as the JSON that the API server sends. It takes every object that an
-// API server can store, also one of a time before its bounds: an open field that is too large is carried as the text
-// that it is, and what could not be decoded within an answer stays in the annotation. The error is ErrNotAnObject, or
-// says that one of the versions is not of this API, or is that of the context: once it is done, the object is not
-// decoded, converted or written any more.
+// ConvertText converts the JSON of an object like Convert. It accepts every object that an API server can store: open
+// fields above the limits are kept as text, in the annotation if they nest too deeply. It fails with ErrNotAnObject,
+// for a version of another API, or when the context ends.
 func ConvertText(ctx context.Context, text []byte, apiVersion string) ([]byte, error) {
-	small, large := cutLarge(text)
+	small, large := extractLargeFields(text)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -62,17 +60,17 @@ func ConvertText(ctx context.Context, text []byte, apiVersion string) ([]byte, e
 	if err != nil {
 		return nil, err
 	}
-	answer, err := write(converted)
+	response, err := write(converted)
 	if err != nil {
 		return nil, err
 	}
-	if _, excess := limits.Scan(answer, limits.Limits{Bytes: len(answer), Levels: answerLevels,
-		Nodes: len(answer)}); excess != nil {
-		// The API server keeps these of the object that it has.
+	if _, excess := limits.Scan(response, limits.Limits{Bytes: len(response), Levels: responseLevels,
+		Nodes: len(response)}); excess != nil {
+		// The API server keeps the managed fields of the stored object.
 		remove(converted, []string{"metadata", "managedFields"})
 		return write(converted)
 	}
-	return answer, nil
+	return response, nil
 }
 
 func write(object map[string]any) ([]byte, error) {
@@ -81,16 +79,16 @@ func write(object map[string]any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
-// largeField is a field that is not decoded.
+// largeField is a field that is kept as text.
 type largeField struct {
 	path       []string
 	text       json.RawMessage
 	begin, end int
 }
 
-// cutLarge puts null in the place of open fields that are too large, and returns these apart. Only objects of v1alpha2
-// have any.
-func cutLarge(text []byte) ([]byte, []largeField) {
+// extractLargeFields replaces open fields above the limits by null, and returns them separately. Only v1alpha2 has open
+// fields.
+func extractLargeFields(text []byte) ([]byte, []largeField) {
 	begin, end, found := limits.Member(text, "apiVersion")
 	if !found || strings.Trim(string(text[begin:end]), `"`) != v1alpha2.GroupVersion.String() {
 		return text, nil
@@ -102,8 +100,8 @@ func cutLarge(text []byte) ([]byte, []largeField) {
 			continue
 		}
 		field := text[begin:end]
-		limitsValue := limits.Limits{Bytes: len(field), Levels: limits.ObjectLevels, Nodes: limits.OpenFieldNodes}
-		if _, excess := limits.Scan(field, limitsValue); excess != nil && json.Valid(field) {
+		bounds := limits.Limits{Bytes: len(field), Levels: limits.ObjectLevels, Nodes: limits.OpenFieldNodes}
+		if _, excess := limits.Scan(field, bounds); excess != nil && json.Valid(field) {
 			large = append(large, largeField{path: path, text: bytes.Clone(field), begin: begin, end: end})
 		}
 	}

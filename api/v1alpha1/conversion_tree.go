@@ -8,9 +8,9 @@ import (
 )
 
 // A tree is JSON as k8s.io/apimachinery decodes it: map[string]any, []any, string, int64, float64, bool and nil. The
-// functions take whatever they are given; what is not an object has no members.
+// functions accept any tree; values other than objects have no members.
 
-// lookup returns the value at a path, and whether there is one.
+// lookup returns the value at a path, and whether it exists.
 func lookup(tree any, path []string) (any, bool) {
 	for _, name := range path {
 		object, ok := tree.(map[string]any)
@@ -24,7 +24,7 @@ func lookup(tree any, path []string) (any, bool) {
 	return tree, true
 }
 
-// store sets the value at a path and makes the objects on the way to it.
+// store sets the value at a path, and creates missing parent objects.
 func store(tree map[string]any, path []string, value any) {
 	for _, name := range path[:len(path)-1] {
 		child, ok := tree[name].(map[string]any)
@@ -37,7 +37,7 @@ func store(tree map[string]any, path []string, value any) {
 	tree[path[len(path)-1]] = value
 }
 
-// remove takes the value at a path away. The objects around it stay, even when they are empty then.
+// remove removes the value at a path, and keeps parent objects even if they become empty.
 func remove(tree map[string]any, path []string) {
 	parent, _ := lookup(tree, path[:len(path)-1])
 	if object, ok := parent.(map[string]any); ok {
@@ -65,8 +65,8 @@ func clone(tree any) any {
 	}
 }
 
-// same reports whether two trees are the same JSON: 1 and 1.0 are, whatever decoder made them.
-func same(a, b any) bool {
+// equal reports whether two trees are the same JSON. Numbers compare by value: 1 equals 1.0.
+func equal(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:
 		b, ok := b.(map[string]any)
@@ -74,14 +74,14 @@ func same(a, b any) bool {
 			return false
 		}
 		for name, value := range a {
-			if other, found := b[name]; !found || !same(value, other) {
+			if other, found := b[name]; !found || !equal(value, other) {
 				return false
 			}
 		}
 		return true
 	case []any:
 		b, ok := b.([]any)
-		return ok && slices.EqualFunc(a, b, same)
+		return ok && slices.EqualFunc(a, b, equal)
 	case string, bool, nil:
 		return a == b
 	case int64:

@@ -1,32 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package v1alpha1 is the llamastack.io/v1alpha1 API: the types of the LlamaStackDistribution resource as operator
-// release 0.9 serves them, one file per section.
+// Package v1alpha1 is the llamastack.io/v1alpha1 API: the types of the LlamaStackDistribution resource of operator
+// release 0.9, one file for each section.
 //
-// Contract: an object that operator 0.9 admits is admitted unchanged, so the schema is never stricter than it was
-// there. What this version has in addition is status only. Optional scalars and structs of the spec are pointers:
-// absent, empty and zero are three things, and conversion keeps them apart.
+// The schema accepts every object that release 0.9 accepts, and adds only status fields. Optional scalars and structs
+// of the spec are pointers, because conversion distinguishes absent, empty and zero.
 //
 // # Conversion
 //
-// ToV1alpha2 and FromV1alpha2 convert objects between this version and v1alpha2, which is the one that is stored. They
-// work on JSON trees, because the Go types would respell quantities, drop empty lists and refuse values that the
-// schemas admit. They are
+// ToV1alpha2 and FromV1alpha2 convert objects between this version and the storage version v1alpha2. They work on JSON
+// trees, because the Go types would normalize quantities, drop empty lists and reject values that the schemas accept.
+// They are
 //
-//   - pure: no I/O, no clock, the argument stays as it is and shares nothing with the result;
-//   - total: no error and no panic, whatever tree they are given;
-//   - lossless for every object that the schema of its version admits, up to defaults: converted there and back it is
-//     what it was with its schema's defaults filled in. What the other version has no field for travels in the
-//     annotation v1alpha2.ConversionAnnotation, and steps back where the field was edited through the other version
-//     since.
+//   - pure: no I/O, no clock, and the argument stays unchanged and shares nothing with the result;
+//   - total: no error and no panic for any tree;
+//   - lossless for every object that is valid in its version, up to defaults: converting there and back returns the
+//     object with its schema's defaults. The annotation v1alpha2.ConversionAnnotation keeps fields that the other
+//     version does not have, unless the other version has edited them since.
 //
-// fieldMappings is the table of all fields; docs/migration-v1alpha1-to-v1alpha2.md shows it to users. Fields that
-// the version does not have are left out, as the API server prunes them.
+// fieldMappings is the table of all fields; docs/migration-v1alpha1-to-v1alpha2.md shows it to users. Unknown fields
+// are dropped, as the API server prunes them.
 //
-// What there is only for objects of this version reaches the operator through v1alpha2.Legacy.
+// The operator reads settings that only this version has with v1alpha2.Legacy.
 //
-// The package guesses no meaning: environment variables stay environment variables. It does no validation beyond its
-// markers, validates no converted object, and imports no client.
+// Conversion does not interpret values: environment variables stay environment variables. The package does not validate
+// converted objects, and imports no client.
 //
 // +kubebuilder:object:generate=true
 // +groupName=llamastack.io

@@ -6,8 +6,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// LlamaStackDistribution is a llama-stack server, configured by environment variables or by a complete config.yaml
-// of the user's own. The version v1alpha2 configures providers, models and storage in the spec.
+// LlamaStackDistribution is a llama-stack server, configured by environment variables or a complete config.yaml. The
+// version v1alpha2 configures providers, models and storage in the spec.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:shortName=llsd,categories=all;llamastack
@@ -30,7 +30,7 @@ type LlamaStackDistribution struct {
 	// +required
 	Spec LlamaStackDistributionSpec `json:"spec"`
 
-	// Status is the observed state. It is written by the operator alone and never read as an input.
+	// Status is the observed state. Only the operator writes it.
 	// +optional
 	Status LlamaStackDistributionStatus `json:"status,omitempty"`
 }
@@ -57,7 +57,7 @@ type LlamaStackDistributionSpec struct {
 	// +required
 	Server ServerSpec `json:"server"`
 
-	// Network defines who reaches the server, and how.
+	// Network configures access to the server.
 	// +optional
 	Network *NetworkSpec `json:"network,omitempty"`
 }

@@ -2,28 +2,27 @@
 
 package v1alpha1
 
-// NetworkSpec defines who reaches the server, and how.
+// NetworkSpec configures access to the server.
 type NetworkSpec struct {
-	// ExposeRoute asks for an Ingress, so that the server is reached from outside the cluster.
-	// By default it is reached from inside only.
+	// ExposeRoute creates an Ingress for access from outside the cluster. By default, the server is reachable only inside
+	// the cluster.
 	// +optional
 	// +kubebuilder:default=false
 	ExposeRoute *bool `json:"exposeRoute,omitempty"`
 
-	// AllowedFrom defines which namespaces may reach the server.
-	// The namespaces of the resource and of the operator always may.
+	// AllowedFrom restricts access to namespaces. The namespaces of the resource and of the operator always have access.
 	// +optional
 	AllowedFrom *AllowedFromSpec `json:"allowedFrom,omitempty"`
 }
 
-// AllowedFromSpec selects the namespaces that a NetworkPolicy lets in: those listed by name and those with one of the
+// AllowedFromSpec selects the namespaces that a NetworkPolicy allows: those listed by name and those with one of the
 // labels.
 type AllowedFromSpec struct {
-	// Namespaces are names of namespaces; "*" stands for all namespaces.
+	// Namespaces are names of namespaces; "*" allows all namespaces.
 	// +optional
 	Namespaces []string `json:"namespaces,omitempty"`
 
-	// Labels are label keys: a namespace that has at least one of them, with whatever value, is let in.
+	// Labels are label keys. A namespace with at least one of them, with any value, has access.
 	// Example: ["myproject/lls-allowed", "team/authorized"]
 	// +optional
 	Labels []string `json:"labels,omitempty"`

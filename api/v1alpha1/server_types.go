@@ -19,7 +19,7 @@ type ServerSpec struct {
 	ContainerSpec *ContainerSpec `json:"containerSpec,omitempty"`
 
 	// Workers is the number of server worker processes (uvicorn workers) in a pod.
-	// Unless resources say otherwise, a pod requests one CPU for each worker, and one CPU where no number is given.
+	// By default, a pod requests one CPU for each worker, and one CPU if the number is omitted.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	Workers *int32 `json:"workers,omitempty"`
@@ -40,25 +40,25 @@ type ServerSpec struct {
 	// +optional
 	Autoscaling *AutoscalingSpec `json:"autoscaling,omitempty"`
 
-	// Storage configures a PVC for the server's data. {} means a PVC of 10Gi at /.llama.
+	// Storage configures a PVC for the server's data. {} is a PVC of 10Gi mounted at /.llama.
 	// +optional
 	Storage *StorageSpec `json:"storage,omitempty"`
 
-	// UserConfig names a ConfigMap that holds the complete config.yaml.
+	// UserConfig refers to a ConfigMap with a complete config.yaml.
 	// +optional
 	UserConfig *UserConfigSpec `json:"userConfig,omitempty"`
 
-	// TLSConfig configures which CA certificates the server trusts.
+	// TLSConfig configures the CA certificates that the server trusts.
 	// +optional
 	TLSConfig *TLSConfig `json:"tlsConfig,omitempty"`
 }
 
-// DistributionType identifies the llama-stack distribution to deploy. Name and image exclude each other.
-// Neither is admitted, as in operator release 0.9, and reported in the status.
+// DistributionType identifies the llama-stack distribution to deploy. Name and image are mutually exclusive.
+// As in operator release 0.9, an object with neither is accepted; the status reports the error.
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.name) && size(self.name) > 0 && has(self.image) && size(self.image) > 0)",message="name and image exclude each other: keep one of them"
 type DistributionType struct {
-	// Name is the name of a distribution that the operator knows, such as "starter".
+	// Name is the name of a known distribution, such as "starter".
 	// +optional
 	Name *string `json:"name,omitempty"`
 
@@ -74,7 +74,7 @@ type ContainerSpec struct {
 	// +kubebuilder:default=llama-stack
 	Name *string `json:"name,omitempty"`
 
-	// Port is the port that the server listens on; 8321 where none is given.
+	// Port is the port that the server listens on. The default is 8321.
 	// +optional
 	Port *int32 `json:"port,omitempty"`
 
@@ -82,7 +82,7 @@ type ContainerSpec struct {
 	// +optional
 	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
 
-	// Env are environment variables of the container; the distributions read much of their configuration from them.
+	// Env are environment variables of the container. Distributions read much of their configuration from them.
 	// +optional
 	Env []corev1.EnvVar `json:"env,omitempty"`
 
@@ -97,11 +97,11 @@ type ContainerSpec struct {
 
 // PodOverrides customizes the pod at a low level.
 type PodOverrides struct {
-	// ServiceAccountName names a ServiceAccount of the user's own, used instead of the one that the operator creates.
+	// ServiceAccountName is the name of an existing ServiceAccount to use instead of the operator's.
 	// +optional
 	ServiceAccountName *string `json:"serviceAccountName,omitempty"`
 
-	// TerminationGracePeriodSeconds is the time in seconds that a pod has to shut down; Kubernetes' own default is 30.
+	// TerminationGracePeriodSeconds is the time in seconds that a pod has to shut down. Kubernetes' default is 30.
 	// +optional
 	TerminationGracePeriodSeconds *int64 `json:"terminationGracePeriodSeconds,omitempty"`
 
@@ -131,15 +131,15 @@ type AutoscalingSpec struct {
 	// +optional
 	MinReplicas *int32 `json:"minReplicas,omitempty"`
 
-	// MaxReplicas is the upper bound of the replica count. 0 asks for no HorizontalPodAutoscaler.
+	// MaxReplicas is the upper bound of the replica count. 0 disables the HorizontalPodAutoscaler.
 	// +required
 	MaxReplicas *int32 `json:"maxReplicas,omitempty"`
 
-	// TargetCPUUtilizationPercentage is the average CPU utilization to aim at, in percent of the requests.
+	// TargetCPUUtilizationPercentage is the target average CPU utilization, in percent of the requests.
 	// +optional
 	TargetCPUUtilizationPercentage *int32 `json:"targetCPUUtilizationPercentage,omitempty"`
 
-	// TargetMemoryUtilizationPercentage is the average memory utilization to aim at, in percent of the requests.
+	// TargetMemoryUtilizationPercentage is the target average memory utilization, in percent of the requests.
 	// +optional
 	TargetMemoryUtilizationPercentage *int32 `json:"targetMemoryUtilizationPercentage,omitempty"`
 }
@@ -150,41 +150,41 @@ type StorageSpec struct {
 	// +optional
 	Size *resource.Quantity `json:"size,omitempty"`
 
-	// MountPath is where the volume is mounted; /.llama where none is given.
+	// MountPath is the mount path of the volume. The default is /.llama.
 	// +optional
 	MountPath *string `json:"mountPath,omitempty"`
 }
 
-// UserConfigSpec names a ConfigMap that holds the complete config.yaml.
+// UserConfigSpec refers to a ConfigMap with a complete config.yaml.
 type UserConfigSpec struct {
 	// ConfigMapName is the name of the ConfigMap.
 	// +required
 	ConfigMapName string `json:"configMapName"`
 
-	// ConfigMapNamespace is the namespace of the ConfigMap; the namespace of the resource where none is given.
+	// ConfigMapNamespace is the namespace of the ConfigMap. The default is the namespace of the resource.
 	// +optional
 	ConfigMapNamespace *string `json:"configMapNamespace,omitempty"`
 }
 
 // TLSConfig configures which CA certificates the server trusts.
 type TLSConfig struct {
-	// CABundle names a ConfigMap that holds CA certificates.
+	// CABundle refers to a ConfigMap with CA certificates.
 	// +optional
 	CABundle *CABundleConfig `json:"caBundle,omitempty"`
 }
 
-// CABundleConfig names a ConfigMap that holds CA certificates.
+// CABundleConfig refers to a ConfigMap with CA certificates.
 type CABundleConfig struct {
 	// ConfigMapName is the name of the ConfigMap.
 	// +required
 	ConfigMapName string `json:"configMapName"`
 
-	// ConfigMapNamespace is the namespace of the ConfigMap; the namespace of the resource where none is given.
+	// ConfigMapNamespace is the namespace of the ConfigMap. The default is the namespace of the resource.
 	// +optional
 	ConfigMapNamespace *string `json:"configMapNamespace,omitempty"`
 
-	// ConfigMapKeys are the keys of the ConfigMap that hold certificates in PEM form; all of them are trusted.
-	// Where none is given the key is ca-bundle.crt, else ca.crt, else the only key of the ConfigMap.
+	// ConfigMapKeys are the keys of the ConfigMap with certificates in PEM format. All of them are trusted.
+	// The default is ca-bundle.crt, otherwise ca.crt, otherwise the only key of the ConfigMap.
 	// +optional
 	// +kubebuilder:validation:MaxItems=50
 	// +kubebuilder:validation:items:MaxLength=253

@@ -4,39 +4,39 @@ package v1alpha2
 
 // The condition types of a LlamaStackDistribution.
 const (
-	// ConditionReady sums up the other conditions: the spec is applied and the server is available.
+	// ConditionReady summarizes the other conditions: the spec is applied and the server is available.
 	ConditionReady = "Ready"
-	// ConditionConfigGenerated reports whether the server's configuration could be made from the spec.
+	// ConditionConfigGenerated reports whether the configuration was generated from the spec.
 	ConditionConfigGenerated = "ConfigGenerated"
 	// ConditionSecretsResolved reports whether every referenced Secret and key exists and can be used.
 	ConditionSecretsResolved = "SecretsResolved"
-	// ConditionDeploymentUpdated reports whether the Deployment carries the spec.
+	// ConditionDeploymentUpdated reports whether the spec is applied to the Deployment and its pods.
 	ConditionDeploymentUpdated = "DeploymentUpdated"
-	// ConditionAvailable reports whether the server serves, whatever the other conditions say.
+	// ConditionAvailable reports whether the server is available, independently of the other conditions.
 	ConditionAvailable = "Available"
-	// ConditionBackendsReachable reports what the server itself says about the model servers behind it, for information:
-	// Ready does not depend on it. It is absent where the spec configures no remote inference provider.
+	// ConditionBackendsReachable reports whether the server lists models of its model servers. It does not affect Ready,
+	// and is absent without a remote inference provider in the spec.
 	ConditionBackendsReachable = "BackendsReachable"
-	// ConditionAccessControlled reports whether the server refuses callers without credentials. It is absent where its
+	// ConditionAccessControlled reports whether the server rejects callers without credentials. It is absent if the
 	// configuration has no authentication.
 	ConditionAccessControlled = "AccessControlled"
-	// ConditionStalled is True while only an edit can help (a kstatus condition); it is absent otherwise.
+	// ConditionStalled is True if an edit is needed (a kstatus condition), and absent otherwise.
 	ConditionStalled = "Stalled"
 )
 
-// The condition types of operator release 0.9, which programs of its time look at.
+// The condition types of operator release 0.9, for existing clients.
 const (
 	// ConditionDeploymentReady reports whether all desired pods are up to date and available.
 	ConditionDeploymentReady = "DeploymentReady"
-	// ConditionHealthCheck reports whether a server answers its health check: that is what makes a pod available.
+	// ConditionHealthCheck reports whether a server passes its health check, which makes a pod available.
 	ConditionHealthCheck = "HealthCheck"
-	// ConditionStorageReady reports whether the PVC is bound; it is absent where the resource has none.
+	// ConditionStorageReady reports whether the PVC is bound. It is absent without a PVC.
 	ConditionStorageReady = "StorageReady"
-	// ConditionServiceReady reports whether there is a Service.
+	// ConditionServiceReady reports whether the Service exists.
 	ConditionServiceReady = "ServiceReady"
 )
 
-// The reasons of the condition types of release 0.9, as it writes them.
+// The reasons of the condition types of release 0.9.
 const (
 	ReasonLegacyDeploymentReady   = "DeploymentReady"
 	ReasonLegacyDeploymentPending = "DeploymentPending"
@@ -49,81 +49,80 @@ const (
 	ReasonLegacyServicePending    = "ServicePending"
 )
 
-// LegacyConditions are the condition types of operator release 0.9. They repeat what the others say.
+// LegacyConditions returns the condition types of operator release 0.9, which repeat the others.
 func LegacyConditions() []string {
 	return []string{ConditionDeploymentReady, ConditionHealthCheck, ConditionStorageReady, ConditionServiceReady}
 }
 
-// The reasons of ConditionConfigGenerated. Those of problems, which make conditions False, are in package problem.
+// The reasons of ConditionConfigGenerated. Reasons of False conditions are in package problem.
 const (
-	// ReasonConfigGenerationSucceeded: a configuration was generated.
+	// ReasonConfigGenerationSucceeded means that a configuration was generated.
 	ReasonConfigGenerationSucceeded = "ConfigGenerationSucceeded"
-	// ReasonImageDefault: nothing had to be generated, the image runs its own default configuration.
+	// ReasonImageDefault means that the image runs its own default configuration.
 	ReasonImageDefault = "ImageDefault"
-	// ReasonOverride: the configuration is the user's own, unchanged.
+	// ReasonOverride means that the user provides the configuration.
 	ReasonOverride = "Override"
 )
 
 // The reasons of ConditionSecretsResolved.
 const (
-	// ReasonAllSecretsFound: every referenced Secret and key exists.
+	// ReasonAllSecretsFound means that every referenced Secret and key exists.
 	ReasonAllSecretsFound = "AllSecretsFound"
-	// ReasonNoSecrets: the spec references no Secret.
+	// ReasonNoSecrets means that the spec refers to no Secret.
 	ReasonNoSecrets = "NoSecretsReferenced"
 )
 
 // The reasons of ConditionDeploymentUpdated.
 const (
-	// ReasonDeploymentUpdated: the Deployment carries the spec and its pods do too.
+	// ReasonDeploymentUpdated means that the spec is applied to the Deployment and all its pods.
 	ReasonDeploymentUpdated = "DeploymentUpdated"
-	// ReasonRolloutInProgress: the Deployment carries the spec, its pods do not all yet.
+	// ReasonRolloutInProgress means that the spec is applied to the Deployment but not yet to all pods.
 	ReasonRolloutInProgress = "RolloutInProgress"
-	// ReasonRolloutStuck: the Deployment does not make progress.
+	// ReasonRolloutStuck means that the Deployment does not make progress.
 	ReasonRolloutStuck = "ProgressDeadlineExceeded"
-	// ReasonNotApplied: an earlier step failed, the Deployment stays as it was.
+	// ReasonNotApplied means that an earlier step failed and the Deployment is unchanged.
 	ReasonNotApplied = "NotApplied"
 )
 
 // The reasons of ConditionAvailable.
 const (
-	// ReasonServerAvailable: enough pods are available.
+	// ReasonServerAvailable means that enough pods are available.
 	ReasonServerAvailable = "ServerAvailable"
-	// ReasonServerUnavailable: not enough pods are available.
+	// ReasonServerUnavailable means that not enough pods are available.
 	ReasonServerUnavailable = "ServerUnavailable"
-	// ReasonScaledToZero: the spec asks for zero pods.
+	// ReasonScaledToZero means that the spec asks for zero replicas.
 	ReasonScaledToZero = "ScaledToZero"
-	// ReasonAutoscalingPaused: the spec has an autoscaler, and someone scaled the Deployment to zero.
+	// ReasonAutoscalingPaused means that an autoscaled Deployment was scaled to zero.
 	ReasonAutoscalingPaused = "AutoscalingPaused"
-	// ReasonNotDeployed: there is no Deployment yet.
+	// ReasonNotDeployed means that the Deployment does not exist yet.
 	ReasonNotDeployed = "NotDeployed"
 )
 
 // The reasons of ConditionBackendsReachable.
 const (
-	// ReasonModelsListed: the server has the models of each model server.
+	// ReasonModelsListed means that the server lists models of each model server.
 	ReasonModelsListed = "ModelsListed"
-	// ReasonNoModelsListed: the server lists no models of a model server.
+	// ReasonNoModelsListed means that the server lists no models of a model server.
 	ReasonNoModelsListed = "NoModelsListed"
-	// ReasonOnlyRegisteredModels: the server may list no more models than the spec registers, which says nothing about the
-	// model servers.
+	// ReasonOnlyRegisteredModels means that the server lists only registered models, so the state of the model servers is
+	// unknown.
 	ReasonOnlyRegisteredModels = "OnlyRegisteredModels"
-	// ReasonModelsUnknown: the server could not be asked for its models.
+	// ReasonModelsUnknown means that the request for the server's models failed.
 	ReasonModelsUnknown = "ModelsUnknown"
 )
 
 // The reasons of ConditionAccessControlled.
 const (
-	// ReasonCredentialsRequired: the server refuses callers without credentials.
+	// ReasonCredentialsRequired means that the server rejects callers without credentials.
 	ReasonCredentialsRequired = "CredentialsRequired"
-	// ReasonAnswersAnyone: the server answers callers without credentials, although its configuration has
-	// authentication.
+	// ReasonAnswersAnyone means that the server answers callers without credentials although authentication is configured.
 	ReasonAnswersAnyone = "AnswersAnyone"
-	// ReasonAccessUnknown: the server could not be asked.
+	// ReasonAccessUnknown means that the request to the server failed.
 	ReasonAccessUnknown = "AccessUnknown"
 )
 
-// The reasons of ConditionReady that are its own; otherwise it takes the reason of the condition that is False.
+// The reasons of ConditionReady. If it is False, it has the reason of the first False condition.
 const (
-	// ReasonReady: all is well.
+	// ReasonReady means that all conditions are fulfilled.
 	ReasonReady = "Ready"
 )

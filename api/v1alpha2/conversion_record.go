@@ -11,55 +11,54 @@ import (
 )
 
 const (
-	// ConversionAnnotation holds a ConversionRecord: what the version that an object is shown or stored in has no field
-	// for. It is written by conversion alone. Removing it removes what only it says.
+	// ConversionAnnotation holds a ConversionRecord with the fields that the object's version does not have. Only
+	// conversion writes it; removing it removes these fields.
 	ConversionAnnotation = "llamastack.io/conversion"
 
-	// AllowFromAnnotation stands on a ConfigMap, and names the namespaces, separated by commas, whose
-	// LlamaStackDistributions may refer to it from there, as v1alpha1 can; "*" means all.
+	// AllowFromAnnotation is the annotation of a ConfigMap with the namespaces, separated by commas, whose
+	// LlamaStackDistributions may refer to it, as in v1alpha1; "*" means all.
 	AllowFromAnnotation = "llamastack.io/allow-from"
 
-	// UnreadableConversionAnnotation takes a value of ConversionAnnotation that conversion could not use, or not
-	// wholly, so that nothing is lost. Further values go to the same key with -2, -3 and so on.
+	// UnreadableConversionAnnotation keeps a value of ConversionAnnotation that conversion could not use completely.
+	// Further values get the suffixes -2, -3 and so on.
 	UnreadableConversionAnnotation = ConversionAnnotation + "-unreadable"
 
-	// ConversionRecordVersion is the only version of ConversionRecord that there is.
+	// ConversionRecordVersion is the only version of ConversionRecord.
 	ConversionRecordVersion = 1
 )
 
-// The versions of the API, as ConversionRecord.Origin names them.
+// The values of ConversionRecord.Origin.
 const (
 	OriginV1alpha1 = "v1alpha1"
 	OriginV1alpha2 = "v1alpha2"
 )
 
-// ConversionRecord is the content of ConversionAnnotation, as compact JSON. In an object of one version it carries what
-// only the other version can say.
+// ConversionRecord is the content of ConversionAnnotation, as compact JSON: the fields that only the other version has.
 //
 // +kubebuilder:object:generate=false
 type ConversionRecord struct {
 	// Version is ConversionRecordVersion.
 	Version int `json:"version"`
-	// Origin is the version that the object comes from, where that is not the version that carries the record.
+	// Origin is the version in which the object was created, if it differs from the object's version.
 	Origin string `json:"origin,omitempty"`
 	// Kept are fields of the other version, by path such as "spec.server.containerSpec.name".
 	Kept map[string]KeptValue `json:"kept,omitempty"`
-	// Lost are the paths of fields for which the annotations of the object had no space.
+	// Lost are the paths of fields that did not fit into the annotations.
 	Lost []string `json:"lost,omitempty"`
 }
 
-// KeptValue is the value that a field has in the other version, where plain conversion would give it another one. It is
-// an alias, because the generated documentation of the API lists every named type that another one refers to.
+// KeptValue is the value of a field in the other version, if conversion without the record would change it. It is an
+// alias because the generated API documentation lists every named type.
 type KeptValue = struct {
-	// Was is the value to restore; empty where the field was absent.
+	// Was is the value to restore; empty if the field was absent.
 	Was json.RawMessage `json:"was,omitempty"`
-	// If is what plain conversion gave instead; empty where it gave nothing. Was applies as long as it still does:
-	// anything else is an edit, and the edit wins.
+	// If is the converted value without the record, or empty for none. Was is restored only if the field still has this
+	// value; otherwise it was edited.
 	If json.RawMessage `json:"if,omitempty"`
 }
 
-// ParseConversionRecord reads a value of ConversionAnnotation. An error says why it is not one: not JSON, of another
-// version, or with members that this version does not have. The error does not quote the value.
+// ParseConversionRecord parses a value of ConversionAnnotation. It fails for invalid JSON, another version and unknown
+// members, with an error that does not quote the value.
 func ParseConversionRecord(value string) (*ConversionRecord, error) {
 	var record ConversionRecord
 	strict, err := kjson.UnmarshalStrict([]byte(value), &record)

@@ -6,36 +6,34 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// LegacySettings is what v1alpha1 says about an object and v1alpha2 has no field for.
+// LegacySettings are the settings of v1alpha1 that v1alpha2 does not have.
 //
 // +kubebuilder:object:generate=false
 type LegacySettings struct {
-	// FromV1alpha1 reports that the object was created through v1alpha1 and that its spec uses nothing that only v1alpha2
-	// has: rules that are newer than v1alpha1 are warnings for it.
+	// FromV1alpha1 means that the object was created in v1alpha1 and uses no field that only v1alpha2 has. Rules that are
+	// newer than v1alpha1 are warnings for it.
 	FromV1alpha1 bool
-	// OverrideConfigNamespace is the namespace of the ConfigMap that spec.overrideConfig names; empty for the
-	// namespace of the object.
+	// OverrideConfigNamespace is the namespace of the ConfigMap in spec.overrideConfig; empty for the namespace of the
+	// object.
 	OverrideConfigNamespace string
-	// CABundleNamespace is the namespace of the ConfigMap that spec.networking.tls.caBundle names; empty for the
-	// namespace of the object.
+	// CABundleNamespace is the namespace of the ConfigMap in spec.networking.tls.caBundle; empty for the namespace of the
+	// object.
 	CABundleNamespace string
-	// CABundleKeys are the keys of that ConfigMap to trust, all of them; empty where v1alpha1 names none.
+	// CABundleKeys are the trusted keys of that ConfigMap, if given.
 	CABundleKeys []string
-	// ContainerName is the name of the server's container; empty for the operator's own choice.
+	// ContainerName is the name of the server's container; empty for the default.
 	ContainerName string
-	// Lost are the paths of fields that conversion could not carry, because the annotations had no room for them.
+	// Lost are the paths of fields that did not fit into the annotations.
 	Lost []string
-	// Problem says why the conversion annotation cannot be read; empty where it can or where there is none. The other
-	// fields are then zero.
+	// Problem is the reason why the conversion annotation is invalid, or empty. If it is set, the other fields are zero.
 	Problem string
 }
 
-// Legacy returns what conversion carried from v1alpha1 in an annotation of the object. Settings of a ConfigMap count
-// only while the spec still names the ConfigMap that they were given for. It never fails: values of a wrong type count
-// as absent.
+// Legacy returns the settings of v1alpha1 in the object's conversion annotation. It ignores settings of a ConfigMap
+// that the spec no longer names, and values of the wrong type.
 //
-// That v1alpha1 admits an object with neither spec.distribution.name nor spec.distribution.image needs no setting: the
-// spec shows it.
+// An object with neither spec.distribution.name nor spec.distribution.image is valid only in v1alpha1, and needs no
+// setting.
 func Legacy(obj *LlamaStackDistribution) LegacySettings {
 	value, ok := obj.Annotations[ConversionAnnotation]
 	if !ok {
@@ -68,7 +66,7 @@ func Legacy(obj *LlamaStackDistribution) LegacySettings {
 	return settings
 }
 
-// legacyConfigMap is a reference to a ConfigMap as v1alpha1 writes it.
+// legacyConfigMap is a reference to a ConfigMap in the form of v1alpha1.
 //
 // +kubebuilder:object:generate=false
 type legacyConfigMap struct {
@@ -77,8 +75,7 @@ type legacyConfigMap struct {
 	ConfigMapKeys      []string `json:"configMapKeys"`
 }
 
-// keptValue reads a kept value, and reports whether there is one of the right type. Otherwise it is zero as a whole: a
-// wrong value leaves no half behind.
+// keptValue returns a kept value, or false and the zero value if it is absent or has the wrong type.
 func keptValue[T any](record *ConversionRecord, path string) (value T, ok bool) {
 	raw := record.Kept[path].Was
 	if len(raw) == 0 {
@@ -91,7 +88,7 @@ func keptValue[T any](record *ConversionRecord, path string) (value T, ok bool) 
 	return decoded, true
 }
 
-// usesV1alpha2Only reports whether the spec says something that v1alpha1 has no field for.
+// usesV1alpha2Only reports whether the spec sets a field that v1alpha1 does not have.
 func (s *LlamaStackDistributionSpec) usesV1alpha2Only() bool {
 	if s.Providers != nil || s.Resources != nil || s.Storage != nil || len(s.Disabled) > 0 ||
 		s.ExternalProviders != nil || s.Auth != nil ||

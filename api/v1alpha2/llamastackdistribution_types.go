@@ -40,7 +40,7 @@ type LlamaStackDistribution struct {
 	// +required
 	Spec LlamaStackDistributionSpec `json:"spec"`
 
-	// Status is the observed state. It is written by the operator alone and never read as an input.
+	// Status is the observed state. Only the operator writes it.
 	// +optional
 	Status LlamaStackDistributionStatus `json:"status,omitempty"`
 }
@@ -76,7 +76,7 @@ type LlamaStackDistributionSpec struct {
 	// +optional
 	Resources *ResourcesSpec `json:"resources,omitempty"`
 
-	// Storage configures state storage backends (KV and SQL). What is omitted stays as the distribution has it.
+	// Storage configures state storage backends (KV and SQL). Omitted backends keep the distribution's settings.
 	// +optional
 	Storage *StateStorageSpec `json:"storage,omitempty"`
 
@@ -90,11 +90,12 @@ type LlamaStackDistributionSpec struct {
 	// +optional
 	Networking *NetworkingSpec `json:"networking,omitempty"`
 
-	// Auth says who may call the server. If omitted, it stays as the distribution has it, which is mostly: anyone.
+	// Auth configures authentication and authorization. If omitted, the distribution's settings apply; most allow
+	// anonymous access.
 	// +optional
 	Auth *AuthSpec `json:"auth,omitempty"`
 
-	// Monitoring lets Prometheus read the metrics of the server.
+	// Monitoring exposes the metrics of the server to Prometheus.
 	// +optional
 	Monitoring *MonitoringSpec `json:"monitoring,omitempty"`
 
@@ -102,13 +103,13 @@ type LlamaStackDistributionSpec struct {
 	// +optional
 	Workload *WorkloadSpec `json:"workload,omitempty"`
 
-	// ExternalProviders adds providers that are delivered as images: for each API one or a list of
-	// {providerId, image, imagePullPolicy, endpoint, apiKey, secretRefs, config, package}.
+	// ExternalProviders adds providers from images: for each API an object or a list of objects {providerId, image,
+	// imagePullPolicy, endpoint, apiKey, secretRefs, config, package}.
 	// An entry replaces the provider with the same id in the same API.
 	// +optional
 	ExternalProviders *apiextensionsv1.JSON `json:"externalProviders,omitempty"`
 
-	// OverrideConfig names a ConfigMap that holds the complete config.yaml.
+	// OverrideConfig refers to a ConfigMap with a complete config.yaml.
 	// Mutually exclusive with providers, externalProviders, resources, storage, disabled and auth.
 	// +optional
 	OverrideConfig *OverrideConfigSpec `json:"overrideConfig,omitempty"`
@@ -120,7 +121,7 @@ type LlamaStackDistributionSpec struct {
 // +kubebuilder:validation:XValidation:rule="!(has(self.name) && self.name.size() > 0 && has(self.image) && self.image.size() > 0)",message="name and image exclude each other: keep one of them"
 // +kubebuilder:validation:XValidation:rule="(has(self.name) && self.name.size() > 0) || (has(self.image) && self.image.size() > 0)",message="one of name and image is required: for example name: starter"
 type DistributionSpec struct {
-	// Name is the name of a distribution that the operator knows, such as "starter".
+	// Name is the name of a known distribution, such as "starter".
 	// It resolves to the image of a release; the operator's settings can register further names.
 	// +optional
 	Name *string `json:"name,omitempty"`
@@ -129,18 +130,18 @@ type DistributionSpec struct {
 	// +optional
 	Image *string `json:"image,omitempty"`
 
-	// Version is the release of the server: a release line such as "1.5", or a release of it such as "1.5.0".
-	// With name it chooses the release. Without it, a new server gets the newest release line that has everything that
-	// the spec names, and a server that runs keeps its own. With image it states the release that the image contains.
+	// Version is the release of the server: a release line such as "1.5", or a release such as "1.5.0".
+	// With name, it selects the release. If omitted, a new server gets the newest release line that supports the spec, and
+	// a running server keeps its release line. With image, it declares the release in the image.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[0-9]{1,3}[.][0-9]{1,3}([.][0-9]{1,3}([-+][0-9A-Za-z.+-]*)?)?$')",message="want a release line or a release of the server: for example \"1.5\" or \"1.5.0\""
 	Version *string `json:"version,omitempty"`
 }
 
-// OverrideConfigSpec names a ConfigMap that holds the complete config.yaml.
+// OverrideConfigSpec refers to a ConfigMap with a complete config.yaml.
 type OverrideConfigSpec struct {
-	// ConfigMapName is the name of the ConfigMap that holds the key config.yaml.
+	// ConfigMapName is the name of the ConfigMap with the key config.yaml.
 	// It must be in the namespace of the resource.
 	// +required
 	// +kubebuilder:validation:MinLength=1

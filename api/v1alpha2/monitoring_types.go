@@ -2,18 +2,17 @@
 
 package v1alpha2
 
-// DefaultMetricsPort is the port of the server's metrics where the resource names none: the server's own default.
+// DefaultMetricsPort is the default port of the server's metrics.
 const DefaultMetricsPort int32 = 9464
 
-// MonitoringSpec lets Prometheus read the metrics of the server.
+// MonitoringSpec exposes the metrics of the server to Prometheus.
 type MonitoringSpec struct {
-	// Enabled makes the server serve its metrics in Prometheus' format, on a port of their own, without TLS and
-	// authentication.
-	// Servers can do that since OGX 1.2.
+	// Enabled serves the metrics in Prometheus format on a separate port, without TLS and authentication.
+	// It requires OGX 1.2 or newer.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
 
-	// MetricsPort is the port of the metrics. If omitted, it is 9464.
+	// MetricsPort is the port of the metrics. The default is 9464.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535

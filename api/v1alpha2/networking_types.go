@@ -6,7 +6,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// DefaultPort is the port that the server listens on where the resource names none.
+// DefaultPort is the default port of the server.
 const DefaultPort int32 = 8321
 
 // NetworkingSpec consolidates network configuration.
@@ -22,13 +22,13 @@ type NetworkingSpec struct {
 	// +optional
 	TLS *TLSSpec `json:"tls,omitempty"`
 
-	// Expose controls external access by a Route, HTTPRoute or Ingress: true, false, or an object with enabled and
+	// Expose configures external access with a Route, HTTPRoute or Ingress: true, false, or an object with enabled and
 	// hostname.
 	// {} and {hostname: ...} mean enabled.
 	// +optional
 	Expose *apiextensionsv1.JSON `json:"expose,omitempty"`
 
-	// AllowedFrom restricts access by NetworkPolicy.
+	// AllowedFrom restricts access with a NetworkPolicy.
 	// +optional
 	AllowedFrom *AllowedFromSpec `json:"allowedFrom,omitempty"`
 }
@@ -37,36 +37,36 @@ type NetworkingSpec struct {
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !self.enabled || (has(self.secretName) && self.secretName.size() > 0)",message="enabled needs a secretName: name a Secret of type kubernetes.io/tls in this namespace"
 type TLSSpec struct {
-	// Enabled makes the server speak TLS.
+	// Enabled enables TLS for the server.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
 
-	// SecretName names a Secret of type kubernetes.io/tls. Required when enabled is true.
+	// SecretName is the name of a Secret of type kubernetes.io/tls. Required if enabled is true.
 	// +optional
 	SecretName *string `json:"secretName,omitempty"`
 
-	// CABundle names CA certificates that the server trusts when it calls providers, in addition to those of its image.
+	// CABundle refers to CA certificates that the server trusts for providers, in addition to those of its image.
 	// +optional
 	CABundle *CABundleConfig `json:"caBundle,omitempty"`
 }
 
 // CABundleConfig refers to a ConfigMap with CA certificates.
 type CABundleConfig struct {
-	// ConfigMapName is the name of the ConfigMap that holds the CA bundle.
+	// ConfigMapName is the name of the ConfigMap with the CA bundle.
 	// It must be in the namespace of the resource.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	ConfigMapName string `json:"configMapName"`
 }
 
-// AllowedFromSpec defines who may reach the server.
+// AllowedFromSpec selects the namespaces with access to the server.
 type AllowedFromSpec struct {
-	// Namespaces is an explicit list of namespaces that may reach the server. "*" allows all namespaces.
+	// Namespaces is a list of namespaces with access to the server. "*" allows all namespaces.
 	// +optional
 	// +kubebuilder:validation:MaxItems=1000
 	Namespaces []string `json:"namespaces,omitempty"`
 
-	// Labels is a list of namespace label keys that grant access: one of them suffices.
+	// Labels is a list of label keys. A namespace with at least one of them has access.
 	// +optional
 	// +kubebuilder:validation:MaxItems=1000
 	Labels []string `json:"labels,omitempty"`

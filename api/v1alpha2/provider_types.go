@@ -8,7 +8,7 @@ import (
 
 // ProvidersSpec configures providers by API. Each field is one provider object, or a list of provider objects with
 // explicit ids. A provider has the fields id, provider, endpoint or endpointFrom, apiKey, settings, region,
-// deploymentName and secretRefs; the type Provider of package internal/serverconfig/parse gives their meaning.
+// deploymentName and secretRefs; see the type Provider of package internal/serverconfig/parse.
 type ProvidersSpec struct {
 	// Inference configures inference providers (vllm, ollama, openai, ...).
 	// +optional

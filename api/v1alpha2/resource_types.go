@@ -26,8 +26,8 @@ type ResourcesSpec struct {
 	// +kubebuilder:validation:MaxItems=1000
 	Shields []apiextensionsv1.JSON `json:"shields,omitempty"`
 
-	// VectorStores are vector stores to register: such that exist already, or that the server makes when it starts.
-	// The release line of the server must register vector stores.
+	// VectorStores are vector stores to register. The server creates missing ones at startup.
+	// The release line of the server must support registered vector stores.
 	// +optional
 	// +kubebuilder:validation:MaxItems=200
 	// +listType=map
@@ -37,37 +37,37 @@ type ResourcesSpec struct {
 
 // VectorStore is a vector store to register.
 type VectorStore struct {
-	// Name is the id of the vector store, by which clients ask for it.
+	// Name is the id of the vector store in client requests.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-	// Provider is the id of the vectorIo provider that holds it. Absent: the first of spec.providers.vectorIo, otherwise
-	// the default of the base configuration.
+	// Provider is the id of its vectorIo provider. The default is the first of spec.providers.vectorIo, otherwise the
+	// default of the base configuration.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Provider *string `json:"provider,omitempty"`
 
-	// EmbeddingModel is a registered model of type embedding, by the name under which it is served or by its own name.
+	// EmbeddingModel is the served name or the own name of a registered model of type embedding.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	EmbeddingModel string `json:"embeddingModel"`
 
-	// EmbeddingDimension is the length of the vectors. Absent: that of the embedding model.
+	// EmbeddingDimension is the length of the vectors. The default is that of the embedding model.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	EmbeddingDimension *int32 `json:"embeddingDimension,omitempty"`
 
-	// ProviderVectorStoreID is the provider's name of the vector store, where it differs from name.
+	// ProviderVectorStoreID is the provider's name of the vector store, if it differs from name.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	ProviderVectorStoreID *string `json:"providerVectorStoreId,omitempty"`
 }
 
-// ModelType is what a model does.
+// ModelType is the type of a model.
 type ModelType string
 
-// The model types that the server knows.
+// The model types of the server.
 const (
 	ModelTypeLLM       ModelType = "llm"
 	ModelTypeEmbedding ModelType = "embedding"

@@ -7,27 +7,27 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// DistributionPhase sums up the state of a LlamaStackDistribution in one word.
+// DistributionPhase summarizes the state of a LlamaStackDistribution in one word.
 // +kubebuilder:validation:Enum=Pending;Initializing;Ready;Failed;Terminating
 type DistributionPhase string
 
 // The phases.
 const (
-	// PhasePending: nothing runs yet and nothing is wrong.
+	// PhasePending means that nothing runs yet, without errors.
 	PhasePending DistributionPhase = "Pending"
-	// PhaseInitializing: the Deployment is making progress.
+	// PhaseInitializing means that the Deployment is making progress.
 	PhaseInitializing DistributionPhase = "Initializing"
-	// PhaseReady: the server is available. A failing edit does not leave this phase while the server serves on.
+	// PhaseReady means that the server is available. A rejected edit does not change the phase of an available server.
 	PhaseReady DistributionPhase = "Ready"
-	// PhaseFailed: something is wrong and nothing serves.
+	// PhaseFailed means that there are errors and the server is not available.
 	PhaseFailed DistributionPhase = "Failed"
-	// PhaseTerminating: the resource is being deleted.
+	// PhaseTerminating means that the resource is being deleted.
 	PhaseTerminating DistributionPhase = "Terminating"
 )
 
 // LlamaStackDistributionStatus is the observed state of a LlamaStackDistribution.
 type LlamaStackDistributionStatus struct {
-	// Phase sums up the state in one word.
+	// Phase summarizes the state in one word.
 	// +optional
 	Phase DistributionPhase `json:"phase,omitempty"`
 
@@ -41,19 +41,19 @@ type LlamaStackDistributionStatus struct {
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// ResolvedDistribution reports which image runs and where its base configuration comes from.
+	// ResolvedDistribution reports the image and the source of its base configuration.
 	// +optional
 	ResolvedDistribution *ResolvedDistributionStatus `json:"resolvedDistribution,omitempty"`
 
-	// ConfigGeneration reports which configuration was generated.
+	// ConfigGeneration reports the generated configuration.
 	// +optional
 	ConfigGeneration *ConfigGenerationStatus `json:"configGeneration,omitempty"`
 
-	// Version has the versions of the operator and of the server.
+	// Version reports the versions of the operator and the server.
 	// +optional
 	Version *VersionInfo `json:"version,omitempty"`
 
-	// DistributionConfig reports what the running server says about itself.
+	// DistributionConfig reports the configuration of the running server.
 	// +optional
 	DistributionConfig *DistributionConfig `json:"distributionConfig,omitempty"`
 
@@ -65,7 +65,7 @@ type LlamaStackDistributionStatus struct {
 	// +optional
 	AvailableReplicas int32 `json:"availableReplicas"`
 
-	// Selector is the label selector of the pods, as text, for the scale subresource.
+	// Selector is the label selector of the pods as a string, for the scale subresource.
 	// +optional
 	Selector string `json:"selector,omitempty"`
 
@@ -73,37 +73,37 @@ type LlamaStackDistributionStatus struct {
 	// +optional
 	ServiceURL string `json:"serviceURL,omitempty"`
 
-	// RouteURL is the URL of the server outside the cluster: absent when it is not exposed, empty while the URL is
-	// not known yet.
+	// RouteURL is the external URL of the server. It is absent if the server is not exposed, and empty while the URL is
+	// unknown.
 	// +optional
 	RouteURL *string `json:"routeURL,omitempty"`
 }
 
-// ConfigSource reports where a configuration comes from.
+// ConfigSource is the source of a configuration.
 // +kubebuilder:validation:Enum=registered;embedded;oci-label;override;image
 type ConfigSource string
 
 // The sources of a configuration.
 const (
-	// ConfigSourceRegistered: the operator's settings register a base configuration for the name or image.
+	// ConfigSourceRegistered is a base configuration in the operator's settings, for the name or image.
 	ConfigSourceRegistered ConfigSource = "registered"
-	// ConfigSourceEmbedded: the base configuration is part of the operator.
+	// ConfigSourceEmbedded is a base configuration of the operator itself.
 	ConfigSourceEmbedded ConfigSource = "embedded"
-	// ConfigSourceOCILabel: the base configuration stands in the labels of the image.
+	// ConfigSourceOCILabel is a base configuration in the labels of the image.
 	ConfigSourceOCILabel ConfigSource = "oci-label"
-	// ConfigSourceOverride: the user gives the whole configuration.
+	// ConfigSourceOverride is a complete configuration of the user.
 	ConfigSourceOverride ConfigSource = "override"
-	// ConfigSourceImage: nothing was generated, the image runs its own default configuration.
+	// ConfigSourceImage is the default configuration of the image, which runs unchanged.
 	ConfigSourceImage ConfigSource = "image"
 )
 
-// ResolvedDistributionStatus reports which image runs and where its base configuration comes from.
+// ResolvedDistributionStatus reports the image and the source of its base configuration.
 type ResolvedDistributionStatus struct {
-	// Name is the name of the distribution. It is absent for an image that no known distribution uses.
+	// Name is the name of the distribution. It is absent for an image of no known distribution.
 	// +optional
 	Name string `json:"name,omitempty"`
 
-	// NameSource reports what the name was derived from.
+	// NameSource is the source of the name.
 	// +optional
 	NameSource string `json:"nameSource,omitempty"`
 
@@ -111,7 +111,7 @@ type ResolvedDistributionStatus struct {
 	// +optional
 	Image string `json:"image,omitempty"`
 
-	// ImageSource reports where the image comes from.
+	// ImageSource is the source of the image.
 	// +optional
 	ImageSource string `json:"imageSource,omitempty"`
 
@@ -119,11 +119,11 @@ type ResolvedDistributionStatus struct {
 	// +optional
 	ImageDigest string `json:"imageDigest,omitempty"`
 
-	// ImageDigestSource reports who says so: the node of a pod, or the registry.
+	// ImageDigestSource is the source of the digest: the node of a pod, or the registry.
 	// +optional
 	ImageDigestSource string `json:"imageDigestSource,omitempty"`
 
-	// ConfigSource is the origin of the base configuration.
+	// ConfigSource is the source of the base configuration.
 	// +optional
 	ConfigSource ConfigSource `json:"configSource,omitempty"`
 
@@ -131,27 +131,27 @@ type ResolvedDistributionStatus struct {
 	// +optional
 	ConfigHash string `json:"configHash,omitempty"`
 
-	// ServerLine is the release line of the server, such as "0.7", that the configuration was made for.
+	// ServerLine is the release line of the server, such as "0.7", for which the configuration is generated.
 	// +optional
 	ServerLine string `json:"serverLine,omitempty"`
 
-	// ServerLineSource reports what the release line was derived from.
+	// ServerLineSource is the source of the release line.
 	// +optional
 	ServerLineSource string `json:"serverLineSource,omitempty"`
 
-	// NewerServerLine is the newest release line that the distribution has, if the running server keeps an older one. Set
-	// spec.distribution.version to move the server.
+	// NewerServerLine is the newest release line of the distribution, if the running server keeps an older one. Set
+	// spec.distribution.version to upgrade the server.
 	// +optional
 	NewerServerLine string `json:"newerServerLine,omitempty"`
 }
 
-// ConfigGenerationStatus reports which configuration was generated.
+// ConfigGenerationStatus reports the generated configuration.
 type ConfigGenerationStatus struct {
 	// ConfigMapName is the name of the generated ConfigMap.
 	// +optional
 	ConfigMapName string `json:"configMapName,omitempty"`
 
-	// GeneratedAt is when this configuration was first generated.
+	// GeneratedAt is the time when this configuration was first generated.
 	// +optional
 	GeneratedAt *metav1.Time `json:"generatedAt,omitempty"`
 
@@ -168,7 +168,7 @@ type ConfigGenerationStatus struct {
 	ConfigVersion int32 `json:"configVersion,omitempty"`
 }
 
-// VersionInfo has versions.
+// VersionInfo reports the versions of the operator and the server.
 type VersionInfo struct {
 	// OperatorVersion is the version of the operator that wrote the status.
 	// +optional
@@ -178,12 +178,12 @@ type VersionInfo struct {
 	// +optional
 	LlamaStackServerVersion string `json:"llamaStackServerVersion,omitempty"`
 
-	// LastUpdated is when one of the versions last changed.
+	// LastUpdated is the time of the last change of a version.
 	// +optional
 	LastUpdated *metav1.Time `json:"lastUpdated,omitempty"`
 }
 
-// DistributionConfig reports what the running server says about itself.
+// DistributionConfig reports the configuration of the running server.
 type DistributionConfig struct {
 	// ActiveDistribution is the distribution in use: its name, or the image.
 	// +optional
@@ -194,43 +194,43 @@ type DistributionConfig struct {
 	// +listType=atomic
 	Providers []ProviderInfo `json:"providers,omitempty"`
 
-	// Models are the models that the running server listed when it was asked last, after a rollout or a change of its
-	// pods, those of the providers of the spec first. Where they are too many for the status, the last entry says how many
-	// are left out. A server that lists them to authenticated callers only leaves them as they were.
+	// Models are the models that the server listed after the last rollout or change of its pods, those of providers in the
+	// spec first. If the list is too long for the status, the last entry counts the omitted ones. If the server lists
+	// models only to authenticated callers, the field is not updated.
 	// +optional
 	// +listType=atomic
 	Models []ModelInfo `json:"models,omitempty"`
 
-	// VectorStores are those of the spec that the running server lists. Those that clients create are not shown.
+	// VectorStores are the vector stores of the spec that the server lists. Vector stores of clients are omitted.
 	// +optional
 	// +listType=atomic
 	VectorStores []ResourceInfo `json:"vectorStores,omitempty"`
 
-	// ToolGroups are the tool groups that the running server lists. Servers from release line 0.7 on list none.
+	// ToolGroups are the tool groups that the server lists. Servers of release line 0.7 and newer list none.
 	// +optional
 	// +listType=atomic
 	ToolGroups []ResourceInfo `json:"toolGroups,omitempty"`
 
-	// Connectors are the MCP servers that the running server lists. Servers of the release lines 0.7, 0.8, and from 1.3 on
-	// list them.
+	// Connectors are the MCP servers that the server lists. Only servers of release lines 0.7, 0.8, and 1.3 and newer list
+	// them.
 	// +optional
 	// +listType=atomic
 	Connectors []ResourceInfo `json:"connectors,omitempty"`
 
-	// MissingResources are the models, vector stores and tools of the spec that the running server does not list, such as
-	// "models/vllm/llama3" or "vectorStores/docs". What a server lists to authenticated callers only cannot be missing.
+	// MissingResources are the models, vector stores and tools of the spec that the server does not list, such as
+	// "models/vllm/llama3" or "vectorStores/docs". Lists that require authentication are not checked.
 	// +optional
 	// +listType=atomic
 	MissingResources []string `json:"missingResources,omitempty"`
 
-	// AvailableDistributions are the distributions that the operator knows and their images.
+	// AvailableDistributions maps the names of known distributions to their images.
 	// +optional
 	AvailableDistributions map[string]string `json:"availableDistributions,omitempty"`
 }
 
-// ModelInfo is one model of the running server.
+// ModelInfo is a model of the running server.
 type ModelInfo struct {
-	// Name is the name that clients call the model by.
+	// Name is the name of the model in client requests.
 	// +optional
 	Name string `json:"name"`
 
@@ -239,19 +239,19 @@ type ModelInfo struct {
 	ProviderID string `json:"provider_id"` //nolint:tagliatelle // the server's own name, as for providers
 }
 
-// ResourceInfo is one vector store, tool group or connector of the running server.
+// ResourceInfo is a vector store, tool group or connector of the running server.
 type ResourceInfo struct {
-	// Name is its name in the list of the server. A list that is too long for the status ends with an entry that says how
-	// many are left out.
+	// Name is the name in the server's list. If the list is too long for the status, the last entry counts the omitted
+	// ones.
 	// +optional
 	Name string `json:"name"`
 
-	// ProviderID is the id of the provider that serves it, where the list says so.
+	// ProviderID is the id of its provider, if the server lists it.
 	// +optional
 	ProviderID string `json:"provider_id,omitempty"` //nolint:tagliatelle // the server's own name, as for providers
 }
 
-// ProviderInfo is one provider of the running server.
+// ProviderInfo is a provider of the running server.
 type ProviderInfo struct {
 	// API is the API that the provider serves.
 	// +optional
@@ -265,12 +265,12 @@ type ProviderInfo struct {
 	// +optional
 	ProviderType string `json:"provider_type"` //nolint:tagliatelle // the server's own name, as v1alpha1 has it
 
-	// Config is the configuration that the operator generated for the provider, with placeholders for secrets. Where it is
-	// left out because it is too long for the status, a string says so.
+	// Config is the generated configuration of the provider, with placeholders for secrets. If it is too long for the
+	// status, a string replaces it.
 	// +optional
 	Config *apiextensionsv1.JSON `json:"config,omitempty"`
 
-	// Health is not set: no release line of the server reports the health of its providers.
+	// Health is never set, because no release line reports the health of providers.
 	// +optional
 	Health *ProviderHealthStatus `json:"health,omitempty"`
 }

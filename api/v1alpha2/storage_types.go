@@ -2,8 +2,8 @@
 
 package v1alpha2
 
-// StateStorageSpec configures where the server keeps its state. If kv or sql is omitted, it stays as the distribution
-// has it; an empty half means sqlite.
+// StateStorageSpec configures the storage backends of the server's state. An omitted backend keeps the distribution's
+// settings; an empty one means sqlite.
 type StateStorageSpec struct {
 	// KV configures the key-value storage backend (sqlite, redis or postgres).
 	// +optional
@@ -38,16 +38,16 @@ type KVStorageSpec struct {
 	// +kubebuilder:default=sqlite
 	Type *KVStorageType `json:"type,omitempty"`
 
-	// Endpoint is the Redis endpoint, host:port or redis://host:port. Required when type is "redis".
+	// Endpoint is the Redis endpoint, host:port or redis://host:port. Required if type is "redis".
 	// +optional
 	Endpoint *string `json:"endpoint,omitempty"`
 
-	// Password refers to the Secret that holds the Redis password.
+	// Password refers to the Secret with the Redis password.
 	// +optional
 	Password *SecretKeyRef `json:"password,omitempty"`
 
-	// ConnectionString refers to the Secret that holds the connection string of a PostgreSQL database. It can be the
-	// database of sql. Required when type is "postgres".
+	// ConnectionString refers to the Secret with the connection string of a PostgreSQL database, which may be that of sql.
+	// Required if type is "postgres".
 	// +optional
 	ConnectionString *SecretKeyRef `json:"connectionString,omitempty"`
 }
@@ -72,8 +72,7 @@ type SQLStorageSpec struct {
 	// +kubebuilder:default=sqlite
 	Type *SQLStorageType `json:"type,omitempty"`
 
-	// ConnectionString refers to the Secret that holds the database connection string.
-	// Required when type is "postgres".
+	// ConnectionString refers to the Secret with the database connection string. Required if type is "postgres".
 	// +optional
 	ConnectionString *SecretKeyRef `json:"connectionString,omitempty"`
 }

@@ -17,13 +17,13 @@ type WorkloadSpec struct {
 	Replicas *int32 `json:"replicas,omitempty"`
 
 	// Workers is the number of server worker processes in a pod.
-	// Unless resources say otherwise, a pod requests one CPU for each worker, and one CPU where no number is given.
+	// By default, a pod requests one CPU for each worker, and one CPU if the number is omitted.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	Workers *int32 `json:"workers,omitempty"`
 
-	// Resources are the requests and limits of the server container. CPU and memory that they do not request default to
-	// one CPU for each worker and 1Gi. Limits are set only where they are given here.
+	// Resources are the requests and limits of the server container. The default requests are one CPU for each worker and
+	// 1Gi of memory. There are no default limits.
 	// +optional
 	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
 
@@ -31,7 +31,7 @@ type WorkloadSpec struct {
 	// +optional
 	Autoscaling *AutoscalingSpec `json:"autoscaling,omitempty"`
 
-	// Storage configures a PVC for the server's data. {} means a PVC of 10Gi at /.llama.
+	// Storage configures a PVC for the server's data. {} is a PVC of 10Gi mounted at /.llama.
 	// +optional
 	Storage *PVCStorageSpec `json:"storage,omitempty"`
 
@@ -44,11 +44,11 @@ type WorkloadSpec struct {
 	// +kubebuilder:validation:MaxItems=1000
 	TopologySpreadConstraints []corev1.TopologySpreadConstraint `json:"topologySpreadConstraints,omitempty"`
 
-	// Scheduling decides on which nodes the pods run, and how.
+	// Scheduling configures the scheduling of the pods.
 	// +optional
 	Scheduling *SchedulingSpec `json:"scheduling,omitempty"`
 
-	// ImagePullSecrets name the Secrets with the credentials for the registry of the image.
+	// ImagePullSecrets refer to Secrets with credentials for the image registry.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=20
@@ -58,13 +58,13 @@ type WorkloadSpec struct {
 	// +optional
 	PodMetadata *PodMetadataSpec `json:"podMetadata,omitempty"`
 
-	// ResourceClaims are the devices that the pods ask for. The resources of the server refer to them by name.
+	// ResourceClaims are the resource claims of the pods. The resources of the server refer to them by name.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=20
 	ResourceClaims []corev1.PodResourceClaim `json:"resourceClaims,omitempty"`
 
-	// TerminationGracePeriodSeconds is how long a pod may take to end, in seconds. Kubernetes' default is 30.
+	// TerminationGracePeriodSeconds is the time in seconds that a pod has to shut down. Kubernetes' default is 30.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	TerminationGracePeriodSeconds *int64 `json:"terminationGracePeriodSeconds,omitempty"`
@@ -74,20 +74,20 @@ type WorkloadSpec struct {
 	Overrides *WorkloadOverrides `json:"overrides,omitempty"`
 }
 
-// SchedulingSpec decides on which nodes the pods run, and how.
+// SchedulingSpec configures the scheduling of the pods.
 type SchedulingSpec struct {
-	// NodeSelector are the labels of the nodes that the pods may run on.
+	// NodeSelector are the labels of the nodes on which the pods may run.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=50
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
 
-	// Tolerations are the taints of nodes that the pods tolerate.
+	// Tolerations are the tolerations of the pods.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=50
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 
-	// Affinity replaces the operator's rule, which prefers nodes without a pod of the same server.
+	// Affinity replaces the operator's default, which prefers nodes without a pod of the same server.
 	// +optional
 	Affinity *corev1.Affinity `json:"affinity,omitempty"`
 
@@ -102,12 +102,12 @@ type SchedulingSpec struct {
 
 // PodMetadataSpec are labels and annotations of the pods.
 type PodMetadataSpec struct {
-	// Labels are added to the operator's own, which they cannot replace.
+	// Labels are added to those of the operator, and cannot replace them.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=50
 	Labels map[string]string `json:"labels,omitempty"`
 
-	// Annotations are added to the operator's own, which they cannot replace.
+	// Annotations are added to those of the operator, and cannot replace them.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=50
 	Annotations map[string]string `json:"annotations,omitempty"`
@@ -123,16 +123,16 @@ type AutoscalingSpec struct {
 	// +optional
 	MaxReplicas *int32 `json:"maxReplicas,omitempty"`
 
-	// TargetCPUUtilizationPercentage is the average CPU utilization to aim at, in percent of the requests.
+	// TargetCPUUtilizationPercentage is the target average CPU utilization, in percent of the requests.
 	// +optional
 	TargetCPUUtilizationPercentage *int32 `json:"targetCPUUtilizationPercentage,omitempty"`
 
-	// TargetMemoryUtilizationPercentage is the average memory utilization to aim at, in percent of the requests.
+	// TargetMemoryUtilizationPercentage is the target average memory utilization, in percent of the requests.
 	// +optional
 	TargetMemoryUtilizationPercentage *int32 `json:"targetMemoryUtilizationPercentage,omitempty"`
 }
 
-// DefaultMountPath is where the volume for the server's data is mounted where the resource names no path.
+// DefaultMountPath is the default mount path of the volume for the server's data.
 const DefaultMountPath = "/.llama"
 
 // PVCStorageSpec configures a PVC.
@@ -141,7 +141,7 @@ type PVCStorageSpec struct {
 	// +optional
 	Size *resource.Quantity `json:"size,omitempty"`
 
-	// MountPath is where the volume is mounted; /.llama where none is given.
+	// MountPath is the mount path of the volume. The default is /.llama.
 	// +optional
 	MountPath *string `json:"mountPath,omitempty"`
 }
@@ -159,7 +159,7 @@ type PodDisruptionBudgetSpec struct {
 
 // WorkloadOverrides customizes the pod at a low level.
 type WorkloadOverrides struct {
-	// ServiceAccountName names a ServiceAccount of the user's own.
+	// ServiceAccountName is the name of an existing ServiceAccount to use instead of the operator's.
 	// +optional
 	ServiceAccountName *string `json:"serviceAccountName,omitempty"`
 
@@ -168,8 +168,8 @@ type WorkloadOverrides struct {
 	// +kubebuilder:validation:MaxItems=200
 	Env []corev1.EnvVar `json:"env,omitempty"`
 
-	// EnvFrom are Secrets and ConfigMaps of which each key becomes an environment variable. A variable of env or of the
-	// operator wins.
+	// EnvFrom are Secrets and ConfigMaps whose keys become environment variables. Variables of env and of the operator
+	// take precedence.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=20

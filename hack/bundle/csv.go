@@ -70,7 +70,8 @@ func (s *sources) serviceVersion() (object, error) {
 			"maintainers": list{object{"name": "llama-stack-k8s-operator maintainers", "email": "maintainers@llamastack.io"}},
 			"links":       list{object{"name": "Documentation", "url": source}},
 			"icon":        list{object{"base64data": base64.StdEncoding.EncodeToString([]byte(icon)), "mediatype": "image/svg+xml"}},
-			// The address of the conversion webhook has a namespace in it, and there is one CRD: so one operator for all namespaces.
+			// The address of the conversion webhook has a namespace in it, and there is one CRD: so one operator for all
+			// namespaces.
 			"installModes": list{
 				mode("OwnNamespace", false), mode("SingleNamespace", false), mode("MultiNamespace", false), mode("AllNamespaces", true),
 			},
@@ -87,8 +88,8 @@ func (s *sources) serviceVersion() (object, error) {
 
 func mode(kind string, supported any) object { return object{"type": kind, "supported": supported} }
 
-// relatedImages are all images that run unless a resource or the operator's settings name others: what a mirror needs. One that is not known to be published
-// would stop the mirror.
+// relatedImages are all images that run unless a resource or the operator's settings name others: what a mirror needs.
+// One that is not known to be published would stop the mirror.
 func relatedImages(operator string) list {
 	images := list{object{"name": "operator", "image": operator}}
 	for _, d := range distributions.All() {

@@ -10,7 +10,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-// configurable are the APIs that the custom resource configures: each of their provider types must have a row in the overlay.
+// configurable are the APIs that the custom resource configures: each of their provider types must have a row in the
+// overlay.
 var configurable = []string{"inference", "safety", "tool_runtime", "vector_io"}
 
 // describedElsewhere are the sections whose fields the catalog has in another form.
@@ -43,13 +44,13 @@ func assemble(name string, answer *introspection, over *overlay) (*catalog.Line,
 			return nil, err
 		}
 		line.Backends[kind] = catalog.Backend{
-			Credentials: written.Credentials, Echoed: written.Echoed, Instead: written.Instead, Environment: written.Environment,
+			Credentials: written.Credentials, LogsPassword: written.Echoed, Instead: written.Instead, Environment: written.Environment,
 			Fields: catalogFields(backend.Fields),
 		}
 	}
 	for store, described := range answer.Storage.Stores {
 		entry := catalog.Store{Kind: described.Store, Object: described.Object}
-		if place, ok := described.Default[described.Store.Place()].(string); ok {
+		if place, ok := described.Default[described.Store.LocationField()].(string); ok {
 			entry.Default = place
 		}
 		line.Stores[store] = entry
@@ -84,7 +85,7 @@ func fillStores(line *catalog.Line, starter map[string]any) {
 	stores, _ := section["stores"].(map[string]any)
 	for name, store := range line.Stores {
 		written, _ := stores[name].(map[string]any)
-		if place, ok := written[store.Kind.Place()].(string); ok && store.Default == "" {
+		if place, ok := written[store.Kind.LocationField()].(string); ok && store.Default == "" {
 			store.Default = place
 			line.Stores[name] = store
 		}
@@ -122,8 +123,8 @@ func assembleRow(release, api, providerType string, p provider, over *overlay) (
 	}, nil
 }
 
-// assembleAuth makes a row of each class of server.auth.provider_config. The server has one union of them, whose field type chooses; the rows
-// take its place.
+// assembleAuth makes a row of each class of server.auth.provider_config. The server has one union of them, whose field
+// type chooses; the rows take its place.
 func assembleAuth(line *catalog.Line, answer *introspection, over *overlay) error {
 	server := answer.Objects[line.Sections["server"].Object]
 	auth := answer.Objects[server["auth"].Object]
@@ -137,7 +138,7 @@ func assembleAuth(line *catalog.Line, answer *introspection, over *overlay) erro
 		if err != nil {
 			return err
 		}
-		fields := catalog.Chosen(classes, func(string) string { return authType })
+		fields := catalog.FieldsForKind(classes, func(string) string { return authType })
 		for name, field := range fields {
 			field.Only = nil
 			fields[name] = field

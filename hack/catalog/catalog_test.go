@@ -205,7 +205,8 @@ func TestCompose(t *testing.T) {
 	}
 }
 
-// A type of authentication that came with a new release must get a row before it can be used; the fields of its class alone are its own.
+// A type of authentication that came with a new release must get a row before it can be used; the fields of its class
+// alone are its own.
 //
 // Proves: R83.
 func TestAssembleAuthWantsARowOfEachType(t *testing.T) {

@@ -17,8 +17,9 @@ const (
 	remoteVLLM = "remote-vllm"
 )
 
-// baseConfigs makes the base configurations of a release line by the name of their distribution. Those that the package ships broken or not
-// at all are composed: what a distribution consists of by its package (or by its name), the rest from starter.
+// baseConfigs makes the base configurations of a release line by the name of their distribution. Those that the package
+// ships broken or not at all are composed: what a distribution consists of by its package (or by its name), the rest
+// from starter.
 func baseConfigs(line *catalog.Line, answer *introspection) (map[string][]byte, error) {
 	shipped := fmt.Sprintf("distribution of %s, release line %s: ", line.Package, line.Name)
 	composed := map[string]map[string]any{remoteVLLM: compose(line, remoteVLLM, onlyVLLM(answer.Starter), answer.Starter)}
@@ -56,9 +57,9 @@ func onlyVLLM(config map[string]any) map[string]any {
 	return config
 }
 
-// compose makes a base configuration that starts. Providers, storage backends and the model that the environment names are the
-// distribution's own; APIs that they cannot do without, and everything that is set beside them, are as in starter where the
-// distribution has what it refers to.
+// compose makes a base configuration that starts. Providers, storage backends and the model that the environment names
+// are the distribution's own; APIs that they cannot do without, and everything that is set beside them, are as in
+// starter where the distribution has what it refers to.
 func compose(line *catalog.Line, name string, own, starterConfig map[string]any) map[string]any {
 	c := &composition{line: line, starter: object(starterConfig["providers"]), providers: map[string]any{}}
 	for api, entries := range object(own["providers"]) {
@@ -92,8 +93,8 @@ func (c *composition) add(api string, entry map[string]any) {
 	c.providers[api] = append(list(c.providers[api]), entry)
 }
 
-// entry is a provider of the distribution. A type that starter switches on by a variable is switched on by the same one, and one that
-// demands a variable by that; a config with fields that the release does not know is starter's.
+// entry is a provider of the distribution. A type that starter switches on by a variable is switched on by the same
+// one, and one that demands a variable by that; a config with fields that the release does not know is starter's.
 func (c *composition) entry(api string, own map[string]any) map[string]any {
 	entry := maps.Clone(own)
 	id, providerType := text(entry, "provider_id"), text(entry, "provider_type")
@@ -180,8 +181,9 @@ func (c *composition) has(api, id string) bool {
 	})
 }
 
-// resources are starter's, without models and without what refers to providers that the distribution does not have; its own model is the one
-// that the environment names. Those that providers bring along are listed without being registered.
+// resources are starter's, without models and without what refers to providers that the distribution does not have; its
+// own model is the one that the environment names. Those that providers bring along are listed without being
+// registered.
 func (c *composition) resources(own, ofStarter map[string]any) map[string]any {
 	resources := maps.Clone(ofStarter)
 	models := []any{}

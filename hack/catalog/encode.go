@@ -63,8 +63,8 @@ func encode(header string, value any) ([]byte, error) {
 	return b.Bytes(), encoder.Close()
 }
 
-// flatten gives lists of scalars, and maps of such and of scalars, the flow style. The whole document and the items of lists
-// keep theirs.
+// flatten gives lists of scalars, and maps of such and of scalars, the flow style. The whole document and the items of
+// lists keep theirs.
 func flatten(n *yaml.Node) {
 	for _, child := range n.Content {
 		flatten(child)

@@ -105,8 +105,8 @@ func checkHashes(root string) error {
 	return nil
 }
 
-// makeFiles returns the content of every file by its path in the checkout, and the release lines that were asked. Where patches is nil, only their newest
-// releases are asked.
+// makeFiles returns the content of every file by its path in the checkout, and the release lines that were asked. Where
+// patches is nil, only their newest releases are asked.
 func makeFiles(ctx context.Context, root string, wanted []string, patches map[string][]string) (map[string][]byte, []*catalog.Line, error) {
 	over, err := readOverlay(filepath.Join(root, overlayFile))
 	if err != nil {
@@ -164,8 +164,8 @@ func makeFiles(ctx context.Context, root string, wanted []string, patches map[st
 	return made, asked, over.unused(lines)
 }
 
-// oneLine makes a release line from what its packages answered, or reads the file where they were not asked. Where patches is nil, the file has what differs
-// in older patch releases.
+// oneLine makes a release line from what its packages answered, or reads the file where they were not asked. Where
+// patches is nil, the file has what differs in older patch releases.
 func oneLine(file, name string, answers map[string]*introspection, patches map[string][]string, over *overlay) (*catalog.Line, error) {
 	data, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -205,7 +205,8 @@ func oneLine(file, name string, answers map[string]*introspection, patches map[s
 	return line, checkPatches(line, older)
 }
 
-// differences returns the names of the files that are not as they were made, sorted. Bases that are kept by hand do not count.
+// differences returns the names of the files that are not as they were made, sorted. Bases that are kept by hand do not
+// count.
 func differences(root string, made map[string][]byte) ([]string, error) {
 	var different []string
 	for _, name := range slices.Sorted(maps.Keys(made)) {

@@ -31,8 +31,8 @@ func answerOf(release string, workers bool, fields ...string) *introspection {
 	return answer
 }
 
-// The file of a release line says what is different in older patch releases, once for those that are the same, and what it makes of them is what
-// their packages say.
+// The file of a release line says what is different in older patch releases, once for those that are the same, and what
+// it makes of them is what their packages say.
 //
 // Proves: R16.
 func TestPatchesHaveWhatDiffers(t *testing.T) {

@@ -12,7 +12,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// The catalog, the base configurations and the page in this checkout are as the command wrote them; this needs no Python.
+// The catalog, the base configurations and the page in this checkout are as the command wrote them; this needs no
+// Python.
 func TestGeneratedFilesCarryTheHashOfTheirContent(t *testing.T) {
 	if err := checkHashes(filepath.Join("..", "..")); err != nil {
 		t.Error(err)

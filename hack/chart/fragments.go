@@ -51,7 +51,8 @@ cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/llama-stack-k8s-operato
 service.beta.openshift.io/inject-cabundle: "true"
 {{- end }}`
 
-// given is the CA bundle of certificates that the user makes. Otherwise no manifest names one: who makes the certificate injects it.
+// given is the CA bundle of certificates that the user makes. Otherwise no manifest names one: who makes the
+// certificate injects it.
 const given = `
 {{- if eq .Values.certificates.maker "given" }}
 caBundle: {{ required "certificates.caBundle is required: set the PEM text of the CA certificates" .Values.certificates.caBundle | b64enc }}

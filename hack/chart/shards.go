@@ -28,8 +28,8 @@ const shardArguments = `
 - {{ . | quote }}
 {{- end }}`
 
-// shardsTemplate has what each shard needs, apart from what all operators of the namespace share: a Deployment and its PodDisruptionBudget; and for all shards
-// together the Service and the NetworkPolicy of their metrics.
+// shardsTemplate has what each shard needs, apart from what all operators of the namespace share: a Deployment and its
+// PodDisruptionBudget; and for all shards together the Service and the NetworkPolicy of their metrics.
 func shardsTemplate(root string) (string, error) {
 	objects, err := read(root, manifest)
 	if err != nil {
@@ -81,7 +81,8 @@ func shardDeployment(o object) {
 	container["ports"] = slices.DeleteFunc(container["ports"].([]any), func(port any) bool { return port.(object)["name"] == "webhook" })
 }
 
-// rename names an object, and replaces the labels of the operator's pods by those of the pods of shards, with further ones.
+// rename names an object, and replaces the labels of the operator's pods by those of the pods of shards, with further
+// ones.
 func rename(o object, name string, further object) {
 	relabel(o, further)
 	meta(o)["name"] = name

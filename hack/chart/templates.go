@@ -27,7 +27,8 @@ const (
 // object is one document of a manifest.
 type object = map[string]any
 
-// conditions decide when an object is installed, by kind or by kind and name. Kinds of namespaced objects that every installation has map to "".
+// conditions decide when an object is installed, by kind or by kind and name. Kinds of namespaced objects that every
+// installation has map to "".
 var conditions = map[string]string{
 	"CustomResourceDefinition":         ".Values.crds.install",
 	"ServiceAccount":                   "",
@@ -169,7 +170,8 @@ func serversTemplate(root string) (string, error) {
 	return optionalObject(objects[0], servers, "podMonitor")
 }
 
-// dashboardsTemplate has a ConfigMap for each dashboard, with the labels by which Grafana's sidecar finds it. Grafana replaces what stands in {{}}.
+// dashboardsTemplate has a ConfigMap for each dashboard, with the labels by which Grafana's sidecar finds it. Grafana
+// replaces what stands in {{}}.
 func dashboardsTemplate(root string) (string, error) {
 	paths, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(dashboards), "*.json"))
 	if err != nil {
@@ -263,7 +265,8 @@ func inNamespace(value any) any {
 
 var marker = regexp.MustCompile(`^( *)(?:- |` + last + `[a-z-]+: )'?@@([a-z-]+)@@'?$`)
 
-// expand replaces each marker by its fragment, in the marker's indentation. INDENT in a fragment is that of its children.
+// expand replaces each marker by its fragment, in the marker's indentation. INDENT in a fragment is that of its
+// children.
 func expand(text string, fragments map[string]string) (string, error) {
 	used := map[string]bool{}
 	var lines []string

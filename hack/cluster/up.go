@@ -27,7 +27,8 @@ type Options struct {
 	Name string
 	// Dir is the cluster's directory, absolute. It belongs to the cluster alone.
 	Dir string
-	// Kubernetes is a directory whose go.mod pins another release of Kubernetes, for the control plane tier; empty means the usual one.
+	// Kubernetes is a directory whose go.mod pins another release of Kubernetes, for the control plane tier; empty means
+	// the usual one.
 	Kubernetes string
 	// InstallPackages lets the node tier install missing Debian packages.
 	InstallPackages bool

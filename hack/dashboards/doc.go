@@ -2,6 +2,6 @@
 
 // Command dashboards writes the Grafana dashboards of config/dashboards from the tables of this package.
 //
-// Contract: the same tables give the same bytes. Nobody asks Grafana. "make generate" runs it. The folder pictures draws them with Grafana's own
-// components, so that somebody looks at them: "make dashboard-pictures".
+// Contract: the output depends only on the tables; Grafana is not needed. "make generate" runs the command. The folder
+// pictures draws the dashboards with Grafana's own components for review: "make dashboard-pictures".
 package main

@@ -12,38 +12,39 @@ import (
 	"path/filepath"
 )
 
-// dashboard is a table of panels, as many in a row as fit.
+// dashboard is a list of panels, laid out in rows.
 type dashboard struct {
 	file, uid, title, description string
 	variables                     []variable
 	panels                        []panel
 }
 
-// variable is a choice of the values that a label of a metric has.
+// variable lets the user choose one of the values of a metric's label.
 type variable struct{ name, label, metric string }
 
-// panel is a graph of queries over time, or their present values if it is a number.
+// panel is a graph of queries over time, or the current value if stat is set.
 type panel struct {
 	title, description string
-	// unit is Grafana's name of it. A panel without one counts things, of which there are no halves.
-	unit   string
-	number *number
-	// outcomes gives series the colors of what their legends say.
-	outcomes bool
-	// width is in 24ths of the page; without one, three panels are in a row.
+	// unit is Grafana's name of the unit. A panel without one shows whole numbers.
+	unit string
+	stat *stat
+	// colorByOutcome colors series by their legends, as outcomeColors says.
+	colorByOutcome bool
+	// width is in 24ths of the page; the default fits three panels in a row.
 	width   int
 	queries []query
 }
 
-// number is when a present value is good: up to below a bound or, the other way round, from there on.
-type number struct {
-	bound   int
-	goodTop bool
+// stat colors a current value: green below the threshold and red from it on, or the other way round if greenAbove.
+type stat struct {
+	threshold  int
+	greenAbove bool
 }
 
-// colors are those of outcomes, by the legends that have them.
-var colors = []struct{ legends, color string }{
-	{"^(success|Ready|2..)$", "green"}, {"^(error|Failed|5..)$", "red"}, {"^(requeue|Pending|4..)$", "yellow"}, {"^(requeue_after|Initializing)$", "blue"},
+// outcomeColors are the colors of series, by patterns of legends.
+var outcomeColors = []struct{ legends, color string }{
+	{"^(success|Ready|2..)$", "green"}, {"^(error|Failed|5..)$", "red"},
+	{"^(requeue|Pending|4..)$", "yellow"}, {"^(requeue_after|Initializing)$", "blue"},
 }
 
 // query is in PromQL. The legend names labels as {{label}}.
@@ -68,7 +69,7 @@ type object = map[string]any
 
 var source = object{"type": "prometheus", "uid": "${datasource}"}
 
-// marshal is the dashboard in the form that Grafana 10 and newer import.
+// marshal returns the dashboard in the JSON that Grafana 10 and newer import.
 func (d *dashboard) marshal() ([]byte, error) {
 	variables := []object{{"name": "datasource", "label": "Prometheus", "type": "datasource", "query": "prometheus"}}
 	for _, v := range d.variables {
@@ -96,7 +97,8 @@ func (d *dashboard) marshal() ([]byte, error) {
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
 	err := encoder.Encode(object{
-		"uid": d.uid, "title": d.title, "description": d.description, "tags": []string{"llama-stack"}, "schemaVersion": 39, "editable": true,
+		"uid": d.uid, "title": d.title, "description": d.description,
+		"tags": []string{"llama-stack"}, "schemaVersion": 39, "editable": true,
 		"time": object{"from": "now-6h", "to": "now"}, "refresh": "1m", "templating": object{"list": variables}, "panels": panels,
 	})
 	return text.Bytes(), err
@@ -107,7 +109,7 @@ func (p *panel) object(id int) object {
 	for i, q := range p.queries {
 		targets = append(targets, object{
 			"refId": string(rune('A' + i)), "datasource": source, "expr": q.expression, "legendFormat": q.legend,
-			"instant": p.number != nil, "range": p.number == nil,
+			"instant": p.stat != nil, "range": p.stat == nil,
 		})
 	}
 	defaults, overrides := object{"unit": cmp.Or(p.unit, "short"), "min": 0}, []object{}
@@ -115,23 +117,31 @@ func (p *panel) object(id int) object {
 		defaults["decimals"] = 0
 	}
 	o := object{
-		"id": id, "title": p.title, "description": p.description, "type": "timeseries", "datasource": source, "targets": targets,
-		"options": object{"tooltip": object{"mode": "multi", "sort": "desc"}, "legend": object{"displayMode": "list", "placement": "bottom"}},
+		"id": id, "title": p.title, "description": p.description, "type": "timeseries", "datasource": source,
+		"targets": targets,
+		"options": object{
+			"tooltip": object{"mode": "multi", "sort": "desc"},
+			"legend":  object{"displayMode": "list", "placement": "bottom"},
+		},
 	}
-	if p.number != nil {
+	if p.stat != nil {
 		below, above := "green", "red"
-		if p.number.goodTop {
+		if p.stat.greenAbove {
 			below, above = above, below
 		}
 		defaults["color"] = object{"mode": "thresholds"}
-		defaults["thresholds"] = object{"mode": "absolute", "steps": []object{{"color": below, "value": nil}, {"color": above, "value": p.number.bound}}}
+		defaults["thresholds"] = object{
+			"mode":  "absolute",
+			"steps": []object{{"color": below, "value": nil}, {"color": above, "value": p.stat.threshold}},
+		}
 		o["type"] = "stat"
 		o["options"] = object{
-			"reduceOptions": object{"calcs": []string{"lastNotNull"}}, "colorMode": "value", "graphMode": "none", "text": object{"titleSize": 16, "valueSize": 48},
+			"reduceOptions": object{"calcs": []string{"lastNotNull"}}, "colorMode": "value", "graphMode": "none",
+			"text": object{"titleSize": 16, "valueSize": 48},
 		}
 	}
-	if p.outcomes {
-		for _, c := range colors {
+	if p.colorByOutcome {
+		for _, c := range outcomeColors {
 			overrides = append(overrides, object{
 				"matcher":    object{"id": "byRegexp", "options": c.legends},
 				"properties": []object{{"id": "color", "value": object{"mode": "fixed", "fixedColor": c.color}}},

@@ -64,8 +64,8 @@ func TestDemoHereChecksBeforeItChanges(t *testing.T) {
 	}
 }
 
-// The demo finds the port although the program that forwards it starts late, as on a busy machine: Bash opens the program's output only after
-// it has expanded its command line, which takes half a second here.
+// The demo finds the port although the program that forwards it starts late, as on a busy machine: Bash opens the
+// program's output only after it has expanded its command line, which takes half a second here.
 func TestDemoHereOutlastsALateStart(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", `
 eval "$(sed -n '/^forward_port()/,/^}/p' here.sh)"
@@ -103,7 +103,7 @@ func TestDemoTellsAStopFromAFailure(t *testing.T) {
 // The server that the demo's last words offer is valid.
 func TestOwnStackIsValid(t *testing.T) {
 	var out, problems bytes.Buffer
-	if code := plugin.Run(t.Context(), []string{"validate", "-f", "own-stack.yaml"}, cli.Streams{Out: &out, Err: &problems}); code != cli.OK {
+	if code := plugin.Run(t.Context(), []string{"validate", "-f", "own-stack.yaml"}, cli.Streams{Out: &out, Err: &problems}); code != cli.ExitOK {
 		t.Errorf("exit code %d:\n%s%s", code, &out, &problems)
 	}
 }

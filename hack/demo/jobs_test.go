@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// The demo builds images beside the cluster: it shows their output when it needs them, fails if a build failed, and leaves no build behind.
+// The demo builds images beside the cluster: it shows their output when it needs them, fails if a build failed, and
+// leaves no build behind.
 //
 // Proves: NFR-004.
 func TestDemoBuildsBesideItsSteps(t *testing.T) {

@@ -13,7 +13,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// The demo installs what is missing after saying it, installs nothing where it must not, and says what to run where it cannot start a cluster.
+// The demo installs what is missing after saying it, installs nothing where it must not, and says what to run where it
+// cannot start a cluster.
 //
 // Proves: NFR-004.
 func TestDemoInstallsPackages(t *testing.T) {

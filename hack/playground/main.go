@@ -45,7 +45,7 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	answer, err := engine.Ask(context.Background(), playground.Question{Text: samples[0].Text})
+	answer, err := engine.Run(context.Background(), playground.Request{Text: samples[0].Text})
 	if err != nil {
 		return err
 	}

@@ -36,9 +36,9 @@ func Spellings(text []byte, field string) (count int) {
 	return count
 }
 
-func member(text []byte, want string) (begin, end int, found bool) {
+func member(text []byte, name string) (begin, end int, found bool) {
 	members(text, func(quoted []byte, b, e int) bool {
-		found = string(quoted[1:max(1, len(quoted)-1)]) == want
+		found = string(quoted[1:max(1, len(quoted)-1)]) == name
 		if found {
 			begin, end = b, e
 		}
@@ -48,7 +48,7 @@ func member(text []byte, want string) (begin, end int, found bool) {
 }
 
 // members calls a function with the quoted name and value position of each member, until it returns false.
-func members(text []byte, each func(quoted []byte, begin, end int) bool) {
+func members(text []byte, visit func(quoted []byte, begin, end int) bool) {
 	at := space(text, 0)
 	if at >= len(text) || text[at] != '{' {
 		return
@@ -61,7 +61,7 @@ func members(text []byte, each func(quoted []byte, begin, end int) bool) {
 		}
 		begin := space(text, at+1)
 		end := after(text, begin)
-		if !each(quoted, begin, end) {
+		if !visit(quoted, begin, end) {
 			return
 		}
 		if at = space(text, end); at >= len(text) || text[at] != ',' {

@@ -11,11 +11,11 @@ import (
 const cutMark = "… (cut)"
 
 // Cut shortens a text to at most that many bytes, at a character boundary, and marks the cut.
-func Cut(text string, most int) string {
-	if len(text) <= most {
+func Cut(text string, limit int) string {
+	if len(text) <= limit {
 		return text
 	}
-	end := max(0, most-len(cutMark))
+	end := max(0, limit-len(cutMark))
 	for end > 0 && !utf8.RuneStart(text[end]) {
 		end--
 	}

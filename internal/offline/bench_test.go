@@ -36,7 +36,8 @@ spec:
     - {name: o4-mini, provider: openai}
 `
 
-// BenchmarkTry checks a typical resource as validate does: schema, rules and everything that the operator would make of it.
+// BenchmarkTry checks a typical resource as validate does: schema, rules and everything that the operator would make of
+// it.
 //
 // Proves: NFR-002.
 func BenchmarkTry(b *testing.B) {

@@ -42,12 +42,12 @@ func (c *Cluster) Convert(ctx context.Context, d *manifest.Document, version str
 	r := c.convert(ctx, d, version)
 	defer r.sort()
 	if r.Object != nil && r.Object["apiVersion"] != d.APIVersion() {
-		r.remark(version)
-		r.variables(c)
+		r.warnCarried(version)
+		r.warnVariables(c)
 		for _, p := range r.allowedFrom(ctx, c) {
-			r.addBuilt(p)
+			r.addOperatorProblem(p)
 		}
-		r.refused(ctx, c)
+		r.warnRejected(ctx, c)
 	}
 	return r
 }
@@ -59,7 +59,7 @@ func (c *Cluster) convert(ctx context.Context, d *manifest.Document, version str
 	if schemaOf(&r.Resource) == nil {
 		return r
 	}
-	for _, refusal := range c.refusals(ctx, d.Object) {
+	for _, refusal := range c.rejections(ctx, d.Object) {
 		if refusal.Kind != admission.Shape { // conversion keeps other invalid values
 			refusal.Severity = problem.Warning
 		}
@@ -79,7 +79,7 @@ func (c *Cluster) convert(ctx context.Context, d *manifest.Document, version str
 	return r
 }
 
-func inSomeNamespace(object map[string]any) map[string]any {
+func withDefaultNamespace(object map[string]any) map[string]any {
 	object = runtime.DeepCopyJSON(object)
 	if namespace, _, err := unstructured.NestedString(object, "metadata", "namespace"); namespace == "" && err == nil {
 		_ = unstructured.SetNestedField(object, DefaultNamespace, "metadata",
@@ -88,29 +88,29 @@ func inSomeNamespace(object map[string]any) map[string]any {
 	return object
 }
 
-// remark warns about fields that the version does not have.
-func (r *Converted) remark(version string) {
+// warnCarried warns about fields that the version does not have.
+func (r *Converted) warnCarried(version string) {
 	for _, path := range v1alpha1.CarriedPaths(r.Object) {
-		r.remind(path, version+" cannot say this",
+		r.warn(path, version+" cannot say this",
 			"it stays applied as long as the annotation "+v1alpha2.ConversionAnnotation+" carries it")
 	}
 	annotations, _, _ := unstructured.NestedStringMap(r.Object, "metadata", "annotations")
 	before, _, _ := unstructured.NestedStringMap(r.Document.Object, "metadata", "annotations")
 	if record, err := v1alpha2.ParseConversionRecord(annotations[v1alpha2.ConversionAnnotation]); err == nil {
 		for _, path := range record.Lost {
-			r.remind(path, "is lost, because the annotations have no room for it", "remove large annotations, and convert again")
+			r.warn(path, "is lost, because the annotations have no room for it", "remove large annotations, and convert again")
 		}
 	}
 	for key := range annotations {
 		if _, old := before[key]; !old && strings.HasPrefix(key, v1alpha2.UnreadableConversionAnnotation) {
-			r.remind("metadata.annotations["+key+"]",
+			r.warn("metadata.annotations["+key+"]",
 				"the value of "+v1alpha2.ConversionAnnotation+" cannot be used, and stands here now", "correct it, or remove it")
 		}
 	}
 }
 
-// variables warns about environment variables that v1alpha2 replaces by fields.
-func (r *Converted) variables(c *Cluster) {
+// warnVariables warns about environment variables that v1alpha2 replaces by fields.
+func (r *Converted) warnVariables(c *Cluster) {
 	if r.Document.APIVersion() != v1alpha1.GroupVersion.String() {
 		return
 	}
@@ -129,7 +129,7 @@ func (r *Converted) variables(c *Cluster) {
 		name, _ := variable["name"].(string)
 		if providers := read[name]; len(providers) > 0 {
 			path := fmt.Sprintf("spec.server.containerSpec.env[%d]", i)
-			r.remind(path, fmt.Sprintf("%s configures %s of the distribution and stays an environment variable",
+			r.warn(path, fmt.Sprintf("%s configures %s of the distribution and stays an environment variable",
 				name, strings.Join(providers, ", ")), "v1alpha2 can say it in spec.providers")
 		}
 	}
@@ -162,43 +162,43 @@ func (r *Converted) allowedFrom(ctx context.Context, c *Cluster) problem.List {
 	return slices.DeleteFunc(problems.Warnings(), func(p problem.Problem) bool { return p.Path != build.PathAllowedFrom })
 }
 
-// refused warns about errors that would prevent creating the converted object.
-func (r *Converted) refused(ctx context.Context, c *Cluster) {
-	for _, refusal := range c.refusals(ctx, r.Object) {
+// warnRejected warns about errors that would prevent creating the converted object.
+func (r *Converted) warnRejected(ctx context.Context, c *Cluster) {
+	for _, refusal := range c.rejections(ctx, r.Object) {
 		if refusal.Kind != admission.Unchecked {
-			r.remind(refusal.Path, "the API server would refuse the converted resource: "+refusal.Body(), "")
+			r.warn(refusal.Path, "the API server would refuse the converted resource: "+refusal.Body(), "")
 		}
 	}
 }
 
-func (r *Converted) remind(path, detail, fix string) {
+func (r *Converted) warn(path, detail, fix string) {
 	r.add(problem.Problem{Reason: problem.ReviewConversion, Severity: problem.Warning, Path: path, Detail: detail,
 		Fix: fix})
 }
 
-// refusals returns the errors of the schema and of the operator for an object of a known version.
-func (c *Cluster) refusals(ctx context.Context, object map[string]any) []admission.Refusal {
-	stored, refusals := schemas[fmt.Sprint(object["apiVersion"])]().Admit(ctx, inSomeNamespace(object))
+// rejections returns the errors of the schema and of the operator for an object of a known version.
+func (c *Cluster) rejections(ctx context.Context, object map[string]any) []admission.Rejection {
+	stored, rejections := schemas[fmt.Sprint(object["apiVersion"])]().Admit(ctx, withDefaultNamespace(object))
 	if object["apiVersion"] != v1alpha2.GroupVersion.String() {
-		return refusals
+		return rejections
 	}
 	cr, err := typed(stored)
 	if err != nil {
-		return refusals
+		return rejections
 	}
 	in, unresolved := c.inputs(cr)
 	if unresolved != nil {
-		return refusals // not a problem of conversion
+		return rejections // not a problem of conversion
 	}
 	var known problem.List
-	for i := range refusals {
-		known = append(known, refusals[i].Problem)
+	for i := range rejections {
+		known = append(known, rejections[i].Problem)
 	}
 	_, problems := build.Build(ctx, in)
 	for _, p := range problems.Of(problem.Terminal) {
 		if p.FixedBySpec() && !known.Covers(p.Path) && (!in.Legacy.FromV1alpha1 || p.Path == "metadata.name") {
-			refusals = append(refusals, admission.Refusal{Problem: p, Kind: admission.Value})
+			rejections = append(rejections, admission.Rejection{Problem: p, Kind: admission.Value})
 		}
 	}
-	return refusals
+	return rejections
 }

@@ -39,9 +39,9 @@ func newCluster(t testing.TB) *offline.Cluster {
 	return offline.NewCluster(known)
 }
 
-// The pages about configuration are executed. A block "yaml" is a resource that must render, without any finding; "yaml line=1.5" renders
-// for that release line. A block "text findings" after it has the findings that it must have instead, each "severity: path"; a block
-// "yaml config.yaml" has a part of what is generated.
+// The pages about configuration are executed. A block "yaml" is a resource that must render, without any finding; "yaml
+// line=1.5" renders for that release line. A block "text findings" after it has the findings that it must have instead,
+// each "severity: path"; a block "yaml config.yaml" has a part of what is generated.
 func TestConfigurationPages(t *testing.T) {
 	for page, want := range map[string]int{
 		"configuration.md": 7, "configuration-providers.md": 6, "configuration-resources.md": 6, "configuration-storage.md": 2,
@@ -76,7 +76,7 @@ func executePage(t *testing.T, page string) (resources int) {
 			made := cluster.DryRun(t.Context(), readOne(t, b.Text))
 			var got, want []string
 			for _, f := range made.Problems {
-				got = append(got, offline.Word(f.Severity)+": "+f.Path)
+				got = append(got, offline.SeverityName(f.Severity)+": "+f.Path)
 			}
 			for j := i + 1; j < len(all) && all[j].Info == "text findings"; j++ {
 				want = append(want, strings.Split(strings.TrimSpace(all[j].Text), "\n")...)
@@ -92,8 +92,8 @@ func executePage(t *testing.T, page string) (resources int) {
 	return resources
 }
 
-// Every YAML block of these pages is used as it is: a resource renders without an error, and settings can be read. The warnings that a page explains are
-// listed here, by the page and the line of the block among its resources.
+// Every YAML block of these pages is used as it is: a resource renders without an error, and settings can be read. The
+// warnings that a page explains are listed here, by the page and the line of the block among its resources.
 //
 // Proves: FR-061, FR-064, FR-065, R47, R72.
 func TestBlocksOfPagesCanBeUsed(t *testing.T) {
@@ -121,7 +121,7 @@ func TestBlocksOfPagesCanBeUsed(t *testing.T) {
 				made := cluster.DryRun(t.Context(), readOne(t, b.Text))
 				var found []string
 				for _, f := range made.Problems {
-					found = append(found, offline.Word(f.Severity)+": "+f.Path)
+					found = append(found, offline.SeverityName(f.Severity)+": "+f.Path)
 				}
 				if text := strings.Join(found, ", "); text != warned[fmt.Sprint(page, " ", got.resources)] || made.Desired == nil {
 					t.Errorf("%s, line %d: %s", page, b.Line, made.Problems.Message())
@@ -184,8 +184,8 @@ func TestExamplesOfProvidersPage(t *testing.T) {
 	}
 }
 
-// The page about external providers is executed: the file of an image can be read, and is what the entry without a registry describes. The entry that leaves
-// it to the registry is good as soon as it describes the package as well.
+// The page about external providers is executed: the file of an image can be read, and is what the entry without a
+// registry describes. The entry that leaves it to the registry is good as soon as it describes the package as well.
 //
 // Proves: FR-090, R46.
 func TestExternalProvidersPage(t *testing.T) {
@@ -243,8 +243,8 @@ func TestExternalProvidersPage(t *testing.T) {
 	}
 }
 
-// Proves: MIG-EX, US-7.1, US-7.2, US-7.3 (the resources on the page about migration can be used as they are; what reads as another one does the
-// same, and what is written anew for v1alpha2 does the same but for what the page says).
+// Proves: MIG-EX, US-7.1, US-7.2, US-7.3 (the resources on the page about migration can be used as they are; what reads
+// as another one does the same, and what is written anew for v1alpha2 does the same but for what the page says).
 func TestMigrationPage(t *testing.T) {
 	cluster := newCluster(t)
 	var resources []map[string]string
@@ -254,8 +254,8 @@ func TestMigrationPage(t *testing.T) {
 		}
 		made := cluster.DryRun(t.Context(), readOne(t, b.Text))
 		for _, f := range made.Problems {
-			// Two pods share a PVC, the settings name no domain, and anyone may call the server: the same for all, and no reason for a
-			// migration to change it.
+			// Two pods share a PVC, the settings name no domain, and anyone may call the server: the same for all, and no reason
+			// for a migration to change it.
 			known := strings.HasSuffix(f.Path, ".storage") || f.Reason == problem.HostnameNotUnique || f.Reason == problem.Unprotected
 			if f.Severity != problem.Warning || !known {
 				t.Errorf("line %d: %s", b.Line, f)

@@ -82,13 +82,13 @@ func NewCluster(s *settings.Settings) *Cluster { return &Cluster{Settings: s} }
 // schemas are the versions of the embedded CRD by apiVersion. Each is compiled at most once, because that is slow; they
 // are immutable and shared by all Clusters.
 var schemas = map[string]func() *admission.Schema{
-	v1alpha1.GroupVersion.String(): compiled(v1alpha1.GroupVersion.Version),
-	v1alpha2.GroupVersion.String(): compiled(v1alpha2.GroupVersion.Version),
+	v1alpha1.GroupVersion.String(): compile(v1alpha1.GroupVersion.Version),
+	v1alpha2.GroupVersion.String(): compile(v1alpha2.GroupVersion.Version),
 }
 
-func compiled(of string) func() *admission.Schema {
+func compile(apiVersion string) func() *admission.Schema {
 	return sync.OnceValue(func() *admission.Schema {
-		read, err := admission.NewSchema(crd.LlamaStackDistributions(), of)
+		read, err := admission.NewSchema(crd.LlamaStackDistributions(), apiVersion)
 		if err != nil { // covered by tests
 			panic(err)
 		}
@@ -106,21 +106,21 @@ func Recognizes(d *manifest.Document) bool {
 // DryRun validates and builds a document that Recognizes accepts.
 func (c *Cluster) DryRun(ctx context.Context, d *manifest.Document) *Resource {
 	r := &Resource{Document: d}
-	if own := schemaOf(r); own != nil {
-		c.check(ctx, r, own)
+	if schema := schemaOf(r); schema != nil {
+		c.check(ctx, r, schema)
 	}
 	r.sort()
 	return r
 }
 
-func (c *Cluster) check(ctx context.Context, r *Resource, own *admission.Schema) {
-	object, misplaced := c.placed(r.Document.Object)
-	if misplaced != nil {
-		r.add(*misplaced)
+func (c *Cluster) check(ctx context.Context, r *Resource, schema *admission.Schema) {
+	object, conflict := c.withNamespace(r.Document.Object)
+	if conflict != nil {
+		r.add(*conflict)
 	}
-	stored, refusals := own.Admit(ctx, object)
-	for i := range refusals {
-		r.add(refusals[i].Problem)
+	stored, rejections := schema.Admit(ctx, object)
+	for i := range rejections {
+		r.add(rejections[i].Problem)
 	}
 	if hub := v1alpha2.GroupVersion.String(); r.Document.APIVersion() != hub {
 		if r.Failed() {
@@ -156,19 +156,19 @@ func (c *Cluster) check(ctx context.Context, r *Resource, own *admission.Schema)
 func (c *Cluster) build(ctx context.Context, r *Resource, cr *v1alpha2.LlamaStackDistribution) {
 	in, unresolved := c.inputs(cr)
 	if unresolved != nil && !r.Problems.Covers(unresolved.Path) {
-		r.addBuilt(*unresolved)
+		r.addOperatorProblem(*unresolved)
 	}
-	made, problems := build.Build(ctx, in)
-	refused := slices.Clone(r.Problems)
+	desired, problems := build.Build(ctx, in)
+	rejected := slices.Clone(r.Problems)
 	for _, p := range problems {
-		if !refused.Covers(p.Path) {
-			r.addBuilt(p)
+		if !rejected.Covers(p.Path) {
+			r.addOperatorProblem(p)
 		}
 	}
 	if in.Distribution != nil && in.Distribution.Note != "" && c.Replacement.Version == "" {
 		r.Notes = append(r.Notes, Note{"spec.distribution.name", in.Distribution.Note})
 	}
-	if c.Replacement.Labels != nil && !c.Replacement.labelsCount(c.Settings, cr) {
+	if c.Replacement.Labels != nil && !c.Replacement.readsLabels(c.Settings, cr) {
 		r.Notes = append(r.Notes, Note{"spec.distribution", "the operator asks no registry for the labels of this image: " +
 			"those that you gave are not used"})
 	}
@@ -180,7 +180,7 @@ func (c *Cluster) build(ctx context.Context, r *Resource, cr *v1alpha2.LlamaStac
 		}
 	}
 	if !r.Failed() {
-		r.Desired = made
+		r.Desired = desired
 	}
 }
 
@@ -195,14 +195,14 @@ func (r *Resource) add(p problem.Problem) { r.Problems = append(r.Problems, *pro
 // settingsHint is appended to problems that the operator's settings can fix.
 const settingsHint = " (if your cluster has such an entry, give that ConfigMap with --settings)"
 
-// addBuilt adds a problem of the operator, with the path in the document's version.
-func (r *Resource) addBuilt(p problem.Problem) {
+// addOperatorProblem adds a problem of the operator, with the path in the document's version.
+func (r *Resource) addOperatorProblem(p problem.Problem) {
 	if p.FixedBySettings() {
 		p.Fix += settingsHint
 	}
-	if own := v1alpha1.PathOf(p.Path); own != "" && r.Document.APIVersion() == v1alpha1.GroupVersion.String() {
+	if path := v1alpha1.PathOf(p.Path); path != "" && r.Document.APIVersion() == v1alpha1.GroupVersion.String() {
 		p.Fix += " (in v1alpha2: " + p.Path + ")"
-		p.Path = own
+		p.Path = path
 	}
 	r.add(p)
 }
@@ -210,17 +210,17 @@ func (r *Resource) addBuilt(p problem.Problem) {
 // schemaOf returns the schema of the document's version. It returns nil and adds an error for another kind or version.
 func schemaOf(r *Resource) *admission.Schema {
 	kind, apiVersion := r.Document.Kind(), r.Document.APIVersion()
-	own, known := schemas[apiVersion]
+	compiled, known := schemas[apiVersion]
 	switch {
 	case kind != v1alpha2.Kind:
-		r.add(notThis("kind", kind, "write kind: "+v1alpha2.Kind))
+		r.add(unsupportedType("kind", kind, "write kind: "+v1alpha2.Kind))
 		return nil
 	case !known:
-		r.add(notThis("apiVersion", apiVersion, fmt.Sprintf("write the resource as %s or %s", v1alpha2.GroupVersion,
+		r.add(unsupportedType("apiVersion", apiVersion, fmt.Sprintf("write the resource as %s or %s", v1alpha2.GroupVersion,
 			v1alpha1.GroupVersion)))
 		return nil
 	}
-	return own()
+	return compiled()
 }
 
 // typed decodes a v1alpha2 object and sets a placeholder UID.
@@ -236,8 +236,8 @@ func typed(object map[string]any) (*v1alpha2.LlamaStackDistribution, error) {
 	return cr, err
 }
 
-// notThis returns the problem of an unsupported kind or version.
-func notThis(path, got, fix string) problem.Problem {
+// unsupportedType returns the problem of an unsupported kind or version.
+func unsupportedType(path, got, fix string) problem.Problem {
 	p := problem.Problem{Reason: problem.InvalidField, Path: path, Type: field.ErrorTypeRequired, Fix: fix}
 	if got != "" {
 		p.Type, p.Value = field.ErrorTypeNotSupported, got
@@ -245,29 +245,29 @@ func notThis(path, got, fix string) problem.Problem {
 	return p
 }
 
-// placed returns a copy of the object with a namespace, and a problem if it conflicts with --namespace.
-func (c *Cluster) placed(object map[string]any) (placed map[string]any, misplaced *problem.Problem) {
-	own, _, _ := unstructured.NestedString(object, "metadata", "namespace")
+// withNamespace returns a copy of the object with a namespace, and a problem if it conflicts with --namespace.
+func (c *Cluster) withNamespace(object map[string]any) (placed map[string]any, conflict *problem.Problem) {
+	namespace, _, _ := unstructured.NestedString(object, "metadata", "namespace")
 	switch {
-	case own == "":
-		own = c.Namespace
-	case c.Namespace != "" && own != c.Namespace:
-		misplaced = &problem.Problem{
-			Reason: problem.ConflictingFields, Path: "metadata.namespace", Type: field.ErrorTypeInvalid, Value: own,
+	case namespace == "":
+		namespace = c.Namespace
+	case c.Namespace != "" && namespace != c.Namespace:
+		conflict = &problem.Problem{
+			Reason: problem.ConflictingFields, Path: "metadata.namespace", Type: field.ErrorTypeInvalid, Value: namespace,
 			Detail: fmt.Sprintf("--namespace says %q", c.Namespace), Fix: "let both be the same, or leave one of them out",
 		}
 	}
-	if own == "" {
-		own = DefaultNamespace
+	if namespace == "" {
+		namespace = DefaultNamespace
 	}
 	placed = runtime.DeepCopyJSON(object)
 	if placed["metadata"] == nil {
 		placed["metadata"] = map[string]any{}
 	}
 	if metadata, ok := placed["metadata"].(map[string]any); ok {
-		metadata["namespace"] = own
+		metadata["namespace"] = namespace
 	}
-	return placed, misplaced
+	return placed, conflict
 }
 
 // inputs returns the build inputs, and the problem of an unresolved distribution.
@@ -283,18 +283,18 @@ func (c *Cluster) inputs(cr *v1alpha2.LlamaStackDistribution) (*build.Inputs, *p
 	in.Edge, in.Mirrors, in.OperatorImage = c.Settings.Edge, c.Settings.Registries.Mirrors, version.Image()
 	// Assume the APIs that the settings name.
 	in.EdgeAPIs = objects.EdgeAPIs{Route: in.Edge.Kind == settings.EdgeRoute, HTTPRoute: in.Edge.Gateway != nil}
-	in.ServiceCA = build.CertificatesIn(c.texts(cr.Namespace, build.ServiceBundle))
+	in.ServiceCA = build.CertificatesIn(c.configMapData(cr.Namespace, build.ServiceBundle))
 	in.Unresolved = unresolved != nil
 	in.Packages = packages(in.Spec)
 	return in, unresolved
 }
 
 // packages returns a problem for each external provider whose entry does not describe its package.
-func packages(spec *parse.Spec) map[string]serverconfig.PackageFound {
-	unread := map[string]serverconfig.PackageFound{}
+func packages(spec *parse.Spec) map[string]serverconfig.PackageResult {
+	unread := map[string]serverconfig.PackageResult{}
 	for i := range spec.External {
 		if e := &spec.External[i]; e.Package == nil {
-			unread[e.Image] = serverconfig.PackageFound{Problem: problem.New(problem.Problem{
+			unread[e.Image] = serverconfig.PackageResult{Problem: problem.New(problem.Problem{
 				Reason: problem.MissingField, Path: e.Path, Type: field.ErrorTypeRequired,
 				Detail: "no registry is asked here, so nobody knows the package in image " + e.Image,
 				Fix:    "describe it in the entry, for example package: {packageName: my_provider, providerType: 'remote::mine'}",
@@ -319,8 +319,8 @@ func (c *Cluster) override(in *build.Inputs) *build.OverrideFact {
 		found.State = build.NotAllowed
 		return found
 	}
-	text, has := cm.data[names.ConfigKey].(string)
-	if found.Content = []byte(text); !has {
+	text, exists := cm.data[names.ConfigKey].(string)
+	if found.Content = []byte(text); !exists {
 		found.Lookup = build.LookIn(cm.data, names.ConfigKey)
 	}
 	return found
@@ -331,7 +331,7 @@ func (c *Cluster) override(in *build.Inputs) *build.OverrideFact {
 func (c *Cluster) caBundle(in *build.Inputs) *build.CABundleFact {
 	cr, found := in.CR, in.NamedCABundle()
 	if found == nil {
-		return build.PlatformCABundle(cr.Namespace, c.texts(cr.Namespace, build.PlatformBundle))
+		return build.PlatformCABundle(cr.Namespace, c.configMapData(cr.Namespace, build.PlatformBundle))
 	}
 	cm, given := c.configMaps[types.NamespacedName{Namespace: found.Namespace, Name: found.Name}]
 	if given && !cm.usableIn(cr.Namespace) {
@@ -341,11 +341,11 @@ func (c *Cluster) caBundle(in *build.Inputs) *build.CABundleFact {
 	if !given {
 		found.State = build.Unknown
 	}
-	found.Data = c.texts(found.Namespace, found.Name)
+	found.Data = c.configMapData(found.Namespace, found.Name)
 	return found
 }
 
-func (c *Cluster) texts(namespace, name string) map[string]string {
+func (c *Cluster) configMapData(namespace, name string) map[string]string {
 	list := map[string]string{}
 	for key, value := range c.configMaps[types.NamespacedName{Namespace: namespace, Name: name}].data {
 		if text, ok := value.(string); ok {
@@ -366,8 +366,8 @@ func (c *configMap) usableIn(namespace string) bool {
 	return c.namespace == namespace || build.Allows(c.annotations, namespace)
 }
 
-// Fill adds the ConfigMaps among the documents to the Cluster.
-func (c *Cluster) Fill(documents []*manifest.Document) {
+// SetConfigMaps replaces the ConfigMaps of the Cluster by those among the documents.
+func (c *Cluster) SetConfigMaps(documents []*manifest.Document) {
 	c.configMaps = map[types.NamespacedName]configMap{}
 	for _, d := range documents {
 		if d.Kind() != "ConfigMap" || d.APIVersion() != "v1" {

@@ -30,7 +30,7 @@ func (c *Cluster) ConvertKind(ctx context.Context, d *manifest.Document, to stri
 		if to != ogx.APIVersion {
 			var losses []ogx.Loss
 			r.Object, losses = ogx.To(d.Object)
-			r.lose(losses, v1alpha2.Kind)
+			r.addLosses(losses, v1alpha2.Kind)
 		}
 		return r
 	}
@@ -43,27 +43,27 @@ func (c *Cluster) ConvertKind(ctx context.Context, d *manifest.Document, to stri
 	}
 	var losses []ogx.Loss
 	if r.Object["apiVersion"] != d.APIVersion() {
-		r.variables(c)
-		r.refused(ctx, c)
+		r.warnVariables(c)
+		r.warnRejected(ctx, c)
 	}
 	for _, path := range v1alpha1.CarriedPaths(r.Object) { // OGXServer drops fields in the annotation
 		losses = append(losses, ogx.Loss{Path: path})
 	}
-	r.lose(losses, ogx.Kind)
+	r.addLosses(losses, ogx.Kind)
 	if len(r.allowedFrom(ctx, c)) > 0 {
-		r.remind(build.PathAllowedFrom, "has no effect today, as in release 0.9; the operator of OGXServer enforces it",
+		r.warn(build.PathAllowedFrom, "has no effect today, as in release 0.9; the operator of OGXServer enforces it",
 			"look whether it names all clients")
 	}
 	r.Object, losses = ogx.From(r.Object)
-	r.lose(losses, ogx.Kind)
+	r.addLosses(losses, ogx.Kind)
 	return r
 }
 
-func (r *Converted) lose(losses []ogx.Loss, kind string) {
+func (r *Converted) addLosses(losses []ogx.Loss, kind string) {
 	defer r.sort()
 	for _, l := range losses {
 		before := len(r.Problems)
-		r.addBuilt(problem.Problem{
+		r.addOperatorProblem(problem.Problem{
 			Reason: problem.ReviewConversion, Severity: problem.Warning, Path: l.Path, Detail: cmp.Or(l.Detail, kind+" cannot "+
 				"say this"), Fix: l.Fix,
 		})

@@ -11,8 +11,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
-// OwnConfiguration is the message if no configuration is generated.
-const OwnConfiguration = "no configuration is generated: the image runs its own"
+// ImageConfigNote is the message if no configuration is generated.
+const ImageConfigNote = "no configuration is generated: the image runs its own"
 
 // Configuration returns the generated config.yaml or that of overrideConfig; nil if the image runs its own.
 func (r *Resource) Configuration() []byte {

@@ -31,8 +31,8 @@ type Replacement struct {
 	Running string
 }
 
-// labelsCount reports whether the operator would read the image labels.
-func (s Replacement) labelsCount(known *settings.Settings, cr *v1alpha2.LlamaStackDistribution) bool {
+// readsLabels reports whether the operator would read the image labels.
+func (s Replacement) readsLabels(known *settings.Settings, cr *v1alpha2.LlamaStackDistribution) bool {
 	d, f := known.ResolveWithHints(&cr.Spec.Distribution, s.hints(cr))
 	return known.Registries.ReadsLabels() && (f != nil || d.NeedsLabels())
 }
@@ -46,7 +46,7 @@ func (s Replacement) hints(cr *v1alpha2.LlamaStackDistribution) settings.Hints {
 func (s Replacement) resolve(known *settings.Settings, cr *v1alpha2.LlamaStackDistribution) (*settings.Distribution,
 	*problem.Problem) {
 	spec, hints := &cr.Spec.Distribution, s.hints(cr)
-	if s.Labels != nil && s.labelsCount(known, cr) {
+	if s.Labels != nil && s.readsLabels(known, cr) {
 		hints.Labels = s.Labels
 	}
 	hints.Package = s.Package

@@ -13,8 +13,8 @@ import (
 // Line returns the line of a problem's field, or of its nearest existing parent.
 func (r *Resource) Line(p problem.Problem) int { return r.Document.LineOf(p.Path) }
 
-// Word returns "warning" or "error".
-func Word(s problem.Severity) string {
+// SeverityName returns "warning" or "error".
+func SeverityName(s problem.Severity) string {
 	if s == problem.Warning {
 		return "warning"
 	}
@@ -24,7 +24,7 @@ func Word(s problem.Severity) string {
 // Print writes each problem on a line: file:line: severity: name: message.
 func (r *Resource) Print(w io.Writer) {
 	for _, p := range r.Problems {
-		_, _ = fmt.Fprintf(w, "%s:%d: %s: %s: %s\n", r.Document.File, r.Line(p), Word(p.Severity), r.Name(), p)
+		_, _ = fmt.Fprintf(w, "%s:%d: %s: %s: %s\n", r.Document.File, r.Line(p), SeverityName(p.Severity), r.Name(), p)
 	}
 }
 

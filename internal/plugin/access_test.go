@@ -10,17 +10,18 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
-// Proves: R83 (who may do what, for people to review: rules of the spec and of the operator, the server's defaults, and a server that anyone
-// may call).
+// Proves: R83 (who may do what, for people to review: rules of the spec and of the operator, the server's defaults, and
+// a server that anyone may call).
 func TestRenderAccessTable(t *testing.T) {
 	r := run(t, "", "render", "-f", "testdata/access/stacks.yaml", "-o", "access")
 	golden.Text(t, *update, "testdata/access/stacks.txt", r.out)
-	if r.code != cli.OK || !strings.Contains(r.err, "note: open: no configuration is generated") {
+	if r.code != cli.ExitOK || !strings.Contains(r.err, "note: open: no configuration is generated") {
 		t.Errorf("exit code %d: %s", r.code, r.err)
 	}
 }
 
-// Proves: R83 (rules of a configuration of one's own are shown too, and one that cannot be read is an error, not an empty table).
+// Proves: R83 (rules of a configuration of one's own are shown too, and one that cannot be read is an error, not an
+// empty table).
 func TestRenderAccessOfOwnConfiguration(t *testing.T) {
 	const stack = `apiVersion: llamastack.io/v1alpha2
 kind: LlamaStackDistribution

@@ -58,7 +58,7 @@ func newRoot(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.SetIn(streams.In)
-	root.SetOut(cli.ForPrograms(streams.Out)) // help and shell completion
+	root.SetOut(cli.MachineReadable(streams.Out)) // help and shell completion
 	root.SetErr(streams.Err)
 	root.AddCommand(
 		render.New(streams, connect), validate.New(streams, connect), convert.New(streams), migrate.New(streams),
@@ -81,8 +81,8 @@ func Run(ctx context.Context, args []string, streams cli.Streams) int {
 	root.SetArgs(append([]string{}, args...)) // nil would mean os.Args
 	called, err := root.ExecuteContextC(ctx)
 	code := cli.Finish(err, streams, "See '"+called.CommandPath()+" --help'.")
-	if err := cli.Flush(streams); err != nil && code == cli.OK {
-		return cli.Wrong
+	if err := cli.Flush(streams); err != nil && code == cli.ExitOK {
+		return cli.ExitFailure
 	}
 	return code
 }

@@ -28,7 +28,7 @@ func TestWrongUsage(t *testing.T) {
 		`no release line of "0.2.3" is`:                    {"render", "-f", sample, "--server-version", "0.2.3"},
 	} {
 		r := run(t, "", args...)
-		if r.code != cli.WrongUsage || r.out != "" || !strings.Contains(r.err, want) || !strings.Contains(r.err, "\nSee 'kubectl llamastack") {
+		if r.code != cli.ExitUsage || r.out != "" || !strings.Contains(r.err, want) || !strings.Contains(r.err, "\nSee 'kubectl llamastack") {
 			t.Errorf("%v: exit code %d, standard output %q, standard error:\n%swant %q and where to look", args, r.code, r.out, r.err, want)
 		}
 	}
@@ -56,7 +56,7 @@ func TestWrongFiles(t *testing.T) {
 		"distributions\" is not a text": {"validate", sample, "--settings", write(t, "distributions: {}\n")},
 	} {
 		r := run(t, "", args...)
-		if r.code != cli.Wrong || r.out != "" || !strings.Contains(r.err, want) {
+		if r.code != cli.ExitFailure || r.out != "" || !strings.Contains(r.err, want) {
 			t.Errorf("%v: exit code %d, standard output %q, standard error:\n%swant %q", args, r.code, r.out, r.err, want)
 		}
 	}
@@ -90,7 +90,7 @@ func TestCompletion(t *testing.T) {
 		}
 	}
 	r := run(t, "", "__complete", "render", "-o", "")
-	if r.code != cli.OK || !strings.HasPrefix(r.out, "config\nyaml\njson\nenv\n") {
+	if r.code != cli.ExitOK || !strings.HasPrefix(r.out, "config\nyaml\njson\nenv\n") {
 		t.Errorf("render -o completes to:\n%s", r.out)
 	}
 	if r := run(t, "", "__complete", "render", "--server-version", ""); !strings.Contains(r.out, "\n"+catalog.Newest()+"\n") {

@@ -16,14 +16,14 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
-// Proves: MIG-EX, MIG-ANN, R22, R53 (a file is converted as a whole and nothing is lost; the warnings name what needs attention, with
-// the line number).
+// Proves: MIG-EX, MIG-ANN, R22, R53 (a file is converted as a whole and nothing is lost; the warnings name what needs
+// attention, with the line number).
 func TestConvert(t *testing.T) {
 	const dir = "testdata/convert/"
 	for from, to := range map[string]string{"v1alpha1": "v1alpha2", "v1alpha2": "v1alpha1"} {
 		t.Run(from, func(t *testing.T) {
 			r := run(t, "", "convert", "-f", dir+from+".yaml", "--to", to)
-			if r.code != cli.OK {
+			if r.code != cli.ExitOK {
 				t.Errorf("exit code %d", r.code)
 			}
 			golden.Text(t, *update, dir+from+".to-"+to, r.out)
@@ -48,7 +48,7 @@ func TestConvertExamplesOfTheMigrationGuide(t *testing.T) {
 	for _, file := range glob(t, "../../api/v1alpha1/testdata/conversion/*/before.yaml") {
 		r := run(t, "", "convert", "-f", file, "--to", "v1alpha2")
 		want := read(t, strings.TrimSuffix(file, "before.yaml")+"converted.yaml")
-		if diff := cmp.Diff(want, r.out); diff != "" || r.code != cli.OK {
+		if diff := cmp.Diff(want, r.out); diff != "" || r.code != cli.ExitOK {
 			t.Errorf("%s: exit code %d, %s (-want +got):\n%s", file, r.code, r.err, diff)
 		}
 	}
@@ -57,14 +57,14 @@ func TestConvertExamplesOfTheMigrationGuide(t *testing.T) {
 // Proves: FR-083, US-7.1 (a resource of v1alpha1 is validated as it is, and rendered as the one that it converts to).
 func TestV1alpha1IsRendered(t *testing.T) {
 	const file = "testdata/good/v1alpha1.yaml"
-	if r := run(t, "", "validate", file); r.code != cli.OK || strings.Count(r.out, "\n") != 1 || !strings.Contains(r.out, "each pod has its own state") {
+	if r := run(t, "", "validate", file); r.code != cli.ExitOK || strings.Count(r.out, "\n") != 1 || !strings.Contains(r.out, "each pod has its own state") {
 		t.Errorf("exit code %d:\n%s", r.code, r.out)
 	}
 	converted := run(t, "", "convert", "-f", file, "--to", "v1alpha2").out
 	for _, format := range []string{"yaml", "config", "env"} {
 		got := run(t, "", "render", "-f", file, "-o", format)
 		want := run(t, converted, "render", "-f", "-", "-o", format)
-		if diff := cmp.Diff(want.out, got.out); diff != "" || got.code != cli.OK {
+		if diff := cmp.Diff(want.out, got.out); diff != "" || got.code != cli.ExitOK {
 			t.Errorf("%s: exit code %d, %s (-of the converted +got):\n%s", format, got.code, got.err, diff)
 		}
 	}
@@ -77,22 +77,23 @@ func TestConvertRefuses(t *testing.T) {
 		checked := run(t, "", "validate", file)
 		for _, to := range []string{"v1alpha1", "v1alpha2"} {
 			r := run(t, "", "convert", "-f", file, "-f", samplesDir+"/v1alpha2-simple.yaml", "--to", to)
-			if r.code != cli.Wrong || r.out != "" || !strings.HasPrefix(r.err, checked.out) {
+			if r.code != cli.ExitFailure || r.out != "" || !strings.HasPrefix(r.err, checked.out) {
 				t.Errorf("%s: exit code %d, output %q, errors (-validate +convert):\n%s", file, r.code, r.out, cmp.Diff(checked.out, r.err))
 			}
 		}
 	}
 	for _, args := range [][]string{{}, {"-f", "x"}, {"-f", "x", "--to", "v2"}, {"-f", "x", "--to", "v1alpha1", "-o", "xml"}, {"-f", "-", "-f", "-", "--to", "v1alpha1"}} {
-		if r := run(t, "", append([]string{"convert"}, args...)...); r.code != cli.WrongUsage {
+		if r := run(t, "", append([]string{"convert"}, args...)...); r.code != cli.ExitUsage {
 			t.Errorf("convert %v: exit code %d: %s", args, r.code, r.err)
 		}
 	}
-	if r := run(t, "kind: ConfigMap\n", "convert", "-f", "-", "--to", "v1alpha1"); r.code != cli.Wrong || r.out != "" {
+	if r := run(t, "kind: ConfigMap\n", "convert", "-f", "-", "--to", "v1alpha1"); r.code != cli.ExitFailure || r.out != "" {
 		t.Errorf("nothing to convert: exit code %d, %q", r.code, r.out)
 	}
 }
 
-// Proves: MIG-EX, MIG-ANN, R22, R53 (a value that is not admitted keeps nothing from being converted, there and back; a warning reports it).
+// Proves: MIG-EX, MIG-ANN, R22, R53 (a value that is not admitted keeps nothing from being converted, there and back; a
+// warning reports it).
 func TestConvertLosesNothingOfWhatIsRefused(t *testing.T) {
 	const file = "testdata/convert/refused.yaml"
 	warnings := ""
@@ -103,7 +104,7 @@ func TestConvertLosesNothingOfWhatIsRefused(t *testing.T) {
 		}
 		there := run(t, document, "convert", "-f", "-", "--to", other)
 		back := run(t, there.out, "convert", "-f", "-", "--to", own)
-		if diff := cmp.Diff(trees(t, strings.TrimSuffix(document, "---\n")), trees(t, back.out)); diff != "" || there.code != cli.OK || back.code != cli.OK {
+		if diff := cmp.Diff(trees(t, strings.TrimSuffix(document, "---\n")), trees(t, back.out)); diff != "" || there.code != cli.ExitOK || back.code != cli.ExitOK {
 			t.Errorf("exit codes %d and %d, %s%s after the way there and back (-before +after):\n%s", there.code, back.code, there.err, back.err, diff)
 		}
 		warnings += there.err + back.err
@@ -123,7 +124,7 @@ func TestConvertWarnsOfNetworkPolicies(t *testing.T) {
 		r := run(t, "", append([]string{"convert", "-f", file, "--to", "v1alpha2"}, c.args...)...)
 		got := strings.Contains(r.err, "spec.network.allowedFrom: has no effect: ") &&
 			strings.Contains(r.err, "remove the annotation llamastack.io/conversion from it (in v1alpha2: spec.networking.allowedFrom)")
-		if got != c.want || r.code != cli.OK || (r.err == "") == c.want {
+		if got != c.want || r.code != cli.ExitOK || (r.err == "") == c.want {
 			t.Errorf("%v: exit code %d:\n%s", c.args, r.code, r.err)
 		}
 	}
@@ -158,17 +159,17 @@ func TestConvertToOGXServerAndBack(t *testing.T) {
 	const sample = samplesDir + "/v1alpha2-two-providers.yaml"
 	there := run(t, "", "convert", "-f", sample, "--to", ogx)
 	back := run(t, there.out, "convert", "-f", "-", "--to", own)
-	if there.code != cli.OK || back.code != cli.OK || back.err != "" || !strings.Contains(there.err, ": spec.resources: OGXServer registers no resources: ") {
+	if there.code != cli.ExitOK || back.code != cli.ExitOK || back.err != "" || !strings.Contains(there.err, ": spec.resources: OGXServer registers no resources: ") {
 		t.Errorf("exit codes %d and %d\n%s%s", there.code, back.code, there.err, back.err)
 	}
-	if checked := run(t, back.out, "validate", "-f", "-"); checked.code != cli.OK {
+	if checked := run(t, back.out, "validate", "-f", "-"); checked.code != cli.ExitOK {
 		t.Errorf("after the way there and back:\n%s", checked.out)
 	}
 	file := write(t, "apiVersion: llamastack.io/v1alpha1\nkind: LlamaStackDistribution\nmetadata: {name: a}\nspec:\n  server:\n    distribution: {name: starter}\n"+
 		"    containerSpec: {port: 9000}\n    tlsConfig: {caBundle: {configMapName: ca}}\n"+
 		"    userConfig: {configMapName: cm, configMapNamespace: other}\n---\nkind: ConfigMap\napiVersion: v1\nmetadata: {name: ca}\n")
 	r := run(t, "", "convert", "-f", file, "--to", ogx, "-o", "json")
-	if r.code != cli.OK || !strings.Contains(r.err, file+":8: warning: a: spec.server.tlsConfig.caBundle: OGXServer refers to each certificate") {
+	if r.code != cli.ExitOK || !strings.Contains(r.err, file+":8: warning: a: spec.server.tlsConfig.caBundle: OGXServer refers to each certificate") {
 		t.Errorf("exit code %d: %s", r.code, r.err)
 	}
 	made := trees(t, r.out)[0]
@@ -180,7 +181,8 @@ func TestConvertToOGXServerAndBack(t *testing.T) {
 	for _, l := range lost {
 		paths = append(paths, fmt.Sprint(l.(map[string]any)["path"], " ", l.(map[string]any)["line"]))
 	}
-	// The namespace, which only v1alpha1 can say and the annotation between the versions would carry, is lost with the annotation.
+	// The namespace, which only v1alpha1 can say and the annotation between the versions would carry, is lost with the
+	// annotation.
 	if want := []string{"spec.server.userConfig 9", "spec.server.tlsConfig.caBundle 8"}; !slices.Equal(paths, want) || strings.Contains(r.err+r.out, "annotation") {
 		t.Errorf("lost: %v, want %v:\n%s%s", paths, want, r.err, r.out)
 	}

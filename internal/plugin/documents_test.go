@@ -16,8 +16,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// documented is an example of the documents that this API follows, and what has to be corrected in it. The pairs of the migration guide have a test
-// and files of their own.
+// documented is an example of the documents that this API follows, and what has to be corrected in it. The pairs of the
+// migration guide have a test and files of their own.
 type documented struct {
 	// Source is the document, and the place in it.
 	Source string `json:"source"`
@@ -38,7 +38,8 @@ type correction struct {
 	Why   string `json:"why"`
 }
 
-// Every example of the documents is admitted and renders, with these corrections and no others: without any one of them, the message names the field.
+// Every example of the documents is admitted and renders, with these corrections and no others: without any one of
+// them, the message names the field.
 //
 // Proves: FR-001, FR-010, FR-012, R1, R3, R5, R37, R46.
 func TestExamplesOfTheDocumentsRenderAsCorrected(t *testing.T) {
@@ -78,7 +79,7 @@ func TestExamplesOfTheDocumentsRenderAsCorrected(t *testing.T) {
 				}
 			}
 			r := run(t, right, "render", "-f", "-", "-o", "yaml")
-			if r.code != cli.OK {
+			if r.code != cli.ExitOK {
 				t.Fatalf("render: exit code %d:\n%s", r.code, r.err)
 			}
 			for _, line := range d.Shows {

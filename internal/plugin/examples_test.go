@@ -42,7 +42,8 @@ func (d differencesOf) and(more differencesOf) differencesOf {
 	return sum
 }
 
-// networkPolicies are the settings without which, as in release 0.9, no NetworkPolicy is made for a resource of v1alpha1.
+// networkPolicies are the settings without which, as in release 0.9, no NetworkPolicy is made for a resource of
+// v1alpha1.
 const networkPolicies = "testdata/migration/settings.yaml"
 
 const (
@@ -76,8 +77,9 @@ func ollamaAt(url string) differencesOf {
 	})
 }
 
-// Proves: MIG-EX, US-7.1 (what the operator applies for an example of the migration guide is the same for both manifests, down to each
-// leaf of each object and of the configuration as the server reads it; what differs is listed with the reason).
+// Proves: MIG-EX, US-7.1 (what the operator applies for an example of the migration guide is the same for both
+// manifests, down to each leaf of each object and of the configuration as the server reads it; what differs is listed
+// with the reason).
 func TestExamplesOfTheMigrationGuideBehaveTheSame(t *testing.T) {
 	const vllm, keyOf = "http://vllm-service.vllm-ns.svc:8000/v1", "/valueFrom/secretKeyRef/"
 	for name, test := range map[string]struct {
@@ -143,8 +145,8 @@ func TestExamplesOfTheMigrationGuideBehaveTheSame(t *testing.T) {
 	}
 }
 
-// Proves: MIG-EX, R41 (without the feature flag, as in release 0.9, a resource of v1alpha1 has no NetworkPolicy, and a warning says so; nothing else
-// differs).
+// Proves: MIG-EX, R41 (without the feature flag, as in release 0.9, a resource of v1alpha1 has no NetworkPolicy, and a
+// warning says so; nothing else differs).
 func TestNetworkPolicyOfTheMigrationGuide(t *testing.T) {
 	const name = "network-policy-and-tls"
 	before, after := rendered(t, name, "before", ""), rendered(t, name, "after", "")
@@ -183,7 +185,8 @@ type tree struct {
 	config, warnings string
 }
 
-// rendered is what the operator makes of one part of an example: its objects, and the configuration as the server reads it.
+// rendered is what the operator makes of one part of an example: its objects, and the configuration as the server reads
+// it.
 func rendered(t *testing.T, example, part, settings string) *tree {
 	t.Helper()
 	args := []string{
@@ -191,7 +194,7 @@ func rendered(t *testing.T, example, part, settings string) *tree {
 		"-f", "../../api/v1alpha1/testdata/conversion/" + example + "/" + part + ".yaml",
 	}
 	r := run(t, "", args...)
-	if r.code != cli.OK {
+	if r.code != cli.ExitOK {
 		t.Fatalf("exit code %d:\n%s", r.code, r.err)
 	}
 	made := &tree{leaves: map[string]string{}, warnings: r.err}
@@ -265,8 +268,8 @@ func keyed(i int, item any) (key string, rest any) {
 	return strconv.Itoa(i), item
 }
 
-// addConfig adds the configuration as the server reads it, with the environment of the container; where none was generated, the one that
-// the image runs, which the embedded one is.
+// addConfig adds the configuration as the server reads it, with the environment of the container; where none was
+// generated, the one that the image runs, which the embedded one is.
 func (t *tree) addConfig(tt *testing.T) {
 	tt.Helper()
 	if t.config == "" {
@@ -279,7 +282,8 @@ func (t *tree) addConfig(tt *testing.T) {
 	t.add("config.yaml", parsed)
 }
 
-// imagesOwn is the configuration that an image runs where it is given none; tests/server proves that it is the packaged one.
+// imagesOwn is the configuration that an image runs where it is given none; tests/server proves that it is the packaged
+// one.
 func imagesOwn(t *testing.T, image string) string {
 	t.Helper()
 	for _, d := range distributions.All() {

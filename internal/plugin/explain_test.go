@@ -55,7 +55,7 @@ func TestExplainOfAnUnknownNameSuggestsOne(t *testing.T) {
 		"remote::vlm":                `did you mean "remote::vllm"?`,
 		"labels":                     "several fields are called \"labels\": name the path of one of them:\n  spec.networking.allowedFrom.labels\n",
 	} {
-		if r := run(t, "", "explain", name); r.code != cli.Wrong || r.out != "" || !strings.Contains(r.err, want) {
+		if r := run(t, "", "explain", name); r.code != cli.ExitFailure || r.out != "" || !strings.Contains(r.err, want) {
 			t.Errorf("%s: exit code %d, %s%s\nwant %s", name, r.code, r.out, r.err, want)
 		}
 	}

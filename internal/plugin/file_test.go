@@ -64,7 +64,7 @@ func TestNoVerbWaitsForAFileThatIsNotRegular(t *testing.T) {
 		{"label", "oci-archive:" + link, "--config", file(t, smallBase), "-o", filepath.Join(t.TempDir(), "x.tar")},
 	} {
 		r := runSoon(t, args...)
-		if all := r.out + r.err; r.code != cli.Wrong || !strings.Contains(all, "not a regular file") {
+		if all := r.out + r.err; r.code != cli.ExitFailure || !strings.Contains(all, "not a regular file") {
 			t.Errorf("%q: exit code %d: %s", args, r.code, all)
 		}
 	}
@@ -79,7 +79,7 @@ func TestReadsWhatAShellHandsOver(t *testing.T) {
 		_, _ = to.WriteString(readable)
 		_ = to.Close()
 	}()
-	if r := runSoon(t, "validate", "-f", fmt.Sprintf("/dev/fd/%d", from.Fd())); r.code != cli.OK || !strings.Contains(r.err, "1 checked") {
+	if r := runSoon(t, "validate", "-f", fmt.Sprintf("/dev/fd/%d", from.Fd())); r.code != cli.ExitOK || !strings.Contains(r.err, "1 checked") {
 		t.Errorf("exit code %d: %s%s", r.code, r.out, r.err)
 	}
 }
@@ -112,7 +112,7 @@ func TestLabelUnpacksNoMoreThanAnArchiveHas(t *testing.T) {
 	t.Setenv("TMPDIR", scratch)
 	config := file(t, smallBase)
 	r := runSoon(t, "label", "oci-archive:"+sparse(t, "index.json", 64<<20), "--config", config, "-o", filepath.Join(t.TempDir(), "x.tar"))
-	if r.code != cli.Wrong || !strings.Contains(r.err, "more than its own size") {
+	if r.code != cli.ExitFailure || !strings.Contains(r.err, "more than its own size") {
 		t.Errorf("exit code %d: %s", r.code, r.err)
 	}
 	reference := imageSite(t, randomImage(t))
@@ -129,7 +129,7 @@ func TestLabelUnpacksNoMoreThanAnArchiveHas(t *testing.T) {
 		crowded[fmt.Sprintf("blobs/sha256/%064x", i)] = 0
 	}
 	r = runSoon(t, "label", "oci-archive:"+withEntries(t, original, crowded), "--config", config, "-o", filepath.Join(t.TempDir(), "z.tar"))
-	if r.code != cli.Wrong || !strings.Contains(r.err, "more than 4000 files") {
+	if r.code != cli.ExitFailure || !strings.Contains(r.err, "more than 4000 files") {
 		t.Errorf("exit code %d: %s", r.code, r.err)
 	}
 	if left, err := os.ReadDir(scratch); err != nil || len(left) > 0 {

@@ -38,7 +38,7 @@ func run(t *testing.T, stdin string, args ...string) result {
 func mustRun(t *testing.T, stdin string, args ...string) string {
 	t.Helper()
 	r := run(t, stdin, args...)
-	if r.code != cli.OK || r.err != "" {
+	if r.code != cli.ExitOK || r.err != "" {
 		t.Fatalf("%v: exit code %d, standard error:\n%s", args, r.code, r.err)
 	}
 	return r.out

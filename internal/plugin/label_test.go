@@ -79,7 +79,8 @@ func randomImage(t *testing.T) v1.Image {
 
 const smallBase = "version: 2\napis: [inference]\nproviders: {inference: []}\n"
 
-// Proves: FR-027a, FR-027b (what the plugin writes is what the operator reads, in a label and in a layer; the image stays as it was otherwise).
+// Proves: FR-027a, FR-027b (what the plugin writes is what the operator reads, in a label and in a layer; the image
+// stays as it was otherwise).
 func TestLabelPutsAConfigurationIntoAnImage(t *testing.T) {
 	for name, content := range map[string]string{"label": smallBase, "layer": smallBase + "# " + strings.Repeat("x", 60_000) + "\n"} {
 		t.Run(name, func(t *testing.T) {
@@ -202,7 +203,7 @@ func TestLabelWritesTheRelease(t *testing.T) {
 			framework.NoError(t, err)
 			framework.NoError(t, remote.Push(ref, c.image))
 			r := run(t, "", append([]string{"label", reference, "--config", file(t, smallBase), "--push", "--plain-http"}, c.flags...)...)
-			if r.code != cli.OK || !strings.HasPrefix(r.err, c.note) || c.note == "" && r.err != "" {
+			if r.code != cli.ExitOK || !strings.HasPrefix(r.err, c.note) || c.note == "" && r.err != "" {
 				t.Fatalf("exit code %d: %s; want %q", r.code, r.err, c.note)
 			}
 			client := registry.New(registry.Options{PlainHTTP: []string{host}, Platform: v1.Platform{OS: "linux", Architecture: "amd64"}})
@@ -218,13 +219,13 @@ func TestLabelRefusesWhatTheOperatorWould(t *testing.T) {
 	reference := imageSite(t, randomImage(t))
 	good := file(t, smallBase)
 	for code, refused := range map[int]map[string][]string{
-		cli.Wrong: {
+		cli.ExitFailure: {
 			"--config:":                 {reference, "--config", file(t, "- a"), "--push"},
 			"not an archive in the OCI": {"oci-archive:" + tarOf(t), "--config", good, "-o", filepath.Join(t.TempDir(), "x.tar")},
 			"no such file or directory": {"oci-archive:none.tar", "--config", good, "-o", filepath.Join(t.TempDir(), "x.tar")},
 			"MANIFEST_UNKNOWN":          {strings.Replace(reference, ":1", ":2", 1)[:len(reference)-1] + "2", "--config", good, "--push", "--plain-http"},
 		},
-		cli.WrongUsage: {
+		cli.ExitUsage: {
 			"--server-version: \"latest\"":  {reference, "--config", good, "--server-version", "latest", "--push"},
 			"a digest names the image":      {reference + "@sha256:" + strings.Repeat("0a", 32), "--config", good, "--push"},
 			"--push needs the reference":    {"oci-archive:x.tar", "--config", good, "--push"},
@@ -241,7 +242,8 @@ func TestLabelRefusesWhatTheOperatorWould(t *testing.T) {
 	}
 }
 
-// An image by digest whose labels say no release is rendered for the release of its Python package, as the operator finds it.
+// An image by digest whose labels say no release is rendered for the release of its Python package, as the operator
+// finds it.
 //
 // Proves: R92.
 func TestRenderReadsThePackageFromTheRegistry(t *testing.T) {
@@ -255,7 +257,7 @@ func TestRenderReadsThePackageFromTheRegistry(t *testing.T) {
 		document := "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: s}\nspec:\n  distribution: {image: '" + reference +
 			"'}\n  providers: {inference: {provider: vllm, endpoint: 'http://vllm:8000'}}\n"
 		r := run(t, document, "render", "-f", "-", "--image", reference, "--plain-http")
-		if known := r.code == cli.OK && strings.Contains(r.out, "# Server release line: 1.4\n"); known != (want != "") {
+		if known := r.code == cli.ExitOK && strings.Contains(r.out, "# Server release line: 1.4\n"); known != (want != "") {
 			t.Errorf("%s: %s%s", want, r.out, r.err)
 		}
 	}
@@ -288,7 +290,7 @@ func TestRenderReadsLabelsFromTheRegistry(t *testing.T) {
 		"404 Not Found":               {"--image", strings.TrimSuffix(reference, ":1") + ":2", "--plain-http"},
 		"exclude each other":          {"--image", reference, "--image-labels", "x"},
 	} {
-		if r := run(t, document, append([]string{"render", "-f", "-"}, args...)...); r.code == cli.OK || !strings.Contains(r.err, want) {
+		if r := run(t, document, append([]string{"render", "-f", "-"}, args...)...); r.code == cli.ExitOK || !strings.Contains(r.err, want) {
 			t.Errorf("%v: %s; want %s", args, r.err, want)
 		}
 	}
@@ -315,7 +317,7 @@ func TestLabelFollowsNoRedirectOfWhatItWrites(t *testing.T) {
 	}))
 	t.Cleanup(site.Close)
 	r := run(t, "", "label", strings.Replace(reference, host, site.Listener.Addr().String(), 1), "--config", file(t, smallBase), "--push", "--plain-http")
-	if r.code != cli.Wrong || !strings.Contains(r.err, "which is not followed") {
+	if r.code != cli.ExitFailure || !strings.Contains(r.err, "which is not followed") {
 		t.Errorf("exit code %d: %s", r.code, r.err)
 	}
 }

@@ -55,7 +55,7 @@ func TestMigrate(t *testing.T) {
 	for name, text := range cases {
 		t.Run(name, func(t *testing.T) {
 			r := run(t, text, "migrate", "-f", "-", "--settings", networkPolicies)
-			if r.code != cli.OK || !strings.Contains(r.err, "  proof: ") || strings.Contains(r.err, "canary") {
+			if r.code != cli.ExitOK || !strings.Contains(r.err, "  proof: ") || strings.Contains(r.err, "canary") {
 				t.Errorf("exit code %d:\n%s", r.code, r.err)
 			}
 			golden.Text(t, *update, filepath.Join("testdata", "migrate", name+".txt"), r.err+"---\n"+r.out)
@@ -78,7 +78,7 @@ func TestMigrateKeepsDocumentsOfOtherKinds(t *testing.T) {
 			kinds = append(kinds, kind)
 		}
 	}
-	if want := []string{"Secret", v1alpha2.Kind, "ConfigMap"}; r.code != cli.OK || !slices.Equal(kinds, want) {
+	if want := []string{"Secret", v1alpha2.Kind, "ConfigMap"}; r.code != cli.ExitOK || !slices.Equal(kinds, want) {
 		t.Errorf("exit code %d, kinds %v, want %v:\n%s", r.code, kinds, want, r.err)
 	}
 	var list struct{ Items []map[string]any }
@@ -90,10 +90,10 @@ func TestMigrateKeepsDocumentsOfOtherKinds(t *testing.T) {
 // A resource that the operator rejects is not migrated: what it means is not known.
 func TestMigrateOfAWrongResourceIsAnError(t *testing.T) {
 	text := strings.Replace(withVariables("{name: A, value: b}"), "starter", "strater", 1)
-	if r := run(t, text, "migrate", "-f", "-"); r.code != cli.Wrong || r.out != "" || !strings.Contains(r.err, `did you mean "starter"?`) {
+	if r := run(t, text, "migrate", "-f", "-"); r.code != cli.ExitFailure || r.out != "" || !strings.Contains(r.err, `did you mean "starter"?`) {
 		t.Errorf("exit code %d:\n%s%s", r.code, r.err, r.out)
 	}
-	if r := run(t, "kind: ConfigMap\napiVersion: v1\n", "migrate", "-f", "-"); r.code != cli.Wrong || !strings.Contains(r.err, "no LlamaStackDistribution") {
+	if r := run(t, "kind: ConfigMap\napiVersion: v1\n", "migrate", "-f", "-"); r.code != cli.ExitFailure || !strings.Contains(r.err, "no LlamaStackDistribution") {
 		t.Errorf("exit code %d:\n%s", r.code, r.err)
 	}
 }

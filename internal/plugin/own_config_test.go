@@ -15,10 +15,11 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// Proves: US-6.1, R45 (the sample with a configuration of the user's own is right, and so is its configuration; the end-to-end tests run it).
+// Proves: US-6.1, R45 (the sample with a configuration of the user's own is right, and so is its configuration; the
+// end-to-end tests run it).
 func TestSampleWithAConfigurationOfItsOwnIsRight(t *testing.T) {
 	const sample = samplesDir + "/override-config.yaml"
-	if r := run(t, "", "validate", "-f", sample); r.code != cli.OK || r.out != "" {
+	if r := run(t, "", "validate", "-f", sample); r.code != cli.ExitOK || r.out != "" {
 		t.Errorf("exit code %d:\n%s%s", r.code, r.out, r.err)
 	}
 	raw := framework.ReadFile(t, sample)

@@ -30,7 +30,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
-// inCluster builds what the operator builds when the resource of the file is in the namespace default, with real Secrets.
+// inCluster builds what the operator builds when the resource of the file is in the namespace default, with real
+// Secrets.
 func inCluster(t *testing.T, file, operatorSettings string) *build.Desired {
 	t.Helper()
 	cr := &v1alpha2.LlamaStackDistribution{}
@@ -86,8 +87,8 @@ func operatorData(t *testing.T, file string) map[string]string {
 	return manifest.Data
 }
 
-// Proves: FR-075, R54, R17 (the bytes that render prints are those of the ConfigMap in the cluster, and the objects differ only
-// in what the operator's key, its build and the API server decide).
+// Proves: FR-075, R54, R17 (the bytes that render prints are those of the ConfigMap in the cluster, and the objects
+// differ only in what the operator's key, its build and the API server decide).
 func TestRenderIsWhatTheOperatorApplies(t *testing.T) {
 	cases := map[string]string{"testdata/good/in-house.yaml": "testdata/settings.yaml", "testdata/good/overrides.yaml": ""}
 	for _, sample := range glob(t, samplesDir+"/v1alpha2-*.yaml") {
@@ -231,7 +232,8 @@ func TestForbiddenIsAnErrorOffline(t *testing.T) {
 	}
 }
 
-// Proves: R47 (distributions of the operator's settings, as the manifest of the ConfigMap, as its data, from standard input), R14.
+// Proves: R47 (distributions of the operator's settings, as the manifest of the ConfigMap, as its data, from standard
+// input), R14.
 func TestRenderWithSettings(t *testing.T) {
 	const file = "testdata/good/in-house.yaml"
 	want := mustRun(t, "", "render", "-f", file, "--settings", "testdata/settings.yaml")
@@ -254,7 +256,8 @@ func TestRenderWithSettings(t *testing.T) {
 	}
 }
 
-// Proves: R14, R28 (an image that nothing is known of renders with a base and a release; the tag of a known one is overruled).
+// Proves: R14, R28 (an image that nothing is known of renders with a base and a release; the tag of a known one is
+// overruled).
 func TestRenderStandInForAnImage(t *testing.T) {
 	out := mustRun(t, "", "render", "-f", "testdata/bad/unknown-image.yaml", "--base", "testdata/base.yaml", "--server-version", "0.7.1")
 	if !strings.Contains(out, "# Base configuration: registry.example.com/own:nightly\n") || !strings.Contains(out, "base_url: http://a:8000/v1\n") {
@@ -272,7 +275,7 @@ func TestRenderStandInForAnImage(t *testing.T) {
 func TestRenderSeveralDocuments(t *testing.T) {
 	const file = "testdata/good/several.yaml"
 	r := run(t, "", "render", "-f", file)
-	if r.code != cli.OK {
+	if r.code != cli.ExitOK {
 		t.Fatalf("exit code %d:\n%s", r.code, r.err)
 	}
 	documents := strings.Split(r.out, "---\n")
@@ -285,20 +288,21 @@ func TestRenderSeveralDocuments(t *testing.T) {
 	if diff := cmp.Diff(notes, r.err); diff != "" {
 		t.Errorf("standard error (-want +got):\n%s", diff)
 	}
-	if got := run(t, read(t, file), "render", "-f", "-"); got.out != r.out || got.code != cli.OK {
+	if got := run(t, read(t, file), "render", "-f", "-"); got.out != r.out || got.code != cli.ExitOK {
 		t.Errorf("standard input gives something else than the file (exit code %d):\n%s", got.code, cmp.Diff(r.out, got.out))
 	}
 	in := run(t, "", "render", "-f", file, "-o", "env")
 	if !strings.Contains(in.out, "first") || !strings.Contains(in.out, "second") {
 		t.Errorf("the environment does not tell whose it is:\n%s", in.out)
 	}
-	if got := run(t, "", "render", "-f", file, "-n", "other"); got.code != cli.Wrong || got.out != "" ||
+	if got := run(t, "", "render", "-f", file, "-n", "other"); got.code != cli.ExitFailure || got.out != "" ||
 		!strings.Contains(got.err, `first: metadata.namespace: Invalid value: "ai": --namespace says "other"`) {
 		t.Errorf("two namespaces at once: exit code %d, %s", got.code, got.err)
 	}
 }
 
-// Proves: FR-075 (a running resource, as kubectl prints it, renders as its manifest did; --namespace goes where none is named).
+// Proves: FR-075 (a running resource, as kubectl prints it, renders as its manifest did; --namespace goes where none is
+// named).
 func TestRenderFromTheCluster(t *testing.T) {
 	sample := read(t, samplesDir+"/v1alpha2-simple.yaml")
 	running := strings.Replace(sample, "  name: my-stack\n", `  name: my-stack
@@ -321,7 +325,7 @@ func TestRenderFromTheCluster(t *testing.T) {
 // Proves: FR-075 (warnings do not keep from rendering).
 func TestRenderWarns(t *testing.T) {
 	r := run(t, "", "render", "-f", "testdata/good/warning.yaml")
-	if r.code != cli.OK || r.out == "" {
+	if r.code != cli.ExitOK || r.out == "" {
 		t.Errorf("exit code %d, %d bytes of configuration", r.code, len(r.out))
 	}
 	golden.Text(t, *update, "testdata/good/warning.want", r.err)
@@ -330,7 +334,7 @@ func TestRenderWarns(t *testing.T) {
 func BenchmarkRender(b *testing.B) {
 	for b.Loop() {
 		args := []string{"render", "-f", samplesDir + "/v1alpha2-simple.yaml"}
-		if code := plugin.Run(b.Context(), args, cli.Streams{Out: io.Discard, Err: io.Discard}); code != cli.OK {
+		if code := plugin.Run(b.Context(), args, cli.Streams{Out: io.Discard, Err: io.Discard}); code != cli.ExitOK {
 			b.Fatal(code)
 		}
 	}
@@ -359,7 +363,7 @@ func TestRenderWithImageLabels(t *testing.T) {
 	if !strings.Contains(got, "# Server release line: 0.7\n# Base configuration: <on-cluster>\n") {
 		t.Errorf("with --server-version:\n%s", got)
 	}
-	if r := run(t, "", "render", "-f", write(t, byImage), "--image-labels", write(t, "{}")); r.code != cli.Wrong || !strings.Contains(r.err, "missing config labels") {
+	if r := run(t, "", "render", "-f", write(t, byImage), "--image-labels", write(t, "{}")); r.code != cli.ExitFailure || !strings.Contains(r.err, "missing config labels") {
 		t.Errorf("without labels: %+v", r)
 	}
 }
@@ -388,8 +392,8 @@ func TestRenderUsesLabelsOnlyWhereTheOperatorDoes(t *testing.T) {
 	}
 }
 
-// Proves: US-7.1, R45, R53, R65 (ConfigMaps among the files are read as the operator reads them, those of another namespace that v1alpha1 names
-// included; without them what they hold is <on-cluster>).
+// Proves: US-7.1, R45, R53, R65 (ConfigMaps among the files are read as the operator reads them, those of another
+// namespace that v1alpha1 names included; without them what they hold is <on-cluster>).
 func TestRenderReadsConfigMaps(t *testing.T) {
 	const resource = `
 apiVersion: llamastack.io/v1alpha1
@@ -432,7 +436,7 @@ data:
 		}
 	}
 	const want = `has no key "second": add it; its keys are first, third`
-	if r := run(t, resource+strings.ReplaceAll(configMaps, "second", "third"), "render", "-f", "-"); r.code != cli.Wrong || !strings.Contains(r.err, want) {
+	if r := run(t, resource+strings.ReplaceAll(configMaps, "second", "third"), "render", "-f", "-"); r.code != cli.ExitFailure || !strings.Contains(r.err, want) {
 		t.Errorf("without the key: exit code %d, %s", r.code, r.err)
 	}
 }

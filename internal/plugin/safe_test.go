@@ -30,7 +30,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// evil clears the screen, sets the clipboard, overwrites its line, reorders characters, and starts two commands of a workflow.
+// evil clears the screen, sets the clipboard, overwrites its line, reorders characters, and starts two commands of a
+// workflow.
 const evil = "evil\x1b[2J\x1b]52;c;aGk=\x07\u009b31m\u202e\r##[debug]\n::error::x\n"
 
 // evilName is a part of it that can be a file's name, or an argument.
@@ -182,7 +183,7 @@ func checkSafe(t *testing.T, args []string, code int, out, errs string) {
 			}
 		}
 	}
-	if code == cli.OK && out != "" && (format == "json" || format == "yaml") {
+	if code == cli.ExitOK && out != "" && (format == "json" || format == "yaml") {
 		var into any
 		if err := yaml.Unmarshal([]byte(out), &into); err != nil {
 			t.Errorf("%q: %v:\n%q", args, err, out)

@@ -26,9 +26,9 @@ import (
 // wholeSample is the sample whose golden has its objects as they are.
 const wholeSample = "v1alpha2-simple"
 
-// The golden of a sample is its objects as YAML, with the difference of config.yaml against its base in the place of config.yaml; of all but
-// one sample, it is how they differ from the objects of that one. The other formats say the same. The file's bytes are held by their hash, which
-// is in the objects.
+// The golden of a sample is its objects as YAML, with the difference of config.yaml against its base in the place of
+// config.yaml; of all but one sample, it is how they differ from the objects of that one. The other formats say the
+// same. The file's bytes are held by their hash, which is in the objects.
 //
 // Proves: US-2.2, NFR-001, R54 (what is shown of a sample, in every format, each time the same).
 func TestRenderSamples(t *testing.T) {
@@ -37,7 +37,7 @@ func TestRenderSamples(t *testing.T) {
 			shown := map[string]string{}
 			for _, format := range []string{"config", "yaml", "json", "env", "access"} {
 				r := run(t, "", "render", "-f", sample, "-o", format)
-				if r.code != cli.OK {
+				if r.code != cli.ExitOK {
 					t.Fatalf("%s: exit code %d:\n%s", format, r.code, r.err)
 				}
 				for range 2 {
@@ -66,8 +66,8 @@ func TestRenderSamples(t *testing.T) {
 	}
 }
 
-// Every sample, and the first resource of the README, names an image that is known to be published; one that only older release lines can run has a comment
-// with its image instead.
+// Every sample, and the first resource of the README, names an image that is known to be published; one that only older
+// release lines can run has a comment with its image instead.
 //
 // Proves: R90, R93.
 func TestSamplesNamePublishedImages(t *testing.T) {

@@ -26,11 +26,11 @@ func TestUpgradeCheck(t *testing.T) {
 		sample, to string
 		code       int
 	}{
-		"same-line": {"v1alpha2-simple.yaml", "0.7.3", cli.OK},
-		"next-line": {"v1alpha2-simple.yaml", "0.8", cli.OK},
-		"far-line":  {"v1alpha2-two-providers.yaml", "1.4", cli.OK},
-		"gone-api":  {"v1alpha2-safety.yaml", "1.4", cli.Wrong},
-		"postgres":  {"v1alpha2-postgres.yaml", "1.4.1", cli.OK},
+		"same-line": {"v1alpha2-simple.yaml", "0.7.3", cli.ExitOK},
+		"next-line": {"v1alpha2-simple.yaml", "0.8", cli.ExitOK},
+		"far-line":  {"v1alpha2-two-providers.yaml", "1.4", cli.ExitOK},
+		"gone-api":  {"v1alpha2-safety.yaml", "1.4", cli.ExitFailure},
+		"postgres":  {"v1alpha2-postgres.yaml", "1.4.1", cli.ExitOK},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := sampleOf07(t, test.sample)
@@ -89,15 +89,15 @@ func TestUpgradeCheckRefusesWrongUsage(t *testing.T) {
 		`required flag(s) "to" not set`:         {"-f", sample},
 		`--output "toml": choose one of json, `: {"-f", sample, "--to", catalog.Newest(), "-o", "toml"},
 	} {
-		if r := run(t, "", append([]string{"upgrade-check"}, args...)...); r.code != cli.WrongUsage || !strings.Contains(r.err, strings.TrimSpace(want)) {
+		if r := run(t, "", append([]string{"upgrade-check"}, args...)...); r.code != cli.ExitUsage || !strings.Contains(r.err, strings.TrimSpace(want)) {
 			t.Errorf("%v: exit code %d: %s", args, r.code, r.err)
 		}
 	}
-	if r := run(t, "kind: ConfigMap\n", "upgrade-check", "-f", "-", "--to", catalog.Newest()); r.code != cli.Wrong || !strings.Contains(r.err, "exactly one") {
+	if r := run(t, "kind: ConfigMap\n", "upgrade-check", "-f", "-", "--to", catalog.Newest()); r.code != cli.ExitFailure || !strings.Contains(r.err, "exactly one") {
 		t.Errorf("exit code %d: %s", r.code, r.err)
 	}
 	wrong := strings.Replace(read(t, sample), "provider: vllm", "provider: vlm", 1)
-	if r := run(t, wrong, "upgrade-check", "-f", "-", "--to", catalog.Newest()); r.code != cli.Wrong || r.out != "" || !strings.Contains(r.err, `did you mean "vllm"`) {
+	if r := run(t, wrong, "upgrade-check", "-f", "-", "--to", catalog.Newest()); r.code != cli.ExitFailure || r.out != "" || !strings.Contains(r.err, `did you mean "vllm"`) {
 		t.Errorf("exit code %d: %s", r.code, r.err)
 	}
 }

@@ -21,15 +21,15 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
-// Proves: FR-075, NFR-004, US-2.2, US-2.3, FR-070, R14 (every message with file, line number, resource and field; render and validate say
-// the same).
+// Proves: FR-075, NFR-004, US-2.2, US-2.3, FR-070, R14 (every message with file, line number, resource and field;
+// render and validate say the same).
 func TestBadInput(t *testing.T) {
 	for _, file := range glob(t, "testdata/bad/*.yaml") {
 		t.Run(stem(file), func(t *testing.T) {
 			checked := run(t, "", "validate", file)
 			golden.Text(t, *update, strings.TrimSuffix(file, ".yaml")+".want", checked.out)
 			rendered := run(t, "", "render", "-f", file)
-			if checked.code != cli.Wrong || rendered.code != cli.Wrong || rendered.out != "" {
+			if checked.code != cli.ExitFailure || rendered.code != cli.ExitFailure || rendered.out != "" {
 				t.Errorf("exit codes %d and %d, and render prints %q", checked.code, rendered.code, rendered.out)
 			}
 			if !strings.Contains(file, "yaml.yaml") && !strings.Contains(file, "twice") && rendered.err != checked.out {
@@ -54,7 +54,7 @@ func TestSamplesAreValid(t *testing.T) {
 			t.Errorf("note %d: %s", i, notes[i])
 		}
 	}
-	if r.code != cli.OK || !strings.HasSuffix(r.err, want) || strings.Count(r.err, "\n") != len(notes)+1 {
+	if r.code != cli.ExitOK || !strings.HasSuffix(r.err, want) || strings.Count(r.err, "\n") != len(notes)+1 {
 		t.Errorf("exit code %d:\n%s%s", r.code, r.out, r.err)
 	}
 	// Two samples explain what they are warned of.
@@ -69,13 +69,14 @@ func TestSamplesAreValid(t *testing.T) {
 		}
 	}
 	for _, file := range []string{"testdata/good/several.yaml", "testdata/good/values-unknown.yaml"} {
-		if r := run(t, "", "validate", file); r.code != cli.OK || r.out != "" {
+		if r := run(t, "", "validate", file); r.code != cli.ExitOK || r.out != "" {
 			t.Errorf("%s: exit code %d:\n%s", file, r.code, r.out)
 		}
 	}
 }
 
-// The output about one good file ends with its name and ok. That about a file with a warning, or about several files, does not.
+// The output about one good file ends with its name and ok. That about a file with a warning, or about several files,
+// does not.
 func TestValidateEndsWithOK(t *testing.T) {
 	sample := samplesDir + "/v1alpha2-simple.yaml"
 	for _, c := range []struct {
@@ -83,11 +84,11 @@ func TestValidateEndsWithOK(t *testing.T) {
 		files []string
 	}{{true, []string{sample}}, {false, []string{"testdata/good/warning.yaml"}}, {false, []string{sample, samplesDir + "/v1alpha2-two-providers.yaml"}}} {
 		r := run(t, "", append([]string{"validate"}, c.files...)...)
-		if r.code != cli.OK || strings.HasSuffix(r.err, "\n"+sample+": ok\n") != c.ok || strings.Contains(r.err, ": ok") != c.ok {
+		if r.code != cli.ExitOK || strings.HasSuffix(r.err, "\n"+sample+": ok\n") != c.ok || strings.Contains(r.err, ": ok") != c.ok {
 			t.Errorf("%v: exit code %d, and it ends with\n%s", c.files, r.code, r.err)
 		}
 	}
-	if r := run(t, "", "validate", "-o", "yaml", sample); r.code != cli.OK || !strings.HasPrefix(r.out, "checked: 1\nfindings: []\n") {
+	if r := run(t, "", "validate", "-o", "yaml", sample); r.code != cli.ExitOK || !strings.HasPrefix(r.out, "checked: 1\nfindings: []\n") {
 		t.Errorf("exit code %d:\n%s", r.code, r.out)
 	}
 }
@@ -105,7 +106,7 @@ func TestValidateFindsWhatKubernetesRefuses(t *testing.T) {
 		Findings []struct{ Resource, Severity, Path, Message string }
 	}
 	r := run(t, documents.String(), "validate", "-f", "-", "-o", "json")
-	if err := json.Unmarshal([]byte(r.out), &got); err != nil || r.code != cli.Wrong || got.Checked != len(wrong) {
+	if err := json.Unmarshal([]byte(r.out), &got); err != nil || r.code != cli.ExitFailure || got.Checked != len(wrong) {
 		t.Fatalf("exit code %d, %d checked, %v: %s", r.code, got.Checked, err, r.err)
 	}
 	messages := map[string][]string{}
@@ -125,10 +126,10 @@ func TestValidateFindsWhatKubernetesRefuses(t *testing.T) {
 // Proves: R47 (names that only the operator's settings know are right with them, and the message without them says so).
 func TestValidateWithSettings(t *testing.T) {
 	const file = "testdata/good/in-house.yaml"
-	if r := run(t, "", "validate", file, "--settings", "testdata/settings.yaml"); r.code != cli.OK || r.out != "" {
+	if r := run(t, "", "validate", file, "--settings", "testdata/settings.yaml"); r.code != cli.ExitOK || r.out != "" {
 		t.Errorf("exit code %d:\n%s", r.code, r.out)
 	}
-	if r := run(t, "", "validate", file); r.code != cli.Wrong || !strings.Contains(r.out, "give that ConfigMap with --settings") {
+	if r := run(t, "", "validate", file); r.code != cli.ExitFailure || !strings.Contains(r.out, "give that ConfigMap with --settings") {
 		t.Errorf("exit code %d:\n%s", r.code, r.out)
 	}
 }
@@ -138,7 +139,7 @@ func TestValidateForGitHub(t *testing.T) {
 	file := write(t, "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata:\n  name: \"a,b:c%\\n::error::x\"\n"+
 		"spec:\n  distribution:\n    name: starter\n  disabled: eval\n")
 	r := run(t, "", "validate", "-f", file, "--output", "github")
-	if r.code != cli.Wrong || r.out == "" {
+	if r.code != cli.ExitFailure || r.out == "" {
 		t.Errorf("exit code %d:\n%s", r.code, r.out)
 	}
 	for line := range strings.Lines(r.out) {
@@ -151,7 +152,7 @@ func TestValidateForGitHub(t *testing.T) {
 		t.Errorf("nothing at the line of spec.disabled:\n%s", r.out)
 	}
 	warned := run(t, "", "validate", "-f", "testdata/good/warning.yaml", "--output", "github")
-	if warned.code != cli.OK || !strings.HasPrefix(warned.out, "::warning file=testdata/good/warning.yaml,line=") {
+	if warned.code != cli.ExitOK || !strings.HasPrefix(warned.out, "::warning file=testdata/good/warning.yaml,line=") {
 		t.Errorf("exit code %d:\n%s", warned.code, warned.out)
 	}
 }
@@ -168,7 +169,7 @@ func TestValidateAsJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.out), &got); err != nil {
 		t.Fatalf("%v:\n%s", err, r.out)
 	}
-	if r.code != cli.Wrong || r.err != "" || got.Valid || got.Checked != 2 || got.Skipped != 1 || len(got.Findings) != 2 {
+	if r.code != cli.ExitFailure || r.err != "" || got.Valid || got.Checked != 2 || got.Skipped != 1 || len(got.Findings) != 2 {
 		t.Fatalf("exit code %d, standard error %q, result %+v", r.code, r.err, got)
 	}
 	if f := got.Findings[0]; f["file"] != "testdata/bad/no-yaml.yaml" || f["line"] != 3.0 || f["severity"] != "error" || f["code"] != "InvalidField" || f["path"] != "document" {
@@ -197,19 +198,19 @@ func TestValidateDirectories(t *testing.T) {
 	} {
 		framework.WriteFile(t, filepath.Join(dir, name), content)
 	}
-	if r := run(t, "", "validate", "-f", dir); r.code != cli.OK || !strings.HasPrefix(r.err, "1 checked") {
+	if r := run(t, "", "validate", "-f", dir); r.code != cli.ExitOK || !strings.HasPrefix(r.err, "1 checked") {
 		t.Errorf("without -R: exit code %d:\n%s%s", r.code, r.out, r.err)
 	}
-	if r := run(t, "", "validate", "-R", "-f", dir); r.code != cli.Wrong || !strings.HasPrefix(r.err, "2 checked, 1 with") {
+	if r := run(t, "", "validate", "-R", "-f", dir); r.code != cli.ExitFailure || !strings.HasPrefix(r.err, "2 checked, 1 with") {
 		t.Errorf("with -R: exit code %d:\n%s%s", r.code, r.out, r.err)
 	}
-	if r := run(t, "", "validate", "-f", filepath.Join(dir, "team")); r.code != cli.Wrong || !strings.Contains(r.out, "no files with the ending") {
+	if r := run(t, "", "validate", "-f", filepath.Join(dir, "team")); r.code != cli.ExitFailure || !strings.Contains(r.out, "no files with the ending") {
 		t.Errorf("a directory without manifests: exit code %d:\n%s", r.code, r.out)
 	}
 }
 
-// Everything that the plugin says is for a program, too: a finding has a code that docs/status.md explains, a line number, and the path of a field,
-// which is "document" where the document cannot be read.
+// Everything that the plugin says is for a program, too: a finding has a code that docs/status.md explains, a line
+// number, and the path of a field, which is "document" where the document cannot be read.
 //
 // Proves: NFR-004, FR-075, R74.
 func TestEachFindingHasItsPlace(t *testing.T) {
@@ -247,7 +248,7 @@ func TestEachFindingHasItsPlace(t *testing.T) {
 	}
 	for _, row := range problem.Rows() {
 		_, exempt := withoutAFile[row.Reason]
-		if !testing.Short() && !row.Elsewhere && seen[row.Reason] == exempt {
+		if !testing.Short() && !row.FixedElsewhere && seen[row.Reason] == exempt {
 			t.Errorf("reason %s: it is in withoutAFile: %v, and a file has it: %v", row.Reason, exempt, seen[row.Reason])
 		}
 		example := problem.New(row.Example)
@@ -261,8 +262,8 @@ func TestEachFindingHasItsPlace(t *testing.T) {
 // withSettings is what the plugin adds where the operator's settings could make a difference.
 const withSettings = " (if your cluster has such an entry, give that ConfigMap with --settings)"
 
-// exampleFrom are the reasons whose example in docs/status.md no file shows, and what it comes from. The tests TestExamplesAre… of the packages that
-// are named prove it; where none is, it is the text of the code.
+// exampleFrom are the reasons whose example in docs/status.md no file shows, and what it comes from. The tests
+// TestExamplesAre… of the packages that are named prove it; where none is, it is the text of the code.
 var exampleFrom = func() map[problem.Reason]string {
 	from := map[problem.Reason]string{}
 	for origin, reasons := range map[string][]problem.Reason{
@@ -337,8 +338,8 @@ spec:
 	}
 }
 
-// Of a custom resource whose distribution nobody knows, what is wrong beside that is reported, and nothing that would be right with the
-// distribution.
+// Of a custom resource whose distribution nobody knows, what is wrong beside that is reported, and nothing that would
+// be right with the distribution.
 //
 // Proves: R74.
 func TestAnUnknownDistributionHidesNothing(t *testing.T) {
@@ -367,7 +368,8 @@ func TestAnUnknownDistributionHidesNothing(t *testing.T) {
 	}
 }
 
-// problemsBeside returns the problems of the files in a directory that do not concern the distribution, with the name of the file.
+// problemsBeside returns the problems of the files in a directory that do not concern the distribution, with the name
+// of the file.
 func problemsBeside(t *testing.T, dir string) map[string]bool {
 	t.Helper()
 	var got struct {
@@ -385,12 +387,12 @@ func problemsBeside(t *testing.T, dir string) map[string]bool {
 
 // Proves: R81 (a settings file is checked by itself, and each wrong entry is named).
 func TestValidateChecksSettingsAlone(t *testing.T) {
-	if r := run(t, "", "validate", "--settings", "testdata/settings.yaml"); r.code != cli.OK || r.out != "" {
+	if r := run(t, "", "validate", "--settings", "testdata/settings.yaml"); r.code != cli.ExitOK || r.out != "" {
 		t.Errorf("exit code %d, %s%s", r.code, r.out, r.err)
 	}
 	const broken = "distributions: |\n  a: {imag: x}\n  b: [\n  c: {image: 'registry.example/c:0.7.1'}\nedge: 'kind: Ingres'\n"
 	r := run(t, broken, "validate", "--settings", "-")
-	if r.code != cli.Wrong || strings.Count(r.out, "-: error: ") != 3 || strings.Contains(r.out, "distributions[c]") {
+	if r.code != cli.ExitFailure || strings.Count(r.out, "-: error: ") != 3 || strings.Contains(r.out, "distributions[c]") {
 		t.Errorf("exit code %d, %s%s", r.code, r.out, r.err)
 	}
 	for _, want := range []string{"distributions[a]: ", "distributions[b]: ", `kind: Unsupported value: "Ingres"`} {
@@ -398,12 +400,13 @@ func TestValidateChecksSettingsAlone(t *testing.T) {
 			t.Errorf("%s; want %s", r.out, want)
 		}
 	}
-	if r := run(t, "", "validate"); r.code != cli.WrongUsage || !strings.Contains(r.err, "--settings") {
+	if r := run(t, "", "validate"); r.code != cli.ExitUsage || !strings.Contains(r.err, "--settings") {
 		t.Errorf("exit code %d, %s", r.code, r.err)
 	}
 }
 
-// Proves: R81, R47 (a settings file is checked by itself: its ConfigMap, and those that register distributions, in either order).
+// Proves: R81, R47 (a settings file is checked by itself: its ConfigMap, and those that register distributions, in
+// either order).
 func TestValidateChecksRegistrationsAlone(t *testing.T) {
 	sample := "../../config/samples/settings/"
 	both := read(t, sample+"registered-distribution.yaml") + "---\n" + read(t, sample+"mirrors.yaml")
@@ -411,16 +414,16 @@ func TestValidateChecksRegistrationsAlone(t *testing.T) {
 		text, out string
 		code      int
 	}{
-		"right": {both, "", cli.OK},
+		"right": {both, "", cli.ExitOK},
 		"broken registration": {
 			strings.Replace(both, "    - inference\n", "    - [\n", 1),
-			": error: ConfigMap distribution-rh-dev: config.yaml: base configuration rh-dev: not YAML: line ", cli.Wrong,
+			": error: ConfigMap distribution-rh-dev: config.yaml: base configuration rh-dev: not YAML: line ", cli.ExitFailure,
 		},
-		"unknown key":    {strings.Replace(both, "  image: ", "  imag: ", 1), `data[imag]: Unsupported value: did you mean "image"?`, cli.Wrong},
-		"unreadable key": {both + "  distributions: '- ['\n", "error: ConfigMap llama-stack-operator-config, key distributions: not a YAML map", cli.Wrong},
+		"unknown key":    {strings.Replace(both, "  image: ", "  imag: ", 1), `data[imag]: Unsupported value: did you mean "image"?`, cli.ExitFailure},
+		"unreadable key": {both + "  distributions: '- ['\n", "error: ConfigMap llama-stack-operator-config, key distributions: not a YAML map", cli.ExitFailure},
 		"no effect": {
 			both + "  distributions: 'rh-dev: {image: x}'\n",
-			": warning: llama-stack-operator-config/distributions[rh-dev]: has no effect, because ConfigMap distribution-rh-dev registers the name", cli.OK,
+			": warning: llama-stack-operator-config/distributions[rh-dev]: has no effect, because ConfigMap distribution-rh-dev registers the name", cli.ExitOK,
 		},
 	} {
 		r := run(t, "", "validate", "--settings", write(t, c.text))
@@ -433,7 +436,7 @@ func TestValidateChecksRegistrationsAlone(t *testing.T) {
 // A file that cannot be read has no line, and is counted.
 func TestValidateCountsWhatItCannotRead(t *testing.T) {
 	r := run(t, "", "validate", "absent.yaml")
-	if want := "absent.yaml: error: document: cannot be read: no such file or directory\n"; r.code != cli.Wrong || r.out != want {
+	if want := "absent.yaml: error: document: cannot be read: no such file or directory\n"; r.code != cli.ExitFailure || r.out != want {
 		t.Errorf("exit code %d, %swant %s", r.code, r.out, want)
 	}
 	if want := "0 checked, 0 with errors or warnings, 0 of other kinds skipped, 1 unreadable\n"; r.err != want {

@@ -14,7 +14,7 @@ type Collector struct {
 	Skip func(Problem) bool
 
 	list    List
-	shown   map[Severity]int
+	counts  map[Severity]int
 	omitted map[Severity]int
 }
 
@@ -24,10 +24,10 @@ func (c *Collector) Add(p Problem) {
 	if c.Skip != nil && c.Skip(*complete) || c.full(complete.Severity) {
 		return
 	}
-	if c.shown == nil {
-		c.shown = map[Severity]int{}
+	if c.counts == nil {
+		c.counts = map[Severity]int{}
 	}
-	c.shown[complete.Severity]++
+	c.counts[complete.Severity]++
 	c.list = append(c.list, *complete)
 }
 
@@ -54,7 +54,7 @@ func (c *Collector) AddAll(l List) {
 func (c *Collector) Full(s Severity) bool { return c.Skip == nil && c.full(s) }
 
 func (c *Collector) full(s Severity) bool {
-	if c.shown[s] < limits.Problems {
+	if c.counts[s] < limits.Problems {
 		return false
 	}
 	c.omit(s, 1)
@@ -69,17 +69,17 @@ func (c *Collector) omit(s Severity, n int) {
 }
 
 // HasErrors reports whether an error was added.
-func (c *Collector) HasErrors() bool { return c.shown[Error] > 0 }
+func (c *Collector) HasErrors() bool { return c.counts[Error] > 0 }
 
 // List returns the errors, then the warnings, each in the order of addition, with a last entry if some were omitted.
 func (c *Collector) List() List {
-	return append(c.of(Error, c.list.Errors()), c.of(Warning, c.list.Warnings())...)
+	return append(c.withOmitted(Error, c.list.Errors()), c.withOmitted(Warning, c.list.Warnings())...)
 }
 
 // omitted is the value of a problem that stands for that many omitted ones.
 type omitted int
 
-func (c *Collector) of(s Severity, l List) List {
+func (c *Collector) withOmitted(s Severity, l List) List {
 	more := c.omitted[s]
 	if more == 0 {
 		return l

@@ -30,14 +30,14 @@ func (l List) For(condition string) List {
 	return l.where(func(p *Problem) bool { return p.Severity != Warning && p.Condition == condition })
 }
 
-func (l List) where(wanted func(*Problem) bool) List {
-	var some List
+func (l List) where(matches func(*Problem) bool) List {
+	var matching List
 	for i := range l {
-		if wanted(&l[i]) {
-			some = append(some, l[i])
+		if matches(&l[i]) {
+			matching = append(matching, l[i])
 		}
 	}
-	return some
+	return matching
 }
 
 // HasErrors reports whether the list has an error.
@@ -63,8 +63,8 @@ func (l List) Covers(path string) bool {
 }
 
 // within reports whether path equals whole or is below it.
-func within(path, whole string) bool {
-	rest, found := strings.CutPrefix(path, whole)
+func within(path, parent string) bool {
+	rest, found := strings.CutPrefix(path, parent)
 	return found && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 

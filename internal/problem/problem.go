@@ -100,7 +100,7 @@ func FromFieldError(err *field.Error) Problem {
 }
 
 // FixedBySpec reports whether an edit of the spec fixes the problem.
-func (p Problem) FixedBySpec() bool { return !rowOf(p.Reason).Elsewhere }
+func (p Problem) FixedBySpec() bool { return !rowOf(p.Reason).FixedElsewhere }
 
 // FixedBySettings reports whether an entry in the operator's settings can fix the problem.
 func (p Problem) FixedBySettings() bool { return rowOf(p.Reason).BySettings }
@@ -117,7 +117,7 @@ func (p Problem) String() string {
 func (p Problem) Body() string {
 	var parts []string
 	if p.Type != "" {
-		parts = append(parts, (&field.Error{Type: p.Type, BadValue: shown(p.Value)}).ErrorBody())
+		parts = append(parts, (&field.Error{Type: p.Type, BadValue: displayValue(p.Value)}).ErrorBody())
 	}
 	for _, part := range []string{p.Detail, p.Fix} {
 		switch last := len(parts) - 1; {
@@ -139,14 +139,14 @@ func (p Problem) FieldError() *field.Error {
 	}
 	rest := p
 	rest.Type = ""
-	return &field.Error{Type: kind, Field: p.Path, BadValue: shown(p.Value), Detail: rest.Body()}
+	return &field.Error{Type: kind, Field: p.Path, BadValue: displayValue(p.Value), Detail: rest.Body()}
 }
 
 // valueBytes is the maximum length of a bad value in a message.
 const valueBytes = 100
 
-// shown returns a bad value as a message shows it; objects and lists are omitted.
-func shown(value any) any {
+// displayValue returns a bad value as a message shows it; objects and lists are omitted.
+func displayValue(value any) any {
 	switch v := reflect.ValueOf(value); {
 	case v.Kind() == reflect.String:
 		return limits.Cut(v.String(), valueBytes)

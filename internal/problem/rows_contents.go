@@ -10,9 +10,9 @@ var contentRows = []Row{
 		Meaning: "Two providers have one id.",
 		Example: Problem{
 			Path: "spec.providers.inference[1].id", Type: field.ErrorTypeDuplicate, Value: "vllm",
-			Detail: "ids are unique over all APIs, and this one is used by spec.providers.inference[0] and " +
+			Detail: "ids must be unique over all APIs, and this one is used by spec.providers.inference[0] and " +
 				"spec.providers.inference[1]",
-			Fix: "give each its own id",
+			Fix: "use unique ids",
 		},
 		Remedy: "Give each provider an id of its own.",
 	},
@@ -22,7 +22,7 @@ var contentRows = []Row{
 		Example: Problem{
 			Path: "spec.providers.inference[0].provider", Type: field.ErrorTypeNotSupported, Value: "vlm",
 			Detail: "release line 0.7 has no provider type remote::vlm for inference",
-			Fix:    "did you mean \"vllm\"? If the image brings this type itself, write it in full: remote::vlm",
+			Fix:    "did you mean \"vllm\"? If the image provides this type, write it in full: remote::vlm",
 		},
 		Remedy: "Choose a type of docs/providers.md, or an image that brings the type.",
 	},
@@ -31,8 +31,8 @@ var contentRows = []Row{
 		Meaning: "The server will lose this provider type.",
 		Example: Problem{
 			Severity: Warning, Path: "spec.providers.vectorIo[0].provider",
-			Detail: "release line 0.7 still has inline::sqlite_vec, and announces its removal",
-			Fix: "change to another provider in time: this release line has chromadb, elasticsearch, faiss, infinispan, " +
+			Detail: "release line 0.7 still has inline::sqlite_vec, but deprecates it",
+			Fix: "change to another provider: this release line has chromadb, elasticsearch, faiss, infinispan, " +
 				"milvus, oci, pgvector, qdrant, sqlite-vec, weaviate",
 		},
 		Remedy: "Change to another provider.",
@@ -42,18 +42,18 @@ var contentRows = []Row{
 		Meaning: "A secret stands in the spec itself, where many can read it.",
 		Example: Problem{
 			Severity: Warning, Path: "spec.providers.inference[0].settings.api_token",
-			Detail: "is a secret, and everybody who may read the custom resource or its ConfigMap can read it here",
-			Fix:    "put it into a Secret, and refer to it by apiKey or secretRefs",
+			Detail: "is a secret, and anyone who can read the custom resource or its ConfigMap can read it",
+			Fix:    "put it into a Secret, and refer to it with apiKey or secretRefs",
 		},
 		Remedy: "Put it into a Secret, and refer to it with `apiKey` or `secretRefs`.",
 	},
 	{
 		Reason: SharedStorageLocation, Class: Terminal, Conditions: inConfigGenerated,
-		Meaning: "Two providers or backends would keep their state in one storage location.",
+		Meaning: "Two providers or backends would share a storage location.",
 		Example: Problem{
 			Path: "spec.providers.vectorIo[2]", Type: field.ErrorTypeForbidden,
-			Detail: "vector_io/b and vector_io/c would keep their state in one storage location, file /data/one.db",
-			Fix:    "give each a namespace, table or file of its own under settings",
+			Detail: "vector_io/b and vector_io/c would share the storage location file /data/one.db",
+			Fix:    "set a different namespace, table or file for each under settings",
 		},
 		Remedy: "Give each a namespace, table or file of its own.",
 	},
@@ -86,7 +86,7 @@ var contentRows = []Row{
 			"all the same.",
 		Example: Problem{
 			Severity: Warning, Path: "spec.resources.models[0].provider",
-			Detail: "is enabled only if the environment variable VLLM_URL is set; without it the server leaves the model out",
+			Detail: "is enabled only if the environment variable VLLM_URL is set; without it, the server omits the model",
 			Fix:    "configure vllm under spec.providers.inference, or set VLLM_URL in spec.workload.overrides.env",
 		},
 		Remedy: "Configure the provider under `spec.providers`, or set the variable in `spec.workload.overrides.env`.",
@@ -104,10 +104,10 @@ var contentRows = []Row{
 	},
 	{
 		Reason: UndefinedVariable, Class: Terminal, Conditions: inConfigGenerated,
-		Meaning: "The configuration refers to an environment variable that nothing in the spec sets.",
+		Meaning: "The configuration refers to an environment variable that the spec does not set.",
 		Example: Problem{
 			Severity: Warning, Path: "spec.providers.inference[0].endpoint",
-			Detail: "refers to the environment variable HOST, which nothing in the spec sets: unless the image does, the " +
+			Detail: "refers to the environment variable HOST, which the spec does not set: unless the image sets it, the " +
 				"server does not start",
 			Fix: "set it in spec.workload.overrides.env, or give it a default: ${env.HOST:=…}",
 		},

@@ -4,8 +4,8 @@ package problem
 
 import "k8s.io/apimachinery/pkg/util/validation/field"
 
-// offlineAdvice lists the alternatives when labels cannot be read.
-const offlineAdvice = "the operator retries, and the running server stays as it is. To continue without the " +
+// registryAlternatives lists the alternatives when labels cannot be read.
+const registryAlternatives = "the operator retries, and the running server stays as it is. To continue without the " +
 	"registry, register the image with its base configuration in ConfigMap llama-stack-operator-config, set " +
 	"readLabels: false under registries there, or use overrideConfig"
 
@@ -21,7 +21,7 @@ var distributionRows = []Row{
 		Remedy: "Use a known name, or [register](operator-settings.md#register-your-own-distributions) the distribution.",
 	},
 	{
-		Reason: UnknownServerLine, Class: Terminal, Conditions: inConfigGenerated, Elsewhere: true, BySettings: true,
+		Reason: UnknownServerLine, Class: Terminal, Conditions: inConfigGenerated, FixedElsewhere: true, BySettings: true,
 		Meaning: "Nothing says which release line the server in the image has. A warning where the server is newer than " +
 			"every release line that the operator knows: it is treated like the newest one.",
 		Example: Problem{
@@ -35,7 +35,7 @@ var distributionRows = []Row{
 			"its `serverVersion`. For a newer server, upgrade the operator.",
 	},
 	{
-		Reason: UnsupportedRelease, Class: Terminal, Conditions: inConfigGenerated, Elsewhere: true,
+		Reason: UnsupportedRelease, Class: Terminal, Conditions: inConfigGenerated, FixedElsewhere: true,
 		Meaning: "The server is older than every supported release line.",
 		Example: Problem{
 			Path: "spec.distribution", Type: field.ErrorTypeForbidden,
@@ -47,7 +47,7 @@ var distributionRows = []Row{
 		Remedy: "Use a newer image.",
 	},
 	{
-		Reason: MissingConfigLabels, Class: Terminal, Conditions: inConfigGenerated, Elsewhere: true, BySettings: true,
+		Reason: MissingConfigLabels, Class: Terminal, Conditions: inConfigGenerated, FixedElsewhere: true, BySettings: true,
 		Meaning: "No base configuration is known for the image, and the spec needs one.",
 		Example: Problem{
 			Path: "spec.distribution", Type: field.ErrorTypeInvalid,
@@ -60,7 +60,7 @@ var distributionRows = []Row{
 			"base configuration in the operator's settings.",
 	},
 	{
-		Reason: ReadingImageLabels, Class: WaitingForDependency, Conditions: inConfigGenerated, Elsewhere: true,
+		Reason: ReadingImageLabels, Class: WaitingForDependency, Conditions: inConfigGenerated, FixedElsewhere: true,
 		Meaning: "The operator asks the registry for the labels of the image, and has no answer yet.",
 		Example: Problem{
 			Path:   "spec.distribution",
@@ -70,7 +70,7 @@ var distributionRows = []Row{
 		Remedy: "Usually nothing: the registry answers, or the operator gives up after a minute and reports why.",
 	},
 	{
-		Reason: RegistryUnavailable, Class: WaitingForDependency, Conditions: inConfigGenerated, Elsewhere: true,
+		Reason: RegistryUnavailable, Class: WaitingForDependency, Conditions: inConfigGenerated, FixedElsewhere: true,
 		BySettings: true,
 		Meaning: "The labels of the image could not be read, because the registry does not answer or asks for fewer " +
 			"requests. The operator tries again.",
@@ -78,14 +78,14 @@ var distributionRows = []Row{
 			Path: "spec.distribution",
 			Detail: "the labels of image registry.example.com/team/server:nightly could not be read: the registry responds " +
 				"with 503 Service Unavailable",
-			Fix: offlineAdvice,
+			Fix: registryAlternatives,
 		},
 		Remedy: "Usually nothing: what runs keeps running, and the operator asks again within minutes. If the operator " +
 			"cannot reach the registry, register the image with its base configuration, or set `readLabels: false` in the " +
 			"operator's settings.",
 	},
 	{
-		Reason: ImageNotAccessible, Class: WaitingForDependency, Conditions: inConfigGenerated, Elsewhere: true,
+		Reason: ImageNotAccessible, Class: WaitingForDependency, Conditions: inConfigGenerated, FixedElsewhere: true,
 		BySettings: true,
 		Meaning: "The registry has no such image, tag or digest, or does not let the operator read it with the pod's " +
 			"credentials. Many registries answer the same to both. A warning if the image is of an organization that was " +
@@ -96,14 +96,14 @@ var distributionRows = []Row{
 			Detail: "the labels of image registry.example.com/team/server:nightly could not be read: the registry responds " +
 				"with 401 Unauthorized",
 			Fix: "add a Secret with credentials for the registry to spec.workload.imagePullSecrets, or check the image " +
-				"name; " + offlineAdvice,
+				"name; " + registryAlternatives,
 		},
 		Remedy: "Check the name of the image, and the Secrets in `spec.workload.imagePullSecrets` or of the pod's " +
 			"ServiceAccount. Push the image if it is missing. The operator looks again within an hour, and at once when you " +
 			"edit the resource.",
 	},
 	{
-		Reason: InvalidImage, Class: Terminal, Conditions: inConfigGenerated, Elsewhere: true,
+		Reason: InvalidImage, Class: Terminal, Conditions: inConfigGenerated, FixedElsewhere: true,
 		Meaning: "What the registry has under this name is not an image that can run here, or its labels hold a " +
 			"configuration that cannot be used.",
 		Example: Problem{
@@ -115,18 +115,18 @@ var distributionRows = []Row{
 		Remedy: "Use an image for the platform of the nodes and with correct labels, or `spec.overrideConfig`.",
 	},
 	{
-		Reason: InvalidBaseConfig, Class: Terminal, Conditions: inConfigGenerated, Elsewhere: true,
+		Reason: InvalidBaseConfig, Class: Terminal, Conditions: inConfigGenerated, FixedElsewhere: true,
 		Meaning: "The base configuration of the distribution cannot be used: it is broken, or has a schema version that " +
 			"this operator does not know.",
 		Example: Problem{
 			Path: "config.yaml: version", Type: field.ErrorTypeNotSupported, Value: "9",
 			Detail: "Unsupported config.yaml version 9. Supported versions: 1, 2",
-			Fix:    "use a distribution whose configuration has one of these versions, or an operator that knows this one",
+			Fix:    "use a distribution whose configuration has one of these versions, or an operator that supports this one",
 		},
 		Remedy: "Correct the base configuration in the operator's settings, or use another distribution.",
 	},
 	{
-		Reason: InvalidOperatorSettings, Class: Terminal, Conditions: inConfigGenerated, Elsewhere: true,
+		Reason: InvalidOperatorSettings, Class: Terminal, Conditions: inConfigGenerated, FixedElsewhere: true,
 		Meaning: "The operator's settings cannot be used.",
 		Example: Problem{
 			Path: "operator settings", Type: field.ErrorTypeInvalid,

@@ -12,7 +12,7 @@ var fieldRows = []Row{
 			"as an object of this API.",
 		Example: Problem{
 			Path: "spec.networking.port", Type: field.ErrorTypeInvalid, Value: 80,
-			Detail: "the server refuses ports outside of 1024 to 65535",
+			Detail: "the server accepts only ports from 1024 to 65535",
 			Fix:    "choose a port in this range, or remove the field for 8321",
 		},
 		Remedy: "Correct the field that the message names. A custom resource with a wrong name must be created under " +
@@ -40,7 +40,7 @@ var fieldRows = []Row{
 		Meaning: "Two places set the same thing, or register the same model, tool or shield.",
 		Example: Problem{
 			Path: "spec.resources.models[1]", Type: field.ErrorTypeDuplicate, Value: "m",
-			Detail: "the same model with the same provider stands at spec.resources.models[0]",
+			Detail: "duplicates the model and provider of spec.resources.models[0]",
 			Fix:    "remove one of them",
 		},
 		Remedy: "Keep one of the two.",
@@ -110,7 +110,7 @@ var fieldRows = []Row{
 		Remedy: "Choose what the message allows, or ask the operator's administrator.",
 	},
 	{
-		Reason: UnsupportedByOperator, Class: Terminal, Conditions: inConfigGenerated, Elsewhere: true,
+		Reason: UnsupportedByOperator, Class: Terminal, Conditions: inConfigGenerated, FixedElsewhere: true,
 		Meaning: "This build of the operator cannot do what the spec asks for.",
 		Example: Problem{
 			Path: "spec.externalProviders", Type: field.ErrorTypeForbidden,
@@ -126,7 +126,7 @@ var fieldRows = []Row{
 		Example: Problem{
 			Path: "spec.auth.tenancy", Type: field.ErrorTypeForbidden,
 			Detail: "a server of release line 0.7 does not separate tenants",
-			Fix:    "remove it; or use a server of release lines 1.2 and newer, by spec.distribution.version or another image",
+			Fix:    "remove it; or use a server of release lines 1.2 and newer, with spec.distribution.version or another image",
 		},
 		Remedy: "Remove it, or choose another release line with `spec.distribution.version`.",
 	},

@@ -6,7 +6,7 @@ import "k8s.io/apimachinery/pkg/util/validation/field"
 
 var referenceRows = []Row{
 	{
-		Reason: InvalidConfigMap, Class: WaitingForDependency, Conditions: inConfigGenerated, Elsewhere: true,
+		Reason: InvalidConfigMap, Class: WaitingForDependency, Conditions: inConfigGenerated, FixedElsewhere: true,
 		Meaning: "The content of a ConfigMap cannot be used: the text of `spec.overrideConfig` is not a configuration, or " +
 			"a CA bundle has no certificate or a broken one.",
 		Example: Problem{
@@ -18,7 +18,7 @@ var referenceRows = []Row{
 		Remedy: "Correct the ConfigMap. The operator watches it.",
 	},
 	{
-		Reason: ConfigMapNotFound, Class: WaitingForDependency, Conditions: inConfigGenerated, Elsewhere: true,
+		Reason: ConfigMapNotFound, Class: WaitingForDependency, Conditions: inConfigGenerated, FixedElsewhere: true,
 		Meaning: "A ConfigMap, or a key of it, does not exist. For a ConfigMap in another namespace: or its owner does not " +
 			"share it.",
 		Example: Problem{
@@ -30,7 +30,7 @@ var referenceRows = []Row{
 			"it.",
 	},
 	{
-		Reason: SecretNotFound, Class: WaitingForDependency, Conditions: inSecretsResolved, Elsewhere: true,
+		Reason: SecretNotFound, Class: WaitingForDependency, Conditions: inSecretsResolved, FixedElsewhere: true,
 		Meaning: "A Secret, or a key of it, does not exist.",
 		Example: Problem{
 			Path:   "spec.providers.inference[0].apiKey",
@@ -40,7 +40,7 @@ var referenceRows = []Row{
 		Remedy: "Create the Secret or the key. The operator watches it.",
 	},
 	{
-		Reason: InvalidSecret, Class: WaitingForDependency, Conditions: inSecretsResolved, Elsewhere: true,
+		Reason: InvalidSecret, Class: WaitingForDependency, Conditions: inSecretsResolved, FixedElsewhere: true,
 		Meaning: "The value in a Secret cannot be used. For the server's certificate: it is broken, has another key, is " +
 			"not valid at this time, or is not for the DNS name of the Service; a warning where it is for the hostname under " +
 			"`networking.expose` instead.",
@@ -53,7 +53,7 @@ var referenceRows = []Row{
 			"continues by itself when a certificate becomes valid. What runs keeps its certificate.",
 	},
 	{
-		Reason: DependencyNotReady, Class: WaitingForDependency, Conditions: inConfigGenerated, Elsewhere: true,
+		Reason: DependencyNotReady, Class: WaitingForDependency, Conditions: inConfigGenerated, FixedElsewhere: true,
 		Meaning: "Something that the server needs is not in the cluster yet: the object that `endpointFrom` refers to, or " +
 			"its address; or the API by which the operator's settings expose servers.",
 		Example: Problem{
@@ -66,7 +66,7 @@ var referenceRows = []Row{
 	},
 	{
 		Reason: LookupFailed, Class: Transient, Conditions: []string{configGenerated, secretsResolved, deploymentUpdated,
-			available}, Elsewhere: true,
+			available}, FixedElsewhere: true,
 		Meaning: "Something could not be read, or the work ended before it was complete. The operator tries again.",
 		Example: Problem{
 			Path:   "spec.providers.inference[0].apiKey",

@@ -16,7 +16,7 @@ var writeRows = []Row{
 		Remedy: "Create the custom resource under another name, or rename the other object.",
 	},
 	{
-		Reason: WaitingForRemoval, Class: WaitingForDependency, Conditions: inDeploymentUpdated, Elsewhere: true,
+		Reason: WaitingForRemoval, Class: WaitingForDependency, Conditions: inDeploymentUpdated, FixedElsewhere: true,
 		Polled:  true,
 		Meaning: "An object of an earlier custom resource with this name is being removed.",
 		Example: Problem{
@@ -27,7 +27,7 @@ var writeRows = []Row{
 		Remedy: "Wait.",
 	},
 	{
-		Reason: ApplyFailed, Class: Transient, Conditions: inDeploymentUpdated, Elsewhere: true,
+		Reason: ApplyFailed, Class: Transient, Conditions: inDeploymentUpdated, FixedElsewhere: true,
 		Meaning: "The API server did not take an object. The operator tries again.",
 		Example: Problem{
 			Path:   "Deployment my-server",
@@ -50,7 +50,7 @@ var writeRows = []Row{
 			"PersistentVolumeClaim cannot get the size, set it to what it was, or move the data to a new custom resource.",
 	},
 	{
-		Reason: InternalError, Class: Terminal, Conditions: inConfigGenerated, Elsewhere: true,
+		Reason: InternalError, Class: Terminal, Conditions: inConfigGenerated, FixedElsewhere: true,
 		Meaning: "The operator has a bug.",
 		Example: Problem{
 			Path: "spec", Type: field.ErrorTypeInternal,

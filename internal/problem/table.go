@@ -11,8 +11,8 @@ type Row struct {
 	Class Class
 	// Conditions are the types of the conditions that report it, the default first.
 	Conditions []string
-	// Elsewhere means that an edit of the spec does not fix it, but the operator's settings, another object or time.
-	Elsewhere bool
+	// FixedElsewhere means that an edit of the spec does not fix it, but the operator's settings, another object or time.
+	FixedElsewhere bool
 	// BySettings means that an entry in the operator's settings can fix it.
 	BySettings bool
 	// Polled means that the operator does not watch for the fix, and polls instead.

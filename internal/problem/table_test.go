@@ -67,7 +67,8 @@ func declaredReasons(t *testing.T) []string {
 	return reasons
 }
 
-// Proves: R74 (a row is complete; its example has path and kind of error, and no constructor can give another class by mistake).
+// Proves: R74 (a row is complete; its example has path and kind of error, and no constructor can give another class by
+// mistake).
 func TestRowsAreComplete(t *testing.T) {
 	name := regexp.MustCompile(`^[A-Z][A-Za-z0-9]+$`)
 	conditions := []string{configGenerated, secretsResolved, deploymentUpdated, available}

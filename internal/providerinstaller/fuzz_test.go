@@ -14,7 +14,8 @@ import (
 
 // FuzzInstall installs whatever the image of a provider has as a wheel.
 //
-// Proves: R63, R46 (no panic; only regular files appear, below the packages, as many as the manifest has, and none that Python runs by itself).
+// Proves: R63, R46 (no panic; only regular files appear, below the packages, as many as the manifest has, and none that
+// Python runs by itself).
 func FuzzInstall(f *testing.F) {
 	for _, content := range []files{
 		wheel("a", "1", files{"a/__init__.py": "", "a/provider.py": "x = 1\n", "a-1.data/purelib/b.py": "", "a-1.data/scripts/run": "#!"}),

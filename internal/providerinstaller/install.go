@@ -55,7 +55,7 @@ func (l Layout) Install(p *Provider) (*Manifest, error) {
 	defer func() { _ = into.Close() }()
 	i := &install{into: into, provider: p.ID, distributions: map[string]owner{}, files: map[string]owner{}, left: maxBytes}
 	for n := range others {
-		i.know(&others[n])
+		i.addManifest(&others[n])
 	}
 	m := &Manifest{Provider: p.ID, Module: p.Module}
 	for _, file := range files {
@@ -67,7 +67,7 @@ func (l Layout) Install(p *Provider) (*Manifest, error) {
 			m.Distributions = append(m.Distributions, *d)
 		}
 	}
-	if !i.has(p.Module) {
+	if !i.hasModule(p.Module) {
 		return nil, fmt.Errorf("its packages have no module %s.provider, which the server loads: correct packageName in "+
 			"the spec of the package", p.Module)
 	}
@@ -95,8 +95,8 @@ func (o owner) String() string {
 	return fmt.Sprintf("%s %s of provider %s", o.Name, o.Version, o.provider)
 }
 
-// has reports whether the module that the server loads is installed.
-func (i *install) has(module string) bool {
+// hasModule reports whether the module that the server loads is installed.
+func (i *install) hasModule(module string) bool {
 	if module == "" {
 		return true
 	}
@@ -110,11 +110,11 @@ func (i *install) has(module string) bool {
 	return false
 }
 
-// know adds the distributions of another provider.
-func (i *install) know(m *Manifest) {
+// addManifest adds the distributions of another provider.
+func (i *install) addManifest(m *Manifest) {
 	for n := range m.Distributions {
 		d := &m.Distributions[n]
-		i.own(owner{m.Provider, d})
+		i.addOwner(owner{m.Provider, d})
 		i.count += len(d.Files)
 		for _, sum := range d.Files {
 			i.left -= sizeIn(sum)
@@ -122,7 +122,7 @@ func (i *install) know(m *Manifest) {
 	}
 }
 
-func (i *install) own(o owner) {
+func (i *install) addOwner(o owner) {
 	i.distributions[normalize(o.Name)] = o
 	for file := range o.Files {
 		i.files[file] = o
@@ -142,13 +142,13 @@ func (i *install) wheel(file string) (*Distribution, error) {
 	}
 	defer w.close()
 	d := &w.distribution
-	if former, found := i.distributions[normalize(d.Name)]; found {
+	if existing, found := i.distributions[normalize(d.Name)]; found {
 		switch {
-		case former.Version != d.Version:
+		case existing.Version != d.Version:
 			return nil, fmt.Errorf("dependency conflict: it is %s %s, and there is %s: a server has one version of a "+
-				"distribution", d.Name, d.Version, former)
-		case !maps.Equal(former.Files, d.Files):
-			return nil, fmt.Errorf("dependency conflict: it is another build of %s", former)
+				"distribution", d.Name, d.Version, existing)
+		case !maps.Equal(existing.Files, d.Files):
+			return nil, fmt.Errorf("dependency conflict: it is another build of %s", existing)
 		}
 		return nil, nil
 	}
@@ -156,22 +156,22 @@ func (i *install) wheel(file string) (*Distribution, error) {
 		return nil, fmt.Errorf("the packages of all providers have more than %d files", maxFiles)
 	}
 	for _, at := range slices.Sorted(maps.Keys(d.Files)) {
-		if former, found := i.files[at]; found && former.Files[at] != d.Files[at] {
-			return nil, fmt.Errorf("dependency conflict: it has another file %s than %s", at, former)
+		if existing, found := i.files[at]; found && existing.Files[at] != d.Files[at] {
+			return nil, fmt.Errorf("dependency conflict: it has another file %s than %s", at, existing)
 		}
-		if err := i.clash(at); err != nil {
+		if err := i.checkParents(at); err != nil {
 			return nil, err
 		}
 	}
-	i.own(owner{i.provider, d})
+	i.addOwner(owner{i.provider, d})
 	return d, i.unpack(w)
 }
 
-// clash returns an error if a parent directory of the path is an installed file.
-func (i *install) clash(at string) error {
+// checkParents returns an error if a parent directory of the path is an installed file.
+func (i *install) checkParents(at string) error {
 	for dir := path.Dir(at); dir != "."; dir = path.Dir(dir) {
-		if former, found := i.files[dir]; found {
-			return fmt.Errorf("dependency conflict: it has the file %s, and %s has the file %s", at, former, dir)
+		if existing, found := i.files[dir]; found {
+			return fmt.Errorf("dependency conflict: it has the file %s, and %s has the file %s", at, existing, dir)
 		}
 	}
 	return nil

@@ -97,7 +97,8 @@ func installed(t *testing.T, layout providerinstaller.Layout) files {
 	return found
 }
 
-// Proves: R46 (the wheels of the images are unpacked for the server; what several providers bring lies there once; a repeated run ends the same).
+// Proves: R46 (the wheels of the images are unpacked for the server; what several providers bring lies there once; a
+// repeated run ends the same).
 func TestInstallUnpacksTheWheelsOfAllProviders(t *testing.T) {
 	layout := prepared(t)
 	shared := wheel("My.Client", "2.0", files{"my_client.py": "client"})
@@ -134,7 +135,8 @@ func TestInstallUnpacksTheWheelsOfAllProviders(t *testing.T) {
 	}
 }
 
-// Proves: R46 (what cannot be installed is named, with what to look at; nothing is written outside of the directory, and nothing runs by itself).
+// Proves: R46 (what cannot be installed is named, with what to look at; nothing is written outside of the directory,
+// and nothing runs by itself).
 func TestInstallNamesWhatItRefuses(t *testing.T) {
 	info := wheel("x", "1", nil)
 	broken := t.TempDir()

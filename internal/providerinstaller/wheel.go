@@ -64,17 +64,17 @@ func (b *bounded) ReadAt(into []byte, at int64) (int, error) {
 
 // openFile opens a regular file. Opening another kind of file could block forever.
 func openFile(file string) (*os.File, int64, error) {
-	about, err := os.Stat(file)
+	info, err := os.Stat(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, 0, errors.New("the provider's spec names it, and its image does not have it")
-	case err == nil && !about.Mode().IsRegular():
+	case err == nil && !info.Mode().IsRegular():
 		return nil, 0, fmt.Errorf("%w: it is not a regular file", errNotWheel)
 	case err != nil:
 		return nil, 0, err
 	}
 	f, err := os.Open(file)
-	return f, about.Size(), err
+	return f, info.Size(), err
 }
 
 // open reads the table of a wheel and validates its paths.
@@ -109,7 +109,7 @@ func open(file string) (_ *wheel, err error) {
 	if err := w.identify(info); err != nil {
 		return nil, err
 	}
-	err = w.place(strings.TrimSuffix(info, infoSuffix) + ".data/")
+	err = w.resolvePaths(strings.TrimSuffix(info, infoSuffix) + ".data/")
 	return w, err
 }
 
@@ -169,8 +169,8 @@ func (w *wheel) identify(info string) error {
 	return nil
 }
 
-// place sets the target path of each file. Files with the prefix data have another target than the root.
-func (w *wheel) place(data string) error {
+// resolvePaths sets the target path of each file. Files with the prefix data have another target than the root.
+func (w *wheel) resolvePaths(data string) error {
 	for _, f := range w.archive.File {
 		if strings.HasSuffix(f.Name, "/") {
 			continue
@@ -190,12 +190,12 @@ func (w *wheel) place(data string) error {
 			return fmt.Errorf("the path %q is not one below the packages", f.Name)
 		case !f.Mode().IsRegular():
 			return fmt.Errorf("%s is not a regular file: links and the like are not installed", f.Name)
-		case runsByItself(at):
+		case runsAtStartup(at):
 			return fmt.Errorf("%s would run at each start of Python: a provider's code runs when the server loads the "+
 				"provider", f.Name)
 		}
 		sum := sumOf(f)
-		if former, found := w.distribution.Files[at]; found && former != sum {
+		if existing, found := w.distribution.Files[at]; found && existing != sum {
 			return fmt.Errorf("it has two files %s", at)
 		}
 		w.distribution.Files[at] = sum
@@ -214,15 +214,15 @@ func sizeIn(sum string) (size int64) {
 	return size
 }
 
-// runsByItself reports whether Python runs a module at startup without an import.
-func runsByItself(at string) bool {
+// runsAtStartup reports whether Python runs a module at startup without an import.
+func runsAtStartup(at string) bool {
 	top, _, _ := strings.Cut(at, "/")
 	name, _, _ := strings.Cut(top, ".")
 	return name == "sitecustomize" || name == "usercustomize"
 }
 
 // write unpacks a file of at most that many bytes, independently of the size in the archive's table.
-func (m *member) write(into *os.Root, most int64) (written int64, err error) {
+func (m *member) write(into *os.Root, limit int64) (written int64, err error) {
 	from, err := m.Open()
 	if err != nil {
 		return 0, err
@@ -232,8 +232,8 @@ func (m *member) write(into *os.Root, most int64) (written int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	written, err = io.Copy(to, io.LimitReader(from, most+1)) // the reader verifies the sum
-	if err == nil && written > most {
+	written, err = io.Copy(to, io.LimitReader(from, limit+1)) // the reader verifies the sum
+	if err == nil && written > limit {
 		err = errTooLarge
 	}
 	return written, errors.Join(err, to.Close())

@@ -10,7 +10,7 @@ import (
 )
 
 // KeyProblem returns why the value is not the PEM private key of a public key, or "".
-func (v Value) KeyProblem(of crypto.PublicKey) string {
+func (v Value) KeyProblem(public crypto.PublicKey) string {
 	for rest := v.bytes; ; {
 		var block *pem.Block
 		if block, rest = pem.Decode(rest); block == nil {
@@ -26,7 +26,7 @@ func (v Value) KeyProblem(of crypto.PublicKey) string {
 		switch {
 		case !readable:
 			return "holds a private key that cannot be read"
-		case !fits(key, of):
+		case !matches(key, public):
 			return "holds a private key that does not fit the certificate"
 		}
 		return ""
@@ -45,7 +45,7 @@ func parseKey(der []byte) (key any, readable bool) {
 	return key, err == nil
 }
 
-func fits(private any, public crypto.PublicKey) bool {
+func matches(private any, public crypto.PublicKey) bool {
 	own, ok := private.(interface{ Public() crypto.PublicKey })
 	if !ok {
 		return false

@@ -4,9 +4,9 @@ package secret
 
 import "strings"
 
-// telling are the lengths in bytes of parts of a value that a name must not contain. Longer values need longer matches,
-// because names share short parts with many texts.
-var telling = []int{8, 16, 24}
+// partLengths are the lengths in bytes of parts of a value that a name must not contain. Longer values need longer
+// matches, because names share short parts with many texts.
+var partLengths = []int{8, 16, 24}
 
 // NamesWith returns the names that contain a value or a large part of one, also in encoded form. It finds values of 4
 // to 7 bytes only as whole path segments, and no shorter ones.
@@ -14,7 +14,7 @@ func NamesWith(names []string, values []Value) map[string]bool {
 	found := map[string]bool{}
 	parts := map[int]map[string][]string{} // names by length and text of a part
 	for _, v := range values {
-		for _, form := range v.forms() {
+		for _, form := range v.encodings() {
 			if len(form) < minHidden {
 				continue
 			}
@@ -34,8 +34,8 @@ func NamesWith(names []string, values []Value) map[string]bool {
 
 // partLength returns the length of the parts to search for in names.
 func partLength(size int) int {
-	n := min(size, telling[0])
-	for _, longer := range telling[1:] {
+	n := min(size, partLengths[0])
+	for _, longer := range partLengths[1:] {
 		if size >= 2*longer {
 			n = longer
 		}
@@ -47,12 +47,12 @@ func partLength(size int) int {
 func partsOf(names []string, length int) map[string][]string {
 	parts := map[string][]string{}
 	add := func(part, name string) {
-		if of := parts[part]; len(of) == 0 || of[len(of)-1] != name {
-			parts[part] = append(of, name)
+		if list := parts[part]; len(list) == 0 || list[len(list)-1] != name {
+			parts[part] = append(list, name)
 		}
 	}
 	for _, name := range names {
-		if length < telling[0] {
+		if length < partLengths[0] {
 			for part := range strings.FieldsFuncSeq(name, func(r rune) bool { return r == '/' || r == ':' }) {
 				add(part, name)
 			}

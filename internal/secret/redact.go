@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// gram is the number of consecutive bytes of a value that Redact hides.
-	gram = 6
-	// maxForms is the maximum size in bytes of values that are also searched for in encoded form.
-	maxForms = 64 << 10
+	// partBytes is the number of consecutive bytes of a value that Redact hides.
+	partBytes = 6
+	// maxEncodedBytes is the maximum size in bytes of values that are also searched for in encoded form.
+	maxEncodedBytes = 64 << 10
 )
 
-// suspicious matches texts that look like unknown secrets. Redact keeps the captured group.
-var suspicious = []*regexp.Regexp{
+// secretPatterns matches texts that look like unknown secrets. Redact keeps the captured group.
+var secretPatterns = []*regexp.Regexp{
 	regexp.MustCompile(`(://)[^\s/]*@`),
 	regexp.MustCompile(`(?i)\b((?:bearer|basic)\s+)\S+`),
 	regexp.MustCompile(`(?i)((?:passw(?:or)?d|pwd|secret|token|api[_-]?key|credentials?|authorization)["']?\s*[=:]\s*)["']?[^\s"',;]+`),
@@ -35,14 +35,14 @@ var longWord = regexp.MustCompile(`[\w+=-]{20,}`)
 
 // Redact removes parts of the values, also in encoded form, and texts that look like a secret. It may remove more.
 func Redact(line string, values []Value) string {
-	h := &hider{line: line, hidden: make([]bool, len(line)), grams: map[int]map[string][]int{}}
+	h := &redactor{line: line, hidden: make([]bool, len(line)), parts: map[int]map[string][]int{}}
 	for _, v := range values {
-		for _, form := range v.forms() {
+		for _, form := range v.encodings() {
 			h.hide(form)
 		}
 	}
 	line = mask(line, h.hidden)
-	for _, pattern := range suspicious {
+	for _, pattern := range secretPatterns {
 		line = pattern.ReplaceAllString(line, "${1}"+Redacted)
 	}
 	return longWord.ReplaceAllStringFunc(line, func(word string) string {
@@ -53,13 +53,13 @@ func Redact(line string, values []Value) string {
 	})
 }
 
-// forms returns the value and its usual encodings.
-func (v Value) forms() []string {
+// encodings returns the value and its usual encodings.
+func (v Value) encodings() []string {
 	s := string(v.bytes)
 	if s == "" || s == OnCluster {
 		return nil
 	}
-	if len(s) > maxForms {
+	if len(s) > maxEncodedBytes {
 		return []string{s}
 	}
 	quoted := strconv.Quote(s)
@@ -74,7 +74,7 @@ const minHidden = 4
 
 // HideIn replaces the value in a text, also in encoded form.
 func (v Value) HideIn(text, with string) string {
-	for _, form := range v.forms() {
+	for _, form := range v.encodings() {
 		if len(form) >= minHidden {
 			text = strings.ReplaceAll(text, form, with)
 		}
@@ -82,24 +82,24 @@ func (v Value) HideIn(text, with string) string {
 	return text
 }
 
-// hider marks parts of values in a text.
-type hider struct {
+// redactor marks parts of values in a text.
+type redactor struct {
 	line   string
 	hidden []bool
-	// grams maps the parts of the text to their positions, by length.
-	grams map[int]map[string][]int
+	// parts maps the parts of the text to their positions, by length.
+	parts map[int]map[string][]int
 }
 
 // hide marks all parts of the value. A value shorter than gram counts as a whole.
-func (h *hider) hide(value string) {
-	n := min(gram, len(value))
-	at := h.grams[n]
+func (h *redactor) hide(value string) {
+	n := min(partBytes, len(value))
+	at := h.parts[n]
 	if at == nil {
 		at = map[string][]int{}
 		for i := 0; i+n <= len(h.line); i++ {
 			at[h.line[i:i+n]] = append(at[h.line[i:i+n]], i)
 		}
-		h.grams[n] = at
+		h.parts[n] = at
 	}
 	for i := 0; i+n <= len(value); i++ {
 		for _, start := range at[value[i:i+n]] {

@@ -53,8 +53,8 @@ var pythonNumber = regexp.MustCompile(`^\s*[+-]?(\p{Nd}+(_\p{Nd}+)*\.?(\p{Nd}+(_
 
 // These methods validate a value without quoting it, by the server's rules for ${env.X} in all release lines.
 
-// Unfit returns the problems of a value that is not text or ends with a line break.
-func (v Value) Unfit() []string {
+// TextProblems returns the problems of a value that is not text or ends with a line break.
+func (v Value) TextProblems() []string {
 	s := string(v.bytes)
 	var problems []string
 	if strings.ContainsRune(s, 0) || !utf8.ValidString(s) {
@@ -67,8 +67,8 @@ func (v Value) Unfit() []string {
 	return problems
 }
 
-// Substituted returns the problems of a value that the server changes or cannot resolve as ${env.X}.
-func (v Value) Substituted() []string {
+// SubstitutionProblems returns the problems of a value that the server changes or cannot resolve as ${env.X}.
+func (v Value) SubstitutionProblems() []string {
 	s := string(v.bytes)
 	var problems []string
 	if strings.HasPrefix(s, "~") {
@@ -81,8 +81,9 @@ func (v Value) Substituted() []string {
 	return problems
 }
 
-// Converted returns the problem of a value that the server converts to another type and then refuses as text, or "".
-func (v Value) Converted() string {
+// ConversionProblem returns the problem of a value that the server converts to another type and then refuses as text,
+// or "".
+func (v Value) ConversionProblem() string {
 	if kind := convertedTo(string(v.bytes)); kind != "" {
 		return "looks like " + kind + ", which the server turns into one and then refuses as text: use another value"
 	}

@@ -46,7 +46,7 @@ func TestValueNeverPrints(t *testing.T) {
 
 func problems(text string) []string {
 	v := New([]byte(text))
-	return append(v.Unfit(), v.Substituted()...)
+	return append(v.TextProblems(), v.SubstitutionProblems()...)
 }
 
 // Proves: R8, R33. The values are those that were tried on the real server's substitution.
@@ -55,7 +55,7 @@ func TestProblems(t *testing.T) {
 		"sk-123", "a-123", "yes", "null", "None", "[1]", `{"a":1}`, "0x10", " ", "p@:/#%41?&\"' 1", "1e", "e5", "1__0",
 		"infinite", "nano", "x~y", "$(Y)", "12a", "trueish", "",
 	} {
-		if got, converted := problems(fine), New([]byte(fine)).Converted(); len(got) > 0 || converted != "" {
+		if got, converted := problems(fine), New([]byte(fine)).ConversionProblem(); len(got) > 0 || converted != "" {
 			t.Errorf("%q: %v %q, want none", fine, got, converted)
 		}
 	}
@@ -66,7 +66,7 @@ func TestProblems(t *testing.T) {
 		"false": "a boolean", "~abc": "home directory", "a\n": "line break", "x${env.Y}": "placeholder",
 		"a\x00b": "not text", "\xff": "not text",
 	} {
-		got := strings.Join(append(problems(bad), New([]byte(bad)).Converted()), "; ")
+		got := strings.Join(append(problems(bad), New([]byte(bad)).ConversionProblem()), "; ")
 		if !strings.Contains(got, want) {
 			t.Errorf("%q: %q, want it to mention %q", bad, got, want)
 		}

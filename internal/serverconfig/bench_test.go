@@ -39,7 +39,8 @@ storage:
   sql: {type: postgres, connectionString: {name: keys, key: dsn}}
 `
 
-// BenchmarkGenerateTypical makes the configuration of a typical resource over the starter base of the newest release line.
+// BenchmarkGenerateTypical makes the configuration of a typical resource over the starter base of the newest release
+// line.
 func BenchmarkGenerateTypical(b *testing.B) {
 	spec := &v1alpha2.LlamaStackDistributionSpec{}
 	if err := yaml.UnmarshalStrict([]byte(typical), spec); err != nil {

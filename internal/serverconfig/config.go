@@ -48,7 +48,7 @@ type Input struct {
 	// Release is the server's release, if known. If it is newer than Line, rejections of the base are warnings.
 	Release string
 	// Packages are the packages of external providers, by image. A missing one is still being read.
-	Packages map[string]PackageFound
+	Packages map[string]PackageResult
 	// Variables are other environment variables of the container; references to undefined variables cause warnings.
 	Variables []string
 	// SecretVariables are the variables that the spec's envFrom takes from Secrets, if known.
@@ -129,8 +129,8 @@ const (
 	ListConnectors   = resource.ListConnectors
 )
 
-// PackageFound is the result of reading an external provider's package.
-type PackageFound = external.Found
+// PackageResult is the result of reading an external provider's package.
+type PackageResult = external.PackageResult
 
 // ExternalProvider is an external provider to install in the pod.
 type ExternalProvider = external.Installed
@@ -145,12 +145,12 @@ func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 	spec := readSpec(&in, problems)
 	doc, env := in.Base.Edit(), environment.NewSet(in.Spec.Source, in.SecretVariables...)
 	version := release.SchemaVersion(doc, problems)
-	misread := problems.List().Errors()
-	if in.Spec.TooLarge || version == 0 || len(misread) > limits.Problems || ctx.Err() != nil {
-		return nil, refusal(ctx, problems)
+	parseErrors := problems.List().Errors()
+	if in.Spec.TooLarge || version == 0 || len(parseErrors) > limits.Problems || ctx.Err() != nil {
+		return nil, failure(ctx, problems)
 	}
-	if len(misread) > 0 {
-		problems.Skip = newMisreading(misread).causes
+	if len(parseErrors) > 0 {
+		problems.Skip = newParseFailures(parseErrors).mayCause
 	}
 	telemetry := spec.exporters()
 
@@ -159,7 +159,7 @@ func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 	auth.Apply(doc, in.Line, in.Spec.Auth, env, problems)
 	backends := storage.Apply(doc, in.Line, in.Spec.Source.Storage, env, problems)
 	auth.CheckTenants(doc, in.Line, in.Spec.Auth, problems)
-	if in.Spec.Auth != nil && auth.Read(doc.Root()).Separates {
+	if in.Spec.Auth != nil && auth.Read(doc.Root()).SeparatesUsers {
 		storage.KeepVectorStores(doc, in.Line)
 	}
 	server.ApplyTelemetry(&server.Telemetry{Document: doc, Line: in.Line, Environment: env, Name: in.Name,
@@ -175,18 +175,18 @@ func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 	}, problems)
 	disabled.Apply(&disabled.Input{Document: doc, Line: in.Line, APIs: spec.disabled, Providers: all, Uses: uses},
 		problems)
-	made := &integrity.Input{
+	input := &integrity.Input{
 		Document: doc, Line: in.Line, Release: in.Release, Spec: in.Spec.Source, Providers: all, Backends: backends,
-		Environment: env, OfContainer: in.Variables,
+		Environment: env, ContainerVariables: in.Variables,
 	}
-	checkIntegrity(ctx, made, problems)
+	checkIntegrity(ctx, input, problems)
 
 	if problems.HasErrors() || ctx.Err() != nil {
-		return nil, refusal(ctx, problems)
+		return nil, failure(ctx, problems)
 	}
 	written := write(ctx, &in, doc, problems)
 	if written == nil {
-		return nil, refusal(ctx, problems)
+		return nil, failure(ctx, problems)
 	}
 	env.Sort()
 	providers = append(providers, added...)
@@ -213,10 +213,10 @@ func Generate(ctx context.Context, in Input) (*Result, problem.List) {
 	}, problems.List()
 }
 
-func checkIntegrity(ctx context.Context, made *integrity.Input, problems *problem.Collector) {
-	integrity.Check(ctx, made, problems)
-	integrity.CheckShape(ctx, made, problems)
-	integrity.CheckEnvironment(ctx, made, problems)
+func checkIntegrity(ctx context.Context, in *integrity.Input, problems *problem.Collector) {
+	integrity.Check(ctx, in, problems)
+	integrity.CheckShape(ctx, in, problems)
+	integrity.CheckEnvironment(ctx, in, problems)
 }
 
 // parsedSpec is the spec without disabled parts.
@@ -270,19 +270,19 @@ func write(ctx context.Context, in *Input, doc *document.Document, problems *pro
 	case errors.Is(err, document.ErrTooLarge):
 		problems.Add(problem.Problem{
 			Reason: problem.TooLarge, Path: "spec", Type: field.ErrorTypeTooLong,
-			Detail: fmt.Sprintf("the config.yaml that it asks for is larger than %d bytes", limits.ConfigBytes),
+			Detail: fmt.Sprintf("the generated config.yaml is larger than %d bytes", limits.ConfigBytes),
 			Fix:    "configure less, or use several LlamaStackDistributions",
 		})
 	case ctx.Err() == nil:
 		problems.Add(problem.Problem{
 			Reason: problem.InvalidBaseConfig, Path: "base configuration " + in.Base.Name(), Type: field.ErrorTypeInvalid,
-			Detail: "cannot be written as YAML: " + err.Error(), Fix: document.BaseForm,
+			Detail: "cannot be written as YAML: " + err.Error(), Fix: document.BaseFix,
 		})
 	}
 	return nil
 }
 
-func refusal(ctx context.Context, problems *problem.Collector) problem.List {
+func failure(ctx context.Context, problems *problem.Collector) problem.List {
 	if p := Incomplete(ctx); p != nil {
 		return problem.List{*p}
 	}

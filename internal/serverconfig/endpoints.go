@@ -16,7 +16,7 @@ func EndpointUses(spec *parse.Spec) []*parse.EndpointReference {
 		return nil
 	}
 	counted := *spec
-	counted.Providers, counted.External = effective(spec)
+	counted.Providers, counted.External = effectiveProviders(spec)
 	if slices.Contains(disabled.APIs(spec.Source.Disabled), parse.APIToolRuntime.Name) {
 		counted.Tools = nil
 	}

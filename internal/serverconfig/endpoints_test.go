@@ -17,7 +17,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// Proves: R11, R20, R63 (only an address that gets into the configuration is waited for, and nothing is read for a spec with too many).
+// Proves: R11, R20, R63 (only an address that gets into the configuration is waited for, and nothing is read for a spec
+// with too many).
 func TestEndpointUses(t *testing.T) {
 	const providers = `
 providers:

@@ -16,7 +16,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// Proves: R76, R29 (the server must list what the resource configures and what of the base no variable turns off, and nothing else).
+// Proves: R76, R29 (the server must list what the resource configures and what of the base no variable turns off, and
+// nothing else).
 func TestExpectedProvidersOfResourceAndBase(t *testing.T) {
 	base, err := document.ParseBase("mine", []byte(`
 version: 2

@@ -40,8 +40,9 @@ func BenchmarkGenerate(b *testing.B) {
 	report()
 }
 
-// FuzzGenerate feeds any base and any providers, models, tools, shields and disabled APIs, on any release line: it never panics, findings are
-// complete, no input is changed, and what comes out is a base again, holds together, and keeps what the engine does not know.
+// FuzzGenerate feeds any base and any providers, models, tools, shields and disabled APIs, on any release line: it
+// never panics, findings are complete, no input is changed, and what comes out is a base again, holds together, and
+// keeps what the engine does not know.
 //
 // Proves: NFR-001, NFR-004, R9, R13, L-11.
 func FuzzGenerate(f *testing.F) {
@@ -156,7 +157,8 @@ func checkGeneration(t *testing.T, in serverconfig.Input) {
 	checkSurvival(t, in, result)
 }
 
-// checkSurvival checks that the result has everything of the base that it does not replace: server.auth, and unknown keys of all maps.
+// checkSurvival checks that the result has everything of the base that it does not replace: server.auth, and unknown
+// keys of all maps.
 func checkSurvival(t *testing.T, in serverconfig.Input, result *serverconfig.Result) {
 	t.Helper()
 	before, _ := decodeYAML(t, []byte(serverconfig.Snapshot(in.Base))).(map[string]any)
@@ -194,7 +196,8 @@ func checkSurvival(t *testing.T, in serverconfig.Input, result *serverconfig.Res
 	}
 }
 
-// hasLike reports whether a list has a map with everything that another map has; the values of some keys may have changed.
+// hasLike reports whether a list has a map with everything that another map has; the values of some keys may have
+// changed.
 func hasLike(list []any, wanted map[string]any, changeable ...string) bool {
 	return slices.ContainsFunc(list, func(item any) bool {
 		there := asMap(item)

@@ -73,8 +73,8 @@ func generate(tb testing.TB, in serverconfig.Input) *serverconfig.Result {
 	return result
 }
 
-// The same resource gives the same bytes, however its maps and the lists without an order are ordered; a base that is ordered otherwise
-// gives the same configuration.
+// The same resource gives the same bytes, however its maps and the lists without an order are ordered; a base that is
+// ordered otherwise gives the same configuration.
 //
 // Proves: NFR-001, L-07.
 func TestDeterministic(t *testing.T) {

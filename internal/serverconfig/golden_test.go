@@ -27,17 +27,19 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing them")
 
-// Each folder of testdata is a case: cr.yaml (a resource), base.yaml (else the starter of the release line), and what must come out: the
-// configuration, want.env and want.findings, each absent where there is nothing. The configuration is want.<lines>.changes.yaml, the
-// difference against the starter, once for all release lines that have the same: want.0.3+0.7.changes.yaml. Where the case has a small base of
-// its own, it is want.<line>.yaml, byte by byte. A case is run on release line 0.7 and on every release line that a file want.<lines>.* names; a
-// release such as 1.3.0 may stand for a release line.
-// want.<line>.env and want.<line>.findings count instead of those of all release lines. With -update the test writes these files.
+// Each folder of testdata is a case: cr.yaml (a resource), base.yaml (else the starter of the release line), and what
+// must come out: the configuration, want.env and want.findings, each absent where there is nothing. The configuration
+// is want.<lines>.changes.yaml, the difference against the starter, once for all release lines that have the same:
+// want.0.3+0.7.changes.yaml. Where the case has a small base of its own, it is want.<line>.yaml, byte by byte. A case
+// is run on release line 0.7 and on every release line that a file want.<lines>.* names; a release such as 1.3.0 may
+// stand for a release line. want.<line>.env and want.<line>.findings count instead of those of all release lines. With
+// -update the test writes these files.
 //
-// Proves: FR-003, FR-004, FR-005, FR-006, FR-007, FR-008, FR-009, FR-021, FR-022, FR-027, FR-028, FR-029, FR-030, FR-031, FR-032, FR-033, FR-034, FR-035, FR-040, FR-041,
-// FR-042, FR-043, FR-044, FR-050, FR-050a, FR-050b, FR-051, FR-052, FR-053, FR-060, FR-075, EC-1, EC-4, EC-5, EC-6, US-3.1, US-3.2, US-3.3, US-4.1,
-// US-4.2, US-4.3, R2, R3, R6, R9, R10, R11, R12, R13, R16, R23, R24, R25, R26, R31, R32, R33, R34, R35, R36, R37, R38, R39, R49,
-// L-11, L-12, L-13, L-14.
+// Proves: FR-003, FR-004, FR-005, FR-006, FR-007, FR-008, FR-009, FR-021, FR-022, FR-027, FR-028, FR-029, FR-030,
+// FR-031, FR-032, FR-033, FR-034, FR-035, FR-040, FR-041, FR-042, FR-043, FR-044, FR-050, FR-050a, FR-050b, FR-051,
+// FR-052, FR-053, FR-060, FR-075, EC-1, EC-4, EC-5, EC-6, US-3.1, US-3.2, US-3.3, US-4.1, US-4.2, US-4.3, R2, R3, R6,
+// R9, R10, R11, R12, R13, R16, R23, R24, R25, R26, R31, R32, R33, R34, R35, R36, R37, R38, R39, R49, L-11, L-12, L-13,
+// L-14.
 func TestGolden(t *testing.T) {
 	for _, dir := range cases(t) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
@@ -114,7 +116,8 @@ func TestProblemsAreActionable(t *testing.T) {
 	}
 }
 
-// compareChanges compares the differences by release line with the files of a case. Each difference is in one file, which names its release lines.
+// compareChanges compares the differences by release line with the files of a case. Each difference is in one file,
+// which names its release lines.
 func compareChanges(t *testing.T, dir string, byLine map[string]string) {
 	t.Helper()
 	want := map[string]string{}

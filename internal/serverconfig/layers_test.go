@@ -15,8 +15,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// floors are the packages of the engine from the bottom up. A package may import those of lower floors alone, so each can be read,
-// tested and changed knowing only what is below it.
+// floors are the packages of the engine from the bottom up. A package may import those of lower floors alone, so each
+// can be read, tested and changed knowing only what is below it.
 var floors = [][]string{
 	{"catalog", "document", "parse"},
 	{"address", "environment", "release"},

@@ -89,8 +89,9 @@ func places(tree map[string]any, line *catalog.Line) map[string][]string {
 	return found
 }
 
-// Whatever the types and ids, no two providers share a namespace, a table or a file, neither where the base has an entry to begin with,
-// nor where the catalog must do; and what lies over an entry of the base keeps that one's places, for its data is there.
+// Whatever the types and ids, no two providers share a namespace, a table or a file, neither where the base has an
+// entry to begin with, nor where the catalog must do; and what lies over an entry of the base keeps that one's places,
+// for its data is there.
 //
 // Proves: R9.
 func TestProvidersShareNoStorageLocation(t *testing.T) {

@@ -8,7 +8,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
-// Of an entry of which something could not be read, what may be meant by that is left out, and what is wrong in itself is not.
+// Of an entry of which something could not be read, what may be meant by that is left out, and what is wrong in itself
+// is not.
 //
 // Proves: R74 (everything at once, and nothing that nobody can fix).
 func TestMisreadingCausesOnlyWhatMayFollowFromIt(t *testing.T) {
@@ -54,8 +55,8 @@ func TestMisreadingCausesOnlyWhatMayFollowFromIt(t *testing.T) {
 		"an endpoint, where what another comes from cannot be read": {entry + ".endpointFrom", problem.InvalidField, "spec.providers.inference[0].endpoint", problem.MissingField, false},
 		"the configuration": {setting, problem.InvalidField, "providers.inference[0]", problem.BrokenReference, true},
 	} {
-		m := newMisreading(problem.List{{Path: c.misread, Reason: c.because}})
-		if got := m.causes(problem.Problem{Path: c.path, Reason: c.reason}); got != c.want {
+		m := newParseFailures(problem.List{{Path: c.misread, Reason: c.because}})
+		if got := m.mayCause(problem.Problem{Path: c.path, Reason: c.reason}); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

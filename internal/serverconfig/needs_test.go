@@ -16,7 +16,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// Proves: R90 (what a spec needs of the release line: by field, the first and the last release line that has it; all of them is not named).
+// Proves: R90 (what a spec needs of the release line: by field, the first and the last release line that has it; all of
+// them is not named).
 func TestNeeds(t *testing.T) {
 	for name, c := range map[string]struct {
 		spec string

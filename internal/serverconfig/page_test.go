@@ -26,8 +26,9 @@ func registersToolGroups(line *catalog.Line) bool   { return line.RegistersToolG
 func registersVectorStores(line *catalog.Line) bool { return line.RegistersVectorStores }
 func servesModelID(line *catalog.Line) bool         { return line.ServesModelID }
 
-// The release lines in the sentences of the pages about configuration are those of which the catalog says so: FIRST and LAST stand for the first and the
-// last of them. Without FIRST the sentence means all from the oldest on, without LAST all up to the newest.
+// The release lines in the sentences of the pages about configuration are those of which the catalog says so: FIRST and
+// LAST stand for the first and the last of them. Without FIRST the sentence means all from the oldest on, without LAST
+// all up to the newest.
 //
 // Proves: R16.
 func TestPageNamesTheReleaseLinesOfTheCatalog(t *testing.T) {

@@ -27,19 +27,20 @@ func SecretUses(spec *parse.Spec) ([]SecretUse, problem.List) {
 	if spec.TooLarge {
 		return nil, problems.List()
 	}
-	groups, externals := effective(spec)
+	groups, externals := effectiveProviders(spec)
 	uses := secretUses(spec, groups, externals, problems)
 	return uses, problems.List()
 }
 
-// effective returns the providers of the spec without disabled APIs and without those that external ones replace.
-func effective(spec *parse.Spec) ([]parse.ProviderGroup, []parse.ExternalProvider) {
-	off := disabled.APIs(spec.Source.Disabled)
+// effectiveProviders returns the providers of the spec without disabled APIs and without those that external ones
+// replace.
+func effectiveProviders(spec *parse.Spec) ([]parse.ProviderGroup, []parse.ExternalProvider) {
+	disabledAPIs := disabled.APIs(spec.Source.Disabled)
 	groups := slices.DeleteFunc(slices.Clone(spec.Providers), func(group parse.ProviderGroup) bool {
-		return slices.Contains(off, group.API.Name)
+		return slices.Contains(disabledAPIs, group.API.Name)
 	})
 	externals := slices.DeleteFunc(slices.Clone(spec.External), func(e parse.ExternalProvider) bool {
-		return slices.Contains(off, e.API.Name)
+		return slices.Contains(disabledAPIs, e.API.Name)
 	})
 	return external.Replace(groups, externals, nil), externals
 }
@@ -64,7 +65,7 @@ func secretUses(spec *parse.Spec, groups []parse.ProviderGroup, externals []pars
 	if len(secrets) > limits.References {
 		problems.Add(problem.Problem{
 			Reason: problem.TooLarge, Path: "spec.providers", Type: field.ErrorTypeTooMany,
-			Detail: fmt.Sprintf("refers to %d Secrets, and may refer to at most %d", len(secrets), limits.References),
+			Detail: fmt.Sprintf("refers to %d Secrets; the maximum is %d", len(secrets), limits.References),
 			Fix:    "put several keys into one Secret",
 		})
 		return nil
@@ -75,7 +76,7 @@ func secretUses(spec *parse.Spec, groups []parse.ProviderGroup, externals []pars
 		if at, clash := first[use.EnvName]; clash {
 			problems.Add(problem.Problem{
 				Reason: problem.ConflictingFields, Path: use.Path, Type: field.ErrorTypeInvalid,
-				Detail: fmt.Sprintf("needs the environment variable %s, and so does %s", use.EnvName, at),
+				Detail: fmt.Sprintf("uses the environment variable %s, as does %s", use.EnvName, at),
 				Fix:    "keep one of them, or choose provider ids that differ in more than case and punctuation",
 			})
 			continue

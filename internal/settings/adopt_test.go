@@ -20,12 +20,12 @@ func TestAdopt(t *testing.T) {
 	}
 	for image, want := range map[string]struct {
 		line     string
-		standing catalog.Standing
+		standing catalog.VersionMatch
 	}{
-		"x/starter:0.6.1":    {"0.6", catalog.OfLine},
-		"x/starter:1.4.0":    {"1.4", catalog.OfLine},
-		"x/starter:latest":   {"0.7", catalog.OfLine}, // the release that operator release 0.9 runs
-		"x/starter@sha256:0": {"0.7", catalog.OfLine},
+		"x/starter:0.6.1":    {"0.6", catalog.KnownLine},
+		"x/starter:1.4.0":    {"1.4", catalog.KnownLine},
+		"x/starter:latest":   {"0.7", catalog.KnownLine}, // the release that operator release 0.9 runs
+		"x/starter@sha256:0": {"0.7", catalog.KnownLine},
 		"x/starter:9.9.0":    {catalog.Newest(), catalog.Newer},
 		"x/starter:0.2.12":   {"", catalog.TooOld},
 	} {

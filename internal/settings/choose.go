@@ -81,7 +81,7 @@ func chooseVersion(d *distributions.Distribution, version string) (choice, *prob
 // releaseOf returns the release for a version. It returns false for an invalid version and for an unknown release line.
 func releaseOf(d *distributions.Distribution, version string) (string, bool) {
 	version = strings.TrimPrefix(version, "v")
-	if _, standing := catalog.ForVersion(version); standing == catalog.NoVersion {
+	if _, match := catalog.ForVersion(version); match == catalog.NoVersion {
 		return "", false
 	}
 	if strings.Count(version, ".") > 1 {
@@ -137,7 +137,7 @@ func describeNeeds(needs []serverconfig.Need) string {
 	var texts []string
 	parent, parentLines := "", ""
 	for _, n := range needs {
-		lines := release.Range(catalog.LinesWhere(n.Has))
+		lines := release.FormatLines(catalog.LinesWhere(n.Has))
 		if lines == parentLines && strings.HasPrefix(n.Path, parent) {
 			continue // covered by the parent field
 		}
@@ -166,10 +166,10 @@ func (e *entry) conflict(name, version string) *problem.Problem {
 	if known == "" {
 		known, of = ImageTag(e.image), "tag of image "+e.image
 	}
-	line, standing := catalog.ForVersion(version)
+	line, match := catalog.ForVersion(version)
 	other, otherStanding := catalog.ForVersion(known)
-	if standing == catalog.NoVersion || otherStanding == catalog.NoVersion || lineName(line) == lineName(other) &&
-		standing == otherStanding {
+	if match == catalog.NoVersion || otherStanding == catalog.NoVersion || lineName(line) == lineName(other) &&
+		match == otherStanding {
 		return nil
 	}
 	p := problem.Problem{

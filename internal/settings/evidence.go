@@ -94,7 +94,7 @@ func (d *Distribution) setLine(e *entry, version string, hints Hints, labels *oc
 // because products use their own versions.
 func tagOf(e *entry, hints Hints) string {
 	tag := ImageTag(e.image)
-	if _, standing := catalog.ForVersion(tag); hints.Image != "" && standing == catalog.Newer {
+	if _, match := catalog.ForVersion(tag); hints.Image != "" && match == catalog.Newer {
 		return ""
 	}
 	return tag

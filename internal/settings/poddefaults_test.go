@@ -86,7 +86,7 @@ func TestParseRefusesWrongPodDefaults(t *testing.T) {
 		"[]":                                    "not a YAML map with fields of spec.workload",
 		"scheduling: {priorityClassName: High}": `podDefaults.scheduling.priorityClassName: Invalid value: "High"`,
 		"imagePullSecrets: [{name: a/b}]":       `podDefaults.imagePullSecrets[0].name: Invalid value: "a/b"`,
-		"podMetadata: {labels: {app: mine}}":    "podDefaults.podMetadata.labels[app]: Forbidden: the label app is the operator's own",
+		"podMetadata: {labels: {app: mine}}":    "podDefaults.podMetadata.labels[app]: Forbidden: the label app is reserved for the operator",
 		"overrides: {envFrom: [{secretRef: {name: a/b}}]}": `podDefaults.overrides.envFrom[0].secretRef.name: Invalid value: "a/b"`,
 		"overrides: {args: [a]}":                           "overrides.args: unknown field: known fields: envFrom",
 	} {

@@ -196,11 +196,11 @@ func (s *Settings) register(name string, raw []byte) entry {
 // set validates and applies a registration; configKey is the key of its configuration.
 func (e *entry) set(r Registration, configKey string) {
 	e.image, e.serverVersion = r.Image, r.ServerVersion
-	_, standing := catalog.ForVersion(r.ServerVersion)
+	_, match := catalog.ForVersion(r.ServerVersion)
 	switch {
 	case r.Image == "":
 		e.err = errNoImage
-	case r.ServerVersion != "" && standing == catalog.NoVersion:
+	case r.ServerVersion != "" && match == catalog.NoVersion:
 		e.err = errVersion
 	case r.Config != "":
 		if e.base, e.err = serverconfig.ParseBase(e.name, []byte(r.Config)); e.err != nil {

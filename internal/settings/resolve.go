@@ -43,7 +43,7 @@ type Distribution struct {
 	// Release is the version that determined the release line; empty if no version did.
 	Release string
 	// Standing relates Release to the known release lines; Line is nil if it is catalog.TooOld.
-	Standing catalog.Standing
+	Standing catalog.VersionMatch
 	// Candidates are the possible release lines of the base configuration if Line is nil.
 	Candidates []string
 	// Base is the base configuration; nil if unknown.
@@ -224,12 +224,12 @@ func (d *Distribution) Adopt(image string) *Distribution {
 		false // the image runs with its own configuration
 	adopted.ImageSource, adopted.Adopted, adopted.UnverifiedSource = SourceRelease09, true, ""
 	version, source := ImageTag(image), "tag of the image"
-	if _, standing := catalog.ForVersion(version); standing == catalog.NoVersion &&
+	if _, match := catalog.ForVersion(version); match == catalog.NoVersion &&
 		d.Source == v1alpha2.ConfigSourceEmbedded {
 		version, source = ReleaseOf09, "the release that operator release 0.9 runs"
 	}
-	if line, standing := catalog.ForVersion(version); standing != catalog.NoVersion {
-		adopted.Line, adopted.Standing, adopted.Release = line, standing, version
+	if line, match := catalog.ForVersion(version); match != catalog.NoVersion {
+		adopted.Line, adopted.Standing, adopted.Release = line, match, version
 		adopted.LineSource, adopted.Candidates = source, nil
 	}
 	if d.Source == v1alpha2.ConfigSourceEmbedded {

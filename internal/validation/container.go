@@ -25,9 +25,9 @@ func (c *check) environment(list []corev1.EnvVar, at *field.Path) {
 		case last[v.Name] != i:
 			continue
 		case v.Name == "":
-			c.missing(at.Child("name"), "give the name of the variable")
+			c.missing(at.Child("name"), "set the name of the variable")
 		case len(validation.IsRelaxedEnvVarName(v.Name)) > 0:
-			c.invalid(at.Child("name"), v.Name, "no environment variable can have this name", "use letters, digits and '_'")
+			c.invalid(at.Child("name"), v.Name, "is not a valid name of an environment variable", "use letters, digits and '_'")
 		}
 		if v.ValueFrom == nil {
 			continue
@@ -49,7 +49,7 @@ func (c *check) environmentFrom(list []corev1.EnvFromSource, at *field.Path) {
 	for i := range list {
 		from, at := &list[i], at.Index(i)
 		if from.Prefix != "" && len(validation.IsRelaxedEnvVarName(from.Prefix)) > 0 {
-			c.invalid(at.Child("prefix"), from.Prefix, "no environment variable can begin with it", "use letters, digits and "+
+			c.invalid(at.Child("prefix"), from.Prefix, "is not a valid start of a variable name", "use letters, digits and "+
 				"'_'")
 		}
 		if from.SecretRef != nil {
@@ -65,9 +65,9 @@ func (c *check) environmentFrom(list []corev1.EnvFromSource, at *field.Path) {
 func (c *check) keyOf(name, key, kind string, at *field.Path) {
 	c.requiredName(at.Child("name"), name, kind)
 	if key == "" {
-		c.missing(at.Child("key"), "give the key within the "+kind)
+		c.missing(at.Child("key"), "set the key in the "+kind)
 	} else if len(validation.IsConfigMapKey(key)) > 0 {
-		c.invalid(at.Child("key"), key, "no "+kind+" can have this key", "use letters, digits, '-', '_' and '.'")
+		c.invalid(at.Child("key"), key, "is not a valid key of a "+kind, "use letters, digits, '-', '_' and '.'")
 	}
 }
 
@@ -78,12 +78,12 @@ func (c *check) sources(list []corev1.Volume, at *field.Path) {
 		v, at := &list[i], at.Index(i)
 		switch {
 		case v.Name == "":
-			c.missing(at.Child("name"), "give the volume a name")
+			c.missing(at.Child("name"), "set the name of the volume")
 		case len(validation.IsDNS1123Label(v.Name)) > 0:
-			c.invalid(at.Child("name"), v.Name, "no volume can have this name", "use at most 63 lower-case letters, digits "+
+			c.invalid(at.Child("name"), v.Name, "is not a valid name of a volume", "use at most 63 lower-case letters, digits "+
 				"and '-'")
 		case seen[v.Name]:
-			c.add(at.Child("name"), field.ErrorTypeDuplicate, v.Name, "", "give each volume a name of its own")
+			c.add(at.Child("name"), field.ErrorTypeDuplicate, v.Name, "", "use unique volume names")
 		}
 		seen[v.Name] = true
 		if s := v.Secret; s != nil {
@@ -96,7 +96,7 @@ func (c *check) sources(list []corev1.Volume, at *field.Path) {
 			c.requiredName(at.Child("persistentVolumeClaim", "claimName"), s.ClaimName, "PersistentVolumeClaim")
 		}
 		if s := v.Image; s != nil && s.Reference == "" { // rejected only when a pod is created
-			c.missing(at.Child("image", "reference"), "give the reference of the image")
+			c.missing(at.Child("image", "reference"), "set the image reference")
 		}
 	}
 }
@@ -108,9 +108,9 @@ func (c *check) mounts(o *v1alpha2.WorkloadOverrides, at *field.Path) {
 		c.knownVolume(m.Name, at.Child("name"))
 		switch {
 		case m.MountPath == "":
-			c.missing(at.Child("mountPath"), "give the directory to mount it at")
+			c.missing(at.Child("mountPath"), "set the mount path")
 		case taken[m.MountPath]:
-			c.add(at.Child("mountPath"), field.ErrorTypeDuplicate, m.MountPath, "", "mount one volume at each path")
+			c.add(at.Child("mountPath"), field.ErrorTypeDuplicate, m.MountPath, "", "use unique mount paths")
 		}
 		taken[m.MountPath] = true
 	}
@@ -119,8 +119,8 @@ func (c *check) mounts(o *v1alpha2.WorkloadOverrides, at *field.Path) {
 func (c *check) knownVolume(name string, at *field.Path) {
 	switch {
 	case name == "":
-		c.missing(at, "give the name of a volume of spec.workload.overrides.volumes")
-	case !slices.Contains(c.volumes, name) && !slices.Contains(c.volumesOfOperator, name):
+		c.missing(at, "set the name of a volume in spec.workload.overrides.volumes")
+	case !slices.Contains(c.volumes, name) && !slices.Contains(c.operatorVolumes, name):
 		fix := "add one to spec.workload.overrides.volumes"
 		if len(c.volumes) > 0 {
 			fix += ", or name one of " + limits.Names(c.volumes)

@@ -16,7 +16,7 @@ import (
 // Check returns the values of the spec that Kubernetes would reject. volumes are the names of the operator's own
 // volumes, which users may mount.
 func Check(spec *v1alpha2.LlamaStackDistributionSpec, volumes []string) problem.List {
-	c := &check{volumesOfOperator: volumes}
+	c := &check{operatorVolumes: volumes}
 	root := field.NewPath("spec")
 	if o := spec.OverrideConfig; o != nil {
 		c.name(root.Child("overrideConfig", "configMapName"), o.ConfigMapName, "ConfigMap")
@@ -34,8 +34,8 @@ func Check(spec *v1alpha2.LlamaStackDistributionSpec, volumes []string) problem.
 type check struct {
 	report
 
-	// volumes are the sorted names of the user's volumes, volumesOfOperator those of the operator's.
-	volumes, volumesOfOperator []string
+	// volumes are the sorted names of the user's volumes, operatorVolumes those of the operator's.
+	volumes, operatorVolumes []string
 }
 
 type report struct {
@@ -96,13 +96,13 @@ func (r *report) add(at *field.Path, kind field.ErrorType, value any, detail, fi
 
 func (r *report) name(at *field.Path, name, kind string) {
 	if name != "" && len(validation.IsDNS1123Subdomain(name)) > 0 {
-		r.invalid(at, name, "no "+kind+" can have this name", "use lower-case letters, digits, '-' and '.'")
+		r.invalid(at, name, "is not a valid name of a "+kind, "use lower-case letters, digits, '-' and '.'")
 	}
 }
 
 func (r *report) requiredName(at *field.Path, name, kind string) {
 	if name == "" {
-		r.missing(at, "give the name of the "+kind)
+		r.missing(at, "set the name of the "+kind)
 		return
 	}
 	r.name(at, name, kind)

@@ -109,9 +109,9 @@ func (c *check) podMetadata(m v1alpha2.PodMetadataSpec, at *field.Path) {
 	}
 }
 
-func (r *report) reserved(at *field.Path, what string) {
+func (r *report) reserved(at *field.Path, subject string) {
 	r.problems.Add(problem.Problem{
 		Reason: problem.ConflictingFields, Path: at.String(), Type: field.ErrorTypeForbidden,
-		Detail: what + " is the operator's own", Fix: "choose another one, or remove it",
+		Detail: subject + " is reserved for the operator", Fix: "choose another one, or remove it",
 	})
 }

@@ -16,8 +16,8 @@ import (
 // resources checks requests and limits. A request may not exceed its limit, and equals it if pods cannot share the
 // resource.
 func (c *check) resources(r *corev1.ResourceRequirements, at *field.Path) {
-	c.amounts(r.Requests, at.Child("requests"))
-	c.amounts(r.Limits, at.Child("limits"))
+	c.quantities(r.Requests, at.Child("requests"))
+	c.quantities(r.Limits, at.Child("limits"))
 	for _, name := range slices.Sorted(maps.Keys(r.Requests)) {
 		request := r.Requests[name]
 		limit, limited := r.Limits[name]
@@ -25,17 +25,17 @@ func (c *check) resources(r *corev1.ResourceRequirements, at *field.Path) {
 		switch {
 		case limited && request.Cmp(limit) > 0:
 			c.invalid(path, request.String(), "is above the limit "+limit.String(), "lower it, or raise the limit")
-		case limited && request.Cmp(limit) != 0 && !shared(name):
-			c.invalid(path, request.String(), fmt.Sprintf("is not the limit %s, and %s cannot be shared", limit.String(), name),
-				"make both the same")
+		case limited && request.Cmp(limit) != 0 && !isShared(name):
+			c.invalid(path, request.String(), fmt.Sprintf("differs from the limit %s, but %s cannot be overcommitted", limit.String(), name),
+				"use the same value for both")
 		}
 	}
 }
 
-func (c *check) amounts(list corev1.ResourceList, at *field.Path) {
+func (c *check) quantities(list corev1.ResourceList, at *field.Path) {
 	for _, name := range slices.Sorted(maps.Keys(list)) {
 		amount, path := list[name], at.Key(string(name))
-		switch known := native(name); {
+		switch known := isNative(name); {
 		case len(validation.IsQualifiedName(string(name))) > 0, !known && !strings.Contains(string(name), "/"):
 			c.add(at, field.ErrorTypeNotSupported, string(name), "is not a resource of containers",
 				"use cpu, memory, ephemeral-storage, or a resource of the form example.com/gpu")
@@ -47,13 +47,13 @@ func (c *check) amounts(list corev1.ResourceList, at *field.Path) {
 	}
 }
 
-// shared reports whether the request of a resource may be below its limit.
-func shared(name corev1.ResourceName) bool {
-	return native(name) && !strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
+// isShared reports whether the request of a resource may be below its limit.
+func isShared(name corev1.ResourceName) bool {
+	return isNative(name) && !strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
 }
 
-// native reports whether Kubernetes itself defines the resource.
-func native(name corev1.ResourceName) bool {
+// isNative reports whether Kubernetes itself defines the resource.
+func isNative(name corev1.ResourceName) bool {
 	return name == corev1.ResourceCPU || name == corev1.ResourceMemory || name == corev1.ResourceEphemeralStorage ||
 		strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
 }

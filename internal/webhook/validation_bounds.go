@@ -71,7 +71,7 @@ func (s measuredSpec) removeFrom(object []byte) []byte {
 // rejectTooLarge rejects a request whose spec is too large to decode. v1alpha1 requests get a warning instead.
 func rejectTooLarge(request *admissionv1.AdmissionRequest, excess *limits.ExcessError) *admissionv1.AdmissionResponse {
 	path := "spec" + excess.Path
-	detail := fmt.Sprintf("must nest at most %d levels: make it flatter", limits.OpenFieldLevels)
+	detail := fmt.Sprintf("must nest at most %d levels: reduce the nesting", limits.OpenFieldLevels)
 	if excess.Unit != limits.Levels {
 		path, detail = "spec", fmt.Sprintf("must have at most %d values, and its open fields %d: remove some",
 			limits.SpecNodes, limits.OpenFieldNodes)

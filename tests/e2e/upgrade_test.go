@@ -36,12 +36,14 @@ const (
 	]`
 )
 
-// A cluster of release 0.9, as far as one can be made here: no operator, a definition that stores v1alpha1, two custom resources that are stored
-// so, and beside them the objects that release 0.9 makes, with real servers: the data of one is on a PVC, the other has a configuration of its
-// own and no PVC. Both are asked all the time. Then someone applies dist/install.yaml.
+// A cluster of release 0.9, as far as one can be made here: no operator, a definition that stores v1alpha1, two custom
+// resources that are stored so, and beside them the objects that release 0.9 makes, with real servers: the data of one
+// is on a PVC, the other has a configuration of its own and no PVC. Both are asked all the time. Then someone applies
+// dist/install.yaml.
 //
-// Proves: R21, R22, R27, R48, R89, L-25, L-28, L-06, US-7.1, FR-080 (an upgrade from release 0.9: the same objects and pods, and no request is lost; the
-// first edit is one rollout, and the server comes back with its data; what is stored is migrated).
+// Proves: R21, R22, R27, R48, R89, L-25, L-28, L-06, US-7.1, FR-080 (an upgrade from release 0.9: the same objects and
+// pods, and no request is lost; the first edit is one rollout, and the server comes back with its data; what is stored
+// is migrated).
 func release09IsTakenOver(t *testing.T) {
 	s, plain := stack{"e2e-upgrade", "old"}, stack{"e2e-upgrade-plain", "plain"}
 	namespace(t, plain.namespace)
@@ -156,7 +158,8 @@ func release09IsTakenOver(t *testing.T) {
 	plain.in(t).Kubectl("delete", "llsd", plain.name)
 }
 
-// thereAndBack prepares the downgrade to release 0.9 and installs this operator again: no server restarts, and none loses a request.
+// thereAndBack prepares the downgrade to release 0.9 and installs this operator again: no server restarts, and none
+// loses a request.
 func (s stack) thereAndBack(t *testing.T, plain stack) {
 	t.Helper()
 	stacks := []stack{s, plain}
@@ -168,7 +171,7 @@ func (s stack) thereAndBack(t *testing.T, plain stack) {
 	}
 	var out, problems bytes.Buffer
 	streams := cli.Streams{In: strings.NewReader(""), Out: &out, Err: &problems}
-	if code := plugin.Run(t.Context(), []string{"downgrade-prepare", "--kubeconfig", cluster.Kubeconfig}, streams); code != cli.OK {
+	if code := plugin.Run(t.Context(), []string{"downgrade-prepare", "--kubeconfig", cluster.Kubeconfig}, streams); code != cli.ExitOK {
 		t.Fatalf("%s%s", out.String(), problems.String())
 	}
 	if stored := s.storedVersions(t); !slices.Equal(stored, []string{"v1alpha1"}) {
@@ -197,7 +200,8 @@ func (s stack) thereAndBack(t *testing.T, plain stack) {
 	did(t, "dist/install.yaml is applied again: the same pods, the completion is still there, and no request was lost")
 }
 
-// runByRelease09 makes the objects of a file as release 0.9 makes them for the stack, with the pinned image, and waits until its server runs.
+// runByRelease09 makes the objects of a file as release 0.9 makes them for the stack, with the pinned image, and waits
+// until its server runs.
 func (s stack) runByRelease09(t *testing.T, file string) {
 	t.Helper()
 	cr, err := s.asV1alpha1(t.Context())

@@ -78,7 +78,7 @@ func Read(dir, server string) (*Case, error) {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
 	line, standing := catalog.ForVersion(server)
-	if standing != catalog.OfLine {
+	if standing != catalog.KnownLine {
 		return nil, fmt.Errorf("the catalog has no release line %s", server)
 	}
 	c := &Case{OwnBase: true, Server: server}

@@ -27,8 +27,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework/suite"
 )
 
-// A ConfigMap of its own registers a distribution. While it is broken, and an unreadable key beside it, its own resource keeps running, another one is not
-// touched and can be edited, and nothing restarts.
+// A ConfigMap of its own registers a distribution. While it is broken, and an unreadable key beside it, its own
+// resource keeps running, another one is not touched and can be edited, and nothing restarts.
 //
 // Proves: R81, R47, R19, R48, L-23, NFR-004.
 func TestBrokenRegistrationHarmsNobodyElse(t *testing.T) {
@@ -50,7 +50,7 @@ func TestBrokenRegistrationHarmsNobodyElse(t *testing.T) {
 	e.WaitReady("other")
 	mine, other := e.Deployment("mine"), e.versions("other")
 	code, out, errs := e.plugin(framework.Manifest("x", "distribution: {name: "+name+"}\n"+suite.VLLMProvider), "render", "-f", "-", "--from-cluster", "--operator-namespace", framework.OperatorNamespace)
-	if code != cli.OK || !strings.Contains(out, "# Base configuration: "+name) || errs != "" {
+	if code != cli.ExitOK || !strings.Contains(out, "# Base configuration: "+name) || errs != "" {
 		t.Errorf("render: exit code %d:\n%s%s", code, out, errs)
 	}
 
@@ -72,7 +72,7 @@ func TestBrokenRegistrationHarmsNobodyElse(t *testing.T) {
 	var checked, notes bytes.Buffer
 	code = plugin.Run(t.Context(), []string{"validate", "--from-cluster", "--operator-namespace", framework.OperatorNamespace, "--kubeconfig", suite.Cluster.Kubeconfig},
 		cli.Streams{In: strings.NewReader(""), Out: &checked, Err: &notes})
-	if code != cli.Wrong || !strings.Contains(checked.String(), "error: ConfigMap "+name+": config.yaml: ") {
+	if code != cli.ExitFailure || !strings.Contains(checked.String(), "error: ConfigMap "+name+": config.yaml: ") {
 		t.Errorf("validate: exit code %d:\n%s%s", code, checked.String(), notes.String())
 	}
 	if diff := cmp.Diff(other, e.versions("other")); diff != "" {

@@ -29,8 +29,8 @@ func (r *replayed) resource(one *framework.Recorded) *unstructured.Unstructured 
 	return u
 }
 
-// release09Again writes everything as release 0.9 does, twice, as it reconciles more than once, and returns how many Deployments the API
-// server refused.
+// release09Again writes everything as release 0.9 does, twice, as it reconciles more than once, and returns how many
+// Deployments the API server refused.
 func (r *replayed) release09Again() (refused int) {
 	r.T.Helper()
 	for range 2 {
@@ -51,9 +51,10 @@ func (r *replayed) release09Again() (refused int) {
 	return refused
 }
 
-// Proves: R21, R78, R22, MIG-SVM, L-25 (release 0.9's manifest applied over this operator, whose CRD is refused and whose manager writes once
-// more, is healed by applying ours again; after downgrade-prepare release 0.9's CRD is admitted, everything is stored in v1alpha1
-// as it was, and its manager makes of every object what it was; and the way forth works after that as at first).
+// Proves: R21, R78, R22, MIG-SVM, L-25 (release 0.9's manifest applied over this operator, whose CRD is refused and
+// whose manager writes once more, is healed by applying ours again; after downgrade-prepare release 0.9's CRD is
+// admitted, everything is stored in v1alpha1 as it was, and its manager makes of every object what it was; and the way
+// forth works after that as at first).
 func TestReplayGoesBackAndForth(t *testing.T) {
 	t.Parallel()
 	s := newControlPlane(t)
@@ -135,14 +136,14 @@ func (r *replayed) downgrade() {
 		r.T.Fatalf("the page has no command: %v", err)
 	}
 	args := append(strings.Fields(string(shown[1])), "--kubeconfig", r.Cluster.Kubeconfig)
-	if code := plugin.Run(r.T.Context(), args, streams); code != cli.OK {
+	if code := plugin.Run(r.T.Context(), args, streams); code != cli.ExitOK {
 		r.T.Fatalf("%s%s", out.String(), problems.String())
 	}
 	r.T.Log(out.String())
 }
 
-// checkStoredAsBefore checks that every custom resource is stored in v1alpha1 and says there what it said when it was recorded, and that
-// nothing asks an operator that is not there.
+// checkStoredAsBefore checks that every custom resource is stored in v1alpha1 and says there what it said when it was
+// recorded, and that nothing asks an operator that is not there.
 func (r *replayed) checkStoredAsBefore() {
 	r.T.Helper()
 	for _, one := range r.recorded {
@@ -163,8 +164,8 @@ func (r *replayed) checkStoredAsBefore() {
 	}
 }
 
-// checkAsRecorded checks that everything that release 0.9 applies is as it was recorded, that it owns it, and that its custom resource, in v1alpha1,
-// is the owner.
+// checkAsRecorded checks that everything that release 0.9 applies is as it was recorded, that it owns it, and that its
+// custom resource, in v1alpha1, is the owner.
 func (r *replayed) checkAsRecorded() {
 	r.T.Helper()
 	for _, one := range r.recorded {

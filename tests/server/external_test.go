@@ -91,7 +91,7 @@ func writeTiny(t *testing.T, r release) string {
 	framework.NoError(t, err)
 	result, problems := serverconfig.Generate(t.Context(), serverconfig.Input{
 		Name: "x", Namespace: "y", Spec: parse.Parse(step.Spec(t, tinySpec)), Base: base, Line: line,
-		Packages: map[string]serverconfig.PackageFound{tinyImage: {Package: pkg}},
+		Packages: map[string]serverconfig.PackageResult{tinyImage: {Package: pkg}},
 	})
 	if result == nil {
 		t.Fatal(problems)

@@ -107,7 +107,7 @@ def broken_resources(
                 yield _no_provider(child(path, "provider_id"), entry["provider_id"], api, provider_ids)
             if entry.get("model_type") == "embedding" and "embedding_dimension" not in (entry.get("metadata") or {}):
                 path = child(path, "metadata.embedding_dimension")
-                yield Finding("failure", path, "the server refuses an embedding model without its dimension")
+                yield Finding("failure", path, "an embedding model requires its dimension")
 
 
 def broken_defaults(config: Any, provider_ids: Mapping[str, set[str]]) -> Iterator[Finding]:

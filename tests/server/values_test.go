@@ -139,7 +139,7 @@ func fieldsOfEachKind(line *catalog.Line) []triedField {
 		seen[kind] = true
 		fields = append(fields, f)
 		for _, beside := range kindsOf(line.Objects[f.field.Object]) {
-			inner := catalog.Chosen(line.Objects[f.field.Object], func(name string) string {
+			inner := catalog.FieldsForKind(line.Objects[f.field.Object], func(name string) string {
 				kind, _ := beside[name].(string)
 				return kind
 			})

@@ -4,9 +4,9 @@
 
 // Command wasm is package playground for a page: a WebAssembly module whose functions take and return JSON.
 //
-// The caller asks input for memory, writes a question there, and calls ask or choices, which return the size of the answer at output. The answer
-// is an object with either result or error. Nothing runs between two calls. So the module can be stopped after a call, and its memory
-// be kept: see snapshot.mjs.
+// The caller asks input for memory, writes a question there, and calls ask or choices, which return the size of the
+// answer at output. The answer is an object with either result or error. Nothing runs between two calls. So the module
+// can be stopped after a call, and its memory be kept: see snapshot.mjs.
 package main
 
 import (
@@ -19,7 +19,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/playground"
 )
 
-// growth is how much the memory grows, in percent of what is used, before the collector runs: memory is cheaper than the reader's time.
+// growth is how much the memory grows, in percent of what is used, before the collector runs: memory is cheaper than
+// the reader's time.
 const growth = 400
 
 var (
@@ -69,7 +70,8 @@ func settle() {
 	debug.SetGCPercent(growth)
 }
 
-// clearFree overwrites the memory that nothing uses with zeros, which a snapshot leaves out: it takes all of it, in smaller and smaller blocks.
+// clearFree overwrites the memory that nothing uses with zeros, which a snapshot leaves out: it takes all of it, in
+// smaller and smaller blocks.
 func clearFree() {
 	var taken [][]byte
 	for size := 1 << 20; size >= 8<<10; size /= 2 {

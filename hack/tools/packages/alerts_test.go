@@ -23,8 +23,8 @@ import (
 // foreign are the metrics of controller-runtime that alerts use.
 var foreign = []string{"controller_runtime_reconcile_errors_total", "workqueue_queue_duration_seconds_bucket", "go_gc_heap_live_bytes", "go_gc_gomemlimit_bytes"}
 
-// alertCases are, for each alert, two hours of a cluster in which it fires, and of one in which it does not although it almost does, in
-// Prometheus' notation of series with one sample a minute.
+// alertCases are, for each alert, two hours of a cluster in which it fires, and of one in which it does not although it
+// almost does, in Prometheus' notation of series with one sample a minute.
 var alertCases = map[string]struct{ fires, silent string }{
 	"LlamaStackOperatorAbsent": {"up 1+0x120", "llamastack_rollouts_total 0+0x110 _x10"},
 	"LlamaStackDistributionFailed": {

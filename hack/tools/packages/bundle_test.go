@@ -21,8 +21,8 @@ var advice = map[string]string{
 	"CSV contains permissions to create CRD":                                      "the permission is to patch the operator's own CRD",
 }
 
-// The library of the Operator Lifecycle Manager reads the bundle, and finds nothing wrong with it. The check of architectures is not among these: it pulls
-// the images with Docker.
+// The library of the Operator Lifecycle Manager reads the bundle, and finds nothing wrong with it. The check of
+// architectures is not among these: it pulls the images with Docker.
 func TestBundlePassesTheChecksOfOLM(t *testing.T) {
 	bundle, err := manifests.GetBundleFromDir(filepath.Join(framework.Root(), "bundle"))
 	framework.NoError(t, err)

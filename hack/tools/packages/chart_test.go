@@ -33,8 +33,8 @@ const operatorNamespace = "llama-stack-k8s-operator-system"
 
 type values = map[string]any
 
-// Helm installs the objects of the manifest, except for the namespace, which "helm install --create-namespace" makes, and for the annotation
-// that keeps the CRD when the chart is uninstalled.
+// Helm installs the objects of the manifest, except for the namespace, which "helm install --create-namespace" makes,
+// and for the annotation that keeps the CRD when the chart is uninstalled.
 func TestChartInstallsWhatTheManifestInstalls(t *testing.T) {
 	want := documents(t, readFile(t, "dist", "install.yaml"))
 	delete(want, "Namespace/"+operatorNamespace)
@@ -248,7 +248,8 @@ func TestNamespacedChartHasNothingInTheCluster(t *testing.T) {
 	}
 }
 
-// Each custom resource belongs to exactly one of the Deployments, whatever its label says, and only the first serves webhooks.
+// Each custom resource belongs to exactly one of the Deployments, whatever its label says, and only the first serves
+// webhooks.
 //
 // Proves: R56, R71.
 func TestShardsOfTheChartDivideTheCustomResources(t *testing.T) {
@@ -313,7 +314,8 @@ func TestShardsOfTheChartDivideTheCustomResources(t *testing.T) {
 			t.Errorf("shards change %s:\n%.2000s", key, diff)
 		}
 	}
-	// What is added for two shards: two Deployments, two budgets, the Service and the NetworkPolicy of the metrics; and the ServiceMonitor.
+	// What is added for two shards: two Deployments, two budgets, the Service and the NetworkPolicy of the metrics; and
+	// the ServiceMonitor.
 	if added := len(all) - len(without); added != 7 {
 		t.Errorf("%d objects are added", added)
 	}

@@ -20,8 +20,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-// scraped are metrics as real processes served them, and the labels that Prometheus adds to what it reads from them: those of the ServiceMonitor and of
-// the PodMonitor in config/prometheus.
+// scraped are metrics as real processes served them, and the labels that Prometheus adds to what it reads from them:
+// those of the ServiceMonitor and of the PodMonitor in config/prometheus.
 var scraped = map[string]string{
 	"operator.prom": `job="llama-stack-k8s-operator-controller-manager-metrics-service",namespace="llama-stack-k8s-operator-system",pod="operator-1"`,
 	"server.prom":   `job="servers",namespace="ai",pod="my-stack-1",app_kubernetes_io_instance="my-stack"`,
@@ -33,8 +33,8 @@ var (
 	choices   = regexp.MustCompile(`^label_values\((.*), (\w+)\)$`)
 )
 
-// Every query of every dashboard has a result, by Prometheus' own engine, with what a real operator and a real server serve. Counters grow there, so that
-// quantiles of them exist.
+// Every query of every dashboard has a result, by Prometheus' own engine, with what a real operator and a real server
+// serve. Counters grow there, so that quantiles of them exist.
 //
 // Proves: L-33.
 func TestDashboardsShowWhatIsServed(t *testing.T) {
@@ -101,8 +101,8 @@ func TestDashboardsShowWhatIsServed(t *testing.T) {
 	}
 }
 
-// Quantiles are shown only of histograms that have buckets for usual values: those of servers begin at 5 seconds, and of what takes milliseconds, every
-// quantile up to there would be shown as a part of 5 seconds.
+// Quantiles are shown only of histograms that have buckets for usual values: those of servers begin at 5 seconds, and
+// of what takes milliseconds, every quantile up to there would be shown as a part of 5 seconds.
 //
 // Proves: L-33.
 func TestDashboardsShowQuantilesOfFineHistograms(t *testing.T) {

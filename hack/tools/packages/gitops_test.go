@@ -43,7 +43,8 @@ var (
 	leaving     = verdicts{status.TerminatingStatus, "Progressing"}
 )
 
-// Proves: R18, R50 (the tools' own libraries see what the operator reports, for every reason that a reconcile can have).
+// Proves: R18, R50 (the tools' own libraries see what the operator reports, for every reason that a reconcile can
+// have).
 func TestEveryProblemIsSeenByGitOps(t *testing.T) {
 	check := argoHealth(t)
 	rows := 0
@@ -167,8 +168,8 @@ func deployment(replicas, available int32) *appsv1.Deployment {
 	return d
 }
 
-// argoHealth returns the health check of docs/gitops.md, run as Argo CD does: a Lua program without libraries that reach outside, with the
-// object in the global obj.
+// argoHealth returns the health check of docs/gitops.md, run as Argo CD does: a Lua program without libraries that
+// reach outside, with the object in the global obj.
 func argoHealth(t *testing.T) func(map[string]any) (health, message string) {
 	t.Helper()
 	var argocd corev1.ConfigMap

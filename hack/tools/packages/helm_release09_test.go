@@ -25,8 +25,8 @@ spec: {server: {distribution: {name: starter}}}
 `
 )
 
-// Helm takes over what release 0.9's manifest installed and leaves none of that release's fields behind, while the CRD and the servers stay the same objects; then
-// it upgrades and uninstalls as any release of the chart.
+// Helm takes over what release 0.9's manifest installed and leaves none of that release's fields behind, while the CRD
+// and the servers stay the same objects; then it upgrades and uninstalls as any release of the chart.
 //
 // Proves: R48, L-25, L-28 (an upgrade from release 0.9 by Helm alone).
 func TestHelmUpgradesRelease09(t *testing.T) {
@@ -89,7 +89,8 @@ func (h *helm) applyText(text string) {
 	}
 }
 
-// isAsInstalledAfresh compares the pod template, the roles and the Service with those of the chart: what release 0.9 had in addition would still be there.
+// isAsInstalledAfresh compares the pod template, the roles and the Service with those of the chart: what release 0.9
+// had in addition would still be there.
 func (h *helm) isAsInstalledAfresh() {
 	h.t.Helper()
 	for _, c := range []struct{ object, path, want string }{

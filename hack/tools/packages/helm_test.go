@@ -38,8 +38,8 @@ type helm struct {
 	config  *action.Configuration
 }
 
-// Helm takes over what the manifest installed, upgrades the CRD without the CA bundle that the operator injected, and leaves the CRD and the
-// servers when it uninstalls; then it installs again.
+// Helm takes over what the manifest installed, upgrades the CRD without the CA bundle that the operator injected, and
+// leaves the CRD and the servers when it uninstalls; then it installs again.
 //
 // Proves: L-25, L-27 (what runs and the CA bundle outlive every step).
 func TestHelmInstallsUpgradesAndUninstalls(t *testing.T) {
@@ -143,7 +143,8 @@ func (h *helm) install(c *chart.Chart, v values, takeOwnership bool) {
 	h.runInstall(install, c, v)
 }
 
-// takeOver installs over objects that somebody else installed, and replaces them whole: helm install --take-ownership --force.
+// takeOver installs over objects that somebody else installed, and replaces them whole: helm install --take-ownership
+// --force.
 func (h *helm) takeOver(c *chart.Chart) {
 	h.t.Helper()
 	install := action.NewInstall(h.config)

@@ -24,8 +24,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
-// Refusal is an error of admission.
-type Refusal struct {
+// Rejection is an error of admission.
+type Rejection struct {
 	problem.Problem
 	// Kind classifies the error for objects that exist already.
 	Kind Kind
@@ -46,9 +46,9 @@ const (
 
 // Admit returns a copy of the object as the API server would store it, and the reasons to reject it. The object needs a
 // namespace.
-func (s *Schema) Admit(ctx context.Context, object map[string]any) (map[string]any, []Refusal) {
+func (s *Schema) Admit(ctx context.Context, object map[string]any) (map[string]any, []Rejection) {
 	object = runtime.DeepCopyJSON(object)
-	refusals := s.decode(object)
+	rejections := s.decode(object)
 	generateName(object)
 	defaulting.Default(object, s.structural)
 	delete(object, "status") // the status cannot be set on create
@@ -63,16 +63,16 @@ func (s *Schema) Admit(ctx context.Context, object map[string]any) (map[string]a
 		if err.Type == field.ErrorTypeNotSupported {
 			p.Fix = s.nearestValue(p.Path, err.BadValue)
 		}
-		refusals = append(refusals, refusal(kind, p))
+		rejections = append(rejections, newRejection(kind, p))
 	}
-	slices.SortFunc(refusals, compareRefusals)
+	slices.SortFunc(rejections, compareRejections)
 	if unchecked {
-		refusals = append(refusals, refusal(Unchecked, problem.Problem{
+		rejections = append(rejections, newRejection(Unchecked, problem.Problem{
 			Reason: problem.MoreProblems, Severity: problem.Warning, Path: "spec",
 			Detail: "not all rules of the schema were checked because of these errors", Fix: "fix them, then check again",
 		}))
 	}
-	return object, refusals
+	return object, rejections
 }
 
 // generateName sets metadata.name from generateName as the API server does, with "xxxxx" instead of random characters.
@@ -85,8 +85,8 @@ func generateName(object map[string]any) {
 	}
 }
 
-func refusal(kind Kind, p problem.Problem) Refusal {
-	return Refusal{Problem: *problem.New(p), Kind: kind}
+func newRejection(kind Kind, p problem.Problem) Rejection {
+	return Rejection{Problem: *problem.New(p), Kind: kind}
 }
 
 // Default returns a copy of the object with the defaults of the version.
@@ -96,15 +96,15 @@ func (s *Schema) Default(object map[string]any) map[string]any {
 	return object
 }
 
-// compareRefusals orders by field, because the API server's order is random.
-func compareRefusals(a, b Refusal) int {
+// compareRejections orders by field, because the API server's order is random.
+func compareRejections(a, b Rejection) int {
 	return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Detail, b.Detail))
 }
 
 // decode drops and reports unknown fields, like kubectl's strict validation.
-func (s *Schema) decode(object map[string]any) []Refusal {
-	var refusals []Refusal
-	add := func(p problem.Problem) { refusals = append(refusals, refusal(Shape, p)) }
+func (s *Schema) decode(object map[string]any) []Rejection {
+	var rejections []Rejection
+	add := func(p problem.Problem) { rejections = append(rejections, newRejection(Shape, p)) }
 	meta, found, unknown, err := objectmeta.GetObjectMetaWithOptions(object,
 		objectmeta.ObjectMetaOptions{ReturnUnknownFieldPaths: true})
 	if err != nil {
@@ -125,7 +125,7 @@ func (s *Schema) decode(object map[string]any) []Refusal {
 	for _, path := range unknown {
 		add(problem.Problem{Reason: problem.UnknownField, Path: path, Detail: "unknown field", Fix: s.nearestField(path)})
 	}
-	return refusals
+	return rejections
 }
 
 // nearestField returns a suggestion for an unknown field; empty if no name is similar.
@@ -144,20 +144,20 @@ func (s *Schema) nearestField(path string) string {
 // nearestValue returns a suggestion for an unsupported value; empty if no value is similar.
 func (s *Schema) nearestValue(path string, value any) string {
 	parent, name := s.parentOf(path)
-	written, isText := value.(string)
+	text, isText := value.(string)
 	if parent == nil || !isText {
 		return ""
 	}
-	of, known := parent.Properties[name], []string{}
+	property, known := parent.Properties[name], []string{}
 	if parent.Items != nil {
-		of = *parent.Items
+		property = *parent.Items
 	}
-	if of.ValueValidation != nil {
-		for _, one := range of.ValueValidation.Enum {
-			known = append(known, fmt.Sprint(one.Object))
+	if property.ValueValidation != nil {
+		for _, allowed := range property.ValueValidation.Enum {
+			known = append(known, fmt.Sprint(allowed.Object))
 		}
 	}
-	return strings.TrimSpace(problem.DidYouMean(written, known))
+	return strings.TrimSpace(problem.DidYouMean(text, known))
 }
 
 // parentOf returns the schema that contains a field, nil if unknown, and the field's name.

@@ -48,7 +48,8 @@ const (
 	unchecked = "spec: not all rules of the schema were checked because of these errors: fix them, then check again"
 )
 
-// The messages are those that kubectl apply prints of an API server with the CustomResourceDefinition, but for the one that has no field.
+// The messages are those that kubectl apply prints of an API server with the CustomResourceDefinition, but for the one
+// that has no field.
 //
 // Proves: FR-013, FR-070, FR-075, NFR-004, API-VAL (each message, whole).
 func TestRejections(t *testing.T) {

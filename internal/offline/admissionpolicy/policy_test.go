@@ -71,7 +71,8 @@ func withGenerations(object, old map[string]any) (_, _ map[string]any) {
 // tooMuch is the message that the API server gives instead of one that is too long.
 const tooMuch = "spec: more is wrong with providers, resources or networking.expose than fits into a message: docs/admission.md describes their form"
 
-// Proves: FR-070, FR-071, FR-072, FR-075, NFR-004, R3, R4, R33, R34, R35, US-2.2, US-2.3 (each message of the policy, whole).
+// Proves: FR-070, FR-071, FR-072, FR-075, NFR-004, R3, R4, R33, R34, R35, US-2.2, US-2.3 (each message of the policy,
+// whole).
 func TestPolicyMessages(t *testing.T) {
 	s, p := schema(t), specPolicy(t)
 	raw, err := os.ReadFile(filepath.FromSlash("../../../config/policy/testdata/messages.yaml"))
@@ -212,7 +213,7 @@ func leftToOperator(p problem.Problem) bool {
 	reasons := []problem.Reason{problem.ConflictingFields, problem.UnknownField, problem.UnsupportedByRelease}
 	return slices.Contains(reasons, p.Reason) || p.Type == field.ErrorTypeNotSupported ||
 		strings.Contains(p.Path, ".endpointFrom") || strings.HasSuffix(p.Path, ".embeddingDimension") && p.Reason == problem.MissingField ||
-		p.Detail == "no Secret can have this name" || p.Detail == "is not a key of a Secret"
+		p.Detail == "is not a valid name of a Secret" || p.Detail == "is not a key of a Secret"
 }
 
 // moreExact reports whether the operator's own text says more than the policy can.
@@ -220,7 +221,8 @@ func moreExact(p problem.Problem) bool {
 	return p.Detail == "is not JSON" || strings.HasSuffix(p.Detail, ", not both")
 }
 
-// Whatever stands in the open fields, the policy can be evaluated, and it agrees with the operator's parsers, in the same words.
+// Whatever stands in the open fields, the policy can be evaluated, and it agrees with the operator's parsers, in the
+// same words.
 //
 // Proves: R57, FR-070, L-34 (no raw evaluation error, and no second opinion).
 func TestPolicyAgreesWithParsers(t *testing.T) {

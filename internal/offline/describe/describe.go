@@ -46,12 +46,12 @@ func InLines(with, all []string) string {
 // TypeFrom returns the patch releases that introduced a provider type after the first one of their release line: "in
 // 1.3 from 1.3.1 on".
 func TypeFrom(lines []*catalog.Line, api, providerType string) []string {
-	return from(lines, func(line *catalog.Line) bool { _, ok := line.Provider(api, providerType); return ok })
+	return introducedIn(lines, func(line *catalog.Line) bool { _, ok := line.Provider(api, providerType); return ok })
 }
 
 // FieldFrom returns the patch releases that introduced a config field of an existing provider type.
 func FieldFrom(lines []*catalog.Line, api, providerType, name string) []string {
-	return from(lines, func(line *catalog.Line) bool {
+	return introducedIn(lines, func(line *catalog.Line) bool {
 		row, ok := line.Provider(api, providerType)
 		if !ok {
 			return true
@@ -61,7 +61,7 @@ func FieldFrom(lines []*catalog.Line, api, providerType, name string) []string {
 	})
 }
 
-func from(lines []*catalog.Line, holds func(*catalog.Line) bool) []string {
+func introducedIn(lines []*catalog.Line, holds func(*catalog.Line) bool) []string {
 	var notes []string
 	for _, line := range lines {
 		if first := line.From(holds); first != "" && holds(line) {
@@ -141,9 +141,9 @@ func Notes(row *catalog.Provider, name string) []Note {
 	endpoint := row.Endpoint != nil && row.Endpoint.Field == name
 	required := field.Required || endpoint && row.Endpoint.Required
 	// The operator fills in these fields.
-	filled := required && !endpoint && (field.Store != "" || field.Nullable || name == row.DataPath)
+	defaulted := required && !endpoint && (field.Store != "" || field.Nullable || name == row.DataPath)
 	for text, holds := range map[string]bool{
-		"required": required && !filled, "filled in where absent": filled, "secret": field.Secret,
+		"required": required && !defaulted, "filled in where absent": defaulted, "secret": field.Secret,
 		"store (" + string(field.Store) + ")": field.Store != "",
 	} {
 		if holds {
@@ -205,8 +205,8 @@ type member struct {
 func mapping(members []member) *yaml.Node {
 	node := &yaml.Node{Kind: yaml.MappingNode}
 	for _, m := range members {
-		value, made := m.value.(*yaml.Node)
-		if !made {
+		value, isNode := m.value.(*yaml.Node)
+		if !isNode {
 			value = &yaml.Node{}
 			if err := value.Encode(m.value); err != nil {
 				value.SetString(fmt.Sprint(m.value)) // unreachable with the catalog's examples

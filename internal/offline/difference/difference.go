@@ -25,8 +25,8 @@ type Report struct {
 	Restart []string `json:"restart,omitempty"`
 	// State are the warnings about state that moves or is left behind.
 	State []string `json:"state,omitempty"`
-	// Fresh reports that there is no previous build.
-	Fresh bool `json:"-"`
+	// New reports that there is no previous build.
+	New bool `json:"-"`
 	// Effective are the changed leaves of the effective configuration.
 	Effective []Change `json:"-"`
 }
@@ -53,7 +53,7 @@ func (r *Report) Empty() bool { return len(r.Config)+len(r.Objects)+len(r.Restar
 
 // Between compares two builds; before may be nil.
 func Between(before, after *build.Desired) (*Report, error) {
-	r := &Report{Fresh: before == nil}
+	r := &Report{New: before == nil}
 	old, err := readConfig(before)
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func Between(before, after *build.Desired) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Config = Trees(old, now)
+	r.Config = CompareTrees(old, now)
 	if err := r.objects(before, after); err != nil {
 		return nil, err
 	}
@@ -75,8 +75,8 @@ func Between(before, after *build.Desired) (*Report, error) {
 	if now, err = Effective(after); err != nil {
 		return nil, err
 	}
-	r.Effective = Trees(old, now)
-	r.State = append(r.State, stateOf(r.Effective, line(before), line(after))...)
+	r.Effective = CompareTrees(old, now)
+	r.State = append(r.State, stateChanges(r.Effective, line(before), line(after))...)
 	return r, nil
 }
 
@@ -135,12 +135,12 @@ func (r *Report) objects(before, after *build.Desired) error {
 		case was == nil:
 			o.Action = Create
 		default:
-			o.Changes = Trees(was, is)
+			o.Changes = CompareTrees(was, is)
 		}
 		if o.Action == Modify && len(o.Changes) == 0 {
 			continue
 		}
-		r.note(&o)
+		r.recordEffects(&o)
 		// Hash annotations repeat other changes.
 		shown := slices.DeleteFunc(slices.Clone(o.Changes), func(c Change) bool {
 			return strings.HasSuffix(c.Path, "-hash]")
@@ -153,8 +153,8 @@ func (r *Report) objects(before, after *build.Desired) error {
 	return nil
 }
 
-// note records the effects of a changed object on pods and state.
-func (r *Report) note(o *Object) {
+// recordEffects records the effects of a changed object on pods and state.
+func (r *Report) recordEffects(o *Object) {
 	switch {
 	case o.Kind == "PersistentVolumeClaim" && o.Action == Create:
 		r.State = append(r.State, "the data volume becomes the PersistentVolumeClaim "+o.Name+": what the pods have on "+
@@ -166,7 +166,7 @@ func (r *Report) note(o *Object) {
 	}
 	for _, c := range o.Changes {
 		if strings.HasPrefix(c.Path, "spec.template.") {
-			r.Restart = append(r.Restart, because(c.Path))
+			r.Restart = append(r.Restart, restartReason(c.Path))
 		}
 		if strings.HasPrefix(c.Path, "spec.template.") && strings.HasSuffix(c.Path, ".subPath") {
 			r.State = append(r.State, "the directory of the state on the volume changes from "+c.Before+" to "+c.After)
@@ -176,7 +176,7 @@ func (r *Report) note(o *Object) {
 	r.Restart = slices.Compact(r.Restart)
 }
 
-func because(path string) string {
+func restartReason(path string) string {
 	switch {
 	case strings.Contains(path, names.AnnotationConfigHash):
 		return "config.yaml changes"
@@ -194,14 +194,14 @@ func because(path string) string {
 
 type objectKey struct{ kind, name string }
 
-type contentsOf struct {
+type objectSet struct {
 	keys  []objectKey
 	byKey map[objectKey]any
 }
 
 // contents returns the objects with stable names, without the ConfigMap of config.yaml.
-func contents(d *build.Desired) (*contentsOf, error) {
-	all := &contentsOf{byKey: map[objectKey]any{}}
+func contents(d *build.Desired) (*objectSet, error) {
+	all := &objectSet{byKey: map[objectKey]any{}}
 	if d == nil {
 		return all, nil
 	}
@@ -225,14 +225,14 @@ func stableNames(value any) any {
 	switch v := value.(type) {
 	case map[string]any:
 		renamed := make(map[string]any, len(v))
-		for key, each := range v {
-			renamed[key] = stableNames(each)
+		for key, item := range v {
+			renamed[key] = stableNames(item)
 		}
 		return renamed
 	case []any:
 		renamed := make([]any, len(v))
-		for i, each := range v {
-			renamed[i] = stableNames(each)
+		for i, item := range v {
+			renamed[i] = stableNames(item)
 		}
 		return renamed
 	case string:

@@ -48,10 +48,10 @@ apis: [b, c]
 		{Path: "providers.inference[x].config.url", Before: "one", After: "http://<hidden>@two"},
 		{Path: "providers.inference[zz].provider_id", Before: "${env.Z:+zz}"},
 	}
-	if diff := cmp.Diff(want, difference.Trees(before, after)); diff != "" {
+	if diff := cmp.Diff(want, difference.CompareTrees(before, after)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if same := difference.Trees(before, before); same != nil {
+	if same := difference.CompareTrees(before, before); same != nil {
 		t.Errorf("%v", same)
 	}
 }

@@ -22,21 +22,21 @@ var inProvider = regexp.MustCompile(`^providers\.(\w+)\[(.*)\]\.config\.(\w+)`)
 // refersToBackend matches the path of a nested field that refers to a storage backend.
 var refersToBackend = regexp.MustCompile(`\.(backend|namespace|table_name)$`)
 
-// stateOf returns the changes that move state: those of storage backends, stores, and provider fields that refer to a
-// backend or a location on disk.
-func stateOf(changes []Change, lines ...*catalog.Line) []string {
-	stateful, readdressed, gone := statefulFields(lines), readdressed(changes), map[string]bool{}
+// stateChanges returns the changes that move state: those of storage backends, stores, and provider fields that refer
+// to a backend or a location on disk.
+func stateChanges(changes []Change, lines ...*catalog.Line) []string {
+	stateful, readdressed, removed := statefulFields(lines), addressChanges(changes), map[string]bool{}
 	for _, c := range changes {
 		if provider, ok := strings.CutSuffix(c.Path, ".provider_type"); ok && c.After == "" {
-			gone[provider] = true
+			removed[provider] = true
 		}
 	}
 	var moved []string
 	for _, c := range changes {
 		m := inProvider.FindStringSubmatch(c.Path)
-		where := strings.HasPrefix(c.Path, "storage.") || len(m) > 3 &&
+		locatesState := strings.HasPrefix(c.Path, "storage.") || len(m) > 3 &&
 			(stateful[m[1]+" "+m[3]] || refersToBackend.MatchString(c.Path))
-		if !where || isCredential(c.Path) {
+		if !locatesState || isCredential(c.Path) {
 			continue
 		}
 		provider, _, _ := strings.Cut(c.Path, ".config.")
@@ -51,7 +51,7 @@ func stateOf(changes []Change, lines ...*catalog.Line) []string {
 			}
 		case c.Before == "":
 			continue // new backends do not have state
-		case gone[provider]:
+		case removed[provider]:
 			if text := provider + " is gone, and what it has stored stays behind"; !slices.Contains(moved, text) {
 				moved = append(moved, text)
 			}
@@ -64,8 +64,8 @@ func stateOf(changes []Change, lines ...*catalog.Line) []string {
 	return moved
 }
 
-// readdressed returns the backends that switch between connection_string and separate fields.
-func readdressed(changes []Change) map[string]string {
+// addressChanges returns the backends that switch between connection_string and separate fields.
+func addressChanges(changes []Change) map[string]string {
 	found := map[string]string{}
 	for _, c := range changes {
 		backend, ok := strings.CutSuffix(c.Path, ".connection_string")

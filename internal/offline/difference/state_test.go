@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A release line names a database in one field, another one in three: that is said once, and nothing of it as if it were gone. What is renamed within
-// the same fields moves.
+// A release line names a database in one field, another one in three: that is said once, and nothing of it as if it
+// were gone. What is renamed within the same fields moves.
 func TestStateSaysOnceThatADatabaseIsNamedInOtherFields(t *testing.T) {
 	const sql, kv = "storage.backends.sql_default.", "storage.backends.kv_default."
 	apart := []Change{{Path: sql + "db", Before: "a"}, {Path: sql + "host", Before: "b"}, {Path: sql + "port", Before: "c"}, {Path: sql + "user", Before: "d"}}
@@ -17,14 +17,14 @@ func TestStateSaysOnceThatADatabaseIsNamedInOtherFields(t *testing.T) {
 	other := Change{Path: kv + "db", Before: "a", After: "f"}
 	if diff := cmp.Diff([]string{
 		kv + "db changes from a to f", "storage.backends.sql_default names its database in connection_string, no longer in host, port and db",
-	}, stateOf(append([]Change{other, joined}, apart...))); diff != "" {
+	}, stateChanges(append([]Change{other, joined}, apart...))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	back := []Change{{Path: joined.Path, Before: joined.After}}
 	for _, c := range apart {
 		back = append(back, Change{Path: c.Path, After: c.Before})
 	}
-	if diff := cmp.Diff([]string{"storage.backends.sql_default names its database in host, port and db, no longer in connection_string"}, stateOf(back)); diff != "" {
+	if diff := cmp.Diff([]string{"storage.backends.sql_default names its database in host, port and db, no longer in connection_string"}, stateChanges(back)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

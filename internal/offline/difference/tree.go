@@ -24,8 +24,8 @@ type Change struct {
 var keyFields = []string{"model_id", "shield_id", "toolgroup_id", "provider_id", "name", "mountPath", "containerPort",
 	"port"}
 
-// Trees compares two values of JSON data.
-func Trees(before, after any) []Change {
+// CompareTrees compares two values of JSON data.
+func CompareTrees(before, after any) []Change {
 	a, b := leaves(before), leaves(after)
 	paths := maps.Clone(a)
 	maps.Copy(paths, b)
@@ -36,7 +36,7 @@ func Trees(before, after any) []Change {
 		if there == here && x.text == y.text {
 			continue
 		}
-		changes = append(changes, Change{Path: path, Before: x.shown(), After: y.shown()})
+		changes = append(changes, Change{Path: path, Before: x.display(), After: y.display()})
 	}
 	return changes
 }
@@ -46,7 +46,7 @@ type leaf struct {
 	secret     bool
 }
 
-func (l leaf) shown() string {
+func (l leaf) display() string {
 	switch {
 	case l.text == `""`:
 		return l.text
@@ -58,16 +58,16 @@ func (l leaf) shown() string {
 
 func leaves(value any) map[string]leaf {
 	found := map[string]leaf{}
-	add(found, "", leaf{}, value)
+	addLeaves(found, "", leaf{}, value)
 	return found
 }
 
-func add(found map[string]leaf, path string, at leaf, value any) {
+func addLeaves(found map[string]leaf, path string, at leaf, value any) {
 	switch v := value.(type) {
 	case map[string]any:
 		for key, each := range v {
 			_, secret := each.(secretValue)
-			add(found, join(path, key), leaf{name: key, secret: secret}, each)
+			addLeaves(found, join(path, key), leaf{name: key, secret: secret}, each)
 		}
 		if len(v) == 0 {
 			at.text = "{}"
@@ -76,7 +76,7 @@ func add(found map[string]leaf, path string, at leaf, value any) {
 	case []any:
 		seen := map[string]int{}
 		for i, each := range v {
-			key, rest := keyed(i, each)
+			key, rest := itemKey(i, each)
 			if item, ok := rest.(map[string]any); ok && redact.IsSecretName(key) && item["value"] != nil {
 				rest = hiddenValue(item)
 			}
@@ -84,7 +84,7 @@ func add(found map[string]leaf, path string, at leaf, value any) {
 			if seen[key] > 1 {
 				key += "#" + strconv.Itoa(seen[key])
 			}
-			add(found, path+"["+key+"]", at, rest)
+			addLeaves(found, path+"["+key+"]", at, rest)
 		}
 		if len(v) == 0 {
 			at.text = "[]"
@@ -128,8 +128,8 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
-// keyed returns the key of a list item and its remaining fields. A short string is its own key.
-func keyed(i int, item any) (key string, rest any) {
+// itemKey returns the key of a list item and its remaining fields. A short string is its own key.
+func itemKey(i int, item any) (key string, rest any) {
 	if text, ok := item.(string); ok && len(text) < 60 && redact.Text(text) == text {
 		return text, "present"
 	}

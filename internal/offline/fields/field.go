@@ -192,8 +192,8 @@ func (s *Schema) Paths() []string {
 	return list
 }
 
-// Ending returns the paths in spec that end with a name or partial path, such as workload.replicas.
-func (s *Schema) Ending(name string) []string {
+// WithSuffix returns the paths in spec that end with a name or partial path, such as workload.replicas.
+func (s *Schema) WithSuffix(name string) []string {
 	var list []string
 	for _, path := range s.Paths() {
 		if strings.HasPrefix(path, "spec.") && strings.HasSuffix(strings.ToLower(path), "."+strings.ToLower(name)) {

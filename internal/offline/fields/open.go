@@ -6,14 +6,14 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-type sentence struct{ name, kind, meaning string }
+type fieldDoc struct{ name, kind, meaning string }
 
 // secretReference is the form of a reference to a key of a Secret.
 const secretReference = "{name, key} of a Secret in the namespace of the resource"
 
-var inner = map[string][]sentence{
-	"apiKey": secretSentences, "secretRefs": secretSentences,
-	"secretKeyRef": keySentences,
+var nestedFields = map[string][]fieldDoc{
+	"apiKey": secretFields, "secretRefs": secretFields,
+	"secretKeyRef": keyFields,
 	"endpointFrom": {
 		{"kind", "string", "Kind is the kind of the object. Required."},
 		{"name", "string", "Name is the name of the object. Required."},
@@ -24,27 +24,27 @@ var inner = map[string][]sentence{
 }
 
 var (
-	keySentences = []sentence{
+	keyFields = []fieldDoc{
 		{"name", "string", "Name is the name of the Secret. Required."},
 		{"key", "string", "Key is the key within the Secret. Required."},
 	}
-	secretSentences = append([]sentence{
+	secretFields = append([]fieldDoc{
 		{"secretKeyRef", "object", "SecretKeyRef holds name and key, as in the env of a container. Either form is taken."},
-	}, keySentences...)
+	}, keyFields...)
 )
 
 // openFields are the fields with an open schema in the CRD, because they take several types. Package parse reads them.
 var openFields = []struct {
 	path   []string
 	kind   string
-	fields []sentence
+	fields []fieldDoc
 }{
-	{[]string{"spec", "providers", "inference"}, "object or list of objects", providerSentences},
-	{[]string{"spec", "providers", "safety"}, "object or list of objects", providerSentences},
-	{[]string{"spec", "providers", "vectorIo"}, "object or list of objects", providerSentences},
-	{[]string{"spec", "providers", "toolRuntime"}, "object or list of objects", providerSentences},
-	{[]string{"spec", "providers", "telemetry"}, "object or list of objects", providerSentences},
-	{[]string{"spec", "resources", "models"}, "string or object", []sentence{
+	{[]string{"spec", "providers", "inference"}, "object or list of objects", providerFields},
+	{[]string{"spec", "providers", "safety"}, "object or list of objects", providerFields},
+	{[]string{"spec", "providers", "vectorIo"}, "object or list of objects", providerFields},
+	{[]string{"spec", "providers", "toolRuntime"}, "object or list of objects", providerFields},
+	{[]string{"spec", "providers", "telemetry"}, "object or list of objects", providerFields},
+	{[]string{"spec", "resources", "models"}, "string or object", []fieldDoc{
 		{"name", "string", "Name is the model's name, the model_id in the server's configuration. Required."},
 		{"provider", "string", "Provider is the id of the inference provider that serves the model. Absent: the default " +
 			"provider."},
@@ -55,7 +55,7 @@ var openFields = []struct {
 		{"providerModelId", "string", "ProviderModelID is the model server's name of the model, where it differs from name."},
 		{"metadata", "object", "Metadata is free: it becomes the metadata of the registered model."},
 	}},
-	{[]string{"spec", "resources", "tools"}, "string or object", []sentence{
+	{[]string{"spec", "resources", "tools"}, "string or object", []fieldDoc{
 		{"name", "string", "Name is the tool group, such as websearch, rag or mcp::github. Required."},
 		{"provider", "string", "Provider is the id of the toolRuntime provider that serves it. Absent: the default " +
 			"provider."},
@@ -63,19 +63,19 @@ var openFields = []struct {
 		{"endpointFrom", "object", "EndpointFrom takes the endpoint from a Service: kind, name, and optionally namespace, " +
 			"port and path."},
 	}},
-	{[]string{"spec", "resources", "shields"}, "string or object", []sentence{
+	{[]string{"spec", "resources", "shields"}, "string or object", []fieldDoc{
 		{"id", "string", "ID is the shield_id in the server's configuration. Required."},
 		{"provider", "string", "Provider is the id of the safety provider. Absent: the default provider."},
 		{"model", "string", "Model is the registered model that the shield asks."},
 	}},
-	{[]string{"spec", "networking", "expose"}, "boolean or object", []sentence{
+	{[]string{"spec", "networking", "expose"}, "boolean or object", []fieldDoc{
 		{"enabled", "boolean", "Enabled exposes the server. Absent: true."},
 		{"hostname", "string", "Hostname is the external host name. Absent: a generated one, where the operator's settings " +
 			"have a domain."},
 	}},
 }
 
-var providerSentences = []sentence{
+var providerFields = []fieldDoc{
 	{"id", "string", "ID is the provider_id in the server's configuration. Required in a list of several. Absent: the " +
 		"name of the type."},
 	{"provider", "string", "Provider is the provider type, such as vllm or remote::vllm: see kubectl llamastack explain " +
@@ -101,7 +101,7 @@ func fillOpenFields(root *props) {
 	}
 }
 
-func fill(at *props, path []string, kind string, fields []sentence) {
+func fill(at *props, path []string, kind string, fields []fieldDoc) {
 	if len(path) > 0 {
 		child, known := at.Properties[path[0]]
 		if !known {
@@ -116,10 +116,10 @@ func fill(at *props, path []string, kind string, fields []sentence) {
 }
 
 // properties returns the schema of fields, including nested ones.
-func properties(fields []sentence) map[string]props {
+func properties(fields []fieldDoc) map[string]props {
 	described := map[string]props{}
 	for _, f := range fields {
-		child := props{Type: f.kind, Description: f.meaning, Properties: properties(inner[f.name])}
+		child := props{Type: f.kind, Description: f.meaning, Properties: properties(nestedFields[f.name])}
 		if f.kind == "map of object" {
 			child = props{Type: "object", Description: f.meaning, AdditionalProperties: &apiextensionsv1.JSONSchemaPropsOrBool{
 				Schema: &props{Type: "object", Properties: child.Properties},

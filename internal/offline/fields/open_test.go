@@ -48,18 +48,18 @@ func TestOpenFieldsAreThoseThatAreParsed(t *testing.T) {
 
 // The same holds within the objects of these fields. The refusal of an unknown field names the others.
 func TestInnerFieldsAreThoseThatAreParsed(t *testing.T) {
-	inference, left := []string{"spec", "providers", "inference"}, maps.Clone(inner)
+	inference, left := []string{"spec", "providers", "inference"}, maps.Clone(nestedFields)
 	for name, within := range map[string][]string{
 		"apiKey": {"apiKey"}, "secretRefs": {"secretRefs", "token"}, "secretKeyRef": {"apiKey", "secretKeyRef"}, "endpointFrom": {"endpointFrom"},
 	} {
-		for _, f := range inner[name] {
+		for _, f := range nestedFields[name] {
 			if refusal(t, inference, f.name, within...) != "" {
 				t.Errorf("%s: package parse knows no field %s", name, f.name)
 			}
 		}
 		_, known, _ := strings.Cut(refusal(t, inference, "nobodysWish", within...), "known fields: ")
 		for parsed := range strings.SplitSeq(known, ", ") {
-			if !slices.ContainsFunc(inner[name], func(f sentence) bool { return f.name == parsed }) {
+			if !slices.ContainsFunc(nestedFields[name], func(f fieldDoc) bool { return f.name == parsed }) {
 				t.Errorf("%s: package parse reads %q, about which there is no sentence", name, parsed)
 			}
 		}
@@ -76,7 +76,8 @@ func isUnknown(t *testing.T, path []string, name string) bool {
 	return refusal(t, path, name) != ""
 }
 
-// refusal is how package parse refuses the name of a field in an object at a path, or in an object within that one; empty where it does not.
+// refusal is how package parse refuses the name of a field in an object at a path, or in an object within that one;
+// empty where it does not.
 func refusal(t *testing.T, path []string, name string, within ...string) string {
 	t.Helper()
 	var value any = map[string]any{name: map[string]any{}}

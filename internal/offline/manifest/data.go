@@ -26,21 +26,21 @@ var errNoData = errors.New("neither a manifest of that ConfigMap, nor of one wit
 // the former. An empty name means no settings.
 func ReadSettings(file string, stdin io.Reader) (*settings.Settings, error) {
 	var data map[string]string
-	var own []*settings.Registered
+	var registered []*settings.Registered
 	if file != "" {
 		var err error
-		if data, own, err = settingsData(file, stdin); err != nil {
+		if data, registered, err = settingsData(file, stdin); err != nil {
 			return nil, fmt.Errorf("--settings: %w", err)
 		}
 	}
-	s, err := settings.Parse(data, own...)
+	s, err := settings.Parse(data, registered...)
 	if err != nil {
 		return nil, fmt.Errorf("--settings: %w", err)
 	}
 	return s, nil
 }
 
-func settingsData(file string, stdin io.Reader) (data map[string]string, own []*settings.Registered, _ error) {
+func settingsData(file string, stdin io.Reader) (data map[string]string, registered []*settings.Registered, _ error) {
 	docs, errs := readFile(file, stdin)
 	if len(errs) > 0 {
 		return nil, nil, errors.Join(errs...)
@@ -51,43 +51,43 @@ func settingsData(file string, stdin io.Reader) (data map[string]string, own []*
 			continue
 		}
 		content, _ := d.Object["data"].(map[string]any)
-		values, err := texts(d, content)
+		values, err := stringData(d, content)
 		name, registers := d.label(settings.LabelDistribution)
 		switch {
 		case err != nil && (registers || d.Name() == settings.ConfigMapName):
 			return nil, nil, err
 		case registers:
 			found = true
-			own = append(own, settings.ParseRegistration(&corev1.ConfigMap{
+			registered = append(registered, settings.ParseRegistration(&corev1.ConfigMap{
 				ObjectMeta: metav1.ObjectMeta{Name: d.Name(), Labels: map[string]string{settings.LabelDistribution: name}},
 				Data:       values, BinaryData: d.binaryKeys(),
 			}))
 		case d.Name() == settings.ConfigMapName:
-			if err := knownKeys(d, values); err != nil {
+			if err := checkKeys(d, values); err != nil {
 				return nil, nil, err
 			}
 			found, data = true, values
 		}
 	}
 	if found {
-		return data, own, nil
+		return data, registered, nil
 	}
 	if len(docs) != 1 || docs[0].Kind() != "" {
 		return nil, nil, fmt.Errorf("%s: ConfigMap %s: %w", file, settings.ConfigMapName, errNoData)
 	}
-	if err := knownKeys(docs[0], docs[0].Object); err != nil {
+	if err := checkKeys(docs[0], docs[0].Object); err != nil {
 		return nil, nil, err
 	}
-	data, err := texts(docs[0], docs[0].Object)
+	data, err := stringData(docs[0], docs[0].Object)
 	return data, nil, err
 }
 
-// knownKeys returns an error for keys that the operator would ignore.
-func knownKeys[V any](d *Document, data map[string]V) error {
+// checkKeys returns an error for keys that the operator would ignore.
+func checkKeys[V any](d *Document, data map[string]V) error {
 	known := settings.Keys()
 	for _, key := range slices.Sorted(maps.Keys(data)) {
 		if !slices.Contains(known, key) {
-			return fmt.Errorf("%s: ConfigMap %s: unknown key %q: %sthe keys are %s", d.Place(), settings.ConfigMapName,
+			return fmt.Errorf("%s: ConfigMap %s: unknown key %q: %sthe keys are %s", d.Position(), settings.ConfigMapName,
 				limits.Message(key),
 				problem.DidYouMean(key, known), strings.Join(known, ", "))
 		}
@@ -112,12 +112,12 @@ func (d *Document) binaryKeys() map[string][]byte {
 	return keys
 }
 
-func texts(d *Document, data map[string]any) (map[string]string, error) {
+func stringData(d *Document, data map[string]any) (map[string]string, error) {
 	out := make(map[string]string, len(data))
 	for _, key := range slices.Sorted(maps.Keys(data)) {
 		text, ok := data[key].(string)
 		if !ok {
-			return nil, fmt.Errorf("%s: the value of key %q is not a text: write it as a block, %s: |", d.Place(), key, key)
+			return nil, fmt.Errorf("%s: the value of key %q is not a text: write it as a block, %s: |", d.Position(), key, key)
 		}
 		out[key] = text
 	}

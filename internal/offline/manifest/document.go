@@ -54,10 +54,10 @@ func (d *Document) Namespace() string {
 	return textAt(metadata, "namespace")
 }
 
-// Place returns "file:line".
-func (d *Document) Place() string { return place(d.File, d.Line) }
+// Position returns "file:line".
+func (d *Document) Position() string { return position(d.File, d.Line) }
 
-func place(file string, line int) string { return fmt.Sprintf("%s:%d", file, line) }
+func position(file string, line int) string { return fmt.Sprintf("%s:%d", file, line) }
 
 func textAt(m map[string]any, key string) string {
 	text, _ := m[key].(string)
@@ -122,18 +122,18 @@ func parse(file string, line int, text []byte) (*Document, error) {
 	tooLarge := func(excess *limits.ExcessError) error {
 		return &SyntaxError{File: file, Line: line, Reason: "too large: " + excess.Error()}
 	}
-	limitsValue := limits.Limits{Bytes: maxDocument, Levels: maxLevels, Nodes: maxValues}
-	if len(text) > limitsValue.Bytes {
-		return nil, tooLarge(&limits.ExcessError{Unit: limits.Bytes, Limit: limitsValue.Bytes})
+	bounds := limits.Limits{Bytes: maxDocument, Levels: maxLevels, Nodes: maxValues}
+	if len(text) > bounds.Bytes {
+		return nil, tooLarge(&limits.ExcessError{Unit: limits.Bytes, Limit: bounds.Bytes})
 	}
 	asJSON, inJSON := text, isJSON(text)
 	tree := text
 	if inJSON {
-		if _, excess := limits.Scan(text, limitsValue); excess != nil {
+		if _, excess := limits.Scan(text, bounds); excess != nil {
 			return nil, tooLarge(excess)
 		}
 		tree = withoutSurrogates(text)
-	} else if excess := limits.ScanYAML(text, limitsValue); excess != nil {
+	} else if excess := limits.ScanYAML(text, bounds); excess != nil {
 		return nil, tooLarge(excess)
 	}
 	// Padding makes line numbers relative to the file.
@@ -146,7 +146,7 @@ func parse(file string, line int, text []byte) (*Document, error) {
 		root = yaml.Node{}
 	}
 	if !inJSON {
-		if excess := (&expanded{}).add(&root, 0); excess != nil {
+		if excess := (&expansion{}).add(&root, 0); excess != nil {
 			return nil, tooLarge(excess)
 		}
 		var err error
@@ -200,7 +200,7 @@ type SyntaxError struct {
 }
 
 // Error returns the position and the reason.
-func (e *SyntaxError) Error() string { return place(e.File, e.Line) + ": " + e.Reason }
+func (e *SyntaxError) Error() string { return position(e.File, e.Line) + ": " + e.Reason }
 
 // AsSyntaxError returns the SyntaxError in a chain of errors.
 func AsSyntaxError(err error) (*SyntaxError, bool) {

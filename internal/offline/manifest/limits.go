@@ -51,7 +51,7 @@ func Open(name string) (*os.File, error) {
 	}
 	info, err := file.Stat()
 	if err == nil && !info.Mode().IsRegular() && !info.IsDir() &&
-		!isHandedOver(name) { // reading a directory fails later
+		!isInherited(name) { // reading a directory fails later
 		err = &fs.PathError{Op: "open", Path: name, Err: errNotRegular}
 	}
 	if err != nil {
@@ -60,8 +60,8 @@ func Open(name string) (*os.File, error) {
 	return file, nil
 }
 
-// isHandedOver reports whether the name is a file descriptor inherited by the process.
-func isHandedOver(name string) bool {
+// isInherited reports whether the name is a file descriptor inherited by the process.
+func isInherited(name string) bool {
 	return name == "/dev/stdin" || strings.HasPrefix(name, "/dev/fd/") || strings.HasPrefix(name, "/proc/self/fd/")
 }
 
@@ -73,10 +73,10 @@ func readAll(name string, from io.Reader) ([]byte, error) {
 	return text, err
 }
 
-// expanded counts bytes and values with aliases expanded, up to the limits.
-type expanded struct{ bytes, values int }
+// expansion counts bytes and values with aliases expanded, up to the limits.
+type expansion struct{ bytes, values int }
 
-func (e *expanded) add(n *yaml.Node, level int) *limits.ExcessError {
+func (e *expansion) add(n *yaml.Node, level int) *limits.ExcessError {
 	for ; n.Kind == yaml.AliasNode; n = n.Alias {
 		level++
 		if level > maxLevels { // a recursive alias

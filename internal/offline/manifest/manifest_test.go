@@ -42,8 +42,8 @@ spec:
 		t.Fatalf("%d documents, %v", len(docs), errs)
 	}
 	d := docs[0]
-	if d.Place() != "stdin:3" || d.Name() != "x" || d.Kind() != "X" || d.APIVersion() != "v1" {
-		t.Errorf("%s %s %s %s", d.Place(), d.Name(), d.Kind(), d.APIVersion())
+	if d.Position() != "stdin:3" || d.Name() != "x" || d.Kind() != "X" || d.APIVersion() != "v1" {
+		t.Errorf("%s %s %s %s", d.Position(), d.Name(), d.Kind(), d.APIVersion())
 	}
 	for path, want := range map[string]int{
 		"":                                    3,
@@ -88,7 +88,7 @@ func TestDocuments(t *testing.T) {
 		docs, errs := readText(t, c.text)
 		var got []string
 		for _, d := range docs {
-			got = append(got, d.Place()+" "+d.Name())
+			got = append(got, d.Position()+" "+d.Name())
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" || len(errs) > 0 {
 			t.Errorf("%s: %v (-want +got):\n%s", name, errs, diff)

@@ -51,19 +51,19 @@ type Config struct {
 	Base *serverconfig.Base
 	// Line is the release line; nil if unknown.
 	Line *catalog.Line
-	// Given are the variables of the server's container.
-	Given document.Variables
+	// Variables are the variables of the server's container.
+	Variables document.Variables
 }
 
-// Of returns the configuration of a build.
-func Of(d *build.Desired) (*Config, error) {
-	c := &Config{Given: document.Variables{}}
+// FromBuild returns the configuration of a build.
+func FromBuild(d *build.Desired) (*Config, error) {
+	c := &Config{Variables: document.Variables{}}
 	if d.Distribution != nil {
 		c.Base, c.Line = d.Distribution.Base, d.Distribution.Line
 	}
 	for _, o := range d.Objects {
 		if deployment, ok := o.(*appsv1.Deployment); ok {
-			c.Given = Given(&deployment.Spec.Template.Spec)
+			c.Variables = PodVariables(&deployment.Spec.Template.Spec)
 		}
 	}
 	var text []byte
@@ -80,8 +80,8 @@ func Of(d *build.Desired) (*Config, error) {
 	return c, err
 }
 
-// Given returns the variables set in a pod's containers. Empty values count as unset, as in the server.
-func Given(pod *corev1.PodSpec) document.Variables {
+// PodVariables returns the variables set in a pod's containers. Empty values count as unset, as in the server.
+func PodVariables(pod *corev1.PodSpec) document.Variables {
 	given := document.Variables{}
 	for i := range pod.Containers {
 		for _, v := range pod.Containers[i].Env {
@@ -98,20 +98,20 @@ func (c *Config) Providers(spec *v1alpha2.LlamaStackDistributionSpec) []Provider
 	if c.Base == nil {
 		return nil
 	}
-	own := map[document.ProviderName]bool{}
+	fromSpec := map[document.ProviderName]bool{}
 	parsed := parse.Parse(spec)
 	for i := range parsed.External {
-		own[document.ProviderName{API: parsed.External[i].API.Name, ID: parsed.External[i].ID}] = true
+		fromSpec[document.ProviderName{API: parsed.External[i].API.Name, ID: parsed.External[i].ID}] = true
 	}
 	for _, group := range parsed.Providers {
 		for i := range group.Providers {
-			own[document.ProviderName{API: group.API.Name, ID: group.Providers[i].EffectiveID()}] = true
+			fromSpec[document.ProviderName{API: group.API.Name, ID: group.Providers[i].EffectiveID()}] = true
 		}
 	}
 	var list []Provider
 	for entry := range c.Base.Edit().Providers() {
 		p := c.provider(entry)
-		if own[document.ProviderName{API: p.API, ID: p.ID}] {
+		if fromSpec[document.ProviderName{API: p.API, ID: p.ID}] {
 			p.From = "spec"
 		}
 		list = append(list, p)
@@ -134,11 +134,11 @@ func (c *Config) provider(entry document.Entry) Provider {
 	id := entry.Identity()
 	p := Provider{API: entry.API, ID: id.ID, Type: entry.Type(), From: "base", State: On}
 	switch {
-	case c.Given.Enables(id):
+	case c.Variables.Enables(id):
 	case id.Presence == document.Disabled:
 		p.State = Off
-	case c.Given.MissingSwitch(id) != "":
-		p.State, p.Variable = Off, c.Given.MissingSwitch(id)
+	case c.Variables.MissingSwitch(id) != "":
+		p.State, p.Variable = Off, c.Variables.MissingSwitch(id)
 	default:
 		p.State = Unknown
 		if refs := document.References(id.Raw); len(refs) > 0 {
@@ -158,14 +158,14 @@ func (c *Config) Models() []Model {
 	}
 	var list []Model
 	doc := c.Base.Edit()
-	inference := doc.Lookup("inference", c.Given)
+	inference := doc.Lookup("inference", c.Variables)
 	for _, entry := range document.Items(doc.Registered("models")) {
 		id := document.Text(document.Child(entry, "model_id"))
 		provider := document.IdentityOf(document.Child(entry, "provider_id"))
-		if id == "" || document.HasReference(id) || provider.ID == "" || !c.Given.MayEnable(provider) {
+		if id == "" || document.HasReference(id) || provider.ID == "" || !c.Variables.MayEnable(provider) {
 			continue
 		}
-		if found, there := inference.Find(provider.ID); there && !c.Given.MayEnable(found) {
+		if found, there := inference.Find(provider.ID); there && !c.Variables.MayEnable(found) {
 			continue
 		}
 		list = append(list, Model{

@@ -42,7 +42,7 @@ func TestProvidersReportWhatDecidesOfEach(t *testing.T) {
   safety:
   - {provider_id: mine, provider_type: inline::x}
 `)
-	c := &offered.Config{Base: base, Given: document.Variables{"GIVEN": true}}
+	c := &offered.Config{Base: base, Variables: document.Variables{"GIVEN": true}}
 	got := c.Providers(step.Spec(t, "providers: {inference: {id: mine, provider: vllm}}\nexternalProviders: {inference: {providerId: ours, image: i}}"))
 	want := []offered.Provider{
 		{API: "inference", ID: "mine", Type: "remote::vllm", From: "spec", State: offered.On},
@@ -80,7 +80,7 @@ registered_resources:
   - {model_id: of-an-unknown-one, provider_id: gone}
 `)
 	line := &catalog.Line{}
-	models := (&offered.Config{Base: base, Line: line, Given: document.Variables{}}).Models()
+	models := (&offered.Config{Base: base, Line: line, Variables: document.Variables{}}).Models()
 	want := []offered.Model{{Name: "v/e", Type: "embedding"}, {Name: "v/served", Type: "llm"}, {Name: "gone/of-an-unknown-one", Type: "llm"}}
 	if diff := cmp.Diff(want, models); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -98,7 +98,8 @@ registered_resources:
 	}
 }
 
-// The configuration that the server gets: the generated one, else that of spec.overrideConfig, else that of the distribution.
+// The configuration that the server gets: the generated one, else that of spec.overrideConfig, else that of the
+// distribution.
 func TestOfTakesTheConfigurationOfTheServer(t *testing.T) {
 	text := func(id string) []byte {
 		return []byte("version: 2\nproviders: {inference: [{provider_id: " + id + ", provider_type: remote::vllm}]}\n")
@@ -110,7 +111,7 @@ func TestOfTakesTheConfigurationOfTheServer(t *testing.T) {
 		"override":  {Distribution: own, Override: &serverconfig.Override{}, OverrideContent: text("override")},
 		"own":       {Distribution: own},
 	} {
-		c, err := offered.Of(d)
+		c, err := offered.FromBuild(d)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,10 +119,10 @@ func TestOfTakesTheConfigurationOfTheServer(t *testing.T) {
 			t.Errorf("%s: %v", want, got)
 		}
 	}
-	if c, err := offered.Of(&build.Desired{}); err != nil || c.Base != nil || c.Line != nil {
+	if c, err := offered.FromBuild(&build.Desired{}); err != nil || c.Base != nil || c.Line != nil {
 		t.Errorf("of an image that nobody knows: %+v, %v", c, err)
 	}
-	if _, err := offered.Of(&build.Desired{Config: &serverconfig.Result{YAML: []byte("a: [")}}); err == nil {
+	if _, err := offered.FromBuild(&build.Desired{Config: &serverconfig.Result{YAML: []byte("a: [")}}); err == nil {
 		t.Error("a configuration that cannot be read is no error")
 	}
 }
@@ -132,11 +133,11 @@ func TestGivenAreTheVariablesOfTheContainers(t *testing.T) {
 	deployment.Spec.Template.Spec.Containers = []corev1.Container{
 		{Env: []corev1.EnvVar{{Name: "A", Value: "x"}, {Name: "EMPTY"}, {Name: "B", ValueFrom: &corev1.EnvVarSource{}}}}, {Env: []corev1.EnvVar{{Name: "C", Value: "x"}}},
 	}
-	c, err := offered.Of(&build.Desired{Objects: []objects.Object{&corev1.Service{}, deployment}})
+	c, err := offered.FromBuild(&build.Desired{Objects: []objects.Object{&corev1.Service{}, deployment}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(document.Variables{"A": true, "B": true, "C": true}, c.Given); diff != "" {
+	if diff := cmp.Diff(document.Variables{"A": true, "B": true, "C": true}, c.Variables); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -10,16 +10,16 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-// Place is a position in the text.
-type Place struct {
+// Position is a position in the text.
+type Position struct {
 	// Path is the path without indexes, such as spec.workload; empty means the root.
 	Path string `json:"path"`
 	// Release is a release line; empty means the newest.
 	Release string `json:"release"`
 }
 
-// Choices are the completions at a Place.
-type Choices struct {
+// Completions are the completions at a Position.
+type Completions struct {
 	// Fields are the fields of an object.
 	Fields []Field `json:"fields"`
 	// Values are the values of an enum-like field.
@@ -43,13 +43,13 @@ var providerAPIs = map[string]string{
 	"spec.providers.toolRuntime.provider": "tool_runtime", "spec.providers.telemetry.provider": "telemetry",
 }
 
-// Choices returns the completions at a place; empty for unknown fields.
-func (e *Engine) Choices(at Place) *Choices {
-	c := &Choices{Fields: []Field{}, Values: []string{}}
+// Complete returns the completions at a position; empty for unknown fields.
+func (e *Engine) Complete(at Position) *Completions {
+	c := &Completions{Fields: []Field{}, Values: []string{}}
 	if at.Path == "" {
 		for _, name := range []string{"apiVersion", "kind", "metadata", "spec"} {
 			if f, _ := e.fields().Find(name); f != nil {
-				c.Fields = append(c.Fields, shown(name, f))
+				c.Fields = append(c.Fields, newField(name, f))
 			}
 		}
 		return c
@@ -58,10 +58,10 @@ func (e *Engine) Choices(at Place) *Choices {
 	if f == nil {
 		return c
 	}
-	about := shown(last(f.Path), f)
-	c.About = &about
+	described := newField(last(f.Path), f)
+	c.About = &described
 	for i := range f.Fields {
-		c.Fields = append(c.Fields, shown(last(f.Fields[i].Path), &f.Fields[i]))
+		c.Fields = append(c.Fields, newField(last(f.Fields[i].Path), &f.Fields[i]))
 	}
 	switch api := providerAPIs[at.Path]; {
 	case at.Path == "metadata":
@@ -93,8 +93,8 @@ func providerTypes(api, release string) []string {
 	if release == "" {
 		release = catalog.Newest()
 	}
-	line, standing := catalog.ForVersion(release)
-	if standing != catalog.OfLine && standing != catalog.Newer {
+	line, match := catalog.ForVersion(release)
+	if match != catalog.KnownLine && match != catalog.Newer {
 		return []string{}
 	}
 	types := line.ProviderTypes(api)
@@ -108,7 +108,7 @@ func providerTypes(api, release string) []string {
 	return names
 }
 
-func shown(name string, f *fields.Field) Field {
+func newField(name string, f *fields.Field) Field {
 	return Field{Name: name, Type: f.Type, Required: f.Required, Description: f.Description, Limits: f.Limits}
 }
 

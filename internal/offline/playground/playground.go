@@ -20,8 +20,8 @@ import (
 // maxText is the size limit of the text, in bytes, near that of the API server.
 const maxText = 1 << 20
 
-// Question is a request about a text.
-type Question struct {
+// Request is a request about a text.
+type Request struct {
 	// Text is YAML or JSON, one or more documents.
 	Text string `json:"text"`
 	// Release is a release line; empty means that of the distribution.
@@ -30,8 +30,8 @@ type Question struct {
 	Compare string `json:"compare"`
 }
 
-// Answer is the result of the dry run. On errors only Problems is set.
-type Answer struct {
+// Response is the result of the dry run. On errors only Problems is set.
+type Response struct {
 	// Problems are errors, warnings and notes by line.
 	Problems []Problem `json:"problems"`
 	// Release is the release line of the configuration; empty if unknown.
@@ -85,13 +85,13 @@ func New() (*Engine, error) {
 	})}, nil
 }
 
-// Ask runs a dry run of the text, and the comparison if requested.
-func (e *Engine) Ask(ctx context.Context, q Question) (*Answer, error) {
+// Run runs a dry run of the text, and the comparison if requested.
+func (e *Engine) Run(ctx context.Context, q Request) (*Response, error) {
 	if len(q.Text) > maxText {
 		return nil, &limits.ExcessError{Unit: limits.Bytes, Limit: maxText}
 	}
-	made := e.made(ctx, q.Text, q.Release)
-	a := &Answer{Problems: made.problems}
+	made := e.dryRun(ctx, q.Text, q.Release)
+	a := &Response{Problems: made.problems}
 	if made.failed {
 		return a, nil
 	}
@@ -117,8 +117,8 @@ func (e *Engine) Ask(ctx context.Context, q Question) (*Answer, error) {
 	return a, err
 }
 
-func (e *Engine) difference(ctx context.Context, before *made, q Question) (*Difference, error) {
-	after := e.made(ctx, q.Text, q.Compare)
+func (e *Engine) difference(ctx context.Context, before *result, q Request) (*Difference, error) {
+	after := e.dryRun(ctx, q.Text, q.Compare)
 	d := &Difference{Problems: after.problems, Reports: []*difference.Report{}}
 	if after.failed {
 		return d, nil
@@ -133,7 +133,7 @@ func (e *Engine) difference(ctx context.Context, before *made, q Question) (*Dif
 	return d, nil
 }
 
-type made struct {
+type result struct {
 	resources []*offline.Resource
 	problems  []Problem
 	failed    bool
@@ -141,15 +141,15 @@ type made struct {
 
 var errNothing = errors.New("there is no LlamaStackDistribution in the text")
 
-func (e *Engine) made(ctx context.Context, text, release string) *made {
-	m := &made{problems: []Problem{}}
+func (e *Engine) dryRun(ctx context.Context, text, release string) *result {
+	m := &result{problems: []Problem{}}
 	documents, unreadable := manifest.Read([]string{manifest.Stdin}, false, strings.NewReader(text))
 	for _, err := range unreadable {
 		m.fail(err)
 	}
 	cluster := *e.cluster // Fill modifies it
 	cluster.Replacement = offline.Replacement{Version: release}
-	cluster.Fill(documents)
+	cluster.SetConfigMaps(documents)
 	for _, d := range documents {
 		if !offline.Recognizes(d) {
 			continue
@@ -158,14 +158,14 @@ func (e *Engine) made(ctx context.Context, text, release string) *made {
 		m.resources = append(m.resources, r)
 		m.failed = m.failed || r.Failed()
 		for _, p := range r.Problems {
-			m.problems = append(m.problems, Problem{r.Line(p), offline.Word(p.Severity), p.Reason, p.Path, p.String()})
+			m.problems = append(m.problems, Problem{r.Line(p), offline.SeverityName(p.Severity), p.Reason, p.Path, p.String()})
 		}
 		for _, n := range r.Notes {
 			m.problems = append(m.problems, Problem{Line: d.LineOf(n.Path), Severity: "note", Path: n.Path,
 				Message: n.Path + ": " + n.Text})
 		}
 		if !r.Failed() && r.Configuration() == nil {
-			m.problems = append(m.problems, Problem{Line: d.Line, Severity: "note", Message: offline.OwnConfiguration})
+			m.problems = append(m.problems, Problem{Line: d.Line, Severity: "note", Message: offline.ImageConfigNote})
 		}
 	}
 	if len(m.resources) == 0 && !m.failed {
@@ -174,8 +174,8 @@ func (e *Engine) made(ctx context.Context, text, release string) *made {
 	return m
 }
 
-func (m *made) fail(err error) {
-	p := Problem{Line: 1, Severity: offline.Word(problem.Error), Code: problem.InvalidField, Message: err.Error()}
+func (m *result) fail(err error) {
+	p := Problem{Line: 1, Severity: offline.SeverityName(problem.Error), Code: problem.InvalidField, Message: err.Error()}
 	if e, ok := manifest.AsSyntaxError(err); ok {
 		p.Line, p.Message = e.Line, e.Reason
 	}

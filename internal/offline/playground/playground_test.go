@@ -28,9 +28,9 @@ func engine(t testing.TB) *playground.Engine {
 	return e
 }
 
-func ask(t *testing.T, e *playground.Engine, q playground.Question) *playground.Answer {
+func ask(t *testing.T, e *playground.Engine, q playground.Request) *playground.Response {
 	t.Helper()
-	a, err := e.Ask(t.Context(), q)
+	a, err := e.Run(t.Context(), q)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,10 +46,11 @@ func render(t *testing.T, line, format string, files ...string) (string, bool) {
 		args = append(args, "-f", file)
 	}
 	code := plugin.Run(t.Context(), args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &notes})
-	return out.String(), code == cli.OK
+	return out.String(), code == cli.ExitOK
 }
 
-// The page shows the bytes that render prints, of every sample with every release line, and rejects what render rejects.
+// The page shows the bytes that render prints, of every sample with every release line, and rejects what render
+// rejects.
 func TestAnswersAreWhatRenderPrints(t *testing.T) {
 	e := engine(t)
 	samples, err := filepath.Glob("../../../config/samples/v1alpha2-*.yaml")
@@ -63,7 +64,7 @@ func TestAnswersAreWhatRenderPrints(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a := ask(t, e, playground.Question{Text: string(text), Release: line})
+			a := ask(t, e, playground.Request{Text: string(text), Release: line})
 			if firstOf(a, "error") == nil {
 				accepted, objects = append(accepted, sample), append(objects, a.Objects)
 				if a.Config != "" {
@@ -85,7 +86,7 @@ func TestAnswersAreWhatRenderPrints(t *testing.T) {
 }
 
 // firstOf is the first problem of a severity; nil where there is none.
-func firstOf(a *playground.Answer, severity string) *playground.Problem {
+func firstOf(a *playground.Response, severity string) *playground.Problem {
 	for i := range a.Problems {
 		if a.Problems[i].Severity == severity {
 			return &a.Problems[i]
@@ -114,7 +115,7 @@ func TestProblemsAreAtTheirLine(t *testing.T) {
 		"old version":            {strings.Replace(start, "v1alpha2", "v1alpha9", 1), "error", "apiVersion", 1},
 		"assumed of a cluster":   {start + "  providers:\n    inference:\n      provider: vllm\n      endpointFrom: {kind: Service, name: vllm}\n", "note", "spec.providers.inference.endpointFrom", 9},
 	} {
-		a := ask(t, e, playground.Question{Text: c.text})
+		a := ask(t, e, playground.Request{Text: c.text})
 		if p := firstOf(a, c.severity); p == nil || p.Path != c.path || p.Line != c.line {
 			t.Errorf("%s: %+v", name, a.Problems)
 		}
@@ -122,7 +123,7 @@ func TestProblemsAreAtTheirLine(t *testing.T) {
 			t.Errorf("%s: config.yaml is %q", name, a.Config)
 		}
 	}
-	if _, err := e.Ask(t.Context(), playground.Question{Text: strings.Repeat("#", 2<<20)}); err == nil {
+	if _, err := e.Run(t.Context(), playground.Request{Text: strings.Repeat("#", 2<<20)}); err == nil {
 		t.Error("a text of 2 MiB is read")
 	}
 }
@@ -131,20 +132,20 @@ func TestProblemsAreAtTheirLine(t *testing.T) {
 func TestQuestionsAreIndependent(t *testing.T) {
 	e := engine(t)
 	text := start + "  overrideConfig: {name: own}\n"
-	first := ask(t, e, playground.Question{Text: text})
-	ask(t, e, playground.Question{Text: text + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: own}\ndata: {config.yaml: 'version: 2'}\n"})
-	if diff := cmp.Diff(first, ask(t, e, playground.Question{Text: text})); diff != "" {
+	first := ask(t, e, playground.Request{Text: text})
+	ask(t, e, playground.Request{Text: text + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: own}\ndata: {config.yaml: 'version: 2'}\n"})
+	if diff := cmp.Diff(first, ask(t, e, playground.Request{Text: text})); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestDifferenceToAnotherRelease(t *testing.T) {
 	e := engine(t)
-	a := ask(t, e, playground.Question{Text: start, Release: "0.7", Compare: catalog.Newest()})
+	a := ask(t, e, playground.Request{Text: start, Release: "0.7", Compare: catalog.Newest()})
 	if a.Difference == nil || len(a.Difference.Reports) != 1 || len(a.Difference.Reports[0].Config) == 0 {
 		t.Errorf("%+v", a.Difference)
 	}
-	a = ask(t, e, playground.Question{Text: start, Release: "0.7", Compare: "0.7"})
+	a = ask(t, e, playground.Request{Text: start, Release: "0.7", Compare: "0.7"})
 	if a.Difference == nil || !a.Difference.Reports[0].Empty() {
 		t.Errorf("%+v", a.Difference)
 	}
@@ -156,16 +157,16 @@ func TestChoices(t *testing.T) {
 		"": "spec", "spec": "distribution", "spec.workload": "replicas", "spec.providers.inference": "endpoint", "spec.resources.models": "name",
 		"spec.distribution.name": "starter", "spec.providers.inference.provider": "vllm", "kind": "LlamaStackDistribution", "metadata": "name",
 	} {
-		c := e.Choices(playground.Place{Path: path})
+		c := e.Complete(playground.Position{Path: path})
 		if !slices.Contains(c.Values, want) && !slices.ContainsFunc(c.Fields, func(f playground.Field) bool { return f.Name == want }) {
 			t.Errorf("%q does not offer %s: %+v", path, want, c)
 		}
 	}
-	if c := e.Choices(playground.Place{Path: "spec.nothing"}); len(c.Fields)+len(c.Values) > 0 {
+	if c := e.Complete(playground.Position{Path: "spec.nothing"}); len(c.Fields)+len(c.Values) > 0 {
 		t.Errorf("%+v", c)
 	}
-	old := e.Choices(playground.Place{Path: "spec.providers.safety.provider", Release: catalog.Lines()[0]})
-	if slices.Equal(old.Values, e.Choices(playground.Place{Path: "spec.providers.safety.provider"}).Values) {
+	old := e.Complete(playground.Position{Path: "spec.providers.safety.provider", Release: catalog.Lines()[0]})
+	if slices.Equal(old.Values, e.Complete(playground.Position{Path: "spec.providers.safety.provider"}).Values) {
 		t.Error("the oldest release line has the same safety providers as the newest")
 	}
 }

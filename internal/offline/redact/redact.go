@@ -15,11 +15,11 @@ var (
 	// counts.
 	secretName = regexp.MustCompile(`(?i)(passw(or)?d|secret|token|api[-_]?key|access[-_]?key|private[-_]?key|credential|bearer|` +
 		`authorization|client[-_]?cert|dsn|conn(ection)?[-_]?str)`)
-	harmless = regexp.MustCompile(`(?i)(max[-_]?tokens|tokenizer|token[-_]?(limit|count|budget|per)|secret(key)?refs?$|secret[-_]?name$|` +
+	notSecret = regexp.MustCompile(`(?i)(max[-_]?tokens|tokenizer|token[-_]?(limit|count|budget|per)|secret(key)?refs?$|secret[-_]?name$|` +
 		`secrets?-hash|creationtimestamp|_tokens$)`)
 
-	userinfo = regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)[^\s/@:"']*(:[^\s/@"']*)?@`)
-	assigned = regexp.MustCompile(`(?i)((?:passw(?:or)?d|secret|token|api[-_]?key|access[-_]?key|authorization)["']?\s*[:=]\s*["']?)` +
+	userinfo   = regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)[^\s/@:"']*(:[^\s/@"']*)?@`)
+	assignment = regexp.MustCompile(`(?i)((?:passw(?:or)?d|secret|token|api[-_]?key|access[-_]?key|authorization)["']?\s*[:=]\s*["']?)` +
 		`(?:bearer\s+|basic\s+)?[^\s"',;}]+`)
 	bearer     = regexp.MustCompile(`(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}`)
 	keyLike    = regexp.MustCompile(`\b(sk|pk|rk|hf|gsk|ghp|gho|ghs|glpat|xox[abprs]|tvly|nvapi|AKIA|ASIA|AIza)[-_]?[A-Za-z0-9_-]{8,}`)
@@ -32,7 +32,7 @@ var (
 
 // IsSecretName reports whether a field or variable of the name may hold a secret.
 func IsSecretName(name string) bool {
-	return secretName.MatchString(name) && !harmless.MatchString(name)
+	return secretName.MatchString(name) && !notSecret.MatchString(name)
 }
 
 // Text hides secrets in text.
@@ -47,8 +47,8 @@ func Text(text string) string {
 
 // replaceAssigned hides assigned values, except references to the environment.
 func replaceAssigned(text string) string {
-	return assigned.ReplaceAllStringFunc(text, func(match string) string {
-		groups := assigned.FindStringSubmatch(match)
+	return assignment.ReplaceAllStringFunc(text, func(match string) string {
+		groups := assignment.FindStringSubmatch(match)
 		if shownValue.MatchString(strings.TrimPrefix(match, groups[1])) {
 			return match
 		}

@@ -35,7 +35,8 @@ func TestTextHidesWhatLooksLikeASecret(t *testing.T) {
 	}
 }
 
-// Proves: NFR-003 (values of Secrets, of fields and of variables that sound like a secret are hidden; references to Secrets stay).
+// Proves: NFR-003 (values of Secrets, of fields and of variables that sound like a secret are hidden; references to
+// Secrets stay).
 func TestValueHidesSecretsInObjects(t *testing.T) {
 	var given, want any
 	for text, into := range map[string]*any{`

@@ -99,11 +99,11 @@ func runWith(t *testing.T, handler http.Handler, scheme string, readyPods int, a
 
 func TestChatAsksTheFirstModelThatCanChat(t *testing.T) {
 	for _, scheme := range []string{"http", "https"} {
-		if text, code := run(t, scheme, 1, "my-stack", "hello"); code != cli.OK || text != "vllm/m1 heard: hello\n" {
+		if text, code := run(t, scheme, 1, "my-stack", "hello"); code != cli.ExitOK || text != "vllm/m1 heard: hello\n" {
 			t.Errorf("%s: exit code %d: %s", scheme, code, text)
 		}
 	}
-	if text, code := run(t, "http", 1, "my-stack", "--model", "other", "hello"); code != cli.OK || text != "other heard: hello\n" {
+	if text, code := run(t, "http", 1, "my-stack", "--model", "other", "hello"); code != cli.ExitOK || text != "other heard: hello\n" {
 		t.Errorf("exit code %d: %s", code, text)
 	}
 }
@@ -116,7 +116,7 @@ func TestChatReportsWhatTheServerSays(t *testing.T) {
 		`model wrong: POST /v1/chat/completions: the server answers 404 Not Found: {"detail": "no such model"}`: {1, []string{"my-stack", "-m", "wrong", "x"}},
 		"no pod of my-stack is ready: see kubectl llamastack status my-stack":                                   {0, []string{"my-stack", "x"}},
 	} {
-		if text, code := run(t, "http", test.pods, test.args...); code != cli.Wrong || !strings.Contains(text, want) {
+		if text, code := run(t, "http", test.pods, test.args...); code != cli.ExitFailure || !strings.Contains(text, want) {
 			t.Errorf("exit code %d: %s\nwant %s", code, text, want)
 		}
 	}
@@ -136,7 +136,7 @@ func TestChatFollowsNoRedirect(t *testing.T) {
 			mux.Handle("/", answers(t))
 			mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL+r.URL.Path, status) })
 			text, code := runWith(t, mux, "http", 1, "my-stack", "hello")
-			if code != cli.Wrong || !strings.Contains(text, "a redirect to \""+elsewhere.URL) || !strings.Contains(text, "which is not followed") {
+			if code != cli.ExitFailure || !strings.Contains(text, "a redirect to \""+elsewhere.URL) || !strings.Contains(text, "which is not followed") {
 				t.Errorf("%s %d: exit code %d: %s", path, status, code, text)
 			}
 		}
@@ -154,12 +154,12 @@ func TestChatAndPortForwardPrintForPrograms(t *testing.T) {
 		{[]string{"port-forward", "my-stack", "-o", "yaml"}, "pod: ready\nurl: http://127.0.0.1:"},
 		{[]string{"port-forward", "my-stack", "-o", "json"}, "{\n  \"pod\": \"ready\",\n  \"url\": \"http://127.0.0.1:"},
 	} {
-		if text, code := run(t, "http", 1, c.args...); code != cli.OK || !strings.Contains(text, c.want) {
+		if text, code := run(t, "http", 1, c.args...); code != cli.ExitOK || !strings.Contains(text, c.want) {
 			t.Errorf("%v: exit code %d: %s", c.args, code, text)
 		}
 	}
 	for _, args := range [][]string{{"my-stack", "hello", "-o", "table"}, {"port-forward", "my-stack", "-o", "table"}} {
-		if text, code := run(t, "http", 1, args...); code != cli.Wrong || !strings.Contains(text, `--output "table": choose one of json, yaml`) {
+		if text, code := run(t, "http", 1, args...); code != cli.ExitFailure || !strings.Contains(text, `--output "table": choose one of json, yaml`) {
 			t.Errorf("%v: exit code %d: %s", args, code, text)
 		}
 	}
@@ -167,7 +167,7 @@ func TestChatAndPortForwardPrintForPrograms(t *testing.T) {
 
 func TestPortForwardPrintsTheURL(t *testing.T) {
 	text, code := run(t, "https", 1, "port-forward", "my-stack")
-	if code != cli.OK || !strings.HasPrefix(text, "https://127.0.0.1:") || !strings.Contains(text, " forwards to pod ready: ") {
+	if code != cli.ExitOK || !strings.HasPrefix(text, "https://127.0.0.1:") || !strings.Contains(text, " forwards to pod ready: ") {
 		t.Errorf("exit code %d: %s", code, text)
 	}
 }

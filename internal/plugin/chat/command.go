@@ -60,8 +60,8 @@ func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 	return cmd
 }
 
-// errAnswered means that the response has arrived; it ends the port forwarding.
-var errAnswered = errors.New("answered")
+// errDone means that the response has arrived; it ends the port forwarding.
+var errDone = errors.New("answered")
 
 func (o *options) run(ctx context.Context, c *cluster.Connection, name, message string, out io.Writer) error {
 	if err := o.output.Check(); err != nil {
@@ -82,7 +82,7 @@ func (o *options) run(ctx context.Context, c *cluster.Connection, name, message 
 				return err
 			}
 		}
-		answer, text, err := s.ask(ctx, model, message)
+		answer, text, err := s.complete(ctx, model, message)
 		if err != nil {
 			return fmt.Errorf("model %s: %w", model, err)
 		}
@@ -90,9 +90,9 @@ func (o *options) run(ctx context.Context, c *cluster.Connection, name, message 
 			_, err := fmt.Fprintln(w, text)
 			return err
 		})
-		return cmp.Or(err, errAnswered)
+		return cmp.Or(err, errDone)
 	})
-	if errors.Is(err, errAnswered) {
+	if errors.Is(err, errDone) {
 		return nil
 	}
 	return err
@@ -104,7 +104,7 @@ type server struct {
 }
 
 func newServer(url string) *server {
-	return &server{url: url, client: &http.Client{Transport: cluster.RefuseRedirects(&http.Transport{
+	return &server{url: url, client: &http.Client{Transport: cluster.RejectRedirects(&http.Transport{
 		// The API server authenticates the pod; certificates are never for the loopback address.
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // see above
 	})}}
@@ -125,7 +125,7 @@ func (s *server) firstModel(ctx context.Context) (string, error) {
 			} `json:"custom_metadata"`
 		} `json:"data"`
 	}
-	if err := s.exchange(ctx, http.MethodGet, "/v1/models", nil, &list); err != nil {
+	if err := s.do(ctx, http.MethodGet, "/v1/models", nil, &list); err != nil {
 		return "", err
 	}
 	for _, m := range list.Data {
@@ -136,7 +136,7 @@ func (s *server) firstModel(ctx context.Context) (string, error) {
 	return "", errNoModel
 }
 
-func (s *server) ask(ctx context.Context, model, message string) (whole json.RawMessage, text string, err error) {
+func (s *server) complete(ctx context.Context, model, message string) (raw json.RawMessage, text string, err error) {
 	var answer struct {
 		Choices []struct {
 			Message struct {
@@ -145,21 +145,21 @@ func (s *server) ask(ctx context.Context, model, message string) (whole json.Raw
 		} `json:"choices"`
 	}
 	request := map[string]any{"model": model, "messages": []map[string]string{{"role": "user", "content": message}}}
-	if err := s.exchange(ctx, http.MethodPost, "/v1/chat/completions", request, &whole); err != nil {
+	if err := s.do(ctx, http.MethodPost, "/v1/chat/completions", request, &raw); err != nil {
 		return nil, "", err
 	}
-	if err := json.Unmarshal(whole, &answer); err != nil {
+	if err := json.Unmarshal(raw, &answer); err != nil {
 		return nil, "", err
 	}
 	if len(answer.Choices) == 0 {
 		return nil, "", errors.New("the server's answer has no choices")
 	}
-	return whole, answer.Choices[0].Message.Content, nil
+	return raw, answer.Choices[0].Message.Content, nil
 }
 
-const maxAnswer = 16 << 20
+const maxResponse = 16 << 20
 
-func (s *server) exchange(ctx context.Context, method, path string, body, into any) error {
+func (s *server) do(ctx context.Context, method, path string, body, into any) error {
 	raw, err := json.Marshal(body)
 	if err != nil {
 		return err
@@ -174,7 +174,7 @@ func (s *server) exchange(ctx context.Context, method, path string, body, into a
 		return err
 	}
 	defer func() { _ = response.Body.Close() }()
-	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxResponse))
 	if err != nil {
 		return err
 	}

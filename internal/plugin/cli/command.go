@@ -15,12 +15,12 @@ type Streams struct {
 }
 
 const (
-	// OK means that there are no errors; there may be warnings.
-	OK = 0
-	// Wrong means that the input has errors.
-	Wrong = 1
-	// WrongUsage means that the command line is invalid.
-	WrongUsage = 2
+	// ExitOK means that there are no errors; there may be warnings.
+	ExitOK = 0
+	// ExitFailure means that the input has errors.
+	ExitFailure = 1
+	// ExitUsage means that the command line is invalid.
+	ExitUsage = 2
 )
 
 // InputError is an error in a verb's input, not in the command line.
@@ -58,15 +58,15 @@ func Finish(err error, streams Streams, hint string) int {
 	var failure *InputError
 	switch {
 	case err == nil:
-		return OK
+		return ExitOK
 	case !errors.As(err, &failure):
 		_, _ = fmt.Fprintf(streams.Err, "error: %v\n%s\n", err, hint)
-		return WrongUsage
+		return ExitUsage
 	case failure.Err != nil:
 		_, _ = fmt.Fprintf(streams.Err, "error: %v\n", failure.Err)
 	}
-	if failure.Code != OK {
+	if failure.Code != ExitOK {
 		return failure.Code
 	}
-	return Wrong
+	return ExitFailure
 }

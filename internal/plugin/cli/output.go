@@ -39,26 +39,26 @@ func (o *Output) Check() error {
 	return nil
 }
 
-// ForPrograms reports whether the output is machine-readable.
-func (o *Output) ForPrograms() bool { return o.format != "" }
+// MachineReadable reports whether the output is machine-readable.
+func (o *Output) MachineReadable() bool { return o.format != "" }
 
 // SetYAML selects YAML.
 func (o *Output) SetYAML() { o.format = formatYAML }
 
 // Print prints a value in the selected format, or calls forEyes for text.
-func (o *Output) Print(w io.Writer, value any, forEyes func(io.Writer) error) error {
+func (o *Output) Print(w io.Writer, value any, text func(io.Writer) error) error {
 	switch o.format {
 	case formatJSON:
 		return PrintJSON(w, value)
 	case formatYAML:
 		return PrintYAML(w, value)
 	}
-	return forEyes(w)
+	return text(w)
 }
 
 // PrintJSON prints a value as indented JSON.
 func PrintJSON(w io.Writer, value any) error {
-	encoder := json.NewEncoder(ForPrograms(w))
+	encoder := json.NewEncoder(MachineReadable(w))
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(value)
@@ -68,7 +68,7 @@ func PrintJSON(w io.Writer, value any) error {
 func PrintYAML(w io.Writer, value any) error {
 	text, err := YAML(value)
 	if err == nil {
-		_, err = ForPrograms(w).Write(text)
+		_, err = MachineReadable(w).Write(text)
 	}
 	return err
 }
@@ -76,7 +76,7 @@ func PrintYAML(w io.Writer, value any) error {
 // YAML returns a value as YAML, made from JSON in which control characters are escaped.
 func YAML(value any) ([]byte, error) {
 	var text bytes.Buffer
-	if err := json.NewEncoder(&safeWriter{to: &text, forPrograms: true}).Encode(value); err != nil {
+	if err := json.NewEncoder(&safeWriter{to: &text, machineReadable: true}).Encode(value); err != nil {
 		return nil, err
 	}
 	return yaml.JSONToYAML(text.Bytes())

@@ -38,11 +38,11 @@ func Flush(s Streams) error {
 	return errors.Join(errs...)
 }
 
-// ForPrograms returns the writer for JSON, YAML and workflow commands. It escapes only characters that JSON and YAML do
-// not allow.
-func ForPrograms(w io.Writer) io.Writer {
+// MachineReadable returns the writer for JSON, YAML and workflow commands. It escapes only characters that JSON and
+// YAML do not allow.
+func MachineReadable(w io.Writer) io.Writer {
 	if s, ok := w.(*safeWriter); ok {
-		return &safeWriter{to: s.to, forPrograms: true}
+		return &safeWriter{to: s.to, machineReadable: true}
 	}
 	return w
 }
@@ -62,7 +62,7 @@ func Binary(w io.Writer) (io.Writer, error) {
 
 // Text returns the escaped text; workflow commands are not escaped.
 func Text(text string) string {
-	return string((&safeWriter{}).whole([]byte(text)))
+	return string((&safeWriter{}).escapeAll([]byte(text)))
 }
 
 func isTerminal(w io.Writer) bool {
@@ -71,18 +71,18 @@ func isTerminal(w io.Writer) bool {
 }
 
 type safeWriter struct {
-	to          io.Writer
-	forPrograms bool
+	to              io.Writer
+	machineReadable bool
 	// inWorkflow escapes commands of GitHub workflows.
 	inWorkflow bool
 	// mark is a random text after the escape character of the plugin's own sequences; empty without colors.
 	mark string
 
 	mu sync.Mutex
-	// held is an incomplete character, sequence or command.
-	held []byte
-	// inLine reports that the line already has more than white space, because workflow commands start a line.
-	inLine bool
+	// pending is an incomplete character, sequence or command.
+	pending []byte
+	// midLine reports that the line already has more than white space, because workflow commands start a line.
+	midLine bool
 }
 
 func safe(w io.Writer, inWorkflow bool) io.Writer {
@@ -100,11 +100,11 @@ func (w *safeWriter) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var out bytes.Buffer
-	text := slices.Concat(w.held, p)
-	for len(text) > 0 && !w.isOpen(text) {
+	text := slices.Concat(w.pending, p)
+	for len(text) > 0 && !w.isIncomplete(text) {
 		text = text[w.next(&out, text):]
 	}
-	w.held = bytes.Clone(text)
+	w.pending = bytes.Clone(text)
 	if _, err := w.to.Write(out.Bytes()); err != nil {
 		return 0, err
 	}
@@ -114,13 +114,13 @@ func (w *safeWriter) Write(p []byte) (int, error) {
 func (w *safeWriter) flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	text := w.held
-	w.held = nil
-	_, err := w.to.Write(w.whole(text))
+	text := w.pending
+	w.pending = nil
+	_, err := w.to.Write(w.escapeAll(text))
 	return err
 }
 
-func (w *safeWriter) whole(text []byte) []byte {
+func (w *safeWriter) escapeAll(text []byte) []byte {
 	var out bytes.Buffer
 	for len(text) > 0 {
 		text = text[w.next(&out, text):]
@@ -130,9 +130,9 @@ func (w *safeWriter) whole(text []byte) []byte {
 
 // next writes the first character or own sequence, escaped if necessary, and returns its length.
 func (w *safeWriter) next(out *bytes.Buffer, text []byte) int {
-	if n := w.ownSequence(text); n > 0 {
+	if n := w.styleSequence(text); n > 0 {
 		out.WriteByte(escapeCharacter)
-		out.Write(text[len(w.ownPrefix()):n])
+		out.Write(text[len(w.stylePrefix()):n])
 		return n
 	}
 	r, size := utf8.DecodeRune(text)
@@ -141,35 +141,35 @@ func (w *safeWriter) next(out *bytes.Buffer, text []byte) int {
 		fmt.Fprintf(out, `\x%02x`, text[0])
 	case r == '\r' && len(text) > 1 && text[1] == '\n':
 		out.WriteByte('\r')
-	case w.acts(r), w.beginsCommand(text):
+	case w.isControl(r), w.startsCommand(text):
 		w.writeEscape(out, r)
 	default:
 		out.Write(text[:size])
 	}
-	w.inLine = r != '\n' && (w.inLine || !unicode.IsSpace(r))
+	w.midLine = r != '\n' && (w.midLine || !unicode.IsSpace(r))
 	return size
 }
 
 const (
 	escapeCharacter = 0x1b
-	// maxOpen exceeds the length of the longest held text, an own sequence.
-	maxOpen = 40
+	// maxPending exceeds the length of the longest held text, an own sequence.
+	maxPending = 40
 )
 
-// acts reports whether the character controls a terminal: control characters except tab and line feed, and
+// isControl reports whether the character controls a terminal: control characters except tab and line feed, and
 // bidirectional formatting.
-func (w *safeWriter) acts(r rune) bool {
+func (w *safeWriter) isControl(r rune) bool {
 	switch {
 	case r == '\t', r == '\n':
 		return false
 	case unicode.IsControl(r):
 		return true
 	}
-	return !w.forPrograms && (r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069')
+	return !w.machineReadable && (r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069')
 }
 
 func (w *safeWriter) writeEscape(out *bytes.Buffer, r rune) {
-	if r < utf8.RuneSelf && !w.forPrograms { // JSON does not have \x escapes
+	if r < utf8.RuneSelf && !w.machineReadable { // JSON does not have \x escapes
 		fmt.Fprintf(out, `\x%02x`, r)
 		return
 	}
@@ -182,17 +182,17 @@ var (
 	commandInLine = []byte("##[")
 )
 
-// beginsCommand reports whether a workflow command starts here.
-func (w *safeWriter) beginsCommand(text []byte) bool {
-	return w.inWorkflow && (!w.inLine && bytes.HasPrefix(text, commandLine) || bytes.HasPrefix(text, commandInLine))
+// startsCommand reports whether a workflow command starts here.
+func (w *safeWriter) startsCommand(text []byte) bool {
+	return w.inWorkflow && (!w.midLine && bytes.HasPrefix(text, commandLine) || bytes.HasPrefix(text, commandInLine))
 }
 
-// ownSequence returns the length of the own sequence at the start of a text, up to a letter; otherwise 0.
-func (w *safeWriter) ownSequence(text []byte) int {
-	if w.mark == "" || text[0] != escapeCharacter || !bytes.HasPrefix(text, w.ownPrefix()) {
+// styleSequence returns the length of the own sequence at the start of a text, up to a letter; otherwise 0.
+func (w *safeWriter) styleSequence(text []byte) int {
+	if w.mark == "" || text[0] != escapeCharacter || !bytes.HasPrefix(text, w.stylePrefix()) {
 		return 0
 	}
-	begin := len(w.ownPrefix())
+	begin := len(w.stylePrefix())
 	end := bytes.IndexFunc(text[begin:], unicode.IsLetter)
 	if end < 0 {
 		return 0
@@ -200,16 +200,16 @@ func (w *safeWriter) ownSequence(text []byte) int {
 	return begin + end + 1
 }
 
-// isOpen reports whether more text is needed to interpret the start of the text.
-func (w *safeWriter) isOpen(text []byte) bool {
-	if len(text) >= maxOpen {
+// isIncomplete reports whether more text is needed to interpret the start of the text.
+func (w *safeWriter) isIncomplete(text []byte) bool {
+	if len(text) >= maxPending {
 		return false
 	}
-	isBegin := func(of []byte) bool { return len(text) < len(of) && bytes.HasPrefix(of, text) }
+	isPrefix := func(sequence []byte) bool { return len(text) < len(sequence) && bytes.HasPrefix(sequence, text) }
 	return !utf8.FullRune(text) || len(text) == 1 && text[0] == '\r' ||
-		w.mark != "" && text[0] == escapeCharacter && (isBegin(w.ownPrefix()) || bytes.HasPrefix(text, w.ownPrefix()) &&
-			w.ownSequence(text) == 0) ||
-		w.inWorkflow && (!w.inLine && isBegin(commandLine) || isBegin(commandInLine))
+		w.mark != "" && text[0] == escapeCharacter && (isPrefix(w.stylePrefix()) || bytes.HasPrefix(text, w.stylePrefix()) &&
+			w.styleSequence(text) == 0) ||
+		w.inWorkflow && (!w.midLine && isPrefix(commandLine) || isPrefix(commandInLine))
 }
 
-func (w *safeWriter) ownPrefix() []byte { return []byte(string(rune(escapeCharacter)) + w.mark) }
+func (w *safeWriter) stylePrefix() []byte { return []byte(string(rune(escapeCharacter)) + w.mark) }

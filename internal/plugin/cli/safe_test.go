@@ -85,7 +85,7 @@ func TestSafeKeepsValuesForPrograms(t *testing.T) {
 		if err := c.read(out.Bytes(), &read); err != nil || read["a"] != value["a"] || read["\x1b"] != value["\x1b"] {
 			t.Errorf("%s: %q, %v from %q", name, read, err, out.String())
 		}
-		if i := strings.IndexFunc(out.String(), (&safeWriter{forPrograms: true}).acts); i >= 0 {
+		if i := strings.IndexFunc(out.String(), (&safeWriter{machineReadable: true}).isControl); i >= 0 {
 			t.Errorf("%s: %q at %d", name, out.String(), i)
 		}
 	}

@@ -95,7 +95,7 @@ func Dial(f *Flags) (*Connection, error) {
 		return nil, fmt.Errorf("cannot load kubeconfig: %w", err)
 	}
 	config.QPS, config.Burst = 50, 100 // a status screen needs about ten requests
-	config.Wrap(RefuseRedirects)
+	config.Wrap(RejectRedirects)
 	namespace, _, err := loaded.Namespace()
 	if err != nil {
 		return nil, fmt.Errorf("cannot load kubeconfig: %w", err)
@@ -115,7 +115,7 @@ func Dial(f *Flags) (*Connection, error) {
 	logs := func(ctx context.Context, namespace, pod string, options *corev1.PodLogOptions) (io.ReadCloser, error) {
 		return core.Pods(namespace).GetLogs(pod, options).Stream(ctx)
 	}
-	return &Connection{Client: c, Config: config, Logs: logs, Forward: forwardBy(config, core), Namespace: namespace}, nil
+	return &Connection{Client: c, Config: config, Logs: logs, Forward: newForward(config, core), Namespace: namespace}, nil
 }
 
 // NewScheme returns the scheme of a Connection's client.

@@ -25,8 +25,8 @@ import (
 // the local port and returns when the context ends or the connection is lost.
 type Forward func(ctx context.Context, pod *corev1.Pod, local, remote int32, ready func(local int32) error) error
 
-// forwardBy returns a Forward that works as kubectl port-forward.
-func forwardBy(config *rest.Config, core corev1client.CoreV1Interface) Forward {
+// newForward returns a Forward that works as kubectl port-forward.
+func newForward(config *rest.Config, core corev1client.CoreV1Interface) Forward {
 	return func(ctx context.Context, pod *corev1.Pod, local, remote int32, ready func(local int32) error) error {
 		transport, upgrader, err := spdy.RoundTripperFor(config)
 		if err != nil {
@@ -37,19 +37,19 @@ func forwardBy(config *rest.Config, core corev1client.CoreV1Interface) Forward {
 		dialer := spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost, url)
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		listens := make(chan struct{})
+		listening := make(chan struct{})
 		forwarder, err := portforward.NewOnAddressesWithContext(ctx, dialer, []string{"127.0.0.1"},
-			[]string{fmt.Sprintf("%d:%d", local, remote)}, listens,
+			[]string{fmt.Sprintf("%d:%d", local, remote)}, listening,
 			io.Discard, io.Discard)
 		if err != nil {
 			return err
 		}
-		ended := make(chan error, 1)
-		go func() { ended <- forwarder.ForwardPorts() }()
+		done := make(chan error, 1)
+		go func() { done <- forwarder.ForwardPorts() }()
 		select {
-		case err := <-ended:
+		case err := <-done:
 			return err
-		case <-listens:
+		case <-listening:
 		}
 		ports, err := forwarder.GetPorts()
 		if err == nil {
@@ -58,7 +58,7 @@ func forwardBy(config *rest.Config, core corev1client.CoreV1Interface) Forward {
 		if err != nil {
 			return err
 		}
-		return <-ended
+		return <-done
 	}
 }
 

@@ -18,8 +18,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 )
 
-// Found are the objects that belong to a custom resource.
-type Found struct {
+// Owned are the objects that belong to a custom resource.
+type Owned struct {
 	// Objects are the operator's objects by kind, without ConfigMaps and Secrets.
 	Objects []client.Object
 	// Pods are the server's pods; Events are all Events in the namespace.
@@ -29,14 +29,14 @@ type Found struct {
 	Unread []string
 }
 
-// Find reads a custom resource and its objects. Forbidden kinds are added to Unread.
-func (c *Connection) Find(ctx context.Context, name string) (*v1alpha2.LlamaStackDistribution, *Found, error) {
+// GetOwned reads a custom resource and its objects. Forbidden kinds are added to Unread.
+func (c *Connection) GetOwned(ctx context.Context, name string) (*v1alpha2.LlamaStackDistribution, *Owned, error) {
 	cr, err := c.Get(ctx, name)
 	if err != nil {
 		return nil, nil, err
 	}
-	f := &Found{}
-	own := []client.ListOption{client.InNamespace(cr.Namespace), client.MatchingLabels(names.Selector(cr.Name))}
+	f := &Owned{}
+	selected := []client.ListOption{client.InNamespace(cr.Namespace), client.MatchingLabels(names.Selector(cr.Name))}
 	var (
 		deployments appsv1.DeploymentList
 		services    corev1.ServiceList
@@ -53,10 +53,11 @@ func (c *Connection) Find(ctx context.Context, name string) (*v1alpha2.LlamaStac
 		list client.ObjectList
 		opts []client.ListOption
 	}{
-		{"Deployments", &deployments, own}, {"Services", &services, own}, {"PersistentVolumeClaims", &claims, own},
-		{"HorizontalPodAutoscalers", &autoscalers, own}, {"PodDisruptionBudgets", &budgets, own},
-		{"NetworkPolicies", &policies, own},
-		{"Ingresses", &ingresses, own}, {"Pods", &pods, own},
+		{"Deployments", &deployments, selected}, {"Services", &services, selected},
+		{"PersistentVolumeClaims", &claims, selected},
+		{"HorizontalPodAutoscalers", &autoscalers, selected}, {"PodDisruptionBudgets", &budgets, selected},
+		{"NetworkPolicies", &policies, selected},
+		{"Ingresses", &ingresses, selected}, {"Pods", &pods, selected},
 		{"Events", &events, []client.ListOption{client.InNamespace(cr.Namespace)}},
 	} {
 		err := c.Client.List(ctx, kind.list, kind.opts...)
@@ -81,7 +82,7 @@ func (c *Connection) Find(ctx context.Context, name string) (*v1alpha2.LlamaStac
 func add[T any, O interface {
 	*T
 	client.Object
-}](f *Found, items []T) {
+}](f *Owned, items []T) {
 	for i := range items {
 		f.Objects = append(f.Objects, O(&items[i]))
 	}

@@ -9,13 +9,13 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
-// RefuseRedirects returns a round tripper that fails on redirects, which could send a question or token to an address
+// RejectRedirects returns a round tripper that fails on redirects, which could send a question or token to an address
 // chosen by the server.
-func RefuseRedirects(next http.RoundTripper) http.RoundTripper { return withoutRedirects{next} }
+func RejectRedirects(next http.RoundTripper) http.RoundTripper { return noRedirects{next} }
 
-type withoutRedirects struct{ next http.RoundTripper }
+type noRedirects struct{ next http.RoundTripper }
 
-func (t withoutRedirects) RoundTrip(request *http.Request) (*http.Response, error) {
+func (t noRedirects) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := t.next.RoundTrip(request)
 	if err != nil {
 		return nil, err
@@ -29,4 +29,4 @@ func (t withoutRedirects) RoundTrip(request *http.Request) (*http.Response, erro
 }
 
 // WrappedRoundTripper returns the wrapped round tripper, for client-go.
-func (t withoutRedirects) WrappedRoundTripper() http.RoundTripper { return t.next }
+func (t noRedirects) WrappedRoundTripper() http.RoundTripper { return t.next }

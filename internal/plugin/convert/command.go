@@ -125,13 +125,13 @@ func (o *options) run(ctx context.Context, streams cli.Streams) error {
 	case failed:
 		return &cli.InputError{}
 	case count == 0:
-		return cli.Fail(files.ErrNothing)
+		return cli.Fail(files.ErrNoResources)
 	}
 	text, err := o.encode(list, lost)
 	if err != nil {
 		return cli.Fail(err)
 	}
-	_, err = cli.ForPrograms(streams.Out).Write(text)
+	_, err = cli.MachineReadable(streams.Out).Write(text)
 	return cli.Fail(err)
 }
 

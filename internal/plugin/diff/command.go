@@ -53,7 +53,7 @@ func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 			}
 			connection, err := connect(&o.Flags)
 			if err != nil {
-				return cli.FailWith(cli.WrongUsage, err)
+				return cli.FailWith(cli.ExitUsage, err)
 			}
 			return o.run(cmd.Context(), connection, streams)
 		},
@@ -87,11 +87,11 @@ var errDiffers = &cli.InputError{}
 func (o *options) run(ctx context.Context, c *cluster.Connection, streams cli.Streams) error {
 	found, err := o.compare(ctx, c, streams)
 	if err != nil {
-		return cli.FailWith(cli.WrongUsage, err)
+		return cli.FailWith(cli.ExitUsage, err)
 	}
 	style := cli.StyleFor(streams.Out)
 	if err := o.output.Print(streams.Out, found, func(w io.Writer) error { return found.print(w, style) }); err != nil {
-		return cli.FailWith(cli.WrongUsage, err)
+		return cli.FailWith(cli.ExitUsage, err)
 	}
 	for i := range found.Items {
 		if !found.Items[i].Empty() {
@@ -112,60 +112,60 @@ func (o *options) compare(ctx context.Context, c *cluster.Connection, streams cl
 	if err != nil {
 		return nil, err
 	}
-	made := offline.NewCluster(known)
+	simulated := offline.NewCluster(known)
 	found, failed := &result{Items: []item{}}, false
 	for _, d := range documents {
 		if !offline.Recognizes(d) {
 			continue
 		}
-		one, resource, err := compareOne(ctx, c, made, documents, d)
+		compared, resource, err := compareOne(ctx, c, simulated, documents, d)
 		if err != nil {
 			return nil, err
 		}
 		resource.Print(streams.Err)
-		if failed = failed || resource.Failed(); one != nil {
-			found.Items = append(found.Items, *one)
+		if failed = failed || resource.Failed(); compared != nil {
+			found.Items = append(found.Items, *compared)
 		}
 	}
 	switch {
 	case failed:
 		return nil, errInvalid
 	case len(found.Items) == 0:
-		return nil, files.ErrNothing
+		return nil, files.ErrNoResources
 	}
 	return found, nil
 }
 
 // compareOne compares a document with the cluster. The item is nil if the document has errors.
 func compareOne(
-	ctx context.Context, c *cluster.Connection, made *offline.Cluster, all []*manifest.Document, d *manifest.Document,
+	ctx context.Context, c *cluster.Connection, simulated *offline.Cluster, all []*manifest.Document, d *manifest.Document,
 ) (*item, *offline.Resource, error) {
 	namespace := d.Namespace()
 	if namespace == "" {
 		namespace = c.Namespace
 	}
-	made.Namespace = namespace
+	simulated.Namespace = namespace
 	live, configMaps, err := c.Document(ctx, namespace, d)
 	if err != nil {
 		return nil, nil, err
 	}
-	made.Replacement.Running = cluster.ServerLine(live)
-	made.Fill(append(configMaps, all...)) // files replace objects of the cluster
-	after := made.DryRun(ctx, d)
+	simulated.Replacement.Running = cluster.ServerLine(live)
+	simulated.SetConfigMaps(append(configMaps, all...)) // files replace objects of the cluster
+	after := simulated.DryRun(ctx, d)
 	if after.Failed() {
 		return nil, after, nil
 	}
-	one := &item{Namespace: namespace, Name: after.Name(), New: live == nil}
+	compared := &item{Namespace: namespace, Name: after.Name(), New: live == nil}
 	before := &offline.Resource{}
 	if live != nil {
-		made.Fill(configMaps)
-		before = made.DryRun(ctx, live)
-		one.Rejected = before.Failed()
+		simulated.SetConfigMaps(configMaps)
+		before = simulated.DryRun(ctx, live)
+		compared.Rejected = before.Failed()
 	}
 	report, err := difference.Between(before.Desired, after.Desired)
 	if err != nil {
 		return nil, nil, err
 	}
-	one.Report = *report
-	return one, after, nil
+	compared.Report = *report
+	return compared, after, nil
 }

@@ -11,21 +11,21 @@ import (
 
 func (r *result) print(w io.Writer, style cli.Style) error {
 	for i := range r.Items {
-		one := &r.Items[i]
-		if one.Empty() {
+		item := &r.Items[i]
+		if item.Empty() {
 			continue
 		}
-		title := one.Namespace + "/" + one.Name
+		title := item.Namespace + "/" + item.Name
 		switch {
-		case one.New:
+		case item.New:
 			title += " is new"
-		case one.Rejected:
+		case item.Rejected:
 			title += ": the operator rejects what the cluster has, so that an older spec runs; everything is shown as new"
 		}
 		if _, err := fmt.Fprintln(w, style.Bold(title)); err != nil {
 			return err
 		}
-		printReport(w, style, &one.Report)
+		printReport(w, style, &item.Report)
 	}
 	return nil
 }

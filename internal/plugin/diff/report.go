@@ -16,7 +16,7 @@ const valueBytes = 120
 
 // printReport prints a report as text. It omits config.yaml for new custom resources.
 func printReport(w io.Writer, style cli.Style, r *difference.Report) {
-	if !r.Fresh {
+	if !r.New {
 		section(w, style, "config.yaml", rowsOf(style, r.Config))
 	}
 	var rows [][]string
@@ -39,7 +39,7 @@ func printReport(w io.Writer, style cli.Style, r *difference.Report) {
 		}
 	}
 	section(w, style, "Objects", rows)
-	if r.Fresh {
+	if r.New {
 		return
 	}
 	_, _ = fmt.Fprintf(w, "\n%s %s\n", style.Bold("Pods restart:"), yesOrNo(strings.Join(r.Restart, ", ")))
@@ -67,14 +67,16 @@ func rowsOf(style cli.Style, changes []difference.Change) [][]string {
 	for _, c := range changes {
 		switch {
 		case c.Before == "":
-			rows = append(rows, []string{style.Good("+ " + c.Path), cut(c.After)})
+			rows = append(rows, []string{style.Good("+ " + c.Path), shorten(c.After)})
 		case c.After == "":
-			rows = append(rows, []string{style.Bad("- " + c.Path), cut(c.Before)})
+			rows = append(rows, []string{style.Bad("- " + c.Path), shorten(c.Before)})
 		default:
-			rows = append(rows, []string{style.Bold("~ " + c.Path), cut(c.Before) + " → " + cut(c.After)})
+			rows = append(rows, []string{style.Bold("~ " + c.Path), shorten(c.Before) + " → " + shorten(c.After)})
 		}
 	}
 	return rows
 }
 
-func cut(text string) string { return limits.Cut(strings.Join(strings.Fields(text), " "), valueBytes) }
+func shorten(text string) string {
+	return limits.Cut(strings.Join(strings.Fields(text), " "), valueBytes)
+}

@@ -35,7 +35,7 @@ func New(streams cli.Streams) *cobra.Command {
 				return cli.Fail(err)
 			}
 			config.QPS, config.Burst = 50, 100
-			config.Wrap(cluster.RefuseRedirects)
+			config.Wrap(cluster.RejectRedirects)
 			return cli.Fail(downgrade.Prepare(cmd.Context(), config,
 				downgrade.Options{OperatorNamespace: namespace, Progress: streams.Out}))
 		},

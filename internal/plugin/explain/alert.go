@@ -45,7 +45,7 @@ func alertNames() []string {
 }
 
 func (a *alert) print(out io.Writer) {
-	head(out, [2]string{"ALERT", a.Name}, [2]string{"SEVERITY", a.Severity})
+	printHeader(out, [2]string{"ALERT", a.Name}, [2]string{"SEVERITY", a.Severity})
 	paragraph(out, "MEANING", a.Summary+" "+a.Meaning)
 	paragraph(out, "WHAT TO DO", a.Remedy)
 	paragraph(out, "FIRES AFTER", a.For+" of:")

@@ -63,16 +63,16 @@ func New(streams cli.Streams) *cobra.Command {
 	return cmd
 }
 
-func complete(_ *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+func complete(_ *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	tree, err := fields.Read()
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	var offered []cobra.Completion
+	var completions []cobra.Completion
 	for _, name := range names(tree) {
-		if strings.HasPrefix(strings.ToLower(name), strings.ToLower(begun)) {
-			offered = append(offered, name)
+		if strings.HasPrefix(strings.ToLower(name), strings.ToLower(prefix)) {
+			completions = append(completions, name)
 		}
 	}
-	return offered, cobra.ShellCompDirectiveNoFileComp
+	return completions, cobra.ShellCompDirectiveNoFileComp
 }

@@ -44,8 +44,8 @@ func (e *explanation) print(w io.Writer) error {
 
 var trailing = regexp.MustCompile(`(?m) +$`)
 
-// head prints names and values in two columns, without empty values.
-func head(out io.Writer, pairs ...[2]string) {
+// printHeader prints names and values in two columns, without empty values.
+func printHeader(out io.Writer, pairs ...[2]string) {
 	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
 	for _, pair := range pairs {
 		if pair[1] != "" {
@@ -59,13 +59,13 @@ func paragraph(out io.Writer, title, text string) {
 	if text == "" {
 		return
 	}
-	_, _ = fmt.Fprintf(out, "\n%s:\n%s", title, wrapped("  ", text))
+	_, _ = fmt.Fprintf(out, "\n%s:\n%s", title, wrap("  ", text))
 }
 
-func bullet(text string) string { return wrapped("  - ", text) }
+func bullet(text string) string { return wrap("  - ", text) }
 
-// wrapped returns wrapped text with a prefix; further lines are indented by its width.
-func wrapped(prefix, text string) string {
+// wrap returns wrapped text with a prefix; further lines are indented by its width.
+func wrap(prefix, text string) string {
 	var b strings.Builder
 	column := 0
 	for word := range strings.FieldsSeq(text) {
@@ -95,7 +95,7 @@ func printField(out io.Writer, f *fields.Field) {
 	if len(f.Limits) > 0 {
 		kind += ", " + strings.Join(f.Limits, ", ")
 	}
-	head(out, [2]string{"FIELD", f.Path}, [2]string{"TYPE", kind}, [2]string{"DEFAULT", asText(f.Default)})
+	printHeader(out, [2]string{"FIELD", f.Path}, [2]string{"TYPE", kind}, [2]string{"DEFAULT", asText(f.Default)})
 	description := f.Description
 	if description == "" {
 		description = "A field of Kubernetes' own types: see kubectl explain of the object that has it."
@@ -142,7 +142,7 @@ func (p *providerType) print(out io.Writer) {
 	if p.Field != "" {
 		configured = "spec.providers." + p.Field
 	}
-	head(out, [2]string{"PROVIDER", p.Type}, [2]string{"API", p.API + " (" + configured + ")"},
+	printHeader(out, [2]string{"PROVIDER", p.Type}, [2]string{"API", p.API + " (" + configured + ")"},
 		[2]string{"RELEASE LINES", describe.Lines(p.Lines, catalog.Lines())})
 	for i, note := range p.Notes {
 		if i == 0 {
@@ -174,13 +174,13 @@ func (p *providerType) print(out io.Writer) {
 }
 
 func printCondition(out io.Writer, c *describe.Condition) {
-	head(out, [2]string{"CONDITION", c.Name})
+	printHeader(out, [2]string{"CONDITION", c.Name})
 	paragraph(out, "MEANING", strings.ReplaceAll(c.Meaning, "`", "")) // remove Markdown
 	paragraph(out, "REASONS", strings.Join(c.Reasons, ", "))
 }
 
 func printReason(out io.Writer, r *reason) {
-	head(out, [2]string{"REASON", r.Name}, [2]string{"CONDITION", strings.Join(r.Conditions, ", ")},
+	printHeader(out, [2]string{"REASON", r.Name}, [2]string{"CONDITION", strings.Join(r.Conditions, ", ")},
 		[2]string{"STATE", r.State})
 	paragraph(out, "MEANING", r.Meaning)
 	paragraph(out, "EXAMPLE", r.Example)

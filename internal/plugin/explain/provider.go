@@ -44,8 +44,8 @@ func specFields() map[string]string {
 	return fields
 }
 
-// rows calls visit for each provider type of each release line, oldest first.
-func rows(visit func(line, api string, row *catalog.Provider)) {
+// visitProviders calls visit for each provider type of each release line, oldest first.
+func visitProviders(visit func(line, api string, row *catalog.Provider)) {
 	for _, name := range catalog.Lines() {
 		line, _ := catalog.Get(name)
 		for _, api := range slices.Sorted(maps.Keys(line.Rows)) {
@@ -62,10 +62,11 @@ func findProviders(name string) ([]*providerType, error) {
 	type key struct{ api, providerType string }
 	variants := map[key][]*catalog.Provider{}
 	lines := map[key][]string{}
-	rows(func(line, api string, row *catalog.Provider) {
+	visitProviders(func(line, api string, row *catalog.Provider) {
 		_, short, _ := strings.Cut(row.Type, "::")
-		called := func(known string) bool { return known != "" && strings.EqualFold(name, known) }
-		if toolGroup := strings.TrimSuffix(row.ToolGroup, "::"); !called(row.Type) && !called(short) && !called(toolGroup) {
+		matches := func(known string) bool { return known != "" && strings.EqualFold(name, known) }
+		if toolGroup := strings.TrimSuffix(row.ToolGroup, "::"); !matches(row.Type) && !matches(short) &&
+			!matches(toolGroup) {
 			return
 		}
 		k := key{api, row.Type}
@@ -146,7 +147,7 @@ func providerNotes(row *catalog.Provider) []string {
 
 func providerNames() []string {
 	var list []string
-	rows(func(_, _ string, row *catalog.Provider) { list = append(list, row.Type) })
+	visitProviders(func(_, _ string, row *catalog.Provider) { list = append(list, row.Type) })
 	slices.Sort(list)
 	return slices.Compact(list)
 }

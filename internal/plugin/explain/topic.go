@@ -61,7 +61,7 @@ func lookup(tree *fields.Schema, name string) (*explanation, error) {
 	if len(result.Items) > 0 {
 		return result, nil
 	}
-	switch paths := tree.Ending(name); len(paths) {
+	switch paths := tree.WithSuffix(name); len(paths) {
 	case 0:
 		return nil, unknown(name, tree)
 	case 1:

@@ -17,8 +17,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-// ErrNothing means that the files contain no LlamaStackDistribution.
-var ErrNothing = errors.New("no LlamaStackDistribution in what --filename names")
+// ErrNoResources means that the files contain no LlamaStackDistribution.
+var ErrNoResources = errors.New("no LlamaStackDistribution in what --filename names")
 
 // Resources is the flag --filename.
 type Resources struct {
@@ -66,8 +66,8 @@ func (s *Settings) CheckStdin(others ...string) error {
 	return manifest.CheckStdin(append([]string{s.Name}, others...))
 }
 
-// SettingsOfCluster are the flags for settings from a file or a cluster.
-type SettingsOfCluster struct {
+// ClusterSettings are the flags for settings from a file or a cluster.
+type ClusterSettings struct {
 	Settings
 	flags             cluster.Flags
 	connect           cluster.Connect
@@ -76,7 +76,7 @@ type SettingsOfCluster struct {
 }
 
 // AddTo adds the flags.
-func (s *SettingsOfCluster) AddTo(cmd *cobra.Command, connect cluster.Connect) {
+func (s *ClusterSettings) AddTo(cmd *cobra.Command, connect cluster.Connect) {
 	s.Settings.AddTo(cmd)
 	s.connect = connect
 	s.flags.AddClusterTo(cmd)
@@ -87,11 +87,11 @@ func (s *SettingsOfCluster) AddTo(cmd *cobra.Command, connect cluster.Connect) {
 	cmd.MarkFlagsMutuallyExclusive("settings", "from-cluster")
 }
 
-// Given reports whether one of the flags is set.
-func (s *SettingsOfCluster) Given() bool { return s.fromCluster || s.Name != "" }
+// IsSet reports whether one of the flags is set.
+func (s *ClusterSettings) IsSet() bool { return s.fromCluster || s.Name != "" }
 
-// From returns the source of the settings for messages.
-func (s *SettingsOfCluster) From() string {
+// Source returns the source of the settings for messages.
+func (s *ClusterSettings) Source() string {
 	if s.fromCluster {
 		return "namespace " + s.operatorNamespace
 	}
@@ -103,7 +103,7 @@ const unreadNote = "note: you may not read all of the operator's settings in nam
 	"are assumed\n"
 
 // Cluster returns an offline cluster with the settings. It writes a note to errs if some may not be read.
-func (s *SettingsOfCluster) Cluster(ctx context.Context, stdin io.Reader, errs io.Writer) (*offline.Cluster, error) {
+func (s *ClusterSettings) Cluster(ctx context.Context, stdin io.Reader, errs io.Writer) (*offline.Cluster, error) {
 	if !s.fromCluster {
 		return s.Settings.Cluster(stdin)
 	}
@@ -125,10 +125,10 @@ func (s *SettingsOfCluster) Cluster(ctx context.Context, stdin io.Reader, errs i
 const AssumedNote = "note: built-in base configurations are assumed; --from-cluster or --settings reads what your " +
 	"operator has registered\n"
 
-// NoteAssumed writes AssumedNote to errs if a result depends on an embedded base configuration and settings are not
-// given.
-func (s *SettingsOfCluster) NoteAssumed(resources []*offline.Resource, errs io.Writer) {
-	if s.Given() {
+// PrintAssumedNote writes AssumedNote to errs if a result depends on an embedded base configuration and settings are
+// not given.
+func (s *ClusterSettings) PrintAssumedNote(resources []*offline.Resource, errs io.Writer) {
+	if s.IsSet() {
 		return
 	}
 	for _, r := range resources {

@@ -49,9 +49,9 @@ const examples = `  # Label an image in its registry
   kubectl llamastack label oci-archive:server.tar --config config.yaml -o labeled.tar`
 
 var (
-	errNowhere = errors.New("give --push, or --output with the file of an archive")
-	errDigest  = errors.New("a digest names the image as it is, and with labels it is another one: name a tag")
-	errArchive = errors.New("--push needs the reference of an image in a registry, not an archive")
+	errNoDestination = errors.New("give --push, or --output with the file of an archive")
+	errDigest        = errors.New("a digest names the image as it is, and with labels it is another one: name a tag")
+	errArchive       = errors.New("--push needs the reference of an image in a registry, not an archive")
 )
 
 // New returns the label command.
@@ -87,10 +87,10 @@ func New(streams cli.Streams) *cobra.Command {
 // check validates the command line and returns the image reference; nil for an archive.
 func (o *options) check(image string) (name.Reference, error) {
 	_, archived := archiveOf(image)
-	switch _, standing := catalog.ForVersion(o.serverVersion); {
+	switch _, match := catalog.ForVersion(o.serverVersion); {
 	case !o.push && o.output == "":
-		return nil, errNowhere
-	case o.serverVersion != "" && standing == catalog.NoVersion:
+		return nil, errNoDestination
+	case o.serverVersion != "" && match == catalog.NoVersion:
 		return nil, fmt.Errorf("--server-version: %q is not a release such as 1.5.0", o.serverVersion)
 	case o.push && archived:
 		return nil, errArchive
@@ -119,18 +119,18 @@ func (o *options) run(ctx context.Context, image string, ref name.Reference, str
 	if _, err := serverconfig.ParseBase(image, content); err != nil {
 		return fmt.Errorf("--config: %w", err)
 	}
-	what, done, err := open(ctx, image, ref)
+	original, done, err := open(ctx, image, ref)
 	if err != nil {
 		return err
 	}
 	defer done()
 	version := o.serverVersion
 	if version == "" {
-		if version, err = release(what, ref); err != nil {
+		if version, err = release(original, ref); err != nil {
 			_, _ = fmt.Fprintf(streams.Err, "note: %v; give the release with --server-version\n", err)
 		}
 	}
-	labeled, err := with(what, content, version)
+	labeled, err := addLabels(original, content, version)
 	if err != nil {
 		return err
 	}
@@ -161,13 +161,13 @@ func open(ctx context.Context, image string, ref name.Reference) (_ content, don
 	if err != nil {
 		return nil, nil, err
 	}
-	nothing := func() {}
+	noCleanup := func() {}
 	if descriptor.MediaType.IsIndex() {
 		index, err := descriptor.ImageIndex()
-		return index, nothing, err
+		return index, noCleanup, err
 	}
 	found, err := descriptor.Image()
-	return found, nothing, err
+	return found, noCleanup, err
 }
 
 func remoteOptions(ctx context.Context) []remote.Option {
@@ -185,5 +185,5 @@ func (transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	if request.Method == http.MethodGet || request.Method == http.MethodHead {
 		return remote.DefaultTransport.RoundTrip(request)
 	}
-	return cluster.RefuseRedirects(remote.DefaultTransport).RoundTrip(request)
+	return cluster.RejectRedirects(remote.DefaultTransport).RoundTrip(request)
 }

@@ -24,10 +24,10 @@ import (
 )
 
 const (
-	// inLabel is the size in bytes from which a configuration becomes a layer, because registries and runtimes limit
+	// maxLabelBytes is the size in bytes from which a configuration becomes a layer, because registries and runtimes limit
 	// labels.
-	inLabel   = 50_000
-	layerPath = "llamastack/config.yaml"
+	maxLabelBytes = 50_000
+	layerPath     = "llamastack/config.yaml"
 )
 
 var errNoPlatform = errors.New("the index has no image for a platform")
@@ -35,14 +35,14 @@ var errNoPlatform = errors.New("the index has no image for a platform")
 // content is an image, or an index of images.
 type content = mutate.Appendable
 
-// with returns the image with the labels and, for a large configuration, the layer.
-func with(what content, configuration []byte, version string) (content, error) {
+// addLabels returns the image with the labels and, for a large configuration, the layer.
+func addLabels(what content, configuration []byte, version string) (content, error) {
 	labels := map[string]string{}
 	if version != "" {
 		labels[oci.LabelDistributionVersion] = version
 	}
 	var layer v1.Layer
-	if len(configuration) < inLabel {
+	if len(configuration) < maxLabelBytes {
 		labels[oci.LabelConfigBase64] = base64.StdEncoding.EncodeToString(configuration)
 	} else {
 		var err error
@@ -119,9 +119,9 @@ func labelImage(image v1.Image, labels map[string]string, layer v1.Layer) (v1.Im
 	if kept == nil {
 		kept = map[string]string{}
 	}
-	for _, former := range []string{oci.LabelConfigBase64, oci.LabelConfigLayer, oci.LabelConfigPath,
+	for _, key := range []string{oci.LabelConfigBase64, oci.LabelConfigLayer, oci.LabelConfigPath,
 		oci.LabelConfigVersion} {
-		delete(kept, former)
+		delete(kept, key)
 	}
 	maps.Copy(kept, labels)
 	file.Config.Labels = kept

@@ -31,7 +31,7 @@ func release(what content, ref name.Reference) (string, error) {
 		return "", nil
 	}
 	if tag, ok := ref.(name.Tag); ok {
-		if _, standing := catalog.ForVersion(tag.TagStr()); standing != catalog.NoVersion {
+		if _, match := catalog.ForVersion(tag.TagStr()); match != catalog.NoVersion {
 			return tag.TagStr(), nil
 		}
 	}

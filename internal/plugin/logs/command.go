@@ -36,8 +36,8 @@ const examples = `  # The log of the server
   # The last lines, for a program
   kubectl llamastack logs my-stack --tail 100 -o json`
 
-// maxForPrograms bounds a log printed as one object, in bytes; kubelet keeps 10 MiB per container by default.
-const maxForPrograms = 64 << 20
+// maxOutputBytes bounds a log printed as one object, in bytes; kubelet keeps 10 MiB per container by default.
+const maxOutputBytes = 64 << 20
 
 type options struct {
 	cluster.Flags
@@ -70,14 +70,14 @@ func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 }
 
 var (
-	errNoPods  = errors.New("the server has no pods: see kubectl llamastack status")
-	errEndless = errors.New("--follow does not go with --output: a log that goes on does not become an object")
-	errTooLong = fmt.Errorf("the log is longer than %d MiB: take its end with --tail", maxForPrograms>>20)
+	errNoPods       = errors.New("the server has no pods: see kubectl llamastack status")
+	errFollowOutput = errors.New("--follow does not go with --output: a log that goes on does not become an object")
+	errTooLong      = fmt.Errorf("the log is longer than %d MiB: take its end with --tail", maxOutputBytes>>20)
 )
 
 func (o *options) check() error {
-	if o.follow && o.output.ForPrograms() {
-		return errEndless
+	if o.follow && o.output.MachineReadable() {
+		return errFollowOutput
 	}
 	return o.output.Check()
 }
@@ -90,11 +90,11 @@ type log struct {
 }
 
 func (o *options) run(ctx context.Context, c *cluster.Connection, name string, streams cli.Streams) error {
-	cr, found, err := c.Find(ctx, name)
+	cr, found, err := c.GetOwned(ctx, name)
 	if err != nil {
 		return err
 	}
-	pod := Choose(found.Pods)
+	pod := ChoosePod(found.Pods)
 	if pod == nil {
 		return errNoPods
 	}
@@ -104,12 +104,12 @@ func (o *options) run(ctx context.Context, c *cluster.Connection, name string, s
 	if o.tail >= 0 {
 		options.TailLines = &o.tail
 	}
-	read := log{Namespace: pod.Namespace, Pod: pod.Name, Container: options.Container}
-	if o.output.ForPrograms() {
-		if read.Lines, err = lines(ctx, c, pod, options); err != nil {
+	printed := log{Namespace: pod.Namespace, Pod: pod.Name, Container: options.Container}
+	if o.output.MachineReadable() {
+		if printed.Lines, err = lines(ctx, c, pod, options); err != nil {
 			return err
 		}
-		return o.output.Print(streams.Out, read, nil)
+		return o.output.Print(streams.Out, printed, nil)
 	}
 	if _, err := fmt.Fprintf(streams.Err, "pod %s, container %s\n", pod.Name, options.Container); err != nil {
 		return err
@@ -130,11 +130,11 @@ func lines(ctx context.Context, c *cluster.Connection, pod *corev1.Pod, options 
 		return nil, err
 	}
 	defer func() { _ = stream.Close() }()
-	text, err := io.ReadAll(io.LimitReader(stream, maxForPrograms+1))
+	text, err := io.ReadAll(io.LimitReader(stream, maxOutputBytes+1))
 	switch {
 	case err != nil:
 		return nil, err
-	case len(text) > maxForPrograms:
+	case len(text) > maxOutputBytes:
 		return nil, errTooLong
 	case len(text) == 0:
 		return []string{}, nil
@@ -142,9 +142,9 @@ func lines(ctx context.Context, c *cluster.Connection, pod *corev1.Pod, options 
 	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n"), nil
 }
 
-// Choose returns the newest pod that is not ready, else the newest one; nil for an empty list. Terminating and finished
-// pods are chosen last.
-func Choose(list []corev1.Pod) *corev1.Pod {
+// ChoosePod returns the newest pod that is not ready, else the newest one; nil for an empty list. Terminating and
+// finished pods are chosen last.
+func ChoosePod(list []corev1.Pod) *corev1.Pod {
 	rank := func(p *corev1.Pod) int {
 		switch {
 		case p.DeletionTimestamp != nil, pods.HasEnded(p):

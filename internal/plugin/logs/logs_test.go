@@ -77,7 +77,7 @@ func TestLogsTakesThePodWhereSomethingIsWrong(t *testing.T) {
 		"log of evicted, follow false, previous false, tail -1": {[]client.Object{evicted(pod("evicted", 1, corev1.ConditionFalse))}, nil},
 	} {
 		text, code := run(t, test.pods, append([]string{"my-stack"}, test.args...)...)
-		if code != cli.OK || !strings.HasSuffix(text, want+"\n") || !strings.Contains(text, "container llama-stack\n") {
+		if code != cli.ExitOK || !strings.HasSuffix(text, want+"\n") || !strings.Contains(text, "container llama-stack\n") {
 			t.Errorf("exit code %d: %s\nwant %s", code, text, want)
 		}
 	}
@@ -88,23 +88,23 @@ func TestLogsForPrograms(t *testing.T) {
 	serving := []client.Object{pod("serving", 5, corev1.ConditionTrue)}
 	text, code := run(t, serving, "my-stack", "--tail", "3", "-o", "json")
 	got, want := log{}, log{Namespace: "ai", Pod: "serving", Container: "llama-stack", Lines: []string{"log of serving, follow false, previous false, tail 3"}}
-	if err := json.Unmarshal([]byte(text), &got); err != nil || code != cli.OK || !reflect.DeepEqual(got, want) {
+	if err := json.Unmarshal([]byte(text), &got); err != nil || code != cli.ExitOK || !reflect.DeepEqual(got, want) {
 		t.Errorf("exit code %d, %v: %s", code, err, text)
 	}
 	for want, args := range map[string][]string{
 		"--follow does not go with --output": {"--follow", "-o", "json"}, `--output "toml": choose one of json, yaml`: {"-o", "toml"},
 	} {
-		if text, code := run(t, serving, append([]string{"my-stack"}, args...)...); code != cli.WrongUsage || !strings.Contains(text, want) {
+		if text, code := run(t, serving, append([]string{"my-stack"}, args...)...); code != cli.ExitUsage || !strings.Contains(text, want) {
 			t.Errorf("exit code %d: %s", code, text)
 		}
 	}
 }
 
 func TestLogsWithoutPodsIsAnError(t *testing.T) {
-	if text, code := run(t, nil, "my-stack"); code != cli.Wrong || !strings.Contains(text, "the server has no pods") {
+	if text, code := run(t, nil, "my-stack"); code != cli.ExitFailure || !strings.Contains(text, "the server has no pods") {
 		t.Errorf("exit code %d: %s", code, text)
 	}
-	if text, code := run(t, nil, "nobody"); code != cli.Wrong || !strings.Contains(text, `"nobody"`) {
+	if text, code := run(t, nil, "nobody"); code != cli.ExitFailure || !strings.Contains(text, `"nobody"`) {
 		t.Errorf("exit code %d: %s", code, text)
 	}
 }

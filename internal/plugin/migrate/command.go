@@ -73,7 +73,7 @@ func (o *options) run(ctx context.Context, streams cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	cluster.Fill(documents)
+	cluster.SetConfigMaps(documents)
 	var list []any
 	count, failed := 0, false
 	for _, d := range documents {
@@ -84,7 +84,7 @@ func (o *options) run(ctx context.Context, streams cli.Streams) error {
 		count++
 		object, ok, err := migrate(ctx, cluster, d, streams.Err)
 		if err != nil {
-			return fmt.Errorf("%s: %w", d.Place(), err)
+			return fmt.Errorf("%s: %w", d.Position(), err)
 		}
 		failed = failed || !ok
 		list = append(list, object)
@@ -93,15 +93,15 @@ func (o *options) run(ctx context.Context, streams cli.Streams) error {
 	case failed:
 		return errFailed
 	case count == 0:
-		return files.ErrNothing
+		return files.ErrNoResources
 	}
 	return o.print(streams.Out, list)
 }
 
 func (o *options) print(w io.Writer, list []any) error {
-	yamls := &cli.Output{}
-	yamls.SetYAML()
-	if o.output.ForPrograms() && len(list) > 1 {
+	yamlOutput := &cli.Output{}
+	yamlOutput.SetYAML()
+	if o.output.MachineReadable() && len(list) > 1 {
 		return o.output.Print(w, map[string]any{"apiVersion": "v1", "kind": "List", "items": list}, nil)
 	}
 	for i, object := range list {
@@ -110,7 +110,7 @@ func (o *options) print(w io.Writer, list []any) error {
 				return err
 			}
 		}
-		if err := o.output.Print(w, object, func(w io.Writer) error { return yamls.Print(w, object, nil) }); err != nil {
+		if err := o.output.Print(w, object, func(w io.Writer) error { return yamlOutput.Print(w, object, nil) }); err != nil {
 			return err
 		}
 	}
@@ -138,7 +138,7 @@ func migrate(ctx context.Context, cluster *offline.Cluster, d *manifest.Document
 		after.Print(notes)
 		return nil, false, nil
 	}
-	p, err := prove(before, after, modelNames(object))
+	p, err := compareEffective(before, after, modelNames(object))
 	if err != nil {
 		return nil, false, err
 	}
@@ -158,7 +158,7 @@ func modelNames(object map[string]any) []string {
 	return names
 }
 
-func report(w io.Writer, name string, r *rewriting, p *proof) {
+func report(w io.Writer, name string, r *rewriting, p *comparison) {
 	var b strings.Builder
 	list := func(title string, texts []string) {
 		for i, text := range texts {
@@ -170,11 +170,11 @@ func report(w io.Writer, name string, r *rewriting, p *proof) {
 	}
 	b.WriteString(name + ":\n")
 	list("moved", r.moved)
-	var stays []string
-	for _, s := range r.stays {
-		stays = append(stays, s.text)
+	var kept []string
+	for _, s := range r.kept {
+		kept = append(kept, s.text)
 	}
-	list("stays as it is", stays)
+	list("stays as it is", kept)
 	list("better than before", p.improved)
 	list("ERROR: the server would read something else", p.different)
 	switch {

@@ -10,14 +10,14 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/difference"
 )
 
-type proof struct {
+type comparison struct {
 	// improved are intended differences, different all others.
 	improved, different []string
 	// restarts reports whether applying the result restarts pods.
 	restarts bool
 }
 
-func prove(before, after *offline.Resource, models []string) (*proof, error) {
+func compareEffective(before, after *offline.Resource, models []string) (*comparison, error) {
 	old, err := difference.Effective(before.Desired)
 	if err != nil {
 		return nil, err
@@ -30,9 +30,9 @@ func prove(before, after *offline.Resource, models []string) (*proof, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &proof{restarts: len(report.Restart) > 0}
-	for _, c := range difference.Trees(old, now) {
-		text := c.Path + " is " + orNothing(c.After) + ", and was " + orNothing(c.Before)
+	p := &comparison{restarts: len(report.Restart) > 0}
+	for _, c := range difference.CompareTrees(old, now) {
+		text := c.Path + " is " + orAbsent(c.After) + ", and was " + orAbsent(c.Before)
 		switch {
 		case isCompleted(c):
 			p.improved = append(p.improved, text+": an endpoint gets the path that the provider's API is at")
@@ -53,7 +53,7 @@ func prove(before, after *offline.Resource, models []string) (*proof, error) {
 	return p, nil
 }
 
-func orNothing(text string) string {
+func orAbsent(text string) string {
 	if text == "" {
 		return "absent"
 	}

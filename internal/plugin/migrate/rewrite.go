@@ -26,11 +26,11 @@ type rewriting struct {
 	used   map[string]bool
 	// moved describes the variables that became fields, stays the others.
 	moved []string
-	stays []remaining
+	kept  []keptVariable
 }
 
-// remaining explains why variables stay.
-type remaining struct {
+// keptVariable explains why variables stay.
+type keptVariable struct {
 	// names are the variables; empty means all.
 	names []string
 	text  string
@@ -49,7 +49,7 @@ func rewrite(object map[string]any, d *settings.Distribution) *rewriting {
 		return r // the ConfigMap is the configuration
 	}
 	if d == nil || d.Base == nil || d.Line == nil {
-		r.stays = append(r.stays, remaining{text: "all variables: the operator does not know the configuration of this " +
+		r.kept = append(r.kept, keptVariable{text: "all variables: the operator does not know the configuration of this " +
 			"distribution"})
 		return r
 	}
@@ -65,7 +65,7 @@ func rewrite(object map[string]any, d *settings.Distribution) *rewriting {
 
 // api rewrites the providers of an API that variables enable. It returns the ids of inference providers.
 func (r *rewriting) api(api parse.ProviderAPI) []string {
-	if _, there, _ := unstructured.NestedFieldNoCopy(r.object, "spec", "providers", api.Field); there {
+	if _, exists, _ := unstructured.NestedFieldNoCopy(r.object, "spec", "providers", api.Field); exists {
 		return nil // the spec already configures this API
 	}
 	var entries []any
@@ -78,16 +78,16 @@ func (r *rewriting) api(api parse.ProviderAPI) []string {
 			continue
 		}
 		if r.plain(ref.Name) == "" {
-			r.stays = append(r.stays, remaining{
+			r.kept = append(r.kept, keptVariable{
 				[]string{ref.Name}, fmt.Sprintf("%s, for provider %s: its value is not in the spec, so whether the provider is "+
 					"on is not known", ref.Name, id.ID),
 			})
 			continue
 		}
-		made, used, obstacle := r.provider(entry, id.ID)
-		if made == nil {
-			r.stays = append(r.stays, remaining{
-				append(obstacle.names, ref.Name), fmt.Sprintf("%s, for provider %s: %s", ref.Name, id.ID, obstacle.text),
+		converted, used, reason := r.provider(entry, id.ID)
+		if converted == nil {
+			r.kept = append(r.kept, keptVariable{
+				append(reason.names, ref.Name), fmt.Sprintf("%s, for provider %s: %s", ref.Name, id.ID, reason.text),
 			})
 			continue
 		}
@@ -96,8 +96,8 @@ func (r *rewriting) api(api parse.ProviderAPI) []string {
 			r.used[name] = true
 		}
 		r.moved = append(r.moved, fmt.Sprintf("%s became spec.providers.%s with id %s",
-			strings.Join(appendOnce(used, ref.Name), ", "), api.Field, id.ID))
-		entries = append(entries, made)
+			strings.Join(union(used, ref.Name), ", "), api.Field, id.ID))
+		entries = append(entries, converted)
 		ids = append(ids, id.ID)
 	}
 	switch {
@@ -113,7 +113,7 @@ func (r *rewriting) api(api parse.ProviderAPI) []string {
 	return ids
 }
 
-func appendOnce(list []string, name string) []string {
+func union(list []string, name string) []string {
 	list = append(slices.Clone(list), name)
 	slices.Sort(list)
 	return slices.Compact(list)
@@ -121,12 +121,15 @@ func appendOnce(list []string, name string) []string {
 
 // provider returns the entry for a provider and the variables it uses; nil with an obstacle if a variable cannot be
 // expressed.
-func (r *rewriting) provider(entry document.Entry, id string) (made map[string]any, used []string, obstacle remaining) {
+func (r *rewriting) provider(
+	entry document.Entry,
+	id string,
+) (fields map[string]any, used []string, reason keptVariable) {
 	row, known := r.line.Provider(entry.API, entry.Type())
 	if !known {
-		return nil, nil, remaining{text: "release line " + r.line.Name + " does not know the type " + entry.Type()}
+		return nil, nil, keptVariable{text: "release line " + r.line.Name + " does not know the type " + entry.Type()}
 	}
-	made = map[string]any{"id": id, "provider": strings.TrimPrefix(entry.Type(), "remote::")}
+	fields = map[string]any{"id": id, "provider": strings.TrimPrefix(entry.Type(), "remote::")}
 	for name, node := range document.Members(entry.Config()) {
 		for _, variable := range document.VariablesIn(node) {
 			v := r.variable(variable)
@@ -134,48 +137,48 @@ func (r *rewriting) provider(entry document.Entry, id string) (made map[string]a
 				continue
 			}
 			if _, whole := document.WholeReference(document.Text(node)); !whole {
-				return nil, nil, remaining{[]string{variable}, variable + " is a part of the field " + name}
+				return nil, nil, keptVariable{[]string{variable}, variable + " is a part of the field " + name}
 			}
-			if why := put(made, row, name, v); why != "" {
-				return nil, nil, remaining{[]string{variable}, variable + " " + why}
+			if reason := setField(fields, row, name, v); reason != "" {
+				return nil, nil, keptVariable{[]string{variable}, variable + " " + reason}
 			}
 			used = append(used, variable)
 		}
 	}
-	return made, used, remaining{}
+	return fields, used, keptVariable{}
 }
 
-// put sets the field of an entry from a variable, or returns the reason why it cannot.
-func put(made map[string]any, row *catalog.Provider, name string, variable map[string]any) (why string) {
+// setField sets the field of an entry from a variable, or returns the reason why it cannot.
+func setField(entry map[string]any, row *catalog.Provider, name string, variable map[string]any) (reason string) {
 	secret, _, _ := unstructured.NestedMap(variable, "valueFrom", "secretKeyRef")
 	value, _ := variable["value"].(string)
 	switch {
 	case secret != nil && secret["optional"] == true:
 		return "comes from a Secret that may be absent"
 	case secret != nil && name == row.Key:
-		made["apiKey"] = map[string]any{"name": secret["name"], "key": secret["key"]}
+		entry["apiKey"] = map[string]any{"name": secret["name"], "key": secret["key"]}
 	case secret != nil:
-		refs, _ := made["secretRefs"].(map[string]any)
+		refs, _ := entry["secretRefs"].(map[string]any)
 		if refs == nil {
 			refs = map[string]any{}
 		}
 		refs[name] = map[string]any{"name": secret["name"], "key": secret["key"]}
-		made["secretRefs"] = refs
+		entry["secretRefs"] = refs
 	case variable["valueFrom"] != nil:
 		return "does not come from a Secret"
 	case row.Fields[name].Secret:
-		return valueInSpec
+		return literalSecretFix
 	case strings.Contains(value, "$("):
 		return "refers to another variable"
 	case row.Endpoint != nil && name == row.Endpoint.Field && row.Endpoint.Kind == catalog.EndpointURL:
-		made["endpoint"] = value
+		entry["endpoint"] = value
 	default:
-		fields, _ := made["settings"].(map[string]any)
+		fields, _ := entry["settings"].(map[string]any)
 		if fields == nil {
 			fields = map[string]any{}
 		}
 		fields[name] = typed(value)
-		made["settings"] = fields
+		entry["settings"] = fields
 	}
 	return ""
 }
@@ -197,7 +200,7 @@ func typed(text string) any {
 
 // models registers the models in variables that the distribution ignores.
 func (r *rewriting) models(inference []string) {
-	if _, there, _ := unstructured.NestedFieldNoCopy(r.object, "spec", "resources", "models"); there ||
+	if _, exists, _ := unstructured.NestedFieldNoCopy(r.object, "spec", "resources", "models"); exists ||
 		len(inference) == 0 {
 		return
 	}
@@ -212,7 +215,7 @@ func (r *rewriting) models(inference []string) {
 		}
 		provider := providerOf(name, inference)
 		if provider == "" {
-			r.stays = append(r.stays, remaining{[]string{name}, name + ": several inference providers could serve the model; " +
+			r.kept = append(r.kept, keptVariable{[]string{name}, name + ": several inference providers could serve the model; " +
 				"write it under spec.resources.models"})
 			continue
 		}
@@ -271,10 +274,10 @@ func (r *rewriting) removeUsed() {
 		switch {
 		case !r.used[name]:
 			left = append(left, item)
-			r.note(name)
-		case r.isReferredTo(name):
+			r.recordReason(name)
+		case r.isReferenced(name):
 			left = append(left, item)
-			r.stays = append(r.stays, remaining{[]string{name}, name + ": another variable refers to it"})
+			r.kept = append(r.kept, keptVariable{[]string{name}, name + ": another variable refers to it"})
 		}
 	}
 	if len(left) == len(r.env) {
@@ -292,17 +295,17 @@ func (r *rewriting) removeUsed() {
 	}
 }
 
-func (r *rewriting) isReferredTo(name string) bool {
-	return r.anyWritten(func(_ any, value string) bool { return strings.Contains(value, "$("+name+")") })
+func (r *rewriting) isReferenced(name string) bool {
+	return r.anyLiteral(func(_ any, value string) bool { return strings.Contains(value, "$("+name+")") })
 }
 
-// isWritten reports whether the variable has a literal value, even if overridden.
-func (r *rewriting) isWritten(name string) bool {
-	return r.anyWritten(func(of any, value string) bool { return of == name && value != "" })
+// hasLiteral reports whether the variable has a literal value, even if overridden.
+func (r *rewriting) hasLiteral(name string) bool {
+	return r.anyLiteral(func(other any, value string) bool { return other == name && value != "" })
 }
 
-// anyWritten reports whether holds returns true for a variable; value is empty without a literal one.
-func (r *rewriting) anyWritten(holds func(name any, value string) bool) bool {
+// anyLiteral reports whether holds returns true for a variable; value is empty without a literal one.
+func (r *rewriting) anyLiteral(holds func(name any, value string) bool) bool {
 	return slices.ContainsFunc(r.env, func(item any) bool {
 		variable, _ := item.(map[string]any)
 		value, _ := variable["value"].(string)
@@ -310,12 +313,12 @@ func (r *rewriting) anyWritten(holds func(name any, value string) bool) bool {
 	})
 }
 
-// valueInSpec is the reason for a secret variable with a literal value.
-const valueInSpec = "has its value in the spec: put the value into a Secret, and read the variable from it"
+// literalSecretFix is the reason for a secret variable with a literal value.
+const literalSecretFix = "has its value in the spec: put the value into a Secret, and read the variable from it"
 
-// note records why a variable stays, unless that is known already.
-func (r *rewriting) note(name string) {
-	if slices.ContainsFunc(r.stays, func(s remaining) bool { return slices.Contains(s.names, name) }) {
+// recordReason records why a variable stays, unless that is known already.
+func (r *rewriting) recordReason(name string) {
+	if slices.ContainsFunc(r.kept, func(s keptVariable) bool { return slices.Contains(s.names, name) }) {
 		return
 	}
 	why := "it configures nothing that this command knows"
@@ -327,10 +330,10 @@ func (r *rewriting) note(name string) {
 	case strings.HasSuffix(name, inferenceModel):
 		why = "this distribution ignores it; write the model under spec.resources.models"
 	}
-	if redact.IsSecretName(name) && r.isWritten(name) {
-		why += ". It " + valueInSpec
+	if redact.IsSecretName(name) && r.hasLiteral(name) {
+		why += ". It " + literalSecretFix
 	}
-	r.stays = append(r.stays, remaining{[]string{name}, name + ": " + why})
+	r.kept = append(r.kept, keptVariable{[]string{name}, name + ": " + why})
 }
 
 // reader returns the first provider that reads the variable, as API/id; empty if none exists.

@@ -74,7 +74,7 @@ func handler(page fs.FS) http.Handler {
 		kind, known := types[path.Ext(r.URL.Path)]
 		if path.Ext(r.URL.Path) == ".br" {
 			header.Set("Vary", "Accept-Encoding")
-			if unpacks(r) { // faster than decompressing in the page by about half a second
+			if acceptsBrotli(r) { // faster than decompressing in the page by about half a second
 				header.Set("Content-Encoding", "br")
 				kind = types[path.Ext(strings.TrimSuffix(r.URL.Path, ".br"))]
 			}
@@ -86,7 +86,7 @@ func handler(page fs.FS) http.Handler {
 	})
 }
 
-func unpacks(r *http.Request) bool {
+func acceptsBrotli(r *http.Request) bool {
 	for encoding := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
 		if strings.TrimSpace(encoding) == "br" {
 			return true

@@ -57,7 +57,7 @@ func showAccess(out *bytes.Buffer, resources []*offline.Resource, notes io.Write
 		}
 		a := &access{}
 		if err := yaml.Unmarshal(text, a); err != nil {
-			return fmt.Errorf("%s: %s: the rules of the configuration cannot be read: %w", r.Document.Place(), r.Name(), err)
+			return fmt.Errorf("%s: %s: the rules of the configuration cannot be read: %w", r.Document.Position(), r.Name(), err)
 		}
 		a.Server.Auth.Provider.Type = r.Desired.Auth().Type // resolved by the operator: a variable may disable it
 		if out.Len() > 0 {
@@ -85,9 +85,12 @@ func (a *access) write(out *bytes.Buffer, name string) error {
 			[]string{"-", "permit", "all", "what nobody owns", "every user", "the server's default"})
 	default:
 		for i, rule := range auth.Resources {
-			effect, of := rule.scope()
-			rows = append(rows, []string{strconv.Itoa(i + 1), effect, words(of.Actions, ", "), cmp.Or(of.Resource, "all"),
-				rule.who("every user"), rule.Description})
+			effect, scope := rule.scope()
+			rows = append(
+				rows,
+				[]string{strconv.Itoa(i + 1), effect, joinValues(scope.Actions, ", "), cmp.Or(scope.Resource, "all"),
+					rule.subjects("every user"), rule.Description},
+			)
 		}
 	}
 	if auth.Provider.Type != "" {
@@ -98,8 +101,8 @@ func (a *access) write(out *bytes.Buffer, name string) error {
 	}
 	rows = [][]string{{"PATHS", "EFFECT", "PATH", "WHO", "DESCRIPTION"}}
 	for i, rule := range auth.Paths {
-		effect, of := rule.scope()
-		rows = append(rows, []string{strconv.Itoa(i + 1), effect, words(of.Paths, ", "), rule.who("everyone"),
+		effect, scope := rule.scope()
+		rows = append(rows, []string{strconv.Itoa(i + 1), effect, joinValues(scope.Paths, ", "), rule.subjects("everyone"),
 			rule.Description})
 	}
 	last := []string{"-", "permit", "*", "everyone", "there are no rules about paths"}
@@ -132,22 +135,22 @@ func (r *accessRule) scope() (string, *accessScope) {
 	return "invalid", &accessScope{}
 }
 
-func (r *accessRule) who(all string) string {
+func (r *accessRule) subjects(all string) string {
 	var parts []string
-	if _, of := r.scope(); of.Principal != "" {
-		parts = append(parts, "user "+of.Principal)
+	if _, scope := r.scope(); scope.Principal != "" {
+		parts = append(parts, "user "+scope.Principal)
 	}
 	if r.When != nil {
-		parts = append(parts, words(r.When, " and "))
+		parts = append(parts, joinValues(r.When, " and "))
 	}
 	if r.Unless != nil {
-		parts = append(parts, "unless "+words(r.Unless, " and "))
+		parts = append(parts, "unless "+joinValues(r.Unless, " and "))
 	}
 	return cmp.Or(strings.Join(parts, ", "), all)
 }
 
-// words returns a string, or the joined strings of a list.
-func words(value any, between string) string {
+// joinValues returns a string, or the joined strings of a list.
+func joinValues(value any, separator string) string {
 	list, ok := value.([]any)
 	switch {
 	case value == nil:
@@ -159,7 +162,7 @@ func words(value any, between string) string {
 	for i, item := range list {
 		texts[i] = fmt.Sprint(item)
 	}
-	return strings.Join(texts, between)
+	return strings.Join(texts, separator)
 }
 
 // table prints rows after an empty line, without trailing blanks.

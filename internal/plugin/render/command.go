@@ -26,7 +26,7 @@ type options struct {
 	imageLabels   string
 	image         string
 	plainHTTP     bool
-	settings      files.SettingsOfCluster
+	settings      files.ClusterSettings
 	namespace     string
 }
 
@@ -110,8 +110,8 @@ func (o *options) check() error {
 		return errors.New("--image and --image-labels exclude each other")
 	}
 	if o.serverVersion != "" {
-		switch _, standing := catalog.ForVersion(o.serverVersion); standing {
-		case catalog.OfLine, catalog.Newer:
+		switch _, match := catalog.ForVersion(o.serverVersion); match {
+		case catalog.KnownLine, catalog.Newer:
 		case catalog.NoVersion, catalog.TooOld:
 			return fmt.Errorf("--server-version: no release line of %q is known: the known ones are %s", o.serverVersion,
 				strings.Join(catalog.Lines(), ", "))
@@ -136,8 +136,8 @@ func (o *options) run(ctx context.Context, streams cli.Streams) error {
 	case failed:
 		return &cli.InputError{}
 	case len(resources) == 0:
-		return cli.Fail(files.ErrNothing)
+		return cli.Fail(files.ErrNoResources)
 	}
-	o.settings.NoteAssumed(resources, streams.Err)
+	o.settings.PrintAssumedNote(resources, streams.Err)
 	return cli.Fail(show(resources, o.output, streams))
 }

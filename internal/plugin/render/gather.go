@@ -41,19 +41,24 @@ func gather(ctx context.Context, o *options, streams cli.Streams) (*inputs, erro
 	if err != nil {
 		return nil, err
 	}
-	cluster.Fill(documents)
+	cluster.SetConfigMaps(documents)
 	in := &inputs{cluster: cluster}
 	for _, d := range documents {
 		if offline.Recognizes(d) {
 			in.documents = append(in.documents, d)
 			continue
 		}
-		_, _ = fmt.Fprintf(streams.Err, "%s: note: skipped %s: not a LlamaStackDistribution\n", d.Place(), what(d))
+		_, _ = fmt.Fprintf(
+			streams.Err,
+			"%s: note: skipped %s: not a LlamaStackDistribution\n",
+			d.Position(),
+			describeDocument(d),
+		)
 	}
 	return in, nil
 }
 
-func what(d *manifest.Document) string {
+func describeDocument(d *manifest.Document) string {
 	if d.Kind() == "" {
 		return "a document without a kind"
 	}
@@ -83,16 +88,16 @@ func replacement(ctx context.Context, o *options, known *settings.Settings, stre
 		s.Labels = labels
 	}
 	if o.image != "" {
-		if err := askRegistry(ctx, o, known, &s); err != nil {
+		if err := readRegistry(ctx, o, known, &s); err != nil {
 			return s, fmt.Errorf("--image: %w", err)
 		}
 	}
 	return s, nil
 }
 
-// askRegistry reads the labels of --image with the user's credentials, and the server's Python package if the release
+// readRegistry reads the labels of --image with the user's credentials, and the server's Python package if the release
 // is still unknown.
-func askRegistry(ctx context.Context, o *options, known *settings.Settings, s *offline.Replacement) error {
+func readRegistry(ctx context.Context, o *options, known *settings.Settings, s *offline.Replacement) error {
 	ref, err := name.ParseReference(o.image)
 	if err != nil {
 		return err
@@ -111,7 +116,7 @@ func askRegistry(ctx context.Context, o *options, known *settings.Settings, s *o
 		return nil // reported for each custom resource
 	}
 	_, metadata, err := imagelabels.ReadFile(ctx, client, o.image, oci.ServerPackage, authn.DefaultKeychain)
-	if _, silent := errors.AsType[*imagelabels.ContentError](err); err != nil && !silent {
+	if _, isContentError := errors.AsType[*imagelabels.ContentError](err); err != nil && !isContentError {
 		return err
 	}
 	s.Package, _ = oci.ReadPackage(metadata) // an error means an unknown release

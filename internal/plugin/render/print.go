@@ -31,7 +31,7 @@ func formats() []string {
 func show(resources []*offline.Resource, format string, streams cli.Streams) error {
 	var out bytes.Buffer
 	var err error
-	to := cli.ForPrograms(streams.Out)
+	to := cli.MachineReadable(streams.Out)
 	switch format {
 	case formatConfig:
 		showConfig(&out, resources, streams.Err)
@@ -74,7 +74,7 @@ func showConfig(out *bytes.Buffer, resources []*offline.Resource, notes io.Write
 func configuration(r *offline.Resource, notes io.Writer) []byte {
 	text := r.Configuration()
 	if text == nil {
-		_, _ = fmt.Fprintf(notes, "%s: note: %s: %s\n", r.Document.Place(), r.Name(), offline.OwnConfiguration)
+		_, _ = fmt.Fprintf(notes, "%s: note: %s: %s\n", r.Document.Position(), r.Name(), offline.ImageConfigNote)
 	}
 	return text
 }

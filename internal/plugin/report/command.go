@@ -86,11 +86,11 @@ func (o *options) run(ctx context.Context, c *cluster.Connection, name string, s
 	if err := pack(out, dir, found.files, o.now()); err != nil {
 		return err
 	}
-	packed := written{Archive: target, Files: []string{}, NotRead: found.unread}
+	summary := result{Archive: target, Files: []string{}, NotRead: found.unread}
 	for _, f := range found.files {
-		packed.Files = append(packed.Files, f.name)
+		summary.Files = append(summary.Files, f.name)
 	}
-	return o.output.Print(streams.Out, packed, func(w io.Writer) error {
+	return o.output.Print(streams.Out, summary, func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "%s: %d files. Read them before you send them.\n", target, len(found.files))
 		for _, text := range found.unread {
 			_, _ = fmt.Fprintln(streams.Err, "not read: "+text)
@@ -99,7 +99,7 @@ func (o *options) run(ctx context.Context, c *cluster.Connection, name string, s
 	})
 }
 
-type written struct {
+type result struct {
 	Archive string   `json:"archive"`
 	Files   []string `json:"files"`
 	// NotRead lists objects that could not be read, with errors.
@@ -107,7 +107,7 @@ type written struct {
 }
 
 func (o *options) check() error {
-	if o.file == "-" && o.output.ForPrograms() {
+	if o.file == "-" && o.output.MachineReadable() {
 		return errors.New("--output and -f -: standard output is one or the other")
 	}
 	return o.output.Check()

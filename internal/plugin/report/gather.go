@@ -55,7 +55,7 @@ type collection struct {
 }
 
 func collect(ctx context.Context, c *cluster.Connection, name, operatorNamespace string) (*collection, error) {
-	cr, found, err := c.Find(ctx, name)
+	cr, found, err := c.GetOwned(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func kindOf(o client.Object) string {
 }
 
 // readSecrets reads the Secrets that the custom resource, its objects and pods refer to, in order to hide their values.
-func (r *collection) readSecrets(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, found *cluster.Found) {
+func (r *collection) readSecrets(ctx context.Context, cr *v1alpha2.LlamaStackDistribution, found *cluster.Owned) {
 	names := map[string]bool{}
 	all := append([]client.Object{cr}, found.Objects...)
 	for i := range found.Pods {
@@ -118,21 +118,21 @@ func (r *collection) readSecrets(ctx context.Context, cr *v1alpha2.LlamaStackDis
 
 // secretsIn adds the names of Secrets that a value refers to: a field secretName, a name below a field with "secret" in
 // its name, or a name next to a key. Extra names are harmless.
-func secretsIn(value any, below bool, names map[string]bool) {
+func secretsIn(value any, inSecret bool, names map[string]bool) {
 	switch v := value.(type) {
 	case []any:
 		for _, item := range v {
-			secretsIn(item, below, names)
+			secretsIn(item, inSecret, names)
 		}
 	case map[string]any:
 		_, hasKey := v["key"].(string)
-		for field, each := range v {
+		for field, child := range v {
 			lower := strings.ToLower(field)
-			name, isText := each.(string)
+			name, isText := child.(string)
 			switch {
 			case !isText:
-				secretsIn(each, below || strings.Contains(lower, "secret"), names)
-			case name != "" && (strings.HasSuffix(lower, "secretname") || field == "name" && (below || hasKey)):
+				secretsIn(child, inSecret || strings.Contains(lower, "secret"), names)
+			case name != "" && (strings.HasSuffix(lower, "secretname") || field == "name" && (inSecret || hasKey)):
 				names[name] = true
 			}
 		}
@@ -162,19 +162,19 @@ func (r *collection) hidden(value any) any {
 	switch v := value.(type) {
 	case map[string]any:
 		hidden := make(map[string]any, len(v))
-		for key, each := range v {
-			hidden[key] = r.hidden(each)
+		for key, child := range v {
+			hidden[key] = r.hidden(child)
 		}
 		return hidden
 	case []any:
 		hidden := make([]any, len(v))
-		for i, each := range v {
-			hidden[i] = r.hidden(each)
+		for i, child := range v {
+			hidden[i] = r.hidden(child)
 		}
 		return hidden
 	case string:
-		for _, each := range r.secrets {
-			v = each.HideIn(v, redact.Hidden)
+		for _, child := range r.secrets {
+			v = child.HideIn(v, redact.Hidden)
 		}
 		return v
 	}
@@ -223,7 +223,7 @@ func (r *collection) text(name, text string) {
 
 // events adds the Events about the custom resource and objects whose names begin with its name.
 func (r *collection) events(events []corev1.Event, name string) {
-	var own []any
+	var related []any
 	for i := range events {
 		e := &events[i]
 		if of := e.InvolvedObject.Name; of != name && !strings.HasPrefix(of, name+"-") {
@@ -235,10 +235,10 @@ func (r *collection) events(events []corev1.Event, name string) {
 			err = json.Unmarshal(raw, &content)
 		}
 		if err == nil {
-			own = append(own, content)
+			related = append(related, content)
 		}
 	}
-	r.value("events.yaml", own)
+	r.value("events.yaml", related)
 }
 
 const (
@@ -283,10 +283,10 @@ func (r *collection) log(ctx context.Context, p *corev1.Pod, options *corev1.Pod
 func (r *collection) operator(ctx context.Context, namespace string) {
 	r.configMap(ctx, "operator/settings.yaml", client.ObjectKey{Namespace: namespace, Name: settings.ConfigMapName})
 	deployments, pods := &appsv1.DeploymentList{}, &corev1.PodList{}
-	for what, list := range map[string]client.ObjectList{"the operator's Deployment": deployments,
+	for name, list := range map[string]client.ObjectList{"the operator's Deployment": deployments,
 		"the operator's pods": pods} {
 		if err := r.connection.Client.List(ctx, list, client.InNamespace(namespace), operatorLabels); err != nil {
-			r.unread = append(r.unread, what+": "+err.Error())
+			r.unread = append(r.unread, name+": "+err.Error())
 		}
 	}
 	for i := range deployments.Items {

@@ -117,16 +117,16 @@ func TestReportHoldsNoSecret(t *testing.T) {
 func TestReportWritesANewFile(t *testing.T) {
 	target := filepath.Join(t.TempDir(), "out.tar.gz")
 	c := fakecluster.New(t, world(t)...)
-	if text, code := run(t, c, "my-stack", "-f", target); code != cli.OK || !strings.Contains(text, "Read them before you send them.") {
+	if text, code := run(t, c, "my-stack", "-f", target); code != cli.ExitOK || !strings.Contains(text, "Read them before you send them.") {
 		t.Errorf("exit code %d: %s", code, text)
 	}
 	if info, err := os.Stat(target); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v %v", info, err)
 	}
-	if text, code := run(t, c, "my-stack", "-f", target); code != cli.Wrong || !strings.Contains(text, "file exists") {
+	if text, code := run(t, c, "my-stack", "-f", target); code != cli.ExitFailure || !strings.Contains(text, "file exists") {
 		t.Errorf("exit code %d: %s", code, text)
 	}
-	if text, code := run(t, c, "nobody", "-f", target); code != cli.Wrong || !strings.Contains(text, `no LlamaStackDistribution "nobody"`) {
+	if text, code := run(t, c, "nobody", "-f", target); code != cli.ExitFailure || !strings.Contains(text, `no LlamaStackDistribution "nobody"`) {
 		t.Errorf("exit code %d: %s", code, text)
 	}
 }
@@ -136,11 +136,11 @@ func TestReportPrintsForPrograms(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "r.tar.gz")
 	text, code := run(t, fakecluster.New(t, world(t)...), "my-stack", "-f", file, "-o", "yaml")
 	for _, want := range []string{"archive: " + file + "\n", "\n- resource.yaml\n", "notRead:\n- "} {
-		if code != cli.OK || !strings.Contains(text, want) {
+		if code != cli.ExitOK || !strings.Contains(text, want) {
 			t.Errorf("exit code %d, without %q:\n%s", code, want, text)
 		}
 	}
-	if text, code := run(t, fakecluster.New(t, world(t)...), "my-stack", "-f", "-", "-o", "json"); code != cli.Wrong || !strings.Contains(text, "one or the other") {
+	if text, code := run(t, fakecluster.New(t, world(t)...), "my-stack", "-f", "-", "-o", "json"); code != cli.ExitFailure || !strings.Contains(text, "one or the other") {
 		t.Errorf("exit code %d: %s", code, text)
 	}
 }
@@ -149,7 +149,7 @@ func TestReportPrintsForPrograms(t *testing.T) {
 func packed(t *testing.T, c client.WithWatch) map[string]string {
 	t.Helper()
 	text, code := run(t, c, "my-stack", "-f", "-")
-	if code != cli.OK {
+	if code != cli.ExitOK {
 		t.Fatalf("exit code %d: %s", code, text)
 	}
 	compressed, err := gzip.NewReader(strings.NewReader(text))
@@ -188,7 +188,8 @@ func run(t *testing.T, c client.WithWatch, args ...string) (text string, code in
 	return out.String(), code
 }
 
-// secretNames fills every field of a pod that names a Secret, found by the types and names of Kubernetes, each with a name of its own, and returns them.
+// secretNames fills every field of a pod that names a Secret, found by the types and names of Kubernetes, each with a
+// name of its own, and returns them.
 func secretNames(t *testing.T, value reflect.Value, path string) []string {
 	t.Helper()
 	var found []string
@@ -227,7 +228,8 @@ func secretNames(t *testing.T, value reflect.Value, path string) []string {
 	return found
 }
 
-// Proves: R7, NFR-003 (a report hides the values of every Secret that a pod can refer to: in each kind of container and volume, and for the image).
+// Proves: R7, NFR-003 (a report hides the values of every Secret that a pod can refer to: in each kind of container and
+// volume, and for the image).
 func TestReportHidesSecretsOfEachFieldOfAPod(t *testing.T) {
 	var pod corev1.Pod
 	secretsOfThePod := secretNames(t, reflect.ValueOf(&pod.Spec), "n")

@@ -79,7 +79,7 @@ func (o *options) check(args []string) error {
 	switch {
 	case o.allNamespaces && len(args) > 0:
 		return errNamedEverywhere
-	case o.watch && o.output.ForPrograms():
+	case o.watch && o.output.MachineReadable():
 		return errWatchPrograms
 	}
 	return o.output.Check()
@@ -102,7 +102,7 @@ func (o *options) run(ctx context.Context, c *cluster.Connection, args []string,
 			return err
 		}
 		if !bytes.Equal(last, text.Bytes()) {
-			if err := again(out, text.Bytes(), style, last == nil); err != nil {
+			if err := reprint(out, text.Bytes(), style, last == nil); err != nil {
 				return err
 			}
 			last = text.Bytes()
@@ -115,8 +115,8 @@ func (o *options) run(ctx context.Context, c *cluster.Connection, args []string,
 	}
 }
 
-// again prints a new state, in place of the last one on a terminal.
-func again(out io.Writer, text []byte, style cli.Style, first bool) error {
+// reprint prints a new state, in place of the last one on a terminal.
+func reprint(out io.Writer, text []byte, style cli.Style, first bool) error {
 	switch {
 	case style.OnTerminal():
 		text = append([]byte(style.ClearScreen()), text...)

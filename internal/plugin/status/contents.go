@@ -15,11 +15,11 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 )
 
-// offered returns the running configuration with its environment.
-func (f *facts) offered() *offered.Config {
-	c := &offered.Config{Base: f.config, Given: document.Variables{}}
+// inventory returns the running configuration with its environment.
+func (f *facts) inventory() *offered.Config {
+	c := &offered.Config{Base: f.config, Variables: document.Variables{}}
 	if d := f.deployment(); d != nil {
-		c.Given = offered.Given(&d.Spec.Template.Spec)
+		c.Variables = offered.PodVariables(&d.Spec.Template.Spec)
 	}
 	if r := f.cr.Status.ResolvedDistribution; r != nil {
 		c.Line, _ = catalog.Get(r.ServerLine)

@@ -29,7 +29,7 @@ type facts struct {
 }
 
 func gather(ctx context.Context, c *cluster.Connection, name string) (*facts, error) {
-	cr, found, err := c.Find(ctx, name)
+	cr, found, err := c.GetOwned(ctx, name)
 	if err != nil {
 		return nil, err
 	}

@@ -31,9 +31,9 @@ type object struct {
 func (f *facts) objects() []object {
 	var list []object
 	for _, o := range f.owned {
-		d := described(o)
+		d := describeObject(o)
 		if claim, ok := o.(*corev1.PersistentVolumeClaim); ok && claim.Status.Phase == corev1.ClaimPending {
-			d.Why = f.whyPending(claim)
+			d.Why = f.pendingReason(claim)
 		}
 		list = append(list, d)
 	}
@@ -48,8 +48,8 @@ func (f *facts) objects() []object {
 	return list
 }
 
-// whyPending returns the last Event of a PVC, preferring Warnings, because a pending PVC has no condition.
-func (f *facts) whyPending(claim *corev1.PersistentVolumeClaim) string {
+// pendingReason returns the last Event of a PVC, preferring Warnings, because a pending PVC has no condition.
+func (f *facts) pendingReason(claim *corev1.PersistentVolumeClaim) string {
 	var last, lastWarning event
 	for i := range f.events {
 		e := &f.events[i]
@@ -94,7 +94,7 @@ func podState(p *corev1.Pod) string {
 	return state
 }
 
-func described(o client.Object) object {
+func describeObject(o client.Object) object {
 	d := object{Name: o.GetName()}
 	switch o := o.(type) {
 	case *appsv1.Deployment:

@@ -111,26 +111,26 @@ func (p *printer) section(title string, rows [][]string) {
 
 func (p *printer) providers(list []offered.Provider) [][]string {
 	var rows [][]string
-	off := 0
-	for _, each := range list {
-		state := p.style.Good(each.State)
+	disabled := 0
+	for _, provider := range list {
+		state := p.style.Good(provider.State)
 		switch {
-		case each.State == offered.Off && each.Variable == "":
-			off++
+		case provider.State == offered.Off && provider.Variable == "":
+			disabled++
 			continue
-		case each.State == offered.Off:
-			state = p.style.Dim("off: " + each.Variable + " is not set")
-		case each.State == offered.Unknown:
-			state = p.style.Dim("depends on " + each.Variable)
+		case provider.State == offered.Off:
+			state = p.style.Dim("off: " + provider.Variable + " is not set")
+		case provider.State == offered.Unknown:
+			state = p.style.Dim("depends on " + provider.Variable)
 		}
-		id := each.ID
+		id := provider.ID
 		if document.IsReference(id) {
 			id = "?"
 		}
-		rows = append(rows, []string{each.API, id, each.Type, each.From, state})
+		rows = append(rows, []string{provider.API, id, provider.Type, provider.From, state})
 	}
-	if off > 0 {
-		rows = append(rows, []string{p.style.Dim(fmt.Sprintf("and %d that the configuration disables", off))})
+	if disabled > 0 {
+		rows = append(rows, []string{p.style.Dim(fmt.Sprintf("and %d that the configuration disables", disabled))})
 	}
 	return rows
 }

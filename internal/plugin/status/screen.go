@@ -76,13 +76,13 @@ type registered struct {
 	Provider string `json:"provider,omitempty"`
 }
 
-func registeredIn(d *v1alpha2.DistributionConfig) (list []registered) {
-	for _, of := range []struct {
+func registeredResources(d *v1alpha2.DistributionConfig) (list []registered) {
+	for _, group := range []struct {
 		kind      string
 		resources []v1alpha2.ResourceInfo
 	}{{"vector store", d.VectorStores}, {"tool group", d.ToolGroups}, {"connector", d.Connectors}} {
-		for _, r := range of.resources {
-			list = append(list, registered{Kind: of.kind, Name: r.Name, Provider: r.ProviderID})
+		for _, r := range group.resources {
+			list = append(list, registered{Kind: group.kind, Name: r.Name, Provider: r.ProviderID})
 		}
 	}
 	return list
@@ -107,10 +107,10 @@ func newScreen(f *facts) *screen {
 	if v := cr.Status.Version; v != nil {
 		s.Server, s.Operator = v.LlamaStackServerVersion, v.OperatorVersion
 	}
-	runs := f.offered()
-	s.Providers, s.Models = runs.Providers(&cr.Spec), runs.Models()
+	running := f.inventory()
+	s.Providers, s.Models = running.Providers(&cr.Spec), running.Models()
 	if d := cr.Status.DistributionConfig; d != nil {
-		s.Registered, s.Missing = registeredIn(d), d.MissingResources
+		s.Registered, s.Missing = registeredResources(d), d.MissingResources
 	}
 	s.Try = chatCommands(cr, s.Models)
 	s.Objects = f.objects()
@@ -128,10 +128,10 @@ func verdict(cr *v1alpha2.LlamaStackDistribution) (text string, good bool) {
 		return "being deleted", false
 	case ready == nil:
 		return "the operator has not reconciled it: is the operator running?", false
-	case unseen(cr) && available:
+	case unobserved(cr) && available:
 		return fmt.Sprintf("the operator has not seen generation %d yet; the server answers with generation %d",
 			cr.Generation, ready.ObservedGeneration), false
-	case unseen(cr):
+	case unobserved(cr):
 		return fmt.Sprintf("the operator has not seen generation %d yet: is the operator running?", cr.Generation), false
 	case ready.Status == metav1.ConditionTrue && !available:
 		return "scaled to zero", true
@@ -147,8 +147,8 @@ func verdict(cr *v1alpha2.LlamaStackDistribution) (text string, good bool) {
 	return "not ready", false
 }
 
-// unseen reports whether the operator has not observed the current generation.
-func unseen(cr *v1alpha2.LlamaStackDistribution) bool {
+// unobserved reports whether the operator has not observed the current generation.
+func unobserved(cr *v1alpha2.LlamaStackDistribution) bool {
 	ready := meta.FindStatusCondition(cr.Status.Conditions, v1alpha2.ConditionReady)
 	return ready == nil || ready.ObservedGeneration < cr.Generation
 }
@@ -161,8 +161,8 @@ func causes(cr *v1alpha2.LlamaStackDistribution) []cause {
 		repeats := c.Type == v1alpha2.ConditionReady || c.Type == v1alpha2.ConditionStalled ||
 			c.Reason == v1alpha2.ReasonNotApplied ||
 			slices.Contains(v1alpha2.LegacyConditions(), c.Type)
-		forInformation := c.Type == v1alpha2.ConditionBackendsReachable || c.Type == v1alpha2.ConditionAccessControlled
-		unknown := forInformation && c.Status != metav1.ConditionFalse // not a known problem
+		informational := c.Type == v1alpha2.ConditionBackendsReachable || c.Type == v1alpha2.ConditionAccessControlled
+		unknown := informational && c.Status != metav1.ConditionFalse // not a known problem
 		if repeats || unknown || c.Status == metav1.ConditionTrue || c.Reason == v1alpha2.ReasonScaledToZero {
 			continue
 		}
@@ -196,9 +196,9 @@ func (f *facts) warnings() []event {
 	for i := range f.events {
 		e := &f.events[i]
 		// The name of a ReplicaSet is that of the Deployment with a suffix.
-		own := objectNames[e.InvolvedObject.Name] || e.InvolvedObject.Kind == "ReplicaSet" &&
+		related := objectNames[e.InvolvedObject.Name] || e.InvolvedObject.Kind == "ReplicaSet" &&
 			strings.HasPrefix(e.InvolvedObject.Name, f.cr.Name+"-")
-		if e.Type != corev1.EventTypeWarning || !own {
+		if e.Type != corev1.EventTypeWarning || !related {
 			continue
 		}
 		list = append(list, newEvent(e))

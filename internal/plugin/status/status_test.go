@@ -120,7 +120,8 @@ func belongings(available int32) []client.Object {
 	}
 }
 
-// Proves: R91 (the screen says that a newer release line is there, and names the command that shows what it would change).
+// Proves: R91 (the screen says that a newer release line is there, and names the command that shows what it would
+// change).
 func TestStatusScreen(t *testing.T) {
 	ready := stack(t, "my-stack", "ConfigGenerated=True X: y", "Available=True ServerAvailable: z", "Ready=True Ready: The spec is applied")
 	ready.Status.DistributionConfig = &v1alpha2.DistributionConfig{
@@ -146,7 +147,7 @@ func TestStatusScreen(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := fakecluster.New(t, append(belongings(test.available), test.cr)...)
 			out, code := run(t, c, "my-stack")
-			if code != cli.OK {
+			if code != cli.ExitOK {
 				t.Fatalf("exit code %d:\n%s", code, out)
 			}
 			golden.Text(t, *update, filepath.Join("testdata", name+".txt"), out)
@@ -190,13 +191,14 @@ func TestStatusOfWhatNobodyReconciled(t *testing.T) {
 	cr := stack(t, "my-stack")
 	cr.Status = v1alpha2.LlamaStackDistributionStatus{}
 	out, code := run(t, fakecluster.New(t, cr), "my-stack")
-	if code != cli.OK || !strings.HasPrefix(out, "ai/my-stack: the operator has not reconciled it: is the operator running?\n") ||
+	if code != cli.ExitOK || !strings.HasPrefix(out, "ai/my-stack: the operator has not reconciled it: is the operator running?\n") ||
 		!strings.Contains(out, "off: VLLM_URL is not set") {
 		t.Errorf("exit code %d:\n%s", code, out)
 	}
 }
 
-// Proves: L-33 (conditions about an earlier generation are not shown as those of the last edit, for a resource and in the table).
+// Proves: L-33 (conditions about an earlier generation are not shown as those of the last edit, for a resource and in
+// the table).
 func TestStatusReportsAnUnseenGeneration(t *testing.T) {
 	for want, conditions := range map[string][]string{
 		"the operator has not seen generation 3 yet; the server answers with generation 2": {"Ready=True Ready: x", "Available=True A: b"},
@@ -222,7 +224,7 @@ func TestStatusTable(t *testing.T) {
 	c := fakecluster.New(t, other, broken, asleep)
 	for file, args := range map[string][]string{"table.txt": nil, "table-all.txt": {"-A"}} {
 		out, code := run(t, c, args...)
-		if code != cli.OK {
+		if code != cli.ExitOK {
 			t.Errorf("exit code %d:\n%s", code, out)
 		}
 		golden.Text(t, *update, filepath.Join("testdata", file), out)
@@ -261,7 +263,7 @@ func TestStatusNamesWhatMayNotBeRead(t *testing.T) {
 		},
 	})
 	out, code := run(t, c, "my-stack")
-	if code != cli.OK || !strings.Contains(out, "Not read\n  Pods: you may not list them\n") || !strings.Contains(out, "Deployment/my-stack") {
+	if code != cli.ExitOK || !strings.Contains(out, "Not read\n  Pods: you may not list them\n") || !strings.Contains(out, "Deployment/my-stack") {
 		t.Errorf("exit code %d:\n%s", code, out)
 	}
 }
@@ -273,11 +275,11 @@ func TestStatusRefusesWrongUsage(t *testing.T) {
 		"--watch does not go with --output":        {"-w", "-o", "json"},
 		`--output "toml": choose one of`:           {"-o", "toml"},
 	} {
-		if out, code := run(t, c, args...); code != cli.WrongUsage || !strings.Contains(out, want) {
+		if out, code := run(t, c, args...); code != cli.ExitUsage || !strings.Contains(out, want) {
 			t.Errorf("%v: exit code %d: %s", args, code, out)
 		}
 	}
-	if out, code := run(t, c, "nobody"); code != cli.Wrong || !strings.Contains(out, `there is no LlamaStackDistribution "nobody" in namespace ai`) {
+	if out, code := run(t, c, "nobody"); code != cli.ExitFailure || !strings.Contains(out, `there is no LlamaStackDistribution "nobody" in namespace ai`) {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 }

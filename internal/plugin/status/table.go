@@ -41,7 +41,7 @@ func newOverview(list []v1alpha2.LlamaStackDistribution, namespaced bool) *overv
 		if d := cr.Status.ResolvedDistribution; d != nil {
 			r.ReleaseLine = d.ServerLine
 		}
-		if all := causes(cr); len(all) > 0 && !unseen(cr) {
+		if all := causes(cr); len(all) > 0 && !unobserved(cr) {
 			r.Reason, r.Message = all[0].Reason, all[0].Message
 		}
 		o.Items = append(o.Items, r)

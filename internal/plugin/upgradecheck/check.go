@@ -64,15 +64,15 @@ func compare(spec *v1alpha2.LlamaStackDistributionSpec, before, after *offline.R
 	if after.Desired == nil {
 		return c, nil
 	}
-	old, err := offered.Of(before.Desired)
+	old, err := offered.FromBuild(before.Desired)
 	if err != nil {
 		return nil, err
 	}
-	now, err := offered.Of(after.Desired)
+	now, err := offered.FromBuild(after.Desired)
 	if err != nil {
 		return nil, err
 	}
-	was, is := on(old.Providers(spec)), on(now.Providers(spec))
+	was, is := enabledProviders(old.Providers(spec)), enabledProviders(now.Providers(spec))
 	c.Gone, c.New = without(was, is), without(is, was)
 	c.Models = renames(names(old.Models()), names(now.Models()))
 	report, err := difference.Between(before.Desired, after.Desired)
@@ -84,7 +84,7 @@ func compare(spec *v1alpha2.LlamaStackDistributionSpec, before, after *offline.R
 		if strings.Trim(change.Before+change.After, `"`) == "" {
 			continue // empty and absent are equal
 		}
-		if of := providerOf(change.Path); slices.Contains(was, of) && slices.Contains(is, of) {
+		if provider := providerOf(change.Path); slices.Contains(was, provider) && slices.Contains(is, provider) {
 			if !slices.ContainsFunc(c.State, func(text string) bool { return strings.HasPrefix(text, change.Path+" ") }) {
 				c.Fields = append(c.Fields, change)
 			}
@@ -100,8 +100,8 @@ func same(a, b *problem.Problem) bool {
 	return a.Severity == b.Severity && a.Reason == b.Reason && a.Path == b.Path && reflect.DeepEqual(a.Value, b.Value)
 }
 
-// on returns the enabled providers as "api/id".
-func on(providers []offered.Provider) []string {
+// enabledProviders returns the enabled providers as "api/id".
+func enabledProviders(providers []offered.Provider) []string {
 	var list []string
 	for _, p := range providers {
 		if p.State == offered.On {

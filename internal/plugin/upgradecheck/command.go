@@ -42,8 +42,8 @@ type options struct {
 	to                string
 	settings          files.Settings
 	operatorNamespace string
-	// chosen are the given flags for cluster and namespace.
-	chosen string
+	// clusterFlags are the given flags for cluster and namespace.
+	clusterFlags string
 }
 
 // New returns the upgrade-check command.
@@ -60,7 +60,7 @@ func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 			if err := o.check(args); err != nil {
 				return err
 			}
-			o.chosen = chosen(cmd)
+			o.clusterFlags = clusterFlags(cmd)
 			return o.run(cmd.Context(), connect, args, streams)
 		},
 	}
@@ -79,15 +79,15 @@ func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 }
 
 var (
-	errOne     = errors.New("give either a name or --filename")
-	errNothing = errors.New("the file must hold exactly one LlamaStackDistribution")
+	errNameOrFile     = errors.New("give either a name or --filename")
+	errNotOneResource = errors.New("the file must hold exactly one LlamaStackDistribution")
 )
 
 func (o *options) check(args []string) error {
 	if (len(args) == 1) == (o.file != "") {
-		return errOne
+		return errNameOrFile
 	}
-	if _, standing := catalog.ForVersion(o.to); standing != catalog.OfLine {
+	if _, match := catalog.ForVersion(o.to); match != catalog.KnownLine {
 		return fmt.Errorf("--to %q: not a release of a known release line: the known release lines are %s", o.to,
 			strings.Join(catalog.Lines(), ", "))
 	}
@@ -95,21 +95,21 @@ func (o *options) check(args []string) error {
 }
 
 func (o *options) run(ctx context.Context, connect cluster.Connect, args []string, streams cli.Streams) error {
-	made, d, err := o.gather(ctx, connect, args, streams)
+	simulated, d, err := o.gather(ctx, connect, args, streams)
 	if err != nil {
 		return cli.Fail(err)
 	}
-	before := made.DryRun(ctx, d)
+	before := simulated.DryRun(ctx, d)
 	if before.Failed() {
 		before.Print(streams.Err)
 		return cli.Fail(errors.New("the resource has errors with the release that it runs"))
 	}
-	made.Replacement.Version = o.to
+	simulated.Replacement.Version = o.to
 	spec, err := specOf(d)
 	if err != nil {
 		return cli.Fail(err)
 	}
-	found, err := compare(spec, before, made.DryRun(ctx, d))
+	found, err := compare(spec, before, simulated.DryRun(ctx, d))
 	if err != nil {
 		return cli.Fail(err)
 	}
@@ -125,7 +125,7 @@ func (o *options) run(ctx context.Context, connect cluster.Connect, args []strin
 func (o *options) renderCommand(args []string) string {
 	if len(args) == 1 {
 		return fmt.Sprintf("kubectl get llsd %s%s -o yaml | kubectl llamastack render -f - -o config --server-version %s",
-			args[0], o.chosen, o.to)
+			args[0], o.clusterFlags, o.to)
 	}
 	text := fmt.Sprintf("kubectl llamastack render -f %s -o config --server-version %s", o.file, o.to)
 	if o.settings.Name != "" {
@@ -134,8 +134,8 @@ func (o *options) renderCommand(args []string) string {
 	return text
 }
 
-// chosen returns the given flags for cluster and namespace.
-func chosen(cmd *cobra.Command) string {
+// clusterFlags returns the given flags for cluster and namespace.
+func clusterFlags(cmd *cobra.Command) string {
 	var text strings.Builder
 	for _, name := range []string{"kubeconfig", "context", "cluster", "user",
 		"namespace"} { // never repeat credentials
@@ -152,7 +152,7 @@ func (o *options) gather(ctx context.Context, connect cluster.Connect, args []st
 	if len(args) == 1 {
 		return o.fromCluster(ctx, connect, args[0])
 	}
-	made, err := o.settings.Cluster(streams.In)
+	simulated, err := o.settings.Cluster(streams.In)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -160,20 +160,20 @@ func (o *options) gather(ctx context.Context, connect cluster.Connect, args []st
 	if len(errs) > 0 {
 		return nil, nil, errors.Join(errs...)
 	}
-	var one *manifest.Document
+	var found *manifest.Document
 	for _, d := range documents {
 		if offline.Recognizes(d) {
-			if one != nil {
-				return nil, nil, errNothing
+			if found != nil {
+				return nil, nil, errNotOneResource
 			}
-			one = d
+			found = d
 		}
 	}
-	if one == nil {
-		return nil, nil, errNothing
+	if found == nil {
+		return nil, nil, errNotOneResource
 	}
-	made.Fill(documents)
-	return made, one, nil
+	simulated.SetConfigMaps(documents)
+	return simulated, found, nil
 }
 
 func (o *options) fromCluster(ctx context.Context, connect cluster.Connect, name string) (*offline.Cluster,
@@ -194,9 +194,9 @@ func (o *options) fromCluster(ctx context.Context, connect cluster.Connect, name
 	if err != nil {
 		return nil, nil, err
 	}
-	made := offline.NewCluster(known)
-	made.Fill(configMaps)
-	return made, d, nil
+	simulated := offline.NewCluster(known)
+	simulated.SetConfigMaps(configMaps)
+	return simulated, d, nil
 }
 
 func specOf(d *manifest.Document) (*v1alpha2.LlamaStackDistributionSpec, error) {

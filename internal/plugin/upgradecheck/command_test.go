@@ -32,7 +32,7 @@ func TestUpgradeCheckOfANamePrintsACommandForThatCluster(t *testing.T) {
 	cmd.SetArgs([]string{"my-stack", "--to", "1.4", "-n", "ai", "--context", "prod", "--token", "secret-token"})
 	code := cli.Finish(cmd.ExecuteContext(t.Context()), streams, "")
 	const want = "\n  kubectl get llsd my-stack --context=prod --namespace=ai -o yaml | kubectl llamastack render -f - -o config --server-version 1.4\n"
-	if code != cli.OK || !strings.HasPrefix(out.String(), "my-stack 1.2 → 1.4: ") || !strings.Contains(out.String(), want) || strings.Contains(out.String(), "secret-token") {
+	if code != cli.ExitOK || !strings.HasPrefix(out.String(), "my-stack 1.2 → 1.4: ") || !strings.Contains(out.String(), want) || strings.Contains(out.String(), "secret-token") {
 		t.Errorf("exit code %d, want %s in:\n%s", code, want, out.String())
 	}
 }

@@ -24,7 +24,7 @@ type options struct {
 	files     []string
 	recursive bool
 	output    string
-	settings  files.SettingsOfCluster
+	settings  files.ClusterSettings
 }
 
 const long = `Check LlamaStackDistributions. Only --from-cluster asks a cluster, for the operator's settings.
@@ -81,7 +81,7 @@ var errNoFiles = errors.New("no files: name them with --filename, or the operato
 
 func (o *options) check() error {
 	switch {
-	case len(o.files) == 0 && !o.settings.Given():
+	case len(o.files) == 0 && !o.settings.IsSet():
 		return errNoFiles
 	case !slices.Contains(formats(), o.output):
 		return fmt.Errorf("--output %q: choose one of %s", o.output, strings.Join(formats(), ", "))
@@ -97,7 +97,7 @@ func (o *options) reportSettings(known *settings.Settings, streams cli.Streams) 
 			severity = "error"
 			errs++
 		}
-		_, _ = fmt.Fprintf(streams.Out, "%s: %s: %v\n", o.settings.From(), severity, p.Err)
+		_, _ = fmt.Fprintf(streams.Out, "%s: %s: %v\n", o.settings.Source(), severity, p.Err)
 	}
 	_, _ = fmt.Fprintf(streams.Err, "settings checked, %d errors\n", errs)
 	if errs > 0 {
@@ -107,23 +107,23 @@ func (o *options) reportSettings(known *settings.Settings, streams cli.Streams) 
 }
 
 func (o *options) run(ctx context.Context, streams cli.Streams) error {
-	made, err := o.settings.Cluster(ctx, streams.In, streams.Err)
+	simulated, err := o.settings.Cluster(ctx, streams.In, streams.Err)
 	if err != nil {
 		return cli.Fail(err)
 	}
-	if made.Policy, err = admissionpolicy.New(policy.Spec()); err != nil {
+	if simulated.Policy, err = admissionpolicy.New(policy.Spec()); err != nil {
 		return cli.Fail(err)
 	}
 	if len(o.files) == 0 {
-		return o.reportSettings(made.Settings, streams)
+		return o.reportSettings(simulated.Settings, streams)
 	}
 	documents, unreadable := manifest.Read(o.files, o.recursive, streams.In)
-	report := check(ctx, made, documents, unreadable)
+	report := check(ctx, simulated, documents, unreadable)
 	if err := report.print(o.output, streams); err != nil {
 		return cli.Fail(err)
 	}
-	o.settings.NoteAssumed(report.resources, streams.Err)
-	if file := report.goodFile(); file != "" && o.output == formatText {
+	o.settings.PrintAssumedNote(report.resources, streams.Err)
+	if file := report.cleanFile(); file != "" && o.output == formatText {
 		_, _ = fmt.Fprintln(streams.Err, file+": ok")
 	}
 	if !report.Valid {

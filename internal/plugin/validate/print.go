@@ -31,7 +31,7 @@ func (r *report) print(format string, streams cli.Streams) error {
 		return cli.PrintYAML(streams.Out, r)
 	case formatGitHub:
 		for _, f := range r.Findings {
-			printAnnotation(cli.ForPrograms(streams.Out), f)
+			printAnnotation(cli.MachineReadable(streams.Out), f)
 		}
 	default:
 		for _, f := range r.Findings {
@@ -43,12 +43,12 @@ func (r *report) print(format string, streams cli.Streams) error {
 		unreadable = fmt.Sprintf(", %d unreadable", r.unreadable)
 	}
 	_, err := fmt.Fprintf(streams.Err, "%d checked, %d with errors or warnings, %d of other kinds skipped%s\n",
-		r.Checked, r.concerned(), r.Skipped, unreadable)
+		r.Checked, r.resourcesWithFindings(), r.Skipped, unreadable)
 	return err
 }
 
-// goodFile returns the only file if it has no findings; empty for several files.
-func (r *report) goodFile() (file string) {
+// cleanFile returns the only file if it has no findings; empty for several files.
+func (r *report) cleanFile() (file string) {
 	if len(r.Findings) > 0 {
 		return ""
 	}
@@ -61,7 +61,7 @@ func (r *report) goodFile() (file string) {
 	return file
 }
 
-func (r *report) concerned() int {
+func (r *report) resourcesWithFindings() int {
 	seen := map[string]bool{}
 	for _, f := range r.Findings {
 		if f.Resource != "" {
@@ -93,13 +93,13 @@ func printAnnotation(w io.Writer, f finding) {
 	var properties []string
 	for _, p := range []struct {
 		name, value string
-		wanted      bool
+		set         bool
 	}{
 		{"file", f.File, f.File != ""},
 		{"line", strconv.Itoa(f.Line), f.Line > 0},
 		{"title", f.Resource, f.Resource != ""},
 	} {
-		if p.wanted {
+		if p.set {
 			properties = append(properties, p.name+"="+escapeProperty(cli.Text(p.value)))
 		}
 	}

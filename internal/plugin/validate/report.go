@@ -45,9 +45,9 @@ func check(ctx context.Context, cluster *offline.Cluster, documents []*manifest.
 	r := &report{Valid: true, Findings: []finding{}, unreadable: len(unreadable)}
 	for _, err := range unreadable {
 		r.Valid = false
-		r.Findings = append(r.Findings, unread(err))
+		r.Findings = append(r.Findings, unreadableFinding(err))
 	}
-	cluster.Fill(documents)
+	cluster.SetConfigMaps(documents)
 	for _, d := range documents {
 		if !offline.Recognizes(d) {
 			r.Skipped++
@@ -59,7 +59,8 @@ func check(ctx context.Context, cluster *offline.Cluster, documents []*manifest.
 		r.Valid = r.Valid && !resource.Failed()
 		for _, p := range resource.Problems {
 			r.Findings = append(r.Findings, finding{
-				File: d.File, Line: resource.Line(p), Resource: resource.Name(), Severity: offline.Word(p.Severity), Code: p.Reason,
+				File: d.File, Line: resource.Line(p), Resource: resource.Name(),
+				Severity: offline.SeverityName(p.Severity), Code: p.Reason,
 				Path: p.Path, Message: p.String(),
 			})
 		}
@@ -67,9 +68,9 @@ func check(ctx context.Context, cluster *offline.Cluster, documents []*manifest.
 	return r
 }
 
-func unread(err error) finding {
+func unreadableFinding(err error) finding {
 	p := problem.New(problem.Problem{Reason: problem.InvalidField, Path: "document", Detail: err.Error(), Err: err})
-	f := finding{Severity: offline.Word(p.Severity), Code: p.Reason, Path: p.Path}
+	f := finding{Severity: offline.SeverityName(p.Severity), Code: p.Reason, Path: p.Path}
 	if e, ok := manifest.AsSyntaxError(err); ok {
 		f.File, f.Line, p.Detail = e.File, e.Line, e.Reason
 	} else if file, ok := errors.AsType[*fs.PathError](err); ok {

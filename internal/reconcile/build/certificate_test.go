@@ -217,7 +217,7 @@ func TestTLSWithoutACluster(t *testing.T) {
 	if got := deployment(t, d.Objects).Spec.Template.Annotations[names.AnnotationCertificateHash]; got != secret.OnCluster || d.Certificate != nil {
 		t.Errorf("hash %q, certificate %v", got, d.Certificate)
 	}
-	for name, want := range map[string]string{"": "spec.networking.tls.secretName: Required value", "a/b": "no Secret can have this name"} {
+	for name, want := range map[string]string{"": "spec.networking.tls.secretName: Required value", "a/b": "is not a valid name of a Secret"} {
 		in.CR.Spec.Networking.TLS.SecretName = new(name)
 		if in.Certificate = CertificateOf(in.CR); in.Certificate != nil {
 			in.Certificate.State = Unknown

@@ -61,7 +61,7 @@ type source struct {
 // readSource reads and parses the value of a variable, or returns nil if it is unusable.
 func (d *Desired) readSource(in *Inputs, v *serverconfig.EnvVar) *source {
 	fact := in.secret(v.Path)
-	if fact == nil || fact.State != Found || len(fact.Value.Unfit()) > 0 {
+	if fact == nil || fact.State != Found || len(fact.Value.TextProblems()) > 0 {
 		return nil // already reported
 	}
 	s := &source{fact: fact, known: !fact.Value.Empty(), hasCABundle: in.CABundle != nil}
@@ -88,8 +88,8 @@ func (s *source) defects(v *serverconfig.EnvVar, value secret.Value) []string {
 	if !s.known || v.Type != catalog.TypeString && v.Type != catalog.TypeURL {
 		return nil
 	}
-	defects := value.Substituted()
-	if converted := value.Converted(); converted != "" && v.Type == catalog.TypeString {
+	defects := value.SubstitutionProblems()
+	if converted := value.ConversionProblem(); converted != "" && v.Type == catalog.TypeString {
 		defects = append(defects, converted)
 	}
 	if v.Part == environment.PostgresURLDatabase && bytes.Contains(value.Reveal(), []byte("?")) {
@@ -143,7 +143,7 @@ func (s *source) text(part serverconfig.Part) string {
 // encodeAsText encodes a text for a URL so that the server does not convert it to a number: it also encodes a digit.
 func encodeAsText(text string) string {
 	encoded := dsn.Encode(text)
-	if secret.New([]byte(encoded)).Converted() == "" {
+	if secret.New([]byte(encoded)).ConversionProblem() == "" {
 		return encoded
 	}
 	return "%" + strconv.FormatInt(int64(text[0]), 16) + dsn.Encode(text[1:])

@@ -25,7 +25,7 @@ func packaged(t *testing.T, image string) *Inputs {
 			"inference": {"providerId": "tiny", "image": "` + image + `", "package": {"packageName": "tiny", "providerType": "remote::tiny"}}}`)}
 	})
 	in.OperatorImage = "quay.io/operator:1"
-	in.Packages = map[string]serverconfig.PackageFound{"quay.io/team/tools:1": {Package: &parse.ProviderPackage{
+	in.Packages = map[string]serverconfig.PackageResult{"quay.io/team/tools:1": {Package: &parse.ProviderPackage{
 		Name: "tools", PackageName: "tools", ProviderType: "inline::tools", API: "tool_runtime", Wheels: []string{"/lls-provider/packages/tools.whl"},
 	}}}
 	return in

@@ -31,7 +31,7 @@ type Inputs struct {
 	// LabelsUnread reports that needed image labels were not read, so that the base configuration is unknown here.
 	LabelsUnread bool
 	// Packages are the packages of external providers by the image in the spec; a missing entry is still being read.
-	Packages map[string]serverconfig.PackageFound
+	Packages map[string]serverconfig.PackageResult
 	// PackagesUnread reports that packages in images were not read, so that an unknown one is not a problem.
 	PackagesUnread bool
 	// Mirrors are the mirrors of images; Distribution already has its mirror.

@@ -44,7 +44,7 @@ func (r *report) checkMonitoring(in *Inputs, line *catalog.Line) {
 		reject(problem.UnsupportedByRelease, pathMonitoringEnabled, true, "servers of release line "+line.Name+" serve no "+
 			"metrics",
 			"remove it, or send metrics to a collector with spec.providers.telemetry"+
-				release.Elsewhere(func(l *catalog.Line) bool { return l.MetricsEnv != "" }))
+				release.OtherLines(func(l *catalog.Line) bool { return l.MetricsEnv != "" }))
 	}
 	if port == objects.Port(spec) {
 		reject(problem.ConflictingFields, pathMetricsPort, port, "the server itself listens on this port "+

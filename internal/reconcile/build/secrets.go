@@ -28,9 +28,9 @@ func (d *Desired) checkSecrets(in *Inputs) {
 		if f.Value.Empty() {
 			continue // no cluster to read it from
 		}
-		defects := f.Value.Unfit()
+		defects := f.Value.TextProblems()
 		if !f.Use.Derived {
-			defects = append(defects, append(f.Value.Substituted(), d.usageDefects(f, variables[f.Use.EnvName])...)...)
+			defects = append(defects, append(f.Value.SubstitutionProblems(), d.usageDefects(f, variables[f.Use.EnvName])...)...)
 		}
 		for _, defect := range defects {
 			d.problems.Add(invalid(f, in.CR.Namespace, defect))
@@ -79,7 +79,7 @@ func (d *Desired) usageDefects(f *SecretFact, v *serverconfig.EnvVar) []string {
 // conversionDefects returns the defect of a value that the server would convert to another type; it warns if the type
 // is unknown.
 func (d *Desired) conversionDefects(f *SecretFact, v *serverconfig.EnvVar) []string {
-	conversion := f.Value.Converted()
+	conversion := f.Value.ConversionProblem()
 	switch v.Type {
 	case catalog.TypeString, catalog.TypeURL:
 		if conversion != "" {

@@ -369,7 +369,7 @@ func TestPodSpecIsChecked(t *testing.T) {
 			"add it to spec.workload.resourceClaims, or remove it",
 		"workload: {resources: {claims: [{name: gpu}]}, resourceClaims: [{name: gpu, resourceClaimName: a}]}": "",
 		"workload: {imagePullSecrets: [{name: a/b}]}":                                                         `spec.workload.imagePullSecrets[0].name: Invalid value: "a/b"`,
-		"workload: {podMetadata: {labels: {app: mine}}}":                                                      "spec.workload.podMetadata.labels[app]: Forbidden: the label app is the operator's own",
+		"workload: {podMetadata: {labels: {app: mine}}}":                                                      "spec.workload.podMetadata.labels[app]: Forbidden: the label app is reserved for the operator",
 		"workload: {podMetadata: {annotations: {llamastack.io/build: x}}}":                                    "spec.workload.podMetadata.annotations[llamastack.io/build]: Forbidden",
 		"workload: {scheduling: {priorityClassName: High}}":                                                   `spec.workload.scheduling.priorityClassName: Invalid value: "High"`,
 		"workload: {scheduling: {runtimeClassName: a/b}}":                                                     "spec.workload.scheduling.runtimeClassName: Invalid value",

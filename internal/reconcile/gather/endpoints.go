@@ -32,7 +32,7 @@ func (g *Gatherer) endpoints(ctx context.Context, in *build.Inputs, allowed *set
 		}
 		in.Endpoints = append(in.Endpoints, fact)
 	}
-	known := map[parse.Addressed]client.Object{}
+	known := map[parse.EndpointObject]client.Object{}
 	for i := range in.Endpoints {
 		f := &in.Endpoints[i]
 		if f.State != build.Found {
@@ -45,13 +45,13 @@ func (g *Gatherer) endpoints(ctx context.Context, in *build.Inputs, allowed *set
 	return nil
 }
 
-func addressed(f *build.EndpointFact) parse.Addressed {
-	return parse.Addressed{Kind: f.Ref.Kind, Namespace: f.Namespace, Name: f.Ref.Name}
+func addressed(f *build.EndpointFact) parse.EndpointObject {
+	return parse.EndpointObject{Kind: f.Ref.Kind, Namespace: f.Namespace, Name: f.Ref.Name}
 }
 
 // readEndpoint reads one object; known holds the objects that this reconcile already read.
 func readEndpoint(ctx context.Context, live client.Reader, f *build.EndpointFact,
-	known map[parse.Addressed]client.Object) *problem.Problem {
+	known map[parse.EndpointObject]client.Object) *problem.Problem {
 	id := addressed(f)
 	o, done := known[id]
 	if !done {

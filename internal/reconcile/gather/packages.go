@@ -38,7 +38,7 @@ func (g *Gatherer) external(ctx context.Context, out *Gathered, problems *proble
 			problems.AddFound(noOperatorImage())
 		}
 	}
-	in.Packages = map[string]serverconfig.PackageFound{}
+	in.Packages = map[string]serverconfig.PackageResult{}
 	var images []string
 	for i := range providers {
 		image := providers[i].Image
@@ -46,7 +46,7 @@ func (g *Gatherer) external(ctx context.Context, out *Gathered, problems *proble
 			continue
 		}
 		p := forbiddenImage(image, &out.Settings.Registries)
-		in.Packages[image] = serverconfig.PackageFound{Problem: p}
+		in.Packages[image] = serverconfig.PackageResult{Problem: p}
 		if p == nil {
 			images = append(images, image)
 		}
@@ -108,19 +108,19 @@ func (o *Gathered) setPending(since time.Time) {
 	}
 }
 
-func packageIn(image string, result imagelabels.Result) serverconfig.PackageFound {
+func packageIn(image string, result imagelabels.Result) serverconfig.PackageResult {
 	if result.Err != nil {
-		return serverconfig.PackageFound{Problem: packageProblem(image, result.Err)}
+		return serverconfig.PackageResult{Problem: packageProblem(image, result.Err)}
 	}
 	known, err := serverconfig.ReadPackage(result.Content)
 	if err != nil {
-		return serverconfig.PackageFound{Problem: problem.New(problem.Problem{
+		return serverconfig.PackageResult{Problem: problem.New(problem.Problem{
 			Reason: problem.InvalidImage, Path: pathExternal, Type: field.ErrorTypeInvalid, Value: image,
 			Detail: fmt.Sprintf("%s: %v", parse.PackageFile, err), Fix: "correct the file in the image, or " + inlinePackage,
 			Err: err,
 		})}
 	}
-	return serverconfig.PackageFound{Package: known}
+	return serverconfig.PackageResult{Package: known}
 }
 
 func packageProblem(image string, err error) *problem.Problem {

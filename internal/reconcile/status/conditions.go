@@ -347,7 +347,7 @@ func matchesLine(version string, configured *settings.Distribution) bool {
 	}
 	line, standing := catalog.ForVersion(version)
 	return line != nil && line.Name == configured.Line.Name &&
-		(standing == catalog.OfLine || configured.Standing == catalog.Newer)
+		(standing == catalog.KnownLine || configured.Standing == catalog.Newer)
 }
 
 // missingProviders returns the configured providers that the server does not list, including the base's.

@@ -31,7 +31,7 @@ func registering(t *testing.T) *status.Facts {
 	if f.Problems.HasErrors() {
 		t.Fatal(f.Problems.Message())
 	}
-	// Release line 0.7 registers no vector stores, and has connectors.
+	// Release line 0.7 does not support registered vector stores, and has connectors.
 	f.Desired.Config.Registered = append(f.Desired.Config.Registered, serverconfig.Registered{List: serverconfig.ListVectorStores, Name: "docs"})
 	f.Server.Models.Entries = []serverprobe.Entry{{Provider: "vllm", Name: "vllm/e5"}, {Provider: "vllm", Name: "vllm/llama3"}}
 	f.Server.Lists = map[string]serverprobe.List{

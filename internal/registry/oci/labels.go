@@ -100,16 +100,16 @@ func Read(labels map[string]string) (*Labels, error) {
 // readVersion sets the release. LabelImageVersion counts only with a known release line, because images inherit it from
 // base images such as an operating system.
 func (l *Labels) readVersion(labels map[string]string) {
-	if v := labels[LabelDistributionVersion]; standing(v) != catalog.NoVersion {
+	if v := labels[LabelDistributionVersion]; match(v) != catalog.NoVersion {
 		l.Version, l.VersionLabel = v, LabelDistributionVersion
-	} else if v := labels[LabelImageVersion]; standing(v) == catalog.OfLine {
+	} else if v := labels[LabelImageVersion]; match(v) == catalog.KnownLine {
 		l.Version, l.VersionLabel = v, LabelImageVersion
 	}
 }
 
-func standing(version string) catalog.Standing {
-	_, standing := catalog.ForVersion(version)
-	return standing
+func match(version string) catalog.VersionMatch {
+	_, match := catalog.ForVersion(version)
+	return match
 }
 
 // decode sets the configuration from base64. It ignores white space, because some tools wrap lines.

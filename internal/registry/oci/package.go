@@ -59,9 +59,9 @@ func ReadPackage(metadata []byte) (*Package, error) {
 	if !slices.Contains(serverPackages, p.Name) || p.Version == "" {
 		return nil, errNoPackage
 	}
-	switch standing := standing(p.Version); {
-	case standing == catalog.NoVersion,
-		standing == catalog.TooOld && (strings.HasPrefix(p.Version, "0.0.") || strings.Contains(p.Version, "dev")):
+	switch match := match(p.Version); {
+	case match == catalog.NoVersion,
+		match == catalog.TooOld && (strings.HasPrefix(p.Version, "0.0.") || strings.Contains(p.Version, "dev")):
 		return nil, fmt.Errorf("version %.40q of package %s is not that of a release", p.Version, p.Name)
 	}
 	return p, nil

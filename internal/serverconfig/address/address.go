@@ -13,12 +13,12 @@ import (
 
 const maxPort = 65535
 
-// Split splits host:port; an IPv6 address keeps its brackets, and the port is optional. The fault describes an invalid
+// Split splits host:port; an IPv6 address keeps its brackets, and the port is optional. The reason describes an invalid
 // address and is empty for a valid one.
-func Split(address string) (host, port, fault string) {
+func Split(address string) (host, port, reason string) {
 	masked := document.MaskReferences(address)
 	if strings.ContainsAny(masked, `/\?#`) {
-		return "", "", "must be host and port: nothing may follow them"
+		return "", "", "must be host:port without a path"
 	}
 	at := strings.Index(masked, ":")
 	if before, _, closed := strings.Cut(masked, "]"); closed && strings.HasPrefix(before, "[") {
@@ -32,11 +32,11 @@ func Split(address string) (host, port, fault string) {
 	case rest != "" && rest[0] != ':':
 		return "", "", "is not host:port"
 	case strings.Count(rest, ":") > 1:
-		return "", "", "has more than one colon: an IPv6 address stands in brackets"
+		return "", "", "has more than one colon: write an IPv6 address in brackets"
 	case host == "" || host == "[]":
 		return "", "", "has no host"
 	case rest != "" && !document.IsReference(port) && !IsPort(port):
-		return "", "", WrongPort
+		return "", "", InvalidPort
 	}
 	return host, port, ""
 }
@@ -48,8 +48,8 @@ func IsURL(text string) bool {
 		(u.Port() == "" || IsPort(u.Port()))
 }
 
-// WrongPort is the fault for an invalid port.
-const WrongPort = "has no port between 1 and 65535 after the colon"
+// InvalidPort is the reason for an invalid port.
+const InvalidPort = "has no port between 1 and 65535 after the colon"
 
 // IsPort reports whether a text is a port number from 1 to 65535.
 func IsPort(port string) bool {
@@ -57,12 +57,12 @@ func IsPort(port string) bool {
 	return err == nil && n >= 1 && n <= maxPort
 }
 
-// beforeAuthority matches the part of a URL before the authority, valid or not.
-var beforeAuthority = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*:)?[/\\]*`)
+// schemePrefix matches the part of a URL before the authority, valid or not.
+var schemePrefix = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*:)?[/\\]*`)
 
 // HasUserInfo reports whether an address contains user info, even if it is not a valid URL.
 func HasUserInfo(address string) bool {
-	rest := beforeAuthority.ReplaceAllString(document.MaskReferences(address), "")
+	rest := schemePrefix.ReplaceAllString(document.MaskReferences(address), "")
 	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
 		rest = rest[:end]
 	}

@@ -33,10 +33,10 @@ func TestSplitReturnsHostAndPort(t *testing.T) {
 // Each fault has words of its own, and none quotes the address.
 func TestSplitSaysWhatIsWrong(t *testing.T) {
 	for in, want := range map[string]string{
-		"h:1/path":      "nothing may follow",
-		`h\x`:           "nothing may follow",
-		"h?q":           "nothing may follow",
-		"h#f":           "nothing may follow",
+		"h:1/path":      "without a path",
+		`h\x`:           "without a path",
+		"h?q":           "without a path",
+		"h#f":           "without a path",
 		"[fd00::1]x":    "is not host:port",
 		"fd00::1":       "more than one colon",
 		"[fd00::1":      "more than one colon",

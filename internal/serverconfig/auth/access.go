@@ -50,9 +50,10 @@ func (s *policies) checkResourcePattern(pattern, at string) {
 	kind, id, typed := strings.Cut(pattern, "::")
 	switch {
 	case !typed || id == "":
-		s.problems.Add(neverMatches(at, "a resource has a type", "write <type>::<id>, or <type>::* for all of a type"))
+		s.problems.Add(neverMatches(at, "a resource pattern has a type", "write <type>::<id>, or <type>::* for all of a "+
+			"type"))
 	case strings.Contains(id, "*") && id != "*" && !strings.HasSuffix(id, "::*"):
-		s.problems.Add(neverMatches(at, "only a whole id can be a wildcard", "write "+s.wildcardInstead(kind)))
+		s.problems.Add(neverMatches(at, "a wildcard must replace the whole id", "write "+s.validWildcards(kind)))
 	case !slices.Contains(s.line.Rules.Resources, kind) && kind != recordType:
 		known := append(slices.Clone(s.line.Rules.Resources), recordType)
 		fix := "the types are " + strings.Join(known, ", ")
@@ -66,8 +67,8 @@ func (s *policies) checkResourcePattern(pattern, at string) {
 	}
 }
 
-// wildcardInstead returns the valid alternatives to a wildcard in the middle of an id.
-func (s *policies) wildcardInstead(kind string) string {
+// validWildcards returns the valid alternatives to a wildcard in the middle of an id.
+func (s *policies) validWildcards(kind string) string {
 	if s.line.Rules.RegexResources {
 		return kind + "::*, or a regular expression: " + regexPrefix + kind + "::<pattern>"
 	}
@@ -75,22 +76,22 @@ func (s *policies) wildcardInstead(kind string) string {
 }
 
 // checkRegex checks a regular expression. An error is only a warning, because the server's syntax differs from Go's.
-func (s *policies) checkRegex(expression, at string, hasIt func(*catalog.Line) bool) {
-	if !hasIt(s.line) {
-		s.problems.Add(unsupported(at, nil, "a server of release line "+s.line.Name+" knows no regular expressions here, "+
-			"and the pattern matches nothing", hasIt))
+func (s *policies) checkRegex(expression, at string, supported func(*catalog.Line) bool) {
+	if !supported(s.line) {
+		s.problems.Add(unsupported(at, nil, "a server of release line "+s.line.Name+" does not support regular expressions "+
+			"here, so the pattern matches nothing", supported))
 		return
 	}
 	if _, err := regexp.Compile(expression); err != nil {
 		s.problems.Add(problem.Problem{
 			Reason: problem.InvalidField, Severity: problem.Warning, Path: at,
-			Detail: "seems to be no regular expression, and then the server ignores it", Fix: "correct it",
+			Detail: "does not look like a regular expression; the server ignores invalid ones", Fix: "correct it",
 		})
 	}
 }
 
-// coversAccess returns the path of the earlier rules that decide all requests of a rule, or "".
-func coversAccess(before []*rule, r *rule) string {
+// shadowingAccessRule returns the path of the earlier rules that decide all requests of a rule, or "".
+func shadowingAccessRule(before []*rule, r *rule) string {
 	actions := texts(r.scope[scopeActions])
 	if len(actions) == 0 {
 		return ""

@@ -41,8 +41,8 @@ type Auth struct {
 	Type string
 	// ClusterCA reports whether the server verifies the Kubernetes API server with ClusterCAFile.
 	ClusterCA bool
-	// Separates reports whether users have different rights, by access rules or tenants.
-	Separates bool
+	// SeparatesUsers reports whether users have different rights, by access rules or tenants.
+	SeparatesUsers bool
 }
 
 // Read reads the section server of a configuration.
@@ -51,9 +51,9 @@ func Read(root *yaml.Node) Auth {
 	rules := document.Descend(root, []string{"server", sectionAuth, keyAccess})
 	tenancy := document.Text(document.Descend(root, []string{"server", sectionTenancy, "mode"}))
 	return Auth{
-		Type:      document.Given(document.Child(config, keyType)),
-		ClusterCA: document.Text(document.Child(config, fieldCAFile)) == ClusterCAFile,
-		Separates: rules != nil && len(rules.Content) > 0 || tenancy == tenancyMulti,
+		Type:           document.Given(document.Child(config, keyType)),
+		ClusterCA:      document.Text(document.Child(config, fieldCAFile)) == ClusterCAFile,
+		SeparatesUsers: rules != nil && len(rules.Content) > 0 || tenancy == tenancyMulti,
 	}
 }
 

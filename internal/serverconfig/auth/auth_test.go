@@ -43,7 +43,8 @@ func secret(field string) []parse.SecretField {
 	return []parse.SecretField{{Field: field, Ref: parse.SecretReference{Name: "s", Key: "k"}, Path: "spec.auth.secretRefs[" + field + "]"}}
 }
 
-// Users differ where rules about access or tenants tell them apart, and the cluster's API server is verified by its own certificates alone.
+// Users differ where rules about access or tenants tell them apart, and the cluster's API server is verified by its own
+// certificates alone.
 //
 // Proves: R24.
 func TestReadReturnsPropertiesOfAConfiguration(t *testing.T) {
@@ -51,8 +52,8 @@ func TestReadReturnsPropertiesOfAConfiguration(t *testing.T) {
 		"": {},
 		"server: {auth: {provider_config: {type: a, tls_cafile: " + auth.ClusterCAFile + "}}}\n": {Type: "a", ClusterCA: true},
 		"server: {auth: {provider_config: {type: a, tls_cafile: /mine}, access_policy: []}}\n":   {Type: "a"},
-		"server: {auth: {access_policy: [{permit: {actions: [read]}}]}}\n":                       {Separates: true},
-		"server: {tenancy: {mode: multi}}\n":                                                     {Separates: true},
+		"server: {auth: {access_policy: [{permit: {actions: [read]}}]}}\n":                       {SeparatesUsers: true},
+		"server: {tenancy: {mode: multi}}\n":                                                     {SeparatesUsers: true},
 		"server: {tenancy: {mode: single}}\n":                                                    {},
 	} {
 		if got := auth.Read(step.Document(t, text).Root()); got != want {
@@ -93,10 +94,10 @@ func TestApplyTakesTheSecretsOfAType(t *testing.T) {
 		t.Errorf("%s, want %s; %s", got, want, problems)
 	}
 	for want, spec := range map[string]*parse.Auth{
-		"it takes secret":                      {Type: "keyed", SecretRefs: secret("verify_tls")},
-		`did you mean "secret"?`:               {Type: "keyed", SecretRefs: secret("secrets")},
-		"it takes no secret":                   {Type: "open", SecretRefs: secret("free")},
-		"is in settings too: keep one of them": {Type: "keyed", SecretRefs: secret("secret"), Settings: map[string]any{"secret": "${env.MINE}"}},
+		"it takes secret":                       {Type: "keyed", SecretRefs: secret("verify_tls")},
+		`did you mean "secret"?`:                {Type: "keyed", SecretRefs: secret("secrets")},
+		"it has no secret fields":               {Type: "open", SecretRefs: secret("free")},
+		"is also in settings: keep one of them": {Type: "keyed", SecretRefs: secret("secret"), Settings: map[string]any{"secret": "${env.MINE}"}},
 	} {
 		if _, problems := applied(t, invented(t), "", spec); !strings.HasSuffix(problems, want) {
 			t.Errorf("%s, want %s", problems, want)

@@ -70,6 +70,6 @@ func (r *baseRule) checkCondition(text string) {
 }
 
 func (r *baseRule) invalid(detail, fix string) {
-	r.problems.Add(release.RefusedBase(r.severity, r.server, r.path, detail,
+	r.problems.Add(release.InvalidBase(r.severity, r.server, r.path, detail,
 		fix+", in the base configuration "+r.doc.Base().Name()))
 }

@@ -53,15 +53,15 @@ func readCondition(text string) (condition, bool) {
 	return condition{}, false
 }
 
-func (s *policies) checkConditions(r *rule, of parse.Rule, route bool) {
+func (s *policies) checkConditions(r *rule, parsed parse.Rule, route bool) {
 	for _, name := range []string{ruleWhen, ruleUnless} {
-		value, given := of.Fields[name]
+		value, given := parsed.Fields[name]
 		if !given {
 			continue
 		}
 		at, list := r.path+"."+name, texts(value)
 		if len(list) == 0 || slices.Contains(list, "") {
-			s.problems.Add(invalid(at, "is empty, and then the rule counts always", "write a condition, or remove it"))
+			s.problems.Add(invalid(at, "is empty, so the rule always applies", "write a condition, or remove it"))
 			continue
 		}
 		for i, text := range list {
@@ -90,9 +90,9 @@ func (s *policies) checkCondition(text, at string, route bool) {
 			func(line *catalog.Line) bool { return line.Rules.Unowned }))
 	case c.owner && route:
 		s.problems.Add(problem.Problem{
-			Reason: problem.NoEffect, Severity: problem.Warning, Path: at, Detail: "is about the owner of a resource, and a " +
-				"path has none",
-			Fix: "write it into accessPolicy, or use a condition about the user",
+			Reason: problem.NoEffect, Severity: problem.Warning, Path: at, Detail: "refers to the owner of a resource, but a " +
+				"path has no owner",
+			Fix: "move it to accessPolicy, or use a condition about the user",
 		})
 	default:
 		s.checkAttribute(c.attribute, at)
@@ -115,12 +115,12 @@ func (s *policies) checkAttribute(name, at string) {
 	if slices.Contains(known, name) {
 		return
 	}
-	fix := "the attributes are " + strings.Join(known, ", ") + "; settings.claims_mapping can give users others"
+	fix := "the attributes are " + strings.Join(known, ", ") + "; add others with settings.claims_mapping"
 	if near, ok := problem.Nearest(name, known); ok {
 		fix = fmt.Sprintf("did you mean %q?", near)
 	}
 	s.problems.Add(problem.Problem{
-		Reason: problem.InvalidField, Severity: problem.Warning, Path: at, Detail: "names an attribute that no user has",
+		Reason: problem.InvalidField, Severity: problem.Warning, Path: at, Detail: "is an attribute that no user has",
 		Fix: fix,
 	})
 }

@@ -12,12 +12,13 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
-// everyone is the share of all addresses above which networks count as public: eight times the largest private network.
-const everyone = 1.0 / 32
+// publicShare is the share of all addresses above which networks count as public: eight times the largest private
+// network.
+const publicShare = 1.0 / 32
 
 // isNetwork reports whether the server accepts a text as a network: an address with an optional prefix length or mask.
 func isNetwork(text string) bool {
-	_, ok := lengthOf(text)
+	_, ok := parseNetwork(text)
 	return ok
 }
 
@@ -27,8 +28,8 @@ type network struct {
 	length int
 }
 
-// lengthOf returns the size of a network, or false for an invalid one. IPv4-mapped IPv6 addresses count as IPv4.
-func lengthOf(text string) (network, bool) {
+// parseNetwork returns the size of a network, or false for an invalid one. IPv4-mapped IPv6 addresses count as IPv4.
+func parseNetwork(text string) (network, bool) {
 	host, mask, masked := strings.Cut(strings.TrimSpace(text), "/")
 	address, err := netip.ParseAddr(host)
 	if err != nil {
@@ -62,21 +63,21 @@ func maskLength(mask netip.Addr) int {
 	return ones
 }
 
-// warnEveryone warns if trusted networks cover so many addresses that almost everyone can act as the proxy.
-func (s *step) warnEveryone(path string, networks []any) {
+// warnPublicNetworks warns if trusted networks cover so many addresses that almost everyone can act as the proxy.
+func (s *step) warnPublicNetworks(path string, networks []any) {
 	share := map[bool]float64{}
 	for i, item := range networks {
 		text, _ := item.(string)
-		n, ok := lengthOf(text)
+		n, ok := parseNetwork(text)
 		if !ok {
 			continue
 		}
 		share[n.v4] += math.Pow(2, -float64(n.length))
-		if share[n.v4] > everyone {
+		if share[n.v4] > publicShare {
 			s.problems.Add(problem.Problem{
 				Reason: problem.Unprotected, Severity: problem.Warning, Path: fmt.Sprintf("%s[%d]", path, i),
-				Detail: "lets the server believe the headers of almost everyone who reaches it: they can pretend to be anyone",
-				Fix:    "name the networks of the proxy alone, for example 10.244.0.0/16",
+				Detail: "trusts the headers of almost every client: clients can impersonate any user",
+				Fix:    "list only the networks of the proxy, for example 10.244.0.0/16",
 			})
 			return
 		}

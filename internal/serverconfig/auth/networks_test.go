@@ -10,7 +10,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/step"
 )
 
-// Proves: R83 (proxies that anyone is get a warning, however the networks are written; the networks of a cluster and private ones get none).
+// Proves: R83 (proxies that anyone is get a warning, however the networks are written; the networks of a cluster and
+// private ones get none).
 func TestApplyWarnsOfNetworksOfEveryone(t *testing.T) {
 	line := step.Newest(t)
 	for networks, at := range map[string]string{
@@ -39,7 +40,7 @@ func TestApplyWarnsOfNetworksOfEveryone(t *testing.T) {
 		_, problems := applied(t, line, "", &parse.Auth{Type: "upstream_header", Settings: map[string]any{
 			"principal_header": "x-user", "trusted_proxy_cidrs": list,
 		}})
-		want := "spec.auth.settings.trusted_proxy_cidrs" + at + ": lets the server believe"
+		want := "spec.auth.settings.trusted_proxy_cidrs" + at + ": trusts the headers of almost every client"
 		if got := strings.Contains(problems, want); got != (at != "") {
 			t.Errorf("%s: %s", networks, problems)
 		}

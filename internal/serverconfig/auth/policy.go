@@ -60,39 +60,39 @@ func (s *policies) check() {
 	if len(s.spec.AccessPolicy) > 0 && s.row == nil && s.baseProvider() == nil {
 		s.problems.Add(problem.Problem{
 			Reason: problem.NoEffect, Severity: problem.Warning, Path: root + ".accessPolicy",
-			Detail: "has no effect without authentication: the server permits everything to requests that it knows no user of",
+			Detail: "has no effect without authentication: the server permits all requests without a user",
 			Fix:    "set " + pathProvider,
 		})
 	}
-	checkEach(s, s.spec.AccessPolicy, "accessPolicy", keyAccess, s.checkResource, coversAccess)
-	checkEach(s, s.spec.RoutePolicy, "routePolicy", keyRoutes, s.checkRoute, coversRoutes)
+	checkRules(s, s.spec.AccessPolicy, "accessPolicy", keyAccess, s.checkResource, shadowingAccessRule)
+	checkRules(s, s.spec.RoutePolicy, "routePolicy", keyRoutes, s.checkRoute, shadowingRouteRule)
 }
 
-func checkEach(s *policies, rules []parse.Rule, name, key string, check func(*rule),
+func checkRules(s *policies, rules []parse.Rule, name, key string, check func(*rule),
 	covers func([]*rule, *rule) string) {
 	if len(rules) == 0 {
 		return
 	}
-	of, ok := s.line.AuthFields()[key]
+	list, ok := s.line.AuthFields()[key]
 	if !ok {
 		s.problems.Add(unsupported(root+"."+name, nil, "a server of release line "+s.line.Name+" has no such policy",
 			func(line *catalog.Line) bool { _, ok := line.AuthFields()[key]; return ok }))
 		return
 	}
 	var before []*rule
-	for _, each := range rules {
-		provider.CheckStrictly(s.line, "a rule of "+name, s.line.Objects[of.Object], each.Fields, each.Path, s.problems)
-		r := s.readRule(each)
+	for _, parsed := range rules {
+		provider.CheckStrictly(s.line, "a rule of "+name, s.line.Objects[list.Object], parsed.Fields, parsed.Path, s.problems)
+		r := s.readRule(parsed)
 		if r == nil {
 			continue
 		}
-		s.checkConditions(r, each, key == keyRoutes)
+		s.checkConditions(r, parsed, key == keyRoutes)
 		check(r)
 		if by := covers(before, r); by != "" {
 			s.problems.Add(problem.Problem{
-				Reason: problem.NoEffect, Severity: problem.Warning, Path: r.path, Detail: "is never reached: " + by + " decides " +
-					"about all that it is about",
-				Fix: "move it before that, or remove it",
+				Reason: problem.NoEffect, Severity: problem.Warning, Path: r.path, Detail: "is never reached: " + by + " applies " +
+					"to all its requests",
+				Fix: "move it before that rule, or remove it",
 			})
 		}
 		if !r.conditional {
@@ -102,27 +102,27 @@ func checkEach(s *policies, rules []parse.Rule, name, key string, check func(*ru
 }
 
 // readRule parses a rule: one effect, and at most one of when and unless. It returns nil for an invalid rule.
-func (s *policies) readRule(of parse.Rule) *rule {
-	permit, permits := of.Fields[rulePermit]
-	forbid, forbids := of.Fields[ruleForbid]
+func (s *policies) readRule(parsed parse.Rule) *rule {
+	permit, permits := parsed.Fields[rulePermit]
+	forbid, forbids := parsed.Fields[ruleForbid]
 	if permits == forbids {
 		s.problems.Add(problem.Problem{
-			Reason: problem.InvalidField, Path: of.Path, Type: field.ErrorTypeInvalid, Detail: "a rule has exactly one of " +
+			Reason: problem.InvalidField, Path: parsed.Path, Type: field.ErrorTypeInvalid, Detail: "a rule has exactly one of " +
 				"permit and forbid",
-			Fix: map[bool]string{true: "make two rules of it", false: "write one of them"}[permits],
+			Fix: map[bool]string{true: "split it into two rules", false: "write one of them"}[permits],
 		})
 		return nil
 	}
-	_, when := of.Fields[ruleWhen]
-	_, unless := of.Fields[ruleUnless]
+	_, when := parsed.Fields[ruleWhen]
+	_, unless := parsed.Fields[ruleUnless]
 	if when && unless {
 		s.problems.Add(problem.Problem{
-			Reason: problem.ConflictingFields, Path: of.Path + "." + ruleUnless, Type: field.ErrorTypeForbidden,
+			Reason: problem.ConflictingFields, Path: parsed.Path + "." + ruleUnless, Type: field.ErrorTypeForbidden,
 			Detail: "a rule has only one of when and unless",
 			Fix:    "keep one of them",
 		})
 	}
-	r := &rule{path: of.Path, effect: rulePermit, conditional: when || unless}
+	r := &rule{path: parsed.Path, effect: rulePermit, conditional: when || unless}
 	if forbids {
 		r.effect, permit = ruleForbid, forbid
 	}

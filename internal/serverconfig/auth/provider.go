@@ -43,7 +43,7 @@ func SecretUses(spec *parse.Auth) []environment.SecretUse {
 // resolveProvider validates the type with its settings and secretRefs.
 func (s *step) resolveProvider(env *environment.Set) {
 	if s.spec.Type == "" {
-		s.refuseOrphans()
+		s.checkWithoutType()
 		return
 	}
 	row, ok := s.line.AuthType(s.spec.Type)
@@ -52,9 +52,9 @@ func (s *step) resolveProvider(env *environment.Set) {
 		return
 	}
 	s.row, s.settings = row, settingsOf(s.spec)
-	s.fillInCluster()
+	s.setInClusterDefaults()
 	fields := secretFields(row)
-	provider.CheckStrictly(s.line, row.Type, fields, s.known(), pathSettings, s.problems)
+	provider.CheckStrictly(s.line, row.Type, fields, s.supportedSettings(), pathSettings, s.problems)
 	if s.problems.HasErrors() {
 		return // the following checks need valid types
 	}
@@ -64,7 +64,7 @@ func (s *step) resolveProvider(env *environment.Set) {
 	s.checkRequired(row.Fields, s.settings, pathSettings)
 	s.checkOneOf()
 	s.checkValues()
-	s.advise()
+	s.warnUnsafe()
 }
 
 // settingsOf returns a copy of the settings.
@@ -75,8 +75,8 @@ func settingsOf(spec *parse.Auth) map[string]any {
 	return runtime.DeepCopyJSON(spec.Settings)
 }
 
-// known returns the settings without those that only other release lines support, which it reports.
-func (s *step) known() map[string]any {
+// supportedSettings returns the settings without those that only other release lines support, which it reports.
+func (s *step) supportedSettings() map[string]any {
 	known := maps.Clone(s.spec.Settings)
 	for _, name := range slices.Sorted(maps.Keys(s.spec.Settings)) {
 		has := func(line *catalog.Line) bool {
@@ -96,8 +96,8 @@ func (s *step) known() map[string]any {
 	return known
 }
 
-// refuseOrphans reports settings and secretRefs without a type, and policies alone if the release line needs a type.
-func (s *step) refuseOrphans() {
+// checkWithoutType reports settings and secretRefs without a type, and policies alone if the release line needs a type.
+func (s *step) checkWithoutType() {
 	for _, part := range []struct {
 		name string
 		size int
@@ -105,7 +105,7 @@ func (s *step) refuseOrphans() {
 		if part.size > 0 {
 			s.problems.Add(problem.Problem{
 				Reason: problem.MissingField, Path: pathProvider, Type: field.ErrorTypeRequired,
-				Detail: root + "." + part.name + " belong to a type of authentication",
+				Detail: root + "." + part.name + " require a type of authentication",
 				Fix:    "name one: release line " + s.line.Name + " has " + strings.Join(s.line.AuthNames(), ", "),
 			})
 			return
@@ -127,7 +127,7 @@ func (s *step) reportUnknownType() {
 	detail := fmt.Sprintf("a server of release line %s has no authentication of this type", s.line.Name)
 	if catalog.FirstLine(has) != "" {
 		p := unsupported(pathProvider, s.spec.Type, detail, has)
-		p.Fix = "choose another type: " + strings.Join(s.line.AuthNames(), ", ") + release.Elsewhere(has)
+		p.Fix = "choose another type: " + strings.Join(s.line.AuthNames(), ", ") + release.OtherLines(has)
 		s.problems.Add(p)
 		return
 	}
@@ -149,12 +149,13 @@ func (s *step) reportUnknownType() {
 func unsupported(path string, value any, detail string, has func(*catalog.Line) bool) problem.Problem {
 	return problem.Problem{
 		Reason: problem.UnsupportedByRelease, Path: path, Type: field.ErrorTypeForbidden, Value: value, Detail: detail,
-		Fix: "remove it" + release.Elsewhere(has),
+		Fix: "remove it" + release.OtherLines(has),
 	}
 }
 
-// fillInCluster sets the address of the cluster's API server, unless the settings set it or turn verification off.
-func (s *step) fillInCluster() {
+// setInClusterDefaults sets the address of the cluster's API server, unless the settings set it or turn verification
+// off.
+func (s *step) setInClusterDefaults() {
 	for name := range s.row.InCluster {
 		if _, given := s.settings[name]; given {
 			return
@@ -170,9 +171,9 @@ func (s *step) fillInCluster() {
 func secretFields(row *catalog.AuthType) map[string]catalog.Field {
 	fields := maps.Clone(row.Fields)
 	for _, name := range row.Secrets {
-		if of, whole := fields[name]; whole {
-			of.Secret = true
-			fields[name] = of
+		if def, known := fields[name]; known {
+			def.Secret = true
+			fields[name] = def
 		}
 	}
 	return fields
@@ -182,14 +183,14 @@ func secretFields(row *catalog.AuthType) map[string]catalog.Field {
 func (s *step) assignSecret(ref parse.SecretField, env *environment.Set) {
 	use := environment.SecretUse{EnvName: environment.Name("auth", ref.Field), Ref: ref.Ref, Path: ref.Path}
 	name, item, hasItem := strings.Cut(ref.Field, ".")
-	of, known := s.row.Fields[name]
+	def, known := s.row.Fields[name]
 	inner, isInner := s.line.AuthField(s.row, ref.Field)
 	reference := document.ReferenceTo(use.EnvName)
 	switch {
 	case name == fieldCAFile || item == fieldCAFile:
-		s.reportNoFile(ref)
+		s.reportSecretForFile(ref)
 		return
-	case known && of.Type == catalog.TypeList && (!hasItem || item != "" && !strings.Contains(item, ".")):
+	case known && def.Type == catalog.TypeList && (!hasItem || item != "" && !strings.Contains(item, ".")):
 		list, _ := s.settings[name].([]any)
 		s.settings[name] = append(list, reference)
 	case isInner && inner.Type == catalog.TypeString && !hasItem:
@@ -208,19 +209,19 @@ func (s *step) assignSecret(ref parse.SecretField, env *environment.Set) {
 		}
 		holder[item] = reference
 	default:
-		s.reportNoSecret(ref)
+		s.reportUnknownSecretField(ref)
 		return
 	}
 	env.Add(environment.Variable{Name: use.EnvName, Ref: use.Ref, Path: use.Path, Type: catalog.TypeString})
 }
 
-// reportNoFile reports a Secret for a CA file field: the server would take its content for a path.
-func (s *step) reportNoFile(ref parse.SecretField) {
+// reportSecretForFile reports a Secret for a CA file field: the server would take its content for a path.
+func (s *step) reportSecretForFile(ref parse.SecretField) {
 	s.problems.Add(problem.Problem{
 		Reason: problem.InvalidField, Path: ref.Path, Type: field.ErrorTypeForbidden,
-		Detail: "is the path of a file, and the server would take the content of the Secret for it",
-		Fix: "give the CA with spec.networking.tls.caBundle; or mount it with spec.workload.overrides.volumes, and " +
-			"write its path under settings",
+		Detail: "is a file path: the server would use the content of the Secret as the path",
+		Fix: "set the CA in spec.networking.tls.caBundle; or mount it with spec.workload.overrides.volumes, and set its " +
+			"path in settings",
 	})
 }
 
@@ -230,17 +231,17 @@ func (s *step) isFree(values map[string]any, name, path string) bool {
 		return true
 	}
 	s.problems.Add(problem.Problem{
-		Reason: problem.ConflictingFields, Path: path, Type: field.ErrorTypeForbidden, Detail: "is in settings too",
+		Reason: problem.ConflictingFields, Path: path, Type: field.ErrorTypeForbidden, Detail: "is also in settings",
 		Fix: "keep one of them",
 	})
 	return false
 }
 
-func (s *step) reportNoSecret(ref parse.SecretField) {
+func (s *step) reportUnknownSecretField(ref parse.SecretField) {
 	p := problem.Problem{
 		Reason: problem.UnknownField, Path: ref.Path, Type: field.ErrorTypeInvalid,
-		Detail: fmt.Sprintf("%s has no such field for a secret on release line %s", s.row.Type, s.line.Name), Fix: "it " +
-			"takes no secret",
+		Detail: fmt.Sprintf("%s has no secret field of this name on release line %s", s.row.Type, s.line.Name), Fix: "it " +
+			"has no secret fields",
 	}
 	if len(s.row.Secrets) > 0 {
 		p.Fix = "it takes " + strings.Join(s.row.Secrets, ", ")
@@ -254,30 +255,30 @@ func (s *step) reportNoSecret(ref parse.SecretField) {
 // checkRequired reports missing fields that the server requires.
 func (s *step) checkRequired(fields map[string]catalog.Field, values map[string]any, path string) {
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		of := fields[name]
+		def := fields[name]
 		value, given := values[name]
 		list, isList := value.([]any)
-		if of.Required && (!given || value == "" || isList && len(list) == 0) {
+		if def.Required && (!given || value == "" || isList && len(list) == 0) {
 			s.problems.Add(problem.Problem{
 				Reason: problem.MissingField, Path: path + "." + name, Type: field.ErrorTypeRequired,
 				Detail: s.row.Type + " does not work without it",
-				Fix:    s.howToGive(path, name, of),
+				Fix:    s.missingFieldFix(path, name, def),
 			})
 		}
-		if inner, ok := value.(map[string]any); ok && of.Object != "" {
-			s.checkRequired(s.line.Objects[of.Object], inner, path+"."+name)
+		if inner, ok := value.(map[string]any); ok && def.Object != "" {
+			s.checkRequired(s.line.Objects[def.Object], inner, path+"."+name)
 		}
 	}
 }
 
-// howToGive returns the fix for a missing field.
-func (s *step) howToGive(path, name string, of catalog.Field) string {
+// missingFieldFix returns the fix for a missing field.
+func (s *step) missingFieldFix(path, name string, def catalog.Field) string {
 	full := strings.TrimPrefix(strings.TrimPrefix(path, pathSettings)+"."+name, ".")
-	if of.Secret || slices.Contains(s.row.Secrets, full) {
+	if def.Secret || slices.Contains(s.row.Secrets, full) {
 		return "put it into a Secret, and refer to it: secretRefs: {" + full + ": {name: <Secret>, key: <key within it>}}"
 	}
 	if name == "uri" && strings.HasPrefix(full, "jwks.") {
-		return "write it under settings. " + s.usualAddress()
+		return "write it under settings. " + s.jwksHint()
 	}
 	return "write it under settings"
 }
@@ -293,24 +294,24 @@ func (s *step) checkOneOf() {
 			given = append(given, name)
 		}
 	}
-	wanted := "exactly one of " + strings.Join(s.row.OneOf, " and ")
+	requirement := "exactly one of " + strings.Join(s.row.OneOf, " and ")
 	switch {
 	case len(given) == 0:
 		s.problems.Add(problem.Problem{
 			Reason: problem.MissingField, Path: pathSettings + "." + s.row.OneOf[0], Type: field.ErrorTypeRequired,
-			Detail: s.row.Type + " needs " + wanted + ", and the operator asks no issuer for it",
-			Fix:    "write jwks: {uri: <address of the keys>}. " + s.usualAddress(),
+			Detail: s.row.Type + " needs " + requirement + ", because the operator does not query the issuer",
+			Fix:    "write jwks: {uri: <address of the keys>}. " + s.jwksHint(),
 		})
 	case len(given) > 1:
 		s.problems.Add(problem.Problem{
 			Reason: problem.ConflictingFields, Path: pathSettings + "." + given[1], Type: field.ErrorTypeForbidden,
-			Detail: s.row.Type + " takes " + wanted, Fix: "keep one of them",
+			Detail: s.row.Type + " takes " + requirement, Fix: "keep one of them",
 		})
 	}
 }
 
-// usualAddress says how to find the address of the keys. It includes the issuer only if that is a plain URL.
-func (s *step) usualAddress() string {
+// jwksHint says how to find the address of the keys. It includes the issuer only if that is a plain URL.
+func (s *step) jwksHint() string {
 	issuer, _ := s.settings["issuer"].(string)
 	u, err := url.Parse(issuer)
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || len(issuer) > 200 {
@@ -327,17 +328,17 @@ func (s *step) checkValues() {
 		s.problems.Add(problem.Problem{
 			Reason: problem.UnsupportedByRelease, Path: pathSettings + "." + fieldVerifyTLS, Type: field.ErrorTypeForbidden,
 			Value: false,
-			Detail: "a server of release line " + s.line.Name + " ends at once with it, with exit status 0 and without a " +
-				"message, as soon as it encrypts",
-			Fix: "remove it, and give the CA of the issuer with spec.networking.tls.caBundle",
+			Detail: "a server of release line " + s.line.Name + " with TLS exits at startup with status 0 and no message if " +
+				"it is set",
+			Fix: "remove it, and set the CA of the issuer in spec.networking.tls.caBundle",
 		})
 	}
 	s.checkAddresses(s.settings, pathSettings)
 	for _, name := range s.row.Networks {
 		networks, given := s.settings[name].([]any)
 		if given && len(networks) == 0 {
-			s.problems.Add(invalid(pathSettings+"."+name, "an empty list stops the server", "name networks, or remove the "+
-				"field"))
+			s.problems.Add(invalid(pathSettings+"."+name, "the server does not start with an empty list", "name networks, or "+
+				"remove the field"))
 		}
 		for i, network := range networks {
 			if text, ok := network.(string); ok && !document.HasReference(text) && !isNetwork(text) {
@@ -345,7 +346,7 @@ func (s *step) checkValues() {
 					"10.244.0.0/16"))
 			}
 		}
-		s.warnEveryone(pathSettings+"."+name, networks)
+		s.warnPublicNetworks(pathSettings+"."+name, networks)
 	}
 }
 
@@ -384,8 +385,8 @@ func (s *step) checkAddresses(values map[string]any, path string) {
 	}
 }
 
-// advise warns about unset fields that make the type less safe.
-func (s *step) advise() {
+// warnUnsafe warns about unset fields that make the type less safe.
+func (s *step) warnUnsafe() {
 	for _, advice := range s.row.Advice {
 		_, given := s.settings[advice.Field]
 		_, needed := s.settings[advice.With]

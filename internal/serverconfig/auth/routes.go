@@ -60,15 +60,15 @@ func (s *policies) checkPath(pattern, at string) {
 		s.problems.Add(neverMatches(at, "a path begins with /", "write the whole path, for example /v1/chat/completions, "+
 			"or *"))
 	case strings.Contains(strings.TrimSuffix(pattern, "*"), "*"):
-		s.problems.Add(neverMatches(at, "a wildcard is only at the end", "write the beginning of the path and *"))
+		s.problems.Add(neverMatches(at, "a wildcard is allowed only at the end", "write the start of the path followed by *"))
 	case pattern != "/" && strings.HasSuffix(pattern, "/"):
-		s.problems.Add(neverMatches(at, "the server takes the / from the end of paths", "write it without, or with * after "+
-			"it"))
+		s.problems.Add(neverMatches(at, "the server removes a trailing / from paths", "remove the trailing /, or add * "+
+			"after it"))
 	}
 }
 
-// coversRoutes returns the path of the earlier rules that decide all paths of a rule, or "".
-func coversRoutes(before []*rule, r *rule) string {
+// shadowingRouteRule returns the path of the earlier rules that decide all paths of a rule, or "".
+func shadowingRouteRule(before []*rule, r *rule) string {
 	by := ""
 	for _, path := range texts(r.scope[scopePaths]) {
 		at := slices.IndexFunc(before, func(b *rule) bool {
@@ -116,35 +116,35 @@ func keepProbesOpen(auth *yaml.Node) {
 
 // decide returns the verdict for a path. A condition or unsupported expression denies.
 func decide(policy *yaml.Node, path string) verdict {
-	about := false
+	matched := false
 	for _, item := range document.Items(policy) {
-		written, _ := document.Plain(item).(map[string]any)
-		permit, permits := written[rulePermit].(map[string]any)
+		rule, _ := document.Plain(item).(map[string]any)
+		permit, permits := rule[rulePermit].(map[string]any)
 		scope := permit
 		if !permits {
-			scope, _ = written[ruleForbid].(map[string]any)
+			scope, _ = rule[ruleForbid].(map[string]any)
 		}
-		matches, surely := matchesPath(texts(scope[scopePaths]), path)
+		matches, certain := matchesPath(texts(scope[scopePaths]), path)
 		if !matches {
 			continue
 		}
-		about = true
-		conditional := written[ruleWhen] != nil || written[ruleUnless] != nil
+		matched = true
+		conditional := rule[ruleWhen] != nil || rule[ruleUnless] != nil
 		switch {
 		case !permits:
 			return denied
-		case surely && !conditional:
+		case certain && !conditional:
 			return permitted
 		}
 	}
-	if about {
+	if matched {
 		return denied
 	}
 	return noRule
 }
 
 // matchesPath reports whether a pattern matches a path, and whether that is certain.
-func matchesPath(patterns []string, path string) (matches, surely bool) {
+func matchesPath(patterns []string, path string) (matches, certain bool) {
 	for _, pattern := range patterns {
 		expression, isRegex := strings.CutPrefix(pattern, regexPrefix)
 		switch {

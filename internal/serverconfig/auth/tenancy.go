@@ -88,7 +88,7 @@ func CheckTenants(doc *document.Document, line *catalog.Line, spec *parse.Auth, 
 		Severity: problem.Warning, Reason: problem.UnsupportedByRelease, Path: pathTenancy, Type: field.ErrorTypeForbidden,
 		Detail: "servers of release line " + line.Name + " fail to keep vector stores and responses of tenants in PostgreSQL",
 		Fix: "use SQLite for storage.sql" +
-			release.Elsewhere(func(l *catalog.Line) bool { return tenancyFields(l) != nil && !l.TenantsBreakPostgres }),
+			release.OtherLines(func(l *catalog.Line) bool { return tenancyFields(l) != nil && !l.TenantsBreakPostgres }),
 	})
 }
 

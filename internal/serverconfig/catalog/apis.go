@@ -32,10 +32,10 @@ var readIndex = sync.OnceValue(func() *index {
 
 // Absence describes an API that a release line does not have.
 type Absence struct {
-	// GoneSince is the first release line without the API, or "" if it was not removed before this one.
-	GoneSince string
-	// ComesWith is the first later release line with the API, or "".
-	ComesWith string
+	// RemovedIn is the first release line without the API, or "" if it was not removed before this one.
+	RemovedIn string
+	// AddedIn is the first later release line with the API, or "".
+	AddedIn string
 	// Instead says what to do on this release line; it may be empty.
 	Instead string
 }
@@ -56,11 +56,11 @@ func (l *Line) Absent(api string) (Absence, bool) {
 	names := Lines()
 	for _, other := range known.Lines {
 		if Compare(other, l.Name) > 0 {
-			absence.ComesWith = other
+			absence.AddedIn = other
 			break
 		}
 		if next := slices.Index(names, other) + 1; next < len(names) {
-			absence.GoneSince = names[next]
+			absence.RemovedIn = names[next]
 		}
 	}
 	return absence, true

@@ -89,7 +89,7 @@ func (l *Line) checkAuth() error {
 	for i := range l.Auth {
 		row := &l.Auth[i]
 		if i > 0 && l.Auth[i-1].Type >= row.Type {
-			return fmt.Errorf("auth: %s stands after %s: rows are sorted by type and stand once", row.Type, l.Auth[i-1].Type)
+			return fmt.Errorf("auth: %s follows %s: rows must be sorted by type and unique", row.Type, l.Auth[i-1].Type)
 		}
 		named := append(slices.Clone(row.OneOf), row.Secrets...)
 		named = slices.AppendSeq(append(named, row.Tenant), maps.Keys(row.Example))

@@ -80,7 +80,7 @@ func TestRulesOfEachLine(t *testing.T) {
 
 func TestCheckFindsContradictionsInAuth(t *testing.T) {
 	for want, rows := range map[string][]AuthType{
-		"stands after":  {{Type: "b"}, {Type: "a"}},
+		"a follows b":   {{Type: "b"}, {Type: "a"}},
 		"no such field": {{Type: "a", Secrets: []string{"x.y"}}},
 		"unknown type":  {{Type: "a", Fields: map[string]Field{"x": {Type: "nothing"}}}},
 	} {

@@ -61,14 +61,14 @@ func Newest() string {
 	return names[len(names)-1]
 }
 
-// Standing relates a server version to the known release lines.
-type Standing int
+// VersionMatch relates a server version to the known release lines.
+type VersionMatch int
 
 const (
 	// NoVersion means that the text names no version.
-	NoVersion Standing = iota
-	// OfLine means that the version belongs to a known release line.
-	OfLine
+	NoVersion VersionMatch = iota
+	// KnownLine means that the version belongs to a known release line.
+	KnownLine
 	// Newer means that the version is unknown, and newer than a known release line.
 	Newer
 	// TooOld means that the version is older than every known release line.
@@ -80,17 +80,17 @@ var version = regexp.MustCompile(`^v?(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})(?:\D|$)`
 
 // ForVersion returns the release line of a server version such as "0.7.1", "v0.7.1" or "0.7.1-rc2", with the patches of
 // the release. For an unknown version, it returns the newest release line before it (Newer), if any.
-func ForVersion(text string) (*Line, Standing) {
+func ForVersion(text string) (*Line, VersionMatch) {
 	parts := version.FindStringSubmatch(text)
 	if parts == nil {
 		return nil, NoVersion
 	}
-	wanted, names := parts[1]+"."+parts[2], Lines()
-	at, known := slices.BinarySearchFunc(names, wanted, Compare)
+	name, names := parts[1]+"."+parts[2], Lines()
+	at, known := slices.BinarySearchFunc(names, name, Compare)
 	switch {
 	case known:
-		line, _ := Get(wanted)
-		return line.At(text), OfLine
+		line, _ := Get(name)
+		return line.At(text), KnownLine
 	case at > 0:
 		line, _ := Get(names[at-1])
 		return line, Newer
@@ -104,8 +104,8 @@ var release = regexp.MustCompile(`^v?(\d{1,3}\.\d{1,3}\.\d{1,3})(?:\D|$)`)
 // Predates reports whether a server release is of a newer, unknown release line, and whether it is later than Release.
 // Both are false for a text without a release.
 func (l *Line) Predates(text string) (newer, later bool) {
-	if _, standing := ForVersion(text); standing != OfLine {
-		return standing == Newer, standing == Newer
+	if _, match := ForVersion(text); match != KnownLine {
+		return match == Newer, match == Newer
 	}
 	parts := release.FindStringSubmatch(text)
 	return false, parts != nil && l.Release != "" && Compare(parts[1], l.Release) > 0

@@ -11,14 +11,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Proves: R16 (the catalog is keyed by release line; a newer release counts as the newest release line before it, one below 0.3 as none).
+// Proves: R16 (the catalog is keyed by release line; a newer release counts as the newest release line before it, one
+// below 0.3 as none).
 func TestForVersion(t *testing.T) {
 	for version, want := range map[string]struct {
 		line     string
-		standing Standing
+		standing VersionMatch
 	}{
-		"0.7.1": {"0.7", OfLine}, "v0.7.3": {"0.7", OfLine}, "0.7": {"0.7", OfLine}, "0.7.1-rc2": {"0.7", OfLine}, "0.7rc1": {"0.7", OfLine},
-		"1.4.0+cu128": {"1.4", OfLine}, "0.3.0": {"0.3", OfLine},
+		"0.7.1": {"0.7", KnownLine}, "v0.7.3": {"0.7", KnownLine}, "0.7": {"0.7", KnownLine}, "0.7.1-rc2": {"0.7", KnownLine}, "0.7rc1": {"0.7", KnownLine},
+		"1.4.0+cu128": {"1.4", KnownLine}, "0.3.0": {"0.3", KnownLine},
 		"1.99.0": {Newest(), Newer}, "1.100.0": {Newest(), Newer}, "v98.0": {Newest(), Newer}, "99.1.0": {Newest(), Newer}, "0.9.1": {"0.8", Newer}, "0.70.1": {"0.8", Newer},
 		"0.2.23": {"", TooOld}, "0.1": {"", TooOld}, "0.0.0": {"", TooOld},
 		"": {}, "latest": {}, "7": {}, "v1": {}, "24.04": {}, "2026.11.21": {}, "20261121": {}, "pg16-0.7.1": {}, "0.": {}, ".7": {}, "07.1": {},
@@ -195,7 +196,7 @@ func TestAbsent(t *testing.T) {
 		{Newest(), "nonsense", "", "", false},
 	} {
 		absence, ok := get(t, c.line).Absent(c.api)
-		if ok != c.ok || absence.GoneSince != c.gone || absence.ComesWith != c.comes {
+		if ok != c.ok || absence.RemovedIn != c.gone || absence.AddedIn != c.comes {
 			t.Errorf("line %s, %s: %+v, %v; want %+v", c.line, c.api, absence, ok, c)
 		}
 		if _, written := map[string]bool{"safety": true, "telemetry": true, "agents": true}[c.api]; ok && written && absence.Instead == "" {
@@ -281,22 +282,22 @@ func BenchmarkParse(b *testing.B) {
 func TestParseRefusesContradictions(t *testing.T) {
 	const head = "line: x\npackage: p\nportEnv: P\nproviders:\n  inference:\n"
 	for want, data := range map[string]string{
-		"required":                    "line: x\n",
-		"not found":                   "line: x\npackage: p\nportEnv: P\nshade: red\n",
-		"no such field":               head + "  - {type: a, key: nope}\n",
-		"unknown type":                head + "  - {type: a, fields: {f: {type: text}}}\n",
-		`type "texts"`:                head + "  - {type: a, fields: {f: {type: list, elements: texts}}}\n",
-		`type "number"`:               head + "  - {type: a, fields: {f: {type: any, anyOf: [int, number]}}}\n",
-		"endpoint kind":               head + "  - {type: a, endpoint: {field: f, kind: x}, fields: {f: {type: url}}}\n",
-		"portField":                   head + "  - {type: a, endpoint: {field: f, kind: hostPort}, fields: {f: {type: string}}}\n",
-		"no object":                   head + "  - {type: a, fields: {f: {type: map, object: O}}}\n",
-		"unknown kind":                head + "  - {type: a}\nstores:\n  s: {kind: blob}\n",
-		"sorted by type":              head + "  - {type: b}\n  - {type: a}\n",
-		"and stand once":              head + "  - {type: a}\n  - {type: a}\n",
-		"cannot unmarshal":            head + "  - {type: a, fields: [f]}\n",
-		"auth: a stands after b":      head + "  - {type: a}\nauth:\n- {type: b}\n- {type: a}\n",
-		"auth: a stands after a":      head + "  - {type: a}\nauth:\n- {type: a}\n- {type: a}\n",
-		"auth a: no such field: nope": head + "  - {type: a}\nauth:\n- {type: a, oneOf: [nope]}\n",
+		"required":                          "line: x\n",
+		"not found":                         "line: x\npackage: p\nportEnv: P\nshade: red\n",
+		"no such field":                     head + "  - {type: a, key: nope}\n",
+		"unknown type":                      head + "  - {type: a, fields: {f: {type: text}}}\n",
+		`type "texts"`:                      head + "  - {type: a, fields: {f: {type: list, elements: texts}}}\n",
+		`type "number"`:                     head + "  - {type: a, fields: {f: {type: any, anyOf: [int, number]}}}\n",
+		"endpoint kind":                     head + "  - {type: a, endpoint: {field: f, kind: x}, fields: {f: {type: url}}}\n",
+		"portField":                         head + "  - {type: a, endpoint: {field: f, kind: hostPort}, fields: {f: {type: string}}}\n",
+		"no object":                         head + "  - {type: a, fields: {f: {type: map, object: O}}}\n",
+		"unknown kind":                      head + "  - {type: a}\nstores:\n  s: {kind: blob}\n",
+		"sorted by type":                    head + "  - {type: b}\n  - {type: a}\n",
+		"must be sorted by type and unique": head + "  - {type: a}\n  - {type: a}\n",
+		"cannot unmarshal":                  head + "  - {type: a, fields: [f]}\n",
+		"auth: a follows b":                 head + "  - {type: a}\nauth:\n- {type: b}\n- {type: a}\n",
+		"auth: a follows a":                 head + "  - {type: a}\nauth:\n- {type: a}\n- {type: a}\n",
+		"auth a: no such field: nope":       head + "  - {type: a}\nauth:\n- {type: a, oneOf: [nope]}\n",
 	} {
 		if _, err := Parse([]byte(data)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Parse(%q) = %v, want an error with %q", data, err, want)
@@ -344,7 +345,7 @@ func TestChosen(t *testing.T) {
 		"a": "all! of_a! type!", "b": "all! of_b type!", "c": "all! of_b type!", "": "all! of_a of_b type!", "${env.X}": "all! of_a of_b type!",
 	} {
 		var got []string
-		chosen := Chosen(fields, func(name string) string {
+		chosen := FieldsForKind(fields, func(name string) string {
 			if name != "type" {
 				t.Errorf("asked for %s", name)
 			}
@@ -361,14 +362,14 @@ func TestChosen(t *testing.T) {
 		}
 	}
 	delete(fields, "type")
-	if diff := cmp.Diff(fields, Chosen(fields, nil)); diff != "" {
+	if diff := cmp.Diff(fields, FieldsForKind(fields, nil)); diff != "" {
 		t.Errorf("a map of one kind (-want +got):\n%s", diff)
 	}
 }
 
 func TestPlaceNamesTheFieldOfAKind(t *testing.T) {
-	if KV.Place() != "namespace" || SQL.Place() != "table_name" {
-		t.Error(KV.Place(), SQL.Place())
+	if KV.LocationField() != "namespace" || SQL.LocationField() != "table_name" {
+		t.Error(KV.LocationField(), SQL.LocationField())
 	}
 }
 
@@ -378,14 +379,15 @@ func TestChosenIsTheSameEachTime(t *testing.T) {
 		"a": {Chooses: true, Values: []string{"x"}}, "b": {Chooses: true, Values: []string{"z"}}, "c": {Only: []string{"x"}}, "d": {Only: []string{"z"}},
 	}
 	for range 50 {
-		chosen := Chosen(fields, func(name string) string { return map[string]string{"a": "x", "b": "z"}[name] })
+		chosen := FieldsForKind(fields, func(name string) string { return map[string]string{"a": "x", "b": "z"}[name] })
 		if _, there := chosen["c"]; !there || len(chosen) != 3 {
 			t.Fatalf("%v", chosen)
 		}
 	}
 }
 
-// An API that a release line had before and lost is gone since the first one without it; the newest release line loses nothing yet.
+// An API that a release line had before and lost is gone since the first one without it; the newest release line loses
+// nothing yet.
 func TestAbsentNamesTheFirstReleaseLineWithoutAnAPI(t *testing.T) {
 	names := Lines()
 	for _, api := range KnownAPIs() {
@@ -393,12 +395,12 @@ func TestAbsentNamesTheFirstReleaseLineWithoutAnAPI(t *testing.T) {
 			before, line := get(t, names[i]), get(t, name)
 			_, had := before.APIs[api]
 			absence, absent := line.Absent(api)
-			if had && absent && absence.GoneSince != name {
-				t.Errorf("%s is gone since %q, not since %s", api, absence.GoneSince, name)
+			if had && absent && absence.RemovedIn != name {
+				t.Errorf("%s is gone since %q, not since %s", api, absence.RemovedIn, name)
 			}
 			if _, has := line.APIs[api]; has && !had {
-				if earlier, _ := before.Absent(api); earlier.ComesWith != name {
-					t.Errorf("%s comes with %q, not with %s", api, earlier.ComesWith, name)
+				if earlier, _ := before.Absent(api); earlier.AddedIn != name {
+					t.Errorf("%s comes with %q, not with %s", api, earlier.AddedIn, name)
 				}
 			}
 		}
@@ -425,8 +427,8 @@ func TestNoLineTakesCredentialsOfMCPServers(t *testing.T) {
 	}
 }
 
-// Proves: R84, R29 (what the servers of a line can be asked for: tool groups where it registers some, else connectors, but on the lines that fail to
-// list them).
+// Proves: R84, R29 (what the servers of a line can be asked for: tool groups where it registers some, else connectors,
+// but on the lines that fail to list them).
 func TestListsOfEachLine(t *testing.T) {
 	for _, name := range Lines() {
 		line := get(t, name)

@@ -91,8 +91,8 @@ const (
 	SQL StoreKind = "sql"
 )
 
-// Place returns the field of the storage location in a backend: "namespace" or "table_name".
-func (k StoreKind) Place() string {
+// LocationField returns the field of the storage location in a backend: "namespace" or "table_name".
+func (k StoreKind) LocationField() string {
 	if k == KV {
 		return "namespace"
 	}
@@ -119,8 +119,8 @@ var credentialForms = []CredentialForm{"", CredentialsURLHost, CredentialsURLPar
 type Backend struct {
 	// Credentials is the form of its credentials; empty if the custom resource sets none.
 	Credentials CredentialForm `yaml:"credentials,omitempty"`
-	// Echoed means that the server logs the password at startup, unless its log level is lowered.
-	Echoed bool `yaml:"echoed,omitempty"`
+	// LogsPassword means that the server logs the password at startup, unless its log level is lowered.
+	LogsPassword bool `yaml:"echoed,omitempty"`
 	// Instead says what to use instead of an unsupported field of the custom resource.
 	Instead map[string]string `yaml:"instead,omitempty"`
 	// Environment maps variables that the client reads to the config field that replaces them.
@@ -197,9 +197,9 @@ func (f Field) Element() (Field, bool) {
 	return Field{}, false
 }
 
-// Chosen returns the fields of a map for its kind, which it reads with value. If the kind is unknown, it returns all
-// fields, with kind-specific ones optional.
-func Chosen(fields map[string]Field, value func(name string) string) map[string]Field {
+// FieldsForKind returns the fields of a map for its kind, which it reads with value. If the kind is unknown, it returns
+// all fields, with kind-specific ones optional.
+func FieldsForKind(fields map[string]Field, value func(name string) string) map[string]Field {
 	chooser := ""
 	for name := range fields {
 		if fields[name].Chooses && (chooser == "" || name < chooser) {

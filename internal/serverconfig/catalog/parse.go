@@ -43,7 +43,7 @@ func (l *Line) Check() error {
 				return fmt.Errorf("%s %s: %w", api, rows[i].Type, err)
 			}
 			if i > 0 && rows[i-1].Type >= rows[i].Type {
-				return fmt.Errorf("%s: %s stands after %s: rows are sorted by type and stand once", api, rows[i].Type,
+				return fmt.Errorf("%s: %s follows %s: rows must be sorted by type and unique", api, rows[i].Type,
 					rows[i-1].Type)
 			}
 		}

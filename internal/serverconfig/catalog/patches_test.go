@@ -42,7 +42,7 @@ func TestOlderPatchReleasesKnowLess(t *testing.T) {
 	} {
 		older, standing := ForVersion(c.without)
 		newer, _ := ForVersion(c.with)
-		if standing != OfLine || c.has(older) || !c.has(newer) || !older.Older() || newer.Older() {
+		if standing != KnownLine || c.has(older) || !c.has(newer) || !older.Older() || newer.Older() {
 			t.Errorf("%s: %s has it: %v; %s has it: %v", c.name, c.without, c.has(older), c.with, c.has(newer))
 		}
 		if got := older.Since(c.has); got != c.before {

@@ -60,16 +60,15 @@ func Apply(in *Input, problems *problem.Collector) {
 	if apis := r.doc.APIs(); apis != nil && len(apis.Content) == 0 && r.line.APIsMustBeServed {
 		problems.Add(problem.Problem{
 			Reason: problem.DisabledAPI, Path: "spec.disabled", Type: field.ErrorTypeInvalid,
-			Detail: "leaves no API that the server could serve", Fix: "remove an API from it",
+			Detail: "disables every API of the server", Fix: "remove an API from it",
 		})
 	}
 	if len(r.dependents) > 0 {
 		slices.Sort(r.dependents)
 		problems.Add(problem.Problem{
 			Reason: problem.DisabledAPI, Severity: problem.Warning, Path: "spec.disabled",
-			Detail: "also disables what depends on these APIs: " + limits.Names(r.dependents),
-			Fix: "to keep them, remove the API that they need from the list; to say that it is meant, name the APIs among " +
-				"them in the list too",
+			Detail: "also disables these dependents of the disabled APIs: " + limits.Names(r.dependents),
+			Fix:    "to keep them, remove the API that they need from the list; to confirm, add the APIs among them to the list",
 		})
 	}
 }
@@ -95,10 +94,10 @@ func (r *removal) listAPIs() {
 	document.Set(r.doc.Root(), "apis", list)
 }
 
-func (r *removal) isGone(api string) bool { return slices.Contains(r.apis, api) }
+func (r *removal) isRemoved(api string) bool { return slices.Contains(r.apis, api) }
 
 func (r *removal) removeAPI(api string) {
-	if r.isGone(api) {
+	if r.isRemoved(api) {
 		return
 	}
 	r.apis = append(r.apis, api)
@@ -121,7 +120,7 @@ func (r *removal) removeDependents() bool {
 		var kept []*yaml.Node
 		var ids []string
 		for _, entry := range document.Items(list) {
-			if r.mustGo(api, entry) {
+			if r.mustRemove(api, entry) {
 				ids = append(ids, document.IdentityOf(document.Child(entry, "provider_id")).ID)
 			} else {
 				kept = append(kept, entry)
@@ -143,8 +142,8 @@ func (r *removal) removeDependents() bool {
 	return removed
 }
 
-// mustGo reports whether a provider needs a removed API, and adds an error if the spec configures or uses it.
-func (r *removal) mustGo(api string, entry *yaml.Node) bool {
+// mustRemove reports whether a provider needs a removed API, and adds an error if the spec configures or uses it.
+func (r *removal) mustRemove(api string, entry *yaml.Node) bool {
 	row, known := r.line.Provider(api, document.Text(document.Child(entry, "provider_type")))
 	id := document.IdentityOf(document.Child(entry, "provider_id"))
 	if !known || id.Presence == document.Disabled {
@@ -152,7 +151,7 @@ func (r *removal) mustGo(api string, entry *yaml.Node) bool {
 	}
 	needed := slices.IndexFunc(row.Needs, func(need string) bool {
 		of, _ := r.line.APIOf(need)
-		return r.isGone(of)
+		return r.isRemoved(of)
 	})
 	if needed < 0 {
 		return false
@@ -207,13 +206,13 @@ func (r *removal) removeReferences() {
 		if !ok {
 			continue
 		}
-		if r.isGone(api) {
+		if r.isRemoved(api) {
 			document.Drop(resources, name)
 			continue
 		}
 		if list := document.Child(resources, name); list != nil {
 			list.Content = slices.DeleteFunc(list.Content, func(entry *yaml.Node) bool {
-				return r.lost(api, document.Child(entry, "provider_id"))
+				return r.refersToRemoved(api, document.Child(entry, "provider_id"))
 			})
 		}
 	}
@@ -221,8 +220,8 @@ func (r *removal) removeReferences() {
 	r.removeShieldDefault(shields)
 }
 
-// lost reports whether a reference names a removed provider.
-func (r *removal) lost(api string, ref *yaml.Node) bool {
+// refersToRemoved reports whether a reference names a removed provider.
+func (r *removal) refersToRemoved(api string, ref *yaml.Node) bool {
 	name := document.IdentityOf(ref).ID
 	if name == "" || !slices.Contains(r.ids[api], name) {
 		return false
@@ -233,13 +232,14 @@ func (r *removal) lost(api string, ref *yaml.Node) bool {
 
 func (r *removal) removeDefaults() {
 	defaults := r.doc.Section("vector_stores")
-	if r.lost("vector_io", document.Child(defaults, "default_provider_id")) {
+	if r.refersToRemoved("vector_io", document.Child(defaults, "default_provider_id")) {
 		document.Drop(defaults, "default_provider_id")
 	}
 	for _, ref := range resource.ModelReferences {
 		holder := document.Descend(defaults, ref.Path[:len(ref.Path)-1])
 		last := ref.Path[len(ref.Path)-1]
-		if r.isGone("inference") || r.lost("inference", document.Child(document.Child(holder, last), "provider_id")) {
+		if r.isRemoved("inference") ||
+			r.refersToRemoved("inference", document.Child(document.Child(holder, last), "provider_id")) {
 			document.Drop(holder, last)
 		}
 	}

@@ -78,7 +78,8 @@ resources: {models: [m], shields: [s], tools: [websearch]}
 	}
 }
 
-// An API that the release line does not have is nothing to disable. Telemetry that is a section of the configuration and no API is.
+// An API that the release line does not have is nothing to disable. Telemetry that is a section of the configuration
+// and no API is.
 func TestReadWarnsOfAPIsThatTheReleaseLineLacks(t *testing.T) {
 	const lacks = "has no API post_training, so there is nothing to disable\n"
 	for _, c := range []struct{ line, name, want string }{
@@ -153,7 +154,7 @@ providers:
 
 // Proves: FR-044, R16.
 func TestApplyRemovesAPIsAndWhatNeedsThem(t *testing.T) {
-	const dependents = "Warning DisabledAPI " + path + ": also disables what depends on these APIs: "
+	const dependents = "Warning DisabledAPI " + path + ": also disables these dependents of the disabled APIs: "
 	for name, c := range map[string]struct {
 		base, want string
 		apis       []string
@@ -225,7 +226,7 @@ providers:
 		},
 		"no API is left": {
 			base: "apis: [flint]\nproviders: {flint: [{provider_id: f, provider_type: inline::flint}]}\n", apis: []string{"flint"}, served: true,
-			want: "apis: []\nproviders: {}\n", problems: "DisabledAPI " + path + ": leaves no API that the server could serve\n",
+			want: "apis: []\nproviders: {}\n", problems: "DisabledAPI " + path + ": disables every API of the server\n",
 		},
 		"no API is left where none must be": {
 			base: "apis: [flint]\nproviders: {flint: [{provider_id: f, provider_type: inline::flint}]}\n", apis: []string{"flint"},
@@ -277,7 +278,7 @@ providers:
 			disabled.Apply(&disabled.Input{
 				Document: doc, Line: step.Line(t, "0.7"), APIs: []string{"inference"}, Providers: step.Parsed(t, c.spec).Providers, Uses: c.uses,
 			}, found)
-			want := c.problems + "Warning DisabledAPI " + path + ": also disables what depends on these APIs: safety\n"
+			want := c.problems + "Warning DisabledAPI " + path + ": also disables these dependents of the disabled APIs: safety\n"
 			if got := step.Problems(found); got != want {
 				t.Errorf("(-want +got):\n%s", cmp.Diff(want, got))
 			}

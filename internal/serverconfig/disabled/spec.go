@@ -81,7 +81,7 @@ func Read(spec *Spec, line *catalog.Line, problems *problem.Collector) []string 
 			continue
 		}
 		if _, section := line.Sections[sectionOf[api]]; !section || api != "telemetry" {
-			noteAbsent(line, api, path, problems)
+			warnAbsent(line, api, path, problems)
 		}
 	}
 	apis := APIs(spec.Names)
@@ -116,8 +116,8 @@ func Read(spec *Spec, line *catalog.Line, problems *problem.Collector) []string 
 	return apis
 }
 
-// noteAbsent warns about a disabled API that the release line does not have.
-func noteAbsent(line *catalog.Line, api, path string, problems *problem.Collector) {
+// warnAbsent warns about a disabled API that the release line does not have.
+func warnAbsent(line *catalog.Line, api, path string, problems *problem.Collector) {
 	absence, absent := line.Absent(api)
 	if !absent {
 		return

@@ -24,7 +24,7 @@ type Base struct {
 	hash string
 	root *yaml.Node
 	// texts are the subtrees of root, already encoded.
-	texts map[place]written
+	texts map[pieceKey]encodedPiece
 }
 
 // ParseBase parses a base configuration, expands aliases and merge keys, and drops comments. The error is a *BaseError.
@@ -37,7 +37,7 @@ func ParseBase(name string, data []byte) (*Base, error) {
 		return nil, &BaseError{Name: name, Reason: err.Error()}
 	}
 	sum := sha256.Sum256(data)
-	return &Base{name: oneLine(name), hash: "sha256:" + hex.EncodeToString(sum[:]), root: root, texts: keepTexts(root)},
+	return &Base{name: oneLine(name), hash: "sha256:" + hex.EncodeToString(sum[:]), root: root, texts: prepareTexts(root)},
 		nil
 }
 
@@ -48,12 +48,12 @@ type BaseError struct {
 	Reason string
 }
 
-// BaseForm says how to fix a base configuration.
-const BaseForm = "give a config.yaml of the server: a YAML map in which providers are lists by API"
+// BaseFix says how to fix a base configuration.
+const BaseFix = "use a config.yaml of the server: a YAML map with lists of providers by API"
 
 // Error returns the name of the base, the reason and the fix.
 func (e *BaseError) Error() string {
-	return limits.Message("base configuration " + e.Name + ": " + e.Reason + ": " + BaseForm)
+	return limits.Message("base configuration " + e.Name + ": " + e.Reason + ": " + BaseFix)
 }
 
 // Name returns the name given to ParseBase, on one line.
@@ -73,7 +73,7 @@ func (b *Base) WithVersion(version int32) *Base {
 	root := *b.root
 	root.Content = append([]*yaml.Node{String(keyVersion), Int(int64(version))}, without(b.root, keyVersion)...)
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s: %d\n%s", keyVersion, version, b.hash))
-	return &Base{name: b.name, hash: "sha256:" + hex.EncodeToString(sum[:]), root: &root, texts: keepTexts(&root)}
+	return &Base{name: b.name, hash: "sha256:" + hex.EncodeToString(sum[:]), root: &root, texts: prepareTexts(&root)}
 }
 
 // without returns the content of a map without one key.
@@ -104,7 +104,7 @@ func Read(data []byte) (*yaml.Node, error) {
 		return nil, notYAML(err)
 	}
 	if err := decoder.Decode(&more); err == nil {
-		return nil, fmt.Errorf("line %d: a second document begins", more.Line)
+		return nil, fmt.Errorf("line %d: there is a second document", more.Line)
 	} else if !errors.Is(err, io.EOF) {
 		return nil, notYAML(err)
 	}
@@ -170,7 +170,7 @@ func (e *expander) expandMap(c, n *yaml.Node, depth int) error {
 			merged = append(merged, value)
 			continue
 		case seen[key.Value]:
-			return fmt.Errorf("line %d: the key %q stands twice", key.Line, key.Value)
+			return fmt.Errorf("line %d: duplicate key %q", key.Line, key.Value)
 		}
 		seen[key.Value] = true
 		c.Content = append(c.Content, key, value)
@@ -206,8 +206,8 @@ func mergeInto(c, m *yaml.Node, seen map[string]bool) error {
 // checkShape checks the types that the engine relies on; null counts as absent.
 func checkShape(root *yaml.Node) error {
 	if kind := Child(root, "kind"); kind != nil && Child(root, "apiVersion") != nil && Child(root, "providers") == nil {
-		return fmt.Errorf("line %d: a Kubernetes manifest is not the configuration of a server: take what a ConfigMap has "+
-			"under config.yaml", kind.Line)
+		return fmt.Errorf("line %d: a Kubernetes manifest is not a server configuration: use the value of the key "+
+			"config.yaml in the ConfigMap", kind.Line)
 	}
 	for _, key := range []string{"server", "providers", "registered_resources", "storage", "vector_stores", "safety"} {
 		if v := Child(root, key); v != nil && v.Kind != yaml.MappingNode {

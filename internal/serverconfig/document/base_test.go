@@ -25,8 +25,8 @@ func TestParseBaseRefuses(t *testing.T) {
 		"a: 1\n\tb: 2\n":                    "not YAML: line 2",
 		"- a":                               "line 1: the document is not a map",
 		"just text":                         "line 1: the document is not a map",
-		"a: 1\n---\nb: 2\n":                 "a second document begins",
-		"a: 1\nb: 2\na: 3\n":                `line 3: the key "a" stands twice`,
+		"a: 1\n---\nb: 2\n":                 "there is a second document",
+		"a: 1\nb: 2\na: 3\n":                `line 3: duplicate key "a"`,
 		"? [a]\n: 1\n":                      "line 1: a key is not a scalar",
 		"a: 1\nproviders: []\n":             "line 2: providers is not a map",
 		"providers:\n  inference: {}\n":     "line 2: providers.inference is not a list",
@@ -34,7 +34,7 @@ func TestParseBaseRefuses(t *testing.T) {
 		"providers: {f: [{config: [1]}]}\n": "line 1: the config of a provider is not a map",
 		"registered_resources: {models: 1}": "line 1: registered_resources.models is not a list",
 		"apis: {}\n":                        "line 1: apis is not a list",
-		"apiVersion: v1\nkind: ConfigMap\n": "line 2: a Kubernetes manifest is not the configuration of a server: take what a ConfigMap has under config.yaml",
+		"apiVersion: v1\nkind: ConfigMap\n": "line 2: a Kubernetes manifest is not a server configuration: use the value of the key config.yaml in the ConfigMap",
 		"server: []\n":                      "line 1: server is not a map",
 		"storage: {stores: []}\n":           "line 1: storage.stores is not a map",
 		"a: *nowhere\n":                     "not YAML",
@@ -50,7 +50,7 @@ func TestParseBaseRefuses(t *testing.T) {
 			t.Errorf("ParseBase(%.40q) = %v, want an error with %q", data, err, want)
 			continue
 		}
-		if !strings.HasPrefix(err.Error(), "base configuration mine: ") || !strings.HasSuffix(err.Error(), document.BaseForm) {
+		if !strings.HasPrefix(err.Error(), "base configuration mine: ") || !strings.HasSuffix(err.Error(), document.BaseFix) {
 			t.Errorf("ParseBase(%.40q): incomplete message %v", data, err)
 		}
 	}

@@ -16,13 +16,13 @@ const chunkNodes = 100
 // chunkWriter writes a tree in chunks, with the same text as the library writes for the whole tree.
 type chunkWriter struct {
 	text  bytes.Buffer
-	most  int
+	limit int
 	nodes int
 }
 
 // encode writes a map or list of at most that many bytes. The error is ErrTooLarge or an encoding error.
-func encode(root *yaml.Node, most, nodes int) ([]byte, error) {
-	w := &chunkWriter{most: most, nodes: nodes}
+func encode(root *yaml.Node, limit, nodes int) ([]byte, error) {
+	w := &chunkWriter{limit: limit, nodes: nodes}
 	if !inBlocks(root) {
 		return nil, errors.New("neither a map nor a list in the usual form")
 	}
@@ -38,13 +38,13 @@ func inBlocks(n *yaml.Node) bool {
 }
 
 // count returns the number of nodes in a tree, or any number above most.
-func count(n *yaml.Node, most int) int {
+func count(n *yaml.Node, limit int) int {
 	total := 1
 	for _, inner := range n.Content {
-		if total > most {
+		if total > limit {
 			break
 		}
-		total += count(inner, most-total)
+		total += count(inner, limit-total)
 	}
 	return total
 }
@@ -96,7 +96,7 @@ func (w *chunkWriter) item(item []*yaml.Node, column int) error {
 		return err
 	}
 	const placeholder = " x\n"
-	key := &chunkWriter{most: w.most, nodes: w.nodes}
+	key := &chunkWriter{limit: w.limit, nodes: w.nodes}
 	err := key.chunk(&yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{item[0], String("x")}}, column)
 	line, simple := strings.CutSuffix(key.text.String(), placeholder)
 	if err != nil || !simple || strings.Contains(line, "\n") {
@@ -128,12 +128,12 @@ func (w *chunkWriter) chunk(n *yaml.Node, column int) error {
 		above.WriteString(strings.Repeat(" ", level*indent) + "k:\n")
 		n = &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{String("k"), n}}
 	}
-	b := limitedBuffer{left: w.most - w.text.Len() + above.Len()}
+	b := limitedBuffer{remaining: w.limit - w.text.Len() + above.Len()}
 	encoder := yaml.NewEncoder(&b)
 	encoder.SetIndent(indent)
 	encoder.CompactSeqIndent()
 	err := errors.Join(encoder.Encode(n), encoder.Close())
-	if b.left < 0 {
+	if b.remaining < 0 {
 		return ErrTooLarge // the encoder wraps the error
 	}
 	if err != nil {
@@ -143,7 +143,7 @@ func (w *chunkWriter) chunk(n *yaml.Node, column int) error {
 }
 
 func (w *chunkWriter) write(text []byte) error {
-	if w.text.Len()+len(text) > w.most {
+	if w.text.Len()+len(text) > w.limit {
 		return ErrTooLarge
 	}
 	w.text.Write(text)

@@ -163,11 +163,11 @@ func TestVariablesDecideWhatIsEmpty(t *testing.T) {
 		if got := given.IsEmpty(document.String(text)); got != want.empty {
 			t.Errorf("IsEmpty(%q) = %v", text, got)
 		}
-		if got := given.Fills(document.String(text)); got != want.fills {
+		if got := given.HasValue(document.String(text)); got != want.fills {
 			t.Errorf("Fills(%q) = %v", text, got)
 		}
 	}
-	if !given.IsEmpty(nil) || given.IsEmpty(&yaml.Node{Kind: yaml.MappingNode}) || given.Fills(nil) {
+	if !given.IsEmpty(nil) || given.IsEmpty(&yaml.Node{Kind: yaml.MappingNode}) || given.HasValue(nil) {
 		t.Error("nothing is empty, a map is not")
 	}
 }

@@ -12,7 +12,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// FuzzMerge lays any JSON over any JSON: maps merge, the rest replaces, and neither side is changed or shared with the result.
+// FuzzMerge lays any JSON over any JSON: maps merge, the rest replaces, and neither side is changed or shared with the
+// result.
 //
 // Proves: R9, L-11.
 func FuzzMerge(f *testing.F) {

@@ -74,7 +74,7 @@ func TestTextsOfTheBaseAreUsedAgain(t *testing.T) {
 	doc := base.Edit()
 	Set(Items(doc.ProvidersOf("inference"))[1], "provider_type", String("new"))
 	for _, p := range pieces(doc.Root()) {
-		kept, err := base.texts[p.place()].text()
+		kept, err := base.texts[p.key()].text()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +83,7 @@ func TestTextsOfTheBaseAreUsedAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		if again := &got[0] == &kept[0]; again == (p.id == "b") {
-			t.Errorf("%v: the text of the base is used: %v", p.place(), again)
+			t.Errorf("%v: the text of the base is used: %v", p.key(), again)
 		}
 	}
 }

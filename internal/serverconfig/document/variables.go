@@ -22,9 +22,9 @@ func (v Variables) IsEmpty(n *yaml.Node) bool {
 	return !ref.HasDefault() && !v[ref.Name]
 }
 
-// Fills reports whether a field has a value independently of the image's environment. A reference without an operator
-// counts, because the server does not start without its variable.
-func (v Variables) Fills(n *yaml.Node) bool {
+// HasValue reports whether a field has a value independently of the image's environment. A reference without an
+// operator counts, because the server does not start without its variable.
+func (v Variables) HasValue(n *yaml.Node) bool {
 	ref, ok := WholeReference(Text(n))
 	if !ok {
 		return Text(n) != ""

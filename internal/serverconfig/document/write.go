@@ -28,9 +28,9 @@ type piece struct {
 	heads []string
 }
 
-type place struct{ section, api, id string }
+type pieceKey struct{ section, api, id string }
 
-func (p *piece) place() place { return place{p.section, p.api, p.id} }
+func (p *piece) key() pieceKey { return pieceKey{p.section, p.api, p.id} }
 
 // pieces splits a tree, in the order of the text.
 func pieces(root *yaml.Node) []piece {
@@ -71,17 +71,17 @@ func entries(api piece) []piece {
 	return cut
 }
 
-// written is a piece of a base with its text, which is encoded on first use.
-type written struct {
+// encodedPiece is a piece of a base with its text, which is encoded on first use.
+type encodedPiece struct {
 	value *yaml.Node
 	text  func() ([]byte, error)
 }
 
-// keepTexts prepares the texts of all pieces of a base.
-func keepTexts(root *yaml.Node) map[place]written {
-	texts := map[place]written{}
+// prepareTexts prepares the texts of all pieces of a base.
+func prepareTexts(root *yaml.Node) map[pieceKey]encodedPiece {
+	texts := map[pieceKey]encodedPiece{}
 	for _, p := range pieces(root) {
-		texts[p.place()] = written{value: p.value, text: sync.OnceValues(func() ([]byte,
+		texts[p.key()] = encodedPiece{value: p.value, text: sync.OnceValues(func() ([]byte,
 			error) {
 			return p.write(limits.ConfigBytes)
 		})}
@@ -95,11 +95,11 @@ var ErrTooLarge = errors.New("larger than a config.yaml may be")
 // limitedBuffer is a buffer with a maximum size, to stop early on deep indentation.
 type limitedBuffer struct {
 	bytes.Buffer
-	left int
+	remaining int
 }
 
 func (b *limitedBuffer) Write(text []byte) (int, error) {
-	if b.left -= len(text); b.left < 0 {
+	if b.remaining -= len(text); b.remaining < 0 {
 		return 0, ErrTooLarge
 	}
 	return b.Buffer.Write(text)
@@ -152,7 +152,7 @@ func (d *Document) Write(ctx context.Context, header string) ([]byte, error) {
 
 // textOf returns the text of a piece, and reuses that of the base if the piece is unchanged.
 func (b *Base) textOf(p *piece) ([]byte, error) {
-	if kept, ok := b.texts[p.place()]; ok && same(kept.value, p.value) {
+	if kept, ok := b.texts[p.key()]; ok && same(kept.value, p.value) {
 		return kept.text()
 	}
 	return p.write(limits.ConfigBytes)

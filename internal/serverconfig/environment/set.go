@@ -14,15 +14,15 @@ import (
 
 // Set holds the environment variables of a server: those that the configuration needs and those of the user.
 type Set struct {
-	overrides []corev1.EnvVar
-	ofSecrets []string
-	needed    []Variable
-	given     document.Variables
+	overrides       []corev1.EnvVar
+	secretVariables []string
+	needed          []Variable
+	given           document.Variables
 }
 
-// NewSet returns a set with the overrides in spec.workload.overrides.env; ofSecrets come from Secrets by envFrom.
-func NewSet(spec *v1alpha2.LlamaStackDistributionSpec, ofSecrets ...string) *Set {
-	s := &Set{ofSecrets: ofSecrets}
+// NewSet returns a set with the overrides in spec.workload.overrides.env; secretVariables come from Secrets by envFrom.
+func NewSet(spec *v1alpha2.LlamaStackDistributionSpec, secretVariables ...string) *Set {
+	s := &Set{secretVariables: secretVariables}
 	if w := spec.Workload; w != nil && w.Overrides != nil {
 		s.overrides = w.Overrides.Env
 	}
@@ -72,7 +72,7 @@ func Expanded(text string, variables map[string]bool) string {
 // Secrets returns the variables whose values come from Secrets, directly or by expansion.
 func (s *Set) Secrets() map[string]bool {
 	secrets := map[string]bool{}
-	for _, name := range s.ofSecrets {
+	for _, name := range s.secretVariables {
 		secrets[name] = true
 	}
 	add := func(name, value string, fromSecret bool) {

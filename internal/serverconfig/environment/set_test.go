@@ -15,7 +15,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
-// Proves: R36, R37 (only what the container has for sure enables a provider; to the server an empty variable is not set).
+// Proves: R36, R37 (only what the container has for sure enables a provider; to the server an empty variable is not
+// set).
 func TestSetKnowsWhatIsGiven(t *testing.T) {
 	set := environment.NewSet(&v1alpha2.LlamaStackDistributionSpec{Workload: &v1alpha2.WorkloadSpec{Overrides: &v1alpha2.WorkloadOverrides{
 		Env: []corev1.EnvVar{{Name: "PLAIN", Value: "x"}, {Name: "EMPTY"}, {Name: "FROM", ValueFrom: &corev1.EnvVarSource{}}},

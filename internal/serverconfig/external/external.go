@@ -19,8 +19,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
 )
 
-// Found is the result of reading the package in an image. Exactly one field is set.
-type Found struct {
+// PackageResult is the result of reading the package in an image. Exactly one field is set.
+type PackageResult struct {
 	// Package is the parsed file parse.PackageFile.
 	Package *parse.ProviderPackage
 	// Problem is the reason for a failure; Apply sets its Path for each entry with the image.
@@ -47,7 +47,7 @@ type Input struct {
 	// Providers are the entries of spec.externalProviders.
 	Providers []parse.ExternalProvider
 	// Packages are the packages by image. A missing one is still being read.
-	Packages map[string]Found
+	Packages map[string]PackageResult
 }
 
 // Replace removes the providers that an external one with the same id and API replaces, with a warning for each.
@@ -78,7 +78,7 @@ func Replace(groups []parse.ProviderGroup, providers []parse.ExternalProvider,
 
 // Groups returns the providers of the spec together with the external ones.
 func Groups(groups []parse.ProviderGroup, providers []parse.ExternalProvider,
-	packages map[string]Found) []parse.ProviderGroup {
+	packages map[string]PackageResult) []parse.ProviderGroup {
 	all := slices.Clone(groups)
 	for i := range providers {
 		e := &providers[i]
@@ -95,7 +95,7 @@ func Groups(groups []parse.ProviderGroup, providers []parse.ExternalProvider,
 }
 
 // packageOf returns the package description of an entry, or nil if it is unknown.
-func packageOf(e *parse.ExternalProvider, packages map[string]Found) *parse.ProviderPackage {
+func packageOf(e *parse.ExternalProvider, packages map[string]PackageResult) *parse.ProviderPackage {
 	if e.Package != nil {
 		return e.Package
 	}
@@ -103,7 +103,7 @@ func packageOf(e *parse.ExternalProvider, packages map[string]Found) *parse.Prov
 }
 
 // typeOf returns the provider type of an entry, or a placeholder type if it is unknown.
-func typeOf(e *parse.ExternalProvider, packages map[string]Found) string {
+func typeOf(e *parse.ExternalProvider, packages map[string]PackageResult) string {
 	if known := packageOf(e, packages); known != nil {
 		return known.ProviderType
 	}
@@ -126,16 +126,16 @@ func Apply(ctx context.Context, in *Input, problems *problem.Collector) ([]provi
 		known := packageOf(e, in.Packages)
 		switch {
 		case known == nil && e.Image != "":
-			problems.Add(in.unread(e))
+			problems.Add(in.unknownPackage(e))
 		case known != nil && !known.IsFor(e.API):
-			problems.Add(misplaced(e, known))
+			problems.Add(wrongAPI(e, known))
 		}
 		in.warnOverridden(e, known, problems)
 		in.Document.EnableAPI(e.API.Name)
 		spec := e.Provider
 		spec.Type = typeOf(e, in.Packages)
-		put := &provider.Packaged{API: e.API, Spec: &spec, Package: known}
-		entries = append(entries, put.Put(in.Document, in.Line, in.Environment, problems))
+		entry := &provider.PackagedEntry{API: e.API, Spec: &spec, Package: known}
+		entries = append(entries, entry.Put(in.Document, in.Line, in.Environment, problems))
 		installed = append(installed, Installed{ID: e.ID, Path: e.Path, Image: e.Image, ImagePullPolicy: e.ImagePullPolicy,
 			Package: known})
 	}
@@ -143,8 +143,8 @@ func Apply(ctx context.Context, in *Input, problems *problem.Collector) ([]provi
 	return entries, installed
 }
 
-// unread returns the problem of an entry whose package is unknown.
-func (in *Input) unread(e *parse.ExternalProvider) problem.Problem {
+// unknownPackage returns the problem of an entry whose package is unknown.
+func (in *Input) unknownPackage(e *parse.ExternalProvider) problem.Problem {
 	path := e.Path + ".image"
 	if found, ok := in.Packages[e.Image]; ok && found.Problem != nil {
 		p := *found.Problem
@@ -153,12 +153,12 @@ func (in *Input) unread(e *parse.ExternalProvider) problem.Problem {
 	}
 	return problem.Problem{
 		Reason: problem.ReadingImageLabels, Path: path,
-		Detail: "the registry is being asked for the package in image " + e.Image, Fix: "waiting for its answer",
+		Detail: "reading from the registry the package in image " + e.Image, Fix: "waiting for its answer",
 	}
 }
 
-// misplaced returns the problem of an entry under another API than that of its package.
-func misplaced(e *parse.ExternalProvider, known *parse.ProviderPackage) problem.Problem {
+// wrongAPI returns the problem of an entry under another API than that of its package.
+func wrongAPI(e *parse.ExternalProvider, known *parse.ProviderPackage) problem.Problem {
 	p := problem.Problem{
 		Reason: problem.InvalidField, Path: e.Path, Type: field.ErrorTypeInvalid,
 		Detail: fmt.Sprintf("Provider API type mismatch: the package %s is for the API %s", known.PackageName, known.API),
@@ -201,7 +201,7 @@ func (in *Input) checkTypes(problems *problem.Collector) {
 		} else if packageOf(other, in.Packages).PackageName != known.PackageName {
 			problems.Add(problem.Problem{
 				Reason: problem.ConflictingFields, Path: e.Path, Type: field.ErrorTypeForbidden,
-				Detail: fmt.Sprintf("its package brings the provider type %s, and so does that of %s", known.ProviderType,
+				Detail: fmt.Sprintf("its package provides the provider type %s, as does that of %s", known.ProviderType,
 					other.Path), Fix: "keep one of them",
 			})
 		}

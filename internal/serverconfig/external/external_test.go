@@ -26,7 +26,7 @@ providers:
 `
 
 // read are the packages in images.
-var read = map[string]external.Found{
+var read = map[string]external.PackageResult{
 	"known":  {Package: &parse.ProviderPackage{Name: "n", Version: "1", Vendor: "v", PackageName: "mod", ProviderType: "remote::new", API: "inference", KeyField: "token"}},
 	"vllm":   {Package: &parse.ProviderPackage{PackageName: "fork", ProviderType: "remote::vllm", API: "inference"}},
 	"vector": {Package: &parse.ProviderPackage{PackageName: "mod", ProviderType: "inline::db", API: "vector_io"}},
@@ -50,7 +50,8 @@ func apply(t *testing.T, line, spec string) (string, []string, *problem.Collecto
 	return step.Text(t, doc), ids, problems
 }
 
-// Entries are added behind those of the base, and replace those with their id where they stand, whatever condition these have.
+// Entries are added behind those of the base, and replace those with their id where they stand, whatever condition
+// these have.
 //
 // Proves: FR-090, FR-091, FR-092, R6, R11, R46.
 func TestApplyAddsAndReplaces(t *testing.T) {
@@ -84,26 +85,26 @@ providers:
 // Proves: R25, R46, FR-092.
 func TestApplyNamesWhatIsWrong(t *testing.T) {
 	for name, c := range map[string]struct{ line, spec, want string }{
-		"being read": {"0.7", "{inference: {providerId: x, image: new}}", "ReadingImageLabels spec.externalProviders.inference.image: the registry is being asked for the package in image new\n"},
+		"being read": {"0.7", "{inference: {providerId: x, image: new}}", "ReadingImageLabels spec.externalProviders.inference.image: reading from the registry the package in image new\n"},
 		"unreadable": {"0.7", "{inference: {providerId: x, image: down}}", "RegistryUnavailable spec.externalProviders.inference.image: is down\n"},
 		"misplaced":  {"0.7", "{inference: {providerId: x, image: vector}}", "InvalidField spec.externalProviders.inference: Provider API type mismatch: the package mod is for the API vector_io\n"},
 		"of no API":  {"0.7", "{inference: {providerId: x, image: alien}}", "InvalidField spec.externalProviders.inference: Provider API type mismatch: the package mod is for the API astrology\n"},
 		"API is gone": {
 			"1.4", "{safety: {providerId: x, image: new}}",
-			"UnsupportedByRelease spec.externalProviders.safety: release line 1.4 has no API safety, which is gone since 1.0\n",
+			"UnsupportedByRelease spec.externalProviders.safety: release line 1.4 has no API safety, which was removed in 1.0\n",
 		},
 		"no such field": {
 			"0.7", "{inference: {providerId: x, image: known, endpoint: 'http://a', apiKey: {name: a, key: b}}}",
-			"UnknownField spec.externalProviders.inference.endpoint: the package mod does not say under spec.fields which config field it becomes\n",
+			"UnknownField spec.externalProviders.inference.endpoint: the package mod does not map it to a config field in spec.fields\n",
 		},
 		"set twice": {
 			"0.7", "{inference: {providerId: x, image: known, apiKey: {name: a, key: b}, config: {token: c}}}",
-			"ConflictingFields spec.externalProviders.inference.config.token: sets token of remote::new, and so does spec.externalProviders.inference.apiKey\n" +
-				"Warning LiteralSecret spec.externalProviders.inference.config.token: looks like a credential, and everybody who may read the custom resource or its ConfigMap can read it here\n",
+			"ConflictingFields spec.externalProviders.inference.config.token: sets token of remote::new, as does spec.externalProviders.inference.apiKey\n" +
+				"Warning LiteralSecret spec.externalProviders.inference.config.token: looks like a credential, and anyone who can read the custom resource or its ConfigMap can read it\n",
 		},
 		"two packages of a type": {
 			"0.7", "{inference: [{providerId: x, image: known}, {providerId: z, image: a, package: {packageName: other, providerType: 'remote::new'}}]}",
-			"ConflictingFields spec.externalProviders.inference[1]: its package brings the provider type remote::new, and so does that of spec.externalProviders.inference[0]\n",
+			"ConflictingFields spec.externalProviders.inference[1]: its package provides the provider type remote::new, as does that of spec.externalProviders.inference[0]\n",
 		},
 		"the type of another provider": {
 			"0.7", "{inference: {providerId: x, image: vllm}}",
@@ -118,7 +119,8 @@ func TestApplyNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-// What takes the place of a provider of the spec takes nothing over from it, and what asks for providers finds the package's type.
+// What takes the place of a provider of the spec takes nothing over from it, and what asks for providers finds the
+// package's type.
 //
 // Proves: FR-092.
 func TestReplaceWarnsOfEachProviderThatIsOverridden(t *testing.T) {

@@ -20,7 +20,8 @@ var (
 
 // FuzzReadPackage reads whatever the image of a provider has as the description of its package.
 //
-// Proves: R63, R46 (no panic; names without anything that a shell, Python or YAML reads; wheels below the directory of the package; messages within their bound).
+// Proves: R63, R46 (no panic; names without anything that a shell, Python or YAML reads; wheels below the directory of
+// the package; messages within their bound).
 func FuzzReadPackage(f *testing.F) {
 	const begin = "apiVersion: llamastack.io/v1alpha1\nkind: ProviderPackage\nmetadata: {name: n, version: '1', vendor: v}\nspec:\n"
 	for _, seed := range []string{

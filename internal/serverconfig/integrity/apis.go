@@ -23,14 +23,14 @@ func (c *check) apis() {
 	}
 	for i, n := range document.Items(c.doc.APIs()) {
 		api := document.Text(n)
-		of, ok := c.line.APIOf(api)
+		served, ok := c.line.APIOf(api)
 		switch {
 		case document.HasReference(api) || slices.Contains(c.line.InternalAPIs, api):
 		case !ok:
 			c.unknownAPI(api, fmt.Sprintf("apis[%d]", i))
-		case c.line.APIs[of].Table == "" && c.line.APIsMustBeServed && !c.doc.HasProvider(of):
-			c.faulty(fmt.Sprintf("apis[%d]", i), fmt.Sprintf("nothing serves the API %s: it has no provider that is on", of),
-				"disable it by spec.disabled")
+		case c.line.APIs[served].Table == "" && c.line.APIsMustBeServed && !c.doc.HasProvider(served):
+			c.inconsistent(fmt.Sprintf("apis[%d]", i), fmt.Sprintf("the API %s has no enabled provider", served),
+				"disable it in spec.disabled")
 		}
 	}
 	for _, api := range document.Keys(c.doc.Section("providers")) {
@@ -53,7 +53,7 @@ func (c *check) unknownAPI(api, path string) {
 			return
 		}
 	}
-	c.faulty(path, fmt.Sprintf("release line %s has no API %q", c.line.Name, api),
+	c.inconsistent(path, fmt.Sprintf("release line %s has no API %q", c.line.Name, api),
 		"there are "+strings.Join(c.line.APINames(), ", "))
 }
 
@@ -83,9 +83,9 @@ func (c *check) reportNeeds(api, path, id string, row *catalog.Provider, missing
 		}
 		return
 	}
-	c.faulty(path, fmt.Sprintf("a provider of type %s needs what nothing here serves: %s", row.Type,
+	c.inconsistent(path, fmt.Sprintf("a provider of type %s needs APIs that are not served: %s", row.Type,
 		strings.Join(missing, ", ")),
-		"give these APIs a provider, or disable "+api+" by spec.disabled")
+		"add providers for these APIs, or disable "+api+" in spec.disabled")
 }
 
 // serves reports whether the configuration serves an API by its name in Provider.Needs. Unknown APIs count.

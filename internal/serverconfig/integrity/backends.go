@@ -32,8 +32,8 @@ func (c *check) backends() {
 	}
 	for name, store := range document.Members(c.doc.Stores()) {
 		known := c.line.Stores[name]
-		if isOldForm(name, store, known) {
-			store = inNewForm(store)
+		if isLegacyReference(name, store, known) {
+			store = migrateReference(store)
 		}
 		for _, b := range search.broken(store, catalog.Field{Store: known.Kind, Object: known.Object}) {
 			c.broken("storage.stores."+name+b.path+".backend", b.message, b.instead)
@@ -59,17 +59,17 @@ func (c *check) backends() {
 // references (ServerStoresConfig._migrate_kv_to_sql).
 var movedStores = []string{"connectors", "prompts"}
 
-func isOldForm(name string, store *yaml.Node, of catalog.Store) bool {
-	return of.Kind == catalog.SQL && slices.Contains(movedStores, name) &&
-		document.Child(store, catalog.KV.Place()) != nil && document.Child(store, catalog.SQL.Place()) == nil
+func isLegacyReference(name string, store *yaml.Node, def catalog.Store) bool {
+	return def.Kind == catalog.SQL && slices.Contains(movedStores, name) &&
+		document.Child(store, catalog.KV.LocationField()) != nil && document.Child(store, catalog.SQL.LocationField()) == nil
 }
 
-// inNewForm returns a reference as the server migrates it.
-func inNewForm(store *yaml.Node) *yaml.Node {
+// migrateReference returns a reference as the server migrates it.
+func migrateReference(store *yaml.Node) *yaml.Node {
 	backend := cmp.Or(document.Text(document.Child(store, "backend")), "sql_default")
 	n := &yaml.Node{Kind: yaml.MappingNode}
 	document.Set(n, "backend", document.String(strings.ReplaceAll(backend, "kv_", "sql_")))
-	document.Set(n, catalog.SQL.Place(), document.Child(store, catalog.KV.Place()))
+	document.Set(n, catalog.SQL.LocationField(), document.Child(store, catalog.KV.LocationField()))
 	return n
 }
 
@@ -105,16 +105,22 @@ func (s *backendSearch) broken(n *yaml.Node, field catalog.Field) []brokenBacken
 	for key, value := range document.Members(n) {
 		add(func() string { return "." + key }, s.broken(value, s.objects[field.Object][key]))
 	}
-	if message, instead := s.defect(n, field.Store); message != "" {
+	if message, instead := s.validate(n, field.Store); message != "" {
 		broken = append(broken, brokenBackend{message: message, instead: instead})
 	}
 	return broken
 }
 
-// defect returns the error of a reference and the valid backends. An empty kind follows from namespace or table.
-func (s *backendSearch) defect(n *yaml.Node, kind catalog.StoreKind) (message string, instead []string) {
+// validate returns the error of a reference and the valid backends. An empty kind follows from namespace or table.
+func (s *backendSearch) validate(n *yaml.Node, kind catalog.StoreKind) (message string, instead []string) {
 	name := document.Text(document.Child(n, "backend"))
-	namespace, table := document.Child(n, catalog.KV.Place()) != nil, document.Child(n, catalog.SQL.Place()) != nil
+	namespace, table := document.Child(
+		n,
+		catalog.KV.LocationField(),
+	) != nil, document.Child(
+		n,
+		catalog.SQL.LocationField(),
+	) != nil
 	if name == "" || document.HasReference(name) || (!namespace && !table) {
 		return "", nil
 	}
@@ -134,7 +140,7 @@ func (s *backendSearch) defect(n *yaml.Node, kind catalog.StoreKind) (message st
 		}
 	}
 	if backendType, ok := s.types[name]; ok {
-		return fmt.Sprintf("the storage backend %q is %s, and one of type %s_… is needed", name, backendType, kind), instead
+		return fmt.Sprintf("the storage backend %q is %s, but type %s_… is required", name, backendType, kind), instead
 	}
 	return fmt.Sprintf("there is no storage backend %q", name), instead
 }

@@ -26,21 +26,21 @@ func (c *check) environment() {
 		if other, ok := first[v.Name]; ok {
 			c.problems.Add(problem.Problem{
 				Reason: problem.ConflictingFields, Path: v.Path, Type: field.ErrorTypeForbidden,
-				Detail: fmt.Sprintf("needs the environment variable %s, and so does %s", v.Name, other),
+				Detail: fmt.Sprintf("uses the environment variable %s, as does %s", v.Name, other),
 				Fix:    "choose another id for the provider",
 			})
 			continue
 		}
 		first[v.Name] = v.Path
 	}
-	c.bystanders(first)
+	c.checkSharedVariables(first)
 	c.names()
 	c.overrides()
 	c.unset()
 }
 
-// ofEveryContainer are the variables that the container runtime and Kubernetes set.
-var ofEveryContainer = []string{"HOME", "HOSTNAME", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT", "PATH"}
+// runtimeVariables are the variables that the container runtime and Kubernetes set.
+var runtimeVariables = []string{"HOME", "HOSTNAME", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT", "PATH"}
 
 // unset warns about references of the spec to variables without a default that only the image could set. It skips specs
 // with envFrom, which can set any variable.
@@ -60,7 +60,7 @@ func (c *check) unset() {
 		missing[name] = true
 	}
 	maps.DeleteFunc(missing, func(name string, _ bool) bool {
-		return slices.Contains(ofEveryContainer, name) || slices.Contains(c.ofContainer, name) || given[name]
+		return slices.Contains(runtimeVariables, name) || slices.Contains(c.containerVariables, name) || given[name]
 	})
 	var fields any
 	if len(missing) == 0 || json.Unmarshal(written, &fields) != nil {
@@ -82,7 +82,7 @@ func (c *check) unset() {
 		c.problems.Add(problem.Problem{
 			Reason: problem.UndefinedVariable, Severity: problem.Warning, Path: path,
 			Detail: "refers to the environment variable " + limits.List(names, " and ") +
-				", which nothing in the spec sets: unless the image does, the server does not start",
+				", which the spec does not set: unless the image sets it, the server does not start",
 			Fix: fmt.Sprintf("set it in spec.workload.overrides.env, or give it a default: ${env.%s:=…}", names[0]),
 		})
 	})
@@ -107,40 +107,47 @@ func walkTexts(value any, path string, visit func(path, text string)) {
 // overrides removes overridden variables with a warning. Overriding a Secret value or the log level is an error.
 func (c *check) overrides() {
 	byName, replaced := make(map[string]environment.Variable, len(c.env.Needed())), document.Variables{}
-	for _, own := range c.env.Needed() {
-		byName[own.Name] = own
+	for _, generated := range c.env.Needed() {
+		byName[generated.Name] = generated
 	}
 	for i, v := range c.env.Overrides() {
-		own, twice := byName[v.Name]
-		if !twice || replaced[v.Name] {
+		generated, overridden := byName[v.Name]
+		if !overridden || replaced[v.Name] {
 			continue
 		}
 		path := fmt.Sprintf("spec.workload.overrides.env[%d]", i)
-		if own.Ref.Name != "" || own.Name == c.line.LogEnv {
+		if generated.Ref.Name != "" || generated.Name == c.line.LogEnv {
 			c.problems.Add(problem.Problem{
 				Reason: problem.ConflictingFields, Path: path, Type: field.ErrorTypeForbidden,
-				Detail: fmt.Sprintf("sets %s, which the operator sets for %s", v.Name, own.Path),
+				Detail: fmt.Sprintf("sets %s, which the operator sets for %s", v.Name, generated.Path),
 				Fix:    "remove one of them",
 			})
 			continue
 		}
 		c.problems.Add(problem.Problem{
 			Reason: problem.ConflictingFields, Severity: problem.Warning, Path: path,
-			Detail: fmt.Sprintf("sets %s in place of the value that the operator makes of %s", v.Name, own.Path),
-			Fix:    "remove it unless this is meant",
+			Detail: fmt.Sprintf("overrides %s, which the operator sets for %s", v.Name, generated.Path),
+			Fix:    "remove it unless this is intended",
 		})
 		replaced[v.Name] = true
 	}
 	c.env.Remove(replaced)
 }
 
-// bystanders reports other databases' clients that would read a variable of the storage, such as its password.
-func (c *check) bystanders(own map[string]string) {
+// checkSharedVariables reports other databases' clients that would read a variable of the storage, such as its
+// password.
+func (c *check) checkSharedVariables(owners map[string]string) {
 	backends := c.doc.Backends()
 	for _, name := range document.Keys(backends) {
 		entry := document.Child(backends, name)
 		if row, ok := c.line.Backends[document.Text(document.Child(entry, "type"))]; ok && !c.configured[name] {
-			c.bystander("the storage backend "+name, "config.yaml: storage.backends."+name, row.Environment, entry, own)
+			c.checkSharedVariable(
+				"the storage backend "+name,
+				"config.yaml: storage.backends."+name,
+				row.Environment,
+				entry,
+				owners,
+			)
 		}
 	}
 	for entry := range c.doc.Providers() {
@@ -152,16 +159,21 @@ func (c *check) bystanders(own map[string]string) {
 		if at := c.configuredAt(entry.API, id); at != "" {
 			path = at
 		}
-		c.bystander("the provider "+id, path, row.Environment, entry.Config(), own)
+		c.checkSharedVariable("the provider "+id, path, row.Environment, entry.Config(), owners)
 	}
 }
 
-func (c *check) bystander(who, path string, reads map[string]string, config *yaml.Node, own map[string]string) {
+func (c *check) checkSharedVariable(
+	subject, path string,
+	reads map[string]string,
+	config *yaml.Node,
+	owners map[string]string,
+) {
 	var tls string
 	for _, variable := range slices.Sorted(maps.Keys(reads)) {
-		from, set := own[variable]
+		from, set := owners[variable]
 		name := reads[variable]
-		if !set || name != "" && c.env.Given().Fills(document.Child(config, name)) {
+		if !set || name != "" && c.env.Given().HasValue(document.Child(config, name)) {
 			continue
 		}
 		if variable != "PGPASSWORD" {
@@ -170,15 +182,15 @@ func (c *check) bystander(who, path string, reads map[string]string, config *yam
 		}
 		c.problems.Add(problem.Problem{
 			Reason: problem.ConflictingFields, Path: path, Type: field.ErrorTypeForbidden,
-			Detail: fmt.Sprintf("%s has no %s of its own, and would give that of %s to its own database", who, name, from),
-			Fix:    "give it one" + storage.OwnPasswords(c.line),
+			Detail: fmt.Sprintf("%s does not set its own %s, so it would send that of %s to its database", subject, name, from),
+			Fix:    "set one" + storage.SeparatePasswordsFix(c.line),
 		})
 	}
 	if tls != "" {
 		c.problems.Add(problem.Problem{
 			Reason: problem.ConflictingFields, Severity: problem.Warning, Path: path,
-			Detail: fmt.Sprintf("%s takes the TLS mode of its connections from %s too, where that names one", who, tls),
-			Fix:    "let both databases do the same" + storage.OwnPasswords(c.line),
+			Detail: fmt.Sprintf("%s also uses the TLS mode of %s, if one is set", subject, tls),
+			Fix:    "use the same TLS mode for both databases" + storage.SeparatePasswordsFix(c.line),
 		})
 	}
 }

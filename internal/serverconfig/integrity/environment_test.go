@@ -17,12 +17,12 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/tests/step"
 )
 
-// checkEnvironment runs the checks of the environment with variables that other steps asked for, and returns the problems and the names
-// of the variables that are left.
+// checkEnvironment runs the checks of the environment with variables that other steps asked for, and returns the
+// problems and the names of the variables that are left.
 func checkEnvironment(t *testing.T, c *testCase, configured map[string]bool, variables ...environment.Variable) (problems, left string) {
 	t.Helper()
 	in := c.input(t)
-	in.Backends, in.OfContainer = configured, []string{"OF_CALLER"}
+	in.Backends, in.ContainerVariables = configured, []string{"OF_CALLER"}
 	in.Environment.Add(variables...)
 	found := &problem.Collector{}
 	integrity.CheckEnvironment(t.Context(), in, found)
@@ -40,7 +40,7 @@ func secret(name, path string) environment.Variable {
 // Proves: FR-022, R34.
 func TestCheckEnvironmentRefusesTwoMeaningsOfOneVariable(t *testing.T) {
 	problems, left := checkEnvironment(t, &testCase{}, nil, secret("A", "spec.a"), secret("B", "spec.b"), secret("A", "spec.c"))
-	if want := "ConflictingFields spec.c: needs the environment variable A, and so does spec.a\n"; problems != want || left != "A B A" {
+	if want := "ConflictingFields spec.c: uses the environment variable A, as does spec.a\n"; problems != want || left != "A B A" {
 		t.Errorf("%s%s", problems, left)
 	}
 }
@@ -56,11 +56,11 @@ func TestCheckEnvironmentLetsOverridesWinButOverSecrets(t *testing.T) {
 		"others": {"[{name: X, value: x}]", "", "A S LLAMA_STACK_LOGGING"},
 		"a plain one": {
 			"[{name: X, value: x}, {name: A, value: theirs}]",
-			"Warning ConflictingFields spec.workload.overrides.env[1]: sets A in place of the value that the operator makes of spec.a\n", "S LLAMA_STACK_LOGGING",
+			"Warning ConflictingFields spec.workload.overrides.env[1]: overrides A, which the operator sets for spec.a\n", "S LLAMA_STACK_LOGGING",
 		},
 		"a plain one, twice": {
 			"[{name: A, value: theirs}, {name: A, value: again}]",
-			"Warning ConflictingFields spec.workload.overrides.env[0]: sets A in place of the value that the operator makes of spec.a\n", "S LLAMA_STACK_LOGGING",
+			"Warning ConflictingFields spec.workload.overrides.env[0]: overrides A, which the operator sets for spec.a\n", "S LLAMA_STACK_LOGGING",
 		},
 		"one from a Secret": {
 			"[{name: S, value: theirs}]", "ConflictingFields spec.workload.overrides.env[0]: sets S, which the operator sets for spec.s\n", "A S LLAMA_STACK_LOGGING",
@@ -83,7 +83,7 @@ func TestCheckEnvironmentLetsOverridesWinButOverSecrets(t *testing.T) {
 //
 // Proves: FR-075, R36.
 func TestCheckEnvironmentWarnsOfVariablesThatNobodySets(t *testing.T) {
-	const tail = ", which nothing in the spec sets: unless the image does, the server does not start\n"
+	const tail = ", which the spec does not set: unless the image sets it, the server does not start\n"
 	for name, c := range map[string]struct{ endpoint, more, want string }{
 		"none":                       {endpoint: "http://v"},
 		"with a default":             {endpoint: "http://${env.HOST_X:=h}"},
@@ -159,23 +159,23 @@ func TestCheckEnvironmentKeepsPasswordsFromOtherDatabases(t *testing.T) {
 		},
 		"a provider without one": {
 			base: fmt.Sprintf(pgvector, ""), variables: []environment.Variable{password},
-			want: "ConflictingFields config.yaml: providers.vector_io[0].config: the provider p has no password of its own, and would give that of " + path +
-				" to its own database\n",
+			want: "ConflictingFields config.yaml: providers.vector_io[0].config: the provider p does not set its own password, so it would send that of " + path +
+				" to its database\n",
 		},
 		"a provider of the spec": {
 			base: fmt.Sprintf(pgvector, ""), spec: "providers: {vectorIo: {provider: pgvector, id: p}}", variables: []environment.Variable{password},
-			want: "ConflictingFields spec.providers.vectorIo: the provider p has no password of its own, and would give that of " + path + " to its own database\n",
+			want: "ConflictingFields spec.providers.vectorIo: the provider p does not set its own password, so it would send that of " + path + " to its database\n",
 		},
 		"the TLS mode": {
 			base: fmt.Sprintf(pgvector, "password: own"), variables: []environment.Variable{password, tls},
-			want: "Warning ConflictingFields config.yaml: providers.vector_io[0].config: the provider p takes the TLS mode of its connections from " + path +
-				" too, where that names one\n",
+			want: "Warning ConflictingFields config.yaml: providers.vector_io[0].config: the provider p also uses the TLS mode of " + path +
+				", if one is set\n",
 		},
 		"another backend of the storage": {
 			base: "storage: {backends: {kv: {type: kv_postgres}, sql: {type: sql_postgres}}}\n", configured: map[string]bool{"sql": true},
 			variables: []environment.Variable{password},
-			want: "ConflictingFields config.yaml: storage.backends.kv: the storage backend kv has no password of its own, and would give that of " + path +
-				" to its own database\n",
+			want: "ConflictingFields config.yaml: storage.backends.kv: the storage backend kv does not set its own password, so it would send that of " + path +
+				" to its database\n",
 		},
 		"another backend with all of its own": {
 			base: "storage: {backends: {kv: {type: kv_postgres, password: own, ssl_mode: off}}}\n", variables: []environment.Variable{password, tls},
@@ -202,12 +202,12 @@ func TestCheckEnvironmentNamesReleaseLinesThatShareNothing(t *testing.T) {
 		if line, _ := catalog.Get(name); line.Backends["sql_postgres"].Credentials != catalog.CredentialsURI {
 			continue
 		}
-		if got, want := fix(catalog.Lines()[0]), "give it one, or use release line "+name+" or a newer one, which share nothing"; got != want {
+		if got, want := fix(catalog.Lines()[0]), "set one, or use release line "+name+" or a newer one, where clients do not share it"; got != want {
 			t.Errorf("the oldest: %q, want %q", got, want)
 		}
 		break
 	}
-	if got := fix(step.Newest(t).Name); got != "give it one" {
+	if got := fix(step.Newest(t).Name); got != "set one" {
 		t.Errorf("the newest: %q", got)
 	}
 }

@@ -29,21 +29,21 @@ type Input struct {
 	// Backends are the names of the storage backends in the spec.
 	Backends    map[string]bool
 	Environment *environment.Set
-	// OfContainer are the other environment variables of the server's container.
-	OfContainer []string
+	// ContainerVariables are the other environment variables of the server's container.
+	ContainerVariables []string
 }
 
 type check struct {
-	ctx         context.Context
-	doc         *document.Document
-	line        *catalog.Line
-	release     string
-	spec        *v1alpha2.LlamaStackDistributionSpec
-	groups      []parse.ProviderGroup
-	env         *environment.Set
-	problems    *problem.Collector
-	ofContainer []string
-	configured  map[string]bool
+	ctx                context.Context
+	doc                *document.Document
+	line               *catalog.Line
+	release            string
+	spec               *v1alpha2.LlamaStackDistributionSpec
+	groups             []parse.ProviderGroup
+	env                *environment.Set
+	problems           *problem.Collector
+	containerVariables []string
+	configured         map[string]bool
 	// providers caches the providers by API.
 	providers map[string]*document.ProviderSet
 }
@@ -64,7 +64,7 @@ func CheckShape(ctx context.Context, in *Input, problems *problem.Collector) {
 	if problems.HasErrors() {
 		return
 	}
-	s := shape{of: newCheck(ctx, in, problems), severity: problem.Error, severityOfTypes: problem.Error}
+	s := shape{checker: newCheck(ctx, in, problems), severity: problem.Error, severityOfTypes: problem.Error}
 	newer, later := in.Line.Predates(in.Release)
 	if newer {
 		s.severity = problem.Warning
@@ -85,7 +85,7 @@ func newCheck(ctx context.Context, in *Input, problems *problem.Collector) *chec
 	return &check{
 		ctx: ctx, doc: in.Document, line: in.Line, release: in.Release, spec: in.Spec, groups: in.Providers,
 		env: in.Environment, problems: problems,
-		configured: in.Backends, ofContainer: in.OfContainer, providers: map[string]*document.ProviderSet{},
+		configured: in.Backends, containerVariables: in.ContainerVariables, providers: map[string]*document.ProviderSet{},
 	}
 }
 
@@ -106,7 +106,7 @@ func (c *check) configuredAt(api, id string) string {
 
 // broken reports a reference to a missing name; known are the existing names.
 func (c *check) broken(path, detail string, known []string) {
-	fix := "there is none at all"
+	fix := "none exists"
 	if len(known) > 0 {
 		fix = "name one of " + limits.Names(known)
 	}
@@ -118,8 +118,8 @@ func (c *check) broken(path, detail string, known []string) {
 	})
 }
 
-// faulty reports another contradiction in the configuration.
-func (c *check) faulty(path, detail, fix string) {
+// inconsistent reports another contradiction in the configuration.
+func (c *check) inconsistent(path, detail, fix string) {
 	c.problems.Add(problem.Problem{
 		Reason: problem.BrokenReference, Path: "config.yaml: " + path, Type: field.ErrorTypeInvalid,
 		Detail: detail,

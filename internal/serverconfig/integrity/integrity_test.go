@@ -114,7 +114,7 @@ registered_resources:
   - {model_id: x, provider_id: v, provider_model_id: e, model_type: rerank}
 vector_stores: {default_embedding_model: {provider_id: v, model_id: e}}
 `,
-			want: broken + "registered_resources.models[1]: is served as v/e, and so is registered_resources.models[0]\n",
+			want: broken + "registered_resources.models[1]: is served as v/e, as is registered_resources.models[0]\n",
 		},
 	})
 }
@@ -130,7 +130,7 @@ func TestCheckFindsWhatRegisteredModelsLack(t *testing.T) {
 		},
 		"a name of its own": {
 			base: vllm + "registered_resources: {models: [{model_id: a, provider_id: v}, {model_id: b, provider_id: v}, {model_id: a, provider_id: v}]}\n",
-			want: broken + "registered_resources.models[2]: is served as v/a, and so is registered_resources.models[0]\n",
+			want: broken + "registered_resources.models[2]: is served as v/a, as is registered_resources.models[0]\n",
 		},
 		"no name at all, or one that the environment gives": {
 			base: vllm + `registered_resources: {models: [{provider_id: v}, {provider_id: v}, {model_id: "${env.M}", provider_id: v}, {model_id: "${env.M}", provider_id: v}]}
@@ -181,7 +181,7 @@ func TestCheckFindsDefaultShieldsThatAreNotThere(t *testing.T) {
 		},
 		"conditional, and another is always there": {
 			base: withDefault("{shield_id: a, provider_id: s}, {shield_id: b, provider_id: '${env.C:+c}'}, {shield_id: d, provider_id: '${env.C:+c}'}", "b"),
-			want: broken + "safety.default_shield_id: the shield \"b\" is not always there, and another one is\n",
+			want: broken + "safety.default_shield_id: the shield \"b\" is only conditionally enabled, and another one is always enabled\n",
 		},
 	})
 }
@@ -196,12 +196,12 @@ func TestCheckFindsAPIsThatNothingServes(t *testing.T) {
 		"unknown":                           {base: vllm + "apis: [inference, nonsense]\n", want: unknown("apis[1]", "nonsense")},
 		"unknown providers":                 {base: "providers: {nonsense: []}\n", want: unknown("providers.nonsense", "nonsense")},
 		"an image that brings its own APIs": {base: "external_apis_dir: /x\napis: [nonsense]\nproviders: {nonsense: []}\n"},
-		"not served":                        {base: "apis: [files]\n", want: broken + "apis[0]: nothing serves the API files: it has no provider that is on\n"},
+		"not served":                        {base: "apis: [files]\n", want: broken + "apis[0]: the API files has no enabled provider\n"},
 		"not served, where it need not be":  {base: "apis: [files]\n", change: func(l *catalog.Line) { l.APIsMustBeServed = false }},
 		"configured by the spec, reported once": {
 			line: "1.4", base: "apis: [safety]\nproviders: {safety: [{provider_id: s, provider_type: remote::own}]}\n",
 			spec: "providers: {safety: {provider: own, id: s}}",
-			want: "UnsupportedByRelease spec.providers.safety: release line 1.4 has no API safety, which is gone since 1.0\n",
+			want: "UnsupportedByRelease spec.providers.safety: release line 1.4 has no API safety, which was removed in 1.0\n",
 		},
 	})
 }
@@ -212,14 +212,14 @@ func TestCheckFindsProvidersWithoutWhatTheyNeed(t *testing.T) {
 	run(t, map[string]testCase{
 		"served":      {base: "providers: {inference: [{provider_id: v, provider_type: remote::vllm}], safety: [{provider_id: g, provider_type: inline::llama-guard}]}\n"},
 		"disabled":    {base: "providers: {safety: [{provider_id: __disabled__, provider_type: inline::llama-guard}]}\n"},
-		"of the base": {base: guard, want: broken + "providers.safety[0]: a provider of type inline::llama-guard needs what nothing here serves: inference\n"},
+		"of the base": {base: guard, want: broken + "providers.safety[0]: a provider of type inline::llama-guard needs APIs that are not served: inference\n"},
 		"of the spec": {
 			base: guard, spec: "providers: {safety: {provider: llama-guard, id: g}}",
 			want: "BrokenReference spec.providers.safety.provider: inline::llama-guard needs the API inference, which the base configuration small does not serve\n",
 		},
 		"several": {
 			base: "apis: [batches]\nproviders: {batches: [{provider_id: b, provider_type: inline::reference}]}\n",
-			want: broken + "providers.batches[0]: a provider of type inline::reference needs what nothing here serves: files, inference, models\n",
+			want: broken + "providers.batches[0]: a provider of type inline::reference needs APIs that are not served: files, inference, models\n",
 		},
 		"a registry that is in the list": {
 			base: "apis: [scoring, datasetio]\nproviders: {datasetio: [{provider_id: d, provider_type: inline::localfs}], scoring: [{provider_id: s, provider_type: inline::basic}]}\n",
@@ -229,7 +229,7 @@ func TestCheckFindsProvidersWithoutWhatTheyNeed(t *testing.T) {
 		},
 		"a registry that is not in the list": {
 			base: "apis: [scoring]\nproviders: {scoring: [{provider_id: s, provider_type: inline::basic}]}\n",
-			want: broken + "providers.scoring[0]: a provider of type inline::basic needs what nothing here serves: datasetio, datasets\n",
+			want: broken + "providers.scoring[0]: a provider of type inline::basic needs APIs that are not served: datasetio, datasets\n",
 		},
 		"a registry without a list": {base: "providers: {scoring: [{provider_id: s, provider_type: inline::basic}]}\n"},
 		"what the release line does not know": {
@@ -273,10 +273,10 @@ storage:
     alone: {backend: gone}
     gone: {backend: gone, table_name: x, namespace: "y"}
 `,
-			want: broken + "storage.stores.metadata.backend: the storage backend \"sql_default\" is sql_sqlite, and one of type kv_… is needed\n" +
-				broken + "storage.stores.inference.backend: the storage backend \"kv_default\" is kv_sqlite, and one of type sql_… is needed\n" +
-				broken + "storage.stores.unknown.backend: the storage backend \"sql_default\" is sql_sqlite, and one of type kv_… is needed\n" +
-				broken + "storage.stores.other.backend: the storage backend \"kv_default\" is kv_sqlite, and one of type sql_… is needed\n" +
+			want: broken + "storage.stores.metadata.backend: the storage backend \"sql_default\" is sql_sqlite, but type kv_… is required\n" +
+				broken + "storage.stores.inference.backend: the storage backend \"kv_default\" is kv_sqlite, but type sql_… is required\n" +
+				broken + "storage.stores.unknown.backend: the storage backend \"sql_default\" is sql_sqlite, but type kv_… is required\n" +
+				broken + "storage.stores.other.backend: the storage backend \"kv_default\" is kv_sqlite, but type sql_… is required\n" +
 				broken + "storage.stores.gone.backend: there is no storage backend \"gone\"\n",
 		},
 		"of providers, at any depth": {
@@ -288,14 +288,14 @@ providers:
   - {provider_id: __disabled__, provider_type: remote::own, config: {c: {backend: gone, namespace: x}}}
 `,
 			want: broken + "providers.inference[0].config.a.b[0].backend: there is no storage backend \"gone\"\n" +
-				broken + "providers.inference[1].config.c.backend: the storage backend \"sql_default\" is sql_sqlite, and one of type kv_… is needed\n",
+				broken + "providers.inference[1].config.c.backend: the storage backend \"sql_default\" is sql_sqlite, but type kv_… is required\n",
 		},
 		"by what the catalog knows of a field": {
 			base: "storage:" + backends + `
 providers:
   files: [{provider_id: f, provider_type: inline::localfs, config: {metadata_store: {backend: kv_default, table_name: x}}}]
 `,
-			want: broken + "providers.files[0].config.metadata_store.backend: the storage backend \"kv_default\" is kv_sqlite, and one of type sql_… is needed\n",
+			want: broken + "providers.files[0].config.metadata_store.backend: the storage backend \"kv_default\" is kv_sqlite, but type sql_… is required\n",
 		},
 	})
 }
@@ -330,16 +330,16 @@ func TestCheckFindsSharedStorageLocations(t *testing.T) {
 		},
 		"the second is of the spec": {
 			base: "providers:\n" + provider("safety", "a", at) + provider("inference", "b", at), spec: "providers: {inference: {provider: vllm, id: b}}",
-			want: shared + "spec.providers.inference: safety/a and inference/b would keep their state in one storage location, namespace same of backend kv_default\n",
+			want: shared + "spec.providers.inference: safety/a and inference/b would share the storage location namespace same of backend kv_default\n",
 		},
 		"the first is of the spec": {
 			base: "providers:\n" + provider("safety", "a", at) + provider("inference", "b", at), spec: "providers: {safety: {provider: vllm, id: a}}",
-			want: shared + "spec.providers.safety: safety/a and inference/b would keep their state in one storage location, namespace same of backend kv_default\n",
+			want: shared + "spec.providers.safety: safety/a and inference/b would share the storage location namespace same of backend kv_default\n",
 		},
 		"a store of the server, by a table": {
 			base: "storage:\n  stores: {inference: {backend: sql_default, table_name: t}}\nproviders:\n" + provider("inference", "b", "x: {backend: sql_default, table_name: t}"),
 			spec: "providers: {inference: {provider: vllm, id: b}}",
-			want: shared + "spec.providers.inference: storage.stores and inference/b would keep their state in one storage location, table t of backend sql_default\n",
+			want: shared + "spec.providers.inference: storage.stores and inference/b would share the storage location table t of backend sql_default\n",
 		},
 		"a provider that is off": {
 			base: "providers:\n" + provider("safety", "__disabled__", at) + provider("inference", "b", at), spec: "providers: {inference: {provider: vllm, id: b}}",
@@ -355,7 +355,7 @@ providers:
   - {provider_id: d, provider_type: inline::milvus, config: {}}
 `,
 			spec: "providers: {vectorIo: [{provider: milvus, id: a}, {provider: milvus, id: c}, {provider: milvus, id: d}]}",
-			want: shared + "spec.providers.vectorIo[0]: vector_io/a and vector_io/b would keep their state in one storage location, file /x\n",
+			want: shared + "spec.providers.vectorIo[0]: vector_io/a and vector_io/b would share the storage location file /x\n",
 		},
 	})
 }
@@ -375,7 +375,7 @@ func TestCheckEndsWithItsContext(t *testing.T) {
 func TestCheckNamesWhatThereIsInstead(t *testing.T) {
 	const origin = "; the reference comes from the base configuration small or from settings of a provider"
 	for base, want := range map[string]string{
-		"registered_resources: {models: [{model_id: a, provider_id: gone}]}\n":        "there is none at all" + origin,
+		"registered_resources: {models: [{model_id: a, provider_id: gone}]}\n":        "none exists" + origin,
 		vllm + "registered_resources: {models: [{model_id: a, provider_id: gone}]}\n": "name one of v" + origin,
 	} {
 		found := &problem.Collector{}

@@ -42,8 +42,8 @@ func (c *check) locations() {
 			if at := cmp.Or(ofSpec[owner], ofSpec[other]); at != "" && other != owner {
 				c.problems.Add(problem.Problem{
 					Reason: problem.SharedStorageLocation, Path: at, Type: field.ErrorTypeForbidden,
-					Detail: fmt.Sprintf("%s and %s would keep their state in one storage location, %s", other, owner, location),
-					Fix:    "give each a namespace, table or file of its own under settings",
+					Detail: fmt.Sprintf("%s and %s would share the storage location %s", other, owner, location),
+					Fix:    "set a different namespace, table or file for each under settings",
 				})
 			}
 		}
@@ -64,9 +64,9 @@ func (c *check) locationsOf(entry document.Entry) []string {
 func storeLocations(n *yaml.Node) []string {
 	var locations []string
 	for _, kind := range []catalog.StoreKind{catalog.KV, catalog.SQL} {
-		backend, name := document.Text(document.Child(n, "backend")), document.Text(document.Child(n, kind.Place()))
+		backend, name := document.Text(document.Child(n, "backend")), document.Text(document.Child(n, kind.LocationField()))
 		if backend != "" && name != "" {
-			locations = append(locations, strings.ReplaceAll(kind.Place(), "_name", "")+" "+name+" of backend "+backend)
+			locations = append(locations, strings.ReplaceAll(kind.LocationField(), "_name", "")+" "+name+" of backend "+backend)
 		}
 	}
 	for _, item := range document.Items(n) {

@@ -25,9 +25,9 @@ func (c *check) names() {
 	if len(n.secrets) == 0 {
 		return
 	}
-	n.ofProcess()
-	if !n.ofSpec() {
-		n.ofDocument()
+	n.checkProcess()
+	if !n.checkSpec() {
+		n.checkDocument()
 	}
 }
 
@@ -37,32 +37,32 @@ type names struct {
 	secrets map[string]bool
 }
 
-// ofSpec reports listed texts in spec.resources that refer to a Secret value, and returns whether there are any. It
+// checkSpec reports listed texts in spec.resources that refer to a Secret value, and returns whether there are any. It
 // skips the endpoint of an MCP server, which may contain a key.
-func (n *names) ofSpec() (found bool) {
+func (n *names) checkSpec() (found bool) {
 	written, err := json.Marshal(n.spec.Resources)
 	var fields any
 	if err != nil || json.Unmarshal(written, &fields) != nil {
 		return false // other problems report invalid JSON
 	}
 	walkTexts(fields, "spec.resources", func(path, text string) {
-		variable := disclosed(text, n.secrets)
+		variable := secretVariableIn(text, n.secrets)
 		if variable == "" || strings.HasPrefix(path, "spec.resources.tools[") && strings.HasSuffix(path, ".endpoint") {
 			return
 		}
 		found = true
 		n.problems.Add(problem.Problem{
 			Reason: problem.InvalidField, Path: path, Type: field.ErrorTypeForbidden,
-			Detail: "refers to the environment variable " + variable + ", which has a value from a Secret: the server lists " +
-				"it to its clients, and the operator in the status",
-			Fix: "write the text itself, or take the variable from a ConfigMap",
+			Detail: "refers to the environment variable " + variable + ", which has a value from a Secret: the server shows " +
+				"it to clients, and the operator shows it in the status",
+			Fix: "write the literal text, or use a variable from a ConfigMap",
 		})
 	})
 	return found
 }
 
-// ofProcess warns about overrides with an expanded Secret value: nodes show command lines and paths to others.
-func (n *names) ofProcess() {
+// checkProcess warns about overrides with an expanded Secret value: nodes show command lines and paths to others.
+func (n *names) checkProcess() {
 	w := n.spec.Workload
 	if w == nil || w.Overrides == nil {
 		return
@@ -73,7 +73,7 @@ func (n *names) ofProcess() {
 				Reason: problem.InvalidField, Severity: problem.Warning, Path: "spec.workload.overrides." + path,
 				Detail: "refers to the environment variable " + variable + ", which has a value from a Secret: command lines and " +
 					"paths are not secret",
-				Fix: "let the program read the variable, or take another one",
+				Fix: "let the program read the variable, or use another one",
 			})
 		}
 	}
@@ -88,15 +88,15 @@ func (n *names) ofProcess() {
 	}
 }
 
-// ofDocument warns about names of the base with a Secret value.
-func (n *names) ofDocument() {
+// checkDocument warns about names of the base with a Secret value.
+func (n *names) checkDocument() {
 	warn := func(path string, name *yaml.Node) {
-		if variable := disclosed(document.Text(name), n.secrets); variable != "" {
+		if variable := secretVariableIn(document.Text(name), n.secrets); variable != "" {
 			n.problems.Add(problem.Problem{
 				Reason: problem.InvalidField, Severity: problem.Warning, Path: "config.yaml: " + path,
-				Detail: "refers to the environment variable " + variable + ", which has a value from a Secret: the server lists " +
-					"it to its clients, and the status hides it",
-				Fix: "take the variable from a ConfigMap if it is not secret",
+				Detail: "refers to the environment variable " + variable + ", which has a value from a Secret: the server shows " +
+					"it to clients, although the status hides it",
+				Fix: "use a variable from a ConfigMap if it is not secret",
 			})
 		}
 	}
@@ -122,8 +122,8 @@ func (n *names) ofDocument() {
 // reference matches a reference to an environment variable, also a nested one.
 var reference = regexp.MustCompile(`\$\{env\.([A-Z0-9_]+)(:\+)?`)
 
-// disclosed returns the first variable whose value would be a part of the text. Being set is not secret.
-func disclosed(text string, secrets map[string]bool) string {
+// secretVariableIn returns the first variable whose value would be a part of the text. Being set is not secret.
+func secretVariableIn(text string, secrets map[string]bool) string {
 	for _, m := range reference.FindAllStringSubmatch(text, -1) {
 		if secrets[m[1]] && m[2] == "" {
 			return m[1]

@@ -18,12 +18,12 @@ import (
 //
 // Proves: R7.
 func TestNamesHoldNoValuesOfSecrets(t *testing.T) {
-	const tail = ", which has a value from a Secret: the server lists it to its clients, and the "
+	const tail = ", which has a value from a Secret: the server shows it to clients, "
 	inSpec := func(variable string) string {
-		return "InvalidField spec.resources.models[0]: refers to the environment variable " + variable + tail + "operator in the status\n"
+		return "InvalidField spec.resources.models[0]: refers to the environment variable " + variable + tail + "and the operator shows it in the status\n"
 	}
 	inBase := func(path, variable string) string {
-		return "Warning InvalidField config.yaml: " + path + ": refers to the environment variable " + variable + tail + "status hides it\n"
+		return "Warning InvalidField config.yaml: " + path + ": refers to the environment variable " + variable + tail + "although the status hides it\n"
 	}
 	onCommandLine := func(path, variable string) string {
 		return "Warning InvalidField spec.workload.overrides." + path + ": refers to the environment variable " + variable +
@@ -60,7 +60,7 @@ func TestNamesHoldNoValuesOfSecrets(t *testing.T) {
 		},
 	} {
 		in := (&testCase{base: c.base, spec: "{" + c.spec + "}"}).input(t)
-		in.OfContainer, in.Environment = []string{"OTHER"}, environment.NewSet(in.Spec, "OF_SECRET")
+		in.ContainerVariables, in.Environment = []string{"OTHER"}, environment.NewSet(in.Spec, "OF_SECRET")
 		in.Environment.Add(secret("OWN", "spec.own"))
 		found := &problem.Collector{}
 		integrity.CheckEnvironment(t.Context(), in, found)

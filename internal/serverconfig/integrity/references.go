@@ -68,7 +68,7 @@ func (c *check) modelReference(ref resource.ModelReference) {
 	for _, other := range []v1alpha2.ModelType{v1alpha2.ModelTypeLLM, v1alpha2.ModelTypeEmbedding,
 		v1alpha2.ModelTypeRerank} {
 		if registered(other) {
-			c.faulty(path, fmt.Sprintf("%s is registered as a model of type %s", name, other),
+			c.inconsistent(path, fmt.Sprintf("%s is registered as a model of type %s", name, other),
 				"name a model of type "+string(ref.ModelType))
 		}
 	}
@@ -85,8 +85,8 @@ func (c *check) models() {
 		path := fmt.Sprintf("registered_resources.models[%d]", i)
 		if resource.ModelTypeOf(entry) == v1alpha2.ModelTypeEmbedding &&
 			document.Child(document.Child(entry, "metadata"), resource.EmbeddingDimensionKey) == nil {
-			c.faulty(path+".metadata", "the embedding model has no "+resource.EmbeddingDimensionKey, "give the length of its "+
-				"vectors")
+			c.inconsistent(path+".metadata", "the embedding model has no "+resource.EmbeddingDimensionKey, "give the length "+
+				"of its vectors")
 		}
 		id := document.Text(document.Child(entry, "model_id"))
 		if provider.Presence == document.Conditional || id == "" || document.HasReference(id) {
@@ -94,7 +94,7 @@ func (c *check) models() {
 		}
 		served := resource.ServedName(c.line, provider.ID, id, document.Text(document.Child(entry, "provider_model_id")))
 		if other, twice := first[served]; twice {
-			c.faulty(path, fmt.Sprintf("is served as %s, and so is registered_resources.models[%d]", served, other), "keep "+
+			c.inconsistent(path, fmt.Sprintf("is served as %s, as is registered_resources.models[%d]", served, other), "keep "+
 				"one of them")
 		}
 		first[served] = i
@@ -106,8 +106,12 @@ func (c *check) connectors() {
 	for i, entry := range document.Items(c.doc.Section("connectors")) {
 		id := document.Text(document.Child(entry, "connector_id"))
 		if id != "" && seen[id] {
-			c.faulty(fmt.Sprintf("connectors[%d].connector_id", i), fmt.Sprintf("there is another connector %q", id), "keep "+
-				"one of them")
+			c.inconsistent(
+				fmt.Sprintf("connectors[%d].connector_id", i),
+				fmt.Sprintf("there is another connector %q", id),
+				"keep "+
+					"one of them",
+			)
 		}
 		seen[id] = true
 	}
@@ -136,26 +140,26 @@ func (c *check) defaultShield() {
 		return
 	}
 	var others []string
-	listed, otherIsThere := false, false
+	listed, otherEnabled := false, false
 	for _, shield := range document.Items(c.doc.Registered("shields")) {
 		id, provider := document.Text(document.Child(shield, "shield_id")),
 			document.IdentityOf(document.Child(shield, "provider_id"))
-		there := c.env.Given().Enables(provider)
+		enabled := c.env.Given().Enables(provider)
 		switch {
 		case provider.Presence == document.Disabled:
-		case document.HasReference(id) || (id == name && there):
+		case document.HasReference(id) || (id == name && enabled):
 			return
 		case id == name:
 			listed = true
 		default:
 			others = append(others, id)
-			otherIsThere = otherIsThere || there
+			otherEnabled = otherEnabled || enabled
 		}
 	}
-	if len(others) > 0 && (!listed || otherIsThere) {
+	if len(others) > 0 && (!listed || otherEnabled) {
 		message := fmt.Sprintf("there is no shield %q", name)
 		if listed {
-			message = fmt.Sprintf("the shield %q is not always there, and another one is", name)
+			message = fmt.Sprintf("the shield %q is only conditionally enabled, and another one is always enabled", name)
 		}
 		c.broken("safety.default_shield_id", message, others)
 	}

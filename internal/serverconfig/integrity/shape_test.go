@@ -90,9 +90,9 @@ func TestCheckTakesStoresInTheirFormerForm(t *testing.T) {
 		{"1.0", "{prompts: {backend: kv_default, namespace: p}, connectors: {backend: kv_default, namespace: c}}}", ""},
 		{"0.7", "{prompts: {backend: kv_default, namespace: p}, connectors: {backend: kv_default, namespace: c}}}", ""},
 		{"1.0", "{prompts: {namespace: p}}}", ""},
-		{"1.0", "{prompts: {backend: state, namespace: p}}}", `the storage backend "state" is kv_sqlite, and one of type sql_… is needed`},
+		{"1.0", "{prompts: {backend: state, namespace: p}}}", `the storage backend "state" is kv_sqlite, but type sql_… is required`},
 		{"1.0", "{prompts: {backend: kv_gone, namespace: p}}}", `there is no storage backend "sql_gone"`},
-		{"1.0", "{conversations: {backend: kv_default, namespace: p}}}", `the storage backend "kv_default" is kv_sqlite, and one of type sql_… is needed`},
+		{"1.0", "{conversations: {backend: kv_default, namespace: p}}}", `the storage backend "kv_default" is kv_sqlite, but type sql_… is required`},
 	} {
 		problems := &problem.Collector{}
 		spec := step.Spec(t, "{}")

@@ -92,16 +92,16 @@ func TestParseAuthReportsWrongForms(t *testing.T) {
 func TestCheckBoundsLimitsPolicies(t *testing.T) {
 	rules := make([]apiextensionsv1.JSON, limits.PolicyRules+1)
 	spec := &v1alpha2.LlamaStackDistributionSpec{Auth: &v1alpha2.AuthSpec{RoutePolicy: rules}}
-	if got := CheckBounds(spec).Message(); !strings.Contains(got, "spec.auth.routePolicy: Too many: 201: must have at most 200 items") {
+	if got := CheckLimits(spec).Message(); !strings.Contains(got, "spec.auth.routePolicy: Too many: 201: must have at most 200 items") {
 		t.Errorf("got %q", got)
 	}
 	spec.Auth.RoutePolicy = rules[1:]
-	if problems := CheckBounds(spec); len(problems) > 0 {
+	if problems := CheckLimits(spec); len(problems) > 0 {
 		t.Errorf("200 rules: %s", problems.Message())
 	}
 	deep := openJSON(strings.Repeat(`{"a":`, 70) + "0" + strings.Repeat("}", 70))
 	spec.Auth = &v1alpha2.AuthSpec{Settings: deep}
-	if got := CheckBounds(spec).Message(); !strings.Contains(got, "must nest at most 64 levels") {
+	if got := CheckLimits(spec).Message(); !strings.Contains(got, "must nest at most 64 levels") {
 		t.Errorf("deep settings: %q", got)
 	}
 }

@@ -29,8 +29,8 @@ const (
 
 var endpointFields = []string{"kind", "name", "namespace", "port", "path"}
 
-// Addressed identifies an object with an address.
-type Addressed struct {
+// EndpointObject identifies an object with an address.
+type EndpointObject struct {
 	Kind EndpointKind
 	// Namespace is empty for the namespace of the custom resource.
 	Namespace, Name string
@@ -38,7 +38,7 @@ type Addressed struct {
 
 // EndpointReference is a parsed endpointFrom.
 type EndpointReference struct {
-	Addressed
+	EndpointObject
 	// Port is the name or number of a Service's port, if given.
 	Port string
 	// URLPath is the path at a Service's address, if given.
@@ -107,7 +107,7 @@ func (o *object) getEndpointFrom(endpoint string, kinds ...EndpointKind) *Endpoi
 	}
 	path := o.path.Child("endpointFrom")
 	if endpoint != "" {
-		o.report(conflicting(path, "endpoint says the same"))
+		o.report(conflicting(path, "endpoint is also set"))
 		return nil
 	}
 	m, ok := v.(map[string]any)
@@ -118,7 +118,7 @@ func (o *object) getEndpointFrom(endpoint string, kinds ...EndpointKind) *Endpoi
 	}
 	from := newObject(path, m)
 	ref := from.getEndpointReference(kinds)
-	from.refuseRest(endpointFields)
+	from.rejectUnknown(endpointFields)
 	o.report(from.problems...)
 	if len(from.problems) > 0 {
 		return nil
@@ -128,7 +128,7 @@ func (o *object) getEndpointFrom(endpoint string, kinds ...EndpointKind) *Endpoi
 
 func (o *object) getEndpointReference(kinds []EndpointKind) *EndpointReference {
 	ref := &EndpointReference{
-		Addressed: Addressed{
+		EndpointObject: EndpointObject{
 			Kind: EndpointKind(o.getRequiredString("kind", string(kinds[0]))), Namespace: o.getString("namespace"),
 			Name: o.getRequiredString("name", "my-model"),
 		},
@@ -140,15 +140,15 @@ func (o *object) getEndpointReference(kinds []EndpointKind) *EndpointReference {
 	}
 	for _, name := range []struct{ key, value string }{{"namespace", ref.Namespace}, {"name", ref.Name}} {
 		if name.value != "" && len(validation.IsDNS1123Subdomain(name.value)) > 0 {
-			o.report(invalid(o.path.Child(name.key), "nothing can have this name", "use lower-case letters, digits, '-' and "+
+			o.report(invalid(o.path.Child(name.key), "is not a valid object name", "use lower-case letters, digits, '-' and "+
 				"'.'"))
 		}
 	}
 	for key, value := range map[string]string{"port": ref.Port, "path": ref.URLPath} {
 		if value != "" && ref.Kind != KindService {
-			o.report(made(problem.Problem{
+			o.report(newProblem(problem.Problem{
 				Reason: problem.UnknownField, Path: o.path.Child(key).String(), Type: field.ErrorTypeForbidden,
-				Detail: "only a Service needs it: the status of other kinds has a whole address", Fix: "remove it",
+				Detail: "is only allowed for a Service: the status of other kinds has the complete address", Fix: "remove it",
 			}))
 		}
 	}
@@ -193,20 +193,20 @@ func unsupportedKind(path *field.Path, kind EndpointKind, kinds []EndpointKind) 
 	} else if near, ok := problem.Nearest(string(kind), names); ok {
 		p.Value, p.Fix = string(kind), fmt.Sprintf("did you mean %q?", near)
 	}
-	return made(p)
+	return newProblem(p)
 }
 
 // checkEndpointReferences reports a spec that refers to more than limits.EndpointReferences objects.
 func (s *Spec) checkEndpointReferences() problem.List {
-	objects := map[Addressed]bool{}
+	objects := map[EndpointObject]bool{}
 	for _, ref := range s.EndpointReferences() {
-		objects[ref.Addressed] = true
+		objects[ref.EndpointObject] = true
 		if len(objects) > limits.EndpointReferences {
-			return problem.List{made(problem.Problem{
+			return problem.List{newProblem(problem.Problem{
 				Reason: problem.TooLarge, Path: ref.Path, Type: field.ErrorTypeTooMany,
-				Detail: fmt.Sprintf("the spec takes endpoints from more than %d objects, counted up to here",
+				Detail: fmt.Sprintf("the spec refers to more than %d objects for endpoints",
 					limits.EndpointReferences),
-				Fix: "write the endpoint of some, or use several LlamaStackDistributions",
+				Fix: "set endpoint instead for some, or use several LlamaStackDistributions",
 			})}
 		}
 	}

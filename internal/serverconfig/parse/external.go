@@ -88,7 +88,7 @@ func parseExternal(raw *apiextensionsv1.JSON, inline []ProviderGroup) ([]Externa
 			o.report(problems...)
 		}
 	}
-	o.refuseRest(names)
+	o.rejectUnknown(names)
 	if len(providers) > limits.ExternalProviders {
 		return nil, problem.List{tooMany(path, len(providers), limits.ExternalProviders)}
 	}
@@ -127,7 +127,7 @@ func parseExternalProvider(m map[string]any, api ProviderAPI, path *field.Path) 
 	p.ID = o.getRequiredString("providerId", "mine")
 	p.Image = o.getRequiredString("image", "registry.example.com/provider:1")
 	if len(p.Image) > limits.ImageBytes || strings.ContainsAny(p.Image, " \t\r\n") {
-		o.report(invalid(path.Child("image"), "is not the reference of an image", "for example "+
+		o.report(invalid(path.Child("image"), "is not an image reference", "for example "+
 			"registry.example.com/provider:1"))
 	}
 	if policy := o.getString("imagePullPolicy"); policy != "" {
@@ -147,8 +147,8 @@ func parseExternalProvider(m map[string]any, api ProviderAPI, path *field.Path) 
 		p.SettingsField = "config"
 	}
 	p.SecretRefs = o.getSecretRefs(externalFields)
-	for _, key := range o.rest() {
-		o.report(unknownField(path, key, externalFields, "; options of the provider itself go under config, values from "+
+	for _, key := range o.remaining() {
+		o.report(unknownField(path, key, externalFields, "; options of the provider go under config, values from "+
 			"Secrets under secretRefs"))
 	}
 	o.report(checkExternalID(p.ID, path.Child("providerId"))...)
@@ -161,9 +161,9 @@ func checkExternalID(id string, path *field.Path) problem.List {
 	case id == "":
 		return nil // already reported
 	case slices.Contains(reservedProviderIDs, id):
-		return problem.List{made(problem.Problem{
-			Reason: problem.InvalidField, Path: path.String(), Type: field.ErrorTypeInvalid, Value: id, Detail: "means " +
-				"something else to the server", Fix: fix,
+		return problem.List{newProblem(problem.Problem{
+			Reason: problem.InvalidField, Path: path.String(), Type: field.ErrorTypeInvalid, Value: id, Detail: "has another " +
+				"meaning for the server", Fix: fix,
 		})}
 	case len(id) > MaxExternalIDLength:
 		return problem.List{invalid(path, fmt.Sprintf("the id of an external provider has at most %d characters",
@@ -197,10 +197,9 @@ func sharedIDs(providers []ExternalProvider, inline []ProviderGroup) problem.Lis
 			continue
 		}
 		if at := other(p); at != "" {
-			problems = append(problems, made(problem.Problem{
+			problems = append(problems, newProblem(problem.Problem{
 				Reason: problem.DuplicateProviderID, Path: p.Path + ".providerId", Type: field.ErrorTypeDuplicate, Value: p.ID,
-				Detail: "ids are unique over all APIs, and this one is used by " + at + " and " + p.Path, Fix: "give each its " +
-					"own id",
+				Detail: "ids must be unique over all APIs, and this one is used by " + at + " and " + p.Path, Fix: "use unique ids",
 			}))
 			continue
 		}

@@ -60,18 +60,18 @@ func TestParseExternalNamesWhatIsWrong(t *testing.T) {
 		"neither":         {`{"inference": 1}`, at + ": Invalid value: must be an external provider or a list of them"},
 		"nothing":         {`{"inference": {}}`, at + ".providerId: Required value: for example providerId: mine"},
 		"no image":        {`{"inference": {"providerId": "a"}}`, at + ".image: Required value: for example image: registry.example.com/provider:1"},
-		"blanks":          {`{"inference": {"providerId": "a", "image": "a b"}}`, at + ".image: Invalid value: is not the reference of an image"},
-		"long image":      {`{"inference": {"providerId": "a", "image": "` + strings.Repeat("a", limits.ImageBytes+1) + `"}}`, at + ".image: Invalid value: is not the reference of an image"},
+		"blanks":          {`{"inference": {"providerId": "a", "image": "a b"}}`, at + ".image: Invalid value: is not an image reference"},
+		"long image":      {`{"inference": {"providerId": "a", "image": "` + strings.Repeat("a", limits.ImageBytes+1) + `"}}`, at + ".image: Invalid value: is not an image reference"},
 		"upper case":      {`{"inference": {"providerId": "A", "image": "i"}}`, at + ".providerId: Invalid value: the id of an external provider consists of lower-case letters"},
 		"long id":         {`{"inference": {"providerId": "` + strings.Repeat("a", MaxExternalIDLength+1) + `", "image": "i"}}`, at + ".providerId: Invalid value: the id of an external provider has at most 46 characters"},
-		"reserved":        {`{"inference": {"providerId": "all", "image": "i"}}`, at + `.providerId: Invalid value: "all": means something else to the server`},
+		"reserved":        {`{"inference": {"providerId": "all", "image": "i"}}`, at + `.providerId: Invalid value: "all": has another meaning for the server`},
 		"pull policy":     {`{"inference": {"providerId": "a", "image": "i", "imagePullPolicy": "Sometimes"}}`, at + ".imagePullPolicy: Invalid value: is not a pull policy: use one of Always, IfNotPresent, Never"},
 		"unknown field":   {`{"inference": {"providerId": "a", "image": "i", "provider": "x"}}`, at + ".provider: Invalid value: unknown field: did you mean"},
 		"a literal key":   {`{"inference": {"providerId": "a", "image": "i", "apiKey": "hunter2"}}`, at + ".apiKey: Invalid value: must be a secret reference"},
 		"no package":      {`{"inference": {"providerId": "a", "image": "i", "package": "x"}}`, at + ".package: Invalid value: must be an object"},
 		"half a package":  {`{"inference": {"providerId": "a", "image": "i", "package": {"packageName": "x"}}}`, at + ".package.providerType: Required value"},
 		"odd package":     {`{"inference": {"providerId": "a", "image": "i", "package": {"packageName": "x", "providerType": "inline::x", "wheelPath": "y"}}}`, at + ".package.wheelPath: Invalid value: unknown field"},
-		"one id":          {`{"inference": [{"providerId": "a", "image": "i"}], "eval": {"providerId": "a", "image": "i"}}`, `spec.externalProviders.eval.providerId: Duplicate value: "a": ids are unique over all APIs, and this one is used by ` + at + "[0] and spec.externalProviders.eval"},
+		"one id":          {`{"inference": [{"providerId": "a", "image": "i"}], "eval": {"providerId": "a", "image": "i"}}`, `spec.externalProviders.eval.providerId: Duplicate value: "a": ids must be unique over all APIs, and this one is used by ` + at + "[0] and spec.externalProviders.eval"},
 		"more than bound": {`{"inference": [` + strings.Join(entries, ",") + `]}`, "spec.externalProviders: Too many: 21: must have at most 20 items"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -86,7 +86,8 @@ func TestParseExternalNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-// The id of a provider of the spec can be that of an external one of the same API, which replaces it; in another API it is taken.
+// The id of a provider of the spec can be that of an external one of the same API, which replaces it; in another API it
+// is taken.
 //
 // Proves: FR-072, FR-092.
 func TestParseExternalSharesIDsWithinOneAPI(t *testing.T) {

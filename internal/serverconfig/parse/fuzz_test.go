@@ -14,8 +14,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
-// FuzzParsers feeds any JSON to every parser of the open fields: none panics, changes its input, answers otherwise when asked again,
-// or reports something without a field and a hint.
+// FuzzParsers feeds any JSON to every parser of the open fields: none panics, changes its input, answers otherwise when
+// asked again, or reports something without a field and a hint.
 //
 // Proves: FR-075, NFR-001, NFR-004, R2, R3, R4, R35, R36, R37.
 func FuzzParsers(f *testing.F) {

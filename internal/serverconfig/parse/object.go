@@ -20,8 +20,8 @@ import (
 
 // decode parses open JSON within the limits, and keeps integers as integers.
 func decode(raw []byte, path *field.Path) (any, problem.List) {
-	limitsValue := limits.Limits{Bytes: len(raw), Levels: limits.OpenFieldLevels, Nodes: limits.OpenFieldNodes}
-	if _, excess := limits.Scan(raw, limitsValue); excess != nil {
+	bounds := limits.Limits{Bytes: len(raw), Levels: limits.OpenFieldLevels, Nodes: limits.OpenFieldNodes}
+	if _, excess := limits.Scan(raw, bounds); excess != nil {
 		return nil, problem.List{tooLarge(path, excess)}
 	}
 	var v any
@@ -31,32 +31,32 @@ func decode(raw []byte, path *field.Path) (any, problem.List) {
 	return v, nil
 }
 
-// made fills in the properties of the problem's reason.
-func made(p problem.Problem) problem.Problem { return *problem.New(p) }
+// newProblem fills in the properties of the problem's reason.
+func newProblem(p problem.Problem) problem.Problem { return *problem.New(p) }
 
 // invalid returns the problem of an invalid value, without the value.
 func invalid(path *field.Path, detail, fix string) problem.Problem {
-	return made(problem.Problem{Reason: problem.InvalidField, Path: path.String(), Type: field.ErrorTypeInvalid,
+	return newProblem(problem.Problem{Reason: problem.InvalidField, Path: path.String(), Type: field.ErrorTypeInvalid,
 		Detail: detail, Fix: fix})
 }
 
 // wrongType returns the problem of a value of the wrong type, without the value.
-func wrongType(path *field.Path, want, fix string) problem.Problem {
-	return made(problem.Problem{
-		Reason: problem.InvalidField, Path: path.String(), Type: field.ErrorTypeTypeInvalid, Detail: "must be " + want,
+func wrongType(path *field.Path, expected, fix string) problem.Problem {
+	return newProblem(problem.Problem{
+		Reason: problem.InvalidField, Path: path.String(), Type: field.ErrorTypeTypeInvalid, Detail: "must be " + expected,
 		Fix: fix,
 	})
 }
 
 // missing returns the problem of an absent required field.
 func missing(path *field.Path, detail, fix string) problem.Problem {
-	return made(problem.Problem{Reason: problem.MissingField, Path: path.String(), Type: field.ErrorTypeRequired,
+	return newProblem(problem.Problem{Reason: problem.MissingField, Path: path.String(), Type: field.ErrorTypeRequired,
 		Detail: detail, Fix: fix})
 }
 
 // conflicting returns the problem of a field that repeats another one.
 func conflicting(path *field.Path, detail string) problem.Problem {
-	return made(problem.Problem{
+	return newProblem(problem.Problem{
 		Reason: problem.ConflictingFields, Path: path.String(), Type: field.ErrorTypeForbidden, Detail: detail, Fix: "keep " +
 			"one of them",
 	})
@@ -68,7 +68,7 @@ func unknownField(path *field.Path, key string, known []string, more string) pro
 	if near, ok := problem.Nearest(key, known); ok {
 		fix = fmt.Sprintf("did you mean %q?", near)
 	}
-	return made(problem.Problem{
+	return newProblem(problem.Problem{
 		Reason: problem.UnknownField, Path: path.Child(key).String(), Type: field.ErrorTypeInvalid, Detail: "unknown field",
 		Fix: fix,
 	})
@@ -103,13 +103,13 @@ func (o *object) getString(key string) string {
 	}
 	s, ok := v.(string)
 	if !ok {
-		o.report(wrongType(o.path.Child(key), "a string", textFix(v)))
+		o.report(wrongType(o.path.Child(key), "a string", quoteFix(v)))
 	}
 	return s
 }
 
-// textFix returns the fix for an unquoted string that YAML parsed as boolean or number, such as y and 1.5, or "".
-func textFix(v any) string {
+// quoteFix returns the fix for an unquoted string that YAML parsed as boolean or number, such as y and 1.5, or "".
+func quoteFix(v any) string {
 	switch v.(type) {
 	case bool, int64, float64:
 		return "put the value in quotes"
@@ -151,12 +151,12 @@ func (o *object) getMap(key string) map[string]any {
 	return m
 }
 
-// rest returns the remaining keys, sorted.
-func (o *object) rest() []string { return slices.Sorted(maps.Keys(o.values)) }
+// remaining returns the remaining keys, sorted.
+func (o *object) remaining() []string { return slices.Sorted(maps.Keys(o.values)) }
 
-// refuseRest reports each remaining key as unknown.
-func (o *object) refuseRest(known []string) {
-	for _, key := range o.rest() {
+// rejectUnknown reports each remaining key as unknown.
+func (o *object) rejectUnknown(known []string) {
+	for _, key := range o.remaining() {
 		o.report(unknownField(o.path, key, known, ""))
 	}
 }

@@ -53,26 +53,28 @@ var (
 // ReadPackage parses the decoded file PackageFile. Each problem has the path in the file.
 func ReadPackage(values map[string]any) (*ProviderPackage, problem.List) {
 	o := newObject(nil, values)
-	for _, want := range []struct{ key, value string }{{"apiVersion", PackageAPIVersion}, {"kind", PackageKind}} {
-		if got := o.getRequiredString(want.key, want.value); got != "" && got != want.value {
-			o.report(invalid(field.NewPath(want.key), "must be "+want.value, "use a package of this version of the format"))
+	for _, expected := range []struct{ key, value string }{{"apiVersion", PackageAPIVersion}, {"kind", PackageKind}} {
+		if got := o.getRequiredString(expected.key, expected.value); got != "" && got != expected.value {
+			o.report(
+				invalid(field.NewPath(expected.key), "must be "+expected.value, "use a package of this version of the format"),
+			)
 		}
 	}
 	if len(o.problems) > 0 {
 		return nil, o.problems // the rest has an unknown format
 	}
 	p := &ProviderPackage{}
-	about := newObject(field.NewPath("metadata"), o.getMap("metadata"))
-	p.Name = about.getRequiredString("name", "my-provider")
-	p.Version = about.getRequiredString("version", `"1.0.0"`)
-	p.Vendor = about.getRequiredString("vendor", "example.com")
+	metadata := newObject(field.NewPath("metadata"), o.getMap("metadata"))
+	p.Name = metadata.getRequiredString("name", "my-provider")
+	p.Version = metadata.getRequiredString("version", `"1.0.0"`)
+	p.Vendor = metadata.getRequiredString("vendor", "example.com")
 	spec := newObject(field.NewPath("spec"), o.getMap("spec"))
 	p.readCode(spec)
 	p.API = spec.getRequiredString("api", APIInference.Name)
 	p.readWheels(spec)
-	spec.refuseRest([]string{"packageName", "providerType", "api", "wheelPath", "dependencyWheels", "fields"})
-	o.refuseRest([]string{"apiVersion", "kind", "metadata", "spec"})
-	return p, append(append(o.problems, about.problems...), spec.problems...)
+	spec.rejectUnknown([]string{"packageName", "providerType", "api", "wheelPath", "dependencyWheels", "fields"})
+	o.rejectUnknown([]string{"apiVersion", "kind", "metadata", "spec"})
+	return p, append(append(o.problems, metadata.problems...), spec.problems...)
 }
 
 // inlinePackage parses the field package of an entry.
@@ -89,7 +91,7 @@ func (o *object) inlinePackage(v any, api ProviderAPI) *ProviderPackage {
 	if written := inner.getString("api"); written != "" {
 		p.API = written
 	}
-	inner.refuseRest([]string{"packageName", "providerType", "api", "fields"})
+	inner.rejectUnknown([]string{"packageName", "providerType", "api", "fields"})
 	o.report(inner.problems...)
 	return p
 }
@@ -114,7 +116,7 @@ func (p *ProviderPackage) readCode(o *object) {
 			fields.report(invalid(fields.path.Child(f.key), "is not the name of a config field", "for example base_url"))
 		}
 	}
-	fields.refuseRest([]string{"endpoint", "apiKey"})
+	fields.rejectUnknown([]string{"endpoint", "apiKey"})
 	o.report(fields.problems...)
 }
 

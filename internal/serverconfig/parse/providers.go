@@ -139,7 +139,7 @@ func parseProviderField(raw *apiextensionsv1.JSON, path *field.Path, kinds []End
 
 func parseProviderList(items []any, path *field.Path, kinds []EndpointKind) ([]Provider, problem.List) {
 	if len(items) == 0 {
-		return nil, problem.List{invalid(path, "an empty list configures nothing", "remove the field, or name a provider")}
+		return nil, problem.List{invalid(path, "is an empty list", "remove the field, or add a provider")}
 	}
 	var providers []Provider
 	var problems problem.List
@@ -152,7 +152,7 @@ func parseProviderList(items []any, path *field.Path, kinds []EndpointKind) ([]P
 		}
 		p, found := parseProvider(m, itemPath, kinds)
 		if p.ID == "" && len(items) > 1 && !isReported(found, itemPath.Child("id")) {
-			found = append(found, missing(itemPath.Child("id"), "each provider of a list needs an id", fmt.Sprintf("for "+
+			found = append(found, missing(itemPath.Child("id"), "each provider in a list needs an id", fmt.Sprintf("for "+
 				"example id: %s-%d", exampleID(&p), i+1)))
 		}
 		providers = append(providers, p)
@@ -186,9 +186,9 @@ func parseProvider(m map[string]any, path *field.Path, kinds []EndpointKind) (Pr
 	p.APIKey = o.getAPIKey()
 	p.Settings, p.SettingsField = o.getSettings()
 	p.SecretRefs = o.getSecretRefs(providerFields)
-	for _, key := range o.rest() {
+	for _, key := range o.remaining() {
 		o.report(unknownField(path, key, providerFields,
-			"; options of the provider itself go under settings, values from Secrets under secretRefs"))
+			"; options of the provider go under settings, values from Secrets under secretRefs"))
 	}
 	if p.Type != "" {
 		o.report(checkProviderID(&p, path)...)
@@ -211,7 +211,7 @@ func (o *object) getSettings() (map[string]any, string) {
 	_, hasSettings := o.values["settings"]
 	_, hasConfig := o.values["config"]
 	if hasSettings && hasConfig {
-		o.report(conflicting(o.path.Child("config"), "is another name for settings"))
+		o.report(conflicting(o.path.Child("config"), "is an alias of settings"))
 	}
 	settings, config := o.getMap("settings"), o.getMap("config")
 	if hasConfig && !hasSettings {
@@ -234,13 +234,13 @@ func (o *object) getSecretRefs(fields []string) []SecretField {
 	for _, name := range slices.Sorted(maps.Keys(explicit)) {
 		add(name, explicit[name], o.path.Child("secretRefs").Key(name), false)
 	}
-	for _, name := range o.rest() {
-		if !looksLikeSecretRef(o.values[name]) || isMiswritten(name, fields) {
+	for _, name := range o.remaining() {
+		if !looksLikeSecretRef(o.values[name]) || differsInCase(name, fields) {
 			continue
 		}
 		v, _ := o.take(name)
 		if _, twice := explicit[name]; twice {
-			o.report(conflicting(o.path.Child(name), "is in secretRefs too"))
+			o.report(conflicting(o.path.Child(name), "is also in secretRefs"))
 			continue
 		}
 		add(name, v, o.path.Child(name), true)
@@ -249,21 +249,21 @@ func (o *object) getSecretRefs(fields []string) []SecretField {
 	return refs
 }
 
-// isMiswritten reports whether a name equals a known field except for its case.
-func isMiswritten(name string, fields []string) bool {
+// differsInCase reports whether a name equals a known field except for its case.
+func differsInCase(name string, fields []string) bool {
 	return slices.ContainsFunc(fields, func(known string) bool { return strings.EqualFold(name, known) })
 }
 
 func checkProviderID(p *Provider, path *field.Path) problem.List {
 	id, path, fix := p.ID, path.Child("id"), "choose another id"
 	if id == "" {
-		id, fix = p.EffectiveID(), "give an id, because the one taken from provider cannot be used"
+		id, fix = p.EffectiveID(), "set id, because the default from provider is invalid"
 	}
 	switch {
 	case slices.Contains(reservedProviderIDs, id):
-		return problem.List{made(problem.Problem{
-			Reason: problem.InvalidField, Path: path.String(), Type: field.ErrorTypeInvalid, Value: id, Detail: "means " +
-				"something else to the server", Fix: fix,
+		return problem.List{newProblem(problem.Problem{
+			Reason: problem.InvalidField, Path: path.String(), Type: field.ErrorTypeInvalid, Value: id, Detail: "has another " +
+				"meaning for the server", Fix: fix,
 		})}
 	case len(id) > MaxProviderIDLength:
 		return problem.List{invalid(path, fmt.Sprintf("an id has at most %d characters", MaxProviderIDLength), fix)}
@@ -289,10 +289,9 @@ func duplicateIDs(groups []ProviderGroup) problem.List {
 	var problems problem.List
 	for _, id := range slices.Sorted(maps.Keys(users)) {
 		if at := users[id]; len(at) > 1 {
-			problems = append(problems, made(problem.Problem{
+			problems = append(problems, newProblem(problem.Problem{
 				Reason: problem.DuplicateProviderID, Path: at[len(at)-1] + ".id", Type: field.ErrorTypeDuplicate, Value: id,
-				Detail: "ids are unique over all APIs, and this one is used by " + limits.List(at, " and "), Fix: "give each its " +
-					"own id",
+				Detail: "ids must be unique over all APIs, and this one is used by " + limits.List(at, " and "), Fix: "use unique ids",
 			}))
 		}
 	}

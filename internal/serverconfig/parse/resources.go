@@ -39,7 +39,7 @@ func parseItems[T any](items []apiextensionsv1.JSON, path *field.Path,
 		case map[string]any:
 			o := newObject(itemPath, v)
 			parsed = append(parsed, fromObject(o))
-			o.refuseRest(known)
+			o.rejectUnknown(known)
 			problems = append(problems, o.problems...)
 		default:
 			problems = append(problems, wrongType(itemPath, "a string or an object with "+strings.Join(known, ", "), ""))
@@ -80,11 +80,11 @@ func parseModel(o *object) Model {
 	}
 	dimension, inMetadata := m.Metadata["embedding_dimension"]
 	if m.ModelType == v1alpha2.ModelTypeEmbedding && m.EmbeddingDimension == nil && dimension == nil {
-		o.report(missing(o.path.Child("embeddingDimension"), "the server refuses an embedding model without it", "for "+
+		o.report(missing(o.path.Child("embeddingDimension"), "an embedding model requires it", "for "+
 			"example embeddingDimension: 768"))
 	}
 	if m.EmbeddingDimension != nil && inMetadata {
-		o.report(conflicting(o.path.Child("metadata").Key("embedding_dimension"), "says the same as embeddingDimension"))
+		o.report(conflicting(o.path.Child("metadata").Key("embedding_dimension"), "duplicates embeddingDimension"))
 	} else if m.ModelType == v1alpha2.ModelTypeEmbedding && dimension != nil && !isDimension(dimension) {
 		o.report(wrongType(o.path.Child("metadata").Key("embedding_dimension"), "a positive integer", "for example "+
 			"embeddingDimension: 768, without metadata"))
@@ -115,7 +115,7 @@ func unsupportedModelType(path *field.Path, written string) problem.Problem {
 	if near, ok := problem.Nearest(written, modelTypes); ok {
 		p.Value, p.Fix = written, fmt.Sprintf("did you mean %q?", near)
 	}
-	return made(p)
+	return newProblem(p)
 }
 
 func duplicateModels(models []Model) problem.List {
@@ -128,9 +128,9 @@ func duplicateModels(models []Model) problem.List {
 		}
 		id := [2]string{m.Provider, m.Name}
 		if at, seen := first[id]; seen {
-			problems = append(problems, made(problem.Problem{
+			problems = append(problems, newProblem(problem.Problem{
 				Reason: problem.ConflictingFields, Path: m.Path, Type: field.ErrorTypeDuplicate, Value: m.Name,
-				Detail: "the same model with the same provider stands at " + at, Fix: "remove one of them",
+				Detail: "duplicates the model and provider of " + at, Fix: "remove one of them",
 			}))
 			continue
 		}
@@ -156,20 +156,19 @@ func parseTools(items []apiextensionsv1.JSON) ([]Tool, problem.List) {
 				t.EndpointFrom.URLPath == "" {
 				t.EndpointFrom.URLPath = mcpPath
 			}
-			o.refuseMCPCredentials()
+			o.rejectMCPCredentials()
 			return t
 		}, []string{"name", "provider", "endpoint", "endpointFrom"})
 }
 
-// refuseMCPCredentials reports credentials for an MCP server, which no release line has in its configuration.
-func (o *object) refuseMCPCredentials() {
+// rejectMCPCredentials reports credentials for an MCP server, which no release line has in its configuration.
+func (o *object) rejectMCPCredentials() {
 	for _, key := range []string{"apiKey", "authorization", "headers", "secretRefs"} {
 		if _, there := o.take(key); there {
-			o.report(made(problem.Problem{
+			o.report(newProblem(problem.Problem{
 				Reason: problem.UnsupportedByRelease, Path: o.path.Child(key).String(), Type: field.ErrorTypeForbidden,
-				Detail: "has no place in the configuration of any release line: the server sends an MCP server only what its " +
-					"clients send",
-				Fix: "remove it; clients give headers and authorization with the tool in their requests",
+				Detail: "is not supported by any release line: the server sends an MCP server only the credentials of its clients",
+				Fix:    "remove it; clients send headers and authorization with the tool in their requests",
 			}))
 		}
 	}
@@ -211,7 +210,7 @@ func ExposeField(raw *apiextensionsv1.JSON) (Expose, problem.List) {
 				o.report(wrongType(path.Child("enabled"), "a boolean", ""))
 			}
 		}
-		o.refuseRest([]string{"enabled", "hostname"})
+		o.rejectUnknown([]string{"enabled", "hostname"})
 		return expose, o.problems
 	default:
 		return Expose{}, problem.List{wrongType(path, "a boolean, or an object with enabled and hostname", "")}

@@ -56,11 +56,11 @@ func TestParseModelsRefuses(t *testing.T) {
 		"{name: m, contextLength: 1.5}":              {p + "[0].contextLength: Invalid value: must be a positive integer"},
 		"{name: m, metadata: " + canary + "}":        {p + "[0].metadata: Invalid value: must be an object"},
 		"{name: m, modelType: embedding}": {
-			p + "[0].embeddingDimension: Required value: the server refuses an embedding model without it: for example embeddingDimension: 768"},
+			p + "[0].embeddingDimension: Required value: an embedding model requires it: for example embeddingDimension: 768"},
 		"{name: m, modelType: embedding, embeddingDimension: 1, metadata: {embedding_dimension: 2}}": {
-			p + "[0].metadata[embedding_dimension]: Forbidden: says the same as embeddingDimension: keep one of them"},
+			p + "[0].metadata[embedding_dimension]: Forbidden: duplicates embeddingDimension: keep one of them"},
 		"{name: m, modelType: embedding, metadata: {embedding_dimension: null}}": {
-			p + "[0].embeddingDimension: Required value: the server refuses an embedding model without it: for example embeddingDimension: 768"},
+			p + "[0].embeddingDimension: Required value: an embedding model requires it: for example embeddingDimension: 768"},
 		"{name: m, modelType: embedding, metadata: {embedding_dimension: abc}}":   {p + wrongDimension},
 		"{name: m, modelType: embedding, metadata: {embedding_dimension: '-4'}}":  {p + wrongDimension},
 		"{name: m, modelType: embedding, metadata: {embedding_dimension: 0}}":     {p + wrongDimension},
@@ -75,13 +75,12 @@ func TestParseModelsRefuses(t *testing.T) {
 	}
 	_, problems := parseModels(itemsFromYAML(t, "m", "{name: m}", "{name: m, provider: x}"))
 	expectProblems(t, problems,
-		`spec.resources.models[1]: Duplicate value: "m": the same model with the same provider stands at spec.resources.models[0]: remove one of them`)
+		`spec.resources.models[1]: Duplicate value: "m": duplicates the model and provider of spec.resources.models[0]: remove one of them`)
 }
 
 // refusedCredential is the problem of a credential for an MCP server.
 func refusedCredential(key string) string {
-	return "spec.resources.tools[3]." + key + ": Forbidden: has no place in the configuration of any release line: the server sends an MCP server only " +
-		"what its clients send: remove it; clients give headers and authorization with the tool in their requests"
+	return "spec.resources.tools[3]." + key + ": Forbidden: is not supported by any release line: the server sends an MCP server only the credentials of its clients: remove it; clients send headers and authorization with the tool in their requests"
 }
 
 // Proves: FR-006, FR-007, R36, R37, R25 (what no release line has room for is refused, with what does it instead).
@@ -150,10 +149,10 @@ func TestSecretKeyRefTakesBothForms(t *testing.T) {
 		}
 	}
 	for want, ref := range map[string]v1alpha2.SecretKeyRef{
-		".name: Required value: give the name of the Secret":                                   {Key: new("k")},
-		".key: Required value: give the key within the Secret":                                 {Name: new("s"), Key: new("")},
-		".secretKeyRef.key: Required value: give the key within the Secret":                    {SecretKeyRef: &v1alpha2.SecretKeySelector{Name: new("s")}},
-		": Invalid value: must be " + secretRefForms + ", not both: keep one of the two forms": {Name: new("s"), SecretKeyRef: nested},
+		".name: Required value: set the name of the Secret":                                   {Key: new("k")},
+		".key: Required value: set the key in the Secret":                                     {Name: new("s"), Key: new("")},
+		".secretKeyRef.key: Required value: set the key in the Secret":                        {SecretKeyRef: &v1alpha2.SecretKeySelector{Name: new("s")}},
+		": Invalid value: must be " + secretRefForms + ", not both: use one of the two forms": {Name: new("s"), SecretKeyRef: nested},
 	} {
 		_, problems := SecretKeyRef(&ref, path)
 		expectProblems(t, problems, "spec.storage.kv.password"+want)

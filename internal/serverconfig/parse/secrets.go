@@ -18,7 +18,7 @@ func SecretKeyRef(r *v1alpha2.SecretKeyRef, path *field.Path) (SecretReference, 
 	name, key := ptr.Deref(r.Name, ""), ptr.Deref(r.Key, "")
 	if r.SecretKeyRef != nil {
 		if name != "" || key != "" {
-			return SecretReference{}, problem.List{invalid(path, "must be "+secretRefForms+", not both", "keep one of the two "+
+			return SecretReference{}, problem.List{invalid(path, "must be "+secretRefForms+", not both", "use one of the two "+
 				"forms")}
 		}
 		path = path.Child("secretKeyRef")
@@ -30,13 +30,13 @@ func SecretKeyRef(r *v1alpha2.SecretKeyRef, path *field.Path) (SecretReference, 
 func completeRef(name, key string, path *field.Path) (SecretReference, problem.List) {
 	var problems problem.List
 	if name == "" {
-		problems = append(problems, missing(path.Child("name"), "", "give the name of the Secret"))
+		problems = append(problems, missing(path.Child("name"), "", "set the name of the Secret"))
 	}
 	if key == "" {
-		problems = append(problems, missing(path.Child("key"), "", "give the key within the Secret"))
+		problems = append(problems, missing(path.Child("key"), "", "set the key in the Secret"))
 	}
 	if name != "" && len(validation.IsDNS1123Subdomain(name)) > 0 {
-		problems = append(problems, invalid(path.Child("name"), "no Secret can have this name", "use lower-case letters, "+
+		problems = append(problems, invalid(path.Child("name"), "is not a valid name of a Secret", "use lower-case letters, "+
 			"digits, '-' and '.'"))
 	}
 	if key != "" && len(validation.IsConfigMapKey(key)) > 0 {
@@ -54,16 +54,16 @@ func parseSecretRef(v any, path *field.Path) (SecretReference, problem.List) {
 	m, ok := v.(map[string]any)
 	if !ok {
 		return SecretReference{}, problem.List{wrongType(path, secretRefForms, "put the value into a Secret, and refer to "+
-			"that")}
+			"it")}
 	}
 	o := newObject(path, m)
 	if nested, ok := o.take("secretKeyRef"); ok {
 		_, hasName := o.take("name")
 		_, hasKey := o.take("key")
 		if hasName || hasKey {
-			o.report(invalid(path, "must be "+secretRefForms+", not both", "keep one of the two forms"))
+			o.report(invalid(path, "must be "+secretRefForms+", not both", "use one of the two forms"))
 		}
-		o.refuseRest([]string{"secretKeyRef"})
+		o.rejectUnknown([]string{"secretKeyRef"})
 		inner, ok := nested.(map[string]any)
 		if !ok {
 			o.report(wrongType(path.Child("secretKeyRef"), "an object with name and key", ""))
@@ -74,7 +74,7 @@ func parseSecretRef(v any, path *field.Path) (SecretReference, problem.List) {
 		o.problems = outer
 	}
 	name, key := o.getString("name"), o.getString("key")
-	o.refuseRest([]string{"name", "key"})
+	o.rejectUnknown([]string{"name", "key"})
 	if len(o.problems) > 0 {
 		return SecretReference{}, o.problems
 	}

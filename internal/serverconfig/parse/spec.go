@@ -35,7 +35,7 @@ type Spec struct {
 
 // Parse parses the open fields of a spec in linear time. It does not change the spec.
 func Parse(spec *v1alpha2.LlamaStackDistributionSpec) *Spec {
-	if problems := CheckBounds(spec); len(problems) > 0 {
+	if problems := CheckLimits(spec); len(problems) > 0 {
 		return &Spec{Source: spec, Problems: problems, TooLarge: true}
 	}
 	s := &Spec{Source: spec}
@@ -52,7 +52,7 @@ func Parse(spec *v1alpha2.LlamaStackDistributionSpec) *Spec {
 		add(problems)
 		s.Tools, problems = parseTools(r.Tools)
 		add(problems)
-		s.VectorStores, problems = readVectorStores(r.VectorStores)
+		s.VectorStores, problems = parseVectorStores(r.VectorStores)
 		add(problems)
 	}
 	problems = s.checkEndpointReferences()

@@ -10,8 +10,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
-// readVectorStores parses spec.resources.vectorStores. It repeats the schema's checks for converted objects.
-func readVectorStores(items []v1alpha2.VectorStore) ([]VectorStore, problem.List) {
+// parseVectorStores parses spec.resources.vectorStores. It repeats the schema's checks for converted objects.
+func parseVectorStores(items []v1alpha2.VectorStore) ([]VectorStore, problem.List) {
 	var stores []VectorStore
 	var problems problem.List
 	first := make(map[string]string, len(items))
@@ -31,9 +31,9 @@ func readVectorStores(items []v1alpha2.VectorStore) ([]VectorStore, problem.List
 		if s.Name == "" {
 			problems = append(problems, missing(path.Child("name"), "", "for example name: handbook"))
 		} else if at, twice := first[s.Name]; twice {
-			problems = append(problems, made(problem.Problem{
+			problems = append(problems, newProblem(problem.Problem{
 				Reason: problem.ConflictingFields, Path: path.Child("name").String(), Type: field.ErrorTypeDuplicate, Value: s.Name,
-				Detail: "the same vector store stands at " + at, Fix: "remove one of them",
+				Detail: "duplicates the vector store of " + at, Fix: "remove one of them",
 			}))
 			continue
 		}

@@ -12,7 +12,7 @@ import (
 
 // Proves: R84.
 func TestReadVectorStoresRefusesWhatTheSchemaRefuses(t *testing.T) {
-	stores, problems := readVectorStores([]v1alpha2.VectorStore{
+	stores, problems := parseVectorStores([]v1alpha2.VectorStore{
 		{Name: "a", Provider: new("faiss"), EmbeddingModel: "m", EmbeddingDimension: new(int32(768)), ProviderVectorStoreID: new("b")},
 		{EmbeddingDimension: new(int32(0))},
 		{Name: "a", EmbeddingModel: "m"},
@@ -22,7 +22,7 @@ func TestReadVectorStoresRefusesWhatTheSchemaRefuses(t *testing.T) {
 		"spec.resources.vectorStores[1].embeddingDimension: Invalid value: must be at least 1: for example embeddingDimension: 768",
 		"spec.resources.vectorStores[1].name: Required value: for example name: handbook",
 		"spec.resources.vectorStores[1].embeddingModel: Required value: name a model of spec.resources.models with modelType: embedding",
-		"spec.resources.vectorStores[2].name: Duplicate value: \"a\": the same vector store stands at spec.resources.vectorStores[0]: remove one of them",
+		"spec.resources.vectorStores[2].name: Duplicate value: \"a\": duplicates the vector store of spec.resources.vectorStores[0]: remove one of them",
 	)
 	want := []VectorStore{
 		{Name: "a", Provider: "faiss", EmbeddingModel: "m", EmbeddingDimension: new(int64(768)), ProviderVectorStoreID: "b", Path: "spec.resources.vectorStores[0]"},

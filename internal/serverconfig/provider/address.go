@@ -16,22 +16,22 @@ import (
 // resolveAddress validates host:port and returns it as one field or two. It accepts the row's schemes; for a single
 // field, http and https by default.
 func resolveAddress(endpoint, masked, path string, row *catalog.Endpoint, problems *problem.Collector) []Value {
-	example := "write host:port alone, " + exampleEndpoint(row)
+	example := "write only host:port, " + exampleEndpoint(row)
 	schemes := row.Schemes
 	if len(schemes) == 0 && row.Kind == catalog.EndpointAddress {
 		schemes = []string{"http", "https"}
 	}
 	if scheme, _, ok := strings.Cut(masked, "://"); ok {
 		if !slices.Contains(schemes, strings.ToLower(scheme)) {
-			refuseEndpoint(path, "must be an address without a scheme", example, problems)
+			rejectEndpoint(path, "must be an address without a scheme", example, problems)
 			return nil
 		}
 		cut := len(scheme) + len("://")
 		endpoint = strings.TrimSuffix(endpoint[cut:], "/")
 	}
-	host, port, fault := address.Split(endpoint)
-	if fault != "" {
-		refuseEndpoint(path, fault, example, problems)
+	host, port, reason := address.Split(endpoint)
+	if reason != "" {
+		rejectEndpoint(path, reason, example, problems)
 		return nil
 	}
 	if row.Kind == catalog.EndpointAddress {

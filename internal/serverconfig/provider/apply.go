@@ -41,7 +41,7 @@ func Apply(
 			env.Add(p.variables...)
 			(&requiredCheck{schema: p.schema, spec: p.spec, given: env.Given(), problems: problems}).check(document.Child(entry,
 				"config"))
-			entries = append(entries, p.shown(entry))
+			entries = append(entries, p.statusEntry(entry))
 		}
 	}
 	return entries

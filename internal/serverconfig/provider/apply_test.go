@@ -81,7 +81,8 @@ objects:
 	return line
 }
 
-// applied lays spec.providers over the sections of a base. It returns the document, what the status shows, and the problems.
+// applied lays spec.providers over the sections of a base. It returns the document, what the status shows, and the
+// problems.
 func applied(t *testing.T, sections, providers string) (*document.Document, []Entry, string) {
 	t.Helper()
 	parsed := step.Parsed(t, "providers:\n"+providers)
@@ -97,8 +98,8 @@ func expectText(t *testing.T, what, got, want string) {
 	}
 }
 
-// An entry takes the place of the base's entry with its id and begins with what that one has; a new one begins with the first of its type.
-// The other ones of the base stay.
+// An entry takes the place of the base's entry with its id and begins with what that one has; a new one begins with the
+// first of its type. The other ones of the base stay.
 //
 // Proves: R9, FR-031, FR-032, FR-033, FR-035.
 func TestApplyLaysEntriesOverThoseOfTheBase(t *testing.T) {
@@ -205,7 +206,8 @@ func TestApplyStopsWithItsContext(t *testing.T) {
 	}
 }
 
-// What a provider keeps lies where that of no other provider does: only the base's entry with its id, whose data it is, keeps its places.
+// What a provider keeps lies where that of no other provider does: only the base's entry with its id, whose data it is,
+// keeps its places.
 //
 // Proves: R9, L-07.
 func TestApplyGivesEachProviderItsOwnStorage(t *testing.T) {
@@ -245,8 +247,8 @@ providers:
 	expectText(t, "providers", step.Section(t, step.Text(t, doc), "providers"), tree)
 }
 
-// Where the base has nothing of a type, the places that it must have are made: in the backends of the configuration, and beside the files
-// of the base's.
+// Where the base has nothing of a type, the places that it must have are made: in the backends of the configuration,
+// and beside the files of the base's.
 //
 // Proves: R9.
 func TestApplyMakesTheStorageThatAProviderNeeds(t *testing.T) {

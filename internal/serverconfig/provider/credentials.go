@@ -30,19 +30,19 @@ func looksSecret(name, value string) bool {
 	return value != "" && secretName.MatchString(name) && !headerName.MatchString(value) && !document.HasReference(value)
 }
 
-const readByMany = "everybody who may read the custom resource or its ConfigMap can read it here"
+const notConfidential = "anyone who can read the custom resource or its ConfigMap can read it"
 
 // The fixes for a literal secret.
 const (
-	byReference = "put it into a Secret, and refer to it by apiKey or secretRefs"
-	byVariable  = "put it into a Secret, let a variable of spec.workload.overrides.env take it from there, and write " +
+	secretRefFix = "put it into a Secret, and refer to it with apiKey or secretRefs"
+	variableFix  = "put it into a Secret, define a variable with it in spec.workload.overrides.env, and write " +
 		"${env.<variable>} here"
 )
 
 // warnCredential warns about a probable secret without showing it.
 func warnCredential(path, detail, fix string, problems *problem.Collector) {
 	problems.Add(problem.Problem{
-		Reason: problem.LiteralSecret, Severity: problem.Warning, Path: path, Detail: detail + ", and " + readByMany,
+		Reason: problem.LiteralSecret, Severity: problem.Warning, Path: path, Detail: detail + ", and " + notConfidential,
 		Fix: fix,
 	})
 }
@@ -50,8 +50,8 @@ func warnCredential(path, detail, fix string, problems *problem.Collector) {
 // warnParameters warns about a URL parameter that looks like a secret, without its name, which may be the secret.
 func warnParameters(endpoint, path string, problems *problem.Collector) {
 	if hasCredential(endpoint) {
-		warnCredential(path, "has a parameter that looks like a credential", "use apiKey where the provider takes it so; "+
-			"else "+byVariable, problems)
+		warnCredential(path, "has a parameter that looks like a credential", "use apiKey if the provider supports that; "+
+			"otherwise "+variableFix, problems)
 	}
 }
 
@@ -73,38 +73,38 @@ type credentialCheck struct {
 // checkCredentials warns about secrets in settings that the catalog does not mark; checkSettings reports the others.
 func checkCredentials(s schema, spec *parse.Provider, problems *problem.Collector) {
 	c := credentialCheck{schema: s, problems: problems}
-	c.members(s.fields(), spec.Settings, spec.Path+"."+spec.SettingsField, byReference)
+	c.members(s.fields(), spec.Settings, spec.Path+"."+spec.SettingsField, secretRefFix)
 }
 
 // members checks a map of the settings against the fields in the catalog.
 func (c credentialCheck) members(fields map[string]catalog.Field, values map[string]any, path, fix string) {
 	for _, key := range slices.Sorted(maps.Keys(values)) {
-		of, known := fields[key]
+		def, known := fields[key]
 		at := limits.Join(path, "."+key)
 		if s, ok := values[key].(string); ok && !known && looksSecret(key, s) {
 			warnCredential(at, "looks like a credential", fix, c.problems)
-		} else if !of.Secret {
-			c.member(of, values[key], at)
+		} else if !def.Secret {
+			c.member(def, values[key], at)
 		}
 	}
 }
 
-func (c credentialCheck) member(of catalog.Field, value any, path string) {
+func (c credentialCheck) member(def catalog.Field, value any, path string) {
 	switch value := value.(type) {
 	case map[string]any:
-		c.members(c.inner(of), value, path, byVariable)
+		c.members(c.inner(def), value, path, variableFix)
 	case []any:
 		for i, item := range value {
-			c.member(of, item, limits.Join(path, fmt.Sprintf("[%d]", i)))
+			c.member(def, item, limits.Join(path, fmt.Sprintf("[%d]", i)))
 		}
 	case string:
-		if !beginsWithScheme.MatchString(value) {
+		if !schemePattern.MatchString(value) {
 			return
 		}
 		warnParameters(value, path, c.problems)
 		// The settings check reports it for known types.
 		if c.row == nil && address.HasUserInfo(value) {
-			warnCredential(path, "has user information, which looks like a credential", byVariable, c.problems)
+			warnCredential(path, "has user information, which looks like a credential", variableFix, c.problems)
 		}
 	}
 }

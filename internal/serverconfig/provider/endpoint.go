@@ -24,7 +24,7 @@ type Value struct {
 }
 
 // CredentialBySecret is the fix for a credential in an address, for fields that support Secrets.
-const CredentialBySecret = "give the credential by apiKey or secretRefs"
+const CredentialBySecret = "use apiKey or secretRefs for the credential"
 
 // ResolveEndpoint validates an endpoint and returns its config fields, or nil for an invalid one. A URL without a path
 // gets the row's default path; a nil row takes any endpoint.
@@ -36,7 +36,7 @@ func ResolveEndpoint(endpoint, path string, row *catalog.Endpoint, problems *pro
 func resolve(endpoint, path, credential string, row *catalog.Endpoint, problems *problem.Collector) []Value {
 	masked := document.MaskReferences(endpoint)
 	if address.HasUserInfo(endpoint) {
-		refuseEndpoint(path, noUserInfo, "remove everything up to the @, and "+credential, problems)
+		rejectEndpoint(path, userInfoForbidden, "remove everything up to the @, and "+credential, problems)
 		return nil
 	}
 	warnParameters(endpoint, path, problems)
@@ -52,8 +52,8 @@ func resolve(endpoint, path, credential string, row *catalog.Endpoint, problems 
 	}
 }
 
-// ownScheme converts an object's http or https address to the provider type's scheme, or removes the scheme.
-func ownScheme(endpoint string, row *catalog.Endpoint) string {
+// convertScheme converts an object's http or https address to the provider type's scheme, or removes the scheme.
+func convertScheme(endpoint string, row *catalog.Endpoint) string {
 	scheme, rest, found := strings.Cut(endpoint, "://")
 	switch {
 	case !found || row == nil || slices.Contains(row.Schemes, scheme):
@@ -66,15 +66,15 @@ func ownScheme(endpoint string, row *catalog.Endpoint) string {
 	return endpoint
 }
 
-const noUserInfo = "must not contain user name or password, because it would stand in a ConfigMap for all to read"
+const userInfoForbidden = "must not contain a user name or password, because it would be readable in a ConfigMap"
 
-func refuseEndpoint(path, detail, fix string, problems *problem.Collector) {
+func rejectEndpoint(path, detail, fix string, problems *problem.Collector) {
 	problems.Add(problem.Problem{Reason: problem.InvalidField, Path: path, Type: field.ErrorTypeInvalid, Detail: detail,
 		Fix: fix})
 }
 
-// beginsWithScheme matches an address with a scheme.
-var beginsWithScheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
+// schemePattern matches an address with a scheme.
+var schemePattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
 
 func resolveURL(endpoint, masked, path string, row *catalog.Endpoint, problems *problem.Collector) []Value {
 	schemes := row.Schemes
@@ -88,21 +88,21 @@ func resolveURL(endpoint, masked, path string, row *catalog.Endpoint, problems *
 	u, err := url.Parse(masked)
 	switch {
 	case !strings.Contains(masked, "://") || (err == nil && !slices.Contains(schemes, strings.ToLower(u.Scheme))):
-		refuseEndpoint(path, "must begin with "+alternatives(schemes), example, problems)
+		rejectEndpoint(path, "must begin with "+alternatives(schemes), example, problems)
 		return nil
 	case err != nil || u.Hostname() == "":
-		refuseEndpoint(path, "is not a URL with a host", example, problems)
+		rejectEndpoint(path, "is not a URL with a host", example, problems)
 		return nil
 	case !validPort(endpoint, masked, u.Port()):
-		refuseEndpoint(path, address.WrongPort, example, problems)
+		rejectEndpoint(path, address.InvalidPort, example, problems)
 		return nil
 	case u.Path != "" && u.Path != "/":
 		return []Value{{row.Field, document.String(endpoint)}}
 	}
 	toPath, _, _ := strings.Cut(masked, "?")
 	toPath, _, _ = strings.Cut(toPath, "#")
-	whole := strings.TrimSuffix(endpoint[:len(toPath)], "/") + row.DefaultPath + endpoint[len(toPath):]
-	return []Value{{row.Field, document.String(whole)}}
+	completed := strings.TrimSuffix(endpoint[:len(toPath)], "/") + row.DefaultPath + endpoint[len(toPath):]
+	return []Value{{row.Field, document.String(completed)}}
 }
 
 // validPort reports whether the port of a masked URL is valid or contains an environment reference.

@@ -18,8 +18,8 @@ func fieldsText(values []Value) string {
 	return strings.TrimSpace(b.String())
 }
 
-// Each kind of endpoint, written in each way that means one thing, becomes what the server reads; every other way is refused
-// without showing it.
+// Each kind of endpoint, written in each way that means one thing, becomes what the server reads; every other way is
+// refused without showing it.
 //
 // Proves: FR-031, FR-075, R7, R11, R33.
 func TestResolveEndpoint(t *testing.T) {

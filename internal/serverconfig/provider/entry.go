@@ -12,8 +12,8 @@ import (
 type template struct {
 	// entry is nil if the base has no suitable one.
 	entry *yaml.Node
-	// own means that the entry has the provider's id, and so its data.
-	own bool
+	// sameID means that the entry has the provider's id, and so its data.
+	sameID bool
 }
 
 // templateFor returns the base's entry with the provider's type and id, or else the first one of its type.
@@ -23,7 +23,7 @@ func templateFor(base []*yaml.Node, p *Provider) template {
 		if entry := (document.Entry{Node: n}); entry.Type() != p.name {
 			continue
 		} else if entry.Identity().ID == p.ID() {
-			return template{entry: n, own: true}
+			return template{entry: n, sameID: true}
 		}
 		if found.entry == nil {
 			found.entry = n
@@ -45,7 +45,7 @@ func (p *Provider) entry(from template, doc *document.Document) *yaml.Node {
 		config = &yaml.Node{Kind: yaml.MappingNode}
 	}
 	at := locations{schema: p.schema, id: p.ID()}
-	if !from.own {
+	if !from.sameID {
 		at.separate(config)
 	}
 	for _, a := range p.assignments {

@@ -52,8 +52,8 @@ func (l locations) separate(config *yaml.Node) {
 
 func (l locations) separateStores(n *yaml.Node, steps []string) {
 	for _, kind := range []catalog.StoreKind{catalog.KV, catalog.SQL} {
-		if document.Child(n, "backend") != nil && document.Child(n, kind.Place()) != nil {
-			document.Set(n, kind.Place(), document.String(l.name(kind, steps)))
+		if document.Child(n, "backend") != nil && document.Child(n, kind.LocationField()) != nil {
+			document.Set(n, kind.LocationField(), document.String(l.name(kind, steps)))
 		}
 	}
 	for _, item := range document.Items(n) {
@@ -77,7 +77,7 @@ func (l locations) fillRequired(config, base, root *yaml.Node) {
 			store := &yaml.Node{Kind: yaml.MappingNode}
 			document.Set(store, "backend", document.String(storage.DefaultBackend(document.Child(document.Child(root,
 				"storage"), "backends"), kind)))
-			document.Set(store, kind.Place(), document.String(l.name(kind, []string{name})))
+			document.Set(store, kind.LocationField(), document.String(l.name(kind, []string{name})))
 			document.Set(config, name, store)
 		}
 	}
@@ -86,7 +86,7 @@ func (l locations) fillRequired(config, base, root *yaml.Node) {
 	}
 	for _, name := range l.row.FieldNames() {
 		field := l.row.Fields[name]
-		if _, there := document.IndexOf(config, name); field.Required && field.Nullable && !there {
+		if _, exists := document.IndexOf(config, name); field.Required && field.Nullable && !exists {
 			document.Set(config, name, document.Value(nil))
 		}
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 )
 
-// Packaged is an entry with a provider type from a package, which the catalog does not know.
-type Packaged struct {
+// PackagedEntry is an entry with a provider type from a package, which the catalog does not know.
+type PackagedEntry struct {
 	// API is the API of the entry, and Spec is the entry in the spec.
 	API  parse.ProviderAPI
 	Spec *parse.Provider
@@ -25,20 +25,20 @@ type Packaged struct {
 
 // Put replaces the entries of the configuration with the same id, and returns the status entry. It copies nothing from
 // a replaced entry, whose type differs.
-func (e *Packaged) Put(doc *document.Document, line *catalog.Line, env *environment.Set,
+func (e *PackagedEntry) Put(doc *document.Document, line *catalog.Line, env *environment.Set,
 	problems *problem.Collector) Entry {
 	p := &Provider{schema: schema{line: line, api: e.API.Name, name: e.Spec.Type}, spec: e.Spec,
 		assigned: map[string]string{}}
 	if e.Spec.Endpoint != "" {
 		path := p.Path() + ".endpoint"
 		for _, v := range ResolveEndpoint(e.Spec.Endpoint, path, nil, problems) {
-			if name, ok := e.fieldFor("endpoint", "write it under config as the package calls it", problems); ok {
+			if name, ok := e.fieldFor("endpoint", "set the package's own field under config", problems); ok {
 				p.assign(name, v.Node, path, problems)
 			}
 		}
 	}
 	if e.Spec.APIKey != nil {
-		const fix = "give it by secretRefs as the package calls it, for example secretRefs: {api_token: {name: <Secret>, " +
+		const fix = "set the package's own field under secretRefs, for example secretRefs: {api_token: {name: <Secret>, " +
 			"key: <key within it>}}"
 		if name, ok := e.fieldFor(apiKey, fix, problems); ok {
 			p.assignSecret(name, APIKeyUse(e.Spec), problems)
@@ -58,11 +58,11 @@ func (e *Packaged) Put(doc *document.Document, line *catalog.Line, env *environm
 	}
 	doc.PutProvider(e.API.Name, p.ID(), entry)
 	env.Add(p.variables...)
-	return p.shown(entry)
+	return p.statusEntry(entry)
 }
 
 // fieldFor returns the config field for a field of the entry, as the package defines it.
-func (e *Packaged) fieldFor(name, fix string, problems *problem.Collector) (string, bool) {
+func (e *PackagedEntry) fieldFor(name, fix string, problems *problem.Collector) (string, bool) {
 	if e.Package == nil {
 		return name, true
 	}
@@ -73,7 +73,7 @@ func (e *Packaged) fieldFor(name, fix string, problems *problem.Collector) (stri
 	if target == "" {
 		problems.Add(problem.Problem{
 			Reason: problem.UnknownField, Path: e.Spec.Path + "." + name, Type: field.ErrorTypeForbidden,
-			Detail: fmt.Sprintf("the package %s does not say under spec.fields which config field it becomes",
+			Detail: fmt.Sprintf("the package %s does not map it to a config field in spec.fields",
 				e.Package.PackageName), Fix: fix,
 		})
 	}

@@ -40,71 +40,72 @@ func TestEachMistakeInAnEntryHasItsMessage(t *testing.T) {
 			Error spec.providers.inference.apiKey: Required value: remote::full does not start without it: for example apiKey: {name: <Secret>, key: <key within it>}
 			Error spec.providers.inference.endpoint: Required value: remote::full has no default address: for example endpoint: http://backend.example.svc:8000
 			Error spec.providers.inference.secretRefs[other_secret]: Required value: remote::full does not start without it: for example secretRefs: {other_secret: {name: <Secret>, key: <key within it>}}
-			Error spec.providers.inference.settings.deployed: Required value: remote::full does not start without it: write it under settings, or give it by secretRefs
-			Warning spec.providers.inference.settings.project: is empty, and remote::full is of little use without it: write it under settings, or give it by secretRefs`,
+			Error spec.providers.inference.settings.deployed: Required value: remote::full does not start without it: set it under settings or secretRefs
+			Warning spec.providers.inference.settings.project: is empty, but remote::full is of little use without it: set it under settings or secretRefs`,
 		// What is wrong is not missing too.
 		"{" + strings.Replace(complete, "'http://h'", "h", 1) + "}": `
 			Error spec.providers.inference.endpoint: Invalid value: must begin with http:// or https://: for example endpoint: http://backend.example.svc:8000`,
 		"{" + strings.Replace(complete, "{project: p}", "{project: '', inner: {}}", 1) + "}": `
 			Error spec.providers.inference.settings.inner.needed: Required value: remote::full does not start without it: add it
-			Warning spec.providers.inference.settings.project: is empty, and remote::full is of little use without it: write it under settings, or give it by secretRefs`,
+			Warning spec.providers.inference.settings.project: is empty, but remote::full is of little use without it: set it under settings or secretRefs`,
 		// A config field that is set twice.
 		"{" + strings.Replace(complete, "{project: p}", "{project: p, base_url: 'http://x'}", 1) + "}": `
-			Error spec.providers.inference.settings.base_url: Forbidden: sets base_url of remote::full, and so does spec.providers.inference.endpoint: keep one of them`,
+			Error spec.providers.inference.settings.base_url: Forbidden: sets base_url of remote::full, as does spec.providers.inference.endpoint: keep one of them`,
 		"{" + complete + ", secretRefs: {base_url: {name: s, key: k}}}": `
-			Error spec.providers.inference.secretRefs[base_url]: Forbidden: sets base_url of remote::full, and so does spec.providers.inference.endpoint: keep one of them`,
+			Error spec.providers.inference.secretRefs[base_url]: Forbidden: sets base_url of remote::full, as does spec.providers.inference.endpoint: keep one of them`,
 		"{" + complete + ", secretRefs: {deployed: {name: s, key: k}}}": `
-			Error spec.providers.inference.secretRefs[deployed]: Forbidden: sets deployed of remote::full, and so does spec.providers.inference.deploymentName: keep one of them`,
+			Error spec.providers.inference.secretRefs[deployed]: Forbidden: sets deployed of remote::full, as does spec.providers.inference.deploymentName: keep one of them`,
 		// The entry's own field, where only the server's stand.
 		"{" + complete + ", secretRefs: {apikey: {name: s, key: k}}}": `
-			Error spec.providers.inference.secretRefs[apikey]: Invalid value: remote::full has no field of this name on release line 9.9: did you mean the field "apiKey" of the entry itself? It stands beside secretRefs`,
+			Error spec.providers.inference.secretRefs[apikey]: Invalid value: remote::full has no field of this name on release line 9.9: did you mean the field "apiKey" of the entry, next to secretRefs?`,
 		"{provider: bare, secretRefs: {apikey: {name: s, key: k}}}": `
-			Error spec.providers.inference.secretRefs[apikey]: Invalid value: inline::bare has no field of this name on release line 9.9, and the server ignores it: it has no fields`,
+			Error spec.providers.inference.secretRefs[apikey]: Invalid value: inline::bare has no field of this name on release line 9.9, so the server ignores it: it has no fields`,
 		// What the type has no use for.
 		"{provider: bare, endpoint: 'http://h', apiKey: {name: s, key: k}}": `
-			Error spec.providers.inference.apiKey: Forbidden: inline::bare has no apiKey on release line 9.9: remove it; options of the provider itself go under settings
-			Error spec.providers.inference.endpoint: Forbidden: inline::bare has no endpoint on release line 9.9: remove it; options of the provider itself go under settings`,
+			Error spec.providers.inference.apiKey: Forbidden: inline::bare has no apiKey on release line 9.9: remove it; options of the provider go under settings
+			Error spec.providers.inference.endpoint: Forbidden: inline::bare has no endpoint on release line 9.9: remove it; options of the provider go under settings`,
 		"{provider: bare, settings: {any: 1}}": `
-			Warning spec.providers.inference.settings.any: inline::bare has no field of this name on release line 9.9, and the server ignores it: it has no fields`,
+			Warning spec.providers.inference.settings.any: inline::bare has no field of this name on release line 9.9, so the server ignores it: it has no fields`,
 		"{provider: sparse, region: r, deploymentName: d}": `
-			Error spec.providers.inference.deploymentName: Forbidden: remote::sparse has no deploymentName on release line 9.9: remove it; options of the provider itself go under settings
+			Error spec.providers.inference.deploymentName: Forbidden: remote::sparse has no deploymentName on release line 9.9: remove it; options of the provider go under settings
 			Error spec.providers.inference.region: Forbidden: remote::sparse has no region on release line 9.9: remove it: the region is part of the endpoint`,
 		"{provider: old}": `
-			Warning spec.providers.inference.provider: release line 9.9 still has remote::old, and announces its removal: change to another provider in time: this release line has bare, full, sparse`,
+			Warning spec.providers.inference.provider: release line 9.9 still has remote::old, but deprecates it: change to another provider: this release line has bare, full, sparse`,
 		// The password of a URL: once, whatever is known of the type.
 		"{" + strings.Replace(complete, "{project: p}", "{project: 'http://me:hunter2@h'}", 1) + "}": `
-			Error spec.providers.inference.settings.project: Invalid value: must not contain user name or password, because it would stand in a ConfigMap for all to read: remove everything up to the @, or put it into an environment variable and refer to that as ${env.…}`,
+			Error spec.providers.inference.settings.project: Invalid value: must not contain a user name or password, because it would be readable in a ConfigMap: remove everything up to the @, or put it into an environment variable and refer to that as ${env.…}`,
 	} {
 		expectText(t, providers, reported(t, "  inference: "+providers), dedent(want))
 	}
 	expectText(t, "a store", reported(t, "  vectorIo: {provider: stored, settings: {keys: {bakend: a, namespace: b}, note: {}}}"), dedent(`
 		Error spec.providers.vectorIo.settings.keys.backend: Required value: inline::stored does not start without it: add it
-		Error spec.providers.vectorIo.settings.note: Invalid value: inline::stored takes a string (a number or a boolean stands in quotes) here: write such a value, or remove the field
-		Warning spec.providers.vectorIo.settings.keys.bakend: inline::stored has no field of this name on release line 9.9, and the server ignores it: did you mean "backend"?`))
+		Error spec.providers.vectorIo.settings.note: Invalid value: inline::stored accepts a string (put numbers and booleans in quotes) here: use such a value, or remove the field
+		Warning spec.providers.vectorIo.settings.keys.bakend: inline::stored has no field of this name on release line 9.9, so the server ignores it: did you mean "backend"?`))
 	// The endpoint of an MCP server is not the provider's.
 	expectText(t, "MCP", reported(t, "  toolRuntime: {provider: mcp, endpoint: 'http://h'}"), "")
 }
 
 func dedent(text string) string { return strings.ReplaceAll(text, "\t", "") }
 
-// A type that the release line does not know is an error where it is known elsewhere or looks misspelled; else the image may bring it.
+// A type that the release line does not know is an error where it is known elsewhere or looks misspelled; else the
+// image may bring it.
 //
 // Proves: R25, R34, R74.
 func TestUnknownTypeIsMisspelledOrElsewhereOrTheImages(t *testing.T) {
-	const own = `the server starts only if the image brings this type itself; its endpoint is written as url and its key as api_key`
+	const own = `the server starts only if the image provides this type; its endpoint is set as url and its key as api_key`
 	for providers, want := range map[string]string{
 		"{provider: fulll}": `
-			Error spec.providers.inference.provider: Unsupported value: "fulll": release line 9.9 has no provider type remote::fulll for inference: did you mean "full"? If the image brings this type itself, write it in full: remote::fulll`,
+			Error spec.providers.inference.provider: Unsupported value: "fulll": release line 9.9 has no provider type remote::fulll for inference: did you mean "full"? If the image provides this type, write it in full: remote::fulll`,
 		"{provider: 'remote::fulll'}": `
 			Warning spec.providers.inference.provider: release line 9.9 has no provider type remote::fulll for inference: did you mean "full"? ` + own,
 		"{provider: homegrown}": `
 			Warning spec.providers.inference.provider: release line 9.9 has no provider type remote::homegrown for inference: known are bare, full, sparse; ` + own,
 		"{provider: homegrown, region: r}": `
-			Error spec.providers.inference.region: Forbidden: the meaning of region to the unknown provider type remote::homegrown is not known: write the provider's own field under settings
+			Error spec.providers.inference.region: Forbidden: has an unknown config field for region in the unknown provider type remote::homegrown: set the provider's own field under settings
 			Warning spec.providers.inference.provider: release line 9.9 has no provider type remote::homegrown for inference: known are bare, full, sparse; ` + own,
 		"{provider: homegrown, settings: {site: 'http://me:hunter2@h'}}": `
 			Warning spec.providers.inference.provider: release line 9.9 has no provider type remote::homegrown for inference: known are bare, full, sparse; ` + own + `
-			Warning spec.providers.inference.settings.site: has user information, which looks like a credential, and everybody who may read the custom resource or its ConfigMap can read it here: put it into a Secret, let a variable of spec.workload.overrides.env take it from there, and write ${env.<variable>} here`,
+			Warning spec.providers.inference.settings.site: has user information, which looks like a credential, and anyone who can read the custom resource or its ConfigMap can read it: put it into a Secret, define a variable with it in spec.workload.overrides.env, and write ${env.<variable>} here`,
 		"{provider: mcp}": `
 			Error spec.providers.inference.provider: Unsupported value: "mcp": release line 9.9 has no provider type remote::mcp for inference: it is one for tool_runtime: move it to spec.providers.toolRuntime`,
 	} {
@@ -115,7 +116,7 @@ func TestUnknownTypeIsMisspelledOrElsewhereOrTheImages(t *testing.T) {
 		lines := catalog.LinesWhere(catalog.HasProvider("inference", full))
 		_, short, _ := strings.Cut(full, "::")
 		want := "a server of release line 9.9 has no " + full + " for inference: choose another provider: this release line has bare, full, sparse" +
-			"; or use a server of " + release.Range(lines) + ", by spec.distribution.version or another image"
+			"; or use a server of " + release.FormatLines(lines) + ", with spec.distribution.version or another image"
 		for _, written := range []string{full, short} {
 			if got := reported(t, "  inference: {provider: '"+written+"'}"); !strings.HasSuffix(got, want) {
 				t.Errorf("%s: %s\nwant %s", written, got, want)
@@ -129,10 +130,10 @@ func TestUnknownTypeIsMisspelledOrElsewhereOrTheImages(t *testing.T) {
 // Proves: FR-031, FR-075.
 func TestExampleOfAnEndpointSuitsTheType(t *testing.T) {
 	for want, row := range map[string]*catalog.Endpoint{
-		"for example endpoint: http://mine":                                      {Kind: catalog.EndpointURL, Schemes: []string{"bolt"}, Example: "http://mine"},
-		"for example endpoint: http://backend.example.svc:8000":                  {Kind: catalog.EndpointURL},
-		"for example endpoint: bolt://database.example.svc:7687":                 {Kind: catalog.EndpointURL, Schemes: []string{"bolt", "neo4j"}},
-		"write host:port alone, for example endpoint: database.example.svc:5432": {Kind: catalog.EndpointAddress},
+		"for example endpoint: http://mine":                                     {Kind: catalog.EndpointURL, Schemes: []string{"bolt"}, Example: "http://mine"},
+		"for example endpoint: http://backend.example.svc:8000":                 {Kind: catalog.EndpointURL},
+		"for example endpoint: bolt://database.example.svc:7687":                {Kind: catalog.EndpointURL, Schemes: []string{"bolt", "neo4j"}},
+		"write only host:port, for example endpoint: database.example.svc:5432": {Kind: catalog.EndpointAddress},
 	} {
 		var problems problem.Collector
 		ResolveEndpoint("://", "spec.x", row, &problems)

@@ -48,29 +48,29 @@ func (c *requiredCheck) report(path, detail, fix string) {
 		Detail: detail, Fix: fix})
 }
 
-const writeUnderSettings = "write it under settings, or give it by secretRefs"
+const settingsFix = "set it under settings or secretRefs"
 
 func (c *requiredCheck) checkField(name string, value *yaml.Node) {
-	of := c.row.Fields[name]
+	def := c.row.Fields[name]
 	switch {
-	case of.Required && !of.Nullable && c.given.IsEmpty(value):
-		c.reportField(name, of)
+	case def.Required && !def.Nullable && c.given.IsEmpty(value):
+		c.reportField(name, def)
 	case value != nil && value.Kind == yaml.MappingNode:
-		c.checkInner(of, value, c.spec.Path+"."+c.spec.SettingsField+"."+name)
-	case c.row.Example[name] != nil && c.given.IsEmpty(value) && (value != nil || of.Default == nil):
+		c.checkInner(def, value, c.spec.Path+"."+c.spec.SettingsField+"."+name)
+	case c.row.Example[name] != nil && c.given.IsEmpty(value) && (value != nil || def.Default == nil):
 		c.problems.Add(problem.Problem{
 			Reason: problem.MissingField, Severity: problem.Warning, Path: c.spec.Path + ".settings." + name,
-			Detail: "is empty, and " + c.name + " is of little use without it", Fix: writeUnderSettings,
+			Detail: "is empty, but " + c.name + " is of little use without it", Fix: settingsFix,
 		})
 	}
 }
 
-func (c *requiredCheck) reportField(name string, of catalog.Field) {
-	path, fix := c.spec.Path+".settings."+name, writeUnderSettings
+func (c *requiredCheck) reportField(name string, def catalog.Field) {
+	path, fix := c.spec.Path+".settings."+name, settingsFix
 	switch {
 	case name == c.row.Key:
 		path, fix = c.spec.Path+".apiKey", "for example apiKey: {name: <Secret>, key: <key within it>}"
-	case of.Secret:
+	case def.Secret:
 		path, fix = c.spec.Path+".secretRefs["+name+"]", "for example secretRefs: {"+name+": {name: <Secret>, key: <key "+
 			"within it>}}"
 	}
@@ -78,8 +78,11 @@ func (c *requiredCheck) reportField(name string, of catalog.Field) {
 }
 
 // checkInner reports missing required fields in a map of the config.
-func (c *requiredCheck) checkInner(of catalog.Field, config *yaml.Node, path string) {
-	fields := catalog.Chosen(c.inner(of), func(name string) string { return document.Text(document.Child(config, name)) })
+func (c *requiredCheck) checkInner(def catalog.Field, config *yaml.Node, path string) {
+	fields := catalog.FieldsForKind(
+		c.inner(def),
+		func(name string) string { return document.Text(document.Child(config, name)) },
+	)
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		inner, value := fields[name], document.Child(config, name)
 		switch {

@@ -63,8 +63,8 @@ func (p *Provider) checkSettings(problems *problem.Collector) {
 }
 
 func (p *Provider) assign(name string, value *yaml.Node, path string, problems *problem.Collector) {
-	if former, found := p.assigned[name]; found {
-		reportConflict(p.name, name, former, path, problems)
+	if other, found := p.assigned[name]; found {
+		reportConflict(p.name, name, other, path, problems)
 		return
 	}
 	p.assigned[name] = path
@@ -78,7 +78,7 @@ func reportConflict(providerType, name, a, b string, problems *problem.Collector
 	}
 	problems.Add(problem.Problem{
 		Reason: problem.ConflictingFields, Path: b, Type: field.ErrorTypeForbidden,
-		Detail: fmt.Sprintf("sets %s of %s, and so does %s", name, providerType, a), Fix: "keep one of them",
+		Detail: fmt.Sprintf("sets %s of %s, as does %s", name, providerType, a), Fix: "keep one of them",
 	})
 }
 
@@ -98,14 +98,14 @@ func (p *Provider) assignEndpoint(problems *problem.Collector) {
 		if row = p.row.Endpoint; row == nil {
 			// The endpoint of an MCP server belongs to the tools mcp::<id>.
 			if p.row.ToolGroup != catalog.MCPToolGroups {
-				p.refuse(strings.TrimPrefix(path, p.Path()+"."), problems)
+				p.reportUnsupported(strings.TrimPrefix(path, p.Path()+"."), problems)
 			}
 			return
 		}
 	}
 	endpoint := p.spec.Endpoint
 	if p.spec.EndpointFrom != nil {
-		endpoint = ownScheme(endpoint, row)
+		endpoint = convertScheme(endpoint, row)
 	}
 	for _, v := range ResolveEndpoint(endpoint, path, row, problems) {
 		p.assign(v.Field, v.Node, path, problems)
@@ -119,7 +119,7 @@ func (p *Provider) assignKey(problems *problem.Collector) {
 	name := fallbackKeyField
 	if p.row != nil {
 		if name = p.row.Key; name == "" {
-			p.refuse(apiKey, problems)
+			p.reportUnsupported(apiKey, problems)
 			return
 		}
 	}
@@ -135,8 +135,8 @@ func (p *Provider) assignNamed(name, value string, target func(*catalog.Provider
 	if p.row == nil {
 		problems.Add(problem.Problem{
 			Reason: problem.UnknownField, Path: path, Type: field.ErrorTypeForbidden,
-			Detail: fmt.Sprintf("the meaning of %s to the unknown provider type %s is not known", name, p.name),
-			Fix:    "write the provider's own field under settings",
+			Detail: fmt.Sprintf("has an unknown config field for %s in the unknown provider type %s", name, p.name),
+			Fix:    "set the provider's own field under settings",
 		})
 		return
 	}
@@ -144,12 +144,12 @@ func (p *Provider) assignNamed(name, value string, target func(*catalog.Provider
 		p.assign(assigned, document.String(value), path, problems)
 		return
 	}
-	p.refuse(name, problems)
+	p.reportUnsupported(name, problems)
 }
 
-// refuse reports a field of the entry that the provider type does not support.
-func (p *Provider) refuse(name string, problems *problem.Collector) {
-	fix := "remove it; options of the provider itself go under settings"
+// reportUnsupported reports a field of the entry that the provider type does not support.
+func (p *Provider) reportUnsupported(name string, problems *problem.Collector) {
+	fix := "remove it; options of the provider go under settings"
 	if instead, ok := p.row.Instead[name]; ok {
 		fix = "remove it: " + instead
 	}
@@ -167,7 +167,7 @@ func (p *Provider) reportMisplacedKey(s parse.SecretField, problems *problem.Col
 	problems.Add(problem.Problem{
 		Reason: problem.UnknownField, Path: s.Path, Type: field.ErrorTypeInvalid,
 		Detail: fmt.Sprintf("%s has no field of this name on release line %s", p.name, p.line.Name),
-		Fix:    fmt.Sprintf("did you mean the field %q of the entry itself? It stands beside secretRefs", apiKey),
+		Fix:    fmt.Sprintf("did you mean the field %q of the entry, next to secretRefs?", apiKey),
 	})
 }
 

@@ -78,8 +78,8 @@ func TestRefusedType(t *testing.T) {
 	expectProblems(t, problems, "Error UnsupportedByRelease spec.x.provider")
 }
 
-// What is wrong within maps and lists of settings is found there, secrets in them do not reach the status, and another name of a
-// field takes the place of the base's.
+// What is wrong within maps and lists of settings is found there, secrets in them do not reach the status, and another
+// name of a field takes the place of the base's.
 //
 // Proves: R7, R29, R34, FR-033.
 func TestNestedSettings(t *testing.T) {
@@ -98,14 +98,14 @@ func TestNestedSettings(t *testing.T) {
 	if err := yaml.Unmarshal([]byte("provider_id: nested\nprovider_type: remote::nested\nconfig: {name: a, other: b, kept: 1}"), base); err != nil {
 		t.Fatal(err)
 	}
-	entry := p.entry(template{entry: base.Content[0], own: true}, emptyDocument(t))
+	entry := p.entry(template{entry: base.Content[0], sameID: true}, emptyDocument(t))
 	if got := strings.Join(document.Keys(document.Child(entry, "config")), " "); got != "name kept inner list" {
 		t.Errorf("the config has %s", got)
 	}
 	var required problem.Collector
 	(&requiredCheck{schema: p.schema, spec: p.spec, problems: &required}).check(document.Child(entry, "config"))
 	expectProblems(t, &required, "Error MissingField spec.x.settings.inner.deeper.needed", "Error MissingField spec.x.settings.inner.needed")
-	if shown := string(p.shown(entry).Config); strings.Contains(shown, "hunter2") || !strings.Contains(shown, redacted) {
+	if shown := string(p.statusEntry(entry).Config); strings.Contains(shown, "hunter2") || !strings.Contains(shown, redacted) {
 		t.Errorf("the status shows %s", shown)
 	}
 }
@@ -145,7 +145,7 @@ func TestStatusHidesWhatLooksSecret(t *testing.T) {
 			"free": map[string]any{"Authorization": "Bearer hunter2", "X-Api-Key": "hunter2", "shown": "blue"},
 			"urls": []any{[]any{"http://h?api_key=hunter2"}, "http://me:hunter2@h", map[string]any{"password": int64(22222)}},
 		}})
-		shown := string(p.shown(p.entry(template{}, emptyDocument(t))).Config)
+		shown := string(p.statusEntry(p.entry(template{}, emptyDocument(t))).Config)
 		if strings.Contains(shown, "hunter2") || strings.Contains(shown, "22222") || !strings.Contains(shown, "blue") {
 			t.Errorf("%s: the status shows %s", providerType, shown)
 		}
@@ -157,8 +157,8 @@ func TestStatusHidesWhatLooksSecret(t *testing.T) {
 // Proves: R74 (near misses are named, also for keys of a provider entry).
 func TestUnknownSecretFieldSuggestsFieldsOfTheEntry(t *testing.T) {
 	for direct, want := range map[bool]string{
-		true:  `spec.x: Invalid value: remote::nested has no field of this name on release line 9.9, and the server ignores it: did you mean "apiKey"?`,
-		false: "spec.x: Invalid value: remote::nested has no field of this name on release line 9.9, and the server ignores it: its fields are inner, list, name",
+		true:  `spec.x: Invalid value: remote::nested has no field of this name on release line 9.9, so the server ignores it: did you mean "apiKey"?`,
+		false: "spec.x: Invalid value: remote::nested has no field of this name on release line 9.9, so the server ignores it: its fields are inner, list, name",
 	} {
 		ref := parse.SecretField{Field: "api_key", Ref: parse.SecretReference{Name: "s", Key: "k"}, Direct: direct, Path: "spec.x"}
 		_, problems := resolveMade(t, parse.Provider{Type: "nested", SecretRefs: []parse.SecretField{ref}})
@@ -187,11 +187,11 @@ providers:
 		t.Fatal(err)
 	}
 	for want, settings := range map[string]map[string]any{
-		"spec.x.settings.count: Invalid value: 1.5: remote::typed takes an integer here":                                    {"count": 1.5},
-		"spec.x.settings.count: Invalid value: remote::typed takes an integer here":                                         {"count": "hunter2"},
-		`spec.x.settings.mode: Unsupported value: "fsat": remote::typed takes one of fast, slow here: did you mean "fast"?`: {"mode": "fsat"},
-		"spec.x.settings.mode: Invalid value: remote::typed takes one of fast, slow here":                                   {"mode": "sk-hunter2-of-somebody"},
-		"spec.x.settings.pass: Invalid value: remote::typed takes a string":                                                 {"pass": int64(77777)},
+		"spec.x.settings.count: Invalid value: 1.5: remote::typed accepts an integer here":                                    {"count": 1.5},
+		"spec.x.settings.count: Invalid value: remote::typed accepts an integer here":                                         {"count": "hunter2"},
+		`spec.x.settings.mode: Unsupported value: "fsat": remote::typed accepts one of fast, slow here: did you mean "fast"?`: {"mode": "fsat"},
+		"spec.x.settings.mode: Invalid value: remote::typed accepts one of fast, slow here":                                   {"mode": "sk-hunter2-of-somebody"},
+		"spec.x.settings.pass: Invalid value: remote::typed accepts a string":                                                 {"pass": int64(77777)},
 	} {
 		var problems problem.Collector
 		Resolve(parse.APIInference, &parse.Provider{Type: "typed", Settings: settings, Path: "spec.x", SettingsField: "settings"}, line, &problems)

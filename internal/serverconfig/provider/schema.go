@@ -66,7 +66,7 @@ func (s schema) inner(field catalog.Field) map[string]catalog.Field {
 		return s.line.Objects[field.Object]
 	case field.Store != "":
 		text := catalog.Field{Type: catalog.TypeString, Required: true}
-		return map[string]catalog.Field{"backend": text, field.Store.Place(): text}
+		return map[string]catalog.Field{"backend": text, field.Store.LocationField(): text}
 	}
 	return nil
 }
@@ -88,10 +88,10 @@ func (s schema) dropOtherKinds(config *yaml.Node, settings map[string]any) {
 			continue
 		}
 		n, fields := document.Child(config, name), s.inner(s.fields()[name])
-		chosen := catalog.Chosen(fields, func(name string) string { return document.Text(document.Child(n, name)) })
+		chosen := catalog.FieldsForKind(fields, func(name string) string { return document.Text(document.Child(n, name)) })
 		for key := range fields {
 			_, belongs := chosen[key]
-			if _, own := written[key]; !belongs && !own {
+			if _, set := written[key]; !belongs && !set {
 				document.Drop(n, key)
 			}
 		}

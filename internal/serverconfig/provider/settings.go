@@ -77,14 +77,14 @@ func (c *settingsCheck) check(spec *parse.Provider) {
 }
 
 // checkValue reports values that the server refuses or ignores. Environment references are always valid.
-func (c *settingsCheck) checkValue(of catalog.Field, value any, path string) {
+func (c *settingsCheck) checkValue(def catalog.Field, value any, path string) {
 	if s, ok := value.(string); ok && document.HasReference(s) {
-		if of.Secret && !document.IsReference(s) {
+		if def.Secret && !document.IsReference(s) {
 			c.reportLiteralSecret(path)
 		}
 		return
 	}
-	if p, unfit := c.unfit(of, value, path); unfit {
+	if p, mismatched := c.mismatch(def, value, path); mismatched {
 		c.problems.Add(p)
 		return
 	}
@@ -92,21 +92,21 @@ func (c *settingsCheck) checkValue(of catalog.Field, value any, path string) {
 		return
 	}
 	_, isList := value.([]any)
-	if of.Secret && !isList {
+	if def.Secret && !isList {
 		c.reportLiteralSecret(path)
 	}
-	if s, ok := value.(string); ok && beginsWithScheme.MatchString(s) && address.HasUserInfo(s) {
+	if s, ok := value.(string); ok && schemePattern.MatchString(s) && address.HasUserInfo(s) {
 		c.problems.Add(problem.Problem{
-			Reason: problem.InvalidField, Path: path, Type: field.ErrorTypeInvalid, Detail: noUserInfo,
+			Reason: problem.InvalidField, Path: path, Type: field.ErrorTypeInvalid, Detail: userInfoForbidden,
 			Fix: "remove everything up to the @, or put it into an environment variable and refer to that as ${env.…}",
 		})
 	}
 	switch value := value.(type) {
 	case map[string]any:
-		c.checkMap(of, value, path)
+		c.checkMap(def, value, path)
 	case []any:
-		if element, ok := of.Element(); ok {
-			element.Secret = of.Secret
+		if element, ok := def.Element(); ok {
+			element.Secret = def.Secret
 			for i, item := range value {
 				c.checkValue(element, item, limits.Join(path, fmt.Sprintf("[%d]", i)))
 			}
@@ -114,25 +114,25 @@ func (c *settingsCheck) checkValue(of catalog.Field, value any, path string) {
 	}
 }
 
-// unfit returns the problem of a value that the server refuses. It shows numbers and booleans of non-secret fields, and
-// texts similar to a valid one.
-func (c *settingsCheck) unfit(of catalog.Field, value any, path string) (problem.Problem, bool) {
-	want := unfit(of, value)
-	if want == "" {
+// mismatch returns the problem of a value that the server refuses. It shows numbers and booleans of non-secret fields,
+// and texts similar to a valid one.
+func (c *settingsCheck) mismatch(def catalog.Field, value any, path string) (problem.Problem, bool) {
+	expected := expectedValue(def, value)
+	if expected == "" {
 		return problem.Problem{}, false
 	}
 	p := problem.Problem{
 		Reason: problem.InvalidField, Path: path, Type: field.ErrorTypeInvalid,
-		Detail: fmt.Sprintf("%s takes %s here", c.name, want), Fix: "write such a value, or remove the field",
+		Detail: fmt.Sprintf("%s accepts %s here", c.name, expected), Fix: "use such a value, or remove the field",
 	}
 	switch value := value.(type) {
 	case string:
-		if near, ok := problem.Nearest(value, of.Values); ok {
+		if near, ok := problem.Nearest(value, def.Values); ok {
 			p.Reason, p.Type, p.Value, p.Fix = problem.InvalidField, field.ErrorTypeNotSupported, value, fmt.Sprintf("did you "+
 				"mean %q?", near)
 		}
 	case bool, int64, float64:
-		if !of.Secret {
+		if !def.Secret {
 			p.Value = value
 		}
 	}
@@ -141,25 +141,25 @@ func (c *settingsCheck) unfit(of catalog.Field, value any, path string) (problem
 
 func (c *settingsCheck) reportLiteralSecret(path string) {
 	p := problem.Problem{Reason: problem.LiteralSecret, Severity: c.severity(), Path: path,
-		Detail: "is a secret, and " + readByMany, Fix: byReference}
+		Detail: "is a secret, and " + notConfidential, Fix: secretRefFix}
 	if c.strict {
-		p.Type, p.Fix = field.ErrorTypeForbidden, "put it into a Secret, and refer to it by secretRefs"
+		p.Type, p.Fix = field.ErrorTypeForbidden, "put it into a Secret, and refer to it with secretRefs"
 	}
 	c.problems.Add(p)
 }
 
 // checkMap checks the keys of a map if they are known, otherwise its values.
-func (c *settingsCheck) checkMap(of catalog.Field, values map[string]any, path string) {
-	fields := c.inner(of)
+func (c *settingsCheck) checkMap(def catalog.Field, values map[string]any, path string) {
+	fields := c.inner(def)
 	if fields == nil {
-		if element, ok := of.Element(); ok {
+		if element, ok := def.Element(); ok {
 			for _, key := range slices.Sorted(maps.Keys(values)) {
 				c.checkValue(element, values[key], limits.Join(path, "."+key))
 			}
 		}
 		return
 	}
-	fields = catalog.Chosen(fields, func(name string) string {
+	fields = catalog.FieldsForKind(fields, func(name string) string {
 		kind, _ := values[name].(string)
 		return kind
 	})
@@ -188,7 +188,7 @@ func reportUnknownField(s schema, path, written string, known []string, severity
 	}
 	p := problem.Problem{
 		Reason: problem.UnknownField, Severity: severity, Path: path, Fix: "it has no fields",
-		Detail: fmt.Sprintf("%s has no field of this name on %s, and the server ignores it", s.name, s.line.Without(has)),
+		Detail: fmt.Sprintf("%s has no field of this name on %s, so the server ignores it", s.name, s.line.Without(has)),
 	}
 	if severity == problem.Error {
 		p.Type = field.ErrorTypeInvalid
@@ -199,7 +199,7 @@ func reportUnknownField(s schema, path, written string, known []string, severity
 	if near, ok := problem.Nearest(written, known); ok {
 		p.Fix = fmt.Sprintf("did you mean %q?", near)
 	}
-	if later := release.Later(s.line, has); later != "" {
+	if later := release.LaterPatch(s.line, has); later != "" {
 		p.Fix = later
 	}
 	problems.Add(p)

@@ -25,8 +25,8 @@ type Entry struct {
 	Config json.RawMessage
 }
 
-// shown returns the status entry: the config without secrets.
-func (p *Provider) shown(entry *yaml.Node) Entry {
+// statusEntry returns the status entry: the config without secrets.
+func (p *Provider) statusEntry(entry *yaml.Node) Entry {
 	config := json.RawMessage("{}")
 	if c := document.Child(entry, "config"); c != nil {
 		c = document.Clone(c)
@@ -41,18 +41,18 @@ func (p *Provider) shown(entry *yaml.Node) Entry {
 // redact replaces literal secrets in the config, which it finds by the catalog or by name.
 func redact(s schema, config *yaml.Node, fields map[string]catalog.Field) {
 	for key, value := range document.Members(config) {
-		of, known := fields[key]
+		def, known := fields[key]
 		byName := !known && value.Kind == yaml.ScalarNode && secretName.MatchString(key)
-		if (of.Secret || byName) && !document.IsNull(value) && !document.IsReference(value.Value) {
+		if (def.Secret || byName) && !document.IsNull(value) && !document.IsReference(value.Value) {
 			*value = *document.String(redacted)
 		} else {
-			redact(s, value, s.inner(of))
+			redact(s, value, s.inner(def))
 		}
 	}
 	for _, item := range document.Items(config) {
 		redact(s, item, fields)
 	}
-	if url := document.Text(config); beginsWithScheme.MatchString(url) &&
+	if url := document.Text(config); schemePattern.MatchString(url) &&
 		(hasCredential(url) || address.HasUserInfo(url)) {
 		*config = *document.String(redacted)
 	}

@@ -31,7 +31,7 @@ func checkType(s schema, spec *parse.Provider, problems *problem.Collector) {
 			Reason: problem.UnsupportedByRelease, Path: c.path, Type: field.ErrorTypeNotSupported, Value: spec.Type,
 			Detail: fmt.Sprintf("a server of release line %s refuses to start with %s", s.line.Name, s.name),
 			Fix: "choose another provider: this release line has " + strings.Join(s.alternatives(),
-				", ") + release.Elsewhere(func(line *catalog.Line) bool {
+				", ") + release.OtherLines(func(line *catalog.Line) bool {
 				row, ok := line.Provider(s.api, s.name)
 				return ok && !row.Refused
 			}),
@@ -39,8 +39,8 @@ func checkType(s schema, spec *parse.Provider, problems *problem.Collector) {
 	case s.row.Deprecated:
 		problems.Add(problem.Problem{
 			Reason: problem.DeprecatedProviderType, Severity: problem.Warning, Path: c.path,
-			Detail: fmt.Sprintf("release line %s still has %s, and announces its removal", s.line.Name, s.name),
-			Fix:    "change to another provider in time: this release line has " + strings.Join(s.alternatives(), ", "),
+			Detail: fmt.Sprintf("release line %s still has %s, but deprecates it", s.line.Name, s.name),
+			Fix:    "change to another provider: this release line has " + strings.Join(s.alternatives(), ", "),
 		})
 	}
 }
@@ -60,10 +60,10 @@ func (c typeCheck) reportUnknown() {
 		c.problems.Add(unknown)
 		return
 	}
-	if found, elsewhere := c.onOtherLines(); elsewhere != "" {
+	if found, otherLines := c.onOtherLines(); otherLines != "" {
 		unknown.Reason = problem.UnsupportedByRelease
 		unknown.Detail = fmt.Sprintf("a server of release line %s has no %s for %s", c.line.Name, found, c.api)
-		unknown.Fix = "choose another provider: this release line has " + strings.Join(names, ", ") + elsewhere
+		unknown.Fix = "choose another provider: this release line has " + strings.Join(names, ", ") + otherLines
 		c.problems.Add(unknown)
 		return
 	}
@@ -74,7 +74,7 @@ func (c typeCheck) reportUnknown() {
 	}
 	hint := problem.DidYouMean(c.written[strings.LastIndex(c.written, ":")+1:], names)
 	if hint != "" && !strings.Contains(c.written, "::") {
-		unknown.Fix = hint + "If the image brings this type itself, write it in full: " + c.name
+		unknown.Fix = hint + "If the image provides this type, write it in full: " + c.name
 		c.problems.Add(unknown)
 		return
 	}
@@ -82,8 +82,8 @@ func (c typeCheck) reportUnknown() {
 		hint = "known are " + strings.Join(names, ", ") + "; "
 	}
 	unknown.Severity, unknown.Type, unknown.Value = problem.Warning, "", nil
-	unknown.Fix = fmt.Sprintf("%sthe server starts only if the image brings this type itself; its endpoint is written "+
-		"as %s and its key as %s",
+	unknown.Fix = fmt.Sprintf("%sthe server starts only if the image provides this type; its endpoint is set as %s and "+
+		"its key as %s",
 		hint, fallbackEndpointField, fallbackKeyField)
 	c.problems.Add(unknown)
 }
@@ -100,7 +100,7 @@ func candidates(written string) []string {
 func (c typeCheck) inLaterPatch() (found struct{ name, without string }, later string) {
 	for _, candidate := range candidates(c.written) {
 		has := catalog.HasProvider(c.api, candidate)
-		if later = release.Later(c.line, has); later != "" {
+		if later = release.LaterPatch(c.line, has); later != "" {
 			found.name, found.without = candidate, c.line.Without(has)
 			return found, later
 		}
@@ -109,10 +109,10 @@ func (c typeCheck) inLaterPatch() (found struct{ name, without string }, later s
 }
 
 // onOtherLines returns the type and the fix if other release lines have it.
-func (c typeCheck) onOtherLines() (found, elsewhere string) {
+func (c typeCheck) onOtherLines() (found, otherLines string) {
 	for _, candidate := range candidates(c.written) {
-		if elsewhere := release.Elsewhere(catalog.HasProvider(c.api, candidate)); elsewhere != "" {
-			return candidate, elsewhere
+		if otherLines := release.OtherLines(catalog.HasProvider(c.api, candidate)); otherLines != "" {
+			return candidate, otherLines
 		}
 	}
 	return "", ""

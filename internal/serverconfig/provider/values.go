@@ -21,32 +21,32 @@ var (
 	boolText  = []string{"0", "off", "f", "false", "n", "no", "1", "on", "t", "true", "y", "yes"}
 )
 
-// unfit returns a description of the values that a field accepts, or "" for a valid value.
-func unfit(field catalog.Field, value any) string {
+// expectedValue returns a description of the values that a field accepts, or "" for a valid value.
+func expectedValue(field catalog.Field, value any) string {
 	if value == nil {
-		anything := field.Type == catalog.TypeAny && len(field.AnyOf) == 0
-		if (field.Required || field.Default != nil) && !field.Nullable && !anything {
+		acceptsAny := field.Type == catalog.TypeAny && len(field.AnyOf) == 0
+		if (field.Required || field.Default != nil) && !field.Nullable && !acceptsAny {
 			return "a value other than null"
 		}
 		return ""
 	}
 	switch field.Type {
 	case catalog.TypeString:
-		if want := unfitText(field, value); want != aString {
-			return want
+		if expected := expectedText(field, value); expected != expectedString {
+			return expected
 		}
-		return aString + " (a number or a boolean stands in quotes)"
+		return expectedString + " (put numbers and booleans in quotes)"
 	case catalog.TypeURL:
 		if !isURL(value) {
 			return "a URL that begins with http:// or https://"
 		}
 	case catalog.TypeInt:
-		if !isInt(value) || outside(field, value) {
-			return "an integer" + limitsValue(field)
+		if !isInt(value) || outOfRange(field, value) {
+			return "an integer" + rangeText(field)
 		}
 	case catalog.TypeFloat:
-		if !isFloat(value) || outside(field, value) {
-			return "a number" + limitsValue(field)
+		if !isFloat(value) || outOfRange(field, value) {
+			return "a number" + rangeText(field)
 		}
 	case catalog.TypeBool:
 		if !isBool(value) {
@@ -61,42 +61,42 @@ func unfit(field catalog.Field, value any) string {
 			return "a map"
 		}
 	case catalog.TypeAny:
-		return unfitAny(field, value)
+		return expectedAny(field, value)
 	}
 	return ""
 }
 
-const aString = "a string"
+const expectedString = "a string"
 
-// unfitText is unfit for a string, without the hint about quotes.
-func unfitText(field catalog.Field, value any) string {
+// expectedText is expectedValue for a string, without the hint about quotes.
+func expectedText(field catalog.Field, value any) string {
 	s, ok := value.(string)
 	switch {
 	case len(field.Values) > 0 && (!ok || !slices.Contains(field.Values, s)):
 		return "one of " + strings.Join(field.Values, ", ")
 	case !ok:
-		return aString
+		return expectedString
 	}
 	return ""
 }
 
-// unfitAny is unfit for a field with several types.
-func unfitAny(field catalog.Field, value any) string {
-	var wanted []string
-	for _, each := range field.AnyOf {
+// expectedAny is expectedValue for a field with several types.
+func expectedAny(field catalog.Field, value any) string {
+	var expected []string
+	for _, fieldType := range field.AnyOf {
 		alternative := field
-		alternative.Type = each
-		check := unfit
-		if each == catalog.TypeString {
-			check = unfitText
+		alternative.Type = fieldType
+		check := expectedValue
+		if fieldType == catalog.TypeString {
+			check = expectedText
 		}
-		want := check(alternative, value)
-		if want == "" {
+		other := check(alternative, value)
+		if other == "" {
 			return ""
 		}
-		wanted = append(wanted, want)
+		expected = append(expected, other)
 	}
-	return strings.Join(wanted, ", or ")
+	return strings.Join(expected, ", or ")
 }
 
 // number returns the number that the server parses from a value, if any.
@@ -118,15 +118,15 @@ func number(value any) (float64, bool) {
 	return 0, false
 }
 
-// outside reports whether a number is NaN or exceeds the limits of its field.
-func outside(field catalog.Field, value any) bool {
+// outOfRange reports whether a number is NaN or exceeds the limits of its field.
+func outOfRange(field catalog.Field, value any) bool {
 	n, ok := number(value)
 	return ok && (field.Min != nil && !(n >= *field.Min) || field.Max != nil && !(n <= *field.Max) ||
 		field.Above != nil && !(n > *field.Above))
 }
 
-// limitsValue describes the limits of a field for messages.
-func limitsValue(field catalog.Field) string {
+// rangeText describes the limits of a field for messages.
+func rangeText(field catalog.Field) string {
 	plain := func(limit *float64) string { return strconv.FormatFloat(*limit, 'f', -1, 64) }
 	switch {
 	case field.Min != nil && field.Max != nil:

@@ -9,7 +9,8 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-// Each type of field takes what the server's parser makes a value of that type of, and nothing else; what it takes is said in words.
+// Each type of field takes what the server's parser makes a value of that type of, and nothing else; what it takes is
+// said in words.
 //
 // Proves: R34, FR-075.
 func TestFieldsTakeWhatTheServerTakes(t *testing.T) {
@@ -59,7 +60,7 @@ func TestFieldsTakeWhatTheServerTakes(t *testing.T) {
 		},
 		{
 			field: catalog.Field{Type: catalog.TypeString}, takes: []any{"", "x"},
-			wants: "a string (a number or a boolean stands in quotes)", not: []any{int64(1), true, list},
+			wants: "a string (put numbers and booleans in quotes)", not: []any{int64(1), true, list},
 		},
 		{
 			field: catalog.Field{Type: catalog.TypeString, Values: []string{"fast", "slow"}}, takes: []any{"fast", "slow"},
@@ -74,19 +75,20 @@ func TestFieldsTakeWhatTheServerTakes(t *testing.T) {
 		{field: catalog.Field{Type: catalog.TypeAny}, takes: []any{"x", 1.5, list, dict, nil}},
 	} {
 		for _, value := range c.takes {
-			if want := unfit(c.field, value); want != "" {
+			if want := expectedValue(c.field, value); want != "" {
 				t.Errorf("%+v does not take %#v, but %s", c.field, value, want)
 			}
 		}
 		for _, value := range c.not {
-			if want := unfit(c.field, value); want != c.wants {
+			if want := expectedValue(c.field, value); want != c.wants {
 				t.Errorf("%+v and %#v: it takes %q, want %q", c.field, value, want, c.wants)
 			}
 		}
 	}
 }
 
-// Null is a value where the server knows what to make of it: in a field that may be null, or that takes anything, or that nobody needs.
+// Null is a value where the server knows what to make of it: in a field that may be null, or that takes anything, or
+// that nobody needs.
 //
 // Proves: R34.
 func TestFieldsTakeNullWhereTheServerDoes(t *testing.T) {
@@ -96,7 +98,7 @@ func TestFieldsTakeNullWhereTheServerDoes(t *testing.T) {
 		{Type: catalog.TypeInt, Default: 7, Nullable: true},
 		{Type: catalog.TypeAny, Required: true},
 	} {
-		if want := unfit(field, nil); want != "" {
+		if want := expectedValue(field, nil); want != "" {
 			t.Errorf("%+v does not take null, but %s", field, want)
 		}
 	}
@@ -105,7 +107,7 @@ func TestFieldsTakeNullWhereTheServerDoes(t *testing.T) {
 		{Type: catalog.TypeInt, Default: 7},
 		{Type: catalog.TypeAny, Required: true, AnyOf: []catalog.FieldType{catalog.TypeString}},
 	} {
-		if want := unfit(field, nil); want != "a value other than null" {
+		if want := expectedValue(field, nil); want != "a value other than null" {
 			t.Errorf("%+v takes %q", field, want)
 		}
 	}

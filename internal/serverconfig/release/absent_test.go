@@ -28,11 +28,11 @@ func TestMissingAPISaysWhenAndWhatInstead(t *testing.T) {
 			p := release.MissingAPI(line, api, "spec.x")
 			wantDetail, wantFix := "release line "+name+" has no API "+api, "remove it"
 			switch {
-			case absence.GoneSince != "":
-				wantDetail += ", which is gone since " + absence.GoneSince
+			case absence.RemovedIn != "":
+				wantDetail += ", which was removed in " + absence.RemovedIn
 				found["gone"] = true
-			case absence.ComesWith != "":
-				wantDetail += ", which comes with " + absence.ComesWith
+			case absence.AddedIn != "":
+				wantDetail += ", which was added in " + absence.AddedIn
 				found["comes"] = true
 			default:
 				found["neither"] = true
@@ -42,7 +42,7 @@ func TestMissingAPISaysWhenAndWhatInstead(t *testing.T) {
 				found["instead"] = true
 			}
 			if found := catalog.LinesWhere(func(l *catalog.Line) bool { _, ok := l.APIs[api]; return ok }); len(found) > 0 {
-				wantFix += "; or use a server of " + release.Range(found) + ", by spec.distribution.version or another image"
+				wantFix += "; or use a server of " + release.FormatLines(found) + ", with spec.distribution.version or another image"
 			}
 			if p.Reason != problem.UnsupportedByRelease || p.Path != "spec.x" || p.Detail != wantDetail || p.Fix != wantFix {
 				t.Errorf("%s on %s: %+v", api, name, p)
@@ -59,9 +59,9 @@ func TestElsewhere(t *testing.T) {
 	lines := catalog.Lines()
 	for want, some := range map[string][]string{
 		"": nil,
-		"; or use a server of release line " + lines[0] + ", by spec.distribution.version or another image": lines[:1],
+		"; or use a server of release line " + lines[0] + ", with spec.distribution.version or another image": lines[:1],
 	} {
-		if got := release.Elsewhere(func(l *catalog.Line) bool { return slices.Contains(some, l.Name) }); got != want {
+		if got := release.OtherLines(func(l *catalog.Line) bool { return slices.Contains(some, l.Name) }); got != want {
 			t.Errorf("%v: %q, want %q", some, got, want)
 		}
 	}
@@ -73,7 +73,7 @@ func TestElsewhere(t *testing.T) {
 		"release lines 0.3, 0.5":                                 {"0.3", "0.5"},
 		"release lines " + lines[0] + ", " + lines[len(lines)-1]: {lines[0], lines[len(lines)-1]},
 	} {
-		if got := release.Range(some); got != want {
+		if got := release.FormatLines(some); got != want {
 			t.Errorf("%v: %q, want %q", some, got, want)
 		}
 	}

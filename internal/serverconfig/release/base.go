@@ -8,11 +8,11 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
-// RefusedBase returns the problem of a base that the server's loader refuses; as a warning, a newer server may accept
+// InvalidBase returns the problem of a base that the server's loader refuses; as a warning, a newer server may accept
 // it.
-func RefusedBase(severity problem.Severity, server, path, detail, fix string) problem.Problem {
+func InvalidBase(severity problem.Severity, server, path, detail, fix string) problem.Problem {
 	if severity == problem.Warning {
-		fix += ", unless server release " + server + ", which this operator does not know, takes it"
+		fix += ", unless server release " + server + ", which is unknown to this operator, accepts it"
 	}
 	return problem.Problem{Reason: problem.InvalidBaseConfig, Severity: severity, Path: path,
 		Type: field.ErrorTypeInvalid, Detail: detail, Fix: fix}

@@ -38,8 +38,8 @@ func ForPatch(base []byte, line *catalog.Line) ([]byte, error) {
 	return yaml.Marshal(root)
 }
 
-// Later returns a fix that names the first later patch release with the condition, or "".
-func Later(line *catalog.Line, holds func(*catalog.Line) bool) string {
+// LaterPatch returns a fix that names the first later patch release with the condition, or "".
+func LaterPatch(line *catalog.Line, holds func(*catalog.Line) bool) string {
 	if since := line.Since(holds); since != "" {
 		return "use release " + since + " or a later one"
 	}

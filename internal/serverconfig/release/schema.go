@@ -12,22 +12,22 @@ import (
 // Lines returns the release lines that support all of the base's sections, APIs, provider types, fields and stores,
 // oldest first. Several release lines usually do, so callers must not infer the server's release line from it.
 func Lines(b *document.Base) []string {
-	var fitting []string
+	var supporting []string
 	for _, name := range catalog.Lines() {
-		if line, _ := catalog.Get(name); understands(line, b.Root()) {
-			fitting = append(fitting, name)
+		if line, _ := catalog.Get(name); supports(line, b.Root()) {
+			supporting = append(supporting, name)
 		}
 	}
-	return fitting
+	return supporting
 }
 
 // checkedSections are the sections whose keys distinguish release lines. Releases ship ignored keys in
 // registered_resources, and still read the old form of stores.
 var checkedSections = []string{"server", "vector_stores", "safety"}
 
-// understands reports whether a release line supports a whole configuration.
-func understands(line *catalog.Line, root *yaml.Node) bool {
-	if !knowsKeys(line.Sections, root) {
+// supports reports whether a release line supports a whole configuration.
+func supports(line *catalog.Line, root *yaml.Node) bool {
+	if !supportsKeys(line.Sections, root) {
 		return false
 	}
 	for _, api := range document.Items(document.Child(root, "apis")) {
@@ -37,14 +37,15 @@ func understands(line *catalog.Line, root *yaml.Node) bool {
 	}
 	for _, section := range checkedSections {
 		if fields := line.Objects[line.Sections[section].Object]; fields != nil &&
-			!knowsKeys(fields, document.Child(root, section)) {
+			!supportsKeys(fields, document.Child(root, section)) {
 			return false
 		}
 	}
-	return knowsProviders(line, document.Child(root, "providers")) && knowsStorage(line, document.Child(root, "storage"))
+	return supportsProviders(line, document.Child(root, "providers")) &&
+		supportsStorage(line, document.Child(root, "storage"))
 }
 
-func knowsProviders(line *catalog.Line, providers *yaml.Node) bool {
+func supportsProviders(line *catalog.Line, providers *yaml.Node) bool {
 	for _, api := range document.Keys(providers) {
 		if _, known := line.APIs[api]; !known {
 			return false
@@ -54,7 +55,7 @@ func knowsProviders(line *catalog.Line, providers *yaml.Node) bool {
 				continue // from the image
 			}
 			row, known := line.Provider(api, document.Text(document.Child(entry, "provider_type")))
-			if !known || !knowsKeys(row.Fields, document.Child(entry, "config")) {
+			if !known || !supportsKeys(row.Fields, document.Child(entry, "config")) {
 				return false
 			}
 		}
@@ -62,7 +63,7 @@ func knowsProviders(line *catalog.Line, providers *yaml.Node) bool {
 	return true
 }
 
-func knowsStorage(line *catalog.Line, storage *yaml.Node) bool {
+func supportsStorage(line *catalog.Line, storage *yaml.Node) bool {
 	backends, stores := document.Child(storage, "backends"), document.Child(storage, "stores")
 	for _, name := range document.Keys(backends) {
 		entry := document.Child(backends, name)
@@ -84,8 +85,8 @@ func knowsStorage(line *catalog.Line, storage *yaml.Node) bool {
 	return true
 }
 
-// knowsKeys reports whether all keys of a map are fields.
-func knowsKeys(fields map[string]catalog.Field, n *yaml.Node) bool {
+// supportsKeys reports whether all keys of a map are fields.
+func supportsKeys(fields map[string]catalog.Field, n *yaml.Node) bool {
 	for _, key := range document.Keys(n) {
 		if _, known := fields[key]; !known {
 			return false

@@ -35,7 +35,8 @@ func TestLinesOfStarter(t *testing.T) {
 	}
 }
 
-// Proves: R16 (what a release line does not know shows that it is another one; what no release line knows gives no answer).
+// Proves: R16 (what a release line does not know shows that it is another one; what no release line knows gives no
+// answer).
 func TestLines(t *testing.T) {
 	all := catalog.Lines()
 	for name, c := range map[string]struct {

@@ -32,7 +32,7 @@ func SchemaVersion(doc *document.Document, problems *problem.Collector) int32 {
 		Reason: problem.InvalidBaseConfig, Path: "config.yaml: version", Type: field.ErrorTypeNotSupported, Value: version,
 		Detail: fmt.Sprintf("Unsupported config.yaml version %s. Supported versions: %d, %d", version, PreviousVersion,
 			CurrentVersion), // FR-029
-		Fix: "use a distribution whose configuration has one of these versions, or an operator that knows this one",
+		Fix: "use a distribution whose configuration has one of these versions, or an operator that supports this one",
 	})
 	return 0
 }

@@ -21,7 +21,7 @@ import (
 func (r *toolStep) applyMCP(t *parse.Tool, id string) {
 	if !mcpIDPattern.MatchString(id) {
 		r.problems.Add(problem.Problem{
-			Reason: problem.InvalidField, Path: t.Path, Type: field.ErrorTypeInvalid, Value: shown(t.Name),
+			Reason: problem.InvalidField, Path: t.Path, Type: field.ErrorTypeInvalid, Value: displayName(t.Name),
 			Detail: "the part after mcp:: is not an id",
 			Fix:    "use letters, digits, '.', '_' and '-', for example mcp::github",
 		})
@@ -67,7 +67,7 @@ func (r *toolStep) connect(t *parse.Tool, id, url string) {
 	if t.Provider != "" {
 		r.problems.Add(problem.Problem{
 			Reason: problem.NoEffect, Severity: problem.Warning, Path: t.Path + ".provider",
-			Detail: fmt.Sprintf("has no effect: on release line %s the server itself talks to MCP servers", r.line.Name),
+			Detail: fmt.Sprintf("has no effect: on release line %s the server connects to MCP servers itself", r.line.Name),
 			Fix:    "remove it",
 		})
 	}
@@ -148,8 +148,8 @@ func (r *toolStep) warnUnusedEndpoints(tools map[string]string) {
 			}
 			r.problems.Add(problem.Problem{
 				Reason: problem.NoEffect, Severity: problem.Warning, Path: p.EndpointPath(),
-				Detail: "has no effect: the address of an MCP server counts only for its tools",
-				Fix:    "name them in spec.resources.tools: " + catalog.MCPToolGroups + p.EffectiveID(),
+				Detail: "has no effect: the address of an MCP server is used only for its tools",
+				Fix:    "add them to spec.resources.tools: " + catalog.MCPToolGroups + p.EffectiveID(),
 			})
 		}
 	}

@@ -53,7 +53,7 @@ func (r *registration) applyModels(models []parse.Model) {
 		if at, twice := paths[served]; twice {
 			r.problems.Add(problem.Problem{
 				Reason: problem.ConflictingFields, Path: m.Path, Type: field.ErrorTypeDuplicate, Value: m.Name,
-				Detail: fmt.Sprintf("is served as %s, and so is %s", served, at),
+				Detail: fmt.Sprintf("is served as %s, as is %s", served, at),
 				Fix:    "keep one of them",
 			})
 			continue
@@ -63,9 +63,9 @@ func (r *registration) applyModels(models []parse.Model) {
 		if variable := r.env.Given().MissingSwitch(provider); variable != "" {
 			r.problems.Add(problem.Problem{
 				Reason: problem.ProviderNotEnabled, Severity: problem.Warning, Path: m.Path + ".provider",
-				Detail: "is enabled only if the environment variable " + variable + " is set; without it the server leaves the " +
-					"model out",
-				Fix: turnOn(parse.APIInference, provider, variable),
+				Detail: "is enabled only if the environment variable " + variable + " is set; without it, the server omits the " +
+					"model",
+				Fix: enableFix(parse.APIInference, provider, variable),
 			})
 		}
 		key := modelKey{m.Name, provider.ID}
@@ -105,7 +105,7 @@ func (r *registration) checkModelType(m *parse.Model) {
 		Value: m.ModelType,
 		Detail: fmt.Sprintf("release line %s has no models of type %s, only of %s", r.line.Name, m.ModelType,
 			strings.Join(modelTypes(r.line), " and ")),
-		Fix: "remove the model" + release.Elsewhere(func(line *catalog.Line) bool {
+		Fix: "remove the model" + release.OtherLines(func(line *catalog.Line) bool {
 			return HasModelType(line, m.ModelType)
 		}),
 	})

@@ -115,9 +115,8 @@ func TestApplyRegistersModels(t *testing.T) {
 		},
 		"a conditional provider keeps its condition": {
 			base: conditional, spec: "resources: {models: [{name: m, provider: c}]}", want: "{models: [{model_id: m, provider_id: '${env.C:+c}', model_type: llm}]}",
-			uses: "inference/c " + models + "[0]\n",
-			problems: "Warning ProviderNotEnabled spec.resources.models[0].provider: is enabled only if the environment variable C is set; " +
-				"without it the server leaves the model out\n",
+			uses:     "inference/c " + models + "[0]\n",
+			problems: "Warning ProviderNotEnabled spec.resources.models[0].provider: is enabled only if the environment variable C is set; without it, the server omits the model\n",
 		},
 		"a conditional provider that the spec turns on": {
 			base: conditional, spec: "{workload: {overrides: {env: [{name: C, value: x}]}}, resources: {models: [{name: m, provider: c}]}}",
@@ -142,7 +141,7 @@ func TestApplyRegistersModels(t *testing.T) {
 		"served under one name": {
 			base: vllm, uses: "inference/v " + models + "[0]\n", spec: "resources: {models: [{name: m}, {name: x, providerModelId: m}]}",
 			want:     "{models: [{model_id: m, provider_id: v, model_type: llm}]}",
-			problems: "ConflictingFields spec.resources.models[1]: is served as v/m, and so is spec.resources.models[0]\n",
+			problems: "ConflictingFields spec.resources.models[1]: is served as v/m, as is spec.resources.models[0]\n",
 		},
 		"a type that the release line lacks": {
 			line: "0.3", base: vllm, uses: "inference/v " + models + "[0]\n", spec: "resources: {models: [{name: m, modelType: rerank}]}",

@@ -28,7 +28,7 @@ func ServedName(line *catalog.Line, providerID, modelID, providerModelID string)
 	}
 }
 
-func choicesOf(models []ServedModel) string {
+func modelFix(models []ServedModel) string {
 	if len(models) == 0 {
 		return "register a Llama Guard model under spec.resources.models, and write {id, model} with its name"
 	}
@@ -86,8 +86,8 @@ func ModelTypeOf(entry *yaml.Node) v1alpha2.ModelType {
 	return v1alpha2.ModelTypeLLM
 }
 
-// modelChoices are the registered models that a shield or vector store can use.
-type modelChoices struct {
+// modelIndex are the registered models that a shield or vector store can use.
+type modelIndex struct {
 	all []ServedModel
 	// served maps a served name to its first model, named a model_id to its models.
 	served map[string]ServedModel
@@ -96,8 +96,8 @@ type modelChoices struct {
 	guards []ServedModel
 }
 
-func newModelChoices(models []ServedModel) *modelChoices {
-	c := &modelChoices{all: models, served: make(map[string]ServedModel, len(models)),
+func newModelIndex(models []ServedModel) *modelIndex {
+	c := &modelIndex{all: models, served: make(map[string]ServedModel, len(models)),
 		named: make(map[string][]ServedModel, len(models))}
 	for _, m := range models {
 		if _, twice := c.served[m.Served]; !twice {
@@ -112,7 +112,7 @@ func newModelChoices(models []ServedModel) *modelChoices {
 }
 
 // find returns the model with the served name, or else the only one with the model_id.
-func (c *modelChoices) find(name string) (ServedModel, bool) {
+func (c *modelIndex) find(name string) (ServedModel, bool) {
 	if m, ok := c.served[name]; ok {
 		return m, true
 	}

@@ -30,10 +30,10 @@ func (r *registration) applyShields(shields []parse.Shield) {
 	}
 	r.doc.EnableAPI(api)
 	list := r.doc.EnsureRegistered("shields")
-	search := &shieldSearch{
+	search := &shieldResolver{
 		registration: r, safety: r.doc.Lookup(api, r.env.Given()),
 		inference: r.doc.Lookup(parse.APIInference.Name, r.env.Given()),
-		models:    newModelChoices(ServedModels(r.doc, r.line, v1alpha2.ModelTypeLLM)),
+		models:    newModelIndex(ServedModels(r.doc, r.line, v1alpha2.ModelTypeLLM)),
 	}
 	entries := indexByID(list, "shield_id")
 	paths, registered := make(map[string]string, len(shields)), ""
@@ -45,14 +45,14 @@ func (r *registration) applyShields(shields []parse.Shield) {
 		if at, twice := paths[s.ID]; twice {
 			r.problems.Add(problem.Problem{
 				Reason: problem.ConflictingFields, Path: s.Path, Type: field.ErrorTypeDuplicate, Value: s.ID,
-				Detail: "registers the shield of " + at + " once more",
+				Detail: "duplicates the shield of " + at,
 				Fix:    "keep one of them",
 			})
 			continue
 		}
 		paths[s.ID] = s.Path
-		entry, there := entries[s.ID]
-		if !there {
+		entry, exists := entries[s.ID]
+		if !exists {
 			entry = &yaml.Node{Kind: yaml.MappingNode}
 		}
 		provider, ok := search.provider(s, entry)
@@ -65,7 +65,7 @@ func (r *registration) applyShields(shields []parse.Shield) {
 			continue
 		}
 		search.warnAbsentModel(s, entry, provider)
-		if !there {
+		if !exists {
 			list.Content = append(list.Content, entry)
 		}
 		r.uses = append(r.uses, Use{API: api, ID: provider.ID, Path: s.Path})
@@ -76,16 +76,16 @@ func (r *registration) applyShields(shields []parse.Shield) {
 	}
 }
 
-// shieldSearch looks up providers and models, which do not change while shields are applied.
-type shieldSearch struct {
+// shieldResolver looks up providers and models, which do not change while shields are applied.
+type shieldResolver struct {
 	*registration
 	safety, inference *document.ProviderSet
-	models            *modelChoices
+	models            *modelIndex
 }
 
 // provider returns the provider of a shield: the named one, the first safety provider of the spec, that of the base's
 // shield with this id, the one with the shield's id, or the base's only enabled one.
-func (r *shieldSearch) provider(s *parse.Shield, entry *yaml.Node) (document.Identity, bool) {
+func (r *shieldResolver) provider(s *parse.Shield, entry *yaml.Node) (document.Identity, bool) {
 	if s.Provider != "" {
 		provider, ok := r.namedProvider(parse.APISafety, r.safety, s.Provider, s.Path)
 		if !ok {
@@ -96,7 +96,7 @@ func (r *shieldSearch) provider(s *parse.Shield, entry *yaml.Node) (document.Ide
 			r.problems.Add(problem.Problem{
 				Reason: problem.ProviderNotEnabled, Path: s.Path + ".provider", Type: field.ErrorTypeInvalid, Value: s.Provider,
 				Detail: "is enabled only if the environment variable " + variable + " is set",
-				Fix:    turnOn(parse.APISafety, provider, variable),
+				Fix:    enableFix(parse.APISafety, provider, variable),
 			})
 			return provider, false
 		}
@@ -107,14 +107,14 @@ func (r *shieldSearch) provider(s *parse.Shield, entry *yaml.Node) (document.Ide
 			return r.safety.First(group.Providers[0].EffectiveID())
 		}
 	}
-	certain := r.safety.Enabled
+	enabled := r.safety.Enabled
 	for _, id := range []string{document.IdentityOf(document.Child(entry, "provider_id")).ID, s.ID} {
-		if provider, ok := document.FindIdentity(certain, id); ok {
+		if provider, ok := document.FindIdentity(enabled, id); ok {
 			return provider, true
 		}
 	}
-	if len(certain) == 1 {
-		return certain[0], true
+	if len(enabled) == 1 {
+		return enabled[0], true
 	}
 	if r.problems.Full(problem.Error) {
 		return document.Identity{}, false
@@ -128,8 +128,8 @@ func (r *shieldSearch) provider(s *parse.Shield, entry *yaml.Node) (document.Ide
 	return document.Identity{}, false
 }
 
-// turnOn returns the fix for a conditional provider of the base.
-func turnOn(api parse.ProviderAPI, provider document.Identity, variable string) string {
+// enableFix returns the fix for a conditional provider of the base.
+func enableFix(api parse.ProviderAPI, provider document.Identity, variable string) string {
 	return fmt.Sprintf("configure %s under spec.providers.%s, or set %s in spec.workload.overrides.env", provider.ID,
 		api.Field, variable)
 }
@@ -137,17 +137,17 @@ func turnOn(api parse.ProviderAPI, provider document.Identity, variable string) 
 // shieldModelKey is the field with the model of a registered shield.
 const shieldModelKey = "provider_shield_id"
 
-// asksModel reports whether a safety provider uses a model, which is when it needs the API inference.
-func (r *registration) asksModel(provider document.Identity) bool {
+// usesModel reports whether a safety provider uses a model, which is when it needs the API inference.
+func (r *registration) usesModel(provider document.Identity) bool {
 	row, known := r.line.Provider(parse.APISafety.Name, r.doc.TypeOf(parse.APISafety.Name, provider))
 	return known && slices.Contains(row.Needs, parse.APIInference.Name)
 }
 
 // warnAbsentModel warns about a shield whose model has a conditional provider. It is not an error, because the image
 // may enable the provider, and otherwise requests with the shield fail.
-func (r *shieldSearch) warnAbsentModel(s *parse.Shield, entry *yaml.Node, provider document.Identity) {
+func (r *shieldResolver) warnAbsentModel(s *parse.Shield, entry *yaml.Node, provider document.Identity) {
 	model := document.Text(document.Child(entry, shieldModelKey))
-	if !r.asksModel(provider) || document.HasReference(model) {
+	if !r.usesModel(provider) || document.HasReference(model) {
 		return
 	}
 	servedBy, _, _ := strings.Cut(model, "/")
@@ -162,16 +162,16 @@ func (r *shieldSearch) warnAbsentModel(s *parse.Shield, entry *yaml.Node, provid
 		}
 		r.problems.Add(problem.Problem{
 			Reason: problem.ProviderNotEnabled, Severity: problem.Warning, Path: path,
-			Detail: fmt.Sprintf("asks %s, whose provider is enabled only if the environment variable %s is set", model,
+			Detail: fmt.Sprintf("uses %s, whose provider is enabled only if the environment variable %s is set", model,
 				variable),
-			Fix: turnOn(parse.APIInference, server, variable),
+			Fix: enableFix(parse.APIInference, server, variable),
 		})
 	}
 }
 
 // model sets the model of a shield. It must be known if the provider uses a model.
-func (r *shieldSearch) model(s *parse.Shield, entry *yaml.Node, provider document.Identity) bool {
-	if !r.asksModel(provider) {
+func (r *shieldResolver) model(s *parse.Shield, entry *yaml.Node, provider document.Identity) bool {
+	if !r.usesModel(provider) {
 		if s.Model != "" {
 			document.Set(entry, shieldModelKey, document.String(s.Model))
 		} else if r.env.Given().IsEmpty(document.Child(entry, shieldModelKey)) {
@@ -203,16 +203,17 @@ func (r *shieldSearch) model(s *parse.Shield, entry *yaml.Node, provider documen
 		return false
 	}
 	p := problem.Problem{Reason: problem.BrokenReference, Path: path, Type: field.ErrorTypeNotFound, Value: s.Model,
-		Fix: choicesOf(r.models.all)}
+		Fix: modelFix(r.models.all)}
 	if p.Detail = "is not a registered model"; s.Model == "" {
-		p.Type, p.Value, p.Detail = field.ErrorTypeRequired, nil, "names no model, and no registered one is obviously meant"
+		p.Type, p.Value, p.Detail = field.ErrorTypeRequired, nil, "names no model, and no registered model is an obvious "+
+			"choice"
 	}
 	r.problems.Add(p)
 	return false
 }
 
 // isServable reports whether an unregistered model may exist, because a provider lists it or the environment names it.
-func (r *shieldSearch) isServable(name string) bool {
+func (r *shieldResolver) isServable(name string) bool {
 	if document.HasReference(name) {
 		return true
 	}
@@ -222,7 +223,7 @@ func (r *shieldSearch) isServable(name string) bool {
 }
 
 // keepDefaultShield replaces a default shield that may be disabled, because the server would not start.
-func (r *registration) keepDefaultShield(list *yaml.Node, instead string) {
+func (r *registration) keepDefaultShield(list *yaml.Node, replacement string) {
 	name := document.Text(document.Child(r.doc.Section("safety"), "default_shield_id"))
 	if name == "" || document.HasReference(name) {
 		return
@@ -233,5 +234,5 @@ func (r *registration) keepDefaultShield(list *yaml.Node, instead string) {
 			return
 		}
 	}
-	document.Set(r.doc.Section("safety"), "default_shield_id", document.String(instead))
+	document.Set(r.doc.Section("safety"), "default_shield_id", document.String(replacement))
 }

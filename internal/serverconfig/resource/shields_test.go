@@ -52,7 +52,7 @@ func TestApplyRegistersShields(t *testing.T) {
 		},
 		"one shield, twice": {
 			base: scanner, spec: "resources: {shields: [x, x]}", want: "{shields: [{shield_id: x, provider_id: s}]}", uses: uses("s"),
-			problems: "ConflictingFields spec.resources.shields[1]: registers the shield of spec.resources.shields[0] once more\n",
+			problems: "ConflictingFields spec.resources.shields[1]: duplicates the shield of spec.resources.shields[0]\n",
 		},
 		"a model for a provider that asks none": {
 			base: scanner, spec: "resources: {shields: [{id: x, model: m}]}", want: "{shields: [{shield_id: x, provider_id: s, provider_shield_id: m}]}", uses: uses("s"),
@@ -67,7 +67,7 @@ func TestApplyRegistersShields(t *testing.T) {
 		},
 		"a release line without shields": {
 			line: "1.4", base: scanner, spec: "resources: {shields: [x]}", want: absent,
-			problems: "UnsupportedByRelease spec.resources.shields: release line 1.4 has no API safety, which is gone since 1.0\n",
+			problems: "UnsupportedByRelease spec.resources.shields: release line 1.4 has no API safety, which was removed in 1.0\n",
 		},
 	})
 }
@@ -82,7 +82,7 @@ providers:
 	const (
 		guard   = "{model_id: Llama-Guard 3_8b, provider_id: v}"
 		other   = "{model_id: m, provider_id: v}"
-		unknown = "BrokenReference spec.resources.shields[0]: names no model, and no registered one is obviously meant\n"
+		unknown = "BrokenReference spec.resources.shields[0]: names no model, and no registered model is an obvious choice\n"
 	)
 	for name, c := range map[string]struct{ models, base, shield, want, problems string }{
 		"by the name under which it is served": {models: other, shield: "{id: x, model: v/m}", want: "v/m"},
@@ -104,11 +104,11 @@ providers:
 		},
 		"a provider that may be off": {
 			models: "{model_id: m, provider_id: '${env.C:+c}'}", shield: "{id: x, model: m}", want: "c/m",
-			problems: "Warning ProviderNotEnabled spec.resources.shields[0].model: asks c/m, whose provider is enabled only if the environment variable C is set\n",
+			problems: "Warning ProviderNotEnabled spec.resources.shields[0].model: uses c/m, whose provider is enabled only if the environment variable C is set\n",
 		},
 		"a provider that may be off, by the shield's id": {
 			models: "{model_id: m, provider_id: '${env.C:+c}'}", shield: "m", want: "c/m",
-			problems: "Warning ProviderNotEnabled spec.resources.shields[0]: asks c/m, whose provider is enabled only if the environment variable C is set\n",
+			problems: "Warning ProviderNotEnabled spec.resources.shields[0]: uses c/m, whose provider is enabled only if the environment variable C is set\n",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

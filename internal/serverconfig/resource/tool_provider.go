@@ -36,16 +36,16 @@ func (r *toolStep) toolProvider(t *parse.Tool, id string, types []string) (docum
 			}
 		}
 	}
-	certain := r.env.Given().Enabled(serving)
-	keyed := slices.DeleteFunc(slices.Clone(certain), func(id document.Identity) bool { return !r.hasKey(id) })
+	enabled := r.env.Given().Enabled(serving)
+	keyed := slices.DeleteFunc(slices.Clone(enabled), func(id document.Identity) bool { return !r.hasKey(id) })
 	if len(keyed) > 0 {
-		certain = keyed
+		enabled = keyed
 	}
-	if provider, ok := document.FindIdentity(certain, r.registeredWith(id)); ok {
+	if provider, ok := document.FindIdentity(enabled, r.registeredWith(id)); ok {
 		return provider, true
 	}
-	if len(certain) > 0 {
-		return certain[0], true
+	if len(enabled) > 0 {
+		return enabled[0], true
 	}
 	if r.problems.Full(problem.Error) {
 		return document.Identity{}, false
@@ -55,12 +55,12 @@ func (r *toolStep) toolProvider(t *parse.Tool, id string, types []string) (docum
 		choices[i] = providerType[strings.Index(providerType, "::")+2:]
 	}
 	fix := "configure one under spec.providers.toolRuntime: provider " + strings.Join(choices, ", ")
-	if maybe := document.EffectiveIDs(serving); len(maybe) > 0 {
-		fix += "; or set the environment variable that turns on " + limits.Names(maybe)
+	if conditional := document.EffectiveIDs(serving); len(conditional) > 0 {
+		fix += "; or set the environment variable that enables " + limits.Names(conditional)
 	}
 	r.problems.Add(problem.Problem{
 		Reason: problem.ProviderNotEnabled, Path: t.Path, Type: field.ErrorTypeInvalid,
-		Detail: "no unconditionally enabled provider serves these tools",
+		Detail: "no unconditionally enabled provider supports these tools",
 		Fix:    fix,
 	})
 	return document.Identity{}, false
@@ -85,7 +85,7 @@ func (r *toolStep) namedToolProvider(t *parse.Tool, types []string) (document.Id
 		!slices.Contains(types, providerType) {
 		r.problems.Add(problem.Problem{
 			Reason: problem.InvalidField, Path: t.Path + ".provider", Type: field.ErrorTypeInvalid, Value: t.Provider,
-			Detail: fmt.Sprintf("a provider of type %s does not serve these tools", providerType),
+			Detail: fmt.Sprintf("a provider of type %s does not support these tools", providerType),
 			Fix:    "name one of type " + strings.Join(types, ", "),
 		})
 		return provider, false
@@ -136,8 +136,8 @@ func overlayByID(list *yaml.Node, known map[string]*yaml.Node, key, id string) *
 	return entry
 }
 
-// prefer moves a provider before others with the same tool group: some servers take the first one with a key.
-func (r *toolStep) prefer(provider document.Identity, types []string) {
+// moveFirst moves a provider before others with the same tool group: some servers take the first one with a key.
+func (r *toolStep) moveFirst(provider document.Identity, types []string) {
 	list := r.doc.ProvidersOf(parse.APIToolRuntime.Name)
 	serves := func(n *yaml.Node) bool {
 		return slices.Contains(types, document.Text(document.Child(n, "provider_type")))

@@ -55,7 +55,7 @@ func (r *toolStep) apply(tools []parse.Tool) {
 		if at, twice := paths[id]; twice {
 			r.problems.Add(problem.Problem{
 				Reason: problem.ConflictingFields, Path: t.Path, Type: field.ErrorTypeDuplicate, Value: t.Name,
-				Detail: "asks for the tools of " + at + " once more",
+				Detail: "duplicates the tools of " + at,
 				Fix:    "keep one of them",
 			})
 			continue
@@ -97,7 +97,7 @@ func (r *toolStep) applyBuiltin(t *parse.Tool, id string) {
 	if t.Endpoint != "" {
 		r.problems.Add(problem.Problem{
 			Reason: problem.UnknownField, Path: t.EndpointPath(), Type: field.ErrorTypeForbidden,
-			Detail: "only the tools of an MCP server have an endpoint",
+			Detail: "only tools of an MCP server have an endpoint",
 			Fix:    "remove it, or name the tools mcp::<id>",
 		})
 		return
@@ -112,7 +112,7 @@ func (r *toolStep) applyBuiltin(t *parse.Tool, id string) {
 		return
 	}
 	r.uses = append(r.uses, Use{API: parse.APIToolRuntime.Name, ID: provider.ID, Path: t.Path})
-	if !r.hasKey(provider) && !r.refusesToolProvider() {
+	if !r.hasKey(provider) && !r.hasInvalidToolProvider() {
 		r.problems.Add(problem.Problem{
 			Reason: problem.MissingField, Severity: problem.Warning, Path: t.Path,
 			Detail: "the provider of these tools has no key: they work only for clients that send one with their requests",
@@ -124,18 +124,18 @@ func (r *toolStep) applyBuiltin(t *parse.Tool, id string) {
 		r.registerToolGroup(id, provider)
 		return
 	}
-	r.prefer(provider, types)
+	r.moveFirst(provider, types)
 }
 
-// refusesToolProvider reports whether a tool provider of the spec has an error: it may be the intended one.
-func (r *toolStep) refusesToolProvider() bool {
+// hasInvalidToolProvider reports whether a tool provider of the spec has an error: it may be the intended one.
+func (r *toolStep) hasInvalidToolProvider() bool {
 	return slices.ContainsFunc(r.problems.List(), func(p problem.Problem) bool {
 		return p.Severity == problem.Error && strings.HasPrefix(p.Path, "spec.providers."+parse.APIToolRuntime.Field)
 	})
 }
 
-// shown returns the name of a tool for a problem, or nil for a possible URL, which may have credentials.
-func shown(name string) any {
+// displayName returns the name of a tool for a problem, or nil for a possible URL, which may have credentials.
+func displayName(name string) any {
 	if strings.ContainsAny(name, "/@") {
 		return nil
 	}
@@ -154,9 +154,9 @@ func (r *toolStep) unknownTool(t *parse.Tool) {
 	}
 	short := strings.TrimPrefix(t.Name, builtinToolGroups)
 	r.problems.Add(problem.Problem{
-		Reason: problem.InvalidField, Path: t.Path, Type: field.ErrorTypeNotFound, Value: shown(t.Name),
+		Reason: problem.InvalidField, Path: t.Path, Type: field.ErrorTypeNotFound, Value: displayName(t.Name),
 		Detail: fmt.Sprintf("release line %s has no tools of this name", r.line.Name),
-		Fix: problem.DidYouMean(short, known) + "there are " + strings.Join(known, ", ") + ", and mcp::<id> for those of " +
-			"an MCP server",
+		Fix: problem.DidYouMean(short, known) + "there are " + strings.Join(known, ", ") + ", and mcp::<id> for tools of an " +
+			"MCP server",
 	})
 }

@@ -58,7 +58,7 @@ func TestApplyRegistersToolGroups(t *testing.T) {
 		"one of other tools": {
 			line: "0.6", base: "providers: {tool_runtime: [{provider_id: w, provider_type: remote::wolfram-alpha}]}\n",
 			spec: "resources: {tools: [{name: websearch, provider: w}]}", want: absent,
-			problems: "InvalidField spec.resources.tools[0].provider: a provider of type remote::wolfram-alpha does not serve these tools\n",
+			problems: "InvalidField spec.resources.tools[0].provider: a provider of type remote::wolfram-alpha does not support these tools\n",
 		},
 		"one that nobody knows": {
 			line: "0.6", base: "providers: {tool_runtime: [{provider_id: w, provider_type: remote::own}]}\n",
@@ -71,15 +71,15 @@ func TestApplyRegistersToolGroups(t *testing.T) {
 		},
 		"none that is always there": {
 			line: "0.6", base: "providers: {tool_runtime: [{provider_id: '${env.C:+b}', provider_type: remote::brave-search}]}\n",
-			spec: "resources: {tools: [websearch]}", want: absent, problems: "ProviderNotEnabled spec.resources.tools[0]: no unconditionally enabled provider serves these tools\n",
+			spec: "resources: {tools: [websearch]}", want: absent, problems: "ProviderNotEnabled spec.resources.tools[0]: no unconditionally enabled provider supports these tools\n",
 		},
 		"twice": {
 			line: "0.6", base: base, spec: "resources: {tools: [websearch, {name: 'builtin::websearch'}]}", want: group("b"), uses: usesTool("b"),
-			problems: "ConflictingFields spec.resources.tools[1]: asks for the tools of spec.resources.tools[0] once more\n",
+			problems: "ConflictingFields spec.resources.tools[1]: duplicates the tools of spec.resources.tools[0]\n",
 		},
 		"an endpoint": {
 			line: "0.6", base: base, spec: "resources: {tools: [{name: websearch, endpoint: 'http://x'}]}", want: absent,
-			problems: "UnknownField spec.resources.tools[0].endpoint: only the tools of an MCP server have an endpoint\n",
+			problems: "UnknownField spec.resources.tools[0].endpoint: only tools of an MCP server have an endpoint\n",
 		},
 		"unknown tools": {
 			line: "0.6", base: base, spec: "resources: {tools: [nonsense]}", want: absent,
@@ -91,7 +91,7 @@ func TestApplyRegistersToolGroups(t *testing.T) {
 		},
 		"a release line without tools": {
 			line: "0.6", base: base, spec: "resources: {tools: [websearch]}", want: absent, change: func(l *catalog.Line) { l.APIs = nil },
-			problems: "UnsupportedByRelease spec.resources.tools: release line 0.6 has no API tool_runtime, which is gone since 0.7\n",
+			problems: "UnsupportedByRelease spec.resources.tools: release line 0.6 has no API tool_runtime, which was removed in 0.7\n",
 		},
 		"no tools of a release line without tools": {line: "0.6", base: base, spec: "{}", want: absent, change: func(l *catalog.Line) { l.APIs = nil }},
 	})
@@ -162,7 +162,7 @@ func TestApplyMakesToolGroupsOfMCPServers(t *testing.T) {
 		},
 		"a release line without providers of MCP servers": {
 			line: "0.6", base: "", spec: tool, want: absent, change: func(l *catalog.Line) { l.Rows = nil },
-			problems: "ProviderNotEnabled spec.resources.tools[0]: no unconditionally enabled provider serves these tools\n",
+			problems: "ProviderNotEnabled spec.resources.tools[0]: no unconditionally enabled provider supports these tools\n",
 		},
 		"one that is off is turned on": {
 			line: "0.6", base: "providers: {tool_runtime: [{provider_id: '${env.C:+model-context-protocol}', provider_type: " + mcpType + "}]}\n", spec: tool,
@@ -215,7 +215,7 @@ func TestApplyMakesConnectorsOfMCPServers(t *testing.T) {
 		},
 		"a provider has no effect": {
 			line: "1.0", base: "", spec: "resources: {tools: [{name: 'mcp::github', endpoint: 'http://g', provider: x}]}", want: "[" + connector("github") + "]",
-			problems: "Warning NoEffect spec.resources.tools[0].provider: has no effect: on release line 1.0 the server itself talks to MCP servers\n",
+			problems: "Warning NoEffect spec.resources.tools[0].provider: has no effect: on release line 1.0 the server connects to MCP servers itself\n",
 		},
 		"a release line without connectors": {
 			line: "1.0", base: "", spec: tool, want: absent, change: func(l *catalog.Line) { l.Sections = nil },
@@ -230,7 +230,7 @@ func TestApplyWarnsOfMCPServersWhoseToolsNobodyAsksFor(t *testing.T) {
 		"{provider: model-context-protocol, id: e, endpoint: 'http://e'}]}, resources: {tools: [{name: 'mcp::e'}]}}"
 	found := &problem.Collector{}
 	(&testCase{line: "0.6", base: "providers: {tool_runtime: [{provider_id: e, provider_type: " + mcpType + "}]}\n", spec: spec}).apply(t.Context(), t, found)
-	if got, want := step.Problems(found), "Warning NoEffect spec.providers.toolRuntime[0].endpoint: has no effect: the address of an MCP server counts only for its tools\n"; got != want {
+	if got, want := step.Problems(found), "Warning NoEffect spec.providers.toolRuntime[0].endpoint: has no effect: the address of an MCP server is used only for its tools\n"; got != want {
 		t.Errorf("%s", got)
 	}
 }
@@ -251,9 +251,9 @@ func TestApplyDoesNotWarnOfKeysBesideAWrongProvider(t *testing.T) {
 // What a tool can be instead is said where it is unknown.
 func TestApplyNamesTheToolsThatThereAre(t *testing.T) {
 	for spec, want := range map[string]string{
-		"resources: {tools: [websearh]}":    `did you mean "websearch"? there are file_search, websearch, wolfram_alpha, and mcp::<id> for those of an MCP server`,
+		"resources: {tools: [websearh]}":    `did you mean "websearch"? there are file_search, websearch, wolfram_alpha, and mcp::<id> for tools of an MCP server`,
 		"resources: {tools: [websearch]}":   "configure one under spec.providers.toolRuntime: provider bing-search, brave-search, tavily-search",
-		"resources: {tools: [file_search]}": "configure one under spec.providers.toolRuntime: provider file-search; or set the environment variable that turns on f",
+		"resources: {tools: [file_search]}": "configure one under spec.providers.toolRuntime: provider file-search; or set the environment variable that enables f",
 	} {
 		found := &problem.Collector{}
 		(&testCase{spec: spec, base: "providers: {tool_runtime: [{provider_id: '${env.C:+f}', provider_type: inline::file-search}]}\n"}).apply(t.Context(), t, found)

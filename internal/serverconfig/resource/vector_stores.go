@@ -33,24 +33,24 @@ func (r *registration) applyVectorStores(stores []parse.VectorStore) {
 	}
 	registers := func(line *catalog.Line) bool { return line.RegistersVectorStores }
 	if !registers(r.line) {
-		elsewhere := release.Elsewhere(registers)
-		if later := release.Later(r.line, registers); later != "" {
-			elsewhere = ", or " + later
+		otherLines := release.OtherLines(registers)
+		if later := release.LaterPatch(r.line, registers); later != "" {
+			otherLines = ", or " + later
 		}
 		r.problems.Add(problem.Problem{
 			Reason: problem.UnsupportedByRelease, Path: pathVectorStores, Type: field.ErrorTypeForbidden,
-			Detail: "a server of " + r.line.Without(registers) + " registers no vector stores",
-			Fix:    "remove it" + elsewhere,
+			Detail: "a server of " + r.line.Without(registers) + " does not support registered vector stores",
+			Fix:    "remove it" + otherLines,
 		})
 		return
 	}
 	api := parse.APIVectorIO.Name
 	r.doc.EnableAPI(api)
 	list := r.doc.EnsureRegistered(vectorStoresKey)
-	search := &storeSearch{
+	search := &storeResolver{
 		registration: r, vectorIO: r.doc.Lookup(api, r.env.Given()),
 		inference: r.doc.Lookup(parse.APIInference.Name, r.env.Given()),
-		models:    newModelChoices(ServedModels(r.doc, r.line, v1alpha2.ModelTypeEmbedding)),
+		models:    newModelIndex(ServedModels(r.doc, r.line, v1alpha2.ModelTypeEmbedding)),
 	}
 	entries := indexByID(list, vectorStoreIDKey)
 	for i := range stores {
@@ -58,8 +58,8 @@ func (r *registration) applyVectorStores(stores []parse.VectorStore) {
 			return
 		}
 		s := &stores[i]
-		entry, there := entries[s.Name]
-		if !there {
+		entry, exists := entries[s.Name]
+		if !exists {
 			entry = &yaml.Node{Kind: yaml.MappingNode}
 		}
 		provider, ok := search.provider(s, entry)
@@ -67,7 +67,7 @@ func (r *registration) applyVectorStores(stores []parse.VectorStore) {
 		if !ok || !found || !search.overlay(entry, s, provider, model) {
 			continue
 		}
-		if !there {
+		if !exists {
 			list.Content = append(list.Content, entry)
 		}
 		r.register(ListVectorStores, s.Name)
@@ -78,36 +78,36 @@ func (r *registration) applyVectorStores(stores []parse.VectorStore) {
 	}
 }
 
-// storeSearch looks up providers and models, which do not change while vector stores are applied.
-type storeSearch struct {
+// storeResolver looks up providers and models, which do not change while vector stores are applied.
+type storeResolver struct {
 	*registration
 	vectorIO, inference *document.ProviderSet
 	// models are the registered embedding models.
-	models *modelChoices
+	models *modelIndex
 }
 
 // provider returns the provider of a vector store: the named one, the first vectorIo provider of the spec, that of the
 // base's vector store with this id, the base's default, or the base's only enabled one.
-func (s *storeSearch) provider(store *parse.VectorStore, entry *yaml.Node) (document.Identity, bool) {
+func (s *storeResolver) provider(store *parse.VectorStore, entry *yaml.Node) (document.Identity, bool) {
 	if store.Provider != "" {
 		provider, ok := s.namedProvider(parse.APIVectorIO, s.vectorIO, store.Provider, store.Path)
 		// An error, because the server would start without the vector store.
-		return provider, ok && s.isOn(parse.APIVectorIO, provider, store.Path+".provider", "is")
+		return provider, ok && s.checkEnabled(parse.APIVectorIO, provider, store.Path+".provider", "is")
 	}
 	for _, group := range s.groups {
 		if group.API == parse.APIVectorIO {
 			return s.vectorIO.First(group.Providers[0].EffectiveID())
 		}
 	}
-	certain := s.vectorIO.Enabled
+	enabled := s.vectorIO.Enabled
 	for _, ref := range []*yaml.Node{document.Child(entry, "provider_id"),
 		document.Child(s.doc.Section(vectorStoresKey), "default_provider_id")} {
-		if provider, ok := document.FindIdentity(certain, document.IdentityOf(ref).ID); ok {
+		if provider, ok := document.FindIdentity(enabled, document.IdentityOf(ref).ID); ok {
 			return provider, true
 		}
 	}
-	if len(certain) == 1 {
-		return certain[0], true
+	if len(enabled) == 1 {
+		return enabled[0], true
 	}
 	if !s.problems.Full(problem.Error) {
 		s.problems.Add(problem.Problem{
@@ -120,27 +120,27 @@ func (s *storeSearch) provider(store *parse.VectorStore, entry *yaml.Node) (docu
 	return document.Identity{}, false
 }
 
-// isOn reports whether a provider needs no variable to be enabled, and adds a problem otherwise.
-func (s *storeSearch) isOn(api parse.ProviderAPI, provider document.Identity, path, what string) bool {
+// checkEnabled reports whether a provider needs no variable to be enabled, and adds a problem otherwise.
+func (s *storeResolver) checkEnabled(api parse.ProviderAPI, provider document.Identity, path, prefix string) bool {
 	variable := s.env.Given().MissingSwitch(provider)
 	if variable == "" {
 		return true
 	}
 	s.problems.Add(problem.Problem{
 		Reason: problem.ProviderNotEnabled, Path: path, Type: field.ErrorTypeInvalid, Value: provider.ID,
-		Detail: what + " enabled only if the environment variable " + variable + " is set",
-		Fix:    turnOn(api, provider, variable),
+		Detail: prefix + " enabled only if the environment variable " + variable + " is set",
+		Fix:    enableFix(api, provider, variable),
 	})
 	return false
 }
 
 // model returns the embedding model of a vector store, which must be registered for the server to start.
-func (s *storeSearch) model(store *parse.VectorStore) (ServedModel, bool) {
+func (s *storeResolver) model(store *parse.VectorStore) (ServedModel, bool) {
 	path := store.Path + ".embeddingModel"
 	model, ok := s.models.find(store.EmbeddingModel)
 	if ok {
 		server, there := s.inference.Find(document.IdentityOf(document.Child(model.entry, "provider_id")).ID)
-		return model, !there || s.isOn(parse.APIInference, server, path, "is a model of a provider that is")
+		return model, !there || s.checkEnabled(parse.APIInference, server, path, "is a model of a provider that is")
 	}
 	if s.problems.Full(problem.Error) || store.EmbeddingModel == "" {
 		return model, false // an absent one is already reported
@@ -152,7 +152,7 @@ func (s *storeSearch) model(store *parse.VectorStore) (ServedModel, bool) {
 	}
 	if named := s.models.named[store.EmbeddingModel]; len(named) > 1 {
 		p.Detail = "is the name of several registered embedding models"
-		p.Fix = "name one as it is served: " + servedNames(named)
+		p.Fix = "use a served name: " + servedNames(named)
 	} else if len(s.models.all) > 0 {
 		p.Fix += ", or name one of " + servedNames(s.models.all)
 	}
@@ -161,18 +161,18 @@ func (s *storeSearch) model(store *parse.VectorStore) (ServedModel, bool) {
 }
 
 // overlay writes a vector store to its entry, unless the vector length is unknown or differs from the model's.
-func (s *storeSearch) overlay(entry *yaml.Node, store *parse.VectorStore, provider document.Identity,
+func (s *storeResolver) overlay(entry *yaml.Node, store *parse.VectorStore, provider document.Identity,
 	model ServedModel) bool {
-	ofModel := document.Child(document.Child(model.entry, "metadata"), EmbeddingDimensionKey)
+	modelDimension := document.Child(document.Child(model.entry, "metadata"), EmbeddingDimensionKey)
 	path := store.Path + ".embeddingDimension"
-	dimension := ofModel
-	if wanted := store.EmbeddingDimension; wanted != nil {
-		dimension = document.Int(*wanted)
-		if length, err := strconv.ParseInt(document.Text(ofModel), 10, 64); err == nil && length != *wanted {
+	dimension := modelDimension
+	if specified := store.EmbeddingDimension; specified != nil {
+		dimension = document.Int(*specified)
+		if length, err := strconv.ParseInt(document.Text(modelDimension), 10, 64); err == nil && length != *specified {
 			s.problems.Add(problem.Problem{
-				Reason: problem.ConflictingFields, Path: path, Type: field.ErrorTypeInvalid, Value: *wanted,
-				Detail: fmt.Sprintf("the vectors of %s have the length %d", model.Served, length), Fix: "remove it, or write the " +
-					"same",
+				Reason: problem.ConflictingFields, Path: path, Type: field.ErrorTypeInvalid, Value: *specified,
+				Detail: fmt.Sprintf("differs from %s, which has vectors of length %d", model.Served, length), Fix: "remove it, " +
+					"or use the same value",
 			})
 			return false
 		}
@@ -180,7 +180,7 @@ func (s *storeSearch) overlay(entry *yaml.Node, store *parse.VectorStore, provid
 	if document.Text(dimension) == "" {
 		s.problems.Add(problem.Problem{
 			Reason: problem.MissingField, Path: path, Type: field.ErrorTypeRequired,
-			Detail: "the model " + model.Served + " is registered without the length of its vectors", Fix: "for example " +
+			Detail: "the model " + model.Served + " is registered without a vector length", Fix: "for example " +
 				"embeddingDimension: 768",
 		})
 		return false

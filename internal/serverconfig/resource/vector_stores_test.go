@@ -78,7 +78,7 @@ func TestApplyRegistersVectorStores(t *testing.T) {
 		},
 		"another dimension than the model's": {
 			base: one + models, spec: spec("{name: s, embeddingModel: m, embeddingDimension: 5}"), want: registered("[]"),
-			problems: "ConflictingFields " + path + ".embeddingDimension: the vectors of v/m have the length 4\n",
+			problems: "ConflictingFields " + path + ".embeddingDimension: differs from v/m, which has vectors of length 4\n",
 		},
 	})
 	const llm = "registered_resources: {models: [{model_id: m, provider_id: v}]}\n"
@@ -91,13 +91,13 @@ func TestApplyRegistersVectorStores(t *testing.T) {
 			base: one + conditional, problems: "ProviderNotEnabled " + path + ".embeddingModel: is a model of a provider that is enabled only if the environment variable C is set\n",
 		},
 		"no dimension at all": {
-			base: one + vague, problems: "MissingField " + path + ".embeddingDimension: the model v/m is registered without the length of its vectors\n",
+			base: one + vague, problems: "MissingField " + path + ".embeddingDimension: the model v/m is registered without a vector length\n",
 		},
 		"a model of several providers": {
 			base: one + twice, problems: "BrokenReference " + path + ".embeddingModel: is the name of several registered embedding models\n",
 		},
 		"a release line that registers none": {
-			line: "0.3", base: one + llm, problems: "UnsupportedByRelease spec.resources.vectorStores: a server of release line 0.3 registers no vector stores\n",
+			line: "0.3", base: one + llm, problems: "UnsupportedByRelease spec.resources.vectorStores: a server of release line 0.3 does not support registered vector stores\n",
 		},
 	} {
 		c.spec, c.want = plain, absent
@@ -117,7 +117,7 @@ func TestVectorStoresNameTheEmbeddingModelsThatThereAre(t *testing.T) {
 	for _, c := range []struct{ base, model, want string }{
 		{base, "gone", register},
 		{base + one, "gone", register + ", or name one of v/m"},
-		{base + twice, "m", "name one as it is served: v/m, w/m"},
+		{base + twice, "m", "use a served name: v/m, w/m"},
 	} {
 		found := &problem.Collector{}
 		(&testCase{base: c.base, spec: "resources: {vectorStores: [{name: s, embeddingModel: " + c.model + "}]}"}).apply(t.Context(), t, found)

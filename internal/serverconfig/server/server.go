@@ -34,7 +34,7 @@ func Apply(doc *document.Document, line *catalog.Line, spec *v1alpha2.LlamaStack
 	if port < minPort || port > maxPort {
 		problems.Add(problem.Problem{
 			Reason: problem.InvalidField, Path: "spec.networking.port", Type: field.ErrorTypeInvalid, Value: port,
-			Detail: fmt.Sprintf("the server refuses ports outside of %d to %d", minPort, maxPort),
+			Detail: fmt.Sprintf("the server accepts only ports from %d to %d", minPort, maxPort),
 			Fix:    fmt.Sprintf("choose a port in this range, or remove the field for %d", v1alpha2.DefaultPort),
 		})
 		return
@@ -50,7 +50,7 @@ func Apply(doc *document.Document, line *catalog.Line, spec *v1alpha2.LlamaStack
 // applyWorkers sets the number of workers, or warns if the patch release ignores it.
 func applyWorkers(doc *document.Document, line *catalog.Line, workers int32, problems *problem.Collector) {
 	reads := func(line *catalog.Line) bool { _, ok := line.ServerFields()["workers"]; return ok }
-	later := release.Later(line, reads)
+	later := release.LaterPatch(line, reads)
 	if later == "" || reads(line) {
 		SetWorkers(doc, line, workers)
 		return

@@ -63,7 +63,7 @@ func TestApplyRefusesPortsThatTheServerRefuses(t *testing.T) {
 	for _, port := range []int{-1, 0, 80, 1023, 65536} {
 		doc, found := step.Document(t, "server: {port: 1}\n"), &problem.Collector{}
 		server.Apply(doc, step.Newest(t), step.Spec(t, fmt.Sprintf("networking: {port: %d}", port)), found)
-		if want := "InvalidField spec.networking.port: the server refuses ports outside of 1024 to 65535\n"; step.Problems(found) != want {
+		if want := "InvalidField spec.networking.port: the server accepts only ports from 1024 to 65535\n"; step.Problems(found) != want {
 			t.Errorf("port %d: %s", port, step.Problems(found))
 		}
 		if found.List()[0].Value != int32(port) {
@@ -118,7 +118,7 @@ func TestApplyTelemetrySetsVariables(t *testing.T) {
 		},
 		"the port of gRPC": {
 			line: "1.0", telemetry: "{provider: otel, endpoint: 'http://c:4317'}", variables: strings.Replace(variables, "4318", "4317", 1), configuration: "null",
-			problems: "Warning InvalidField " + path + ".endpoint: names port 4317, where collectors usually listen for gRPC; the server sends HTTP\n",
+			problems: "Warning InvalidField " + path + ".endpoint: uses port 4317, the usual gRPC port of collectors, but the server sends HTTP\n",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -133,16 +133,15 @@ func TestApplyTelemetrySetsVariables(t *testing.T) {
 // Proves: FR-034, FR-075, R38.
 func TestApplyTelemetryReportsWhatAnExporterCannotHave(t *testing.T) {
 	for telemetryText, want := range map[string]string{
-		"[{id: a, provider: otel, endpoint: 'http://c'}, {id: b, provider: otel, endpoint: 'http://d'}]": "ConflictingFields " + path + "[1]: is a second exporter: the server has one\n",
+		"[{id: a, provider: otel, endpoint: 'http://c'}, {id: b, provider: otel, endpoint: 'http://d'}]": "ConflictingFields " + path + "[1]: is a second exporter, but the server supports one\n",
 		"{provider: otel}": "MissingField " + path + ".endpoint: \n",
 		"{provider: otel, endpoint: '${env.C}'}": "InvalidField " + path +
-			".endpoint: must not refer to the environment: it becomes an environment variable itself\n",
-		"{provider: otel, endpoint: 'c:4318'}":     "InvalidField " + path + ".endpoint: must begin with http:// or https://\n",
-		"{provider: otel, endpoint: 'http://%zz'}": "InvalidField " + path + ".endpoint: is not a URL with a host\n",
-		"{provider: otel, endpoint: 'http://c?a'}": "InvalidField " + path + ".endpoint: must not have a query: paths are added to it\n",
-		"{provider: otel, endpoint: 'http://c#a'}": "InvalidField " + path + ".endpoint: must not have a query: paths are added to it\n",
-		"{provider: otel, endpoint: 'http://c/v1/traces/'}": "InvalidField " + path + ".endpoint: ends with the path of one signal: traces would go to /v1/traces " +
-			"and metrics to /v1/metrics below that, where no collector listens\n",
+			".endpoint: must not refer to an environment variable, because it becomes one\n",
+		"{provider: otel, endpoint: 'c:4318'}":              "InvalidField " + path + ".endpoint: must begin with http:// or https://\n",
+		"{provider: otel, endpoint: 'http://%zz'}":          "InvalidField " + path + ".endpoint: is not a URL with a host\n",
+		"{provider: otel, endpoint: 'http://c?a'}":          "InvalidField " + path + ".endpoint: must not have a query, because paths are appended\n",
+		"{provider: otel, endpoint: 'http://c#a'}":          "InvalidField " + path + ".endpoint: must not have a query, because paths are appended\n",
+		"{provider: otel, endpoint: 'http://c/v1/traces/'}": "InvalidField " + path + ".endpoint: ends with the path of one signal, and the server would append /v1/traces and /v1/metrics to it\n",
 	} {
 		variables, _, problems := telemetry(t, "1.0", "", telemetryText)
 		if problems != want || variables != "" {
@@ -152,13 +151,13 @@ func TestApplyTelemetryReportsWhatAnExporterCannotHave(t *testing.T) {
 	// What is reported beside an address that is good.
 	for telemetryText, want := range map[string]string{
 		"provider: oltp": "UnknownProviderType " + path + ".provider: no release line exports telemetry to a provider of this type\n",
-		"provider: otel, settings: {b: 1, a: 2}": "UnknownField " + path + ".settings.a: has no meaning for telemetry: the server has only endpoint and apiKey of a collector\n" +
-			"UnknownField " + path + ".settings.b: has no meaning for telemetry: the server has only endpoint and apiKey of a collector\n",
-		"provider: otel, region: r": "UnknownField " + path + ".region: has no meaning for telemetry: the server has only endpoint and apiKey of a collector\n",
+		"provider: otel, settings: {b: 1, a: 2}": "UnknownField " + path + ".settings.a: is not supported for telemetry, only endpoint and apiKey are\n" +
+			"UnknownField " + path + ".settings.b: is not supported for telemetry, only endpoint and apiKey are\n",
+		"provider: otel, region: r": "UnknownField " + path + ".region: is not supported for telemetry, only endpoint and apiKey are\n",
 		"provider: otel, deploymentName: d": "UnknownField " + path +
-			".deploymentName: has no meaning for telemetry: the server has only endpoint and apiKey of a collector\n",
+			".deploymentName: is not supported for telemetry, only endpoint and apiKey are\n",
 		"provider: otel, secretRefs: {t: {name: s, key: k}}": "UnknownField " + path +
-			".secretRefs[t]: has no meaning for telemetry: the server has only endpoint and apiKey of a collector\n",
+			".secretRefs[t]: is not supported for telemetry, only endpoint and apiKey are\n",
 	} {
 		if _, _, problems := telemetry(t, "1.0", "", "{endpoint: 'http://c:4318', "+telemetryText+"}"); problems != want {
 			t.Errorf("%s: %s", telemetryText, problems)

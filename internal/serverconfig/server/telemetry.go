@@ -74,7 +74,7 @@ func ApplyTelemetry(in *Telemetry, problems *problem.Collector) {
 	default:
 		problems.Add(problem.Problem{
 			Reason: problem.ConflictingFields, Path: in.Exporters[1].Path, Type: field.ErrorTypeForbidden,
-			Detail: "is a second exporter: the server has one", Fix: "keep one, and let a collector pass on to others",
+			Detail: "is a second exporter, but the server supports one", Fix: "keep one, and forward from a collector to others",
 		})
 		return
 	}
@@ -109,14 +109,14 @@ func (t *telemetry) checkFields(p *parse.Provider) {
 			Reason: problem.UnknownProviderType, Path: p.Path + ".provider", Type: field.ErrorTypeNotSupported, Value: name,
 			Detail: "no release line exports telemetry to a provider of this type",
 			Fix: problem.DidYouMean(name, telemetryProviders) + "the types are " + strings.Join(telemetryProviders, ", ") +
-				"; each of them means an OpenTelemetry collector",
+				"; all of them mean an OpenTelemetry collector",
 		})
 	}
 	refuse := func(given bool, name string) {
 		if given {
 			t.problems.Add(problem.Problem{
 				Reason: problem.UnknownField, Path: p.Path + "." + name, Type: field.ErrorTypeForbidden,
-				Detail: "has no meaning for telemetry: the server has only endpoint and apiKey of a collector",
+				Detail: "is not supported for telemetry, only endpoint and apiKey are",
 				Fix:    "remove it; " + otherVariables,
 			})
 		}
@@ -150,7 +150,7 @@ func (t *telemetry) endpoint(p *parse.Provider) (string, bool) {
 		})
 		return "", false
 	case strings.Contains(p.Endpoint, "${env."):
-		return fail("must not refer to the environment: it becomes an environment variable itself",
+		return fail("must not refer to an environment variable, because it becomes one",
 			"write the address, "+telemetryExample)
 	}
 	if _, ok := provider.ResolveURL(p.Endpoint, path, telemetryAddress, provider.CredentialBySecret, t.problems); !ok {
@@ -161,16 +161,15 @@ func (t *telemetry) endpoint(p *parse.Provider) (string, bool) {
 	case err != nil: // ResolveURL has parsed it
 		return fail("is not a URL", telemetryExample)
 	case u.RawQuery != "" || u.Fragment != "":
-		return fail("must not have a query: paths are added to it", telemetryExample)
+		return fail("must not have a query, because paths are appended", telemetryExample)
 	case signalPath.MatchString(u.Path):
 		signal := signalPath.FindString(u.Path)
-		return fail("ends with the path of one signal: traces would go to /v1/traces and metrics to /v1/metrics below "+
-			"that, where no collector listens",
-			"remove "+signal+": the server adds such paths itself")
+		return fail("ends with the path of one signal, and the server would append /v1/traces and /v1/metrics to it",
+			"remove "+signal+": the server appends such paths itself")
 	case u.Port() == grpcPort:
 		t.problems.Add(problem.Problem{
 			Reason: problem.InvalidField, Severity: problem.Warning, Path: path,
-			Detail: "names port " + grpcPort + ", where collectors usually listen for gRPC; the server sends HTTP",
+			Detail: "uses port " + grpcPort + ", the usual gRPC port of collectors, but the server sends HTTP",
 			Fix:    "use the collector's port for HTTP, usually 4318",
 		})
 	}

@@ -69,7 +69,7 @@ func applyTLS(doc *document.Document, line *catalog.Line, spec *v1alpha2.LlamaSt
 			problems.Add(problem.Problem{
 				Reason: problem.UnsupportedByRelease, Path: "spec.networking.tls.enabled", Type: field.ErrorTypeForbidden,
 				Detail: "the servers of release line " + line.Name + " have no TLS",
-				Fix:    "remove it, and let a proxy in front of the server encrypt" + release.Elsewhere(hasTLS),
+				Fix:    "remove it, and use a proxy with TLS in front of the server" + release.OtherLines(hasTLS),
 			})
 			return
 		}

@@ -39,7 +39,8 @@ func TestTLSOfALineWithoutItIsRefused(t *testing.T) {
 	}
 }
 
-// Proves: FR-061, R26, R39 (every release line reads the files; the switch to start without TLS is there only without them, and only where it is needed).
+// Proves: FR-061, R26, R39 (every release line reads the files; the switch to start without TLS is there only without
+// them, and only where it is needed).
 func TestTLSOfEveryLine(t *testing.T) {
 	for _, name := range catalog.Lines() {
 		line, known := catalog.Get(name)
@@ -73,7 +74,8 @@ func TestTLSOfEveryLine(t *testing.T) {
 	}
 }
 
-// Proves: FR-061 (only with both files the server encrypts and asks clients for a certificate, and only its own are mounted).
+// Proves: FR-061 (only with both files the server encrypts and asks clients for a certificate, and only its own are
+// mounted).
 func TestTLSTakesBothFiles(t *testing.T) {
 	for _, c := range []struct {
 		tls                       TLS

@@ -94,7 +94,7 @@ func (s *step) kvBackend(spec *v1alpha2.KVStorageSpec) *backend {
 	var ok bool
 	switch kind {
 	case v1alpha2.KVStorageSQLite:
-		s.refuseForeignKV(spec, kind)
+		s.rejectForeignKV(spec, kind)
 		return b
 	case v1alpha2.KVStorageRedis:
 		b.backendType = "kv_redis"
@@ -107,7 +107,7 @@ func (s *step) kvBackend(spec *v1alpha2.KVStorageSpec) *backend {
 			string(v1alpha2.KVStorageSQLite), string(v1alpha2.KVStorageRedis), string(v1alpha2.KVStoragePostgres))
 		return nil
 	}
-	s.refuseForeignKV(spec, kind)
+	s.rejectForeignKV(spec, kind)
 	if !ok {
 		return nil
 	}
@@ -115,16 +115,16 @@ func (s *step) kvBackend(spec *v1alpha2.KVStorageSpec) *backend {
 	return b
 }
 
-// refuseForeignKV reports fields that belong to another type.
-func (s *step) refuseForeignKV(spec *v1alpha2.KVStorageSpec, kind v1alpha2.KVStorageType) {
+// rejectForeignKV reports fields that belong to another type.
+func (s *step) rejectForeignKV(spec *v1alpha2.KVStorageSpec, kind v1alpha2.KVStorageType) {
 	if ptr.Deref(spec.Endpoint, "") != "" && kind != v1alpha2.KVStorageRedis {
-		s.refuseForeign(pathKV+".endpoint", "redis")
+		s.rejectForeign(pathKV+".endpoint", "redis")
 	}
 	if spec.Password != nil && kind != v1alpha2.KVStorageRedis {
-		s.refuseForeign(pathRedisPassword, "redis")
+		s.rejectForeign(pathRedisPassword, "redis")
 	}
 	if spec.ConnectionString != nil && kind != v1alpha2.KVStoragePostgres {
-		s.refuseForeign(kvDatabase.path(), "postgres")
+		s.rejectForeign(kvDatabase.path(), "postgres")
 	}
 }
 
@@ -134,7 +134,7 @@ func (s *step) sqlBackend(spec *v1alpha2.SQLStorageSpec) *backend {
 	switch kind := ptr.Deref(spec.Type, v1alpha2.SQLStorageSQLite); kind {
 	case v1alpha2.SQLStorageSQLite:
 		if spec.ConnectionString != nil {
-			s.refuseForeign(sqlDatabase.path(), "postgres")
+			s.rejectForeign(sqlDatabase.path(), "postgres")
 		}
 	case v1alpha2.SQLStoragePostgres:
 		b.backendType = "sql_postgres"
@@ -150,8 +150,8 @@ func (s *step) sqlBackend(spec *v1alpha2.SQLStorageSpec) *backend {
 	return b
 }
 
-// refuseForeign repeats a check of the API server.
-func (s *step) refuseForeign(path, belongsTo string) {
+// rejectForeign repeats a check of the API server.
+func (s *step) rejectForeign(path, belongsTo string) {
 	s.problems.Add(problem.Problem{
 		Reason: problem.ConflictingFields, Path: path, Type: field.ErrorTypeForbidden,
 		Detail: "belongs to type " + belongsTo, Fix: "set type: " + belongsTo + ", or remove it",
@@ -173,7 +173,7 @@ func (s *step) row(backendType, path string) (catalog.Backend, bool) {
 			Reason: problem.UnsupportedByRelease, Path: path, Type: field.ErrorTypeForbidden,
 			Detail: fmt.Sprintf("release line %s of the server has no backend %s", s.line.Name, backendType),
 			Fix: "choose type sqlite" +
-				release.Elsewhere(func(line *catalog.Line) bool { return line.Backends[backendType].Credentials != "" }),
+				release.OtherLines(func(line *catalog.Line) bool { return line.Backends[backendType].Credentials != "" }),
 		})
 	}
 	return row, ok && row.Credentials != ""

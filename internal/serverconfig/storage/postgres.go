@@ -60,7 +60,7 @@ func (s *step) postgresFields(d database, connectionString *v1alpha2.SecretKeyRe
 		return []entryField{{name: "connection_string", value: document.String(document.ReferenceTo(use.EnvName))}}, true
 	}
 	fields := s.postgresParts(d, use, row.Credentials)
-	if !s.sharedVariables(use) {
+	if !s.addSharedVariables(use) {
 		return nil, false
 	}
 	if d.backendType == sqlDatabase.backendType {
@@ -96,9 +96,9 @@ func (s *step) postgresParts(d database, use environment.SecretUse, form catalog
 	return fields
 }
 
-// sharedVariables adds the variables that all PostgreSQL clients of the server read. Two backends can share them only
-// if both refer to the same Secret key.
-func (s *step) sharedVariables(use environment.SecretUse) bool {
+// addSharedVariables adds the variables that all PostgreSQL clients of the server read. Two backends can share them
+// only if both refer to the same Secret key.
+func (s *step) addSharedVariables(use environment.SecretUse) bool {
 	for _, v := range s.env.Needed() {
 		if v.Name != envPassword {
 			continue
@@ -108,10 +108,10 @@ func (s *step) sharedVariables(use environment.SecretUse) bool {
 		}
 		s.problems.Add(problem.Problem{
 			Reason: problem.ConflictingFields, Path: use.Path, Type: field.ErrorTypeForbidden,
-			Detail: fmt.Sprintf("names another Secret or key than %s, and on release line %s all PostgreSQL clients of the "+
-				"server read one %s",
+			Detail: fmt.Sprintf("refers to another Secret or key than %s, but on release line %s all PostgreSQL clients of "+
+				"the server share one %s",
 				v.Path, s.line.Name, envPassword),
-			Fix: "refer to one key of one Secret in both" + OwnPasswords(s.line),
+			Fix: "use the same Secret and key for both" + SeparatePasswordsFix(s.line),
 		})
 		return false
 	}
@@ -127,8 +127,8 @@ func (s *step) sharedVariables(use environment.SecretUse) bool {
 	return true
 }
 
-// OwnPasswords returns the end of a fix: the first later release line without shared PostgreSQL variables.
-func OwnPasswords(line *catalog.Line) string {
+// SeparatePasswordsFix returns the end of a fix: the first later release line without shared PostgreSQL variables.
+func SeparatePasswordsFix(line *catalog.Line) string {
 	name := catalog.FirstLine(func(other *catalog.Line) bool {
 		return other.Backends[sqlDatabase.backendType].Credentials == catalog.CredentialsURI &&
 			catalog.Compare(other.Name, line.Name) > 0
@@ -136,5 +136,5 @@ func OwnPasswords(line *catalog.Line) string {
 	if name == "" {
 		return ""
 	}
-	return ", or use release line " + name + " or a newer one, which share nothing"
+	return ", or use release line " + name + " or a newer one, where clients do not share it"
 }

@@ -27,8 +27,8 @@ const (
 
 	redisScheme = "redis"
 	redisPort   = 6379
-	// quietLog keeps the server from logging its configuration at startup.
-	quietLog = "core=warning"
+	// quietLogLevel keeps the server from logging its configuration at startup.
+	quietLogLevel = "core=warning"
 )
 
 // redisFields returns the fields of a Redis backend. The server has no password field but builds a URL from host and
@@ -44,8 +44,8 @@ func (s *step) redisFields(spec *v1alpha2.KVStorageSpec) ([]entryField, bool) {
 		if instead, refused := row.Instead["password"]; refused {
 			s.problems.Add(problem.Problem{
 				Reason: problem.UnsupportedByRelease, Path: pathRedisPassword, Type: field.ErrorTypeForbidden,
-				Detail: fmt.Sprintf("Redis takes no password on release line %s", s.line.Name),
-				Fix: instead + release.Elsewhere(func(line *catalog.Line) bool {
+				Detail: fmt.Sprintf("a password for Redis is not supported on release line %s", s.line.Name),
+				Fix: instead + release.OtherLines(func(line *catalog.Line) bool {
 					row, ok := line.Backends["kv_redis"]
 					return ok && row.Instead["password"] == ""
 				}),
@@ -56,8 +56,8 @@ func (s *step) redisFields(spec *v1alpha2.KVStorageSpec) ([]entryField, bool) {
 			return nil, false // reported by SecretUses
 		}
 		s.env.Add(environment.Variable{Name: use.EnvName, Ref: use.Ref, Path: use.Path, Part: environment.RedisPassword})
-		if row.Echoed {
-			s.env.Add(environment.Variable{Name: s.line.LogEnv, Value: quietLog, Path: use.Path})
+		if row.LogsPassword {
+			s.env.Add(environment.Variable{Name: s.line.LogEnv, Value: quietLogLevel, Path: use.Path})
 		}
 		host = "default:" + document.ReferenceTo(use.EnvName) + "@" + host
 	}
@@ -78,7 +78,7 @@ func (s *step) redisEndpoint(endpoint, path string) (host string, port int, ok b
 		})
 		return "", 0, false
 	}
-	const form, cut = "write it as host:port, for example redis.example.svc:6379", "remove what follows the port"
+	const form, cutFix = "write it as host:port, for example redis.example.svc:6379", "remove everything after the port"
 	scheme, rest, found := strings.Cut(endpoint, "://")
 	if !found {
 		scheme, rest = redisScheme, endpoint
@@ -89,28 +89,28 @@ func (s *step) redisEndpoint(endpoint, path string) (host string, port int, ok b
 	}
 	switch {
 	case strings.EqualFold(scheme, "rediss"):
-		return fail("no release of the server speaks TLS to Redis",
-			"use redis:// with a Redis that takes plain connections, for example by a proxy that ends TLS beside it")
+		return fail("the server does not support TLS to Redis",
+			"use redis:// and a Redis with plain connections, for example through a proxy that terminates TLS")
 	case !strings.EqualFold(scheme, redisScheme):
 		return fail("is neither host:port nor redis://host:port", form)
 	case strings.Contains(hostPort, "@"):
 		return fail("contains user information, which would be readable in a ConfigMap", "put the password into a Secret "+
 			"and refer to it by "+pathRedisPassword)
 	case strings.ContainsAny(after, "?#"):
-		return fail("has options, which no release of the server takes", cut)
+		return fail("has options, which the server does not support", cutFix)
 	case after != "":
-		return fail("names a database number, and no release of the server can select one", cut)
+		return fail("has a database number, which the server does not support", cutFix)
 	case !redisHost.MatchString(hostPort):
 		return fail("is neither host:port nor redis://host:port", form)
 	}
-	host, written, fault := address.Split(hostPort)
-	if fault != "" {
-		return fail(fault, form)
+	host, portText, reason := address.Split(hostPort)
+	if reason != "" {
+		return fail(reason, form)
 	}
-	if written == "" {
+	if portText == "" {
 		return host, redisPort, true
 	}
-	port, err := strconv.Atoi(written)
+	port, err := strconv.Atoi(portText)
 	return host, port, err == nil
 }
 

@@ -82,15 +82,15 @@ func Apply(
 	}
 	switch {
 	case spec.KV == nil && spec.SQL != nil:
-		s.warnLeftBehind(backends, catalog.KV, "kv: {} for SQLite, or name a Redis or PostgreSQL there")
+		s.warnUnsetAddress(backends, catalog.KV, "kv: {} for SQLite, or configure Redis or PostgreSQL")
 	case spec.SQL == nil && spec.KV != nil:
-		s.warnLeftBehind(backends, catalog.SQL, "sql: {} for SQLite, or name a PostgreSQL there")
+		s.warnUnsetAddress(backends, catalog.SQL, "sql: {} for SQLite, or configure PostgreSQL")
 	}
 	return s.configured
 }
 
-// warnLeftBehind warns if the spec moves only the other backend, and this one's address is in an unset variable.
-func (s *step) warnLeftBehind(backends *yaml.Node, kind catalog.StoreKind, instead string) {
+// warnUnsetAddress warns if the spec moves only the other backend, and this one's address is in an unset variable.
+func (s *step) warnUnsetAddress(backends *yaml.Node, kind catalog.StoreKind, instead string) {
 	for _, name := range backendsOf(backends, kind) {
 		for _, address := range []string{"host", "connection_string"} {
 			refs := document.References(document.Text(document.Child(document.Child(backends, name), address)))
@@ -99,8 +99,8 @@ func (s *step) warnLeftBehind(backends *yaml.Node, kind catalog.StoreKind, inste
 			}
 			s.problems.Add(problem.Problem{
 				Reason: problem.UndefinedVariable, Severity: problem.Warning, Path: "spec.storage." + string(kind),
-				Detail: fmt.Sprintf("is absent, so that the backend %s of the base configuration stays where the environment "+
-					"variable %s says, which the spec does not set", name, refs[0].Name),
+				Detail: fmt.Sprintf("is absent, so the backend %s of the base configuration uses the environment variable %s, "+
+					"which the spec does not set", name, refs[0].Name),
 				Fix: "write " + instead + ", or set the variable in spec.workload.overrides.env",
 			})
 			return
@@ -120,12 +120,12 @@ func (s *step) replaceBackends(backends *yaml.Node, b *backend) {
 		document.Set(backends, name, backendNode(old, b.backendType, b.fields(name)))
 	}
 	if b.backendType != SQLiteType(b.kind) {
-		s.refuseSharing(b, names)
+		s.rejectShared(b, names)
 	}
 }
 
-// refuseSharing reports storage locations of several backends that would collide in the new database.
-func (s *step) refuseSharing(b *backend, names []string) {
+// rejectShared reports storage locations of several backends that would collide in the new database.
+func (s *step) rejectShared(b *backend, names []string) {
 	type use struct{ backend, path string }
 	first := map[string]use{}
 	check := func(path, backend, location string) {
@@ -143,24 +143,28 @@ func (s *step) refuseSharing(b *backend, names []string) {
 				Detail: fmt.Sprintf("makes one database of the backends %s and %s of the base configuration %s, in which %s and "+
 					"%s would both be kept as %q",
 					before.backend, backend, s.doc.Base().Name(), before.path, path, location),
-				Fix: "give one of them another " + b.kind.Place() + " in the base configuration",
+				Fix: "set another " + b.kind.LocationField() + " for one of them in the base configuration",
 			})
 		}
 	}
-	eachReference(s.doc.Stores(), "storage.stores", b.kind, check)
-	eachReference(s.doc.Section("providers"), "providers", b.kind, check)
+	visitReferences(s.doc.Stores(), "storage.stores", b.kind, check)
+	visitReferences(s.doc.Section("providers"), "providers", b.kind, check)
 }
 
-// eachReference calls do for each reference to a backend of the kind in a tree.
-func eachReference(n *yaml.Node, path string, kind catalog.StoreKind, do func(path, backend, location string)) {
+// visitReferences calls visit for each reference to a backend of the kind in a tree.
+func visitReferences(n *yaml.Node, path string, kind catalog.StoreKind, visit func(path, backend, location string)) {
 	for i, item := range document.Items(n) {
-		eachReference(item, fmt.Sprintf("%s[%d]", path, i), kind, do)
+		visitReferences(item, fmt.Sprintf("%s[%d]", path, i), kind, visit)
 	}
-	backend, location := document.Text(document.Child(n, "backend")), document.Text(document.Child(n, kind.Place()))
+	backend, location := document.Text(
+		document.Child(n, "backend"),
+	), document.Text(
+		document.Child(n, kind.LocationField()),
+	)
 	if backend != "" && location != "" {
-		do(path, backend, location)
+		visit(path, backend, location)
 	}
 	for _, key := range document.Keys(n) {
-		eachReference(document.Child(n, key), path+"."+key, kind, do)
+		visitReferences(document.Child(n, key), path+"."+key, kind, visit)
 	}
 }

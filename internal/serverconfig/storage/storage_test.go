@@ -45,8 +45,8 @@ storage:
 `
 }
 
-// apply applies spec.storage to a base, and returns the storage section, the names of the configured backends, the variables and the
-// problems.
+// apply applies spec.storage to a base, and returns the storage section, the names of the configured backends, the
+// variables and the problems.
 func apply(t *testing.T, line *catalog.Line, base, spec string) (section, configured, variables, problems string) {
 	t.Helper()
 	s := step.Spec(t, spec)
@@ -240,8 +240,7 @@ func TestApplyReportsWhatStorageCannotBe(t *testing.T) {
 		},
 		"two PostgreSQL where one password is for all": {
 			line: "1.4", spec: "storage: {kv: {type: postgres, connectionString: {name: a, key: b}}, sql: {type: postgres, connectionString: {name: a, key: c}}}",
-			want: "ConflictingFields spec.storage.sql.connectionString: names another Secret or key than spec.storage.kv.connectionString, and on release " +
-				"line 1.4 all PostgreSQL clients of the server read one PGPASSWORD\n",
+			want: "ConflictingFields spec.storage.sql.connectionString: refers to another Secret or key than spec.storage.kv.connectionString, but on release line 1.4 all PostgreSQL clients of the server share one PGPASSWORD\n",
 		},
 		"two PostgreSQL where each connection has its own password": {
 			line: catalog.Newest(), spec: "storage: {kv: {type: postgres, connectionString: {name: a, key: b}}, sql: {type: postgres, connectionString: {name: a, key: c}}}",
@@ -255,19 +254,17 @@ func TestApplyReportsWhatStorageCannotBe(t *testing.T) {
 		},
 		"a password that the release line would print": {
 			line: "0.3", spec: "storage: {kv: {type: redis, endpoint: h, password: {name: a, key: b}}}",
-			want: "UnsupportedByRelease spec.storage.kv.password: Redis takes no password on release line 0.3\n",
+			want: "UnsupportedByRelease spec.storage.kv.password: a password for Redis is not supported on release line 0.3\n",
 		},
 		"kv alone, with SQL where a variable says": {
 			base: baseWith(sqliteKV, "{type: sql_postgres, host: '${env.PGHOST}'}"),
 			spec: "storage: {kv: {}}",
-			want: "Warning UndefinedVariable spec.storage.sql: is absent, so that the backend sql_default of the base configuration stays where " +
-				"the environment variable PGHOST says, which the spec does not set\n",
+			want: "Warning UndefinedVariable spec.storage.sql: is absent, so the backend sql_default of the base configuration uses the environment variable PGHOST, which the spec does not set\n",
 		},
 		"sql alone, with kv where a variable says": {
 			base: baseWith("{type: kv_redis, host: '${env.REDIS_HOST:=}'}", sqliteSQL),
 			spec: "storage: {sql: {}}",
-			want: "Warning UndefinedVariable spec.storage.kv: is absent, so that the backend kv_default of the base configuration stays where " +
-				"the environment variable REDIS_HOST says, which the spec does not set\n",
+			want: "Warning UndefinedVariable spec.storage.kv: is absent, so the backend kv_default of the base configuration uses the environment variable REDIS_HOST, which the spec does not set\n",
 		},
 		"sql alone, with kv where a variable of the spec says": {
 			base: baseWith("{type: kv_redis, host: '${env.REDIS_HOST}'}", sqliteSQL),
@@ -314,10 +311,11 @@ providers:
 	}
 }
 
-// A type of backends that the release line does not have, or of which nothing says how it takes credentials, is refused.
+// A type of backends that the release line does not have, or of which nothing says how it takes credentials, is
+// refused.
 func TestApplyRefusesBackendsThatTheReleaseLineLacks(t *testing.T) {
 	const spec = "storage: {kv: {type: redis, endpoint: h}, sql: {type: postgres, connectionString: {name: a, key: b}}}"
-	first := "choose type sqlite; or use a server of " + release.Range(catalog.Lines()) + ", by spec.distribution.version or another image"
+	first := "choose type sqlite; or use a server of " + release.FormatLines(catalog.Lines()) + ", with spec.distribution.version or another image"
 	for name, backends := range map[string]map[string]catalog.Backend{"absent": {}, "unknown credentials": {"kv_redis": {}, "sql_postgres": {}}} {
 		line := step.Newest(t)
 		line.Backends = backends
@@ -337,7 +335,8 @@ func TestApplyRefusesBackendsThatTheReleaseLineLacks(t *testing.T) {
 	}
 }
 
-// How a connection string reaches PostgreSQL differs by release line: whole, or by parts, of which some become parts of a URL.
+// How a connection string reaches PostgreSQL differs by release line: whole, or by parts, of which some become parts of
+// a URL.
 //
 // Proves: FR-051, R49.
 func TestApplyWritesCredentialsAsTheReleaseLineTakesThem(t *testing.T) {
@@ -361,14 +360,14 @@ func TestApplyReadsTheEndpointOfRedis(t *testing.T) {
 	for endpoint, want := range map[string]string{
 		"redis.ns:6380": "redis.ns 6380", "redis.ns": "redis.ns 6379", "redis://redis.ns": "redis.ns 6379", "REDIS://redis.ns:1/": "redis.ns 1",
 		"10.0.0.1:65535": "10.0.0.1 65535", "[fd00::1]": "[fd00::1] 6379", "redis://[fd00::1]:7/": "[fd00::1] 7",
-		"rediss://redis.ns":          invalid + "no release of the server speaks TLS to Redis",
+		"rediss://redis.ns":          invalid + "the server does not support TLS to Redis",
 		"http://redis.ns":            invalid + "is neither host:port nor redis://host:port",
 		"unix:///run/redis":          invalid + "is neither host:port nor redis://host:port",
-		"redis.ns:1/0":               invalid + "names a database number, and no release of the server can select one",
-		"redis://redis.ns/3":         invalid + "names a database number, and no release of the server can select one",
-		"redis.ns?ssl=true":          invalid + "has options, which no release of the server takes",
-		"redis.ns/?":                 invalid + "has options, which no release of the server takes",
-		"redis.ns#x":                 invalid + "has options, which no release of the server takes",
+		"redis.ns:1/0":               invalid + "has a database number, which the server does not support",
+		"redis://redis.ns/3":         invalid + "has a database number, which the server does not support",
+		"redis.ns?ssl=true":          invalid + "has options, which the server does not support",
+		"redis.ns/?":                 invalid + "has options, which the server does not support",
+		"redis.ns#x":                 invalid + "has options, which the server does not support",
 		"redis://u:hunter2@redis.ns": invalid + "contains user information, which would be readable in a ConfigMap",
 		"u:hunter2@redis.ns:1":       invalid + "contains user information, which would be readable in a ConfigMap",
 		"${env.REDIS}":               invalid + "is neither host:port nor redis://host:port",
@@ -377,7 +376,7 @@ func TestApplyReadsTheEndpointOfRedis(t *testing.T) {
 		"redis.ns:hunter2":           invalid + "has no port between 1 and 65535 after the colon",
 		"redis.ns:0":                 invalid + "has no port between 1 and 65535 after the colon",
 		"redis.ns:":                  invalid + "has no port between 1 and 65535 after the colon",
-		"fd00::1":                    invalid + "has more than one colon: an IPv6 address stands in brackets",
+		"fd00::1":                    invalid + "has more than one colon: write an IPv6 address in brackets",
 		"redis://":                   invalid + "has no host",
 		":6379":                      invalid + "has no host",
 	} {
@@ -444,7 +443,8 @@ func TestDefaultBackendPrefersTheServersOwnName(t *testing.T) {
 	}
 }
 
-// Where the release line registers vector stores in the SQL backend, an entry that is there stays, and a missing one follows the other stores.
+// Where the release line registers vector stores in the SQL backend, an entry that is there stays, and a missing one
+// follows the other stores.
 //
 // Proves: R84.
 func TestKeepVectorStoresAddsTheMissingEntry(t *testing.T) {
@@ -484,10 +484,10 @@ func TestOwnPasswordsNamesANewerReleaseLine(t *testing.T) {
 		want := ""
 		for _, newer := range catalog.Lines()[i+1:] {
 			if want == "" && !shares(newer) {
-				want = ", or use release line " + newer + " or a newer one, which share nothing"
+				want = ", or use release line " + newer + " or a newer one, where clients do not share it"
 			}
 		}
-		if got := storage.OwnPasswords(step.Line(t, line)); got != want {
+		if got := storage.SeparatePasswordsFix(step.Line(t, line)); got != want {
 			t.Errorf("%s: %q, want %q", line, got, want)
 		}
 	}

@@ -20,30 +20,31 @@ func (s *step) completeStores(stores, backends *yaml.Node) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.line.Stores)) {
 		store := s.line.Stores[name]
-		if _, there := document.IndexOf(stores, name); !there {
+		if _, exists := document.IndexOf(stores, name); !exists {
 			if store.Default != "" {
 				document.Set(stores, name, mapNode([]entryField{
 					{name: "backend", value: document.String(primary[store.Kind])},
-					{name: store.Kind.Place(), value: document.String(store.Default)},
+					{name: store.Kind.LocationField(), value: document.String(store.Default)},
 				}))
 			}
 			continue
 		}
 		if entry := document.Child(stores, name); entry != nil && entry.Kind == yaml.MappingNode {
-			correctStore(entry, store, backendsOf(backends, store.Kind), primary[store.Kind])
+			convertStore(entry, store, backendsOf(backends, store.Kind), primary[store.Kind])
 		}
 	}
 }
 
-// correctStore converts a store from the form of another release line.
-func correctStore(entry *yaml.Node, store catalog.Store, ofKind []string, primary string) {
+// convertStore converts a store from the form of another release line.
+func convertStore(entry *yaml.Node, store catalog.Store, ofKind []string, primary string) {
 	other := catalog.KV
 	if store.Kind == catalog.KV {
 		other = catalog.SQL
 	}
-	if place := document.Child(entry, other.Place()); place != nil && document.Child(entry, store.Kind.Place()) == nil {
-		at, _ := document.IndexOf(entry, other.Place())
-		entry.Content[at-1] = document.String(store.Kind.Place())
+	if place := document.Child(entry, other.LocationField()); place != nil &&
+		document.Child(entry, store.Kind.LocationField()) == nil {
+		at, _ := document.IndexOf(entry, other.LocationField())
+		entry.Content[at-1] = document.String(store.Kind.LocationField())
 	}
 	if backend := document.Text(document.Child(entry, "backend")); !slices.Contains(ofKind, backend) &&
 		!document.HasReference(backend) {
@@ -81,6 +82,6 @@ func KeepVectorStores(doc *document.Document, line *catalog.Line) {
 	backend := s.primaryBackend(stores, document.Ensure(storage, "backends", yaml.MappingNode), catalog.SQL)
 	document.Set(stores, vectorStores, mapNode([]entryField{
 		{name: "backend", value: document.String(backend)},
-		{name: catalog.SQL.Place(), value: document.String(vectorStores)},
+		{name: catalog.SQL.LocationField(), value: document.String(vectorStores)},
 	}))
 }

@@ -106,11 +106,11 @@ func TestValidate(t *testing.T) {
 			"error spec.providers.inference.provider: Required value: for example provider: vllm",
 		}},
 		"an id that stands twice": {spec: "distribution: {name: starter}\nproviders: {inference: [{id: a, provider: openai}, {id: a, provider: openai}]}", want: []string{
-			`error spec.providers.inference[1].id: Duplicate value: "a": ids are unique over all APIs, and this one is used by spec.providers.inference[0] and `,
+			`error spec.providers.inference[1].id: Duplicate value: "a": ids must be unique over all APIs, and this one is used by spec.providers.inference[0] and `,
 		}},
 		"a setting that the server ignores": {spec: strings.Replace(vllm, "endpoint:", "settings: {max_tokns: 1}, endpoint:", 1), want: []string{
 			"warning spec.providers.inference.settings.max_tokns: remote::vllm has no field of this name on release line " + catalog.Newest() +
-				", and the server ignores it: did you mean \"max_tokens\"?",
+				", so the server ignores it: did you mean \"max_tokens\"?",
 		}},
 		"a wrong registration": {spec: "distribution: {name: broken}", want: []string{"warning spec.distribution: Invalid value: operator settings: llama-stack-operator-config/distributions[broken]: "}},
 		"an image of which nothing is known": {spec: "distribution: {image: 'registry.example/mine'}\nresources: {models: [m]}", want: []string{

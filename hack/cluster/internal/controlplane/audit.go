@@ -4,7 +4,8 @@ package controlplane
 
 import "os"
 
-// auditPolicy records who asked for what, without bodies: the requests of the ServiceAccounts that do not belong to Kubernetes itself.
+// auditPolicy records who asked for what, without bodies: the requests of the ServiceAccounts that do not belong to
+// Kubernetes itself.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]

@@ -71,7 +71,8 @@ func (c Config) controllerManagerArgs() []string {
 	}
 }
 
-// collectLess lets a process use memory where Go's collector would use the processor: in a cluster for tests, that is a sixth of its time.
+// collectLess lets a process use memory where Go's collector would use the processor: in a cluster for tests, that is a
+// sixth of its time.
 func collectLess(cmd *exec.Cmd) {
 	cmd.Env = append(cmd.Environ(), "GOGC=300")
 }
@@ -125,8 +126,9 @@ func (c Config) StartControlPlane(ctx context.Context, progress io.Writer, start
 	return api, nil
 }
 
-// Again reports whether the processes of the control plane did not start for a reason that passes, and says which: another program took a
-// port between its choice and its use, or a busy machine took longer than the minute that kube-apiserver gives its own start.
+// Again reports whether the processes of the control plane did not start for a reason that passes, and says which:
+// another program took a port between its choice and its use, or a busy machine took longer than the minute that
+// kube-apiserver gives its own start.
 func Again(err error) (why string) {
 	var ended *process.EndedError
 	if !errors.As(err, &ended) {

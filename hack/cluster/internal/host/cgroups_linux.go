@@ -61,12 +61,13 @@ func delegate(group string) error {
 	return nil
 }
 
-// weights are the files that say what a group gets of a processor beside what else wants it, by version 2 and 1 of control groups, with eight times
-// what one process gets. All of a cluster counted as one process otherwise: its pods starved beside a compiler, which waits for nobody.
+// weights are the files that say what a group gets of a processor beside what else wants it, by version 2 and 1 of
+// control groups, with eight times what one process gets. All of a cluster counted as one process otherwise: its pods
+// starved beside a compiler, which waits for nobody.
 var weights = map[string]string{"cpu.weight": "800", "cpu.shares": "8192"}
 
-// CreateCgroups makes the control group that holds all of a cluster's processes: those of its pods, and in a group of their own this process
-// and those that it starts.
+// CreateCgroups makes the control group that holds all of a cluster's processes: those of its pods, and in a group of
+// their own this process and those that it starts.
 func CreateCgroups(name string) error {
 	roots, err := cgroupRoots()
 	if err != nil {

@@ -92,10 +92,9 @@ func binKey(sources []fs.FS, version, goVersion string) (string, error) {
 	return fmt.Sprintf("%s-%x", version, sum.Sum(nil)[:6]), nil
 }
 
-// Build compiles the programs of a tier that the cache lacks, from the sources of this module, and Kubernetes' programs from another module's go.mod where
-// one is given, and returns the
-// directory that holds them. Concurrent builds wait for each other. Progress,
-// with seconds for each program, goes to progress.
+// Build compiles the programs of a tier that the cache lacks, from the sources of this module, and Kubernetes' programs
+// from another module's go.mod where one is given, and returns the directory that holds them. Concurrent builds wait
+// for each other. Progress, with seconds for each program, goes to progress.
 func Build(ctx context.Context, sources, kubernetes fs.FS, tier state.Tier, progress io.Writer) (string, error) {
 	all := []fs.FS{sources}
 	if kubernetes == nil {

@@ -71,8 +71,8 @@ func guard(images http.Handler) http.Handler {
 	})
 }
 
-// Push uploads an image archive, a docker-archive file or an OCI layout directory, to the registry at address as repository
-// (with an optional tag), and returns the reference by digest that a pod may name.
+// Push uploads an image archive, a docker-archive file or an OCI layout directory, to the registry at address as
+// repository (with an optional tag), and returns the reference by digest that a pod may name.
 func Push(ctx context.Context, address, archive, repository string) (string, error) {
 	image, err := imagefile.Read(archive)
 	if err != nil {

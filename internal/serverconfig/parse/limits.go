@@ -21,9 +21,9 @@ type openField struct {
 	items int
 }
 
-// CheckBounds reports lists and open fields of a spec that exceed a limit, before they are decoded. It stops at the
+// CheckLimits reports lists and open fields of a spec that exceed a limit, before they are decoded. It stops at the
 // first open field that is too large.
-func CheckBounds(spec *v1alpha2.LlamaStackDistributionSpec) problem.List {
+func CheckLimits(spec *v1alpha2.LlamaStackDistributionSpec) problem.List {
 	var problems problem.List
 	if n := len(spec.Disabled); n > limits.DisabledNames {
 		problems = append(problems, tooMany(field.NewPath("spec", "disabled"), n, limits.DisabledNames))
@@ -113,10 +113,10 @@ func openFields(spec *v1alpha2.LlamaStackDistributionSpec) []openField {
 	return append(fields, openField{root.Child("externalProviders"), spec.ExternalProviders, 0})
 }
 
-func tooMany(path *field.Path, have, may int) problem.Problem {
-	return made(problem.Problem{
-		Reason: problem.TooLarge, Path: path.String(), Type: field.ErrorTypeTooMany, Value: have,
-		Detail: fmt.Sprintf("must have at most %d items", may),
+func tooMany(path *field.Path, count, limit int) problem.Problem {
+	return newProblem(problem.Problem{
+		Reason: problem.TooLarge, Path: path.String(), Type: field.ErrorTypeTooMany, Value: count,
+		Detail: fmt.Sprintf("must have at most %d items", limit),
 		Fix:    "remove some, or use several LlamaStackDistributions",
 	})
 }
@@ -125,12 +125,12 @@ func tooMany(path *field.Path, have, may int) problem.Problem {
 func tooLarge(path *field.Path, excess *limits.ExcessError) problem.Problem {
 	p := problem.Problem{
 		Reason: problem.TooLarge, Path: path.String(), Type: field.ErrorTypeInvalid, Fix: "remove some",
-		Detail: fmt.Sprintf("all open fields of a spec may hold at most %d values together, and here are more",
+		Detail: fmt.Sprintf("the open fields of a spec may have at most %d values in total",
 			limits.OpenFieldNodes),
 	}
 	if excess.Unit == limits.Levels {
 		p.Path += excess.Path
-		p.Detail, p.Fix = fmt.Sprintf("must nest at most %d levels", excess.Limit), "make it flatter"
+		p.Detail, p.Fix = fmt.Sprintf("must nest at most %d levels", excess.Limit), "reduce the nesting"
 	}
-	return made(p)
+	return newProblem(p)
 }

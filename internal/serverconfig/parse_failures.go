@@ -9,19 +9,20 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 )
 
-// misreading records unreadable fields of the spec. Problems that may follow from them are omitted.
-type misreading struct {
+// parseFailures records unreadable fields of the spec. Problems that may follow from them are omitted.
+type parseFailures struct {
 	// fields are the unreadable fields.
 	fields map[string]bool
-	// unknownKeysOf are the entries with an unknown key, which may be a misspelled required one.
-	unknownKeysOf map[string]bool
+	// entriesWithUnknownKeys are the entries with an unknown key, which may be a misspelled required one.
+	entriesWithUnknownKeys map[string]bool
 	// nameless are entries with an unknown name and their lists; typeless are entries with an unknown provider type.
 	nameless, typeless map[string]bool
 }
 
-func newMisreading(problems problem.List) *misreading {
-	m := &misreading{
-		fields: map[string]bool{}, unknownKeysOf: map[string]bool{}, nameless: map[string]bool{}, typeless: map[string]bool{},
+func newParseFailures(problems problem.List) *parseFailures {
+	m := &parseFailures{
+		fields: map[string]bool{}, entriesWithUnknownKeys: map[string]bool{},
+		nameless: map[string]bool{}, typeless: map[string]bool{},
 	}
 	for i := range problems {
 		path := problems[i].Path
@@ -40,15 +41,15 @@ func newMisreading(problems problem.List) *misreading {
 			m.nameless[list] = true // the requirements of vector stores are unknown
 		}
 		if problems[i].Reason == problem.UnknownField {
-			m.unknownKeysOf[entry] = true
+			m.entriesWithUnknownKeys[entry] = true
 			m.nameless[list] = m.nameless[list] || list == "spec.resources.models" // may be a misspelled modelType or metadata
 		}
 	}
 	return m
 }
 
-// causes reports whether a problem may follow from an unreadable field.
-func (m *misreading) causes(p problem.Problem) bool {
+// mayCause reports whether a problem may follow from an unreadable field.
+func (m *parseFailures) mayCause(p problem.Problem) bool {
 	entry, _ := splitEntry(p.Path)
 	switch {
 	case !strings.HasPrefix(p.Path, "spec"):
@@ -64,7 +65,7 @@ func (m *misreading) causes(p problem.Problem) bool {
 	case problem.UnknownProvider, problem.BrokenReference:
 		return dangling
 	case problem.MissingField:
-		return dangling || m.unknownKeysOf[entry]
+		return dangling || m.entriesWithUnknownKeys[entry]
 	case problem.ConflictingFields:
 		return m.nameless[entry]
 	}
@@ -86,7 +87,7 @@ var referredBy = map[string][]string{
 }
 
 // within reports whether a path is below an unreadable field.
-func (m *misreading) within(path string) bool {
+func (m *parseFailures) within(path string) bool {
 	for i := range path {
 		if (path[i] == '.' || path[i] == '[') && m.fields[path[:i]] {
 			return true

@@ -141,8 +141,8 @@ var shapes = map[string]struct {
 	}},
 }
 
-// BenchmarkGrowth makes configurations from lists and maps of half of what may be, and of all of it: where the work is linear, the second
-// takes twice as long.
+// BenchmarkGrowth makes configurations from lists and maps of half of what may be, and of all of it: where the work is
+// linear, the second takes twice as long.
 //
 // Proves: R63.
 func BenchmarkGrowth(b *testing.B) {
@@ -185,8 +185,8 @@ func largest(tb testing.TB) *v1alpha2.LlamaStackDistributionSpec {
 	}
 }
 
-// BenchmarkLargest makes the configuration of the largest spec, and reports how large the heap gets by it while it does, where the
-// collector runs as it likes.
+// BenchmarkLargest makes the configuration of the largest spec, and reports how large the heap gets by it while it
+// does, where the collector runs as it likes.
 //
 // Proves: R63.
 func BenchmarkLargest(b *testing.B) {
@@ -246,7 +246,7 @@ func TestGenerateRefusesWhatIsOverTheBounds(t *testing.T) {
 	}
 	byProvider["one_more"] = object{"name": "one-more", "key": "k"}
 	many.Providers.Inference = open(t, object{"provider": "remote::our-own", "secretRefs": byProvider})
-	if uses, findings := serverconfig.SecretUses(parse.Parse(many)); uses != nil || !strings.Contains(findings.Message(), "refers to 201 Secrets, and may refer to at most 200") {
+	if uses, findings := serverconfig.SecretUses(parse.Parse(many)); uses != nil || !strings.Contains(findings.Message(), "refers to 201 Secrets; the maximum is 200") {
 		t.Errorf("%v %v", uses, findings)
 	}
 	spec.Resources.Models[7] = apiextensionsv1.JSON{Raw: []byte(strings.Repeat("[", 100) + strings.Repeat("]", 100))}
@@ -266,7 +266,7 @@ func TestGenerateRefusesConfigThatIsTooLarge(t *testing.T) {
 		Inference: open(t, object{"provider": "remote::our-own", "settings": value}),
 	}}
 	result, findings := serverconfig.Generate(t.Context(), over(t, "0.7", spec))
-	if want := "the config.yaml that it asks for is larger than 1000000 bytes"; result != nil || !strings.Contains(findings.Errors().Message(), want) {
+	if want := "the generated config.yaml is larger than 1000000 bytes"; result != nil || !strings.Contains(findings.Errors().Message(), want) {
 		t.Errorf("%v", findings)
 	}
 }

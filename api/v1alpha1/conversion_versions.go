@@ -15,13 +15,13 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 )
 
-// The two versions, as fieldMappings makes them.
+// The two versions, derived from fieldMappings.
 var (
-	spoke = newSide("v1alpha1", reflect.TypeFor[LlamaStackDistribution](),
+	spoke = newVersionSchema("v1alpha1", reflect.TypeFor[LlamaStackDistribution](),
 		func(m fieldMapping) (path, unit string, dflt any) {
 			return m.spoke, m.spokeUnit, m.spokeDefault
 		})
-	hub = newSide("v1alpha2", reflect.TypeFor[v1alpha2.LlamaStackDistribution](),
+	hub = newVersionSchema("v1alpha2", reflect.TypeFor[v1alpha2.LlamaStackDistribution](),
 		func(m fieldMapping) (path, unit string, dflt any) {
 			return m.hub, "", m.hubDefault
 		})
@@ -33,13 +33,13 @@ var (
 	})
 )
 
-// side is one version: the fields that conversion deals with, and the objects around them.
-type side struct {
+// versionSchema describes the fields that conversion handles in one version, and their parent objects.
+type versionSchema struct {
 	version string
-	// units are compared and restored as a whole. What has the same path in both versions needs no restoring, and is not a
-	// unit: an annotation can restore nothing of the status.
+	// units are the fields that are compared and restored as a whole, without those with the same path in both versions,
+	// such as the status.
 	units []unit
-	// sections are the objects around units, outer ones first. They can be there without having a member.
+	// sections are the parent objects of units, outer ones first. They may be empty.
 	sections []node
 }
 
@@ -52,31 +52,35 @@ type node struct {
 
 type unit struct {
 	node
-	dflt      any
-	reconcile func(had, edited any) (any, bool)
+	defaultValue any
+	mergeEdit    func(had, edited any) (any, bool)
 }
 
-// move is one field on its way to the other version.
+// move converts one field to the other version.
 type move struct {
 	from, to []string
-	turn     func(any) (any, bool)
+	convert  func(any) (any, bool)
 }
 
-func newSide(version string, root reflect.Type, of func(fieldMapping) (path, unit string, dflt any)) side {
-	s := side{version: version}
+func newVersionSchema(
+	version string,
+	root reflect.Type,
+	pick func(fieldMapping) (path, unit string, dflt any),
+) versionSchema {
+	s := versionSchema{version: version}
 	for _, mapping := range fieldMappings {
-		name, around, dflt := of(mapping)
-		if around != "" {
-			name = around
+		name, enclosing, dflt := pick(mapping)
+		if enclosing != "" {
+			name = enclosing
 		}
 		if name == "" || mapping.spoke == mapping.hub || slices.ContainsFunc(s.units, func(u unit) bool {
 			return u.name == name
 		}) {
 			continue
 		}
-		u := unit{node: newNode(root, name), dflt: dflt}
+		u := unit{node: newNode(root, name), defaultValue: dflt}
 		if version == v1alpha2.OriginV1alpha2 {
-			u.reconcile = mapping.reconcile
+			u.mergeEdit = mapping.mergeEdit
 		}
 		s.units = append(s.units, u)
 		for depth := range u.path[1:] {
@@ -98,8 +102,8 @@ func newNode(root reflect.Type, name string) node {
 	return n
 }
 
-// memberType is the Go type of a member of a struct, by its JSON name; nil where there is none. A test sees to it that
-// every path of fieldMappings has a type.
+// memberType returns the Go type of a struct member by its JSON name, or nil. A test checks that every path of
+// fieldMappings has a type.
 func memberType(structType reflect.Type, name string) reflect.Type {
 	if structType == nil {
 		return nil
@@ -115,20 +119,20 @@ func memberType(structType reflect.Type, name string) reflect.Type {
 	return nil
 }
 
-func newMoves(of func(fieldMapping) (from, to string, turn func(any) (any, bool))) []move {
+func newMoves(pick func(fieldMapping) (from, to string, turn func(any) (any, bool))) []move {
 	var moves []move
 	for _, mapping := range fieldMappings {
-		if from, to, turn := of(mapping); from != "" && to != "" {
-			moves = append(moves, move{from: strings.Split(from, "."), to: strings.Split(to, "."), turn: turn})
+		if from, to, turn := pick(mapping); from != "" && to != "" {
+			moves = append(moves, move{from: strings.Split(from, "."), to: strings.Split(to, "."), convert: turn})
 		}
 	}
 	return moves
 }
 
-// decode reads a kept value and reports whether the API would take it there: what an annotation says must not get into
-// an object in a shape that its readers cannot decode.
+// decode parses a kept value, and returns false if the API would reject it, because readers must be able to decode the
+// object.
 func (n node) decode(raw json.RawMessage) (any, bool) {
-	if _, excess := limits.Scan(raw, limits.Limits{Bytes: len(raw), Levels: answerLevels,
+	if _, excess := limits.Scan(raw, limits.Limits{Bytes: len(raw), Levels: responseLevels,
 		Nodes: len(raw)}); excess != nil {
 		return nil, false
 	}
@@ -143,19 +147,19 @@ func (n node) decode(raw json.RawMessage) (any, bool) {
 	return tree, true
 }
 
-// lookup returns the value of the unit; a value that equals its default counts as absent.
+// lookup returns the value of the unit. A value that equals its default counts as absent.
 func (u unit) lookup(tree map[string]any) (any, bool) {
 	value, found := lookup(tree, u.path)
-	if found && u.dflt != nil && same(value, u.dflt) {
+	if found && u.defaultValue != nil && equal(value, u.defaultValue) {
 		return nil, false
 	}
 	return value, found
 }
 
-// setDefaults gives the tree what the API server would fill in when it reads the tree in this version.
-func (s side) setDefaults(tree map[string]any) {
+// setDefaults sets the defaults that the API server would set in this version.
+func (s versionSchema) setDefaults(tree map[string]any) {
 	for _, u := range s.units {
-		if u.dflt == nil {
+		if u.defaultValue == nil {
 			continue
 		}
 		parent, _ := lookup(tree, u.path[:len(u.path)-1])
@@ -165,7 +169,7 @@ func (s side) setDefaults(tree map[string]any) {
 		}
 		name := u.path[len(u.path)-1]
 		if _, found := object[name]; !found {
-			object[name] = u.dflt
+			object[name] = u.defaultValue
 		}
 	}
 }

@@ -40,7 +40,8 @@ resources:
 	wholeLine = "0.7"
 )
 
-// Of one value that cannot be read, one error is reported: nothing that only follows from it. And an error elsewhere is reported all the same.
+// Of one value that cannot be read, one error is reported: nothing that only follows from it. And an error elsewhere is
+// reported all the same.
 //
 // Proves: R74 (everything at once, and nothing that nobody can fix).
 func TestGenerateReportsWhatIsWrongAndNoConsequences(t *testing.T) {

@@ -57,7 +57,7 @@ func TestCheckBoundsNamesTheFieldAndTheBound(t *testing.T) {
 			return &v1alpha2.LlamaStackDistributionSpec{Providers: &v1alpha2.ProvidersSpec{
 				Safety: open(`{"settings":` + listOf("1", half-2) + "}"), VectorIo: open(`{"settings":` + listOf("1", half-2+more) + "}"),
 			}}
-		}, "spec.providers.vectorIo: Invalid value: all open fields of a spec may hold at most 20000 values together"},
+		}, "spec.providers.vectorIo: Invalid value: the open fields of a spec may have at most 20000 values in total"},
 		"providers of an API": {func(more int) *v1alpha2.LlamaStackDistributionSpec {
 			return &v1alpha2.LlamaStackDistributionSpec{Providers: &v1alpha2.ProvidersSpec{ToolRuntime: open(listOf("{}", limits.ProvidersPerAPI+more))}}
 		}, "spec.providers.toolRuntime: Too many: 101: must have at most 100 items"},
@@ -77,10 +77,10 @@ func TestCheckBoundsNamesTheFieldAndTheBound(t *testing.T) {
 			return &v1alpha2.LlamaStackDistributionSpec{Disabled: make([]string, limits.DisabledNames+more)}
 		}, "spec.disabled: Too many: 51"},
 	} {
-		if problems := CheckBounds(c.spec(0)); len(problems) > 0 {
+		if problems := CheckLimits(c.spec(0)); len(problems) > 0 {
 			t.Errorf("%s: as many as may be: %v", name, problems)
 		}
-		problems := CheckBounds(c.spec(1))
+		problems := CheckLimits(c.spec(1))
 		if len(problems) != 1 || !strings.Contains(problems[0].String(), c.want) || len(problems[0].String()) > limits.MessageBytes {
 			t.Errorf("%s: one more: %v, want %s", name, problems, c.want)
 		}

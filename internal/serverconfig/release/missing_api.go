@@ -19,32 +19,32 @@ func MissingAPI(line *catalog.Line, api, path string) problem.Problem {
 	absence, _ := line.Absent(api)
 	since, fix := "", "remove it"
 	switch {
-	case absence.GoneSince != "":
-		since = ", which is gone since " + absence.GoneSince
-	case absence.ComesWith != "":
-		since = ", which comes with " + absence.ComesWith
+	case absence.RemovedIn != "":
+		since = ", which was removed in " + absence.RemovedIn
+	case absence.AddedIn != "":
+		since = ", which was added in " + absence.AddedIn
 	}
 	if absence.Instead != "" {
 		fix += "; " + absence.Instead
 	}
-	fix += Elsewhere(func(other *catalog.Line) bool { _, ok := other.APIs[api]; return ok })
+	fix += OtherLines(func(other *catalog.Line) bool { _, ok := other.APIs[api]; return ok })
 	return problem.Problem{
 		Reason: problem.UnsupportedByRelease, Path: path, Type: field.ErrorTypeForbidden,
 		Detail: fmt.Sprintf("release line %s has no API %s%s", line.Name, api, since), Fix: fix,
 	}
 }
 
-// Elsewhere returns the end of a fix that names the release lines with a feature, or "".
-func Elsewhere(has func(*catalog.Line) bool) string {
+// OtherLines returns the end of a fix that names the release lines with a feature, or "".
+func OtherLines(has func(*catalog.Line) bool) string {
 	lines := catalog.LinesWhere(has)
 	if len(lines) == 0 {
 		return ""
 	}
-	return "; or use a server of " + Range(lines) + ", by spec.distribution.version or another image"
+	return "; or use a server of " + FormatLines(lines) + ", with spec.distribution.version or another image"
 }
 
-// Range names release lines, oldest first, for a message. A range up to the newest one reads "and newer".
-func Range(lines []string) string {
+// FormatLines names release lines, oldest first, for a message. A range up to the newest one reads "and newer".
+func FormatLines(lines []string) string {
 	all, first, last := catalog.Lines(), lines[0], lines[len(lines)-1]
 	from := slices.Index(all, first)
 	switch {
