@@ -233,9 +233,8 @@ func imageOfTheResourceChanges(t *testing.T) {
 	s.in(t).Kubectl("delete", "llsd", s.name)
 }
 
-// waitCompletions waits until the server answers through its Service and reports so many stored completions, which chats made: it stores
-// one after it has answered. Someone has to ask before the first one: the server makes its tables when they are first used, and for
-// ever not when a second use comes while it makes them.
+// waitCompletions waits until the server reports so many stored completions. Call it before the first chat: the server creates its tables on
+// first use, and never if two uses come at once.
 func (s stack) waitCompletions(t *testing.T, want int) {
 	t.Helper()
 	framework.Eventually(t, soon, fmt.Sprintf("the server of %s tells of %d completions", s.name, want), func() error {

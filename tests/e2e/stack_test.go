@@ -117,19 +117,9 @@ func conditions(cr *v1alpha2.LlamaStackDistribution) string {
 // mean that nobody wrote anything in between.
 func (s stack) versions(t *testing.T) map[string]string {
 	t.Helper()
-	versions := map[string]string{"LlamaStackDistribution": s.in(t).CR(s.name).ResourceVersion}
-	for _, list := range []client.ObjectList{
-		&appsv1.DeploymentList{}, &appsv1.ReplicaSetList{}, &corev1.PodList{},
-		&corev1.ConfigMapList{}, &corev1.ServiceList{}, &corev1.ServiceAccountList{},
-	} {
-		s.in(t).Owned(list, s.name)
-		items, err := meta.ExtractList(list)
-		framework.NoError(t, err)
-		for _, item := range items {
-			o := item.(client.Object)
-			versions[fmt.Sprintf("%T %s", o, o.GetName())] = o.GetResourceVersion()
-		}
-	}
+	versions := s.in(t).ResourceVersions(s.name, &appsv1.Deployment{}, &appsv1.ReplicaSet{}, &corev1.Pod{}, &corev1.ConfigMap{}, &corev1.Service{},
+		&corev1.ServiceAccount{})
+	versions["LlamaStackDistribution"] = s.in(t).CR(s.name).ResourceVersion
 	return versions
 }
 

@@ -75,9 +75,8 @@ func health(ctx context.Context, by *http.Client, service string) error {
 	return err
 }
 
-// cutOff reports whether a pod ended with the request in hand, after it had not answered for longer than a pod that is told to end goes on serving:
-// on a machine without CPU, a server can leave a connection in its queue until then. No rollout can wait for such a server. A request that finds
-// nobody fails at once, or before it is connected.
+// cutOff reports whether a pod closed the connection without an answer after more than its grace period. On a busy machine a server may leave a
+// connection in its queue for so long, and no rollout can prevent that.
 func (a ask) cutOff() bool {
 	closed := errors.Is(a.err, syscall.ECONNRESET) || errors.Is(a.err, io.EOF)
 	return closed && a.took > 5*time.Second

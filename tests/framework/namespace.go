@@ -225,8 +225,9 @@ func (n *Namespace) WaitReady(name string) *v1alpha2.LlamaStackDistribution {
 	return n.CR(name)
 }
 
-// ResourceVersions returns the resource versions of the objects of these kinds in the namespace, by kind and name.
-func (n *Namespace) ResourceVersions(kinds ...client.Object) map[string]string {
+// ResourceVersions returns the resource versions of the objects of these kinds, by kind and name: those of the custom resource, or all of the
+// namespace without a name.
+func (n *Namespace) ResourceVersions(name string, kinds ...client.Object) map[string]string {
 	n.T.Helper()
 	versions := map[string]string{}
 	for _, kind := range kinds {
@@ -234,7 +235,11 @@ func (n *Namespace) ResourceVersions(kinds ...client.Object) map[string]string {
 		NoError(n.T, err)
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(gvk)
-		NoError(n.T, n.Client.List(n.T.Context(), list, client.InNamespace(n.Name)))
+		if name == "" {
+			NoError(n.T, n.Client.List(n.T.Context(), list, client.InNamespace(n.Name)))
+		} else {
+			n.Owned(list, name)
+		}
 		for i := range list.Items {
 			versions[gvk.Kind+"/"+n.Name+"/"+list.Items[i].Name] = list.Items[i].ResourceVersion
 		}

@@ -3,7 +3,6 @@
 package framework
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -154,23 +153,11 @@ func (c *Cluster) askEtcd(ctx context.Context, path string, question any) ([]byt
 	if err != nil {
 		return nil, err
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.Etcd+path, bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
 	transport := &http.Transport{TLSClientConfig: trust}
 	defer transport.CloseIdleConnections()
-	response, err := transport.RoundTrip(request)
-	if err != nil {
-		return nil, err
+	status, answer, err := Send(ctx, &http.Client{Transport: transport}, http.MethodPost, c.Etcd+path, string(body))
+	if err == nil && status != http.StatusOK {
+		err = fmt.Errorf("etcd answers %d: %s", status, answer)
 	}
-	answer := &bytes.Buffer{}
-	_, err = answer.ReadFrom(response.Body)
-	if err := errors.Join(err, response.Body.Close()); err != nil {
-		return nil, err
-	}
-	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("etcd answers %s: %s", response.Status, answer)
-	}
-	return answer.Bytes(), nil
+	return answer, err
 }

@@ -59,17 +59,14 @@ func Poll(ctx context.Context, within time.Duration, check func() error) error {
 // Consistently polls for the whole time and fails the test as soon as check returns an error.
 func Consistently(t testing.TB, during time.Duration, what string, check func() error) {
 	t.Helper()
-	deadline := time.NewTimer(during)
-	defer deadline.Stop()
-	for {
-		began := time.Now()
+	holds := errors.New("it holds")
+	err := Poll(t.Context(), during, func() error {
 		if err := check(); err != nil {
-			t.Fatalf("%s: %v", what, err)
+			return Terminal(err)
 		}
-		select {
-		case <-deadline.C:
-			return
-		case <-time.After(untilNext(time.Since(began))):
-		}
+		return holds
+	})
+	if !errors.Is(err, holds) {
+		t.Fatalf("%s: %v", what, err)
 	}
 }

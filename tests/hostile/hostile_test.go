@@ -10,11 +10,14 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
@@ -48,7 +51,7 @@ func TestNothingBringsTheOperatorDown(t *testing.T) {
 	w.namespace(t, namespace)
 	w.namespace(t, bystanders)
 	w.namespace(t, guarded)
-	w.applyDepthPolicy(t)
+	w.in(t, metav1.NamespaceDefault).Apply(depthPolicy(t, guarded))
 	stored := w.storeWithoutWebhooks(t)
 	w.operator = newOperator(t, w.in(t, framework.OperatorNamespace), "--zap-log-level=127", "--operator-image=quay.io/a/operator:1")
 	w.useSecrets(t)
@@ -82,6 +85,16 @@ func TestNothingBringsTheOperatorDown(t *testing.T) {
 	w.report.print(t)
 	w.checkOperator(t)
 	w.check(t, w.operator.Log, talkative.Log)
+}
+
+// depthPolicy returns the policy that the overlay without webhooks has for administrators, for the custom resources of one namespace.
+func depthPolicy(t *testing.T, namespace string) (text string) {
+	t.Helper()
+	for _, name := range []string{"policy.yaml", "binding.yaml"} {
+		file := framework.ReadFile(t, filepath.Join(framework.Root(), "config", "overlays", "namespaced", "admin", "depth", name))
+		text += "\n---\n" + strings.ReplaceAll(string(file), "ame: depth\n", "ame: depth-"+namespace+"\n")
+	}
+	return text + "  matchResources: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: " + namespace + "}}}\n"
 }
 
 // checkOperator looks at what became of the process.

@@ -49,9 +49,8 @@ type latencies struct {
 // edit is when an edit began, when it was answered, and when it was in the Deployment.
 type edit struct{ began, answered, deployed time.Time }
 
-// latencyInputs are what somebody waits for who edits a small resource: alone; while the operator validates ten of the largest again and
-// again, because its settings change; and while ten people edit these without a pause. Someone else edits a ConfigMap meanwhile: that shows
-// what the API server alone takes.
+// latencyInputs measure edits of a small resource: alone, while the operator validates ten of the largest resources again and again, and while these
+// are edited without a pause. Edits of a ConfigMap show the time of the API server alone.
 func latencyInputs() []input {
 	return []input{
 		{name: "edits meanwhile, of nothing else", want: []string{"Deployment"}, send: func(t *testing.T, w *world) (string, error) {

@@ -230,9 +230,8 @@ func (w *world) deployments(ctx context.Context, namespace string, n int) int {
 	return len(there)
 }
 
-// replay writes what the operator wrote for a custom resource, so many times: its objects, an Event, and a patch in place of the status. The cluster's own
-// controllers have the same to do for these objects as for the operator's. It begins and ends with a cluster that has none of them: the more Services there
-// are, the longer Kubernetes takes for a new one.
+// replay writes the operator's objects for a custom resource n times, each with an Event and a patch. It begins and ends without such objects,
+// because Kubernetes takes longer for a Service the more of them exist.
 func (w *world) replay(t *testing.T, namespace string, n int) cost {
 	t.Helper()
 	pattern := namespace + "-of"

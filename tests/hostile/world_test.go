@@ -78,13 +78,6 @@ func (w *world) in(t *testing.T, namespace string) *framework.Namespace {
 	return &framework.Namespace{T: t, Cluster: cluster, Client: w.admin, Name: namespace}
 }
 
-func (w *world) applyDepthPolicy(t *testing.T) {
-	t.Helper()
-	policy, err := framework.DepthPolicy(guarded)
-	framework.NoError(t, err)
-	w.in(t, metav1.NamespaceDefault).Apply(policy)
-}
-
 // ask sends a request to the API server as it stands: no client reads or writes the body.
 func (w *world) ask(ctx context.Context, method, path string, body []byte) (int, []byte, error) {
 	var header []string
@@ -140,9 +133,8 @@ func (w *world) observe(ctx context.Context, namespace, name string) (*observed,
 	return o, json.Unmarshal(text, &o.status)
 }
 
-// verdict waits until the operator has validated the resource as it is now, and returns the condition that says most. What else the resource
-// depends on may reach the operator after it: where texts are wanted, verdict waits until the condition has them, and returns the last one
-// that it saw if it never does.
+// verdict waits until the operator has validated the current resource, and until the most specific condition has the texts, because dependencies
+// may reach the operator later. It returns the last condition.
 func (w *world) verdict(ctx context.Context, namespace, name string, want ...string) (string, error) {
 	var said string
 	var unwanted bool

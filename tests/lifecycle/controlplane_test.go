@@ -207,9 +207,7 @@ func (s *controlPlane) startReplica(o replicaOptions) *replica {
 		Address: "127.0.0.1:0", Namespace: framework.OperatorNamespace, Managed: !o.elsewhere, Lifetimes: o.lifetimes, Drain: o.drain,
 	})
 	framework.NoError(s.T, err)
-	reader, err := client.New(config, client.Options{Scheme: s.Client.Scheme()})
-	framework.NoError(s.T, err)
-	facts := &gather.Gatherer{Live: reader, OperatorNamespace: framework.OperatorNamespace}
+	facts := &gather.Gatherer{Live: s.operatorClient(), OperatorNamespace: framework.OperatorNamespace}
 	server.Handle((&webhook.Validation{Gather: facts.GatherForAdmission}).Kind())
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &replica{server: server, end: cancel, done: make(chan struct{})}
@@ -234,11 +232,18 @@ func (s *controlPlane) serve(r *replica) {
 	s.service.Add(r.server.Address().String())
 }
 
-// serveOne is a cluster with one replica that converts.
-func serveOne(t *testing.T) *controlPlane {
+// installed returns a control plane with the released manifest.
+func installed(t *testing.T) *controlPlane {
 	t.Helper()
 	s := newControlPlane(t)
 	s.install()
+	return s
+}
+
+// serveOne is a cluster with one replica that converts.
+func serveOne(t *testing.T) *controlPlane {
+	t.Helper()
+	s := installed(t)
 	s.serve(s.startReplica(replicaOptions{}))
 	return s
 }

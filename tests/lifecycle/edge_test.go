@@ -46,8 +46,7 @@ const gateway = `{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metad
 // Proves: FR-064, FR-065, US-5.1, US-5.2, R61, R62, L-19.
 func TestEdgeFollowsTheSettingWithStatusWrittenByTheTest(t *testing.T) {
 	t.Parallel()
-	s := newControlPlane(t)
-	s.install()
+	s := installed(t)
 	s.Kubectl("apply", "-f", filepath.Join(moduleDir(t, "github.com/openshift/api"), "route", "v1", "zz_generated.crd-manifests", "routes.crd.yaml"))
 	for _, kind := range []string{"gatewayclasses", "gateways", "httproutes"} { // others need a newer Kubernetes than the operator
 		s.Kubectl("apply", "--server-side", "-f", filepath.Join(moduleDir(t, "sigs.k8s.io/gateway-api"), "config", "crd", "standard", "gateway.networking.k8s.io_"+kind+".yaml"))

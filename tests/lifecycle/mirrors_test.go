@@ -47,8 +47,7 @@ func TestMirrorsOfTheClusterAreAsked(t *testing.T) {
 	digest, err := image.Digest()
 	framework.NoError(t, err)
 
-	s := newControlPlane(t)
-	s.install()
+	s := installed(t)
 	module := moduleDir(t, "github.com/openshift/api")
 	for _, file := range []string{
 		"config/v1/zz_generated.crd-manifests/0000_10_config-operator_01_imagedigestmirrorsets.crd.yaml",

@@ -329,7 +329,7 @@ func (r *replayed) versions() map[string]string {
 	all := map[string]string{}
 	kinds := append(apply.FullKinds(), &corev1.ConfigMap{}, &corev1.Secret{}, &rbacv1.RoleBinding{})
 	for _, namespace := range []string{"own", "names", "odh"} {
-		maps.Copy(all, r.in(namespace).ResourceVersions(kinds...))
+		maps.Copy(all, r.in(namespace).ResourceVersions("", kinds...))
 	}
 	return all
 }

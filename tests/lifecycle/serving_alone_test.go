@@ -34,8 +34,7 @@ func converts(p *framework.Process, trust *tls.Config) error {
 // to convert, and reconciles again afterwards: the same process throughout).
 func TestWebhooksOutliveTheAPIServer(t *testing.T) {
 	t.Parallel()
-	s := newControlPlane(t)
-	s.install()
+	s := installed(t)
 	way := framework.StartForwarder(t, "127.0.0.1:0")
 	kubeconfig, apiServer := framework.KubeconfigVia(t, s.operatorKubeconfig(), way.Address(), nil)
 	p := s.runAs(buildManager(t), kubeconfig)

@@ -17,8 +17,7 @@ import (
 // conversion, for which no API server can show a certificate, goes on).
 func TestOnlyTheAPIServerGetsValidation(t *testing.T) {
 	t.Parallel()
-	s := newControlPlane(t)
-	s.install()
+	s := installed(t)
 	p := s.start(buildManager(t), "--validation-client-ca-file="+filepath.Join(s.Cluster.Dir, "pki", "ca.crt"))
 	framework.Eventually(t, time.Minute, "the API server gets the webhook's verdict", func() error {
 		out, _ := s.Cluster.KubectlInput(t.Context(), framework.Manifest("probe", "distribution: {name: startr}"), "apply", "--dry-run=server", "-f", "-")

@@ -174,8 +174,7 @@ func TestBothVersions(t *testing.T) {
 // server trusts a new authority is far below the overlap).
 func TestCertificatesFromElsewhere(t *testing.T) {
 	t.Parallel()
-	s := newControlPlane(t)
-	s.install()
+	s := installed(t)
 	r := s.startReplica(replicaOptions{elsewhere: true})
 	make1, make2 := caElsewhere(t), caElsewhere(t)
 	s.in(framework.OperatorNamespace).PutTLSSecret(&suite.Canaries, certificates.SecretName, make1)

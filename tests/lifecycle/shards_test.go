@@ -77,8 +77,7 @@ func (s *controlPlane) edit(namespace, letIn string) {
 func TestShardsDivideTheCustomResources(t *testing.T) {
 	t.Parallel()
 	const stays, moves = "first", "second"
-	s := newControlPlane(t)
-	s.install()
+	s := installed(t)
 	before := s.runNamed("before")
 	s.service.Add(before.Webhook)
 	for _, namespace := range []string{stays, moves} { // of two of the same second, the alphabet decides which is older

@@ -15,8 +15,7 @@ import (
 // resources and the rest, and install it again).
 func TestNamespaceOfTheOperatorGoesFirst(t *testing.T) {
 	t.Parallel()
-	s := newControlPlane(t)
-	s.install()
+	s := installed(t)
 	r := s.startReplica(replicaOptions{})
 	s.serve(r)
 	s.awaitValidation()

@@ -19,8 +19,7 @@ import (
 // Proves: L-27 (rotation of the serving certificate every 12 seconds and of the CA once, under load).
 func TestRotationUnderLoad(t *testing.T) {
 	t.Parallel()
-	s := newControlPlane(t)
-	s.install()
+	s := installed(t)
 	l := certificates.Lifetimes{
 		// A busy machine needs many seconds for a step that an idle one makes at once: only what is never renewed may expire.
 		CA: 210 * time.Second, CARenewal: 120 * time.Second, // a new one after 90 seconds, and the next after 180

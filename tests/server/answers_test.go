@@ -208,9 +208,8 @@ func listFaults(t *testing.T, b *booting, s *server) (faults []string) {
 	return faults
 }
 
-// connectorsUnlisted are the release lines whose server fails with status 500 when it is asked for its connectors, whatever its
-// configuration says: it looks for its own part under a name that this does not have. (It then needs seconds of a processor to write
-// that into its log.) There its database has it.
+// connectorsUnlisted are the release lines whose server answers a request for its connectors with status 500, whatever its configuration. The
+// tests read its database instead.
 var connectorsUnlisted = []string{"1.0", "1.1", "1.2"}
 
 var storedConnector = regexp.MustCompile(`"connector_id": ?"([^"]+)"`)

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -61,9 +60,12 @@ func findPython(r release) (string, error) {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), venvTimeout)
 		defer cancel()
-		out, err := exec.CommandContext(ctx, "./venv.sh", r.version).Output()
+		var log bytes.Buffer
+		command := exec.CommandContext(ctx, "./venv.sh", r.version)
+		command.Stderr = &log
+		out, err := command.Output()
 		if err != nil {
-			return "", fmt.Errorf("./venv.sh %s: %w\n%s", r.version, err, stderrOf(err))
+			return "", fmt.Errorf("./venv.sh %s: %w\n%s", r.version, err, &log)
 		}
 		return strings.TrimSpace(string(out)), nil
 	}))
@@ -121,9 +123,7 @@ func validate(t *testing.T, r release, args ...string) []verdict {
 	t.Helper()
 	out, found := runScript(t, r, "validate.py", append([]string{"--json"}, args...)...)
 	var report struct{ Verdicts []verdict }
-	if err := json.NewDecoder(bytes.NewReader(out)).Decode(&report); err != nil {
-		t.Fatalf("validate.py's answer: %v", err)
-	}
+	framework.NoError(t, json.Unmarshal(out, &report))
 	something := false
 	for _, v := range report.Verdicts {
 		something = something || len(v.Findings) > 0
@@ -132,11 +132,4 @@ func validate(t *testing.T, r release, args ...string) []verdict {
 		t.Errorf("validate.py's exit status and its findings contradict each other")
 	}
 	return report.Verdicts
-}
-
-func stderrOf(err error) []byte {
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		return exit.Stderr
-	}
-	return nil
 }
