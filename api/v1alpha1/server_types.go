@@ -56,7 +56,7 @@ type ServerSpec struct {
 // DistributionType identifies the llama-stack distribution to deploy. Name and image are mutually exclusive.
 // As in operator release 0.9, an object with neither is accepted; the status reports the error.
 //
-// +kubebuilder:validation:XValidation:rule="!(has(self.name) && size(self.name) > 0 && has(self.image) && size(self.image) > 0)",message="name and image exclude each other: keep one of them"
+// +kubebuilder:validation:XValidation:rule="!(has(self.name) && size(self.name) > 0 && has(self.image) && size(self.image) > 0)",message="name and image are mutually exclusive: keep one of them"
 type DistributionType struct {
 	// Name is the name of a known distribution, such as "starter".
 	// +optional

@@ -118,7 +118,7 @@ type LlamaStackDistributionSpec struct {
 // DistributionSpec identifies the llama-stack distribution to deploy.
 // Exactly one of name and image must be set.
 //
-// +kubebuilder:validation:XValidation:rule="!(has(self.name) && self.name.size() > 0 && has(self.image) && self.image.size() > 0)",message="name and image exclude each other: keep one of them"
+// +kubebuilder:validation:XValidation:rule="!(has(self.name) && self.name.size() > 0 && has(self.image) && self.image.size() > 0)",message="name and image are mutually exclusive: keep one of them"
 // +kubebuilder:validation:XValidation:rule="(has(self.name) && self.name.size() > 0) || (has(self.image) && self.image.size() > 0)",message="one of name and image is required: for example name: starter"
 type DistributionSpec struct {
 	// Name is the name of a known distribution, such as "starter".

@@ -44,16 +44,16 @@ func runManager(ctx context.Context, restConfig *rest.Config, scheme *runtime.Sc
 	ctx, cancel := context.WithCancel(ctx) // also ends goroutines that the manager did not start
 	defer cancel()
 	defer common.metrics.ForgetAll() // another replica counts them from now on
-	made := make(chan error, 1)
+	created := make(chan error, 1)
 	var mgr manager.Manager
 	// The discovery of APIs takes no context, so a hanging API server would block the shutdown.
 	go func() {
 		var err error
 		mgr, err = newManager(ctx, restConfig, scheme, common, f)
-		made <- err
+		created <- err
 	}()
 	select {
-	case err := <-made:
+	case err := <-created:
 		if err != nil {
 			return err
 		}

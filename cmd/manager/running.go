@@ -105,11 +105,11 @@ func apiServerReady(config *rest.Config) (func(context.Context) bool, error) {
 		if err != nil {
 			return false
 		}
-		answer, err := httpClient.Do(request)
+		response, err := httpClient.Do(request)
 		if err != nil {
 			return false
 		}
-		_ = answer.Body.Close()
-		return answer.StatusCode < http.StatusInternalServerError
+		_ = response.Body.Close()
+		return response.StatusCode < http.StatusInternalServerError
 	}, nil
 }

@@ -69,14 +69,21 @@ func (s *sources) serviceVersion() (object, error) {
 			"provider":    object{"name": "llama-stack-k8s-operator", "url": source},
 			"maintainers": list{object{"name": "llama-stack-k8s-operator maintainers", "email": "maintainers@llamastack.io"}},
 			"links":       list{object{"name": "Documentation", "url": source}},
-			"icon":        list{object{"base64data": base64.StdEncoding.EncodeToString([]byte(icon)), "mediatype": "image/svg+xml"}},
+			"icon": list{
+				object{"base64data": base64.StdEncoding.EncodeToString([]byte(icon)), "mediatype": "image/svg+xml"},
+			},
 			// The address of the conversion webhook has a namespace in it, and there is one CRD: so one operator for all
 			// namespaces.
 			"installModes": list{
-				mode("OwnNamespace", false), mode("SingleNamespace", false), mode("MultiNamespace", false), mode("AllNamespaces", true),
+				mode(
+					"OwnNamespace",
+					false,
+				), mode("SingleNamespace", false), mode("MultiNamespace", false), mode("AllNamespaces", true),
 			},
 			"install": object{"strategy": "deployment", "spec": object{
-				"deployments":        list{object{"name": s.deployment.Name, "label": s.deployment.Labels, "spec": s.deployment.Spec}},
+				"deployments": list{
+					object{"name": s.deployment.Name, "label": s.deployment.Labels, "spec": s.deployment.Spec},
+				},
 				"permissions":        list{object{"serviceAccountName": account, "rules": s.permissions}},
 				"clusterPermissions": list{object{"serviceAccountName": account, "rules": s.clusterPermissions}},
 			}},
@@ -166,8 +173,11 @@ func (s *sources) owned() (list, error) {
 			"name": s.crd.Name, "version": v.Name, "kind": s.crd.Spec.Names.Kind, "displayName": "Llama Stack server",
 			"description": strings.ReplaceAll(root.Description, "\n", " "),
 			"resources": list{
-				used("v1", "ConfigMap"), used("apps/v1", "Deployment"), used("v1", "Service"), used("v1", "PersistentVolumeClaim"),
-				used("networking.k8s.io/v1", "Ingress"), used("networking.k8s.io/v1", "NetworkPolicy"),
+				ownedResource(
+					"v1",
+					"ConfigMap",
+				), ownedResource("apps/v1", "Deployment"), ownedResource("v1", "Service"), ownedResource("v1", "PersistentVolumeClaim"),
+				ownedResource("networking.k8s.io/v1", "Ingress"), ownedResource("networking.k8s.io/v1", "NetworkPolicy"),
 			},
 			"specDescriptors":   described(spec),
 			"statusDescriptors": described(statusDescriptors),
@@ -176,10 +186,15 @@ func (s *sources) owned() (list, error) {
 	return versions, nil
 }
 
-func used(version, kind string) object { return object{"version": version, "kind": kind, "name": ""} }
+func ownedResource(version, kind string) object {
+	return object{"version": version, "kind": kind, "name": ""}
+}
 
 func described(descriptors []descriptor) list {
-	sorted := slices.SortedFunc(slices.Values(descriptors), func(a, b descriptor) int { return cmp.Compare(a.path, b.path) })
+	sorted := slices.SortedFunc(
+		slices.Values(descriptors),
+		func(a, b descriptor) int { return cmp.Compare(a.path, b.path) },
+	)
 	var all list
 	for _, d := range sorted {
 		o := object{"path": d.path, "displayName": d.name, "description": d.name + "."}
@@ -197,7 +212,10 @@ func (s *sources) catalogEntry() (string, error) {
 	group := s.crd.Spec.Group
 	properties := list{object{"type": "olm.package", "value": object{"packageName": packageID, "version": s.version}}}
 	for _, v := range s.crd.Spec.Versions {
-		properties = append(properties, object{"type": "olm.gvk", "value": object{"group": group, "kind": s.crd.Spec.Names.Kind, "version": v.Name}})
+		properties = append(
+			properties,
+			object{"type": "olm.gvk", "value": object{"group": group, "kind": s.crd.Spec.Names.Kind, "version": v.Name}},
+		)
 	}
 	operator := s.deployment.Spec.Template.Spec.Containers[0].Image
 	var parts []string

@@ -121,12 +121,12 @@ func (s *sources) add(o map[string]any) error {
 	switch kind {
 	case "CustomResourceDefinition":
 		s.manifests[file] = o
-		return into(o, &s.crd)
+		return decode(o, &s.crd)
 	case "Deployment":
-		return into(o, &s.deployment)
+		return decode(o, &s.deployment)
 	case "Role":
 		var role rbacv1.Role
-		err := into(o, &role)
+		err := decode(o, &role)
 		s.permissions = slices.Concat(s.permissions, role.Rules)
 		return err
 	case "ClusterRole":
@@ -135,7 +135,7 @@ func (s *sources) add(o map[string]any) error {
 			return nil
 		}
 		var role rbacv1.ClusterRole
-		err := into(o, &role)
+		err := decode(o, &role)
 		s.clusterPermissions = slices.Concat(s.clusterPermissions, role.Rules)
 		return err
 	case "Service", "PodDisruptionBudget", "NetworkPolicy":
@@ -144,12 +144,14 @@ func (s *sources) add(o map[string]any) error {
 		return nil
 	case "Namespace", "ServiceAccount", "RoleBinding", "ClusterRoleBinding": // OLM makes them
 		return nil
-	case "ValidatingWebhookConfiguration", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding": // OLM installs none
+	case "ValidatingWebhookConfiguration",
+		"ValidatingAdmissionPolicy",
+		"ValidatingAdmissionPolicyBinding": // OLM installs none
 		return nil
 	}
 	return fmt.Errorf("dist/install.yaml has a %s: decide in hack/bundle what the bundle does with it", kind)
 }
 
-func into(o map[string]any, object any) error {
+func decode(o map[string]any, object any) error {
 	return runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o, object, true)
 }

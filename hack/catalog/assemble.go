@@ -10,14 +10,14 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-// configurable are the APIs that the custom resource configures: each of their provider types must have a row in the
+// configurable are the APIs that the custom resource configures. Each of their provider types must have a row in the
 // overlay.
 var configurable = []string{"inference", "safety", "tool_runtime", "vector_io"}
 
-// describedElsewhere are the sections whose fields the catalog has in another form.
-var describedElsewhere = []string{"storage", "providers"}
+// convertedSections are the sections that the catalog represents in another form.
+var convertedSections = []string{"storage", "providers"}
 
-// assemble lays the overlay over what a package answered.
+// assemble merges the overlay into the introspection of a package.
 func assemble(name string, answer *introspection, over *overlay) (*catalog.Line, error) {
 	release := answer.Release
 	line := &catalog.Line{
@@ -33,7 +33,7 @@ func assemble(name string, answer *introspection, over *overlay) (*catalog.Line,
 		Sections: catalogFields(answer.Sections),
 		Backends: map[string]catalog.Backend{}, Stores: map[string]catalog.Store{}, Rows: map[string][]catalog.Provider{},
 	}
-	for _, section := range describedElsewhere {
+	for _, section := range convertedSections {
 		field := line.Sections[section]
 		field.Object = ""
 		line.Sections[section] = field
@@ -48,12 +48,12 @@ func assemble(name string, answer *introspection, over *overlay) (*catalog.Line,
 			Fields: catalogFields(backend.Fields),
 		}
 	}
-	for store, described := range answer.Storage.Stores {
-		entry := catalog.Store{Kind: described.Store, Object: described.Object}
-		if place, ok := described.Default[described.Store.LocationField()].(string); ok {
-			entry.Default = place
+	for name, store := range answer.Storage.Stores {
+		entry := catalog.Store{Kind: store.Store, Object: store.Object}
+		if location, ok := store.Default[store.Store.LocationField()].(string); ok {
+			entry.Default = location
 		}
-		line.Stores[store] = entry
+		line.Stores[name] = entry
 	}
 	fillStores(line, answer.Starter)
 	for api, types := range answer.Providers {
@@ -79,14 +79,14 @@ func assemble(name string, answer *introspection, over *overlay) (*catalog.Line,
 	return line, nil
 }
 
-// fillStores takes the place of a store that has none by default from the packaged starter.
+// fillStores sets the location of stores without a default to that of the packaged starter.
 func fillStores(line *catalog.Line, starter map[string]any) {
 	section, _ := starter["storage"].(map[string]any)
 	stores, _ := section["stores"].(map[string]any)
 	for name, store := range line.Stores {
 		written, _ := stores[name].(map[string]any)
-		if place, ok := written[store.Kind.LocationField()].(string); ok && store.Default == "" {
-			store.Default = place
+		if location, ok := written[store.Kind.LocationField()].(string); ok && store.Default == "" {
+			store.Default = location
 			line.Stores[name] = store
 		}
 	}
@@ -110,7 +110,13 @@ func assembleRow(release, api, providerType string, p provider, over *overlay) (
 	for _, name := range written.Requires {
 		field, known := fields[name]
 		if !known {
-			return nil, fmt.Errorf("overlay: %s %s requires %s, which release %s does not know", api, providerType, name, release)
+			return nil, fmt.Errorf(
+				"overlay: %s %s requires %s, which release %s does not know",
+				api,
+				providerType,
+				name,
+				release,
+			)
 		}
 		field.Required = true
 		fields[name] = field
@@ -123,8 +129,8 @@ func assembleRow(release, api, providerType string, p provider, over *overlay) (
 	}, nil
 }
 
-// assembleAuth makes a row of each class of server.auth.provider_config. The server has one union of them, whose field
-// type chooses; the rows take its place.
+// assembleAuth replaces the union server.auth.provider_config by a row for each of its classes, which the field type
+// selects.
 func assembleAuth(line *catalog.Line, answer *introspection, over *overlay) error {
 	server := answer.Objects[line.Sections["server"].Object]
 	auth := answer.Objects[server["auth"].Object]
@@ -150,7 +156,10 @@ func assembleAuth(line *catalog.Line, answer *introspection, over *overlay) erro
 		}
 		known := func(name string) bool { _, ok := fields[name]; return name == "" || ok }
 		row.Networks = slices.DeleteFunc(written.Networks, func(name string) bool { return !known(name) })
-		row.Advice = slices.DeleteFunc(written.Advice, func(a catalog.Advice) bool { return !known(a.Field) || !known(a.With) })
+		row.Advice = slices.DeleteFunc(
+			written.Advice,
+			func(a catalog.Advice) bool { return !known(a.Field) || !known(a.With) },
+		)
 		// A field that comes with a later release is not in the row before it.
 		if known(written.Tenant) {
 			row.Tenant = written.Tenant
@@ -171,7 +180,7 @@ func catalogFields(fields map[string]field) map[string]catalog.Field {
 	return converted
 }
 
-// keepReachable gives the release line the objects that its fields name, and those that the objects name in turn.
+// keepReachable adds the objects that the fields of the release line refer to, directly or through other objects.
 func keepReachable(line *catalog.Line, objects map[string]map[string]field) {
 	line.Objects = map[string]map[string]catalog.Field{}
 	var visit func(fields map[string]catalog.Field)

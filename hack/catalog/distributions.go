@@ -32,14 +32,14 @@ func baseConfigs(line *catalog.Line, answer *introspection) (map[string][]byte, 
 		origins[name] = "Base config of the \"" + name + "\" " + shipped + "providers as packaged in " + line.Release + ", mended so that it starts."
 	}
 	composed[starter] = answer.Starter
-	made := map[string][]byte{}
+	files := map[string][]byte{}
 	for name, config := range composed {
 		var err error
-		if made[name], err = encodeBase(line, config, origins[name]); err != nil {
+		if files[name], err = encodeBase(line, config, origins[name]); err != nil {
 			return nil, fmt.Errorf("distribution %s: %w", name, err)
 		}
 	}
-	return made, nil
+	return files, nil
 }
 
 // onlyVLLM is starter with vLLM and what runs in the server's own process for inference, and without models.
@@ -57,9 +57,9 @@ func onlyVLLM(config map[string]any) map[string]any {
 	return config
 }
 
-// compose makes a base configuration that starts. Providers, storage backends and the model that the environment names
-// are the distribution's own; APIs that they cannot do without, and everything that is set beside them, are as in
-// starter where the distribution has what it refers to.
+// compose returns a base configuration that starts. Providers, storage backends and the model from the environment are
+// those of the distribution. Required APIs and all other settings are those of starter, without references to parts
+// that the distribution does not have.
 func compose(line *catalog.Line, name string, own, starterConfig map[string]any) map[string]any {
 	c := &composition{line: line, starter: object(starterConfig["providers"]), providers: map[string]any{}}
 	for api, entries := range object(own["providers"]) {
@@ -78,41 +78,45 @@ func compose(line *catalog.Line, name string, own, starterConfig map[string]any)
 	config["storage"] = map[string]any{
 		"backends": object(own["storage"])["backends"], "stores": object(starterConfig["storage"])["stores"],
 	}
-	config["registered_resources"] = c.resources(object(own["registered_resources"]), object(starterConfig["registered_resources"]))
-	c.keepWhatIsThere(config)
-	return object(relocated(config, "distributions/"+starter, "distributions/"+name))
+	config["registered_resources"] = c.resources(
+		object(own["registered_resources"]),
+		object(starterConfig["registered_resources"]),
+	)
+	c.dropDanglingDefaults(config)
+	return object(replacePath(config, "distributions/"+starter, "distributions/"+name))
 }
 
 type composition struct {
 	line      *catalog.Line
-	starter   map[string]any // the providers of starter
-	providers map[string]any // those of the distribution
+	starter   map[string]any // providers of starter
+	providers map[string]any // providers of the distribution
 }
 
 func (c *composition) add(api string, entry map[string]any) {
 	c.providers[api] = append(list(c.providers[api]), entry)
 }
 
-// entry is a provider of the distribution. A type that starter switches on by a variable is switched on by the same
-// one, and one that demands a variable by that; a config with fields that the release does not know is starter's.
+// entry returns a provider entry of the distribution. If starter enables the type by a variable, or the entry requires
+// one, the variable enables the entry. If the config has fields that the release does not know, it is replaced by that
+// of starter.
 func (c *composition) entry(api string, own map[string]any) map[string]any {
 	entry := maps.Clone(own)
 	id, providerType := text(entry, "provider_id"), text(entry, "provider_type")
 	if row, known := c.line.Provider(api, providerType); known {
 		for field := range object(entry["config"]) {
 			if _, known := row.Fields[field]; !known {
-				entry["config"] = c.ofStarter(api, providerType)["config"]
+				entry["config"] = c.starterProvider(api, providerType)["config"]
 				break
 			}
 		}
 	}
 	variable := ""
-	if switched := condition.FindStringSubmatch(text(c.ofStarter(api, providerType), "provider_id")); switched != nil {
+	if switched := condition.FindStringSubmatch(text(c.starterProvider(api, providerType), "provider_id")); switched != nil {
 		variable = switched[1]
 	}
 	config := object(entry["config"])
 	for _, field := range slices.Sorted(maps.Keys(config)) {
-		if needed := demanded.FindStringSubmatch(text(config, field)); needed != nil {
+		if needed := requiredVariable.FindStringSubmatch(text(config, field)); needed != nil {
 			config = maps.Clone(config)
 			config[field], variable = "${env."+needed[1]+":=}", needed[1]
 			entry["config"] = config
@@ -125,12 +129,12 @@ func (c *composition) entry(api string, own map[string]any) map[string]any {
 }
 
 var (
-	condition = regexp.MustCompile(`^\$\{env\.([A-Z0-9_]+):\+(.*)}$`)
-	demanded  = regexp.MustCompile(`^\$\{env\.([A-Z0-9_]+)}$`)
+	condition        = regexp.MustCompile(`^\$\{env\.([A-Z0-9_]+):\+(.*)}$`)
+	requiredVariable = regexp.MustCompile(`^\$\{env\.([A-Z0-9_]+)}$`)
 )
 
-// ofStarter is starter's provider of the type; nil where it has none.
-func (c *composition) ofStarter(api, providerType string) map[string]any {
+// starterProvider returns starter's provider of a type, nil if there is none.
+func (c *composition) starterProvider(api, providerType string) map[string]any {
 	for _, entry := range list(c.starter[api]) {
 		if text(entry, "provider_type") == providerType {
 			return object(entry)
@@ -139,7 +143,7 @@ func (c *composition) ofStarter(api, providerType string) map[string]any {
 	return nil
 }
 
-// complete adds the APIs that the providers cannot do without, with those providers of starter that are always on.
+// complete adds the APIs that the providers require, with the providers of starter that are always enabled.
 func (c *composition) complete() {
 	for needs := c.needs(); len(needs) > 0; needs = c.needs() {
 		for _, api := range needs {
@@ -150,7 +154,7 @@ func (c *composition) complete() {
 	}
 }
 
-// needs are the APIs that a provider cannot do without and that are missing.
+// needs returns the missing APIs that providers require.
 func (c *composition) needs() []string {
 	var missing []string
 	for api, entries := range c.providers {
@@ -170,7 +174,7 @@ func (c *composition) needs() []string {
 	return missing
 }
 
-// has reports whether the distribution has the provider, switched or not.
+// has reports whether the distribution has the provider, conditional or not.
 func (c *composition) has(api, id string) bool {
 	return slices.ContainsFunc(list(c.providers[api]), func(entry any) bool {
 		own := text(entry, "provider_id")
@@ -181,14 +185,14 @@ func (c *composition) has(api, id string) bool {
 	})
 }
 
-// resources are starter's, without models and without what refers to providers that the distribution does not have; its
-// own model is the one that the environment names. Those that providers bring along are listed without being
+// resources returns the resources of starter without models and without references to providers that the distribution
+// does not have, and the distribution's model from the environment. Models of providers are listed without being
 // registered.
-func (c *composition) resources(own, ofStarter map[string]any) map[string]any {
-	resources := maps.Clone(ofStarter)
+func (c *composition) resources(own, starterResources map[string]any) map[string]any {
+	resources := maps.Clone(starterResources)
 	models := []any{}
 	for _, model := range list(own["models"]) {
-		if needed := demanded.FindStringSubmatch(text(model, "model_id")); needed != nil {
+		if needed := requiredVariable.FindStringSubmatch(text(model, "model_id")); needed != nil {
 			// A model without a provider is left out by every release; an empty id is not accepted by all.
 			entry := maps.Clone(object(model))
 			entry["model_id"] = "${env." + needed[1] + ":=unset}"
@@ -212,8 +216,8 @@ func (c *composition) resources(own, ofStarter map[string]any) map[string]any {
 	return resources
 }
 
-// keepWhatIsThere takes defaults away that name a provider or a shield that the distribution does not have.
-func (c *composition) keepWhatIsThere(config map[string]any) {
+// dropDanglingDefaults removes defaults that refer to a provider or shield that the distribution does not have.
+func (c *composition) dropDanglingDefaults(config map[string]any) {
 	if section := maps.Clone(object(config["vector_stores"])); section != nil {
 		if id, _ := section["default_provider_id"].(string); !c.has("vector_io", id) {
 			delete(section, "default_provider_id")
@@ -230,7 +234,7 @@ func (c *composition) keepWhatIsThere(config map[string]any) {
 	}
 }
 
-// names are the APIs, in the form of a YAML list.
+// names returns the APIs as a YAML list.
 func names(providers map[string]any) []any {
 	var apis []any
 	for _, api := range slices.Sorted(maps.Keys(providers)) {
@@ -239,19 +243,19 @@ func names(providers map[string]any) []any {
 	return apis
 }
 
-// relocated returns the tree with a path in its texts replaced.
-func relocated(value any, from, to string) any {
+// replacePath returns a copy of a tree with a path replaced in its strings.
+func replacePath(value any, from, to string) any {
 	switch v := value.(type) {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for key, inner := range v {
-			out[key] = relocated(inner, from, to)
+			out[key] = replacePath(inner, from, to)
 		}
 		return out
 	case []any:
 		out := make([]any, len(v))
 		for i, inner := range v {
-			out[i] = relocated(inner, from, to)
+			out[i] = replacePath(inner, from, to)
 		}
 		return out
 	case string:

@@ -14,8 +14,14 @@ import (
 const license = "# SPDX-License-Identifier: Apache-2.0\n#\n"
 
 func encodeLine(line *catalog.Line) ([]byte, error) {
-	header := fmt.Sprintf("%s# %s\n# What the servers of release line %s know, read from the package %s %s and laid over by overlay.yaml.\n",
-		license, generatedMark, line.Name, line.Package, line.Release)
+	header := fmt.Sprintf(
+		"%s# %s\n# What the servers of release line %s know, read from the package %s %s and laid over by overlay.yaml.\n",
+		license,
+		generatedMark,
+		line.Name,
+		line.Package,
+		line.Release,
+	)
 	if len(line.Patches) > 0 {
 		header += "# The section patches has what older patch releases of the package know otherwise; null says that something is not there.\n"
 	}
@@ -42,7 +48,10 @@ func encodeIndex(lines []*catalog.Line, over *overlay) ([]byte, error) {
 			index.APIs[api] = known
 		}
 	}
-	return encode(license+"# "+generatedMark+"\n# The APIs of all release lines, from their files and from overlay.yaml.\n", index)
+	return encode(
+		license+"# "+generatedMark+"\n# The APIs of all release lines, from their files and from overlay.yaml.\n",
+		index,
+	)
 }
 
 // encode writes YAML in which what is flat stands on one line.

@@ -18,10 +18,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 )
 
-// parallelism is how many packages are asked at once: each is a Python process of one core and some 300 MB.
+// parallelism is the number of packages read at once: each takes a Python process with one core and some 300 MB.
 const parallelism = 2
 
-// introspection is the answer of introspect.py.
+// introspection is the output of introspect.py.
 type introspection struct {
 	Package              string `json:"package"`
 	Release              string `json:"release"`
@@ -48,7 +48,7 @@ type introspection struct {
 	Distributions        map[string]map[string]any      `json:"distributions"`
 }
 
-// environment are the names of environment variables.
+// environment holds names of environment variables.
 type environment struct{ Port, Log, Home, Metrics string }
 
 type storage struct {
@@ -105,15 +105,15 @@ func plainNumber(n json.Number) any {
 	return decimal
 }
 
-// introspectAll asks the packages of releases, and of release lines those of the newest.
+// introspectAll reads the packages of releases, and for release lines those of the newest release.
 func introspectAll(ctx context.Context, root string, releases []string) (map[string]*introspection, error) {
 	answers, failures := make([]*introspection, len(releases)), make([]error, len(releases))
-	turn := make(chan struct{}, parallelism)
+	semaphore := make(chan struct{}, parallelism)
 	var group sync.WaitGroup
 	for i, release := range releases {
 		group.Go(func() {
-			turn <- struct{}{}
-			defer func() { <-turn }()
+			semaphore <- struct{}{}
+			defer func() { <-semaphore }()
 			answers[i], failures[i] = introspect(ctx, root, release)
 		})
 	}
@@ -130,21 +130,21 @@ func introspect(ctx context.Context, root, release string) (*introspection, erro
 	if err != nil {
 		return nil, err
 	}
-	answer, err := ask(ctx, root, strings.TrimSpace(string(python)))
+	answer, err := readPackage(ctx, root, strings.TrimSpace(string(python)))
 	if err != nil {
 		return nil, fmt.Errorf("release %s: %w", release, err)
 	}
 	return answer, nil
 }
 
-// ask asks the package that is installed with a Python.
-func ask(ctx context.Context, root, interpreter string) (*introspection, error) {
-	ask := exec.CommandContext(ctx, interpreter, filepath.Join(root, "hack", "catalog", "introspect.py"))
+// readPackage returns the introspection of the package that a Python interpreter has installed.
+func readPackage(ctx context.Context, root, interpreter string) (*introspection, error) {
+	cmd := exec.CommandContext(ctx, interpreter, filepath.Join(root, "hack", "catalog", "introspect.py"))
 	// Byte code goes beside the environment: the checkout stays clean, and the next run is three times as fast.
-	ask.Env = append(slices.DeleteFunc(os.Environ(), func(variable string) bool {
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		return strings.HasPrefix(variable, "PYTHONDONTWRITEBYTECODE=")
 	}), "PYTHONPYCACHEPREFIX="+filepath.Join(filepath.Dir(filepath.Dir(interpreter)), "pycache"))
-	data, err := output(ask)
+	data, err := output(cmd)
 	if err != nil {
 		return nil, err
 	}

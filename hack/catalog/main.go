@@ -37,15 +37,19 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) error {
-	var wanted []string
+	var lineNames []string
 	flags := flag.NewFlagSet("catalog", flag.ContinueOnError)
 	root := flags.String("root", ".", "the checkout")
-	newest := flags.Bool("newest", false, "ask only the newest release of each line; what differs in older ones is taken from the files")
-	check := flags.Bool("check", false, "write nothing; fail when a file is not what the packages and the overlay make")
-	python := flags.String("python", "", "write nothing; print what the package of this Python knows otherwise than the catalog")
-	hashes := flags.Bool("hashes", false, "write nothing and ask no package; fail when a generated file was edited by hand")
-	flags.Func("line", "a release line to ask; may be given several times (default: all)", func(name string) error {
-		wanted = append(wanted, name)
+	newest := flags.Bool(
+		"newest",
+		false,
+		"read only the newest release of each line; take differences of older ones from the files",
+	)
+	check := flags.Bool("check", false, "write nothing; fail if a file differs from the generated one")
+	python := flags.String("python", "", "write nothing; print differences of this Python's package to the catalog")
+	hashes := flags.Bool("hashes", false, "write nothing and read no package; fail if a generated file was edited by hand")
+	flags.Func("line", "release line to read; can be repeated (default: all)", func(name string) error {
+		lineNames = append(lineNames, name)
 		return nil
 	})
 	if err := flags.Parse(args); err != nil {
@@ -64,11 +68,11 @@ func run(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	made, lines, err := makeFiles(ctx, *root, wanted, patches)
+	files, lines, err := makeFiles(ctx, *root, lineNames, patches)
 	if err != nil {
 		return err
 	}
-	different, err := differences(*root, made)
+	different, err := differences(*root, files)
 	if err != nil {
 		return err
 	}
@@ -83,7 +87,7 @@ func run(ctx context.Context, args []string) error {
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			return err
 		}
-		if err := os.WriteFile(file, made[name], 0o644); err != nil {
+		if err := os.WriteFile(file, files[name], 0o644); err != nil {
 			return err
 		}
 		fmt.Println("wrote", name)
@@ -94,20 +98,28 @@ func run(ctx context.Context, args []string) error {
 
 // checkHashes fails and names the generated files that were edited by hand.
 func checkHashes(root string) error {
-	names, err := edited(root)
+	names, err := editedFiles(root)
 	if err != nil {
 		return err
 	}
 	if len(names) > 0 {
-		return fmt.Errorf("edited by hand, since the content hash in the header differs: %s; change %s or hack/catalog and run: make catalog",
-			strings.Join(names, ", "), overlayFile)
+		return fmt.Errorf(
+			"edited by hand, since the content hash in the header differs: %s; change %s or hack/catalog and run: make catalog",
+			strings.Join(names, ", "),
+			overlayFile,
+		)
 	}
 	return nil
 }
 
-// makeFiles returns the content of every file by its path in the checkout, and the release lines that were asked. Where
-// patches is nil, only their newest releases are asked.
-func makeFiles(ctx context.Context, root string, wanted []string, patches map[string][]string) (map[string][]byte, []*catalog.Line, error) {
+// makeFiles returns the content of every file by its path in the checkout, and the release lines that were read. If
+// patches is nil, only their newest releases are read.
+func makeFiles(
+	ctx context.Context,
+	root string,
+	lineNames []string,
+	patches map[string][]string,
+) (map[string][]byte, []*catalog.Line, error) {
 	over, err := readOverlay(filepath.Join(root, overlayFile))
 	if err != nil {
 		return nil, nil, err
@@ -116,13 +128,17 @@ func makeFiles(ctx context.Context, root string, wanted []string, patches map[st
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(wanted) == 0 {
-		wanted = names
+	if len(lineNames) == 0 {
+		lineNames = names
 	}
-	releases := slices.Clone(wanted)
-	for _, name := range wanted {
+	releases := slices.Clone(lineNames)
+	for _, name := range lineNames {
 		if !slices.Contains(names, name) {
-			return nil, nil, fmt.Errorf("tests/server/releases.tsv has no release line %s; it has: %s", name, strings.Join(names, ", "))
+			return nil, nil, fmt.Errorf(
+				"tests/server/releases.tsv has no release line %s; it has: %s",
+				name,
+				strings.Join(names, ", "),
+			)
 		}
 		releases = append(releases, patches[name]...)
 	}
@@ -130,11 +146,11 @@ func makeFiles(ctx context.Context, root string, wanted []string, patches map[st
 	if err != nil {
 		return nil, nil, err
 	}
-	made := map[string][]byte{}
+	files := map[string][]byte{}
 	var lines, asked []*catalog.Line
 	for _, name := range names {
 		file := "internal/serverconfig/catalog/" + name + ".yaml"
-		line, err := oneLine(filepath.Join(root, file), name, answers, patches, over)
+		line, err := assembleLine(filepath.Join(root, file), name, answers, patches, over)
 		if err != nil {
 			return nil, nil, fmt.Errorf("release line %s: %w", name, err)
 		}
@@ -143,7 +159,7 @@ func makeFiles(ctx context.Context, root string, wanted []string, patches map[st
 			continue
 		}
 		asked = append(asked, line)
-		if made[file], err = encodeLine(line); err != nil {
+		if files[file], err = encodeLine(line); err != nil {
 			return nil, nil, err
 		}
 		bases, err := baseConfigs(line, answers[name])
@@ -151,22 +167,27 @@ func makeFiles(ctx context.Context, root string, wanted []string, patches map[st
 			return nil, nil, fmt.Errorf("release line %s: %w", name, err)
 		}
 		for distribution, base := range bases {
-			made["distributions/"+distribution+"/"+name+".yaml"] = base
+			files["distributions/"+distribution+"/"+name+".yaml"] = base
 		}
 	}
-	if made["internal/serverconfig/catalog/apis.yaml"], err = encodeIndex(lines, over); err != nil {
+	if files["internal/serverconfig/catalog/apis.yaml"], err = encodeIndex(lines, over); err != nil {
 		return nil, nil, err
 	}
-	made["docs/providers.md"] = providersPage(lines)
-	for name, content := range made {
-		made[name] = sealed(content)
+	files["docs/providers.md"] = providersPage(lines)
+	for name, content := range files {
+		files[name] = sealed(content)
 	}
-	return made, asked, over.unused(lines)
+	return files, asked, over.unused(lines)
 }
 
-// oneLine makes a release line from what its packages answered, or reads the file where they were not asked. Where
-// patches is nil, the file has what differs in older patch releases.
-func oneLine(file, name string, answers map[string]*introspection, patches map[string][]string, over *overlay) (*catalog.Line, error) {
+// assembleLine builds a release line from the introspection of its packages, or reads its file if there is none. If
+// patches is nil, the differences of older patch releases are taken from the file.
+func assembleLine(
+	file, name string,
+	answers map[string]*introspection,
+	patches map[string][]string,
+	over *overlay,
+) (*catalog.Line, error) {
 	data, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
@@ -205,17 +226,17 @@ func oneLine(file, name string, answers map[string]*introspection, patches map[s
 	return line, checkPatches(line, older)
 }
 
-// differences returns the names of the files that are not as they were made, sorted. Bases that are kept by hand do not
+// differences returns the names of the files that are not as generated, sorted. Bases that are kept by hand do not
 // count.
-func differences(root string, made map[string][]byte) ([]string, error) {
+func differences(root string, files map[string][]byte) ([]string, error) {
 	var different []string
-	for _, name := range slices.Sorted(maps.Keys(made)) {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		old, err := os.ReadFile(filepath.Join(root, name))
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return nil, err
 		}
 		keptByHand := err == nil && isKeptByHand(name, old)
-		if !keptByHand && !bytes.Equal(old, made[name]) {
+		if !keptByHand && !bytes.Equal(old, files[name]) {
 			different = append(different, name)
 		}
 	}

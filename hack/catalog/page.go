@@ -14,20 +14,22 @@ import (
 )
 
 // specNames are the names under spec.providers.
-var specNames = map[string]string{"inference": "inference", "safety": "safety", "vector_io": "vectorIo", "tool_runtime": "toolRuntime"}
+var specNames = map[string]string{
+	"inference": "inference", "safety": "safety", "vector_io": "vectorIo", "tool_runtime": "toolRuntime",
+}
 
 const pageIntroduction = `<!-- %s -->
 
 # Providers
 
-This page lists every provider type of every release line, and the fields of its config, which you can set in ` + "`settings`" + `. A
-release line that is not listed for an API or a type does not have it.
+This page lists every provider type of every release line, and the fields of its config, which you can set in
+` + "`settings`" + `. A release line that is not listed for an API or a type does not have it.
 
-- ` + "`endpoint`" + ` sets the field with the note **endpoint**, and ` + "`apiKey`" + ` the field with the note **key**. **region** and
-  **deploymentName** work in the same way.
+- ` + "`endpoint`" + ` sets the field with the note **endpoint**, and ` + "`apiKey`" + ` the field with the note **key**.
+  **region** and **deploymentName** work in the same way.
 - You can set a **secret** field with ` + "`secretRefs`" + `. Its value then stays in a Secret.
 - A **store** field refers to a storage backend.
-- The server requires the fields **filled in where absent**. If you omit one, the operator sets it, so that no two providers share a
+- The operator sets the fields **set if omitted**, which the server requires, so that no two providers share a
   storage location.
 - A field with release lines exists only in these. "In 1.3 from 1.3.1 on" means that release 1.3.0 does not have it.
 

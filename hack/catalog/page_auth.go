@@ -25,7 +25,10 @@ func (p *page) authentication() {
 					fields[name] = field
 				}
 			}
-			variants[row.Type] = append(variants[row.Type], variant{line.Name, &catalog.Provider{Type: row.Type, Fields: fields}})
+			variants[row.Type] = append(
+				variants[row.Type],
+				variant{line.Name, &catalog.Provider{Type: row.Type, Fields: fields}},
+			)
 			newest[row.Type] = row
 		}
 	}

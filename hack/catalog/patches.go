@@ -46,7 +46,7 @@ func addPatches(line *catalog.Line, older []*catalog.Line) error {
 		if err != nil {
 			return err
 		}
-		changes := differing(newerTree, tree)
+		changes := mergePatch(newerTree, tree)
 		if _, ok := changes["release"]; !ok || len(changes) > 1 {
 			line.Patches = append(line.Patches, catalog.Patch{Before: before, Changes: changes})
 			newer = o
@@ -56,7 +56,7 @@ func addPatches(line *catalog.Line, older []*catalog.Line) error {
 	return nil
 }
 
-// checkPatches makes sure that what a release line says of its older patch releases is what their packages say.
+// checkPatches reports an error if the patches of a release line do not give the catalog of its older releases.
 func checkPatches(line *catalog.Line, older []*catalog.Line) error {
 	for _, o := range older {
 		at := *line.At(o.Release)
@@ -70,7 +70,7 @@ func checkPatches(line *catalog.Line, older []*catalog.Line) error {
 			return err
 		}
 		delete(got, "patches")
-		if d := differing(got, want); len(d) > 0 {
+		if d := mergePatch(got, want); len(d) > 0 {
 			return fmt.Errorf("the patches do not make release %s: %v", o.Release, d)
 		}
 	}
@@ -88,8 +88,8 @@ func treeOf(line *catalog.Line) (map[string]any, error) {
 	return tree, err
 }
 
-// differing is the JSON merge patch that makes the other tree of a tree. In lists of rows, the names are their types.
-func differing(tree, other map[string]any) map[string]any {
+// mergePatch returns the JSON merge patch from one tree to another. Lists of rows are treated as maps by type.
+func mergePatch(tree, other map[string]any) map[string]any {
 	changes := map[string]any{}
 	for name := range tree {
 		if _, there := other[name]; !there {
@@ -101,7 +101,7 @@ func differing(tree, other map[string]any) map[string]any {
 		switch {
 		case reflect.DeepEqual(tree[name], value):
 		case before != nil && now != nil:
-			changes[name] = differing(before, now)
+			changes[name] = mergePatch(before, now)
 		default:
 			changes[name] = value
 		}
@@ -145,7 +145,7 @@ func compareWith(ctx context.Context, w io.Writer, root, python string) error {
 	if err != nil {
 		return err
 	}
-	answer, err := ask(ctx, root, python)
+	answer, err := readPackage(ctx, root, python)
 	if err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func compareWith(ctx context.Context, w io.Writer, root, python string) error {
 		return err
 	}
 	delete(tree, "patches")
-	printChanges(w, "", differing(tree, other))
+	printChanges(w, "", mergePatch(tree, other))
 	return nil
 }
 

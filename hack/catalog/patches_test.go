@@ -43,7 +43,7 @@ func TestPatchesHaveWhatDiffers(t *testing.T) {
 		"1.6.1": answerOf("1.6.1", true, "api_key", "base_url"),
 		"1.6.0": answerOf("1.6.0", false),
 	}
-	line, err := oneLine("testdata/nothing.yaml", "1.6", answers, map[string][]string{"1.6": {"1.6.3", "1.6.2", "1.6.1", "1.6.0"}}, overlayOf(t, someOverlay))
+	line, err := assembleLine("testdata/nothing.yaml", "1.6", answers, map[string][]string{"1.6": {"1.6.3", "1.6.2", "1.6.1", "1.6.0"}}, overlayOf(t, someOverlay))
 	framework.NoError(t, err)
 	row := map[string]any{"fields": map[string]any{"new": nil}}
 	want := []catalog.Patch{
@@ -79,10 +79,10 @@ func TestDifferingFindsRowsByType(t *testing.T) {
 	want := map[string]any{"rows": map[string]any{
 		"a": nil, "b": map[string]any{"n": 1},
 	}}
-	if diff := cmp.Diff(want, differing(of("a", "b"), of("b"))); diff != "" {
+	if diff := cmp.Diff(want, mergePatch(of("a", "b"), of("b"))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got := differing(of("a"), of("a")); len(got) > 0 {
+	if got := mergePatch(of("a"), of("a")); len(got) > 0 {
 		t.Errorf("nothing differs, got %v", got)
 	}
 }
@@ -91,14 +91,14 @@ func TestDifferingFindsRowsByType(t *testing.T) {
 func TestPatchesAreKeptWhereOnlyTheNewestReleaseIsAsked(t *testing.T) {
 	over := overlayOf(t, someOverlay)
 	answers := map[string]*introspection{"1.6": answerOf("1.6.1", true, "api_key", "base_url"), "1.6.0": answerOf("1.6.0", false)}
-	whole, err := oneLine("testdata/nothing.yaml", "1.6", answers, map[string][]string{"1.6": {"1.6.0"}}, over)
+	whole, err := assembleLine("testdata/nothing.yaml", "1.6", answers, map[string][]string{"1.6": {"1.6.0"}}, over)
 	framework.NoError(t, err)
 	data, err := encodeLine(whole)
 	framework.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "1.6.yaml")
 	framework.WriteFile(t, file, data)
 	delete(answers, "1.6.0")
-	line, err := oneLine(file, "1.6", answers, nil, over)
+	line, err := assembleLine(file, "1.6", answers, nil, over)
 	framework.NoError(t, err)
 	if diff := cmp.Diff(whole.Patches, line.Patches); diff != "" || len(line.Patches) == 0 {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -69,8 +69,10 @@ func encodeBase(line *catalog.Line, config map[string]any, origin string) ([]byt
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s# %s\n", license, generatedMark)
 	fmt.Fprintf(&b, "# %s\n", origin)
-	b.WriteString("# The server itself resolves every ${env.…}: a provider whose id comes out empty is off, and what is not written here takes\n" +
-		"# the server's own default. Providers, resources and storage of a custom resource are laid over this tree.\n")
+	b.WriteString(
+		"# The server itself resolves every ${env.…}: a provider whose id comes out empty is off, and what is not written here takes\n" +
+			"# the server's own default. Providers, resources and storage of a custom resource are laid over this tree.\n",
+	)
 	encoder := yaml.NewEncoder(&b)
 	encoder.SetIndent(2)
 	encoder.CompactSeqIndent()

@@ -19,25 +19,29 @@ func fragmentsOf(o object) map[string]string {
 	case "Deployment":
 		return deployment(o)
 	case "ServiceAccount":
-		meta(o)[last+"annotations"] = "@@annotations@@"
+		meta(o)[sortLast+"annotations"] = "@@annotations@@"
 		return map[string]string{"annotations": optional("annotations", ".Values.serviceAccount.annotations")}
 	case "Service":
 		return service(o)
 	case "PodDisruptionBudget":
-		return replaced(child(o, "spec"), "maxUnavailable", `maxUnavailable: {{ .Values.podDisruptionBudget.maxUnavailable }}`)
+		return replaceField(
+			child(o, "spec"),
+			"maxUnavailable",
+			`maxUnavailable: {{ .Values.podDisruptionBudget.maxUnavailable }}`,
+		)
 	case "NetworkPolicy":
 		return networkPolicy(o)
 	case "PodMonitor":
-		child(o, "metadata", "labels")[last+"labels"] = "@@labels@@"
+		child(o, "metadata", "labels")[sortLast+"labels"] = "@@labels@@"
 		fragments := map[string]string{"labels": optionalKeys(".Values.podMonitor.labels")}
 		endpoints, _ := child(o, "spec")["podMetricsEndpoints"].([]any)
-		maps.Copy(fragments, replaced(endpoints[0].(object), "interval", "interval: {{ .Values.podMonitor.interval }}"))
+		maps.Copy(fragments, replaceField(endpoints[0].(object), "interval", "interval: {{ .Values.podMonitor.interval }}"))
 		return fragments
 	case "ConfigMap":
-		child(o, "metadata", "labels")[last+"labels"] = "@@labels@@"
+		child(o, "metadata", "labels")[sortLast+"labels"] = "@@labels@@"
 		return map[string]string{"labels": optionalKeys(".Values.dashboards.labels")}
 	case "PrometheusRule":
-		child(o, "metadata", "labels")[last+"labels"] = "@@labels@@"
+		child(o, "metadata", "labels")[sortLast+"labels"] = "@@labels@@"
 		return map[string]string{"labels": optionalKeys(".Values.prometheusRule.labels")}
 	}
 	return nil
@@ -51,16 +55,16 @@ cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/llama-stack-k8s-operato
 service.beta.openshift.io/inject-cabundle: "true"
 {{- end }}`
 
-// given is the CA bundle of certificates that the user makes. Otherwise no manifest names one: who makes the
-// certificate injects it.
-const given = `
+// givenBundle is the CA bundle of certificates that the user provides. Other certificate makers inject the bundle
+// themselves.
+const givenBundle = `
 {{- if eq .Values.certificates.maker "given" }}
 caBundle: {{ required "certificates.caBundle is required: set the PEM text of the CA certificates" .Values.certificates.caBundle | b64enc }}
 {{- end }}`
 
 func definition(o object) map[string]string {
 	annotations := child(o, "metadata", "annotations")
-	annotations[last+"keep"], annotations[last+"injection"] = "@@keep@@", "@@injection@@"
+	annotations[sortLast+"keep"], annotations[sortLast+"injection"] = "@@keep@@", "@@injection@@"
 	spec := child(o, "spec")
 	versions, _ := spec["versions"].([]any)
 	fragments := map[string]string{
@@ -70,31 +74,37 @@ func definition(o object) map[string]string {
 	for _, v := range versions {
 		if version, _ := v.(object); version["name"] == "v1alpha1" { // without webhooks nobody converts it
 			delete(version, "served")
-			version[last+"served"] = "@@served@@"
+			version[sortLast+"served"] = "@@served@@"
 			fragments["served"] = "served: {{ and .Values.crds.serveV1alpha1 (not .Values.namespaced.enabled) }}"
 		}
 	}
 	client := child(o, "spec", "conversion", "webhook", "clientConfig")
 	text := strings.TrimSpace(block(inNamespace(client).(object)))
-	text = "clientConfig:\n" + indent(text, 2) + "\n" + indent(strings.TrimSpace(given), 2)
+	text = "clientConfig:\n" + indent(text, 2) + "\n" + indent(strings.TrimSpace(givenBundle), 2)
 	webhook := child(o, "spec", "conversion", "webhook")
 	delete(webhook, "clientConfig")
 	rest := strings.TrimSpace(block(webhook))
 	delete(spec, "conversion")
-	spec[last+"conversion"] = "@@conversion@@"
+	spec[sortLast+"conversion"] = "@@conversion@@"
 	fragments["conversion"] = "conversion:\n{{- if .Values.namespaced.enabled }}\n  strategy: None\n{{- else }}\n  strategy: Webhook\n  webhook:\n" +
-		indent(text, 4) + "\n" + indent(rest, 4) + "\n{{- end }}"
+		indent(
+			text,
+			4,
+		) + "\n" + indent(
+		rest,
+		4,
+	) + "\n{{- end }}"
 	return fragments
 }
 
 func webhooks(o object) map[string]string {
-	meta(o)[last+"annotations"] = "@@annotations@@"
+	meta(o)[sortLast+"annotations"] = "@@annotations@@"
 	list, _ := o["webhooks"].([]any)
 	for _, w := range list {
-		child(w.(object), "clientConfig")[last+"bundle"] = "@@bundle@@"
+		child(w.(object), "clientConfig")[sortLast+"bundle"] = "@@bundle@@"
 	}
 	return map[string]string{
-		"bundle": given,
+		"bundle": givenBundle,
 		"annotations": `{{- if has .Values.certificates.maker (list "cert-manager" "openshift") }}` + "\nannotations:\n" +
 			indent(strings.TrimSpace(injection), 2) + "\n{{- end }}",
 	}
@@ -104,7 +114,7 @@ func service(o object) map[string]string {
 	if name, _ := meta(o)["name"].(string); !strings.HasSuffix(name, "webhook-service") {
 		return nil
 	}
-	meta(o)[last+"annotations"] = "@@annotations@@"
+	meta(o)[sortLast+"annotations"] = "@@annotations@@"
 	return map[string]string{"annotations": `
 {{- if eq .Values.certificates.maker "openshift" }}
 annotations:
@@ -119,11 +129,11 @@ func networkPolicy(o object) map[string]string {
 		rule := r.(object)
 		if _, limited := rule["from"]; limited {
 			delete(rule, "from")
-			rule[last+"metrics"] = "@@metrics@@"
+			rule[sortLast+"metrics"] = "@@metrics@@"
 			fragments["metrics"] = "from:\n{{- toYaml .Values.networkPolicy.metricsFrom | nindent INDENT }}"
 			continue
 		}
-		rule[last+"webhook"] = "@@webhook@@"
+		rule[sortLast+"webhook"] = "@@webhook@@"
 		fragments["webhook"] = optional("from", ".Values.networkPolicy.webhookFrom")
 	}
 	return fragments
@@ -137,7 +147,7 @@ func deployment(o object) map[string]string {
 	add := func(to object, key, fragment string) {
 		delete(to, key)
 		name := strings.ToLower(key)
-		to[last+name] = "@@" + name + "@@"
+		to[sortLast+name] = "@@" + name + "@@"
 		fragments[name] = fragment
 	}
 	add(child(o, "spec"), "replicas", "replicas: {{ .Values.replicas }}")
@@ -163,7 +173,7 @@ func deployment(o object) map[string]string {
 	return fragments
 }
 
-// arguments are behind those of the manifest. Of a flag that is given twice the last counts.
+// arguments are added after those of the manifest: the last value of a repeated flag applies.
 const arguments = `
 {{- if .Values.namespaced.enabled }}
 - --watch-namespaces={{ join "," .Values.namespaced.watch }}
@@ -189,11 +199,11 @@ func optionalKeys(value string) string {
 	return "{{- range $key, $value := " + value + " }}\n{{ $key }}: {{ $value | quote }}\n{{- end }}"
 }
 
-// replaced is a field whose value is a template that is not a string.
-func replaced(parent object, key, fragment string) map[string]string {
+// replaceField replaces a field by a template whose value is not a string.
+func replaceField(parent object, key, fragment string) map[string]string {
 	delete(parent, key)
 	name := strings.ToLower(key)
-	parent[last+name] = "@@" + name + "@@"
+	parent[sortLast+name] = "@@" + name + "@@"
 	return map[string]string{name: fragment}
 }
 

@@ -49,7 +49,10 @@ func shardsTemplate(root string) (string, error) {
 		case "NetworkPolicy":
 			rename(o, prefix+"shards", nil)
 			spec := child(o, "spec")
-			spec["ingress"] = slices.DeleteFunc(spec["ingress"].([]any), func(rule any) bool { _, limited := rule.(object)["from"]; return !limited })
+			spec["ingress"] = slices.DeleteFunc(
+				spec["ingress"].([]any),
+				func(rule any) bool { _, limited := rule.(object)["from"]; return !limited },
+			)
 		case "Service":
 			if !strings.HasSuffix(name, "metrics-service") {
 				continue
@@ -78,7 +81,10 @@ func shardsTemplate(root string) (string, error) {
 func shardDeployment(o object) {
 	rename(o, prefix+"shard-"+shardName, object{shardLabel: shardName})
 	container := child(o, "spec", "template", "spec")["containers"].([]any)[0].(object)
-	container["ports"] = slices.DeleteFunc(container["ports"].([]any), func(port any) bool { return port.(object)["name"] == "webhook" })
+	container["ports"] = slices.DeleteFunc(
+		container["ports"].([]any),
+		func(port any) bool { return port.(object)["name"] == "webhook" },
+	)
 }
 
 // rename names an object, and replaces the labels of the operator's pods by those of the pods of shards, with further

@@ -128,12 +128,12 @@ func (m *Metrics) Describe(to chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 	byState, byProblem := m.tally()
-	for of, count := range byState {
-		to <- prometheus.MustNewConstMetric(m.distributions, prometheus.GaugeValue, float64(count), of.phase, of.line)
+	for key, count := range byState {
+		to <- prometheus.MustNewConstMetric(m.distributions, prometheus.GaugeValue, float64(count), key.phase, key.line)
 	}
-	for of, count := range byProblem {
-		to <- prometheus.MustNewConstMetric(m.problems, prometheus.GaugeValue, float64(count), string(of.reason),
-			string(of.severity))
+	for key, count := range byProblem {
+		to <- prometheus.MustNewConstMetric(m.problems, prometheus.GaugeValue, float64(count), string(key.reason),
+			string(key.severity))
 	}
 	if expires := m.expires.Load(); expires != nil {
 		at := 0.0

@@ -91,20 +91,21 @@ func withDefaultNamespace(object map[string]any) map[string]any {
 // warnCarried warns about fields that the version does not have.
 func (r *Converted) warnCarried(version string) {
 	for _, path := range v1alpha1.CarriedPaths(r.Object) {
-		r.warn(path, version+" cannot say this",
-			"it stays applied as long as the annotation "+v1alpha2.ConversionAnnotation+" carries it")
+		r.warn(path, version+" cannot express this field",
+			"it remains in effect as long as the annotation "+v1alpha2.ConversionAnnotation+" preserves it")
 	}
 	annotations, _, _ := unstructured.NestedStringMap(r.Object, "metadata", "annotations")
 	before, _, _ := unstructured.NestedStringMap(r.Document.Object, "metadata", "annotations")
 	if record, err := v1alpha2.ParseConversionRecord(annotations[v1alpha2.ConversionAnnotation]); err == nil {
 		for _, path := range record.Lost {
-			r.warn(path, "is lost, because the annotations have no room for it", "remove large annotations, and convert again")
+			r.warn(path, "is lost, because the annotations would exceed their size limit", "remove large annotations, and "+
+				"convert again")
 		}
 	}
 	for key := range annotations {
 		if _, old := before[key]; !old && strings.HasPrefix(key, v1alpha2.UnreadableConversionAnnotation) {
 			r.warn("metadata.annotations["+key+"]",
-				"the value of "+v1alpha2.ConversionAnnotation+" cannot be used, and stands here now", "correct it, or remove it")
+				"the value of "+v1alpha2.ConversionAnnotation+" is invalid, and is kept here", "correct it, or remove it")
 		}
 	}
 }
@@ -129,8 +130,8 @@ func (r *Converted) warnVariables(c *Cluster) {
 		name, _ := variable["name"].(string)
 		if providers := read[name]; len(providers) > 0 {
 			path := fmt.Sprintf("spec.server.containerSpec.env[%d]", i)
-			r.warn(path, fmt.Sprintf("%s configures %s of the distribution and stays an environment variable",
-				name, strings.Join(providers, ", ")), "v1alpha2 can say it in spec.providers")
+			r.warn(path, fmt.Sprintf("%s configures %s of the distribution and remains an environment variable",
+				name, strings.Join(providers, ", ")), "in v1alpha2, spec.providers can configure it")
 		}
 	}
 }
@@ -166,7 +167,7 @@ func (r *Converted) allowedFrom(ctx context.Context, c *Cluster) problem.List {
 func (r *Converted) warnRejected(ctx context.Context, c *Cluster) {
 	for _, refusal := range c.rejections(ctx, r.Object) {
 		if refusal.Kind != admission.Unchecked {
-			r.warn(refusal.Path, "the API server would refuse the converted resource: "+refusal.Body(), "")
+			r.warn(refusal.Path, "the API server would reject the converted resource: "+refusal.Body(), "")
 		}
 	}
 }

@@ -227,7 +227,7 @@ func TestExternalProvidersPage(t *testing.T) {
 		return list[0].(map[string]any)
 	}
 	asked, told := resources[0], resources[1]
-	check(asked, "spec.externalProviders.inference[0].image: Required value: no registry is asked here")
+	check(asked, "spec.externalProviders.inference[0].image: Required value: the registry is not read here")
 	check(told, "")
 	whole := entry(asked)
 	whole["package"] = entry(told)["package"]

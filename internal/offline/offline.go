@@ -169,8 +169,8 @@ func (c *Cluster) build(ctx context.Context, r *Resource, cr *v1alpha2.LlamaStac
 		r.Notes = append(r.Notes, Note{"spec.distribution.name", in.Distribution.Note})
 	}
 	if c.Replacement.Labels != nil && !c.Replacement.readsLabels(c.Settings, cr) {
-		r.Notes = append(r.Notes, Note{"spec.distribution", "the operator asks no registry for the labels of this image: " +
-			"those that you gave are not used"})
+		r.Notes = append(r.Notes, Note{"spec.distribution", "the operator does not read the labels of this image: the " +
+			"given labels are not used"})
 	}
 	for i := range in.Endpoints {
 		if f := &in.Endpoints[i]; f.State == build.Unknown {
@@ -193,7 +193,7 @@ func (r *Resource) sort() {
 func (r *Resource) add(p problem.Problem) { r.Problems = append(r.Problems, *problem.New(p)) }
 
 // settingsHint is appended to problems that the operator's settings can fix.
-const settingsHint = " (if your cluster has such an entry, give that ConfigMap with --settings)"
+const settingsHint = " (if your cluster has such an entry, pass that ConfigMap with --settings)"
 
 // addOperatorProblem adds a problem of the operator, with the path in the document's version.
 func (r *Resource) addOperatorProblem(p problem.Problem) {
@@ -216,7 +216,7 @@ func schemaOf(r *Resource) *admission.Schema {
 		r.add(unsupportedType("kind", kind, "write kind: "+v1alpha2.Kind))
 		return nil
 	case !known:
-		r.add(unsupportedType("apiVersion", apiVersion, fmt.Sprintf("write the resource as %s or %s", v1alpha2.GroupVersion,
+		r.add(unsupportedType("apiVersion", apiVersion, fmt.Sprintf("use %s or %s", v1alpha2.GroupVersion,
 			v1alpha1.GroupVersion)))
 		return nil
 	}
@@ -254,7 +254,8 @@ func (c *Cluster) withNamespace(object map[string]any) (placed map[string]any, c
 	case c.Namespace != "" && namespace != c.Namespace:
 		conflict = &problem.Problem{
 			Reason: problem.ConflictingFields, Path: "metadata.namespace", Type: field.ErrorTypeInvalid, Value: namespace,
-			Detail: fmt.Sprintf("--namespace says %q", c.Namespace), Fix: "let both be the same, or leave one of them out",
+			Detail: fmt.Sprintf("does not match --namespace %s", c.Namespace),
+			Fix:    "use the same value for both, or omit one of them",
 		}
 	}
 	if namespace == "" {
@@ -296,7 +297,7 @@ func packages(spec *parse.Spec) map[string]serverconfig.PackageResult {
 		if e := &spec.External[i]; e.Package == nil {
 			unread[e.Image] = serverconfig.PackageResult{Problem: problem.New(problem.Problem{
 				Reason: problem.MissingField, Path: e.Path, Type: field.ErrorTypeRequired,
-				Detail: "no registry is asked here, so nobody knows the package in image " + e.Image,
+				Detail: "the registry is not read here, so the package is not known for image " + e.Image,
 				Fix:    "describe it in the entry, for example package: {packageName: my_provider, providerType: 'remote::mine'}",
 			})}
 		}

@@ -51,8 +51,8 @@ func (c *Cluster) ConvertKind(ctx context.Context, d *manifest.Document, to stri
 	}
 	r.addLosses(losses, ogx.Kind)
 	if len(r.allowedFrom(ctx, c)) > 0 {
-		r.warn(build.PathAllowedFrom, "has no effect today, as in release 0.9; the operator of OGXServer enforces it",
-			"look whether it names all clients")
+		r.warn(build.PathAllowedFrom, "has no effect here, as in release 0.9, but the operator of OGXServer enforces it",
+			"check that it allows all clients")
 	}
 	r.Object, losses = ogx.From(r.Object)
 	r.addLosses(losses, ogx.Kind)
@@ -65,7 +65,7 @@ func (r *Converted) addLosses(losses []ogx.Loss, kind string) {
 		before := len(r.Problems)
 		r.addOperatorProblem(problem.Problem{
 			Reason: problem.ReviewConversion, Severity: problem.Warning, Path: l.Path, Detail: cmp.Or(l.Detail, kind+" cannot "+
-				"say this"), Fix: l.Fix,
+				"express this field"), Fix: l.Fix,
 		})
 		r.Lost = append(r.Lost, r.Problems[before])
 	}

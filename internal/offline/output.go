@@ -12,7 +12,7 @@ import (
 )
 
 // ImageConfigNote is the message if no configuration is generated.
-const ImageConfigNote = "no configuration is generated: the image runs its own"
+const ImageConfigNote = "no configuration is generated: the image uses its own"
 
 // Configuration returns the generated config.yaml or that of overrideConfig; nil if the image runs its own.
 func (r *Resource) Configuration() []byte {

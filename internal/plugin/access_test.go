@@ -44,7 +44,7 @@ data:
 	for rules, want := range map[string]string{
 		"{provider_config: {type: github_token}, access_policy: [{forbid: {actions: delete}, unless: [user is owner, resource is unowned]}]}": "unless user is owner and resource is unowned",
 		"{route_policy: [{permit: {paths: [/v1/models]}}]}": "no authentication: everyone who reaches the server may call it",
-		"{access_policy: all}":                              "the rules of the configuration cannot be read",
+		"{access_policy: all}":                              "the access rules of the configuration are invalid",
 		"{provider_config: {type: '${env.AUTH_TYPE:=}'}}":   "no authentication: everyone who reaches the server may call it",
 		"{provider_config: {type: github_token}, access_policy: [{permit: {actions: read}, description: \"a\\n2\\tpermit\\tall\\e[1m\"}]}": "a 2 permit all [1m\n",
 		"{provider_config: {type: github_token}, access_policy: [{description: x}]}":                                                       "invalid   -         all        every user      x\n",

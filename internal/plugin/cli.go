@@ -27,10 +27,13 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/version"
 )
 
-const long = `Work with LlamaStackDistributions. Without a cluster: show what the operator makes of them, check them, convert them to the other
-version of the API, rewrite their environment variables as providers, and explain fields, provider types and reasons. With a cluster:
-show what they are doing and what an edit or an upgrade would change, reach them and ask them, pack a report, and prepare the downgrade
-to release 0.9.`
+const long = `Work with LlamaStackDistributions.
+
+Without a cluster: render and validate them, convert them to the other version of the API, migrate environment
+variables to providers, and explain fields, provider types and reasons.
+
+With a cluster: show their status and what an edit or an upgrade would change, connect to servers and ask them
+questions, collect a bug report, and prepare the downgrade to release 0.9.`
 
 const examples = `  # The config.yaml that the server gets
   kubectl llamastack render -f my-stack.yaml
@@ -64,7 +67,8 @@ func newRoot(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 		render.New(streams, connect), validate.New(streams, connect), convert.New(streams), migrate.New(streams),
 		explain.New(streams),
 		status.New(streams, connect), diff.New(streams, connect), upgradecheck.New(streams, connect),
-		report.New(streams, connect), logs.New(streams, connect), portforward.New(streams, connect), chat.New(streams, connect),
+		report.New(streams, connect), logs.New(streams, connect), portforward.New(streams, connect),
+		chat.New(streams, connect),
 		label.New(streams), playground.New(streams), downgradeprepare.New(streams), version.New(streams),
 	)
 	return root

@@ -14,18 +14,18 @@ import (
 func TestWrongUsage(t *testing.T) {
 	const sample = samplesDir + "/v1alpha2-simple.yaml"
 	for want, args := range map[string][]string{
-		`unknown command "rendr" for "kubectl llamastack"`: {"rendr"},
-		`required flag(s) "filename" not set`:              {"render"},
-		"unknown flag: --file":                             {"render", "--file", sample},
-		`--output "toml": choose one of config, yaml`:      {"render", "-f", sample, "-o", "toml"},
-		"standard input can be read once":                  {"render", "-f", "-", "--settings", "-"},
-		"no files: name them with --filename":              {"validate"},
-		`--output "xml": choose one of text, json`:         {"validate", "-f", sample, "--output", "xml"},
-		"unknown command \"x\"":                            {"version", "x"},
-		`unknown command "zhs"`:                            {"completion", "zhs"},
-		`unexpected argument "b.yaml": give each file`:     {"render", "-f", sample, "b.yaml"},
-		`no release line of "nightly" is`:                  {"render", "-f", sample, "--server-version", "nightly"},
-		`no release line of "0.2.3" is`:                    {"render", "-f", sample, "--server-version", "0.2.3"},
+		`unknown command "rendr" for "kubectl llamastack"`:              {"rendr"},
+		`required flag(s) "filename" not set`:                           {"render"},
+		"unknown flag: --file":                                          {"render", "--file", sample},
+		`--output "toml": choose one of config, yaml`:                   {"render", "-f", sample, "-o", "toml"},
+		"standard input can be read once":                               {"render", "-f", "-", "--settings", "-"},
+		"no files: name them with --filename":                           {"validate"},
+		`--output "xml": choose one of text, json`:                      {"validate", "-f", sample, "--output", "xml"},
+		"unknown command \"x\"":                                         {"version", "x"},
+		`unknown command "zhs"`:                                         {"completion", "zhs"},
+		`unexpected argument "b.yaml": use a separate -f for each file`: {"render", "-f", sample, "b.yaml"},
+		`--server-version: "nightly" is not in a known release line`:    {"render", "-f", sample, "--server-version", "nightly"},
+		`--server-version: "0.2.3" is not in a known release line`:      {"render", "-f", sample, "--server-version", "0.2.3"},
 	} {
 		r := run(t, "", args...)
 		if r.code != cli.ExitUsage || r.out != "" || !strings.Contains(r.err, want) || !strings.Contains(r.err, "\nSee 'kubectl llamastack") {
@@ -48,12 +48,12 @@ func TestWrongFiles(t *testing.T) {
 		"--image-labels: open missing.json": {"render", "-f", sample, "--image-labels", "missing.json"},
 		"a JSON object of labels":           {"render", "-f", sample, "--image-labels", sample},
 		"config.base64: not base64":         {"render", "-f", sample, "--image-labels", write(t, `{"io.llamastack.config.base64": "%"}`)},
-		"give it with --base": {"render", "-f", sample, "--image-labels",
+		"pass it with --base": {"render", "-f", sample, "--image-labels",
 			write(t, `{"io.llamastack.config.layer": "sha256:`+strings.Repeat("0", 64)+`", "io.llamastack.config.path": "/a"}`)},
 		"--settings: ConfigMap llama-stack": {"validate", sample, "--settings", write(t, "forbid: '{}'\n")},
 		`unknown key "Forbid": did you mean "forbid"? the keys are distributions, `: {"validate", "--settings",
 			write(t, "kind: ConfigMap\nmetadata: {name: llama-stack-operator-config}\ndata: {Forbid: '[hostPathVolumes]'}\n")},
-		"distributions\" is not a text": {"validate", sample, "--settings", write(t, "distributions: {}\n")},
+		"distributions\" is not a string": {"validate", sample, "--settings", write(t, "distributions: {}\n")},
 	} {
 		r := run(t, "", args...)
 		if r.code != cli.ExitFailure || r.out != "" || !strings.Contains(r.err, want) {

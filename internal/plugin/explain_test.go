@@ -50,10 +50,10 @@ func TestExplainForPrograms(t *testing.T) {
 func TestExplainOfAnUnknownNameSuggestsOne(t *testing.T) {
 	for name, want := range map[string]string{
 		"spec.workload.replica":      `spec.workload has no field "replica": did you mean "replicas"?`,
-		"spec.workload.replicas.now": `spec.workload.replicas has no field "now": its fields are: none that the schema knows`,
+		"spec.workload.replicas.now": `spec.workload.replicas has no field "now": its fields are: no known fields`,
 		"SecretNotFond":              `did you mean "SecretNotFound"?`,
 		"remote::vlm":                `did you mean "remote::vllm"?`,
-		"labels":                     "several fields are called \"labels\": name the path of one of them:\n  spec.networking.allowedFrom.labels\n",
+		"labels":                     "several fields have the name \"labels\": use the path of one of them:\n  spec.networking.allowedFrom.labels\n",
 	} {
 		if r := run(t, "", "explain", name); r.code != cli.ExitFailure || r.out != "" || !strings.Contains(r.err, want) {
 			t.Errorf("%s: exit code %d, %s%s\nwant %s", name, r.code, r.out, r.err, want)

@@ -189,8 +189,8 @@ func TestLabelWritesTheRelease(t *testing.T) {
 		"label":         {image: imageWith(t, map[string]string{oci.LabelDistributionVersion: "1.2.0"}, server), tag: "1.3.0", label: "1.2.0"},
 		"general label": {image: imageWith(t, map[string]string{oci.LabelImageVersion: "1.2.0"}, server), tag: "1.3.0"},
 		"of Debian":     {image: imageWith(t, map[string]string{oci.LabelImageVersion: "24.04"}, server), tag: "nightly", label: "1.4.1"},
-		"nothing":       {image: imageWith(t, nil, other), tag: "latest", note: "note: no label, tag or Python package of the image names the release of its server; give"},
-		"a build":       {image: imageWith(t, nil, packageLayer(t, "ogx", "0.0.0")), tag: "latest", note: `note: version "0.0.0" of package ogx is not that of a release; give`},
+		"nothing":       {image: imageWith(t, nil, other), tag: "latest", note: "note: no label, tag or Python package of the image names the release of its server; set"},
+		"a build":       {image: imageWith(t, nil, packageLayer(t, "ogx", "0.0.0")), tag: "latest", note: `note: version "0.0.0" of package ogx is not that of a release; set`},
 		"several platforms": {image: mutate.AppendManifests(empty.Index,
 			mutate.IndexAddendum{Add: randomImage(t), Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "unknown", Architecture: "unknown"}}},
 			mutate.IndexAddendum{Add: imageWith(t, nil, server), Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "linux", Architecture: "amd64"}}},
@@ -226,11 +226,11 @@ func TestLabelRefusesWhatTheOperatorWould(t *testing.T) {
 			"MANIFEST_UNKNOWN":          {strings.Replace(reference, ":1", ":2", 1)[:len(reference)-1] + "2", "--config", good, "--push", "--plain-http"},
 		},
 		cli.ExitUsage: {
-			"--server-version: \"latest\"":  {reference, "--config", good, "--server-version", "latest", "--push"},
-			"a digest names the image":      {reference + "@sha256:" + strings.Repeat("0a", 32), "--config", good, "--push"},
-			"--push needs the reference":    {"oci-archive:x.tar", "--config", good, "--push"},
-			"IMAGE: could not parse":        {"A B", "--config", good, "--push"},
-			"give --push, or --output with": {reference, "--config", good},
+			"--server-version: \"latest\"":          {reference, "--config", good, "--server-version", "latest", "--push"},
+			"labels change the digest of the image": {reference + "@sha256:" + strings.Repeat("0a", 32), "--config", good, "--push"},
+			"--push requires an image":              {"oci-archive:x.tar", "--config", good, "--push"},
+			"IMAGE: could not parse":                {"A B", "--config", good, "--push"},
+			"set --push, or --output with":          {reference, "--config", good},
 		},
 	} {
 		for want, args := range refused {
@@ -288,7 +288,7 @@ func TestRenderReadsLabelsFromTheRegistry(t *testing.T) {
 	for want, args := range map[string][]string{
 		"--image: image " + reference: {"--image", reference},
 		"404 Not Found":               {"--image", strings.TrimSuffix(reference, ":1") + ":2", "--plain-http"},
-		"exclude each other":          {"--image", reference, "--image-labels", "x"},
+		"are mutually exclusive":      {"--image", reference, "--image-labels", "x"},
 	} {
 		if r := run(t, document, append([]string{"render", "-f", "-"}, args...)...); r.code == cli.ExitOK || !strings.Contains(r.err, want) {
 			t.Errorf("%v: %s; want %s", args, r.err, want)
@@ -317,7 +317,7 @@ func TestLabelFollowsNoRedirectOfWhatItWrites(t *testing.T) {
 	}))
 	t.Cleanup(site.Close)
 	r := run(t, "", "label", strings.Replace(reference, host, site.Listener.Addr().String(), 1), "--config", file(t, smallBase), "--push", "--plain-http")
-	if r.code != cli.ExitFailure || !strings.Contains(r.err, "which is not followed") {
+	if r.code != cli.ExitFailure || !strings.Contains(r.err, "which the command does not follow") {
 		t.Errorf("exit code %d: %s", r.code, r.err)
 	}
 }

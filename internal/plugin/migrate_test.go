@@ -55,12 +55,12 @@ func TestMigrate(t *testing.T) {
 	for name, text := range cases {
 		t.Run(name, func(t *testing.T) {
 			r := run(t, text, "migrate", "-f", "-", "--settings", networkPolicies)
-			if r.code != cli.ExitOK || !strings.Contains(r.err, "  proof: ") || strings.Contains(r.err, "canary") {
+			if r.code != cli.ExitOK || !strings.Contains(r.err, "  verified: ") || strings.Contains(r.err, "canary") {
 				t.Errorf("exit code %d:\n%s", r.code, r.err)
 			}
 			golden.Text(t, *update, filepath.Join("testdata", "migrate", name+".txt"), r.err+"---\n"+r.out)
 			again := run(t, r.out, "migrate", "-f", "-", "--settings", networkPolicies)
-			if again.out != r.out || !strings.Contains(again.err, "  proof: the server reads the same configuration\n") {
+			if again.out != r.out || !strings.Contains(again.err, "  verified: the configuration is the same\n") {
 				t.Errorf("of what is migrated already, another one is made:\n%s%s", again.err, again.out)
 			}
 		})

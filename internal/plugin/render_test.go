@@ -296,7 +296,7 @@ func TestRenderSeveralDocuments(t *testing.T) {
 		t.Errorf("the environment does not tell whose it is:\n%s", in.out)
 	}
 	if got := run(t, "", "render", "-f", file, "-n", "other"); got.code != cli.ExitFailure || got.out != "" ||
-		!strings.Contains(got.err, `first: metadata.namespace: Invalid value: "ai": --namespace says "other"`) {
+		!strings.Contains(got.err, `first: metadata.namespace: Invalid value: "ai": does not match --namespace other`) {
 		t.Errorf("two namespaces at once: exit code %d, %s", got.code, got.err)
 	}
 }
@@ -374,7 +374,7 @@ func TestRenderUsesLabelsOnlyWhereTheOperatorDoes(t *testing.T) {
 		base64.StdEncoding.EncodeToString([]byte("version: 2\napis: [inference]\nproviders: {inference: []}\n"))+`"}`)
 	sample := read(t, samplesDir+"/v1alpha2-simple.yaml")
 	byImage := write(t, strings.ReplaceAll(sample, "name: starter", "image: registry.example/mine:1.3.0"))
-	const note = "the operator asks no registry for the labels of this image"
+	const note = "the operator does not read the labels of this image"
 	for name, c := range map[string]struct {
 		file, settings string
 		used           bool

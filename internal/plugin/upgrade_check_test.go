@@ -83,8 +83,8 @@ func TestUpgradeCheckLeavesOutProblemsOfBothReleases(t *testing.T) {
 func TestUpgradeCheckRefusesWrongUsage(t *testing.T) {
 	const sample = samplesDir + "/v1alpha2-simple.yaml"
 	for want, args := range map[string][]string{
-		"give either a name or --filename":      {"--to", catalog.Newest()},
-		"give either a name or --filename ":     {"x", "-f", sample, "--to", catalog.Newest()},
+		"set either a name or --filename":       {"--to", catalog.Newest()},
+		"set either a name or --filename ":      {"x", "-f", sample, "--to", catalog.Newest()},
 		`not a release of a known release line`: {"-f", sample, "--to", "9.9"},
 		`required flag(s) "to" not set`:         {"-f", sample},
 		`--output "toml": choose one of json, `: {"-f", sample, "--to", catalog.Newest(), "-o", "toml"},

@@ -129,7 +129,7 @@ func TestValidateWithSettings(t *testing.T) {
 	if r := run(t, "", "validate", file, "--settings", "testdata/settings.yaml"); r.code != cli.ExitOK || r.out != "" {
 		t.Errorf("exit code %d:\n%s", r.code, r.out)
 	}
-	if r := run(t, "", "validate", file); r.code != cli.ExitFailure || !strings.Contains(r.out, "give that ConfigMap with --settings") {
+	if r := run(t, "", "validate", file); r.code != cli.ExitFailure || !strings.Contains(r.out, "pass that ConfigMap with --settings") {
 		t.Errorf("exit code %d:\n%s", r.code, r.out)
 	}
 }
@@ -204,7 +204,7 @@ func TestValidateDirectories(t *testing.T) {
 	if r := run(t, "", "validate", "-R", "-f", dir); r.code != cli.ExitFailure || !strings.HasPrefix(r.err, "2 checked, 1 with") {
 		t.Errorf("with -R: exit code %d:\n%s%s", r.code, r.out, r.err)
 	}
-	if r := run(t, "", "validate", "-f", filepath.Join(dir, "team")); r.code != cli.ExitFailure || !strings.Contains(r.out, "no files with the ending") {
+	if r := run(t, "", "validate", "-f", filepath.Join(dir, "team")); r.code != cli.ExitFailure || !strings.Contains(r.out, "no .yaml, .yml or .json files") {
 		t.Errorf("a directory without manifests: exit code %d:\n%s", r.code, r.out)
 	}
 }
@@ -260,7 +260,7 @@ func TestEachFindingHasItsPlace(t *testing.T) {
 }
 
 // withSettings is what the plugin adds where the operator's settings could make a difference.
-const withSettings = " (if your cluster has such an entry, give that ConfigMap with --settings)"
+const withSettings = " (if your cluster has such an entry, pass that ConfigMap with --settings)"
 
 // exampleFrom are the reasons whose example in docs/status.md no file shows, and what it comes from. The tests
 // TestExamplesAre… of the packages that are named prove it; where none is, it is the text of the code.

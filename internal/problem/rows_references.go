@@ -46,7 +46,7 @@ var referenceRows = []Row{
 			"`networking.expose` instead.",
 		Example: Problem{
 			Path: "spec.providers.inference[0].apiKey", Type: field.ErrorTypeInvalid,
-			Detail: "the value of key \"token\" in Secret mine/vllm-token ends with a line break: write it without one (for " +
+			Detail: "the value of key \"token\" in Secret mine/vllm-token ends with a line break: remove it (for " +
 				"example with printf or echo -n)",
 		},
 		Remedy: "Put another value into the Secret, or renew the certificate. The operator watches the Secret, and " +

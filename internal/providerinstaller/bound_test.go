@@ -77,7 +77,7 @@ func TestBoundsAreThoseOfAPod(t *testing.T) {
 		want   string
 	}{
 		"bytes": {Distribution{Files: map[string]string{"a": fmt.Sprintf("00000000-%d", maxBytes)}}, small, "more than 1900 MiB"},
-		"table": {Distribution{}, pack(manyFiles(metadata)), "the table of its files has more than 32 MiB"},
+		"table": {Distribution{}, pack(manyFiles(metadata)), "its file table has more than 32 MiB"},
 	} {
 		other := &Manifest{Provider: "other", Distributions: []Distribution{c.other}}
 		if err := layout.record(other); err != nil {

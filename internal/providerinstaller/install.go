@@ -68,7 +68,7 @@ func (l Layout) Install(p *Provider) (*Manifest, error) {
 		}
 	}
 	if !i.hasModule(p.Module) {
-		return nil, fmt.Errorf("its packages have no module %s.provider, which the server loads: correct packageName in "+
+		return nil, fmt.Errorf("its packages have no module %s.provider, which the server requires: correct packageName in "+
 			"the spec of the package", p.Module)
 	}
 	return m, l.record(m)
@@ -157,7 +157,7 @@ func (i *install) wheel(file string) (*Distribution, error) {
 	}
 	for _, at := range slices.Sorted(maps.Keys(d.Files)) {
 		if existing, found := i.files[at]; found && existing.Files[at] != d.Files[at] {
-			return nil, fmt.Errorf("dependency conflict: it has another file %s than %s", at, existing)
+			return nil, fmt.Errorf("dependency conflict: its file %s differs from that of %s", at, existing)
 		}
 		if err := i.checkParents(at); err != nil {
 			return nil, err

@@ -53,7 +53,7 @@ type bounded struct {
 	left int
 }
 
-var errTable = fmt.Errorf("the table of its files has more than %d MiB", tableBytes>>20)
+var errTable = fmt.Errorf("its file table has more than %d MiB", tableBytes>>20)
 
 func (b *bounded) ReadAt(into []byte, at int64) (int, error) {
 	if b.left -= len(into); b.left < 0 {
@@ -67,7 +67,7 @@ func openFile(file string) (*os.File, int64, error) {
 	info, err := os.Stat(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, 0, errors.New("the provider's spec names it, and its image does not have it")
+		return nil, 0, errors.New("the spec of the provider requires it, but the image does not contain it")
 	case err == nil && !info.Mode().IsRegular():
 		return nil, 0, fmt.Errorf("%w: it is not a regular file", errNotWheel)
 	case err != nil:
@@ -129,13 +129,13 @@ func infoDirectory(archive *zip.Reader) (string, error) {
 			continue
 		}
 		if info != "" {
-			return "", fmt.Errorf("%w: it has two directories of metadata, %s and %s", errNotWheel, limits.Cut(info, 100),
+			return "", fmt.Errorf("%w: it has two metadata directories, %s and %s", errNotWheel, limits.Cut(info, 100),
 				limits.Cut(dir, 100))
 		}
 		info = dir
 	}
 	if info == "" {
-		return "", fmt.Errorf("%w: it has no directory of metadata, *%s", errNotWheel, infoSuffix)
+		return "", fmt.Errorf("%w: it has no metadata directory, *%s", errNotWheel, infoSuffix)
 	}
 	return info, nil
 }
@@ -163,7 +163,7 @@ func (w *wheel) identify(info string) error {
 		return fmt.Errorf("%w: METADATA: %w", errNotWheel, err)
 	}
 	if !identifier.MatchString(w.distribution.Name) || !identifier.MatchString(w.distribution.Version) {
-		return fmt.Errorf("%w: METADATA has no Name or no Version, or one that Python does not take: %q %q", errNotWheel,
+		return fmt.Errorf("%w: METADATA has no valid Name and Version: %q %q", errNotWheel,
 			limits.Cut(w.distribution.Name, 100), limits.Cut(w.distribution.Version, 100))
 	}
 	return nil
@@ -187,12 +187,12 @@ func (w *wheel) resolvePaths(data string) error {
 		case len(f.Name) > pathBytes:
 			return fmt.Errorf("the path %q has more than %d bytes", limits.Cut(f.Name, 60), pathBytes)
 		case !fs.ValidPath(at) || at == "." || strings.ContainsAny(at, "\\\x00"):
-			return fmt.Errorf("the path %q is not one below the packages", f.Name)
+			return fmt.Errorf("the path %q is outside the packages directory", f.Name)
 		case !f.Mode().IsRegular():
-			return fmt.Errorf("%s is not a regular file: links and the like are not installed", f.Name)
+			return fmt.Errorf("%s is not a regular file: only regular files are installed", f.Name)
 		case runsAtStartup(at):
-			return fmt.Errorf("%s would run at each start of Python: a provider's code runs when the server loads the "+
-				"provider", f.Name)
+			return fmt.Errorf("%s would run at each start of Python: code of a provider must run only when the server loads "+
+				"the provider", f.Name)
 		}
 		sum := sumOf(f)
 		if existing, found := w.distribution.Files[at]; found && existing != sum {

@@ -146,11 +146,11 @@ type step struct {
 	do   func(context.Context, *scope)
 }
 
-func (r *Reconciler) runStep(ctx context.Context, s *scope, of step) {
+func (r *Reconciler) runStep(ctx context.Context, s *scope, part step) {
 	began, known := time.Now(), len(s.problems)
-	of.do(ctx, s)
-	if of.name != "" && !s.postponed {
-		r.metrics.Step(of.name, began, s.problems[min(known, len(s.problems)):])
+	part.do(ctx, s)
+	if part.name != "" && !s.postponed {
+		r.metrics.Step(part.name, began, s.problems[min(known, len(s.problems)):])
 	}
 }
 
@@ -238,7 +238,7 @@ func (r *Reconciler) prune(ctx context.Context, s *scope) {
 // observe reads the Deployment, its pods and, after the rollout, the server's own report.
 func (r *Reconciler) observe(ctx context.Context, s *scope) {
 	r.observeServer(ctx, s)
-	s.deployment = cmp.Or(s.gathered.Inputs.Live, s.gathered.Rival)
+	s.deployment = cmp.Or(s.gathered.Inputs.Live, s.gathered.ForeignDeployment)
 	if s.applied != nil && s.applied.Deployment != nil {
 		s.deployment = s.applied.Deployment
 	}
@@ -247,9 +247,9 @@ func (r *Reconciler) observe(ctx context.Context, s *scope) {
 		s.pods.OtherSecrets {
 		return // an ending pod has other Secrets; the event of its end starts the next reconcile
 	}
-	url, why := r.serverURL(s.cr, s.service, s.desired.Scheme())
+	url, failure := r.serverURL(s.cr, s.service, s.desired.Scheme())
 	if url == "" {
-		s.serverFailure = why
+		s.serverFailure = failure
 		return
 	}
 	at := serverprobe.Server{URL: url, Trust: trust(s.desired.Certificate),
@@ -274,14 +274,14 @@ func (r *Reconciler) observeServer(ctx context.Context, s *scope) {
 	if s.applied != nil { // the cache may lag behind
 		s.service, s.pvc = s.applied.Service, s.applied.PVC
 	}
-	service, claim := &corev1.Service{}, &corev1.PersistentVolumeClaim{}
+	service, pvc := &corev1.Service{}, &corev1.PersistentVolumeClaim{}
 	if s.service == nil && r.client.Get(ctx, key(names.ServiceName(s.cr.Name)), service) == nil {
 		s.service = service
 	}
 	if w := s.cr.Spec.Workload; w == nil || w.Storage == nil {
 		s.pvc = nil
-	} else if s.pvc == nil && r.client.Get(ctx, key(names.PVCName(s.cr.Name)), claim) == nil {
-		s.pvc = claim
+	} else if s.pvc == nil && r.client.Get(ctx, key(names.PVCName(s.cr.Name)), pvc) == nil {
+		s.pvc = pvc
 	}
 	r.observeEdge(ctx, s)
 }
@@ -336,8 +336,8 @@ func (r *Reconciler) report(ctx context.Context, s *scope) (ctrl.Result, error) 
 			s.cr.Status.AvailableReplicas,
 			"ready", ready.Status, "reason", ready.Reason, "message", limits.Message(ready.Message))
 	}
-	if s.applied != nil && s.applied.Written > 0 {
-		log.Info("objects written", "count", s.applied.Written, "generation", s.cr.Generation)
+	if s.applied != nil && s.applied.Changed > 0 {
+		log.Info("objects written", "count", s.applied.Changed, "generation", s.cr.Generation)
 	}
 	if err := s.problems.Retry(); err != nil {
 		return ctrl.Result{}, err

@@ -34,8 +34,8 @@ func scan(document []byte) error {
 	return nil
 }
 
-// failure returns the start of an error response, or an empty body if it cannot be decoded safely.
-func failure(body io.ReadCloser) io.ReadCloser {
+// errorResponse returns the start of an error response, or an empty body if it cannot be decoded safely.
+func errorResponse(body io.ReadCloser) io.ReadCloser {
 	defer func() { _ = body.Close() }()
 	content, err := io.ReadAll(io.LimitReader(body, failureBytes))
 	if err != nil || scan(content) != nil {
@@ -56,16 +56,16 @@ func (t *roundTripper) document(ctx context.Context, body *limitedBody) io.ReadC
 		err = t.beginDecoding(ctx)
 	}
 	if err != nil {
-		return failedBody{err}
+		return errorBody{err}
 	}
 	return io.NopCloser(bytes.NewReader(content))
 }
 
-type failedBody struct{ err error }
+type errorBody struct{ err error }
 
-func (b failedBody) Read([]byte) (int, error) { return 0, b.err }
+func (b errorBody) Read([]byte) (int, error) { return 0, b.err }
 
-func (failedBody) Close() error { return nil }
+func (errorBody) Close() error { return nil }
 
 func (t *roundTripper) addDocument(n int) {
 	t.mu.Lock()
@@ -111,7 +111,7 @@ func (t *roundTripper) end() {
 // bounded limits the body of a response: layers are streamed, other documents are read at once.
 func (t *roundTripper) bounded(request *http.Request, response *http.Response) (*http.Response, error) {
 	if response.StatusCode >= http.StatusBadRequest {
-		response.Body = failure(response.Body)
+		response.Body = errorResponse(response.Body)
 		return response, nil
 	}
 	limit, layer := t.limit()

@@ -123,7 +123,7 @@ func (t *roundTripper) RoundTrip(request *http.Request) (*http.Response, error) 
 func (t *roundTripper) check(u *url.URL) error {
 	ownHost := u.Host == t.registry
 	if u.Scheme != "https" && (!ownHost || !t.plainHTTP) {
-		if failed := t.failed(); ownHost && failed != nil {
+		if failed := t.firstFailure(); ownHost && failed != nil {
 			return failed // the library retries with plain HTTP after a TLS failure
 		}
 		return newSafeError(errRefused, "it requires plain HTTP, which the settings do not allow")
@@ -189,7 +189,7 @@ func (t *roundTripper) record(response *http.Response, err error) {
 	t.retryAfter = min(max(wait, 0), retryLimit)
 }
 
-func (t *roundTripper) failed() error {
+func (t *roundTripper) firstFailure() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.failure

@@ -14,20 +14,20 @@ func (v Value) KeyProblem(public crypto.PublicKey) string {
 	for rest := v.bytes; ; {
 		var block *pem.Block
 		if block, rest = pem.Decode(rest); block == nil {
-			return "holds no private key in PEM form"
+			return "contains no private key in PEM format"
 		}
 		switch {
 		case block.Type == "ENCRYPTED PRIVATE KEY" || block.Headers["DEK-Info"] != "":
-			return "holds a private key with a passphrase, which the server cannot ask for"
+			return "contains a private key with a passphrase, which the server does not support"
 		case !strings.HasSuffix(block.Type, "PRIVATE KEY"):
 			continue // curve parameters may precede the key
 		}
 		key, readable := parseKey(block.Bytes)
 		switch {
 		case !readable:
-			return "holds a private key that cannot be read"
+			return "contains an invalid private key"
 		case !matches(key, public):
-			return "holds a private key that does not fit the certificate"
+			return "contains a private key that does not match the certificate"
 		}
 		return ""
 	}

@@ -60,13 +60,13 @@ func TestKeyProblemReportsKeysThatTheServerCannotUse(t *testing.T) {
 		text []byte
 		want string
 	}{
-		"empty":                      {nil, "holds no private key in PEM form"},
-		"a certificate":              {block("CERTIFICATE", []byte{1}), "holds no private key in PEM form"},
-		"with a passphrase, PKCS #8": {block("ENCRYPTED PRIVATE KEY", []byte{1}), "holds a private key with a passphrase"},
-		"with a passphrase":          {encrypted, "holds a private key with a passphrase"},
-		"damaged":                    {block(pkcs8, []byte("damaged")), "holds a private key that cannot be read"},
-		"of another certificate":     {block(pkcs8, must(x509.MarshalPKCS8PrivateKey(other))), "holds a private key that does not fit the certificate"},
-		"damaged, before a good one": {slices.Concat(block(pkcs8, []byte("damaged")), good), "holds a private key that cannot be read"},
+		"empty":                      {nil, "contains no private key in PEM format"},
+		"a certificate":              {block("CERTIFICATE", []byte{1}), "contains no private key in PEM format"},
+		"with a passphrase, PKCS #8": {block("ENCRYPTED PRIVATE KEY", []byte{1}), "contains a private key with a passphrase"},
+		"with a passphrase":          {encrypted, "contains a private key with a passphrase"},
+		"damaged":                    {block(pkcs8, []byte("damaged")), "contains an invalid private key"},
+		"of another certificate":     {block(pkcs8, must(x509.MarshalPKCS8PrivateKey(other))), "contains a private key that does not match the certificate"},
+		"damaged, before a good one": {slices.Concat(block(pkcs8, []byte("damaged")), good), "contains an invalid private key"},
 	} {
 		got := secret.New(c.text).KeyProblem(ec.Public())
 		if !strings.HasPrefix(got, c.want) {

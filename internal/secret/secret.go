@@ -62,7 +62,7 @@ func (v Value) TextProblems() []string {
 			"cannot hold: encode it, or correct it")
 	}
 	if strings.HasSuffix(s, "\n") {
-		problems = append(problems, "ends with a line break: write it without one (for example with printf or echo -n)")
+		problems = append(problems, "ends with a line break: remove it (for example with printf or echo -n)")
 	}
 	return problems
 }
@@ -72,10 +72,10 @@ func (v Value) SubstitutionProblems() []string {
 	s := string(v.bytes)
 	var problems []string
 	if strings.HasPrefix(s, "~") {
-		problems = append(problems, "begins with '~', which the server replaces by a home directory: use another value")
+		problems = append(problems, "begins with '~', which the server expands to a home directory: use another value")
 	}
 	if strings.Contains(s, "${env.") {
-		problems = append(problems, "contains '${env.', which looks like a placeholder that nothing resolves: use another "+
+		problems = append(problems, "contains '${env.', which looks like an unresolved placeholder: use another "+
 			"value")
 	}
 	return problems
@@ -85,7 +85,7 @@ func (v Value) SubstitutionProblems() []string {
 // or "".
 func (v Value) ConversionProblem() string {
 	if kind := convertedTo(string(v.bytes)); kind != "" {
-		return "looks like " + kind + ", which the server turns into one and then refuses as text: use another value"
+		return "looks like " + kind + ", which the server converts to one and then rejects as text: use another value"
 	}
 	return ""
 }

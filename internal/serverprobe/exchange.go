@@ -40,7 +40,7 @@ var (
 	errNotHTTP      = errors.New("the response is not HTTP")
 	errHeader       = fmt.Errorf("the response headers are larger than %d KiB", maxHeader>>10)
 	errBody         = fmt.Errorf("the response is larger than %d KiB", maxBody>>10)
-	errCut          = errors.New("the response is truncated")
+	errTruncated    = errors.New("the response is truncated")
 	errNotJSON      = errors.New("the response is not the expected JSON")
 )
 
@@ -123,7 +123,7 @@ func (c *Client) receive(ctx context.Context, from *stream, request *http.Reques
 		}
 		defer from.slots.Release(1)
 		if err := from.deadline(time.Now().Add(largeTimeout)); err != nil {
-			return constantError(ctx, err, errCut)
+			return constantError(ctx, err, errTruncated)
 		}
 		full := bytes.NewBuffer(body)
 		_, err = full.ReadFrom(io.LimitReader(response.Body, maxBody+1-smallBody))
@@ -133,7 +133,7 @@ func (c *Client) receive(ctx context.Context, from *stream, request *http.Reques
 	case len(body) > maxBody || err != nil && limited.N == 0:
 		return errBody
 	case err != nil:
-		return constantError(ctx, err, errCut)
+		return constantError(ctx, err, errTruncated)
 	}
 	c.decoding.Lock()
 	defer c.decoding.Unlock()

@@ -208,8 +208,8 @@ func TestAskKeepsABoundedList(t *testing.T) {
 		"ten thousand": {good + strings.Repeat(","+good, 9_999), 1, 9_999},
 	} {
 		got := providersOf(t, c.entries)
-		if len(got.Providers) != c.kept || got.LeftOut != c.leftOut || got.Providers[0] != (Provider{"inference", "vllm", "remote::vllm"}) {
-			t.Errorf("%s: kept %d, left out %d, first %+v; want %d, %d", name, len(got.Providers), got.LeftOut, got.Providers[0], c.kept, c.leftOut)
+		if len(got.Providers) != c.kept || got.Ignored != c.leftOut || got.Providers[0] != (Provider{"inference", "vllm", "remote::vllm"}) {
+			t.Errorf("%s: kept %d, left out %d, first %+v; want %d, %d", name, len(got.Providers), got.Ignored, got.Providers[0], c.kept, c.leftOut)
 		}
 	}
 	var many []string
@@ -220,8 +220,8 @@ func TestAskKeepsABoundedList(t *testing.T) {
 	for _, p := range got.Providers {
 		size += len(p.API) + len(p.ID) + len(p.Type)
 	}
-	if size > maxListBytes || len(got.Providers) > maxProviders || len(got.Providers)+got.LeftOut != 5_000 || size < maxListBytes/2 {
-		t.Errorf("kept %d providers with %d bytes, left out %d", len(got.Providers), size, got.LeftOut)
+	if size > maxListBytes || len(got.Providers) > maxProviders || len(got.Providers)+got.Ignored != 5_000 || size < maxListBytes/2 {
+		t.Errorf("kept %d providers with %d bytes, left out %d", len(got.Providers), size, got.Ignored)
 	}
 }
 

@@ -44,8 +44,8 @@ type Observation struct {
 	Version string
 	// Providers are the unique providers, sorted by API and id; invalid if ProvidersHidden.
 	Providers []Provider
-	// LeftOut is the number of invalid, duplicate or excess entries missing from Providers.
-	LeftOut int
+	// Ignored is the number of invalid, duplicate or excess entries missing from Providers.
+	Ignored int
 	// ProvidersHidden is true if listing providers needs authentication.
 	ProvidersHidden bool
 	// Models are the models.
@@ -74,8 +74,8 @@ func (o *Observation) Renamed(name func(string) string) *Observation {
 type List struct {
 	// Entries are the unique entries, sorted by provider and name; invalid if Unknown is set.
 	Entries []Entry
-	// Cut is true if the server has more entries: invalid, excess or on another page.
-	Cut bool
+	// Truncated is true if the server has more entries: invalid, excess or on another page.
+	Truncated bool
 	// Error is the error of reading the list; empty on success.
 	Error string
 	// Hidden is true if listing needs authentication.
@@ -139,7 +139,7 @@ func (c *Client) Probe(ctx context.Context, server Server) (*Observation, error)
 		return nil, err
 	}
 	err = c.get(ctx, at, "/v1/providers", func(body []byte) (err error) {
-		o.Providers, o.LeftOut, err = readProviders(body)
+		o.Providers, o.Ignored, err = readProviders(body)
 		return err
 	})
 	switch {

@@ -141,13 +141,13 @@ func TestAskListsWhatIsRegistered(t *testing.T) {
 		"release line 0.3": {
 			200, `{"data":[{"identifier":"m","provider_id":"vllm"}]}`, List{Entries: []Entry{{"vllm", "m"}}}, List{Entries: []Entry{{"vllm", "m"}}},
 		},
-		"connectors": {200, `{"data":[{"connector_id":"github","url":"http://canary"}]}`, List{Cut: true}, List{Entries: []Entry{{"", "github"}}}},
+		"connectors": {200, `{"data":[{"connector_id":"github","url":"http://canary"}]}`, List{Truncated: true}, List{Entries: []Entry{{"", "github"}}}},
 		"another page": {
-			200, `{"data":[{"id":"docs","name":"canary","metadata":{"provider_id":7}}],"has_more":true}`, List{Cut: true}, List{Entries: []Entry{{"", "docs"}}, Cut: true},
+			200, `{"data":[{"id":"docs","name":"canary","metadata":{"provider_id":7}}],"has_more":true}`, List{Truncated: true}, List{Entries: []Entry{{"", "docs"}}, Truncated: true},
 		},
 		"left out": {
 			200, `{"data":[{"id":"a\nb","provider_id":"v"},{"id":"x"},{"id":"y","provider_id":"v"},{"id":"y","provider_id":"v"},null]}`,
-			List{Entries: []Entry{{"v", "y"}}, Cut: true}, List{Entries: []Entry{{"", "x"}, {"v", "y"}}, Cut: true},
+			List{Entries: []Entry{{"v", "y"}}, Truncated: true}, List{Entries: []Entry{{"", "x"}, {"v", "y"}}, Truncated: true},
 		},
 		"none":        {200, `{"data":[]}`, List{}, List{}},
 		"credentials": {401, `canary`, hidden, hidden},

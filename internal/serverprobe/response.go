@@ -111,7 +111,7 @@ func readList(body []byte) (List, error) {
 		entries[i] = Entry{Name: cmp.Or(e.Connector, e.Identifier, e.ID), Provider: e.Provider}
 	}
 	list := truncate(entries, maxOtherListBytes, false)
-	list.Cut = list.Cut || response.More
+	list.Truncated = list.Truncated || response.More
 	return list, nil
 }
 
@@ -124,7 +124,7 @@ func truncate(entries []Entry, maxBytes int, needsProvider bool) (l List) {
 		switch {
 		case named && known[e.Name]:
 		case !named || len(l.Entries) == maxProviders || kept+size > maxBytes:
-			l.Cut = true
+			l.Truncated = true
 		default:
 			known[e.Name], kept = true, kept+size
 			l.Entries = append(l.Entries, Entry{Provider: strings.Clone(e.Provider), Name: strings.Clone(e.Name)})

@@ -50,7 +50,7 @@ func choose(d *distributions.Distribution, by criteria) (choice, *problem.Proble
 	if !ok || EmbeddedBase(d.Base, line) == nil {
 		return chosen, f
 	}
-	if of, _ := catalog.ForVersion(chosen.version); f == nil && of.Name == line.Name {
+	if newest, _ := catalog.ForVersion(chosen.version); f == nil && newest.Name == line.Name {
 		return chosen, nil
 	}
 	c := choice{version: version, source: "release line of the running server"}
@@ -97,13 +97,13 @@ func chooseNewest(d *distributions.Distribution, needs []serverconfig.Need) (cho
 	newest := d.Newest()
 	unmet := metByAnyLine(unmetNeeds(newest, needs))
 	if len(unmet) == 0 {
-		return choice{version: newest.Version, source: listOfDistributions}, nil
+		return choice{version: newest.Version, source: builtInSource}, nil
 	}
 	needs = metByAnyLine(needs)
 	for _, r := range d.Releases {
 		if !r.OnlyByVersion && len(unmetNeeds(r, needs)) == 0 {
 			return choice{
-				version: r.Version, source: listOfDistributions,
+				version: r.Version, source: builtInSource,
 				note: fmt.Sprintf("release line %s is used instead of %s, because of %s", r.Line, newest.Line,
 					describeNeeds(unmet)),
 			}, nil
@@ -162,9 +162,9 @@ func (e *entry) chooseRelease(version string, hints *Hints) *problem.Problem {
 // conflict returns a problem if version contradicts the settings or the image tag. It is a warning if the spec sets
 // only an image.
 func (e *entry) conflict(name, version string) *problem.Problem {
-	known, of := e.serverVersion, e.lineSource
+	known, source := e.serverVersion, e.lineSource
 	if known == "" {
-		known, of = ImageTag(e.image), "tag of image "+e.image
+		known, source = ImageTag(e.image), "tag of image "+e.image
 	}
 	line, match := catalog.ForVersion(version)
 	other, otherStanding := catalog.ForVersion(known)
@@ -174,13 +174,13 @@ func (e *entry) conflict(name, version string) *problem.Problem {
 	}
 	p := problem.Problem{
 		Reason: problem.ConflictingFields, Path: pathVersion, Type: field.ErrorTypeInvalid, Value: version,
-		Detail: fmt.Sprintf("the image contains release %s (%s)", known, of),
+		Detail: fmt.Sprintf("the image contains release %s (%s)", known, source),
 		Fix: "remove it, or choose another distribution: it does not change the image that the operator's settings assign " +
 			"to this name",
 	}
 	if name == "" {
 		p.Severity, p.Type, p.Value = problem.Warning, "", nil
-		p.Detail = fmt.Sprintf("is %s, but the image seems to contain release %s (%s)", version, known, of)
+		p.Detail = fmt.Sprintf("is %s, but the image seems to contain release %s (%s)", version, known, source)
 		p.Fix = "correct one of them if the image contains the release in its tag"
 	}
 	return problem.New(p)

@@ -16,9 +16,9 @@ const ImageAdvice = "set spec.distribution.version to a release whose image is p
 
 // RemovedFrom returns the organization of the image if it was removed from its registry; otherwise empty.
 func RemovedFrom(image string) string {
-	of := repository(image)
+	repo := repository(image)
 	for _, organization := range distributions.Removed() {
-		if within, _ := strings.CutSuffix(repository(organization+"/any"), "any"); strings.HasPrefix(of, within) {
+		if prefix, _ := strings.CutSuffix(repository(organization+"/any"), "any"); strings.HasPrefix(repo, prefix) {
 			return organization
 		}
 	}
@@ -27,11 +27,11 @@ func RemovedFrom(image string) string {
 
 // UnverifiedSource returns the source of a built-in release if its image may not be published; otherwise empty.
 func UnverifiedSource(image string) string {
-	of := repository(image)
+	repo := repository(image)
 	line, _ := catalog.ForVersion(ImageTag(image))
 	for _, d := range distributions.All() {
 		for _, r := range d.Releases {
-			if !r.Published && line != nil && r.Line == line.Name && repository(d.Repository) == of {
+			if !r.Published && line != nil && r.Line == line.Name && repository(d.Repository) == repo {
 				return r.Source
 			}
 		}

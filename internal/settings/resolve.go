@@ -311,8 +311,8 @@ func (s *Settings) lookupImage(image string) (entry, bool) {
 	if i >= 0 {
 		return s.images[i], true
 	}
-	of := repository(image)
-	i = slices.IndexFunc(s.images, func(e entry) bool { return of != "" && slices.Contains(e.repositories, of) })
+	repo := repository(image)
+	i = slices.IndexFunc(s.images, func(e entry) bool { return repo != "" && slices.Contains(e.repositories, repo) })
 	if i < 0 {
 		return entry{}, false
 	}
@@ -320,9 +320,9 @@ func (s *Settings) lookupImage(image string) (entry, bool) {
 	e := s.images[i]
 	e.image, e.serverVersion, e.foreignImage, e.labelsKnown = image, "", false, false
 	if d, known := distributions.Get(e.name); known && e.origin == builtIn {
-		own := of == repository(d.Repository)
+		own := repo == repository(d.Repository)
 		_, mirror := s.Registries.Mirrors.Rewrite(image)
-		e.labelsKnown = own && hasListedTag(&d, image) || isRemoved(of) && mirror == nil
+		e.labelsKnown = own && hasListedTag(&d, image) || isRemoved(repo) && mirror == nil
 		if own && hasListedTag(&d, image) {
 			e.serverVersion, e.foreignImage = ImageTag(image), !d.ImageHasConfig
 		}

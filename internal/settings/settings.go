@@ -112,7 +112,7 @@ func (s *Settings) addBuiltIn() {
 		e := entry{
 			name: d.Name, image: d.Image(d.Newest().Version), embedded: d.Base, foreignImage: !d.ImageHasConfig,
 			labelsKnown: true,
-			origin:      builtIn, lineSource: listOfDistributions, imageSource: listOfDistributions,
+			origin:      builtIn, lineSource: builtInSource, imageSource: builtInSource,
 		}
 		for _, images := range d.Images {
 			e.repositories = append(e.repositories, repository(images))
@@ -230,14 +230,14 @@ func repository(image string) string {
 	if err != nil {
 		return ""
 	}
-	if of := ref.Context(); slices.Contains(defaultRegistries, of.RegistryStr()) {
-		return reference.DefaultRegistry + "/" + of.RepositoryStr()
+	if parsed := ref.Context(); slices.Contains(defaultRegistries, parsed.RegistryStr()) {
+		return reference.DefaultRegistry + "/" + parsed.RepositoryStr()
 	}
 	return ref.Context().Name()
 }
 
-// listOfDistributions is the source of built-in images and releases.
-const listOfDistributions = "the operator's list of distributions"
+// builtInSource is the source of built-in images and releases.
+const builtInSource = "the operator's list of distributions"
 
 func keySource(key string) string { return "ConfigMap " + ConfigMapName + ", key " + key }
 

@@ -26,7 +26,8 @@ func (c *check) resources(r *corev1.ResourceRequirements, at *field.Path) {
 		case limited && request.Cmp(limit) > 0:
 			c.invalid(path, request.String(), "is above the limit "+limit.String(), "lower it, or raise the limit")
 		case limited && request.Cmp(limit) != 0 && !isShared(name):
-			c.invalid(path, request.String(), fmt.Sprintf("differs from the limit %s, but %s cannot be overcommitted", limit.String(), name),
+			detail := fmt.Sprintf("differs from the limit %s, but %s cannot be overcommitted", limit.String(), name)
+			c.invalid(path, request.String(), detail,
 				"use the same value for both")
 		}
 	}

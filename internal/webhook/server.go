@@ -54,7 +54,7 @@ type Options struct {
 // Server serves the webhooks of one replica.
 type Server struct {
 	certificateManager manager.Manager
-	served             *certificates.Served
+	served             *certificates.ServingCertificate
 	keeper             *certificates.Keeper
 	mux                *http.ServeMux
 	intake             *Intake
@@ -69,7 +69,7 @@ type Server struct {
 
 // Listen returns a Server that listens but does not serve until Run.
 func Listen(ctx context.Context, config *rest.Config, o Options) (*Server, error) {
-	served := &certificates.Served{}
+	served := &certificates.ServingCertificate{}
 	keeper := &certificates.Keeper{Namespace: o.Namespace, Managed: o.Managed, Lifetimes: o.Lifetimes, Served: served}
 	s := &Server{mux: http.NewServeMux(), intake: NewIntake(), drain: o.Drain, served: served, keeper: keeper}
 	var err error

@@ -42,7 +42,7 @@ func TestV1alpha1Limits(t *testing.T) {
 		"no worker":                       {spoke("limits", `,"workers":0`), "spec.server.workers: Invalid value: 0: spec.server.workers in body should be greater than or equal to 1"},
 		"neither name nor image":          {strings.Replace(spoke("limits", ""), `{"name":"starter"}`, `{}`, 1), ""},
 		"an empty image beside a name":    {strings.Replace(spoke("limits", ""), `"starter"`, `"starter","image":""`, 1), ""},
-		"name and image":                  {strings.Replace(spoke("limits", ""), `"starter"`, `"starter","image":"a/b:1"`, 1), "name and image exclude each other: keep one of them"},
+		"name and image":                  {strings.Replace(spoke("limits", ""), `"starter"`, `"starter","image":"a/b:1"`, 1), "name and image are mutually exclusive: keep one of them"},
 		"no server":                       {`{"apiVersion":"llamastack.io/v1alpha1","kind":"LlamaStackDistribution","metadata":{"name":"limits"},"spec":{}}`, "spec.server: Required value"},
 	} {
 		out, err := s.Cluster.KubectlInput(t.Context(), c.manifest, "create", "--dry-run=server", "-n", "default", "-f", "-")

@@ -33,7 +33,9 @@ func Parse(text string) (labels.Selector, error) {
 	}
 	const fix = `write a label selector as kubectl takes it, such as "llamastack.io/shard=a" ` +
 		`or "llamastack.io/shard notin (a,b)"`
-	invalid := func(value, why string) error { return field.Invalid(field.NewPath("--"+Flag), value, why+": "+fix) }
+	invalid := func(value, detail string) error {
+		return field.Invalid(field.NewPath("--"+Flag), value, detail+": "+fix)
+	}
 	if len(text) > maxSelector {
 		return nil, invalid(text[:64]+"…", fmt.Sprintf("has %d bytes, more than %d", len(text), maxSelector))
 	}

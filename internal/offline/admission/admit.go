@@ -69,7 +69,7 @@ func (s *Schema) Admit(ctx context.Context, object map[string]any) (map[string]a
 	if unchecked {
 		rejections = append(rejections, newRejection(Unchecked, problem.Problem{
 			Reason: problem.MoreProblems, Severity: problem.Warning, Path: "spec",
-			Detail: "not all rules of the schema were checked because of these errors", Fix: "fix them, then check again",
+			Detail: "these errors prevented some checks of the schema", Fix: "fix them, then check again",
 		}))
 	}
 	return object, rejections

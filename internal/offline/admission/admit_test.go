@@ -45,7 +45,7 @@ const (
 	half    = "spec.storage.kv.password: Invalid value: a secret reference is either {name, key} or {secretKeyRef: {name, key}}: " +
 		"give name and key in exactly one of the two forms"
 	// The API server names no field here: "<nil>: Invalid value: null: some validation rules were not checked because …".
-	unchecked = "spec: not all rules of the schema were checked because of these errors: fix them, then check again"
+	unchecked = "spec: these errors prevented some checks of the schema: fix them, then check again"
 )
 
 // The messages are those that kubectl apply prints of an API server with the CustomResourceDefinition, but for the one
@@ -67,7 +67,7 @@ func TestRejections(t *testing.T) {
 		"half a reference":              {starter + "storage: {kv: {type: redis, endpoint: 'r:1', password: {name: s}}}", []string{half}},
 		"less than no replica":          {starter + "workload: {replicas: -1}", []string{"spec.workload.replicas: Invalid value: -1: spec.workload.replicas in body should be greater than or equal to 0"}},
 		"models that are not a list":    {starter + "resources: {models: m}", []string{`spec.resources.models: Invalid value: "string": spec.resources.models in body must be of type array: "string"`, unchecked}},
-		"name and image":                {"distribution: {name: starter, image: example.com/x:1}", []string{"spec.distribution: Invalid value: name and image exclude each other: keep one of them"}},
+		"name and image":                {"distribution: {name: starter, image: example.com/x:1}", []string{"spec.distribution: Invalid value: name and image are mutually exclusive: keep one of them"}},
 		"neither name nor image":        {"distribution: {}", []string{neither}},
 		"no distribution":               {"workload: {replicas: 1}", []string{"spec.distribution: Required value", unchecked}},
 		"no worker":                     {starter + "workload: {workers: 0}", []string{"spec.workload.workers: Invalid value: 0: spec.workload.workers in body should be greater than or equal to 1"}},

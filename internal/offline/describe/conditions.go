@@ -20,15 +20,15 @@ type Condition struct {
 // Conditions returns all conditions in display order.
 func Conditions() []Condition {
 	list := []Condition{
-		{Name: v1alpha2.ConditionReady, Meaning: "Sums up the others: it has the reason and the message of the first one " +
-			"that is not True."},
+		{Name: v1alpha2.ConditionReady, Meaning: "Summarizes the other conditions: it has the reason and the message of " +
+			"the first one that is not True."},
 		{Name: v1alpha2.ConditionConfigGenerated, Meaning: "Reports whether the spec can become a configuration and " +
 			"objects."},
 		{Name: v1alpha2.ConditionSecretsResolved, Meaning: "Reports whether the Secrets that the spec refers to can be " +
 			"used."},
 		{Name: v1alpha2.ConditionDeploymentUpdated, Meaning: "Reports whether the Deployment and its pods are those of the " +
 			"spec."},
-		{Name: v1alpha2.ConditionAvailable, Meaning: "Reports whether the server answers, even if the last edit was " +
+		{Name: v1alpha2.ConditionAvailable, Meaning: "Reports whether the server is available, even if the last edit was " +
 			"rejected."},
 		{Name: v1alpha2.ConditionBackendsReachable, Meaning: "Reports, for information, which models the server lists of " +
 			"the model servers in `spec.providers.inference`, as it answered within seconds after the last rollout or change " +
@@ -38,10 +38,10 @@ func Conditions() []Condition {
 			"configuration has no authentication. `Ready` does not depend on it."},
 		{Name: v1alpha2.ConditionStalled, Meaning: "Is True with the reason of the first terminal error, and absent " +
 			"otherwise."},
-		{Name: v1alpha2.ConditionDeploymentReady, Meaning: "A condition of release 0.9, for programs that read it."},
-		{Name: v1alpha2.ConditionHealthCheck, Meaning: "A condition of release 0.9, for programs that read it."},
-		{Name: v1alpha2.ConditionStorageReady, Meaning: "A condition of release 0.9, for programs that read it."},
-		{Name: v1alpha2.ConditionServiceReady, Meaning: "A condition of release 0.9, for programs that read it."},
+		{Name: v1alpha2.ConditionDeploymentReady, Meaning: "A condition of release 0.9, for compatibility."},
+		{Name: v1alpha2.ConditionHealthCheck, Meaning: "A condition of release 0.9, for compatibility."},
+		{Name: v1alpha2.ConditionStorageReady, Meaning: "A condition of release 0.9, for compatibility."},
+		{Name: v1alpha2.ConditionServiceReady, Meaning: "A condition of release 0.9, for compatibility."},
 	}
 	reasons := Reasons()
 	for i := range list {

@@ -129,7 +129,7 @@ func Notes(row *catalog.Provider, name string) []Note {
 	if e := row.Endpoint; e != nil && (name == e.Field || name == e.PortField) {
 		note := Note{Target: "endpoint"}
 		if e.DefaultPath != "" {
-			note.Text, note.Names = "path %s where none is given", []string{e.DefaultPath}
+			note.Text, note.Names = "path %s by default", []string{e.DefaultPath}
 		}
 		notes = append(notes, note)
 	}
@@ -143,7 +143,7 @@ func Notes(row *catalog.Provider, name string) []Note {
 	// The operator fills in these fields.
 	defaulted := required && !endpoint && (field.Store != "" || field.Nullable || name == row.DataPath)
 	for text, holds := range map[string]bool{
-		"required": required && !defaulted, "filled in where absent": defaulted, "secret": field.Secret,
+		"required": required && !defaulted, "set if omitted": defaulted, "secret": field.Secret,
 		"store (" + string(field.Store) + ")": field.Store != "",
 	} {
 		if holds {

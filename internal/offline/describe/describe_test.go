@@ -48,9 +48,9 @@ func TestNotesBeginWithTheFieldsOfTheCustomResource(t *testing.T) {
 		},
 	}
 	for name, want := range map[string]string{
-		"url":   "[endpoint (path /v1 where none is given) required]",
+		"url":   "[endpoint (path /v1 by default) required]",
 		"token": "[key secret]",
-		"kv":    "[filled in where absent store (kv)]",
+		"kv":    "[set if omitted store (kv)]",
 		"name":  "[also called required]",
 	} {
 		if got := fmt.Sprint(describe.Notes(row, name)); got != want {
@@ -66,7 +66,7 @@ func TestNotesNameTheFieldsThatSetAConfigField(t *testing.T) {
 		Fields: map[string]catalog.Field{"zone": {}, "name": {Required: true}, "path": {Required: true}, "size": {Required: true, Nullable: true}, "other": {}},
 	}
 	for name, want := range map[string]string{
-		"zone": "[region]", "name": "[deploymentName required]", "path": "[filled in where absent]", "size": "[filled in where absent]", "other": "[]",
+		"zone": "[region]", "name": "[deploymentName required]", "path": "[set if omitted]", "size": "[set if omitted]", "other": "[]",
 	} {
 		if got := fmt.Sprint(describe.Notes(row, name)); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)

@@ -157,10 +157,10 @@ func (r *Report) objects(before, after *build.Desired) error {
 func (r *Report) recordEffects(o *Object) {
 	switch {
 	case o.Kind == "PersistentVolumeClaim" && o.Action == Create:
-		r.State = append(r.State, "the data volume becomes the PersistentVolumeClaim "+o.Name+": what the pods have on "+
-			"their disks is lost")
+		r.State = append(r.State, "the data volume becomes the PersistentVolumeClaim "+o.Name+": data on the pods' disks "+
+			"is lost")
 	case o.Action == Keep:
-		r.State = append(r.State, "the server no longer uses the PersistentVolumeClaim "+o.Name+", which stays")
+		r.State = append(r.State, "the server no longer uses the PersistentVolumeClaim "+o.Name+", which is kept")
 	case o.Kind != "Deployment" || o.Action != Modify:
 		return
 	}
@@ -169,7 +169,7 @@ func (r *Report) recordEffects(o *Object) {
 			r.Restart = append(r.Restart, restartReason(c.Path))
 		}
 		if strings.HasPrefix(c.Path, "spec.template.") && strings.HasSuffix(c.Path, ".subPath") {
-			r.State = append(r.State, "the directory of the state on the volume changes from "+c.Before+" to "+c.After)
+			r.State = append(r.State, "the storage directory on the volume changes from "+c.Before+" to "+c.After)
 		}
 	}
 	slices.Sort(r.Restart)

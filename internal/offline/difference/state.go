@@ -52,11 +52,11 @@ func stateChanges(changes []Change, lines ...*catalog.Line) []string {
 		case c.Before == "":
 			continue // new backends do not have state
 		case removed[provider]:
-			if text := provider + " is gone, and what it has stored stays behind"; !slices.Contains(moved, text) {
+			if text := provider + " is removed, and its stored data is left behind"; !slices.Contains(moved, text) {
 				moved = append(moved, text)
 			}
 		case c.After == "":
-			moved = append(moved, fmt.Sprintf("%s is gone, it was %s", c.Path, c.Before))
+			moved = append(moved, fmt.Sprintf("%s is removed (it was %s)", c.Path, c.Before))
 		default:
 			moved = append(moved, fmt.Sprintf("%s changes from %s to %s", c.Path, c.Before, c.After))
 		}

@@ -90,7 +90,7 @@ func (s *Schema) Find(path string) (*Field, error) {
 
 func orNone(names []string) string {
 	if len(names) == 0 {
-		return "none that the schema knows"
+		return "no known fields"
 	}
 	return strings.Join(names, ", ")
 }

@@ -17,9 +17,9 @@ var nestedFields = map[string][]fieldDoc{
 	"endpointFrom": {
 		{"kind", "string", "Kind is the kind of the object. Required."},
 		{"name", "string", "Name is the name of the object. Required."},
-		{"namespace", "string", "Namespace is that of the object. Absent: the namespace of the resource."},
-		{"port", "integer or string", "Port is the number or the name of a port of the Service. Absent: its only port."},
-		{"path", "string", "Path is what the URL has after the address of the Service."},
+		{"namespace", "string", "Namespace is the namespace of the object. Default: the namespace of the resource."},
+		{"port", "integer or string", "Port is the number or the name of a port of the Service. Default: its only port."},
+		{"path", "string", "Path is the path of the URL."},
 	},
 }
 
@@ -29,7 +29,7 @@ var (
 		{"key", "string", "Key is the key within the Secret. Required."},
 	}
 	secretFields = append([]fieldDoc{
-		{"secretKeyRef", "object", "SecretKeyRef holds name and key, as in the env of a container. Either form is taken."},
+		{"secretKeyRef", "object", "SecretKeyRef holds name and key, as in the env of a container. Both forms are valid."},
 	}, keyFields...)
 )
 
@@ -46,18 +46,19 @@ var openFields = []struct {
 	{[]string{"spec", "providers", "telemetry"}, "object or list of objects", providerFields},
 	{[]string{"spec", "resources", "models"}, "string or object", []fieldDoc{
 		{"name", "string", "Name is the model's name, the model_id in the server's configuration. Required."},
-		{"provider", "string", "Provider is the id of the inference provider that serves the model. Absent: the default " +
+		{"provider", "string", "Provider is the id of the inference provider that serves the model. Default: the default " +
 			"provider."},
-		{"modelType", "string", "ModelType is llm, embedding or rerank. Absent: llm."},
+		{"modelType", "string", "ModelType is llm, embedding or rerank. Default: llm."},
 		{"contextLength", "integer", "ContextLength is the context window in tokens."},
-		{"quantization", "string", "Quantization names the quantization of the weights."},
+		{"quantization", "string", "Quantization is the quantization of the weights."},
 		{"embeddingDimension", "integer", "EmbeddingDimension is the length of the vectors that an embedding model returns."},
-		{"providerModelId", "string", "ProviderModelID is the model server's name of the model, where it differs from name."},
-		{"metadata", "object", "Metadata is free: it becomes the metadata of the registered model."},
+		{"providerModelId", "string", "ProviderModelID is the name of the model on the model server, if it differs from " +
+			"name."},
+		{"metadata", "object", "Metadata is arbitrary metadata of the registered model."},
 	}},
 	{[]string{"spec", "resources", "tools"}, "string or object", []fieldDoc{
 		{"name", "string", "Name is the tool group, such as websearch, rag or mcp::github. Required."},
-		{"provider", "string", "Provider is the id of the toolRuntime provider that serves it. Absent: the default " +
+		{"provider", "string", "Provider is the id of the toolRuntime provider that serves it. Default: the default " +
 			"provider."},
 		{"endpoint", "string", "Endpoint is the URL of an MCP server."},
 		{"endpointFrom", "object", "EndpointFrom takes the endpoint from a Service: kind, name, and optionally namespace, " +
@@ -65,18 +66,18 @@ var openFields = []struct {
 	}},
 	{[]string{"spec", "resources", "shields"}, "string or object", []fieldDoc{
 		{"id", "string", "ID is the shield_id in the server's configuration. Required."},
-		{"provider", "string", "Provider is the id of the safety provider. Absent: the default provider."},
-		{"model", "string", "Model is the registered model that the shield asks."},
+		{"provider", "string", "Provider is the id of the safety provider. Default: the default provider."},
+		{"model", "string", "Model is the registered model that the shield uses."},
 	}},
 	{[]string{"spec", "networking", "expose"}, "boolean or object", []fieldDoc{
-		{"enabled", "boolean", "Enabled exposes the server. Absent: true."},
-		{"hostname", "string", "Hostname is the external host name. Absent: a generated one, where the operator's settings " +
+		{"enabled", "boolean", "Enabled exposes the server. Default: true."},
+		{"hostname", "string", "Hostname is the external host name. Default: a generated one if the operator's settings " +
 			"have a domain."},
 	}},
 }
 
 var providerFields = []fieldDoc{
-	{"id", "string", "ID is the provider_id in the server's configuration. Required in a list of several. Absent: the " +
+	{"id", "string", "ID is the provider_id in the server's configuration. Required in a list of several. Default: the " +
 		"name of the type."},
 	{"provider", "string", "Provider is the provider type, such as vllm or remote::vllm: see kubectl llamastack explain " +
 		"TYPE. Required."},
@@ -86,7 +87,7 @@ var providerFields = []fieldDoc{
 			"inference also InferenceService or LLMInferenceService), name and optionally namespace; of a Service also port " +
 			"and path.",
 	},
-	{"apiKey", "object", "APIKey refers to the key that the endpoint demands: " + secretReference + "."},
+	{"apiKey", "object", "APIKey refers to the API key for the endpoint: " + secretReference + "."},
 	{"settings", "object", "Settings are fields of the provider's config: they are merged into it unchanged. A value of " +
 		"a Secret belongs under secretRefs."},
 	{"region", "string", "Region is the cloud region, for provider types that have one."},

@@ -18,9 +18,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-var errNoData = errors.New("neither a manifest of that ConfigMap, nor of one with the label " +
+var errNoData = errors.New("neither a manifest of that ConfigMap, nor one with the label " +
 	settings.LabelDistribution +
-	", nor the data of the former as a map of texts")
+	", nor a map of strings with the data of the former")
 
 // ReadSettings reads the operator's settings from a file: its ConfigMap, registering ConfigMaps, or only the data of
 // the former. An empty name means no settings.
@@ -117,7 +117,7 @@ func stringData(d *Document, data map[string]any) (map[string]string, error) {
 	for _, key := range slices.Sorted(maps.Keys(data)) {
 		text, ok := data[key].(string)
 		if !ok {
-			return nil, fmt.Errorf("%s: the value of key %q is not a text: write it as a block, %s: |", d.Position(), key, key)
+			return nil, fmt.Errorf("%s: the value of key %q is not a string: write it as a block, %s: |", d.Position(), key, key)
 		}
 		out[key] = text
 	}

@@ -39,7 +39,7 @@ func ReadBytes(name string, stdin io.Reader) ([]byte, error) {
 	return text, errors.Join(err, file.Close())
 }
 
-var errNotRegular = errors.New("not a regular file: send its content to standard input, and name it -")
+var errNotRegular = errors.New("not a regular file: pass its content on standard input, with -f -")
 
 // Open opens a regular file, or one passed by the shell, as in -f <(helm template …). Other FIFOs and devices fail,
 // because they may block.

@@ -46,7 +46,7 @@ func Read(names []string, recursive bool, stdin io.Reader) ([]*Document, []error
 	return docs, errs
 }
 
-var errNoFiles = errors.New("no files with the ending .yaml, .yml or .json in this directory")
+var errNoFiles = errors.New("no .yaml, .yml or .json files in this directory")
 
 func expand(name string, recursive bool) ([]string, error) {
 	if name == Stdin {

@@ -139,7 +139,7 @@ type result struct {
 	failed    bool
 }
 
-var errNothing = errors.New("there is no LlamaStackDistribution in the text")
+var errNothing = errors.New("the text contains no LlamaStackDistribution")
 
 func (e *Engine) dryRun(ctx context.Context, text, release string) *result {
 	m := &result{problems: []Problem{}}

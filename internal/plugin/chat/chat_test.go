@@ -136,7 +136,7 @@ func TestChatFollowsNoRedirect(t *testing.T) {
 			mux.Handle("/", answers(t))
 			mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL+r.URL.Path, status) })
 			text, code := runWith(t, mux, "http", 1, "my-stack", "hello")
-			if code != cli.ExitFailure || !strings.Contains(text, "a redirect to \""+elsewhere.URL) || !strings.Contains(text, "which is not followed") {
+			if code != cli.ExitFailure || !strings.Contains(text, "a redirect to \""+elsewhere.URL) || !strings.Contains(text, "which the command does not follow") {
 				t.Errorf("%s %d: exit code %d: %s", path, status, code, text)
 			}
 		}

@@ -22,9 +22,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
-const long = `Ask a server one question, and print the answer. The command reaches a ready pod as port-forward does, and asks the first model that the
-server lists and that can chat, or the one that --model names, as clients write it: see kubectl llamastack status. With --output, it prints
-the whole answer of the server.`
+const long = `Ask a server one question, and print the answer. The command connects to a ready pod like port-forward.
+By default it uses the first chat model that the server lists; --model chooses another by the name that the API uses
+(see kubectl llamastack status). With --output, it prints the complete response of the server.`
 
 const examples = `  kubectl llamastack chat my-stack "Why is the sky blue?"
 
@@ -54,9 +54,9 @@ func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 	}
 	o.AddTo(cmd)
 	o.output.AddTo(cmd)
-	cmd.Flags().StringVarP(&o.model, "model", "m", "", "model to ask, as clients write it (default the first one that "+
-		"can chat)")
-	cmd.Flags().DurationVar(&o.timeout, "timeout", 5*time.Minute, "how long to wait for the answer")
+	cmd.Flags().StringVarP(&o.model, "model", "m", "", "model to use, by its name in API requests (default the first "+
+		"one that can chat)")
+	cmd.Flags().DurationVar(&o.timeout, "timeout", 5*time.Minute, "timeout for the response")
 	return cmd
 }
 
@@ -111,7 +111,7 @@ func newServer(url string) *server {
 }
 
 var errNoModel = errors.New("the server lists no model that can chat: register one under spec.resources.models, or " +
-	"name one with --model")
+	"choose one with --model")
 
 // firstModel returns the first listed model of type llm.
 func (s *server) firstModel(ctx context.Context) (string, error) {
@@ -152,7 +152,7 @@ func (s *server) complete(ctx context.Context, model, message string) (raw json.
 		return nil, "", err
 	}
 	if len(answer.Choices) == 0 {
-		return nil, "", errors.New("the server's answer has no choices")
+		return nil, "", errors.New("the response of the server has no choices")
 	}
 	return raw, answer.Choices[0].Message.Content, nil
 }

@@ -26,7 +26,7 @@ func outputFormats() []string { return []string{formatJSON, formatYAML} }
 
 // AddTo adds the flag to a command.
 func (o *Output) AddTo(cmd *cobra.Command) {
-	cmd.Flags().StringVarP(&o.format, "output", "o", "", "print for programs: "+strings.Join(outputFormats(), ", "))
+	cmd.Flags().StringVarP(&o.format, "output", "o", "", "machine-readable output: "+strings.Join(outputFormats(), ", "))
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputFormats(),
 		cobra.ShellCompDirectiveNoFileComp))
 }

@@ -47,7 +47,7 @@ func MachineReadable(w io.Writer) io.Writer {
 	return w
 }
 
-var errTerminal = errors.New("it is not written to a terminal: name a file, or send standard output to one")
+var errTerminal = errors.New("binary output is not written to a terminal: use a file, or redirect standard output")
 
 // Binary returns the writer for binary data, or an error if it is a terminal.
 func Binary(w io.Writer) (io.Writer, error) {

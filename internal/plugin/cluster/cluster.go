@@ -45,7 +45,7 @@ func (f *Flags) AddClusterTo(cmd *cobra.Command) {
 
 func (f *Flags) add(cmd *cobra.Command, names clientcmd.ConfigOverrideFlags) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.kubeconfig, clientcmd.RecommendedConfigPathFlag, "", "kubeconfig file; default as kubectl")
+	flags.StringVar(&f.kubeconfig, clientcmd.RecommendedConfigPathFlag, "", "kubeconfig file; default as for kubectl")
 	names.ClusterOverrideFlags.APIServer.ShortName = "s"
 	clientcmd.BindOverrideFlags(&f.overrides, flags, names)
 }

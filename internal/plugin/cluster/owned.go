@@ -63,7 +63,7 @@ func (c *Connection) GetOwned(ctx context.Context, name string) (*v1alpha2.Llama
 		err := c.Client.List(ctx, kind.list, kind.opts...)
 		switch {
 		case apierrors.IsForbidden(err):
-			f.Unread = append(f.Unread, kind.name+": you may not list them")
+			f.Unread = append(f.Unread, kind.name+": no permission to list them")
 		case err != nil:
 			return nil, nil, fmt.Errorf("read %s: %w", kind.name, err)
 		}

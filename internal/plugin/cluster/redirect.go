@@ -22,7 +22,7 @@ func (t noRedirects) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	if to := response.Header.Get("Location"); to != "" && response.StatusCode >= 300 && response.StatusCode < 400 {
 		_ = response.Body.Close()
-		return nil, fmt.Errorf("the server answers %s, a redirect to %q, which is not followed", response.Status,
+		return nil, fmt.Errorf("the server answers %s, a redirect to %q, which the command does not follow", response.Status,
 			limits.Message(to))
 	}
 	return response, nil

@@ -45,7 +45,7 @@ clusters: [{name: c, cluster: {server: "` + server.URL + `"}}], users: [{name: u
 		"a forwarded port": func() error { return c.Forward(t.Context(), pod, 0, 8321, func(int32) error { return nil }) },
 	} {
 		before := asked
-		if err := ask(); err == nil || !strings.Contains(err.Error(), "which is not followed") || asked == before {
+		if err := ask(); err == nil || !strings.Contains(err.Error(), "which the command does not follow") || asked == before {
 			t.Errorf("%s: after %d requests: %v", name, asked-before, err)
 		}
 	}

@@ -38,15 +38,17 @@ func targets() []string { return append(offline.Versions(), offline.Kinds()...) 
 // betweenKinds reports whether --to is the apiVersion of a kind.
 func (o *options) betweenKinds() bool { return slices.Contains(offline.Kinds(), o.to) }
 
-const long = `Convert LlamaStackDistributions to the other version of the API, or to the kind OGXServer and back, without a cluster.
+const long = `Convert LlamaStackDistributions to the other version of the API, or to the kind OGXServer and back,
+without a cluster.
 
-The command uses the operator's own code. Between v1alpha1 and v1alpha2 nothing is lost: the annotation llamastack.io/conversion keeps
-values without a field in the other version. Warnings report what to check afterwards. Documents of other kinds are printed unchanged. If there is an error,
-nothing is printed.
+The command uses the operator's own code. Conversion between v1alpha1 and v1alpha2 loses nothing: the annotation
+llamastack.io/conversion keeps values that have no field in the other version. Warnings name what to check afterwards.
+Documents of other kinds are printed unchanged. If there is an error, nothing is printed.
 
-OGXServer is the kind of the operator of OGX, which llama-stack has become. It cannot say everything that a LlamaStackDistribution says, nor
-the other way around: a warning names each field that is lost, and -o json lists them under notConverted, beside the items.
-The command does not check an OGXServer: what it cannot convert, an unknown field or a wrong type too, is a warning. Validate the result.`
+OGXServer is the kind of the operator of OGX, the successor of llama-stack. Neither kind can express everything that
+the other can: a warning names each field that is lost, and -o json lists these fields under notConverted, next to the
+items. The command does not validate an OGXServer: for unknown fields, wrong types and anything else that it cannot
+convert, it only warns. Validate the result.`
 
 const examples = `  # A v1alpha1 manifest in v1alpha2
   kubectl llamastack convert -f my-stack.yaml --to v1alpha2
@@ -79,8 +81,8 @@ func New(streams cli.Streams) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	o.files.AddTo(cmd)
-	flags.StringVar(&o.to, "to", "", "the version or kind to convert to: "+strings.Join(targets(), ", "))
-	flags.StringVarP(&o.output, "output", "o", formatYAML, "how to print: "+strings.Join(formats(), ", "))
+	flags.StringVar(&o.to, "to", "", "version or kind to convert to: "+strings.Join(targets(), ", "))
+	flags.StringVarP(&o.output, "output", "o", formatYAML, "output format: "+strings.Join(formats(), ", "))
 	o.settings.AddTo(cmd)
 	_ = cmd.MarkFlagRequired("to")
 	_ = cmd.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(targets(), cobra.ShellCompDirectiveNoFileComp))

@@ -18,12 +18,12 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-const long = `Show what applying a file would change: the server's config.yaml by its meaning, the objects, whether pods restart, and whether state
-moves. Nothing is changed.
+const long = `Show what applying a file would change: the server's config.yaml (compared by meaning), the objects,
+whether pods restart, and whether stored data is used from another location. Nothing is changed.
 
-The command makes both sides with the operator's own code: those of the cluster's custom resource, and those of the file, whose spec counts as a
-whole. It reads no Secret: a Secret with a new value does not count as a difference. The exit code is 0 if nothing differs, 1 if something does, and
-greater than 1 for an error.`
+The command renders both sides with the operator's own code: the custom resource in the cluster, and the one in the
+file, whose spec replaces the whole spec. It reads no Secrets, so a Secret with a new value is not a difference. The
+exit code is 0 if nothing differs, 1 if something does, and greater than 1 for an error.`
 
 const examples = `  # What would this edit do?
   kubectl llamastack diff -f my-stack.yaml
@@ -62,7 +62,7 @@ func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 	o.output.AddTo(cmd)
 	o.files.AddTo(cmd)
 	cmd.Flags().StringVar(&o.operatorNamespace, "operator-namespace", settings.DefaultNamespace, "namespace of the "+
-		"operator, whose settings are read")
+		"operator with the settings")
 	return cmd
 }
 

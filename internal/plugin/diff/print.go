@@ -20,7 +20,7 @@ func (r *result) print(w io.Writer, style cli.Style) error {
 		case item.New:
 			title += " is new"
 		case item.Rejected:
-			title += ": the operator rejects what the cluster has, so that an older spec runs; everything is shown as new"
+			title += ": the operator rejects the spec in the cluster, so an older one is in use; everything is shown as new"
 		}
 		if _, err := fmt.Fprintln(w, style.Bold(title)); err != nil {
 			return err

@@ -30,7 +30,7 @@ func printReport(w io.Writer, style cli.Style, r *difference.Report) {
 		}
 		title := mark + " " + o.Kind + "/" + o.Name
 		if o.Action == difference.Keep {
-			title += " stays, and is no longer used"
+			title += " is kept, but no longer used"
 		}
 		rows = append(rows, []string{title})
 		for _, row := range rowsOf(style, o.Changes) {
@@ -43,7 +43,7 @@ func printReport(w io.Writer, style cli.Style, r *difference.Report) {
 		return
 	}
 	_, _ = fmt.Fprintf(w, "\n%s %s\n", style.Bold("Pods restart:"), yesOrNo(strings.Join(r.Restart, ", ")))
-	_, _ = fmt.Fprintf(w, "%s %s\n", style.Bold("State moves:"), yesOrNo(strings.Join(r.State, "; ")))
+	_, _ = fmt.Fprintf(w, "%s %s\n", style.Bold("Storage location changes:"), yesOrNo(strings.Join(r.State, "; ")))
 }
 
 func yesOrNo(why string) string {

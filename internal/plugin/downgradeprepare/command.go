@@ -11,11 +11,12 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09/downgrade"
 )
 
-const long = `Prepare the cluster for release 0.9 of the operator. Needs the rights of a cluster administrator, and the operator must run.
+const long = `Prepare the cluster for release 0.9 of the operator. Requires cluster administrator permissions and a
+running operator.
 
-The command stores custom resources as v1alpha1, stops the operator, removes its webhooks and its admission policy, removes v1alpha2 from
-the CRD, and hands the fields of all objects over to release 0.9. Servers keep running. Afterwards, apply the manifest of release 0.9.
-You can repeat the command: it continues where it was interrupted.`
+The command stores custom resources as v1alpha1, stops the operator, removes its webhooks and its admission policy,
+removes v1alpha2 from the CRD, and makes release 0.9 the field manager of all objects. Servers keep running.
+Afterwards, apply the manifest of release 0.9. The command can be repeated: it continues where it was interrupted.`
 
 // New returns the downgrade-prepare command.
 func New(streams cli.Streams) *cobra.Command {
@@ -40,7 +41,7 @@ func New(streams cli.Streams) *cobra.Command {
 				downgrade.Options{OperatorNamespace: namespace, Progress: streams.Out}))
 		},
 	}
-	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig file; default as kubectl")
+	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig file; default as for kubectl")
 	cmd.Flags().StringVar(&kubeContext, "context", "", "context of the kubeconfig; default the current one")
 	cmd.Flags().StringVar(&namespace, "operator-namespace", "llama-stack-k8s-operator-system", "namespace of the operator")
 	return cmd

@@ -11,10 +11,12 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 )
 
-const long = `Explain a field of the custom resource, a provider type, a condition or its reason, or an alert, without a cluster.
+const long = `Explain a field of the custom resource, a provider type, a condition or its reason, or an alert, without
+a cluster.
 
-Fields come from the CustomResourceDefinition, provider types from the catalog of server releases, conditions and reasons from the tables of
-the operator, and alerts from its PrometheusRule. A name without a path stands for the field that has it, if only one does.`
+Fields are from the CustomResourceDefinition, provider types from the catalog of server releases, conditions and
+reasons from the tables of the operator, and alerts from its PrometheusRule. A field name without a path works if only
+one field has this name.`
 
 const examples = `  # A field, and the fields below it
   kubectl llamastack explain spec.workload.autoscaling

@@ -98,7 +98,7 @@ func printField(out io.Writer, f *fields.Field) {
 	printHeader(out, [2]string{"FIELD", f.Path}, [2]string{"TYPE", kind}, [2]string{"DEFAULT", asText(f.Default)})
 	description := f.Description
 	if description == "" {
-		description = "A field of Kubernetes' own types: see kubectl explain of the object that has it."
+		description = "A field of a Kubernetes type: see kubectl explain of the object that contains it."
 	}
 	paragraph(out, "DESCRIPTION", description)
 	for i, rule := range f.Rules {
@@ -138,7 +138,7 @@ func firstSentence(text string) string {
 }
 
 func (p *providerType) print(out io.Writer) {
-	configured := "only a distribution configures it"
+	configured := "only in base configurations"
 	if p.Field != "" {
 		configured = "spec.providers." + p.Field
 	}

@@ -124,10 +124,10 @@ func describeProvider(api string, variants []*catalog.Provider, lines []string) 
 func providerNotes(row *catalog.Provider) []string {
 	var notes []string
 	if row.Deprecated {
-		notes = append(notes, "deprecated: the server warns of it")
+		notes = append(notes, "deprecated: the server logs a warning")
 	}
 	if row.Refused {
-		notes = append(notes, "the server does not start with it")
+		notes = append(notes, "the server does not start with this provider")
 	}
 	switch row.ToolGroup {
 	case "":
@@ -137,7 +137,7 @@ func providerNotes(row *catalog.Provider) []string {
 		notes = append(notes, "serves the tool group "+row.ToolGroup)
 	}
 	if len(row.Needs) > 0 {
-		notes = append(notes, "works only where these APIs are served: "+strings.Join(row.Needs, ", "))
+		notes = append(notes, "requires these APIs: "+strings.Join(row.Needs, ", "))
 	}
 	for _, name := range slices.Sorted(maps.Keys(row.Instead)) {
 		notes = append(notes, fmt.Sprintf("no %s: %s", name, row.Instead[name]))

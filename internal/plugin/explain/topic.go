@@ -68,7 +68,7 @@ func lookup(tree *fields.Schema, name string) (*explanation, error) {
 		f, err := tree.Find(paths[0])
 		return &explanation{Items: []topic{{Field: f}}}, err
 	default:
-		return nil, fmt.Errorf("several fields are called %q: name the path of one of them:\n  %s", name,
+		return nil, fmt.Errorf("several fields have the name %q: use the path of one of them:\n  %s", name,
 			strings.Join(paths, "\n  "))
 	}
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // ErrNoResources means that the files contain no LlamaStackDistribution.
-var ErrNoResources = errors.New("no LlamaStackDistribution in what --filename names")
+var ErrNoResources = errors.New("no LlamaStackDistribution in the files of --filename")
 
 // Resources is the flag --filename.
 type Resources struct {
@@ -36,7 +36,7 @@ func (r *Resources) AddTo(cmd *cobra.Command) {
 // NoArguments rejects arguments, which result from an unquoted pattern after -f.
 func NoArguments(_ *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return fmt.Errorf("unexpected argument %q: give each file or directory a -f of its own", args[0])
+		return fmt.Errorf("unexpected argument %q: use a separate -f for each file or directory", args[0])
 	}
 	return nil
 }
@@ -99,8 +99,8 @@ func (s *ClusterSettings) Source() string {
 }
 
 // unreadNote is the note if the user may not read all settings.
-const unreadNote = "note: you may not read all of the operator's settings in namespace %s: built-in distributions " +
-	"are assumed\n"
+const unreadNote = "note: no permission to read all of the operator's settings in namespace %s: built-in " +
+	"distributions are assumed\n"
 
 // Cluster returns an offline cluster with the settings. It writes a note to errs if some may not be read.
 func (s *ClusterSettings) Cluster(ctx context.Context, stdin io.Reader, errs io.Writer) (*offline.Cluster, error) {

@@ -55,7 +55,7 @@ func loadFrom(file, directory string) (content, error) {
 		return nil, err
 	}
 	if len(listed.Manifests) != 1 {
-		return nil, fmt.Errorf("the archive has %d images, want one", len(listed.Manifests))
+		return nil, fmt.Errorf("the archive has %d images, expected one", len(listed.Manifests))
 	}
 	if d := listed.Manifests[0]; d.MediaType.IsIndex() {
 		return index.ImageIndex(d.Digest)
@@ -70,7 +70,7 @@ var (
 	// inLayout matches the files of the OCI layout; other files are ignored.
 	inLayout = regexp.MustCompile(`^(oci-layout|index\.json|blobs/[a-z0-9]{1,32}/[a-f0-9]{1,128})$`)
 
-	errSparse  = errors.New("the archive holds more than its own size: sparse files are not read")
+	errSparse  = errors.New("the archive contains sparse files, which are not supported")
 	errTooMany = fmt.Errorf("the archive has more than %d files", maxFiles)
 )
 

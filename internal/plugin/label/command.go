@@ -28,16 +28,17 @@ type options struct {
 	plainHTTP     bool
 }
 
-const long = `Put a base configuration into the labels of an image, so that the operator finds it there. No container engine is needed.
+const long = `Add a base configuration to the labels of an image, where the operator finds it. No container engine is
+needed.
 
-IMAGE is the reference of an image in a registry, or oci-archive:FILE for an archive of an image in the OCI layout. The image keeps its layers.
-A configuration of 50 KB or more becomes a layer of its own, which the labels name. Of an image for several platforms, the image for each
-platform gets the labels. The image gets a new digest.
+IMAGE is an image in a registry, or oci-archive:FILE for an image archive in the OCI layout. The image keeps its
+layers. A configuration of 50 KB or more becomes a separate layer, which the labels name. For an image of several
+platforms, the image of each platform gets the labels. The digest of the image changes.
 
-The release of the server becomes a label, too. Without --server-version it is what a label of the image says already, otherwise its tag, otherwise
-the server's Python package in its layers, which are read for this.
+The release of the server becomes a label, too. Without --server-version, it is read from an existing label of the
+image, then from its tag, then from the server's Python package in its layers.
 
-Registries are asked with your own credentials, those of "docker login" or "podman login".`
+The command uses your own registry credentials, those of "docker login" or "podman login".`
 
 const examples = `  # Label an image in its registry
   kubectl llamastack label registry.example.com/ai/server:1.5.0 --config config.yaml --push
@@ -49,9 +50,9 @@ const examples = `  # Label an image in its registry
   kubectl llamastack label oci-archive:server.tar --config config.yaml -o labeled.tar`
 
 var (
-	errNoDestination = errors.New("give --push, or --output with the file of an archive")
-	errDigest        = errors.New("a digest names the image as it is, and with labels it is another one: name a tag")
-	errArchive       = errors.New("--push needs the reference of an image in a registry, not an archive")
+	errNoDestination = errors.New("set --push, or --output with the path of an archive")
+	errDigest        = errors.New("labels change the digest of the image: use a tag")
+	errArchive       = errors.New("--push requires an image in a registry, not an archive")
 )
 
 // New returns the label command.
@@ -59,7 +60,7 @@ func New(streams cli.Streams) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
 		Use:     "label IMAGE --config FILE",
-		Short:   "Put a base configuration and the server's release into the labels of an image",
+		Short:   "Add a base configuration and the server's release to the labels of an image",
 		Long:    long,
 		Example: examples,
 		Args:    cobra.ExactArgs(1),
@@ -72,12 +73,12 @@ func New(streams cli.Streams) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.config, "config", "", `the base configuration, a config.yaml; "-" is standard input`)
-	flags.StringVar(&o.serverVersion, "server-version", "", "release of the server in the image, such as 1.5.0; without "+
-		"it, the image is asked")
+	flags.StringVar(&o.config, "config", "", `base configuration (config.yaml); "-" is standard input`)
+	flags.StringVar(&o.serverVersion, "server-version", "", "release of the server in the image, such as 1.5.0; by "+
+		"default, it is read from the image")
 	flags.BoolVar(&o.push, "push", false, "push the image to its registry, under the same tag")
 	flags.StringVarP(&o.output, "output", "o", "", "write the image as an archive in the OCI layout")
-	flags.BoolVar(&o.plainHTTP, "plain-http", false, "ask the registry without TLS")
+	flags.BoolVar(&o.plainHTTP, "plain-http", false, "connect to the registry without TLS")
 	_ = cmd.MarkFlagRequired("config")
 	_ = cmd.RegisterFlagCompletionFunc("server-version",
 		cobra.FixedCompletions(catalog.Lines(), cobra.ShellCompDirectiveNoFileComp))
@@ -127,7 +128,7 @@ func (o *options) run(ctx context.Context, image string, ref name.Reference, str
 	version := o.serverVersion
 	if version == "" {
 		if version, err = release(original, ref); err != nil {
-			_, _ = fmt.Fprintf(streams.Err, "note: %v; give the release with --server-version\n", err)
+			_, _ = fmt.Fprintf(streams.Err, "note: %v; set the release with --server-version\n", err)
 		}
 	}
 	labeled, err := addLabels(original, content, version)

@@ -20,9 +20,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/pods"
 )
 
-const long = `Print the log of a server. The command takes the newest pod that is not ready, because that is where something is wrong; otherwise the
-newest one. Standard error names the pod. Nothing of the log is hidden; characters that a terminal acts on are shown as escapes. With --output, the command
-prints one object with the pod and the log lines.`
+const long = `Print the log of a server: of the newest pod that is not ready, or of the newest pod if all are ready.
+Standard error names the pod. Nothing in the log is redacted; control characters are escaped. With --output, the
+command prints one object with the pod and the log lines.`
 
 const examples = `  # The log of the server
   kubectl llamastack logs my-stack
@@ -63,16 +63,16 @@ func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 	}
 	o.AddTo(cmd)
 	o.output.AddTo(cmd)
-	cmd.Flags().BoolVar(&o.follow, "follow", false, "print what the server writes, until you stop the command")
+	cmd.Flags().BoolVar(&o.follow, "follow", false, "print new lines until you stop the command")
 	cmd.Flags().BoolVar(&o.previous, "previous", false, "print the log of the container before its last restart")
-	cmd.Flags().Int64Var(&o.tail, "tail", -1, "print so many of the last lines; -1 is all")
+	cmd.Flags().Int64Var(&o.tail, "tail", -1, "number of lines to print from the end; -1 prints all")
 	return cmd
 }
 
 var (
 	errNoPods       = errors.New("the server has no pods: see kubectl llamastack status")
-	errFollowOutput = errors.New("--follow does not go with --output: a log that goes on does not become an object")
-	errTooLong      = fmt.Errorf("the log is longer than %d MiB: take its end with --tail", maxOutputBytes>>20)
+	errFollowOutput = errors.New("--follow and --output are mutually exclusive")
+	errTooLong      = fmt.Errorf("the log is longer than %d MiB: use --tail for its end", maxOutputBytes>>20)
 )
 
 func (o *options) check() error {

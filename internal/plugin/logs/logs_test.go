@@ -92,7 +92,7 @@ func TestLogsForPrograms(t *testing.T) {
 		t.Errorf("exit code %d, %v: %s", code, err, text)
 	}
 	for want, args := range map[string][]string{
-		"--follow does not go with --output": {"--follow", "-o", "json"}, `--output "toml": choose one of json, yaml`: {"-o", "toml"},
+		"--follow and --output are mutually exclusive": {"--follow", "-o", "json"}, `--output "toml": choose one of json, yaml`: {"-o", "toml"},
 	} {
 		if text, code := run(t, serving, append([]string{"my-stack"}, args...)...); code != cli.ExitUsage || !strings.Contains(text, want) {
 			t.Errorf("exit code %d: %s", code, text)

@@ -20,12 +20,12 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/files"
 )
 
-const long = `Rewrite custom resources that configure providers by environment variables (VLLM_URL, INFERENCE_MODEL, ...), or that are written in
-v1alpha1, as v1alpha2 with spec.providers and spec.resources. No cluster is needed.
+const long = `Migrate custom resources that configure providers by environment variables (VLLM_URL, INFERENCE_MODEL,
+...), or that are written in v1alpha1, to v1alpha2 with spec.providers and spec.resources. No cluster is needed.
 
-The command makes the configuration of both with the operator's own code and compares what the server reads. If anything differs that is
-not meant to, it prints the differences and no result. Standard error lists what moved, what stays, and what is better than before.
-Documents of other kinds are printed unchanged.`
+The command renders the configuration of both with the operator's own code and compares them. If there is an
+unintended difference, it prints the differences and no result. Standard error lists what was migrated, what is
+unchanged, and what is improved. Documents of other kinds are printed unchanged.`
 
 const examples = `  # A manifest in the style of release 0.9
   kubectl llamastack migrate -f my-stack.yaml > my-stack-v1alpha2.yaml
@@ -44,7 +44,7 @@ func New(streams cli.Streams) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
 		Use:     "migrate -f FILE",
-		Short:   "Rewrite environment variables as providers, in v1alpha2",
+		Short:   "Migrate environment variables to providers in v1alpha2",
 		Long:    long,
 		Example: examples,
 		Args:    files.NoArguments,
@@ -174,15 +174,15 @@ func report(w io.Writer, name string, r *rewriting, p *comparison) {
 	for _, s := range r.kept {
 		kept = append(kept, s.text)
 	}
-	list("stays as it is", kept)
-	list("better than before", p.improved)
-	list("ERROR: the server would read something else", p.different)
+	list("unchanged", kept)
+	list("improved", p.improved)
+	list("ERROR: unintended differences", p.different)
 	switch {
 	case len(p.different) > 0:
 	case len(p.improved) > 0:
-		b.WriteString("  proof: but for what is better, the server reads the same configuration\n")
+		b.WriteString("  verified: apart from the improvements, the configuration is the same\n")
 	default:
-		b.WriteString("  proof: the server reads the same configuration\n")
+		b.WriteString("  verified: the configuration is the same\n")
 	}
 	if p.restarts {
 		b.WriteString("  applying the result restarts the pods once\n")

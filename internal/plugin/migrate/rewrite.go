@@ -49,7 +49,7 @@ func rewrite(object map[string]any, d *settings.Distribution) *rewriting {
 		return r // the ConfigMap is the configuration
 	}
 	if d == nil || d.Base == nil || d.Line == nil {
-		r.kept = append(r.kept, keptVariable{text: "all variables: the operator does not know the configuration of this " +
+		r.kept = append(r.kept, keptVariable{text: "all variables: the configuration of this " +
 			"distribution"})
 		return r
 	}
@@ -314,14 +314,14 @@ func (r *rewriting) anyLiteral(holds func(name any, value string) bool) bool {
 }
 
 // literalSecretFix is the reason for a secret variable with a literal value.
-const literalSecretFix = "has its value in the spec: put the value into a Secret, and read the variable from it"
+const literalSecretFix = "has its value in the spec: store the value in a Secret, and read the variable from it"
 
 // recordReason records why a variable stays, unless that is known already.
 func (r *rewriting) recordReason(name string) {
 	if slices.ContainsFunc(r.kept, func(s keptVariable) bool { return slices.Contains(s.names, name) }) {
 		return
 	}
-	why := "it configures nothing that this command knows"
+	why := "this command does not know its use"
 	switch reader := r.reader(name); {
 	case reader != "":
 		why = "the distribution's provider " + reader + " reads it, which stays as it is"

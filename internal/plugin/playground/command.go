@@ -21,10 +21,12 @@ var files embed.FS
 
 const defaultPort = 8322
 
-const long = `Serve the playground: a page to write LlamaStackDistributions in, which shows what the operator makes of them while you type.
+const long = `Serve the playground: a page with an editor for LlamaStackDistributions that shows the rendered result
+as you type.
 
-The page has an editor that knows all fields, and shows config.yaml, the objects, where something is wrong, and the difference to another
-release of the server. It runs in your browser and contacts nobody. The server listens on 127.0.0.1 only, until you press Ctrl-C.`
+The editor completes all fields. The page shows config.yaml, the objects, problems with their positions, and the
+difference to another release of the server. It runs in your browser and sends no data. The command listens on
+127.0.0.1 only; stop it with Ctrl-C.`
 
 const examples = `  # Serve it, and open the address that is printed
   kubectl llamastack playground
@@ -37,7 +39,7 @@ func New(streams cli.Streams) *cobra.Command {
 	port := uint16(defaultPort)
 	cmd := &cobra.Command{
 		Use:     "playground",
-		Short:   "Serve a page to write resources in and see what the operator makes of them",
+		Short:   "Serve an editor for resources that shows the rendered result",
 		Long:    long,
 		Example: examples,
 		Args:    cobra.NoArgs,
@@ -49,7 +51,7 @@ func New(streams cli.Streams) *cobra.Command {
 			return cli.Fail(run(cmd.Context(), page, port, streams))
 		},
 	}
-	cmd.Flags().Uint16Var(&port, "port", defaultPort, "port on 127.0.0.1; 0 takes a free one")
+	cmd.Flags().Uint16Var(&port, "port", defaultPort, "port on 127.0.0.1; 0 chooses a free port")
 	return cmd
 }
 
@@ -62,7 +64,7 @@ func run(ctx context.Context, page fs.FS, port uint16, streams cli.Streams) erro
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(int(port))))
 	if err != nil {
-		return fmt.Errorf("%w (choose another port with --port; 0 takes a free one)", err)
+		return fmt.Errorf("%w (choose another port with --port; 0 chooses a free port)", err)
 	}
 	_, _ = fmt.Fprintf(streams.Out, "Playground: http://%s/\n", listener.Addr())
 	_, _ = fmt.Fprintln(streams.Err, "Press Ctrl-C to end.")

@@ -14,8 +14,9 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 )
 
-const long = `Reach a server from this machine, until you stop the command. It forwards to a ready pod, with the port of the server, and prints the
-URL. It listens on the loopback address only. With --output, it prints one object when it listens, and goes on.`
+const long = `Forward a local port to a ready pod of a server until you stop the command. By default, the local port
+is the port of the server. The command prints the URL, and listens on the loopback address only. With --output, it
+prints one object when it listens.`
 
 const examples = `  # On the port of the server
   kubectl llamastack port-forward my-stack
@@ -28,7 +29,7 @@ func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 	flags, output, local := &cluster.Flags{}, &cli.Output{}, int32(0)
 	cmd := &cobra.Command{
 		Use:               "port-forward NAME",
-		Short:             "Reach a server from this machine",
+		Short:             "Forward a local port to a server",
 		Long:              long,
 		Example:           examples,
 		Args:              cobra.ExactArgs(1),
@@ -39,7 +40,7 @@ func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 	}
 	flags.AddTo(cmd)
 	output.AddTo(cmd)
-	cmd.Flags().Int32Var(&local, "port", 0, "port of this machine (default the port of the server)")
+	cmd.Flags().Int32Var(&local, "port", 0, "local port (default the port of the server)")
 	return cmd
 }
 
@@ -64,7 +65,7 @@ func run(ctx context.Context, c *cluster.Connection, name string, local int32, o
 	return c.Forward(ctx, pod, local, remote, func(local int32) error {
 		f := forwarded{Pod: pod.Name, URL: fmt.Sprintf("%s://127.0.0.1:%d", cluster.Scheme(cr), local)}
 		return output.Print(out, f, func(w io.Writer) error {
-			_, err := fmt.Fprintf(w, "%s forwards to pod %s: stop with Ctrl-C\n", f.URL, f.Pod)
+			_, err := fmt.Fprintf(w, "%s forwards to pod %s: press Ctrl-C to stop\n", f.URL, f.Pod)
 			return err
 		})
 	})

@@ -57,7 +57,8 @@ func showAccess(out *bytes.Buffer, resources []*offline.Resource, notes io.Write
 		}
 		a := &access{}
 		if err := yaml.Unmarshal(text, a); err != nil {
-			return fmt.Errorf("%s: %s: the rules of the configuration cannot be read: %w", r.Document.Position(), r.Name(), err)
+			return fmt.Errorf("%s: %s: the access rules of the configuration are invalid: %w",
+				r.Document.Position(), r.Name(), err)
 		}
 		a.Server.Auth.Provider.Type = r.Desired.Auth().Type // resolved by the operator: a variable may disable it
 		if out.Len() > 0 {

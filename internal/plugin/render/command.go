@@ -30,11 +30,12 @@ type options struct {
 	namespace     string
 }
 
-const long = `Show what the operator would make of a LlamaStackDistribution. Only --from-cluster asks a cluster, for the operator's settings.
+const long = `Show the configuration and the objects that the operator would create for a LlamaStackDistribution. Only
+--from-cluster connects to a cluster, to read the operator's settings.
 
-The command uses the operator's own code, so an operator of this version applies the same objects. Warnings and errors go to standard
-error. If there is an error, nothing else is printed. Secrets are not read: the command assumes that each one exists. For values that
-only the operator in its cluster knows, it prints <on-cluster>.`
+The command uses the operator's own code, so an operator of this version applies the same objects. Warnings and errors
+are written to standard error. If there is an error, nothing else is printed. Secrets are not read: the command
+assumes that they exist. For values that only the operator in its cluster knows, it prints <on-cluster>.`
 
 const examples = `  # The config.yaml that the server gets
   kubectl llamastack render -f my-stack.yaml
@@ -72,7 +73,7 @@ func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
 		Use:     "render -f FILE",
-		Short:   "Show the configuration and the objects that the operator would make",
+		Short:   "Show the configuration and the objects that the operator would create",
 		Long:    long,
 		Example: examples,
 		Args:    files.NoArguments,
@@ -85,17 +86,17 @@ func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	o.files.AddTo(cmd)
-	flags.StringVarP(&o.output, "output", "o", formatConfig, "what to show: "+strings.Join(formats(), ", "))
-	flags.StringVar(&o.base, "base", "", "base configuration of the distribution, a config.yaml, in place of a "+
+	flags.StringVarP(&o.output, "output", "o", formatConfig, "output: "+strings.Join(formats(), ", "))
+	flags.StringVar(&o.base, "base", "", "base configuration of the distribution (config.yaml), in place of a "+
 		"registered one")
 	flags.StringVar(&o.serverVersion, "server-version", "", "release of the server in the image, such as 0.7.1")
 	flags.StringVar(&o.imageLabels, "image-labels", "", "labels of the distribution's image: a JSON object, or the "+
 		"image's configuration")
 	flags.StringVar(&o.image, "image", "", "read the labels of this image from its registry, with your own credentials")
-	flags.BoolVar(&o.plainHTTP, "plain-http", false, "ask the registry of --image without TLS")
+	flags.BoolVar(&o.plainHTTP, "plain-http", false, "connect to the registry of --image without TLS")
 	o.settings.AddTo(cmd, connect)
 	flags.StringVarP(&o.namespace, "namespace", "n", "",
-		`namespace of resources that name none (default "`+offline.DefaultNamespace+`")`)
+		`namespace of resources without one (default "`+offline.DefaultNamespace+`")`)
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("server-version",
 		cobra.FixedCompletions(catalog.Lines(), cobra.ShellCompDirectiveNoFileComp))
@@ -107,14 +108,14 @@ func (o *options) check() error {
 		return fmt.Errorf("--output %q: choose one of %s", o.output, strings.Join(formats(), ", "))
 	}
 	if o.image != "" && o.imageLabels != "" {
-		return errors.New("--image and --image-labels exclude each other")
+		return errors.New("--image and --image-labels are mutually exclusive")
 	}
 	if o.serverVersion != "" {
 		switch _, match := catalog.ForVersion(o.serverVersion); match {
 		case catalog.KnownLine, catalog.Newer:
 		case catalog.NoVersion, catalog.TooOld:
-			return fmt.Errorf("--server-version: no release line of %q is known: the known ones are %s", o.serverVersion,
-				strings.Join(catalog.Lines(), ", "))
+			return fmt.Errorf("--server-version: %q is not in a known release line: the known release lines are %s",
+				o.serverVersion, strings.Join(catalog.Lines(), ", "))
 		}
 	}
 	return o.settings.CheckStdin(append([]string{o.base, o.imageLabels}, o.files.Names...)...)

@@ -81,8 +81,8 @@ func replacement(ctx context.Context, o *options, known *settings.Settings, stre
 			return s, fmt.Errorf("--image-labels: %w", err)
 		}
 		if labels.Layer != nil && s.Base == nil {
-			return s, fmt.Errorf("--image-labels: %s: the configuration is the file %s in the layer %s of the image: get it "+
-				"from there, and give it with --base",
+			return s, fmt.Errorf("--image-labels: %s: the configuration is the file %s in the layer %s of the image: extract "+
+				"it, and pass it with --base",
 				o.imageLabels, labels.Layer.Path, labels.Layer.Digest)
 		}
 		s.Labels = labels

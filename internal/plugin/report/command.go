@@ -20,12 +20,13 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-const long = `Pack an archive for a bug report: the custom resource, its objects, configuration, conditions, Events, pods and their logs, and the operator's
-version, settings and log.
+const long = `Collect an archive for a bug report: the custom resource, its objects, configuration, conditions,
+Events, pods and their logs, and the operator's version, settings and log.
 
-No Secret is packed. The command reads the Secrets that the custom resource, its objects and pods refer to, if you may, only to hide their
-values wherever they appear. It also hides what looks like a secret. Read the files before you send them. report.txt names what could not be
-read. With --output, the command prints the names of the files.`
+The archive contains no Secrets. If you have permission, the command reads the Secrets that the custom resource, its
+objects and pods refer to, only to redact their values wherever they appear. It also redacts text that looks like a
+secret. Review the files before you send them. report.txt names what could not be read. With --output, the command
+prints the names of the files.`
 
 type options struct {
 	cluster.Flags
@@ -40,7 +41,7 @@ func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 	o := &options{now: time.Now}
 	cmd := &cobra.Command{
 		Use:               "report NAME",
-		Short:             "Pack an archive for a bug report, without secrets",
+		Short:             "Collect an archive for a bug report, without secrets",
 		Long:              long,
 		Example:           "  kubectl llamastack report my-stack",
 		Args:              cobra.ExactArgs(1),
@@ -52,7 +53,7 @@ func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 	o.AddTo(cmd)
 	o.output.AddTo(cmd)
 	cmd.Flags().StringVarP(&o.file, "filename", "f", "",
-		`file to write, which must not exist; "-" is standard output (default "NAME-report.tar.gz")`)
+		`output file, which must not exist; "-" is standard output (default "NAME-report.tar.gz")`)
 	cmd.Flags().StringVar(&o.operatorNamespace, "operator-namespace", settings.DefaultNamespace, "namespace of the "+
 		"operator")
 	return cmd
@@ -91,7 +92,7 @@ func (o *options) run(ctx context.Context, c *cluster.Connection, name string, s
 		summary.Files = append(summary.Files, f.name)
 	}
 	return o.output.Print(streams.Out, summary, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "%s: %d files. Read them before you send them.\n", target, len(found.files))
+		_, err := fmt.Fprintf(w, "%s: %d files. Review them before you send them.\n", target, len(found.files))
 		for _, text := range found.unread {
 			_, _ = fmt.Fprintln(streams.Err, "not read: "+text)
 		}
@@ -108,7 +109,7 @@ type result struct {
 
 func (o *options) check() error {
 	if o.file == "-" && o.output.MachineReadable() {
-		return errors.New("--output and -f -: standard output is one or the other")
+		return errors.New("--output and -f - are mutually exclusive: both write to standard output")
 	}
 	return o.output.Check()
 }

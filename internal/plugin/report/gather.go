@@ -107,7 +107,7 @@ func (r *collection) readSecrets(ctx context.Context, cr *v1alpha2.LlamaStackDis
 		s := &corev1.Secret{}
 		err := r.connection.Client.Get(ctx, client.ObjectKey{Namespace: cr.Namespace, Name: name}, s)
 		if err != nil && !apierrors.IsNotFound(err) {
-			r.unread = append(r.unread, "Secret "+name+", whose values were to be hidden: read the files before you send "+
+			r.unread = append(r.unread, "Secret "+name+", whose values should be redacted: review the files before you send "+
 				"them: "+err.Error())
 		}
 		for _, value := range s.Data {

@@ -117,7 +117,7 @@ func TestReportHoldsNoSecret(t *testing.T) {
 func TestReportWritesANewFile(t *testing.T) {
 	target := filepath.Join(t.TempDir(), "out.tar.gz")
 	c := fakecluster.New(t, world(t)...)
-	if text, code := run(t, c, "my-stack", "-f", target); code != cli.ExitOK || !strings.Contains(text, "Read them before you send them.") {
+	if text, code := run(t, c, "my-stack", "-f", target); code != cli.ExitOK || !strings.Contains(text, "Review them before you send them.") {
 		t.Errorf("exit code %d: %s", code, text)
 	}
 	if info, err := os.Stat(target); err != nil || info.Mode().Perm() != 0o600 {
@@ -140,7 +140,7 @@ func TestReportPrintsForPrograms(t *testing.T) {
 			t.Errorf("exit code %d, without %q:\n%s", code, want, text)
 		}
 	}
-	if text, code := run(t, fakecluster.New(t, world(t)...), "my-stack", "-f", "-", "-o", "json"); code != cli.ExitFailure || !strings.Contains(text, "one or the other") {
+	if text, code := run(t, fakecluster.New(t, world(t)...), "my-stack", "-f", "-", "-o", "json"); code != cli.ExitFailure || !strings.Contains(text, "mutually exclusive") {
 		t.Errorf("exit code %d: %s", code, text)
 	}
 }

@@ -18,11 +18,12 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cluster"
 )
 
-const long = `Show what LlamaStackDistributions are doing: a table of all, or one screen for the one that you name.
+const long = `Show the status of LlamaStackDistributions: a table of all, or the details of one.
 
-The screen begins with the verdict, the cause and what to do. Then it shows the URL, the release, the providers (of the spec, of the base,
-and which are off because a variable is not set), the names of the models as clients write them, what else the server has registered, what
-of the spec it does not list, the objects and pods with what keeps them from being ready, and the last warnings. No Secret and no log is read.`
+The details begin with a summary, the cause of a problem and its remedy. They continue with the URL, the release, the
+providers (of the spec and of the base, and which are disabled because a variable is not set), the names of the models
+in API requests, other registered resources, resources of the spec that the server does not list, the objects and pods
+with what prevents readiness, and the latest warnings. The command reads no Secrets and no logs.`
 
 const examples = `  # All in the namespace
   kubectl llamastack status
@@ -53,7 +54,7 @@ func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 func (o *options) command(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "status [NAME]",
-		Short:             "Show what resources are doing, and why they are not ready",
+		Short:             "Show the status of resources, and why they are not ready",
 		Long:              long,
 		Example:           examples,
 		Args:              cobra.MaximumNArgs(1),
@@ -65,14 +66,14 @@ func (o *options) command(streams cli.Streams, connect cluster.Connect) *cobra.C
 	}
 	o.AddTo(cmd)
 	o.output.AddTo(cmd)
-	cmd.Flags().BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "show the resources of all namespaces")
-	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "show it again whenever it changes, until you stop the command")
+	cmd.Flags().BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "show resources in all namespaces")
+	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "update the output on changes, until you stop the command")
 	return cmd
 }
 
 var (
-	errNamedEverywhere = errors.New("--all-namespaces does not go with a name")
-	errWatchPrograms   = errors.New("--watch does not go with --output: use kubectl get llsd --watch")
+	errNamedEverywhere = errors.New("--all-namespaces and a name are mutually exclusive")
+	errWatchPrograms   = errors.New("--watch and --output are mutually exclusive: use kubectl get llsd --watch")
 )
 
 func (o *options) check(args []string) error {

@@ -27,8 +27,8 @@ func (s *screen) print(w io.Writer, style cli.Style) error {
 	}
 	p.section("", facts)
 	if s.NewerLine != "" {
-		fmt.Fprintf(&p.text, "\nA newer release line is there: %s (this server keeps %s): kubectl llamastack upgrade-check "+
-			"%s -n %s --to %s\n",
+		fmt.Fprintf(&p.text, "\nA newer release line is available: %s (this server uses %s): kubectl llamastack "+
+			"upgrade-check %s -n %s --to %s\n",
 			s.NewerLine, s.ReleaseLine, s.Name, s.Namespace, s.NewerLine)
 	}
 	p.section("Providers", p.providers(s.Providers))
@@ -36,7 +36,7 @@ func (s *screen) print(w io.Writer, style cli.Style) error {
 	for _, m := range s.Models {
 		models = append(models, []string{m.Name, m.Type})
 	}
-	p.section("Models, as clients write them", models)
+	p.section("Models by their names in API requests", models)
 	var listed [][]string
 	for _, r := range s.Registered {
 		listed = append(listed, []string{r.Kind, r.Name, r.Provider})
@@ -46,7 +46,7 @@ func (s *screen) print(w io.Writer, style cli.Style) error {
 	for _, name := range s.Missing {
 		missing = append(missing, []string{p.style.Bad(name)})
 	}
-	p.section("In the spec, and not listed by the server", missing)
+	p.section("In the spec, but not registered", missing)
 	var try [][]string
 	for _, line := range s.Try {
 		try = append(try, []string{line})
@@ -130,7 +130,7 @@ func (p *printer) providers(list []offered.Provider) [][]string {
 		rows = append(rows, []string{provider.API, id, provider.Type, provider.From, state})
 	}
 	if disabled > 0 {
-		rows = append(rows, []string{p.style.Dim(fmt.Sprintf("and %d that the configuration disables", disabled))})
+		rows = append(rows, []string{p.style.Dim(fmt.Sprintf("and %d disabled by the configuration", disabled))})
 	}
 	return rows
 }

@@ -127,22 +127,22 @@ func verdict(cr *v1alpha2.LlamaStackDistribution) (text string, good bool) {
 	case cr.DeletionTimestamp != nil:
 		return "being deleted", false
 	case ready == nil:
-		return "the operator has not reconciled it: is the operator running?", false
+		return "the operator has not reconciled the resource: is the operator running?", false
 	case unobserved(cr) && available:
-		return fmt.Sprintf("the operator has not seen generation %d yet; the server answers with generation %d",
+		return fmt.Sprintf("the operator has not observed generation %d yet; the server runs generation %d",
 			cr.Generation, ready.ObservedGeneration), false
 	case unobserved(cr):
-		return fmt.Sprintf("the operator has not seen generation %d yet: is the operator running?", cr.Generation), false
+		return fmt.Sprintf("the operator has not observed generation %d yet: is the operator running?", cr.Generation), false
 	case ready.Status == metav1.ConditionTrue && !available:
 		return "scaled to zero", true
 	case ready.Status == metav1.ConditionTrue:
 		return "ready", true
 	case stalled && available:
-		return "your last edit was rejected; the server answers with the configuration before it", false
+		return "the last edit was rejected; the server runs the previous configuration", false
 	case stalled:
-		return "rejected: it needs an edit", false
+		return "rejected: the spec requires changes", false
 	case available:
-		return "the server answers; the last edit is not complete", false
+		return "the server is available; the rollout of the last edit is in progress", false
 	}
 	return "not ready", false
 }

@@ -191,7 +191,7 @@ func TestStatusOfWhatNobodyReconciled(t *testing.T) {
 	cr := stack(t, "my-stack")
 	cr.Status = v1alpha2.LlamaStackDistributionStatus{}
 	out, code := run(t, fakecluster.New(t, cr), "my-stack")
-	if code != cli.ExitOK || !strings.HasPrefix(out, "ai/my-stack: the operator has not reconciled it: is the operator running?\n") ||
+	if code != cli.ExitOK || !strings.HasPrefix(out, "ai/my-stack: the operator has not reconciled the resource: is the operator running?\n") ||
 		!strings.Contains(out, "off: VLLM_URL is not set") {
 		t.Errorf("exit code %d:\n%s", code, out)
 	}
@@ -201,8 +201,8 @@ func TestStatusOfWhatNobodyReconciled(t *testing.T) {
 // the table).
 func TestStatusReportsAnUnseenGeneration(t *testing.T) {
 	for want, conditions := range map[string][]string{
-		"the operator has not seen generation 3 yet; the server answers with generation 2": {"Ready=True Ready: x", "Available=True A: b"},
-		"the operator has not seen generation 3 yet: is the operator running?":             {"SecretsResolved=False SecretNotFound: y", "Ready=False SecretNotFound: x"},
+		"the operator has not observed generation 3 yet; the server runs generation 2": {"Ready=True Ready: x", "Available=True A: b"},
+		"the operator has not observed generation 3 yet: is the operator running?":     {"SecretsResolved=False SecretNotFound: y", "Ready=False SecretNotFound: x"},
 	} {
 		cr := stack(t, "my-stack", conditions...)
 		cr.Generation = 3
@@ -263,7 +263,7 @@ func TestStatusNamesWhatMayNotBeRead(t *testing.T) {
 		},
 	})
 	out, code := run(t, c, "my-stack")
-	if code != cli.ExitOK || !strings.Contains(out, "Not read\n  Pods: you may not list them\n") || !strings.Contains(out, "Deployment/my-stack") {
+	if code != cli.ExitOK || !strings.Contains(out, "Not read\n  Pods: no permission to list them\n") || !strings.Contains(out, "Deployment/my-stack") {
 		t.Errorf("exit code %d:\n%s", code, out)
 	}
 }
@@ -271,9 +271,9 @@ func TestStatusNamesWhatMayNotBeRead(t *testing.T) {
 func TestStatusRefusesWrongUsage(t *testing.T) {
 	c := fakecluster.New(t)
 	for want, args := range map[string][]string{
-		"--all-namespaces does not go with a name": {"x", "-A"},
-		"--watch does not go with --output":        {"-w", "-o", "json"},
-		`--output "toml": choose one of`:           {"-o", "toml"},
+		"--all-namespaces and a name are mutually exclusive": {"x", "-A"},
+		"--watch and --output are mutually exclusive":        {"-w", "-o", "json"},
+		`--output "toml": choose one of`:                     {"-o", "toml"},
 	} {
 		if out, code := run(t, c, args...); code != cli.ExitUsage || !strings.Contains(out, want) {
 			t.Errorf("%v: exit code %d: %s", args, code, out)

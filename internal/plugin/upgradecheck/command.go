@@ -23,11 +23,12 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 )
 
-const long = `Show what another release of the server would do to a custom resource: errors and warnings, providers and fields that come and go, names
-of models, and state that moves. The resource is one of the cluster, by its name, or of a file, for which no cluster is needed.
+const long = `Show what another release of the server would change for a custom resource: errors and warnings, added
+and removed providers and fields, names of models, and storage locations. The resource is given by name, or in a file,
+for which no cluster is needed.
 
-The command makes the configuration for both releases with the operator's own code. It does not know what the server does to its data when it
-starts with another release: read the notes of the release, and make a backup. The exit code is 1 if the spec needs an edit.`
+The command renders the configuration for both releases with the operator's own code. It does not know how the new
+release migrates its data: read the release notes, and make a backup. The exit code is 1 if the spec requires changes.`
 
 const examples = `  # Can this server move to release 1.5?
   kubectl llamastack upgrade-check my-stack --to 1.5
@@ -51,7 +52,7 @@ func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
 		Use:               "upgrade-check NAME|-f FILE --to RELEASE",
-		Short:             "Show what another server release would change",
+		Short:             "Show the changes of another server release",
 		Long:              long,
 		Example:           examples,
 		Args:              cobra.MaximumNArgs(1),
@@ -72,15 +73,15 @@ func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 	flags.StringVar(&o.settings.Name, "settings", "", "for a file: the operator's ConfigMap, as a manifest or only its "+
 		"data")
 	flags.StringVar(&o.operatorNamespace, "operator-namespace", settings.DefaultNamespace, "for a name: namespace of "+
-		"the operator, whose settings are read")
+		"the operator with the settings")
 	_ = cmd.MarkFlagRequired("to")
 	_ = cmd.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(catalog.Lines(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
 var (
-	errNameOrFile     = errors.New("give either a name or --filename")
-	errNotOneResource = errors.New("the file must hold exactly one LlamaStackDistribution")
+	errNameOrFile     = errors.New("set either a name or --filename")
+	errNotOneResource = errors.New("the file must contain exactly one LlamaStackDistribution")
 )
 
 func (o *options) check(args []string) error {
@@ -102,7 +103,7 @@ func (o *options) run(ctx context.Context, connect cluster.Connect, args []strin
 	before := simulated.DryRun(ctx, d)
 	if before.Failed() {
 		before.Print(streams.Err)
-		return cli.Fail(errors.New("the resource has errors with the release that it runs"))
+		return cli.Fail(errors.New("the resource has errors with its current release"))
 	}
 	simulated.Replacement.Version = o.to
 	spec, err := specOf(d)

@@ -35,10 +35,10 @@ func (c *check) print(w io.Writer, style cli.Style) error {
 	}{
 		{"Errors with this release", c.Errors},
 		{"Warnings with this release", c.Warnings},
-		{"Providers that are gone", c.Gone},
-		{"Providers that are new", c.New},
-		{"Models, as clients write them", c.models()},
-		{"State that moves", c.State},
+		{"Removed providers", c.Gone},
+		{"Added providers", c.New},
+		{"Models by their names in API requests", c.models()},
+		{"Changed storage locations", c.State},
 	} {
 		for i, text := range section.texts {
 			if i == 0 {
@@ -63,9 +63,9 @@ func (c *check) print(w io.Writer, style cli.Style) error {
 func (c *check) verdict(style cli.Style) string {
 	switch {
 	case !c.Possible:
-		return style.Bad("the spec needs an edit")
+		return style.Bad("the spec requires changes")
 	case len(c.State)+len(c.Models)+len(c.Gone) > 0:
-		return style.Bad("the spec works, but read what changes for clients and state")
+		return style.Bad("the spec works, but see the changes for clients and storage")
 	}
 	return style.Good("the spec works unchanged")
 }

@@ -27,12 +27,14 @@ type options struct {
 	settings  files.ClusterSettings
 }
 
-const long = `Check LlamaStackDistributions. Only --from-cluster asks a cluster, for the operator's settings.
+const long = `Validate LlamaStackDistributions. Only --from-cluster connects to a cluster, to read the operator's
+settings.
 
-The command makes the checks of the API server (unknown fields, schema, rules, admission policy) with its messages, and the checks of
-the operator (providers, models, endpoints, references, features of the server release). It does not check whether Secrets exist, and
-ignores documents of other kinds. With --settings or --from-cluster and no file, it checks the operator's settings and registered
-distributions. The exit code is 1 if there is an error; warnings do not count.`
+The command runs the checks of the API server (unknown fields, schema, rules, admission policy) and reports its
+messages, and the checks of the operator (providers, models, endpoints, references, features of the server release).
+It does not check whether Secrets exist, and ignores documents of other kinds. With --settings or --from-cluster and
+no file, it checks the operator's settings and registered distributions. The exit code is 1 if there is an error, and
+0 if there are only warnings.`
 
 const examples = `  # One file
   kubectl llamastack validate -f my-stack.yaml
@@ -55,7 +57,7 @@ func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
 		Use:     "validate -f FILE|DIR...",
-		Short:   "Check resources without a cluster",
+		Short:   "Validate resources without a cluster",
 		Long:    long,
 		Example: examples,
 		Args:    cobra.ArbitraryArgs,
@@ -69,9 +71,9 @@ func New(streams cli.Streams, connect cluster.Connect) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&o.files, "filename", "f", nil,
-		`file or directory; "-" is standard input. Can be given several times, and the flag's name can be left out`)
+		`file or directory; "-" is standard input. Can be repeated; the name of the flag is optional`)
 	flags.BoolVarP(&o.recursive, "recursive", "R", false, "include subdirectories")
-	flags.StringVarP(&o.output, "output", "o", formatText, "how to report: "+strings.Join(formats(), ", "))
+	flags.StringVarP(&o.output, "output", "o", formatText, "output format: "+strings.Join(formats(), ", "))
 	o.settings.AddTo(cmd, connect)
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd

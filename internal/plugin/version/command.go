@@ -24,8 +24,8 @@ func New(streams cli.Streams) *cobra.Command {
 	output := &cli.Output{}
 	cmd := &cobra.Command{
 		Use:     "version",
-		Short:   "Print the build of the plugin and the server releases that it knows",
-		Long:    "Print the build of the plugin, and the server release lines that it supports.",
+		Short:   "Print the version of the plugin and the supported server release lines",
+		Long:    "Print the version of the plugin, and the server release lines that it supports.",
 		Example: "  kubectl llamastack version",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {

@@ -42,8 +42,8 @@ type Result struct {
 	Deployment *appsv1.Deployment
 	Service    *corev1.Service
 	PVC        *corev1.PersistentVolumeClaim
-	// Written counts the created and changed objects.
-	Written int
+	// Changed counts the created and changed objects.
+	Changed int
 	// NameTaken reports that an object to create exists and is not the custom resource's own; it may be release 0.9's.
 	NameTaken bool
 }
@@ -176,7 +176,7 @@ func (a *Applier) write(ctx context.Context, owner *v1alpha2.LlamaStackDistribut
 		return rejected(owner, c, err)
 	}
 	if c.live.GetResourceVersion() != u.GetResourceVersion() {
-		result.Written++
+		result.Changed++
 	}
 	applied := EmptyLike(c.object)
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, applied); err != nil {

@@ -40,10 +40,10 @@ func TestNothingIsSentTwice(t *testing.T) {
 		}
 		return result
 	}
-	if r := apply("a: 1", 4); r.Written != 4 || r.Deployment == nil || r.Deployment.Name != "my-stack" {
+	if r := apply("a: 1", 4); r.Changed != 4 || r.Deployment == nil || r.Deployment.Name != "my-stack" {
 		t.Errorf("result %+v", r)
 	}
-	if r := apply("a: 1", 0); r.Written != 0 || r.Deployment != nil {
+	if r := apply("a: 1", 0); r.Changed != 0 || r.Deployment != nil {
 		t.Errorf("result %+v of sending nothing", r)
 	}
 	// Other content is another ConfigMap and another pod template; the rest stays.
@@ -144,7 +144,7 @@ func TestRefusals(t *testing.T) {
 		if want := fmt.Sprintf("Deployment my-stack: could not be applied: %v%s", c.err, c.advice); f.String() != want {
 			t.Errorf("%s: message %q, want %q", name, f.String(), want)
 		}
-		if result.Written != 2 || result.Deployment != nil || strings.Contains(fakecluster.Sorted(cluster.Applied), "Service/") {
+		if result.Changed != 2 || result.Deployment != nil || strings.Contains(fakecluster.Sorted(cluster.Applied), "Service/") {
 			t.Errorf("%s: sent %v, result %+v: want nothing after the refusal", name, cluster.Applied, result)
 		}
 	}

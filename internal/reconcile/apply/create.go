@@ -50,7 +50,7 @@ func (a *Applier) create(ctx context.Context, owner *v1alpha2.LlamaStackDistribu
 	case err != nil:
 		return rejected(owner, c, err)
 	}
-	result.Written++
+	result.Changed++
 	result.record(o)
 	return nil
 }

@@ -87,7 +87,7 @@ func TestRefusedObjectLeavesTheOthersUnwritten(t *testing.T) {
 			c.Applied = nil
 			c.Refuse[what] = apierrors.NewForbidden(schema.GroupResource{Resource: "x"}, "y", nil)
 			result, f := a.Apply(t.Context(), cr, list)
-			if f == nil || result.Written > 0 || !strings.Contains(f.String(), kind) || f.Class != class {
+			if f == nil || result.Changed > 0 || !strings.Contains(f.String(), kind) || f.Class != class {
 				t.Fatalf("result %+v, fault %+v", result, f)
 			}
 			if written := slices.DeleteFunc(c.Applied, func(w string) bool { return w == what }); len(written) > 0 {
@@ -144,8 +144,8 @@ func TestDenialOfAWebhookLeavesTheOthersUnwritten(t *testing.T) {
 	}}
 	cr, list = full(2)
 	result, f := a.Apply(t.Context(), cr, list)
-	if f == nil || f.Class != problem.Transient || f.Path != "spec.workload" || result.Written > 0 {
-		t.Errorf("written %d, %+v", result.Written, f)
+	if f == nil || f.Class != problem.Transient || f.Path != "spec.workload" || result.Changed > 0 {
+		t.Errorf("written %d, %+v", result.Changed, f)
 	}
 	if written := slices.DeleteFunc(c.Applied, func(w string) bool { return w == "Deployment/my-stack" }); len(written) > 0 {
 		t.Errorf("written are %v", written)

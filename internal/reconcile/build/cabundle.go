@@ -193,11 +193,11 @@ func (f *CABundleFact) requiredReference() *objects.Reference {
 }
 
 func unique(names []string) []string {
-	var once []string
+	var distinct []string
 	for _, name := range names {
-		if !slices.Contains(once, name) {
-			once = append(once, name)
+		if !slices.Contains(distinct, name) {
+			distinct = append(distinct, name)
 		}
 	}
-	return once
+	return distinct
 }

@@ -50,8 +50,8 @@ func (d *Desired) derive(in *Inputs) map[string]secret.Value {
 // source is a secret value with parts.
 type source struct {
 	fact *SecretFact
-	// known is false without a cluster to read the value from.
-	known bool
+	// isKnown is false without a cluster to read the value from.
+	isKnown bool
 	// hasCABundle reports that CA certificates exist to verify a certificate.
 	hasCABundle bool
 	// dsn is the parsed value, or nil if it is not a connection string.
@@ -64,8 +64,8 @@ func (d *Desired) readSource(in *Inputs, v *serverconfig.EnvVar) *source {
 	if fact == nil || fact.State != Found || len(fact.Value.TextProblems()) > 0 {
 		return nil // already reported
 	}
-	s := &source{fact: fact, known: !fact.Value.Empty(), hasCABundle: in.CABundle != nil}
-	if !s.known || v.Part == environment.RedisPassword {
+	s := &source{fact: fact, isKnown: !fact.Value.Empty(), hasCABundle: in.CABundle != nil}
+	if !s.isKnown || v.Part == environment.RedisPassword {
 		return s
 	}
 	parsed, err := dsn.Parse(string(fact.Value.Reveal()))
@@ -85,7 +85,7 @@ func (d *Desired) readSource(in *Inputs, v *serverconfig.EnvVar) *source {
 
 // defects returns the ways in which the server would change a part by substitution or conversion.
 func (s *source) defects(v *serverconfig.EnvVar, value secret.Value) []string {
-	if !s.known || v.Type != catalog.TypeString && v.Type != catalog.TypeURL {
+	if !s.isKnown || v.Type != catalog.TypeString && v.Type != catalog.TypeURL {
 		return nil
 	}
 	defects := value.SubstitutionProblems()
@@ -100,9 +100,9 @@ func (s *source) defects(v *serverconfig.EnvVar, value secret.Value) []string {
 
 func (s *source) part(part serverconfig.Part) secret.Value {
 	switch {
-	case !s.known && part == environment.PostgresSSLRootCert && !s.hasCABundle:
+	case !s.isKnown && part == environment.PostgresSSLRootCert && !s.hasCABundle:
 		return secret.Value{}
-	case !s.known:
+	case !s.isKnown:
 		return secret.New([]byte(secret.OnCluster))
 	}
 	return secret.New([]byte(s.text(part)))

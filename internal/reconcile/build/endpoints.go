@@ -78,7 +78,7 @@ func (in *Inputs) isMissingEndpoint() bool {
 
 // absent returns the problem of an object without an address, or nil if it has one or is unknown.
 func (f *EndpointFact) absent(own string) *problem.Problem {
-	kind, what := f.Ref.Kind, fmt.Sprintf("%s %s (namespace %s)", f.Ref.Kind, f.Ref.Name, f.Namespace)
+	kind, description := f.Ref.Kind, fmt.Sprintf("%s %s (namespace %s)", f.Ref.Kind, f.Ref.Name, f.Namespace)
 	p := problem.Problem{Reason: problem.DependencyNotReady, Path: f.Ref.Path}
 	switch f.State {
 	case Missing, KeyMissing, Empty, NotAllowed:
@@ -90,11 +90,11 @@ func (f *EndpointFact) absent(own string) *problem.Problem {
 		}
 	case NotWatched:
 		p.Reason, p.Type = problem.ForbiddenBySettings, field.ErrorTypeForbidden
-		p.Detail, p.Fix = what+" is in a namespace that this operator does not watch", "set endpoint instead"
+		p.Detail, p.Fix = description+" is in a namespace that this operator does not watch", "set endpoint instead"
 	case Forbidden:
 		p.Reason, p.Type = problem.ForbiddenBySettings, field.ErrorTypeForbidden
 		p.Detail = fmt.Sprintf("%s is in another namespace than the LlamaStackDistribution (%s), which the operator's "+
-			"settings do not allow", what, own)
+			"settings do not allow", description, own)
 		p.Fix = fmt.Sprintf("set endpoint instead, or ask the operator's administrator for namespaces: [%s] in the key %s "+
 			"of the ConfigMap %s",
 			f.Namespace, settings.KeyEndpointFrom, settings.ConfigMapName)
@@ -102,7 +102,7 @@ func (f *EndpointFact) absent(own string) *problem.Problem {
 		if f.Address.URL != "" {
 			return nil
 		}
-		p.Detail, p.Fix = what+" "+f.Address.Problem, f.Address.Fix
+		p.Detail, p.Fix = description+" "+f.Address.Problem, f.Address.Fix
 	case Unknown:
 		return nil
 	}

@@ -56,9 +56,9 @@ func restrictedUses(in *Inputs) []restrictedUse {
 	spec := &in.CR.Spec
 	const overrides = "spec.workload.overrides"
 	var uses []restrictedUse
-	add := func(used bool, path string, r settings.Restriction, what, fix string) {
+	add := func(used bool, path string, r settings.Restriction, description, fix string) {
 		if used {
-			uses = append(uses, restrictedUse{path, r, what, fix})
+			uses = append(uses, restrictedUse{path, r, description, fix})
 		}
 	}
 	if spec.Workload != nil && spec.Workload.Overrides != nil {

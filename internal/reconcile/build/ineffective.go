@@ -45,7 +45,7 @@ func (d *Desired) warnIneffective(in *Inputs) {
 // warnLocalState warns of several pods that each keep state of their own. It skips a PVC, for which checkStorage warns.
 func (d *Desired) warnLocalState(in *Inputs) {
 	w := in.CR.Spec.Workload
-	if _, most := objects.PodRange(&in.CR.Spec); most < 2 || w.Storage != nil || d.Override != nil {
+	if _, maxPods := objects.PodRange(&in.CR.Spec); maxPods < 2 || w.Storage != nil || d.Override != nil {
 		return
 	}
 	var local []string

@@ -95,11 +95,11 @@ func (r *report) warnStorage(line *catalog.Line, read *serverconfig.Override) {
 	if line == nil || line.DefaultStorage || read.Storage {
 		return
 	}
-	of := line.Without(func(line *catalog.Line) bool { return line.DefaultStorage })
-	detail := "the configuration has no section storage, and a server of " + of + " then keeps its state in a directory " +
-		"that is lost with the pod"
+	releases := line.Without(func(line *catalog.Line) bool { return line.DefaultStorage })
+	detail := "the configuration has no section storage, and a server of " + releases + " then keeps its state in a " +
+		"directory that is lost with the pod"
 	if line.Sections["storage"].Required {
-		detail = "the configuration has no section storage, and a server of " + of + " does not start without"
+		detail = "the configuration has no section storage, and a server of " + releases + " does not start without"
 	}
 	r.warn(problem.InvalidConfigMap, PathOverride, detail, "add it, with backends in a directory of the volume")
 }

@@ -93,16 +93,16 @@ func (r *report) checkAutoscaling(spec *v1alpha2.LlamaStackDistributionSpec) {
 	if a == nil {
 		return
 	}
-	least, most := objects.PodRange(spec)
+	minPods, maxPods := objects.PodRange(spec)
 	switch {
-	case most < 1:
+	case maxPods < 1:
 		r.Add(problem.Problem{
 			Reason: problem.MissingField, Path: base + ".maxReplicas", Type: field.ErrorTypeRequired, Detail: "at least 1",
 			Fix: "set the largest number of pods, or remove " + base,
 		})
-	case least > most:
-		r.invalidField(base+".maxReplicas", most, fmt.Sprintf("is below the smallest number of pods, %d, the larger of "+
-			"spec.workload.replicas and %s.minReplicas", least, base), "raise it, or lower those")
+	case minPods > maxPods:
+		r.invalidField(base+".maxReplicas", maxPods, fmt.Sprintf("is below the smallest number of pods, %d, the larger of "+
+			"spec.workload.replicas and %s.minReplicas", minPods, base), "raise it, or lower those")
 	}
 	for _, target := range []struct {
 		name    string
@@ -132,11 +132,11 @@ func (r *report) checkBudget(spec *v1alpha2.LlamaStackDistributionSpec) {
 		})
 		return
 	}
-	least, _ := objects.PodRange(spec)
+	minPods, _ := objects.PodRange(spec)
 	blocks := ""
 	switch {
 	case b.MinAvailable != nil && (*b.MinAvailable == intstr.FromString("100%") ||
-		b.MinAvailable.Type == intstr.Int && b.MinAvailable.IntVal >= least && least > 0):
+		b.MinAvailable.Type == intstr.Int && b.MinAvailable.IntVal >= minPods && minPods > 0):
 		blocks = ".minAvailable"
 	case b.MaxUnavailable != nil && (*b.MaxUnavailable == intstr.FromString("0%") ||
 		*b.MaxUnavailable == intstr.FromInt32(0)):
@@ -144,7 +144,7 @@ func (r *report) checkBudget(spec *v1alpha2.LlamaStackDistributionSpec) {
 	}
 	if blocks != "" {
 		r.warn(problem.NoEffect, base+blocks, fmt.Sprintf("allows no disruptions with %d replicas: a node with one of the "+
-			"pods cannot be drained", least),
+			"pods cannot be drained", minPods),
 			"use maxUnavailable: 1, or more replicas")
 	}
 }
@@ -164,7 +164,7 @@ func (r *report) checkStorage(spec *v1alpha2.LlamaStackDistributionSpec, legacy 
 	if s.Size != nil && (s.Size.Sign() < 0 || s.Size.IsZero() && !legacy.FromV1alpha1) {
 		r.invalidField(base+".size", s.Size.String(), "must be a positive size", "for example 20Gi")
 	}
-	if _, most := objects.PodRange(spec); most > 1 {
+	if _, maxPods := objects.PodRange(spec); maxPods > 1 {
 		r.warn(problem.EphemeralState, base,
 			"the PVC can be mounted by one node at a time: pods on other nodes do not start, and an edit stops all pods "+
 				"before it starts new ones",

@@ -34,12 +34,12 @@ func Options(namespaces []string, operatorNamespace string, selector labels.Sele
 	}
 	o.DefaultNamespaces = map[string]cache.Config{}
 	// The operator's namespace has its settings and registered distributions; watch only ConfigMaps there.
-	withOperator := map[string]cache.Config{operatorNamespace: {}}
+	withOperatorNamespace := map[string]cache.Config{operatorNamespace: {}}
 	for _, n := range namespaces {
 		o.DefaultNamespaces[n] = cache.Config{}
-		withOperator[n] = cache.Config{}
+		withOperatorNamespace[n] = cache.Config{}
 	}
-	o.ByObject[&corev1.ConfigMap{}] = cache.ByObject{Namespaces: withOperator}
+	o.ByObject[&corev1.ConfigMap{}] = cache.ByObject{Namespaces: withOperatorNamespace}
 	return o
 }
 

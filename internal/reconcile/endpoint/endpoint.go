@@ -122,7 +122,7 @@ func OfModelServer(status []byte) Address {
 		return Address{Problem: fmt.Sprintf("has a status with %v, which is not read", excess), Fix: "set endpoint"}
 	}
 	named := map[string]string{}
-	inside := ""
+	inCluster := ""
 	for _, item := range list {
 		address, _ := item.(map[string]any)
 		at, _ := address["url"].(string)
@@ -133,12 +133,12 @@ func OfModelServer(status []byte) Address {
 		if named[name] == "" {
 			named[name] = at
 		}
-		if inside == "" && isInside(at) {
-			inside = at
+		if inCluster == "" && isServiceHost(at) {
+			inCluster = at
 		}
 	}
 	var first Address
-	for _, at := range []string{named["gateway-internal"], named["internal"], inside, single} {
+	for _, at := range []string{named["gateway-internal"], named["internal"], inCluster, single} {
 		if at == "" {
 			continue
 		}
@@ -157,12 +157,12 @@ func OfModelServer(status []byte) Address {
 		"has one"}
 }
 
-// insideHost matches a Service's DNS name, with any cluster domain.
-var insideHost = regexp.MustCompile(`(?i)^([a-z0-9-]+\.[a-z0-9-]+\.svc)(\..+)?$`)
+// serviceHost matches a Service's DNS name, with any cluster domain.
+var serviceHost = regexp.MustCompile(`(?i)^([a-z0-9-]+\.[a-z0-9-]+\.svc)(\..+)?$`)
 
-func isInside(at string) bool {
+func isServiceHost(at string) bool {
 	u, err := url.Parse(at)
-	return err == nil && insideHost.MatchString(u.Hostname())
+	return err == nil && serviceHost.MatchString(u.Hostname())
 }
 
 // clusterDomain is the usual domain of a cluster.
@@ -173,7 +173,7 @@ func safeHost(u *url.URL) string {
 	if u.Scheme == "https" {
 		return u.Host
 	}
-	service := insideHost.FindStringSubmatch(u.Hostname())
+	service := serviceHost.FindStringSubmatch(u.Hostname())
 	switch {
 	case service == nil:
 		return ""
@@ -188,15 +188,15 @@ func safeHost(u *url.URL) string {
 // maxURL is the longest address in bytes.
 const maxURL = 2048
 
-// hostAndPath matches addresses that the server does not interpret.
-var hostAndPath = regexp.MustCompile(`^[A-Za-z0-9._:\[\]/~%-]+$`)
+// plainURL matches addresses that the server does not interpret.
+var plainURL = regexp.MustCompile(`^[A-Za-z0-9._:\[\]/~%-]+$`)
 
 // parseAddress validates an address of a status; the server would replace references to its environment.
 func parseAddress(at string) Address {
 	u, err := url.Parse(at)
 	if err != nil || len(at) > maxURL || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" ||
 		u.User != nil ||
-		!hostAndPath.MatchString(u.Host+u.EscapedPath()) {
+		!plainURL.MatchString(u.Host+u.EscapedPath()) {
 		return Address{Problem: "has an address in its status that is not a plain URL", Fix: "set endpoint"}
 	}
 	host := safeHost(u)

@@ -53,27 +53,27 @@ func (g *Gatherer) credentials(
 		return nil, lookupFailed(v1alpha2.ConditionConfigGenerated, path, "the credentials for the images", err)
 	}
 	reader, values := &boundedReader{live: g.Live}, limits.PullSecretValues
-	for _, of := range names {
+	for _, pull := range names {
 		var s corev1.Secret
-		exists, err := reader.read(ctx, types.NamespacedName{Namespace: cr.Namespace, Name: of.name}, &s)
+		exists, err := reader.read(ctx, types.NamespacedName{Namespace: cr.Namespace, Name: pull.name}, &s)
 		switch {
 		case err != nil:
-			return nil, lookupFailed(v1alpha2.ConditionConfigGenerated, of.path, of.in(cr.Namespace), err)
+			return nil, lookupFailed(v1alpha2.ConditionConfigGenerated, pull.path, pull.in(cr.Namespace), err)
 		case !exists:
 			continue
 		}
 		if err := resolve(ctx, &s, from, images, found, &values); err != nil {
 			return nil, problem.New(problem.Problem{
-				Reason: problem.TooLarge, Path: of.path, Type: field.ErrorTypeTooMany,
-				Detail: of.in(cr.Namespace) + ": " + err.Error(),
+				Reason: problem.TooLarge, Path: pull.path, Type: field.ErrorTypeTooMany,
+				Detail: pull.in(cr.Namespace) + ": " + err.Error(),
 				Fix:    "keep only the credentials that the pods need", Err: err,
 			})
 		}
 	}
 	chains := make([]authn.Keychain, len(images))
-	for i, of := range found {
-		if of != nil {
-			chains[i] = of
+	for i, keychain := range found {
+		if keychain != nil {
+			chains[i] = keychain
 		}
 	}
 	return chains, nil

@@ -67,8 +67,8 @@ type Gatherer struct {
 type Gathered struct {
 	Inputs   *build.Inputs
 	Settings *settings.Settings
-	// Rival is a foreign Deployment of the resource's name and selector; the Service routes to its pods.
-	Rival *appsv1.Deployment
+	// ForeignDeployment is a foreign Deployment of the resource's name and selector; the Service routes to its pods.
+	ForeignDeployment *appsv1.Deployment
 	// LabelsPending is the start of the oldest pending registry request, or zero; an event follows each result.
 	LabelsPending     time.Time
 	DeploymentUnknown bool
@@ -205,7 +205,7 @@ func secretFact(use serverconfig.SecretUse, s *corev1.Secret) build.SecretFact {
 }
 
 func readDeployment(ctx context.Context, g *Gatherer, out *Gathered, live client.Reader) (f *problem.Problem) {
-	out.Inputs.Live, out.Rival, f = g.deployment(ctx, out.Inputs.CR, live)
+	out.Inputs.Live, out.ForeignDeployment, f = g.deployment(ctx, out.Inputs.CR, live)
 	out.DeploymentUnknown = f != nil
 	return f
 }
@@ -214,7 +214,7 @@ func readDeployment(ctx context.Context, g *Gatherer, out *Gathered, live client
 // lacks it, it reads live, unless that is nil.
 func (g *Gatherer) deployment(
 	ctx context.Context, cr *v1alpha2.LlamaStackDistribution, live client.Reader,
-) (own, rival *appsv1.Deployment, f *problem.Problem) {
+) (own, foreign *appsv1.Deployment, f *problem.Problem) {
 	var d appsv1.Deployment
 	key := types.NamespacedName{Namespace: cr.Namespace, Name: names.DeploymentName(cr.Name)}
 	err := g.Cached.Get(ctx, key, &d)

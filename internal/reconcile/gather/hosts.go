@@ -25,9 +25,9 @@ const HostIndex = "hosts"
 
 // Values of HostIndex: a host name of the spec, the first label of a generated host name, and any generated host name.
 const (
-	valueHostname   = "host "
-	valueGenerated  = "made "
-	valueNoHostname = "unnamed"
+	hostPrefix      = "host "
+	generatedPrefix = "made "
+	anyGenerated    = "unnamed"
 )
 
 // IndexHosts returns the values of an undecoded custom resource in HostIndex, or none if it is not exposed.
@@ -37,24 +37,24 @@ func IndexHosts(o client.Object) []string {
 	case !expose.Enabled:
 		return nil
 	case expose.Hostname != "":
-		return []string{valueHostname + expose.Hostname}
+		return []string{hostPrefix + expose.Hostname}
 	}
-	return []string{valueGenerated + objects.HostLabel(client.ObjectKeyFromObject(o)), valueNoHostname}
+	return []string{generatedPrefix + objects.HostLabel(client.ObjectKeyFromObject(o)), anyGenerated}
 }
 
-// rivalHosts returns the HostIndex values of custom resources with the same host, in the settings' domain or "".
-func rivalHosts(name types.NamespacedName, hostname, domain string) []string {
+// conflictingValues returns the HostIndex values of custom resources with the same host, in the settings' domain or "".
+func conflictingValues(name types.NamespacedName, hostname, domain string) []string {
 	label, rest, _ := strings.Cut(hostname, ".")
 	switch {
 	case hostname == "" && domain == "":
-		return []string{valueNoHostname}
+		return []string{anyGenerated}
 	case hostname == "":
 		label = objects.HostLabel(name)
-		return []string{valueGenerated + label, valueHostname + label + "." + domain}
+		return []string{generatedPrefix + label, hostPrefix + label + "." + domain}
 	case domain != "" && rest == domain:
-		return []string{valueHostname + hostname, valueGenerated + label}
+		return []string{hostPrefix + hostname, generatedPrefix + label}
 	}
-	return []string{valueHostname + hostname}
+	return []string{hostPrefix + hostname}
 }
 
 // NextOlder returns the youngest of the older custom resources with the same host, or nil; uses has HostIndex.
@@ -78,7 +78,7 @@ func neighbor(
 	ctx context.Context, hosts client.Reader, o client.Object, hostname, domain string, direction int,
 ) (*types.NamespacedName, error) {
 	var best client.Object
-	for _, value := range rivalHosts(client.ObjectKeyFromObject(o), hostname, domain) {
+	for _, value := range conflictingValues(client.ObjectKeyFromObject(o), hostname, domain) {
 		list := NewTrees()
 		if err := hosts.List(ctx, list, client.MatchingFields{HostIndex: value}, client.UnsafeDisableDeepCopy); err != nil {
 			return nil, err

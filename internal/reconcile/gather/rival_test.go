@@ -36,8 +36,8 @@ func TestDeploymentWithoutOwner(t *testing.T) {
 			c.change(d)
 			cluster := newCluster(t, d)
 			got, faults := newGatherer(cluster, cluster).Gather(t.Context(), resource())
-			if len(faults) > 0 || (got.Inputs.Live != nil) != c.own || (got.Rival != nil) != c.rival {
-				t.Errorf("faults %v, own %v, rival %v", faults, got.Inputs.Live != nil, got.Rival != nil)
+			if len(faults) > 0 || (got.Inputs.Live != nil) != c.own || (got.ForeignDeployment != nil) != c.rival {
+				t.Errorf("faults %v, own %v, rival %v", faults, got.Inputs.Live != nil, got.ForeignDeployment != nil)
 			}
 		})
 	}

@@ -287,6 +287,6 @@ func (s *SettingsStore) register(ctx context.Context, o *metav1.PartialObjectMet
 	return parsedRegistration{versionOf(cm), settings.RefuseLargeRegistration(cm.Name, name), size, true}, nil
 }
 
-func settingsReadFailed(what string, err error) *problem.Problem {
-	return lookupFailed(v1alpha2.ConditionConfigGenerated, "operator settings", what, err)
+func settingsReadFailed(description string, err error) *problem.Problem {
+	return lookupFailed(v1alpha2.ConditionConfigGenerated, "operator settings", description, err)
 }

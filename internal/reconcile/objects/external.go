@@ -26,7 +26,7 @@ const (
 	imagePathDir    = externalDir + "/image-path"
 	installer       = "/provider-installer"
 	programDir      = "bin"
-	keptImagePaths  = 4
+	maxImagePaths   = 4
 	pythonPath      = "PYTHONPATH"
 	prepareName     = "prepare-providers"
 	installerPrefix = "install-provider-"
@@ -55,7 +55,7 @@ func externalEnvironment(p *Params) []corev1.EnvVar {
 		return nil
 	}
 	paths := []string{packagesDir}
-	for n := range keptImagePaths {
+	for n := range maxImagePaths {
 		paths = append(paths, path.Join(imagePathDir, strconv.Itoa(n)))
 	}
 	return []corev1.EnvVar{{Name: pythonPath, Value: strings.Join(paths, ":")}}

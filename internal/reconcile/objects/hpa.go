@@ -26,17 +26,17 @@ func Autoscaling(spec *v1alpha2.LlamaStackDistributionSpec) *v1alpha2.Autoscalin
 }
 
 // PodRange returns the smallest and largest desired number of pods.
-func PodRange(spec *v1alpha2.LlamaStackDistributionSpec) (least, most int32) {
+func PodRange(spec *v1alpha2.LlamaStackDistributionSpec) (minPods, maxPods int32) {
 	a := Autoscaling(spec)
 	if a == nil {
 		n := Replicas(spec)
 		return n, n
 	}
-	least = max(1, ptr.Deref(a.MinReplicas, 0))
+	minPods = max(1, ptr.Deref(a.MinReplicas, 0))
 	if spec.Workload.Replicas != nil {
-		least = max(least, *spec.Workload.Replicas)
+		minPods = max(minPods, *spec.Workload.Replicas)
 	}
-	return least, ptr.Deref(a.MaxReplicas, 0)
+	return minPods, ptr.Deref(a.MaxReplicas, 0)
 }
 
 // appliedReplicas returns the Deployment's replicas, or nil if an autoscaler controls them.
@@ -73,7 +73,7 @@ func HorizontalPodAutoscaler(p *Params) *autoscalingv2.HorizontalPodAutoscaler {
 			},
 		})
 	}
-	least, most := PodRange(&p.CR.Spec)
+	minPods, maxPods := PodRange(&p.CR.Spec)
 	return &autoscalingv2.HorizontalPodAutoscaler{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "autoscaling/v2", Kind: "HorizontalPodAutoscaler"},
 		ObjectMeta: objectMeta(p.CR, names.AutoscalerName(p.CR.Name)),
@@ -81,8 +81,8 @@ func HorizontalPodAutoscaler(p *Params) *autoscalingv2.HorizontalPodAutoscaler {
 			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{
 				APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "Deployment", Name: names.DeploymentName(p.CR.Name),
 			},
-			MinReplicas: &least,
-			MaxReplicas: most,
+			MinReplicas: &minPods,
+			MaxReplicas: maxPods,
 			Metrics:     metrics,
 		},
 	}

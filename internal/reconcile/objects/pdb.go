@@ -17,8 +17,8 @@ func PodDisruptionBudget(p *Params) *policyv1.PodDisruptionBudget {
 	if w := p.CR.Spec.Workload; w != nil {
 		requested = w.PodDisruptionBudget
 	}
-	_, most := PodRange(&p.CR.Spec)
-	if requested == nil && most < 2 {
+	_, maxPods := PodRange(&p.CR.Spec)
+	if requested == nil && maxPods < 2 {
 		return nil
 	}
 	spec := policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: names.Selector(p.CR.Name)}}

@@ -77,8 +77,8 @@ func dataSource(p *Params) corev1.VolumeSource {
 	if storageSpec(&p.CR.Spec) == nil {
 		return corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}
 	}
-	claim := &corev1.PersistentVolumeClaimVolumeSource{ClaimName: names.PVCName(p.CR.Name)}
-	return corev1.VolumeSource{PersistentVolumeClaim: claim}
+	pvc := &corev1.PersistentVolumeClaimVolumeSource{ClaimName: names.PVCName(p.CR.Name)}
+	return corev1.VolumeSource{PersistentVolumeClaim: pvc}
 }
 
 // strategy returns Recreate with a PVC, whose node a new pod may not reach, else a rolling update without fewer pods.

@@ -19,8 +19,8 @@ var (
 		"OPENSSL_MODULES",
 	}
 	codePrefixes = []string{"PYTHON", "LD_", "BASH_", "GLIBC_"}
-	// plainPython are Python's variables that load no code.
-	plainPython = []string{
+	// harmlessPythonVariables are Python's variables that load no code.
+	harmlessPythonVariables = []string{
 		"PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONIOENCODING", "PYTHONUTF8", "PYTHONHASHSEED",
 		"PYTHONFAULTHANDLER", "PYTHONTRACEMALLOC",
 		"PYTHONMALLOC", "PYTHONASYNCIODEBUG", "PYTHONOPTIMIZE", "PYTHONDEBUG", "PYTHONVERBOSE", "PYTHONDEVMODE",
@@ -32,5 +32,5 @@ var (
 func SelectsCode(variable string) bool {
 	return slices.Contains(configVariables, variable) || slices.Contains(codeVariables, variable) ||
 		slices.ContainsFunc(codePrefixes, func(prefix string) bool { return strings.HasPrefix(variable, prefix) }) &&
-			!slices.Contains(plainPython, variable)
+			!slices.Contains(harmlessPythonVariables, variable)
 }

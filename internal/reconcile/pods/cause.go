@@ -20,13 +20,13 @@ var (
 	exception = regexp.MustCompile(`^[A-Za-z_][\w.]*(Error|Exception|Exit|Interrupt|Failure)\b(:|$)`)
 	// details match pydantic's suffix of an error, which contains the value.
 	details = regexp.MustCompile(`\s*\[type=.*$`)
-	// noise matches lines without a cause, such as frames of tracebacks.
-	noise = regexp.MustCompile(`^\s*($|For further information visit |[│╭╰╯╮─┃━])`)
+	// ignoredLines matches lines without a cause, such as frames of tracebacks.
+	ignoredLines = regexp.MustCompile(`^\s*($|For further information visit |[│╭╰╯╮─┃━])`)
 )
 
 // cause returns the last exception in a log, else its end, or "" unless all of the pod's secret values can be redacted.
 func cause(log string, p *corev1.Pod, known *Secrets) string {
-	if !known.coverPod(p) {
+	if !known.matches(p) {
 		return ""
 	}
 	lines := strings.Split(strings.TrimSpace(strings.ToValidUTF8(log, "")), "\n")
@@ -37,7 +37,7 @@ func cause(log string, p *corev1.Pod, known *Secrets) string {
 	for i, line := range slices.Backward(lines) {
 		line = strings.TrimRight(line, "\r ")
 		switch {
-		case noise.MatchString(line):
+		case ignoredLines.MatchString(line):
 		case exception.MatchString(line):
 			return secret.Redact(printable(withFirstDetail(line, lines[i+1:])), known.Values)
 		case last == "":

@@ -43,8 +43,8 @@ type Secrets struct {
 	Values []secret.Value
 }
 
-// coverPod reports whether the pod has exactly these values.
-func (s *Secrets) coverPod(p *corev1.Pod) bool {
+// matches reports whether the pod has exactly these values.
+func (s *Secrets) matches(p *corev1.Pod) bool {
 	return s != nil && p.Annotations[names.AnnotationSecretsHash] == s.Hash
 }
 
@@ -71,7 +71,7 @@ func Observe(list []corev1.Pod, container string, known *Secrets) Observation {
 	for i := range newest {
 		p := &newest[i]
 		o.Existing += string(p.UID) + " "
-		o.OtherSecrets = o.OtherSecrets || p.DeletionTimestamp != nil && !HasEnded(p) && !known.coverPod(p)
+		o.OtherSecrets = o.OtherSecrets || p.DeletionTimestamp != nil && !HasEnded(p) && !known.matches(p)
 		switch {
 		case p.DeletionTimestamp != nil:
 		case HasEnded(p) && replaced: // Kubernetes keeps thousands of them
@@ -194,8 +194,8 @@ func isPullFailure(reason string) bool { return reason == "ErrImagePull" || reas
 
 // pullFailure extracts the cause of a failed pull from the kubelet's message.
 func pullFailure(message string) string {
-	if _, why, found := strings.Cut(message, "ErrImagePull: "); found {
-		return why
+	if _, cause, found := strings.Cut(message, "ErrImagePull: "); found {
+		return cause
 	}
 	return message
 }
@@ -217,7 +217,7 @@ func containerReason(c *corev1.ContainerStatus, subject string, p *corev1.Pod, k
 				text += "; the image is " + source + ": " + settings.ImageAdvice
 			}
 			return text
-		case !known.coverPod(p) && !plainConfigError.MatchString(w.Message):
+		case !known.matches(p) && !plainConfigError.MatchString(w.Message):
 			return fmt.Sprintf("%s: see its message with: kubectl -n %s describe pod %s", w.Reason, p.Namespace, p.Name)
 		default: // a command or a volume's path may contain a variable's value
 			return sentence(w.Reason, secret.HideIn(w.Message, known.values()))

@@ -242,11 +242,11 @@ func podReason(f *Facts) string {
 // refusedPod matches the start of the API server's message, which has a different pod name in each attempt.
 var refusedPod = regexp.MustCompile(`^pods "[^"]*" is (forbidden|invalid): `)
 
-func withReason(text, why string) string {
-	if why == "" {
+func withReason(text, reason string) string {
+	if reason == "" {
 		return text
 	}
-	return strings.TrimSuffix(text, ".") + ": " + why
+	return strings.TrimSuffix(text, ".") + ": " + reason
 }
 
 func deploymentCondition(d *appsv1.Deployment, kind appsv1.DeploymentConditionType) appsv1.DeploymentCondition {
@@ -291,7 +291,7 @@ func setAvailable(f *Facts, s *Status) {
 	case ptr.Deref(d.Spec.Replicas, 1) == 0:
 		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonScaledToZero, "The server is scaled to zero")
 	case isAvailable(f):
-		set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonServerAvailable, available(d)+serverRemarks(f))
+		set(f, s, kind, metav1.ConditionTrue, v1alpha2.ReasonServerAvailable, available(d)+serverNotes(f))
 	default:
 		set(f, s, kind, metav1.ConditionFalse, v1alpha2.ReasonServerUnavailable, withReason(available(d), podReason(f)))
 	}
@@ -301,43 +301,43 @@ func available(d *appsv1.Deployment) string {
 	return fmt.Sprintf("%d of %d pods are available", d.Status.AvailableReplicas, ptr.Deref(d.Spec.Replicas, 1))
 }
 
-// serverRemarks returns the differences between the server's own report and its configuration.
-func serverRemarks(f *Facts) string {
-	var remarks []string
+// serverNotes returns the differences between the server's own report and its configuration.
+func serverNotes(f *Facts) string {
+	var notes []string
 	switch {
 	case f.ServerFailure != "":
-		remarks = append(remarks, "the version and providers of the server could not be read: "+f.ServerFailure)
+		notes = append(notes, "the version and providers of the server could not be read: "+f.ServerFailure)
 	case f.Server == nil || !f.isApplied():
 	default:
 		if !matchesLine(f.Server.Version, f.Distribution) {
-			remarks = append(remarks, fmt.Sprintf("the server reports version %s, but release %s was assumed (%s): set "+
+			notes = append(notes, fmt.Sprintf("the server reports version %s, but release %s was assumed (%s): set "+
 				"spec.distribution.version, or register the distribution with its serverVersion in the ConfigMap %s",
 				f.Server.Version, f.Distribution.Line.Name, f.Distribution.LineSource, settings.ConfigMapName))
 		}
-		remarks = append(remarks, listRemarks(f)...)
+		notes = append(notes, listNotes(f)...)
 	}
-	if len(remarks) == 0 {
+	if len(notes) == 0 {
 		return ""
 	}
-	return "; " + strings.Join(remarks, "; ")
+	return "; " + strings.Join(notes, "; ")
 }
 
-func listRemarks(f *Facts) (remarks []string) {
+func listNotes(f *Facts) (notes []string) {
 	missing, resources := missingProviders(f), compare(f)
-	if hidden := hiddenLists(f, resources.hidden); hidden != "" {
-		remarks = append(remarks, hidden)
+	if hidden := authenticatedLists(f, resources.hidden); hidden != "" {
+		notes = append(notes, hidden)
 	}
-	if f.Server.LeftOut > 0 && !f.Server.ProvidersHidden { // the missing providers may be among these
+	if f.Server.Ignored > 0 && !f.Server.ProvidersHidden { // the missing providers may be among these
 		missing = nil
 		//nolint:gosec // a response has at most 100,000 values
-		remarks = append(remarks, count(int32(f.Server.LeftOut), "entry",
+		notes = append(notes, count(int32(f.Server.Ignored), "entry",
 			"entries")+
 			" of the server's list of providers ignored: duplicate, unnamed, or over the operator's limits")
 	}
 	if missing = append(missing, resources.missing...); len(missing) > 0 {
-		remarks = append(remarks, "the server does not list: "+limits.Names(missing))
+		notes = append(notes, "the server does not list: "+limits.Names(missing))
 	}
-	return append(remarks, resources.remarks...)
+	return append(notes, resources.notes...)
 }
 
 // matchesLine reports whether the server's version has the release line that the configuration was made for.

@@ -465,7 +465,7 @@ func TestServerRemarks(t *testing.T) {
 			f.Server.Providers = slices.DeleteFunc(f.Server.Providers, func(p serverprobe.Provider) bool { return p.API == "scoring" && p.ID == "basic" })
 		}, "; the server does not list: scoring/basic"},
 		"too many": {func(f *status.Facts) {
-			f.Server.Providers, f.Server.LeftOut = nil, 2
+			f.Server.Providers, f.Server.Ignored = nil, 2
 		}, "; 2 entries of the server's list of providers ignored: "},
 		"providers hidden": {func(f *status.Facts) {
 			f.Server.Providers, f.Server.ProvidersHidden = nil, true

@@ -34,21 +34,20 @@ var resourceKinds = []resourceKind{
 	{serverconfig.ListConnectors, "tools", catalog.MCPToolGroups, "connectors"},
 }
 
-// firstVectorStores requests as many vector stores as permitted, the oldest first, before clients' own.
-const firstVectorStores = "?limit=100&order=asc"
+// vectorStoresQuery requests as many vector stores as permitted, the oldest first, before clients' own.
+const vectorStoresQuery = "?limit=100&order=asc"
 
 // Lists returns the paths of the server's lists by name; the slow one of vector stores only if the spec registers some.
-func Lists(of *build.Desired, by *settings.Distribution) map[string]string {
-	if by == nil || by.Line == nil {
+func Lists(desired *build.Desired, distribution *settings.Distribution) map[string]string {
+	if distribution == nil || distribution.Line == nil {
 		return nil
 	}
-	lists := maps.Clone(by.Line.Lists)
+	lists := maps.Clone(distribution.Line.Lists)
 	path, exists := lists[serverconfig.ListVectorStores]
 	delete(lists, serverconfig.ListVectorStores)
-	if exists && of.Config != nil && slices.ContainsFunc(of.Config.Registered, func(r serverconfig.Registered) bool {
-		return r.List == serverconfig.ListVectorStores
-	}) {
-		lists[serverconfig.ListVectorStores] = path + firstVectorStores
+	isVectorStore := func(r serverconfig.Registered) bool { return r.List == serverconfig.ListVectorStores }
+	if exists && desired.Config != nil && slices.ContainsFunc(desired.Config.Registered, isVectorStore) {
+		lists[serverconfig.ListVectorStores] = path + vectorStoresQuery
 	}
 	return lists
 }
@@ -110,8 +109,8 @@ type comparison struct {
 	missing []string
 	// hidden are the kinds that need credentials.
 	hidden []string
-	// remarks are reasons why other kinds could not be compared.
-	remarks []string
+	// notes are reasons why other kinds could not be compared.
+	notes []string
 }
 
 func compare(f *Facts) (c comparison) {
@@ -131,7 +130,7 @@ func compare(f *Facts) (c comparison) {
 		case listed.Error != "" && kind.list == serverconfig.ListModels: // BackendsReachable reports it
 			continue
 		case listed.Error != "":
-			c.remarks = append(c.remarks, fmt.Sprintf("the %s of the server could not be read: %s", kind.displayName,
+			c.notes = append(c.notes, fmt.Sprintf("the %s of the server could not be read: %s", kind.displayName,
 				listed.Error))
 			continue
 		}
@@ -146,8 +145,8 @@ func compare(f *Facts) (c comparison) {
 			}
 		}
 		switch {
-		case len(missing) > 0 && listed.Cut:
-			c.remarks = append(c.remarks, "the server lists more "+kind.displayName+
+		case len(missing) > 0 && listed.Truncated:
+			c.notes = append(c.notes, "the server lists more "+kind.displayName+
 				" than the operator reads, so some resources of the spec may be missing")
 		default:
 			c.missing = append(c.missing, missing...)
@@ -156,8 +155,8 @@ func compare(f *Facts) (c comparison) {
 	return c
 }
 
-// hiddenLists returns the remark that lists need credentials, which the operator lacks, or "".
-func hiddenLists(f *Facts, kinds []string) string {
+// authenticatedLists returns the remark that lists need credentials, which the operator lacks, or "".
+func authenticatedLists(f *Facts, kinds []string) string {
 	if f.Server.ProvidersHidden {
 		kinds = append([]string{"providers"}, kinds...)
 	}

@@ -74,10 +74,10 @@ func TestStatusNamesWhatTheServerHasRegistered(t *testing.T) {
 			"; the vector stores of the server could not be read: GET /v1/vector_stores: the server responds with 500 Internal Server Error",
 		},
 		"more than is read": {
-			set(serverconfig.ListVectorStores, serverprobe.List{Entries: []serverprobe.Entry{{Name: "vs_0"}}, Cut: true}), nil,
+			set(serverconfig.ListVectorStores, serverprobe.List{Entries: []serverprobe.Entry{{Name: "vs_0"}}, Truncated: true}), nil,
 			"; the server lists more vector stores than the operator reads, so some resources of the spec may be missing",
 		},
-		"more than is read, with all": {set(serverconfig.ListVectorStores, serverprobe.List{Entries: []serverprobe.Entry{{Name: "docs"}}, Cut: true}), nil, "are available"},
+		"more than is read, with all": {set(serverconfig.ListVectorStores, serverprobe.List{Entries: []serverprobe.Entry{{Name: "docs"}}, Truncated: true}), nil, "are available"},
 		"a list that was not asked":   {func(f *status.Facts) { f.Server.Lists = nil }, nil, "are available"},
 		"an image's own":              {func(f *status.Facts) { f.Desired.Config = nil }, nil, "are available"},
 	} {

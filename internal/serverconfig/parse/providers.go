@@ -291,7 +291,8 @@ func duplicateIDs(groups []ProviderGroup) problem.List {
 		if at := users[id]; len(at) > 1 {
 			problems = append(problems, newProblem(problem.Problem{
 				Reason: problem.DuplicateProviderID, Path: at[len(at)-1] + ".id", Type: field.ErrorTypeDuplicate, Value: id,
-				Detail: "ids must be unique over all APIs, and this one is used by " + limits.List(at, " and "), Fix: "use unique ids",
+				Detail: "ids must be unique over all APIs, and this one is used by " + limits.List(at, " and "),
+				Fix:    "use unique ids",
 			}))
 		}
 	}

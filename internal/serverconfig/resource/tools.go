@@ -156,7 +156,8 @@ func (r *toolStep) unknownTool(t *parse.Tool) {
 	r.problems.Add(problem.Problem{
 		Reason: problem.InvalidField, Path: t.Path, Type: field.ErrorTypeNotFound, Value: displayName(t.Name),
 		Detail: fmt.Sprintf("release line %s has no tools of this name", r.line.Name),
-		Fix: problem.DidYouMean(short, known) + "there are " + strings.Join(known, ", ") + ", and mcp::<id> for tools of an " +
+		Fix: problem.DidYouMean(short, known) + "there are " + strings.Join(known, ", ") +
+			", and mcp::<id> for tools of an " +
 			"MCP server",
 	})
 }

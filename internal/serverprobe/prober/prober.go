@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	// maxFirst and maxRepeated bound the concurrent first and repeated probes, each of at most some 100 KiB.
-	maxFirst, maxRepeated = 64, 32
+	// maxFirstProbes and maxRepeatedProbes bound the concurrent first and repeated probes, each of at most some 100 KiB.
+	maxFirstProbes, maxRepeatedProbes = 64, 32
 	// firstTimeout bounds a first probe; package serverprobe bounds repeated ones.
 	firstTimeout = time.Second
 	// maxProbeAttempts bounds all probes after a rollout, maxSuccesses the successful ones, because the Service may route
@@ -63,7 +63,7 @@ type server struct {
 func New(ctx context.Context, client Client, notify func(types.NamespacedName)) *Prober {
 	return &Prober{
 		ctx: ctx, client: client, notify: notify, servers: map[types.NamespacedName]*server{},
-		first: semaphore.NewWeighted(maxFirst), repeated: semaphore.NewWeighted(maxRepeated),
+		first: semaphore.NewWeighted(maxFirstProbes), repeated: semaphore.NewWeighted(maxRepeatedProbes),
 	}
 }
 

@@ -273,19 +273,19 @@ func TestProberHearsALateServer(t *testing.T) {
 func TestProberNeverBlocks(t *testing.T) {
 	inBubble(t, hang, func(t *testing.T, p *Prober, servers *fakeServers, cancel context.CancelFunc) {
 		begun := time.Now()
-		for i := range 10 * maxFirst {
+		for i := range 10 * maxFirstProbes {
 			p.Observe(stack(fmt.Sprintf("s%d", i)), rollout(1), "pod", serverprobe.Server{URL: serverURL})
 		}
 		if passed := time.Since(begun); passed != 0 {
 			t.Errorf("observe waited for %s", passed)
 		}
 		synctest.Wait()
-		if _, got := servers.concurrency(); got != maxFirst {
-			t.Errorf("%d new servers asked at once, want %d", got, maxFirst)
+		if _, got := servers.concurrency(); got != maxFirstProbes {
+			t.Errorf("%d new servers asked at once, want %d", got, maxFirstProbes)
 		}
 		<-time.After(time.Hour)
-		if now, _ := servers.concurrency(); now != maxRepeated {
-			t.Errorf("%d silent servers are asked at once, want %d", now, maxRepeated)
+		if now, _ := servers.concurrency(); now != maxRepeatedProbes {
+			t.Errorf("%d silent servers are asked at once, want %d", now, maxRepeatedProbes)
 		}
 		cancel()
 		synctest.Wait()

@@ -36,7 +36,7 @@ func observeSilent(p *Prober, namespace string, count int) {
 // checkStopped fails the test if a slot is still held.
 func checkStopped(t *testing.T, p *Prober) {
 	t.Helper()
-	if !p.first.TryAcquire(maxFirst) || !p.repeated.TryAcquire(maxRepeated) {
+	if !p.first.TryAcquire(maxFirstProbes) || !p.repeated.TryAcquire(maxRepeatedProbes) {
 		t.Error("places are left behind")
 	}
 }
@@ -47,7 +47,8 @@ func isObserved(p *Prober, name string, generation int64) bool {
 	return o != nil
 }
 
-// Proves: R63 (a thousand silent servers, of whatever namespaces, delay one that answers by seconds while they are new, and not later).
+// Proves: R63 (a thousand silent servers, of whatever namespaces, delay one that answers by seconds while they are new,
+// and not later).
 func TestSilentServersDelayNoneThatAnswers(t *testing.T) {
 	const namespaces, each = 20, 50
 	inBubble(t, mixed, func(t *testing.T, p *Prober, servers *fakeServers, cancel context.CancelFunc) {
@@ -55,11 +56,11 @@ func TestSilentServersDelayNoneThatAnswers(t *testing.T) {
 			observeSilent(p, fmt.Sprint("hostile-", namespace), each)
 		}
 		synctest.Wait()
-		if now, _ := servers.concurrency(); now != maxFirst {
-			t.Errorf("%d servers are asked at once, want %d", now, maxFirst)
+		if now, _ := servers.concurrency(); now != maxFirstProbes {
+			t.Errorf("%d servers are asked at once, want %d", now, maxFirstProbes)
 		}
 		isObserved(p, "new", 1)
-		<-time.After((namespaces*each/maxFirst + 1) * firstTimeout)
+		<-time.After((namespaces*each/maxFirstProbes + 1) * firstTimeout)
 		synctest.Wait()
 		if !isObserved(p, "new", 1) {
 			t.Error("a new one waits longer than new silent ones are asked for the first time")
@@ -78,7 +79,7 @@ func TestSilentServersDelayNoneThatAnswers(t *testing.T) {
 			}
 			<-time.After(time.Minute)
 		}
-		if _, most := servers.concurrency(); most > maxFirst+maxRepeated {
+		if _, most := servers.concurrency(); most > maxFirstProbes+maxRepeatedProbes {
 			t.Errorf("%d servers were asked at once", most)
 		}
 		cancel()
@@ -87,7 +88,8 @@ func TestSilentServersDelayNoneThatAnswers(t *testing.T) {
 	})
 }
 
-// Proves: R63 (a silent server is asked a bounded number of times, its failure is reported, and nothing is left behind).
+// Proves: R63 (a silent server is asked a bounded number of times, its failure is reported, and nothing is left
+// behind).
 func TestSilentServersAreGivenUp(t *testing.T) {
 	inBubble(t, mixed, func(t *testing.T, p *Prober, servers *fakeServers, _ context.CancelFunc) {
 		observeSilent(p, "ai", 50)
@@ -102,7 +104,8 @@ func TestSilentServersAreGivenUp(t *testing.T) {
 	})
 }
 
-// Proves: R63, R82 (a server whose answer takes longer than a first question is heard, and no failure of it is reported).
+// Proves: R63, R82 (a server whose answer takes longer than a first question is heard, and no failure of it is
+// reported).
 func TestSlowServerIsHeard(t *testing.T) {
 	const takes = 4 * time.Second
 	slow := func(ctx context.Context, url string) (*serverprobe.Observation, error) {

@@ -41,7 +41,7 @@ type Keeper struct {
 	Managed   bool
 	Lifetimes Lifetimes
 	// Served receives the certificate to serve.
-	Served *Served
+	Served *ServingCertificate
 
 	// now replaces time.Now in tests.
 	now    func() time.Time
@@ -160,7 +160,7 @@ func (k *Keeper) write(ctx context.Context, secret *corev1.Secret, d Decision) (
 	case err != nil:
 		return false, fmt.Errorf("webhook certificate in Secret %s: %w", SecretName, err)
 	}
-	logf.FromContext(ctx).Info("webhook certificates: " + d.Change)
+	logf.FromContext(ctx).Info("changed the webhook certificates", "change", d.Change)
 	return true, nil
 }
 

@@ -118,7 +118,7 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 }
 
 func (w *world) keeper() *Keeper {
-	return &Keeper{Reader: w.client, Client: w.client, Namespace: testNamespace, Managed: true, Lifetimes: DefaultLifetimes(), Served: &Served{}}
+	return &Keeper{Reader: w.client, Client: w.client, Namespace: testNamespace, Managed: true, Lifetimes: DefaultLifetimes(), Served: &ServingCertificate{}}
 }
 
 func (w *world) reconcile(k *Keeper) reconcile.Result {

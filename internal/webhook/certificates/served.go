@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// Served holds the certificate that TLS serves. It is safe for concurrent use.
-type Served struct {
+// ServingCertificate holds the certificate that TLS serves. It is safe for concurrent use.
+type ServingCertificate struct {
 	current atomic.Pointer[tls.Certificate]
 }
 
 var errNoCertificate = errors.New("there is no serving certificate yet")
 
 // GetCertificate implements tls.Config.GetCertificate.
-func (s *Served) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+func (s *ServingCertificate) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	if c := s.current.Load(); c != nil {
 		return c, nil
 	}
@@ -26,7 +26,7 @@ func (s *Served) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) 
 }
 
 // Expiry returns the expiry of the certificate; zero before the first one.
-func (s *Served) Expiry() time.Time {
+func (s *ServingCertificate) Expiry() time.Time {
 	if c := s.current.Load(); c != nil && c.Leaf != nil {
 		return c.Leaf.NotAfter
 	}
@@ -34,7 +34,7 @@ func (s *Served) Expiry() time.Time {
 }
 
 // set serves the certificate in data. On an error the previous one stays.
-func (s *Served) set(data map[string][]byte) error {
+func (s *ServingCertificate) set(data map[string][]byte) error {
 	pair, err := tls.X509KeyPair(data[keyServing], data[keyServingKey])
 	if err != nil {
 		return fmt.Errorf("%s and %s are not a certificate with its key: %w", keyServing, keyServingKey, err)

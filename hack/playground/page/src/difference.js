@@ -44,7 +44,7 @@ export function difference({ difference: found, release }, to) {
     }
     parts.push(rows.children.length ? rows : element("p", "No difference."));
     parts.push(element("p", "Pods restart: " + (report.restart?.length ? "yes: " + report.restart.join(", ") : "no")));
-    parts.push(element("p", "State moves: " + (report.state?.length ? "yes: " + report.state.join("; ") : "no")));
+    parts.push(element("p", "Storage location changes: " + (report.state?.length ? "yes: " + report.state.join("; ") : "no")));
   }
   return parts;
 }
