@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // TestCRDSize keeps the CRD well below the 262,144 bytes that client-side "kubectl apply" can store.
@@ -25,9 +26,7 @@ import (
 func TestCRDSize(t *testing.T) {
 	const limit = 150_000
 	compact, err := yaml.YAMLToJSON(read(t, "crd/bases/llamastack.io_llamastackdistributions.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, err)
 	t.Logf("compact JSON: %d bytes", len(compact))
 	if len(compact) >= limit {
 		t.Errorf("the CRD is %d bytes of compact JSON, want less than %d", len(compact), limit)
@@ -126,9 +125,7 @@ func TestSamples(t *testing.T) {
 func read(t *testing.T, path string) []byte {
 	t.Helper()
 	content, err := os.ReadFile(filepath.FromSlash(path))
-	if err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, err)
 	return content
 }
 
@@ -142,9 +139,7 @@ func decode(t *testing.T, path string, into any) {
 func glob(t *testing.T, pattern string) []string {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.FromSlash(pattern))
-	if err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, err)
 	if len(paths) == 0 {
 		t.Fatalf("nothing matches %s", pattern)
 	}

@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/cel/environment"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // TestRulesCompileOnOldKubernetes compiles the CEL rules of the CRD for Kubernetes 1.30. The package
@@ -28,13 +30,9 @@ func TestRulesCompileOnOldKubernetes(t *testing.T) {
 	old, rules := environment.MustBaseEnvSet(version.MajorMinor(1, 30)), 0
 	for _, v := range definition.Spec.Versions {
 		var props apiextensions.JSONSchemaProps
-		if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(v.Schema.OpenAPIV3Schema, &props, nil); err != nil {
-			t.Fatal(err)
-		}
+		framework.NoError(t, apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(v.Schema.OpenAPIV3Schema, &props, nil))
 		root, err := schema.NewStructural(&props)
-		if err != nil {
-			t.Fatal(err)
-		}
+		framework.NoError(t, err)
 		visitor := schema.Visitor{Structural: func(s *schema.Structural) bool {
 			if len(s.XValidations) == 0 {
 				return false
@@ -65,9 +63,7 @@ func TestRulesCompileOnOldKubernetes(t *testing.T) {
 // Proves: R57
 func TestPolicySearchesNoEmptyText(t *testing.T) {
 	raw, err := os.ReadFile("policy/policy.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, err)
 	for _, receiver := range regexp.MustCompile(`(.{0,30})\.lastIndexOf\(`).FindAllStringSubmatch(string(raw), -1) {
 		if !strings.HasSuffix(receiver[1], "(':' + string(p.provider))") {
 			t.Errorf("…%s.lastIndexOf: the text may be empty", receiver[1])

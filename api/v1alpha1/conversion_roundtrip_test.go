@@ -7,9 +7,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-const fuzzRounds = 10_000
+var fuzzRounds = framework.Loops(500, 10_000)
 
 // Proves: FR-080, FR-083, MIG-ANN, L-25, L-26, R22, R30, R53, US-7.3
 func TestSpokeHubSpokeLosesNothing(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 var anyBlock = regexp.MustCompile("(?s)\n *```([a-z]+)([^\n]*)\n(.*?)\n *```\n")
@@ -31,19 +31,19 @@ func ownRegistry(t *testing.T, repository string, tags ...string) (host string) 
 	site := httptest.NewTLSServer(ociregistry.New(ociregistry.Logger(log.New(io.Discard, "", 0))))
 	t.Cleanup(site.Close)
 	ca := filepath.Join(t.TempDir(), "ca.crt")
-	fixture.WriteFile(t, ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: site.Certificate().Raw}))
+	framework.WriteFile(t, ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: site.Certificate().Raw}))
 	t.Setenv("SSL_CERT_FILE", ca)
 	t.Setenv("DOCKER_CONFIG", t.TempDir())
 	host = strings.TrimPrefix(site.URL, "https://")
-	base := fixture.ReadFile(t, filepath.Join(root, testdata, "base.yaml"))
+	base := framework.ReadFile(t, filepath.Join(root, testdata, "base.yaml"))
 	layer, err := crane.Layer(map[string][]byte{"app/config.yaml": base})
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	image, err := mutate.AppendLayers(empty.Image, layer)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	for _, tag := range tags {
 		ref, err := name.ParseReference(host + "/" + repository + ":" + tag)
-		fixture.NoError(t, err)
-		fixture.NoError(t, remote.Push(ref, image, remote.WithTransport(site.Client().Transport)))
+		framework.NoError(t, err)
+		framework.NoError(t, remote.Push(ref, image, remote.WithTransport(site.Client().Transport)))
 	}
 	return host
 }
@@ -53,7 +53,7 @@ func ownRegistry(t *testing.T, repository string, tags ...string) (host string) 
 func TestPagesAboutImages(t *testing.T) {
 	host := ownRegistry(t, "ai/server", "1.5.0", "build")
 	for page, want := range map[string]int{"images.md": 5, "air-gapped.md": 3} {
-		text := fixture.ReadFile(t, filepath.Join(root, "docs", page))
+		text := framework.ReadFile(t, filepath.Join(root, "docs", page))
 		r := newReader(t)
 		ran, setting := 0, ""
 		for _, m := range anyBlock.FindAllStringSubmatch(string(text), -1) {
@@ -103,5 +103,5 @@ var assignment = regexp.MustCompile(`(?m)^IMAGE=.*\n`)
 
 func (r reader) write(t *testing.T, file, content string) {
 	t.Helper()
-	fixture.WriteFile(t, filepath.Join(r.dir, file), content+"\n")
+	framework.WriteFile(t, filepath.Join(r.dir, file), content+"\n")
 }

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/files"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const root = "../.."
@@ -41,10 +41,10 @@ func TestMain(m *testing.M) {
 func pluginRun(t *testing.T) string {
 	t.Helper()
 	program, err := os.Executable()
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	dir := t.TempDir()
 	for _, name := range []string{"kubectl-llamastack", "crane"} {
-		fixture.NoError(t, os.Symlink(program, filepath.Join(dir, name)))
+		framework.NoError(t, os.Symlink(program, filepath.Join(dir, name)))
 	}
 	return dir
 }
@@ -71,10 +71,10 @@ func (r reader) run(t *testing.T, script string) (code int, out string) {
 
 func (r reader) copy(t *testing.T, from, to string) {
 	t.Helper()
-	content := fixture.ReadFile(t, filepath.Join(root, from))
+	content := framework.ReadFile(t, filepath.Join(root, from))
 	to = filepath.Join(r.dir, to)
-	fixture.NoError(t, os.MkdirAll(filepath.Dir(to), 0o750))
-	fixture.WriteFile(t, to, content)
+	framework.NoError(t, os.MkdirAll(filepath.Dir(to), 0o750))
+	framework.WriteFile(t, to, content)
 }
 
 const testdata = "internal/plugin/testdata/"
@@ -137,7 +137,7 @@ var block = regexp.MustCompile("(?s)\n```(sh|yaml)\n(.*?)```\n")
 
 // Proves: FR-075, NFR-004 (the commands of docs/kubectl-plugin.md, the pre-commit hook and the workflow).
 func TestDocumentation(t *testing.T) {
-	text := fixture.ReadFile(t, filepath.Join(root, "docs", "kubectl-plugin.md"))
+	text := framework.ReadFile(t, filepath.Join(root, "docs", "kubectl-plugin.md"))
 	r := newReader(t)
 	ran := map[string]int{}
 	for _, m := range block.FindAllStringSubmatch(string(text), -1) {
@@ -168,7 +168,7 @@ func TestDocumentation(t *testing.T) {
 
 // Proves: NFR-004 (each row about this operator has a command that works without a cluster).
 func TestComparison(t *testing.T) {
-	text := fixture.ReadFile(t, filepath.Join(root, "docs", "maintainers", "comparison.md"))
+	text := framework.ReadFile(t, filepath.Join(root, "docs", "maintainers", "comparison.md"))
 	r := reader{plugin: pluginRun(t), dir: root}
 	ran := 0
 	for row := range strings.Lines(string(text)) {
@@ -196,7 +196,7 @@ var lastCell = regexp.MustCompile("\\| `([^`]+)` \\|\n$")
 func (r reader) completes(t *testing.T, script string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "kubectl_complete-llamastack")
-	fixture.NoError(t, os.WriteFile(file, []byte(script), 0o700))
+	framework.NoError(t, os.WriteFile(file, []byte(script), 0o700))
 	if code, out := r.run(t, file+" render -o ''"); code != 0 || !strings.HasPrefix(out, "config\nyaml\n") {
 		t.Errorf("exit code %d:\n%s", code, out)
 	}
@@ -210,7 +210,7 @@ func (r reader) inPreCommit(t *testing.T, text string) {
 			Hooks []struct{ Entry, Files string }
 		}
 	}
-	fixture.NoError(t, yaml.Unmarshal([]byte(text), &file))
+	framework.NoError(t, yaml.Unmarshal([]byte(text), &file))
 	hook := file.Repos[0].Hooks[0]
 	if !regexp.MustCompile(hook.Files).MatchString("deploy/team/my-stack.yaml") {
 		t.Errorf("the hook does not look at manifests: %s", hook.Files)
@@ -230,7 +230,7 @@ func (r reader) inWorkflow(t *testing.T, text string) {
 	var workflow struct {
 		Jobs map[string]struct{ Steps []struct{ Run string } }
 	}
-	fixture.NoError(t, yaml.Unmarshal([]byte(text), &workflow))
+	framework.NoError(t, yaml.Unmarshal([]byte(text), &workflow))
 	for _, step := range workflow.Jobs["validate"].Steps {
 		if step.Run == "" {
 			continue

@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // asManager is the environment variable that makes the test binary run the operator.
@@ -47,18 +47,18 @@ func TestOperatorEndsWithoutTheAPIServer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			listener, err := net.Listen("tcp", "127.0.0.1:0")
-			fixture.NoError(t, err)
+			framework.NoError(t, err)
 			t.Cleanup(func() { _ = listener.Close() })
 			serve(listener)
 			p := startManager(t, "http://"+listener.Addr().String())
-			fixture.Eventually(t, time.Minute, "the manager asks the API server", func() error {
+			framework.Eventually(t, time.Minute, "the manager asks the API server", func() error {
 				if !strings.Contains(p.log(), "operator starts") {
 					return errors.New(p.log())
 				}
 				return nil
 			})
 			began := time.Now()
-			fixture.NoError(t, p.cmd.Process.Signal(syscall.SIGTERM))
+			framework.NoError(t, p.cmd.Process.Signal(syscall.SIGTERM))
 			select {
 			case <-p.ended:
 				t.Logf("ended after %s", time.Since(began).Round(time.Millisecond))
@@ -117,13 +117,13 @@ func startManager(t *testing.T, server string) *managerProcess {
 	config.Contexts["c"] = &clientcmdapi.Context{Cluster: "c"}
 	config.CurrentContext = "c"
 	file := filepath.Join(t.TempDir(), "kubeconfig")
-	fixture.NoError(t, clientcmd.WriteToFile(*config, file))
+	framework.NoError(t, clientcmd.WriteToFile(*config, file))
 	p := &managerProcess{ended: make(chan struct{})}
 	p.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), os.Args[0], "--leader-elect", "--operator-namespace=operator",
 		"--health-probe-bind-address=127.0.0.1:0", "--metrics-bind-address=127.0.0.1:0", "--webhook-bind-address=127.0.0.1:0")
 	p.cmd.Env = append(os.Environ(), asManager+"=1", "KUBECONFIG="+file)
 	p.cmd.Stdout, p.cmd.Stderr = p, p
-	fixture.NoError(t, p.cmd.Start())
+	framework.NoError(t, p.cmd.Start())
 	go func() {
 		defer close(p.ended)
 		_ = p.cmd.Wait()

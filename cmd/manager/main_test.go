@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // Proves: L-34 (an empty list means all namespaces).
@@ -107,7 +107,7 @@ func TestAPIServerReady(t *testing.T) {
 			w.WriteHeader(status)
 		}))
 		ready, err := apiServerReady(&rest.Config{Host: server.URL})
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		if got := ready(t.Context()); got != want {
 			t.Errorf("status %d: %v", status, got)
 		}
@@ -168,7 +168,7 @@ func TestManagerEndsWithoutTheAPIServer(t *testing.T) {
 
 // Proves: R71 (the health server responds without a manager).
 func TestHealthServer(t *testing.T) {
-	address := fixture.FreeAddress(t)
+	address := framework.FreeAddress(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
@@ -176,7 +176,7 @@ func TestHealthServer(t *testing.T) {
 		ended <- healthServer(address, ready)(ctx)
 	}()
 	for path, want := range map[string]int{"/healthz": http.StatusOK, "/readyz": http.StatusInternalServerError, "/readyz/webhooks": http.StatusInternalServerError, "/x": http.StatusNotFound} {
-		fixture.Eventually(t, time.Minute, path, func() error {
+		framework.Eventually(t, time.Minute, path, func() error {
 			answer, err := http.Get("http://" + address + path)
 			if err != nil {
 				return err

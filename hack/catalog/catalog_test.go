@@ -13,7 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 func TestCovers(t *testing.T) {
@@ -23,7 +23,7 @@ func TestCovers(t *testing.T) {
 		var got []string
 		for _, line := range []string{"0.3", "0.4", "0.10", "1.0", "1.5", "1.10"} {
 			covered, err := covers(lines, line)
-			fixture.NoError(t, err)
+			framework.NoError(t, err)
 			if covered {
 				got = append(got, line)
 			}
@@ -64,9 +64,9 @@ providers:
 func overlayOf(t *testing.T, text string) *overlay {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "overlay.yaml")
-	fixture.WriteFile(t, file, text)
+	framework.WriteFile(t, file, text)
 	over, err := readOverlay(file)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return over
 }
 
@@ -132,15 +132,15 @@ func TestStarterBaseKeepsItsMeaning(t *testing.T) {
 	answer := &introspection{}
 	decoder := json.NewDecoder(strings.NewReader(`{"starter": ` + packaged + `}`))
 	decoder.UseNumber()
-	fixture.NoError(t, decoder.Decode(answer))
+	framework.NoError(t, decoder.Decode(answer))
 	line := &catalog.Line{Name: "1.6", Rows: map[string][]catalog.Provider{"inference": {{
 		Type: "remote::a", Key: "api_key", Endpoint: &catalog.Endpoint{Field: "url"},
 	}}}}
 	text, err := encodeBase(line, answer.Starter, "Base config.")
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	var got, want map[string]any
-	fixture.NoError(t, yaml.Unmarshal(text, &got))
-	fixture.NoError(t, json.Unmarshal([]byte(packaged), &want))
+	framework.NoError(t, yaml.Unmarshal(text, &got))
+	framework.NoError(t, json.Unmarshal([]byte(packaged), &want))
 	want["apis"] = []any{"inference", "vector_io"}
 	want["version"] = 2
 	entries := want["providers"].(map[string]any)["inference"].([]any)
@@ -191,7 +191,7 @@ func TestCompose(t *testing.T) {
 		  storage: {backends: {kv: {type: postgres}}, stores: {all: {backend: kv}}},
 		  registered_resources: {models: [{model_id: "${env.M:=unset}", provider_id: "${env.M:+own-m}"}], shields: [], tool_groups: [{toolgroup_id: r, provider_id: rag}]}}`: &want,
 	} {
-		fixture.NoError(t, yaml.Unmarshal([]byte(text), into))
+		framework.NoError(t, yaml.Unmarshal([]byte(text), into))
 	}
 	line := &catalog.Line{
 		APIs: map[string]catalog.API{"files": {}, "inference": {}, "tool_runtime": {}},
@@ -230,7 +230,7 @@ func TestAssembleAuthWantsARowOfEachType(t *testing.T) {
 		t.Errorf("without a row: %v", err)
 	}
 	line, err := assemble("1.6", answer(), overlayOf(t, rows+"  b: {source: somewhere, tenant: only_a}\n"))
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	want := []catalog.AuthType{
 		{Type: "a", Source: "somewhere", Tenant: "only_a", Fields: map[string]catalog.Field{"both": {Type: catalog.TypeString}, "only_a": {Type: catalog.TypeString}}},
 		{Type: "b", Source: "somewhere", Fields: map[string]catalog.Field{"both": {Type: catalog.TypeString}}},

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // answerOf returns the introspection of a release whose provider type remote::a has the given fields.
@@ -43,7 +43,7 @@ func TestPatchesHaveWhatDiffers(t *testing.T) {
 		"1.6.0": answerOf("1.6.0", false),
 	}
 	line, err := assembleLine("testdata/nothing.yaml", "1.6", answers, map[string][]string{"1.6": {"1.6.3", "1.6.2", "1.6.1", "1.6.0"}}, overlayOf(t, someOverlay))
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	row := map[string]any{"fields": map[string]any{"new": nil}}
 	want := []catalog.Patch{
 		{Before: "1.6.3", Changes: map[string]any{"release": "1.6.2", "providers": map[string]any{"inference": map[string]any{"remote::a": row}}}},
@@ -91,14 +91,14 @@ func TestPatchesAreKeptWhereOnlyTheNewestReleaseIsAsked(t *testing.T) {
 	over := overlayOf(t, someOverlay)
 	answers := map[string]*introspection{"1.6": answerOf("1.6.1", true, "api_key", "base_url"), "1.6.0": answerOf("1.6.0", false)}
 	whole, err := assembleLine("testdata/nothing.yaml", "1.6", answers, map[string][]string{"1.6": {"1.6.0"}}, over)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	data, err := encodeLine(whole)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "1.6.yaml")
-	fixture.WriteFile(t, file, data)
+	framework.WriteFile(t, file, data)
 	delete(answers, "1.6.0")
 	line, err := assembleLine(file, "1.6", answers, nil, over)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	if diff := cmp.Diff(whole.Patches, line.Patches); diff != "" || len(line.Patches) == 0 {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const root = "../.."
@@ -18,13 +19,9 @@ const root = "../.."
 // If this fails, run "make generate"; the tests in hack/tools/packages render the committed chart.
 func TestChartIsWhatTheSourcesGenerate(t *testing.T) {
 	files, err := templates(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, err)
 	for _, add := range []func(string, map[string]string) error{metadata, readme} {
-		if err := add(root, files); err != nil {
-			t.Fatal(err)
-		}
+		framework.NoError(t, add(root, files))
 	}
 	for name, want := range files {
 		if got := readFile(t, filepath.Join(root, chartDir, name)); got != want {
@@ -38,9 +35,7 @@ func TestChartIsWhatTheSourcesGenerate(t *testing.T) {
 
 func TestSettingsOfTheChartAreTheOperators(t *testing.T) {
 	var s schema
-	if err := json.Unmarshal([]byte(readFile(t, filepath.Join(root, chartDir, "values.schema.json"))), &s); err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, json.Unmarshal([]byte(readFile(t, filepath.Join(root, chartDir, "values.schema.json"))), &s))
 	known := s.Properties["settings"].Properties
 	for _, key := range settings.Keys() {
 		if known[key].Description == "" {
@@ -60,12 +55,8 @@ func TestTemplatesRejectWhatTheyDoNotKnow(t *testing.T) {
 		"kind: Role\nmetadata: {name: a, labels: {b: '{{ .c }}'}}\n": "which Helm would execute",
 	} {
 		dir := t.TempDir()
-		if err := os.Mkdir(filepath.Join(dir, "dist"), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, "dist", "install.yaml"), []byte(manifest), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		framework.NoError(t, os.Mkdir(filepath.Join(dir, "dist"), 0o755))
+		framework.NoError(t, os.WriteFile(filepath.Join(dir, "dist", "install.yaml"), []byte(manifest), 0o600))
 		if _, err := templates(dir); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
@@ -81,8 +72,6 @@ func TestTemplatesRejectWhatTheyDoNotKnow(t *testing.T) {
 func readFile(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, err)
 	return string(text)
 }

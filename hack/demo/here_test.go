@@ -12,6 +12,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // answers is a fake kubectl for a cluster. It prints the commands that would change the cluster, and fails.
@@ -44,9 +45,7 @@ func TestDemoHereChecksBeforeItChanges(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			kubectl := filepath.Join(t.TempDir(), "kubectl")
-			if err := os.WriteFile(kubectl, []byte(answers), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			framework.NoError(t, os.WriteFile(kubectl, []byte(answers), 0o700))
 			cmd := exec.CommandContext(t.Context(), "./here.sh", "up")
 			cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "KUBECTL=" + kubectl, "IMG=example.com/operator:1"}, c.env...)
 			out, err := cmd.CombinedOutput()
@@ -79,9 +78,7 @@ echo "$url"`)
 	scratch := t.TempDir()
 	cmd.Env = append(os.Environ(), "scratch="+scratch)
 	kubectl := "#!/bin/sh\necho 'Forwarding from 127.0.0.1:12345 -> 8321'\nexec sleep 60 >/dev/null 2>&1\n"
-	if err := os.WriteFile(filepath.Join(scratch, "kubectl"), []byte(kubectl), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, os.WriteFile(filepath.Join(scratch, "kubectl"), []byte(kubectl), 0o700))
 	out, err := cmd.CombinedOutput()
 	if err != nil || string(out) != "http://127.0.0.1:12345/v1/chat/completions\n" {
 		t.Errorf("%v\n%s", err, out)

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // The demo installs missing packages unless disabled. If it cannot start a cluster, it prints alternatives.
@@ -38,9 +40,7 @@ func TestDemoInstallsPackages(t *testing.T) {
 				python = "exit 1"
 			}
 			for program, text := range map[string]string{"uname": "echo " + cmp.Or(c.system, "Linux"), "python3": python, "id": "echo " + c.user, "dpkg-query": status, "apt-get": `echo apt-get "$@"`} {
-				if err := os.WriteFile(filepath.Join(bin, program), []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil {
-					t.Fatal(err)
-				}
+				framework.NoError(t, os.WriteFile(filepath.Join(bin, program), []byte("#!/bin/sh\n"+text+"\n"), 0o700))
 			}
 			cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", ". ./lib.sh; can_start_cluster; install_packages runc curl")
 			cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "LLSD_INSTALL="+c.install, "PYTHON=")

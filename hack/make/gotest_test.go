@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // suite is a module with three packages. Environment variables make its tests fail.
@@ -64,12 +66,8 @@ func TestFailedTestIsRunAgain(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range suite {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		framework.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		framework.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	for name, c := range map[string]struct {
 		env, packages string

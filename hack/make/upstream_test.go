@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // fakeUV resolves the releases of the release table, and NEWER as the newest release of ogx if it is set.
@@ -26,20 +28,14 @@ echo "$row"
 // Proves: R16.
 func TestUpstreamReportsWhatIsNewer(t *testing.T) {
 	version, err := exec.CommandContext(t.Context(), "bash", "-c", `. ../../tests/server/lib.sh && load_release newest && echo "$uv_version $version"`).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, err)
 	uv, newest, _ := strings.Cut(strings.TrimSpace(string(version)), " ")
 	cache := t.TempDir()
 	bin := filepath.Join(cache, "llama-stack-k8s-operator", "uv", uv, "bin")
-	if err := os.MkdirAll(bin, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, os.MkdirAll(bin, 0o700))
 	python := filepath.Join(bin, "python")
 	for file, text := range map[string]string{filepath.Join(bin, "uv"): fakeUV, python: "#!/bin/sh\necho python\n"} {
-		if err := os.WriteFile(file, []byte(text), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		framework.NoError(t, os.WriteFile(file, []byte(text), 0o700))
 	}
 	for newer, want := range map[string]struct {
 		fails bool

@@ -15,7 +15,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // locks is the directory of the versions and hashes of the Python packages that tests install.
@@ -40,9 +40,9 @@ func workflows(t *testing.T) map[string]string {
 	texts := map[string]string{}
 	for _, pattern := range []string{".github/workflows/*.y*ml", ".github/actions/*/action.y*ml"} {
 		files, err := filepath.Glob(filepath.Join(root, pattern))
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		for _, file := range files {
-			text := fixture.ReadFile(t, file)
+			text := framework.ReadFile(t, file)
 			texts[filepath.Base(file)] = string(text)
 		}
 	}
@@ -175,7 +175,7 @@ func TestPythonPackagesAreLockedByHash(t *testing.T) {
 	hash := regexp.MustCompile(`--hash=sha256:[0-9a-f]{64}\b`)
 	requirement := regexp.MustCompile(`^[a-z0-9][a-z0-9._-]*==\S+`)
 	for _, file := range append(files, filepath.Join(root, "hack", "site", "requirements.txt")) {
-		text := fixture.ReadFile(t, file)
+		text := framework.ReadFile(t, file)
 		for entry := range strings.SplitSeq(strings.ReplaceAll(strings.TrimSpace(string(text)), "\\\n", ""), "\n") {
 			if !requirement.MatchString(entry) || !hash.MatchString(entry) {
 				t.Errorf("%s: neither a version nor a hash: %.80s", file, entry)
@@ -185,7 +185,7 @@ func TestPythonPackagesAreLockedByHash(t *testing.T) {
 }
 
 func TestEachReleaseOfTheServerIsLocked(t *testing.T) {
-	table := fixture.ReadFile(t, filepath.Join(root, "tests", "server", "releases.tsv"))
+	table := framework.ReadFile(t, filepath.Join(root, "tests", "server", "releases.tsv"))
 	for row := range strings.Lines(string(table)) {
 		if strings.HasPrefix(row, "#") {
 			continue
@@ -218,17 +218,17 @@ func TestEachReleaseOfTheServerIsLocked(t *testing.T) {
 
 // The lock of an older patch release has only its own packages; the others are in the lock of its release line.
 func TestEachPatchReleaseIsLocked(t *testing.T) {
-	table := fixture.ReadFile(t, filepath.Join(root, "tests", "server", "patches.tsv"))
+	table := framework.ReadFile(t, filepath.Join(root, "tests", "server", "patches.tsv"))
 	for row := range strings.Lines(string(table)) {
 		if strings.HasPrefix(row, "#") {
 			continue
 		}
 		for _, version := range strings.Fields(row)[1:] {
 			files, err := filepath.Glob(filepath.Join(locks, "*-"+version+".txt"))
-			fixture.NoError(t, err)
+			framework.NoError(t, err)
 			found := false
 			for _, file := range files {
-				lock := fixture.ReadFile(t, file)
+				lock := framework.ReadFile(t, file)
 				server := strings.TrimSuffix(filepath.Base(file), "-"+version+".txt")
 				found = found || strings.Contains("\n"+string(lock), "\n"+server+"=="+version+" ")
 			}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/manifest"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // typical is a resource of usual size: three providers and five models.
@@ -47,7 +47,7 @@ func BenchmarkTry(b *testing.B) {
 		b.Fatal(errs)
 	}
 	b.ReportAllocs()
-	report := fixture.ReportCPU(b)
+	report := framework.ReportCPU(b)
 	for b.Loop() {
 		if r := cluster.DryRun(b.Context(), docs[0]); r.Failed() {
 			b.Fatal(r.Problems)

@@ -23,7 +23,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const (
@@ -34,7 +34,7 @@ const (
 func newCluster(t testing.TB) *offline.Cluster {
 	t.Helper()
 	known, err := settings.Parse(nil)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return offline.NewCluster(known)
 }
 
@@ -56,7 +56,7 @@ func TestConfigurationPages(t *testing.T) {
 func executePage(t *testing.T, page string) (resources int) {
 	t.Helper()
 	cluster := newCluster(t)
-	all := fixture.Blocks(t, page)
+	all := framework.CodeBlocks(t, page)
 	for i, b := range all {
 		words := strings.Fields(b.Info)
 		if len(words) == 0 || words[0] != "yaml" || slices.Contains(words, "config.yaml") {
@@ -105,7 +105,7 @@ func TestBlocksOfPagesCanBeUsed(t *testing.T) {
 	} {
 		got := want
 		got.resources, got.settings = 0, 0
-		for _, b := range fixture.Blocks(t, "../../docs/"+page) {
+		for _, b := range framework.CodeBlocks(t, "../../docs/"+page) {
 			if b.Info != "yaml" {
 				continue
 			}
@@ -157,10 +157,10 @@ var releaseLines = regexp.MustCompile(`^Release lines?: (?:\d[\d., to]*[ ,])?(\d
 // Proves: FR-005, NFR-004.
 func TestExamplesOfProvidersPage(t *testing.T) {
 	const page = "../../docs/providers.md"
-	text := fixture.ReadFile(t, page)
+	text := framework.ReadFile(t, page)
 	lines := strings.Split(string(text), "\n")
 	cluster := newCluster(t)
-	examples := fixture.Blocks(t, page)
+	examples := framework.CodeBlocks(t, page)
 	for _, b := range examples {
 		var named []string
 		for i := b.Line - 2; i >= 0 && named == nil; i-- {
@@ -189,7 +189,7 @@ func TestExamplesOfProvidersPage(t *testing.T) {
 func TestExternalProvidersPage(t *testing.T) {
 	var resources []map[string]any
 	var file *parse.ProviderPackage
-	for _, b := range fixture.Blocks(t, externalPage) {
+	for _, b := range framework.CodeBlocks(t, externalPage) {
 		if b.Info != "yaml" {
 			continue
 		}
@@ -213,7 +213,7 @@ func TestExternalProvidersPage(t *testing.T) {
 	check := func(tree map[string]any, want string) *offline.Resource {
 		t.Helper()
 		text, err := yaml.Marshal(tree)
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		made := cluster.DryRun(t.Context(), readOne(t, string(text)))
 		if got := made.Problems.Message(); !strings.HasPrefix(got, want) || want == "" && got != "" {
 			t.Errorf("%q, want %q", got, want)
@@ -229,7 +229,7 @@ func TestExternalProvidersPage(t *testing.T) {
 	check(told, "")
 	whole := entry(asked)
 	whole["package"] = entry(told)["package"]
-	fixture.NoError(t, unstructured.SetNestedSlice(asked, []any{whole}, "spec", "externalProviders", "inference"))
+	framework.NoError(t, unstructured.SetNestedSlice(asked, []any{whole}, "spec", "externalProviders", "inference"))
 	made := check(asked, "")
 	if made.Desired == nil {
 		t.Fatal("nothing is made")
@@ -245,7 +245,7 @@ func TestExternalProvidersPage(t *testing.T) {
 func TestMigrationPage(t *testing.T) {
 	cluster := newCluster(t)
 	var resources []map[string]string
-	for _, b := range fixture.Blocks(t, migrationPage) {
+	for _, b := range framework.CodeBlocks(t, migrationPage) {
 		if b.Info != "yaml" {
 			continue
 		}
@@ -289,9 +289,9 @@ func asText(t *testing.T, list []objects.Object) map[string]string {
 	texts := map[string]string{}
 	for _, o := range list {
 		content, err := objects.Content(o)
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		text, err := yaml.Marshal(content)
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		texts[o.GetObjectKind().GroupVersionKind().Kind] = string(text)
 	}
 	if len(texts) != len(list) {
@@ -309,14 +309,14 @@ func readOne(t *testing.T, text string) *manifest.Document {
 	return documents[0]
 }
 
-func checkPart(t *testing.T, made *offline.Resource, shown fixture.Block) {
+func checkPart(t *testing.T, made *offline.Resource, shown framework.CodeBlock) {
 	t.Helper()
 	if made.Desired == nil || made.Desired.Config == nil {
 		t.Fatal("nothing is generated")
 	}
 	var part, whole any
 	for text, into := range map[string]*any{shown.Text: &part, string(made.Desired.Config.YAML): &whole} {
-		fixture.NoError(t, yaml.Unmarshal([]byte(text), into))
+		framework.NoError(t, yaml.Unmarshal([]byte(text), into))
 	}
 	for _, missing := range missingIn(whole, part, "config.yaml") {
 		t.Errorf("line %d: %s", shown.Line, missing)

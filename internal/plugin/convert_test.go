@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
@@ -145,7 +145,7 @@ func trees(t *testing.T, text string) []map[string]any {
 	var list []map[string]any
 	for part := range strings.SplitSeq(text, "---\n") {
 		var tree map[string]any
-		fixture.NoError(t, yaml.Unmarshal([]byte(part), &tree))
+		framework.NoError(t, yaml.Unmarshal([]byte(part), &tree))
 		list = append(list, tree)
 	}
 	return list

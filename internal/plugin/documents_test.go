@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // documented is an example of the design documents with its corrections.
@@ -49,7 +49,7 @@ func TestExamplesOfTheDocumentsRenderAsCorrected(t *testing.T) {
 	for _, file := range files {
 		t.Run(stem(file), func(t *testing.T) {
 			var d documented
-			fixture.NoError(t, yaml.UnmarshalStrict([]byte(read(t, file)), &d))
+			framework.NoError(t, yaml.UnmarshalStrict([]byte(read(t, file)), &d))
 			// One run validates the corrected example and the variants that lack one correction each.
 			right := d.corrected(t, -1)
 			variants := []string{right}
@@ -98,7 +98,7 @@ func variantName(without int) string { return fmt.Sprintf("without-%d", without+
 func (d *documented) corrected(t *testing.T, without int) string {
 	t.Helper()
 	var tree any
-	fixture.NoError(t, yaml.Unmarshal([]byte(d.Example), &tree))
+	framework.NoError(t, yaml.Unmarshal([]byte(d.Example), &tree))
 	for i, c := range d.Corrections {
 		if i != without {
 			c.apply(t, tree, strings.FieldsFunc(c.Path, func(r rune) bool { return strings.ContainsRune(".[]", r) }))
@@ -106,7 +106,7 @@ func (d *documented) corrected(t *testing.T, without int) string {
 	}
 	tree.(map[string]any)["metadata"].(map[string]any)["name"] = variantName(without)
 	text, err := yaml.Marshal(tree)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return string(text)
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/names"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // Reasons why the manifests of an example differ.
@@ -105,7 +105,7 @@ func TestExamplesOfTheMigrationGuideBehaveTheSame(t *testing.T) {
 			"config.yaml/server/port":            "8321",
 		}},
 		"network-policy-and-tls": {settings: networkPolicies, port: "9000", has: map[string]string{
-			"ConfigMap/my-llsd-ca-bundle-*/data/ca-bundle.crt": fixture.CACertificate,
+			"ConfigMap/my-llsd-ca-bundle-*/data/ca-bundle.crt": framework.CACertificate,
 			container + "ports[http]/containerPort":            "9000",
 			"NetworkPolicy/my-llsd-network-policy/spec/ingress[0]/from[2]/namespaceSelector/matchLabels/kubernetes.io/metadata.name": "monitoring",
 		}},

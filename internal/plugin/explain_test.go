@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
@@ -31,8 +31,8 @@ func TestExplain(t *testing.T) {
 
 func TestExplainForPrograms(t *testing.T) {
 	var fromJSON, fromYAML map[string]any
-	fixture.NoError(t, json.Unmarshal([]byte(mustRun(t, "", "explain", "milvus", "-o", "json")), &fromJSON))
-	fixture.NoError(t, yaml.Unmarshal([]byte(mustRun(t, "", "explain", "milvus", "-o", "yaml")), &fromYAML))
+	framework.NoError(t, json.Unmarshal([]byte(mustRun(t, "", "explain", "milvus", "-o", "json")), &fromJSON))
+	framework.NoError(t, yaml.Unmarshal([]byte(mustRun(t, "", "explain", "milvus", "-o", "yaml")), &fromYAML))
 	if diff := cmp.Diff(fromJSON, fromYAML); diff != "" {
 		t.Errorf("(-json +yaml):\n%s", diff)
 	}

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const readable = "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: s}\nspec:\n  distribution: {name: starter}\n" +
@@ -42,7 +42,7 @@ func runSoon(t *testing.T, args ...string) result {
 func TestNoVerbWaitsForAFileThatIsNotRegular(t *testing.T) {
 	dir := t.TempDir()
 	fifo := filepath.Join(dir, "fifo.yaml")
-	fixture.NoError(t, syscall.Mkfifo(fifo, 0o600))
+	framework.NoError(t, syscall.Mkfifo(fifo, 0o600))
 	// Opening the writing end at the end of the test unblocks a command that waits.
 	t.Cleanup(func() {
 		if end, err := os.OpenFile(fifo, os.O_RDWR|syscall.O_NONBLOCK, 0); err == nil {
@@ -50,7 +50,7 @@ func TestNoVerbWaitsForAFileThatIsNotRegular(t *testing.T) {
 		}
 	})
 	link := filepath.Join(t.TempDir(), "link.yaml")
-	fixture.NoError(t, os.Symlink("/dev/zero", link))
+	framework.NoError(t, os.Symlink("/dev/zero", link))
 	good := write(t, readable)
 	image := "registry.example/a:1"
 	for _, args := range [][]string{
@@ -73,7 +73,7 @@ func TestNoVerbWaitsForAFileThatIsNotRegular(t *testing.T) {
 // A pipe is readable, as in: validate -f <(helm template …).
 func TestReadsWhatAShellHandsOver(t *testing.T) {
 	from, to, err := os.Pipe()
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	t.Cleanup(func() { _ = from.Close() })
 	go func() {
 		_, _ = to.WriteString(readable)
@@ -94,13 +94,13 @@ func sparse(t *testing.T, name string, size int64) string {
 	// The tar package does not write sparse files. These keys have the same length as those that it reads.
 	records := map[string]string{"XXX.sparse.major": "1", "XXX.sparse.minor": "0", "XXX.sparse.name": name, "XXX.sparse.realsize": fmt.Sprint(size)}
 	header := &tar.Header{Name: "x", Mode: 0o644, Size: int64(len(content)), Typeflag: tar.TypeReg, Format: tar.FormatPAX, PAXRecords: records}
-	fixture.NoError(t, w.WriteHeader(header))
+	framework.NoError(t, w.WriteHeader(header))
 	if _, err := w.Write(content); err != nil {
 		t.Fatal(err)
 	}
-	fixture.NoError(t, w.Close())
+	framework.NoError(t, w.Close())
 	file := filepath.Join(t.TempDir(), "sparse.tar")
-	fixture.WriteFile(t, file, bytes.ReplaceAll(archive.Bytes(), []byte("XXX.sparse."), []byte("GNU.sparse.")))
+	framework.WriteFile(t, file, bytes.ReplaceAll(archive.Bytes(), []byte("XXX.sparse."), []byte("GNU.sparse.")))
 	return file
 }
 
@@ -150,8 +150,8 @@ func withEntries(t *testing.T, archive string, sizes map[string]int) string {
 			t.Fatal(err)
 		}
 	}
-	fixture.NoError(t, w.Flush())
+	framework.NoError(t, w.Flush())
 	result := filepath.Join(t.TempDir(), "more.tar")
-	fixture.WriteFile(t, result, append(more.Bytes(), read(t, archive)...))
+	framework.WriteFile(t, result, append(more.Bytes(), read(t, archive)...))
 	return result
 }

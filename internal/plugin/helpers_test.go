@@ -12,7 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/files"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // update rewrites the golden files: go test ./internal/plugin -update
@@ -44,7 +44,7 @@ func mustRun(t *testing.T, stdin string, args ...string) string {
 
 func read(t *testing.T, file string) string {
 	t.Helper()
-	content := fixture.ReadFile(t, file)
+	content := framework.ReadFile(t, file)
 	return string(content)
 }
 
@@ -61,7 +61,7 @@ func glob(t *testing.T, pattern string) []string {
 func write(t *testing.T, content string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "resource.yaml")
-	fixture.WriteFile(t, file, content)
+	framework.WriteFile(t, file, content)
 	return file
 }
 

@@ -33,7 +33,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry/imagelabels"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/registry/oci"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // imageSite starts a registry without TLS, pushes the image, and returns its reference by tag.
@@ -44,8 +44,8 @@ func imageSite(t *testing.T, what remote.Taggable) string {
 	t.Cleanup(site.Close)
 	reference := strings.TrimPrefix(site.URL, "http://") + "/team/server:1"
 	ref, err := name.ParseReference(reference, name.Insecure)
-	fixture.NoError(t, err)
-	fixture.NoError(t, remote.Push(ref, what))
+	framework.NoError(t, err)
+	framework.NoError(t, remote.Push(ref, what))
 	return reference
 }
 
@@ -55,14 +55,14 @@ func readBack(t *testing.T, reference, architecture string) (string, *oci.Labels
 	host, _, _ := strings.Cut(reference, "/")
 	client := registry.New(registry.Options{PlainHTTP: []string{host}, Platform: v1.Platform{OS: "linux", Architecture: architecture}})
 	digest, labels, err := imagelabels.Read(t.Context(), client, reference, nil)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return digest, labels
 }
 
 func file(t *testing.T, content string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "config.yaml")
-	fixture.WriteFile(t, path, content)
+	framework.WriteFile(t, path, content)
 	return path
 }
 
@@ -73,7 +73,7 @@ func randomImage(t *testing.T) v1.Image {
 	if err == nil {
 		image, err = mutate.Config(image, v1.Config{Labels: map[string]string{"maintainer": "me", oci.LabelConfigPath: "/old"}, Entrypoint: []string{"/run"}})
 	}
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return image
 }
 
@@ -91,7 +91,7 @@ func TestLabelPutsAConfigurationIntoAnImage(t *testing.T) {
 			}
 			ref, _ := name2ref(reference)
 			image, err := remote.Image(ref)
-			fixture.NoError(t, err)
+			framework.NoError(t, err)
 			config, err := image.ConfigFile()
 			if err != nil || config.Config.Labels["maintainer"] != "me" || config.Config.Entrypoint[0] != "/run" || len(config.RootFS.DiffIDs) < 2 {
 				t.Errorf("%+v, %v", config, err)
@@ -124,7 +124,7 @@ func TestLabelReachesEachPlatform(t *testing.T) {
 	}
 	ref, _ := name2ref(reference)
 	labeled, err := remote.Index(ref)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	if manifest, err := labeled.IndexManifest(); err != nil || len(manifest.Manifests) != 3 {
 		t.Errorf("%+v, %v", manifest, err)
 	}
@@ -158,7 +158,7 @@ func packageLayer(t *testing.T, called, version string) v1.Layer {
 		t.Fatal(err)
 	}
 	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(out.Bytes())), nil })
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return layer
 }
 
@@ -168,7 +168,7 @@ func imageWith(t *testing.T, labels map[string]string, layers ...v1.Layer) v1.Im
 	if err == nil {
 		image, err = mutate.Config(image, v1.Config{Labels: labels})
 	}
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return image
 }
 
@@ -198,8 +198,8 @@ func TestLabelWritesTheRelease(t *testing.T) {
 			host, _, _ := strings.Cut(imageSite(t, c.image), "/")
 			reference := host + "/team/server:" + c.tag
 			ref, err := name2ref(reference)
-			fixture.NoError(t, err)
-			fixture.NoError(t, remote.Push(ref, c.image))
+			framework.NoError(t, err)
+			framework.NoError(t, remote.Push(ref, c.image))
 			r := run(t, "", append([]string{"label", reference, "--config", file(t, smallBase), "--push", "--plain-http"}, c.flags...)...)
 			if r.code != cli.ExitOK || !strings.HasPrefix(r.err, c.note) || c.note == "" && r.err != "" {
 				t.Fatalf("exit code %d: %s; want %q", r.code, r.err, c.note)
@@ -249,7 +249,7 @@ func TestRenderReadsThePackageFromTheRegistry(t *testing.T) {
 	for want, layer := range map[string]v1.Layer{"release line 1.4": packageLayer(t, "ogx", "1.4.1"), "": packageLayer(t, "ogx_client", "1.4.1")} {
 		image := imageWith(t, labels, layer)
 		digest, err := image.Digest()
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		reference := strings.TrimSuffix(imageSite(t, image), ":1") + "@" + digest.String()
 		document := "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: s}\nspec:\n  distribution: {image: '" + reference +
 			"'}\n  providers: {inference: {provider: vllm, endpoint: 'http://vllm:8000'}}\n"
@@ -263,7 +263,7 @@ func TestRenderReadsThePackageFromTheRegistry(t *testing.T) {
 func tarOf(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "empty.tar")
-	fixture.WriteFile(t, path, make([]byte, 1024))
+	framework.WriteFile(t, path, make([]byte, 1024))
 	return path
 }
 
@@ -273,7 +273,7 @@ func TestRenderReadsLabelsFromTheRegistry(t *testing.T) {
 	image, err := mutate.Config(empty.Image, v1.Config{Labels: map[string]string{
 		oci.LabelConfigBase64: base64.StdEncoding.EncodeToString(base), oci.LabelImageVersion: "0.7.1",
 	}})
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	reference := imageSite(t, image)
 	const spec = "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: s}\nspec:\n  distribution: {image: %s}\n" +
 		"  providers: {inference: {provider: vllm, endpoint: 'http://vllm:8000'}}\n"

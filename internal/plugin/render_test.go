@@ -26,7 +26,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/version"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
@@ -34,10 +34,10 @@ import (
 func inCluster(t *testing.T, file, operatorSettings string) *build.Desired {
 	t.Helper()
 	cr := &v1alpha2.LlamaStackDistribution{}
-	fixture.NoError(t, yaml.UnmarshalStrict([]byte(read(t, file)), cr))
+	framework.NoError(t, yaml.UnmarshalStrict([]byte(read(t, file)), cr))
 	cr.Namespace, cr.UID = "default", "0e5ae6a6-0e7c-4dd2-b5a4-5b9e7a6a1c11"
 	known, err := settings.Parse(operatorData(t, operatorSettings))
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	in := build.NewInputs(cr)
 	in.OperatorImage = version.Image() // a released operator runs the image of its release
 	in.HashKey, in.Build = secret.New([]byte(strings.Repeat("k", 32))), "1.2.3+abc"
@@ -65,7 +65,7 @@ func inCluster(t *testing.T, file, operatorSettings string) *build.Desired {
 		in.CABundle.State = build.Unknown
 	}
 	if in.Certificate = build.CertificateOf(cr); in.Certificate != nil {
-		data := fixture.NewCA(t).ServerSecret([]string{names.ServiceHost(cr.Name, cr.Namespace)})
+		data := framework.NewCA(t).ServerSecret([]string{names.ServiceHost(cr.Name, cr.Namespace)})
 		in.Now, in.Certificate.Lookup = time.Now(), build.LookIn(data, "tls.crt", "tls.key")
 		in.Certificate.Certificate, in.Certificate.Key = data["tls.crt"], secret.New(data["tls.key"])
 	}
@@ -82,7 +82,7 @@ func operatorData(t *testing.T, file string) map[string]string {
 		return nil
 	}
 	var manifest struct{ Data map[string]string }
-	fixture.NoError(t, yaml.Unmarshal([]byte(read(t, file)), &manifest))
+	framework.NoError(t, yaml.Unmarshal([]byte(read(t, file)), &manifest))
 	return manifest.Data
 }
 
@@ -113,7 +113,7 @@ func TestRenderIsWhatTheOperatorApplies(t *testing.T) {
 			}
 			for i, o := range want.Objects {
 				content, err := objects.Content(o)
-				fixture.NoError(t, err)
+				framework.NoError(t, err)
 				diff := differences(asJSON(t, content), got[i], "")
 				if !slices.ContainsFunc(diff, onlyInCluster) {
 					t.Errorf("%s: nothing reads <on-cluster>, not even the owner's uid", o.GetName())
@@ -180,9 +180,9 @@ func differences(want, got any, path string) []string {
 func asJSON(t *testing.T, v any) any {
 	t.Helper()
 	text, err := json.Marshal(v)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	var out any
-	fixture.NoError(t, json.Unmarshal(text, &out))
+	framework.NoError(t, json.Unmarshal(text, &out))
 	return out
 }
 
@@ -438,7 +438,7 @@ data:
 // Proves: R72 (references in podDefaults count for the pods, as in the cluster).
 func TestRenderCountsWhatPodDefaultsReferTo(t *testing.T) {
 	operatorSettings := filepath.Join(t.TempDir(), "settings.yaml")
-	fixture.WriteFile(t, operatorSettings, "podDefaults: |\n  overrides: {envFrom: [{secretRef: {name: team-keys}}]}\n")
+	framework.WriteFile(t, operatorSettings, "podDefaults: |\n  overrides: {envFrom: [{secretRef: {name: team-keys}}]}\n")
 	const stack = "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: a}\nspec: {distribution: {name: starter}}\n"
 	hash := names.AnnotationSecretsHash + ": <on-cluster>\n"
 	if out := mustRun(t, stack, "render", "-f", "-", "-o", "yaml"); strings.Contains(out, hash) {

@@ -27,7 +27,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cluster"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/fakecluster"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // evil has control sequences, characters that reorder text, and two workflow commands.
@@ -93,7 +93,7 @@ func hostileCommands(t *testing.T) map[string][][]string {
 	dir := t.TempDir()
 	write := func(name, content string) string {
 		file := filepath.Join(dir, name)
-		fixture.WriteFile(t, file, content)
+		framework.WriteFile(t, file, content)
 		return file
 	}
 	text := strconv.QuoteToASCII(evil)
@@ -151,7 +151,7 @@ func TestNoVerbSendsATerminalWhatSomeoneElseWrote(t *testing.T) {
 			root.SetArgs(args)
 			err := root.ExecuteContext(t.Context())
 			code := cli.Finish(err, streams, "")
-			fixture.NoError(t, cli.Flush(streams))
+			framework.NoError(t, cli.Flush(streams))
 			checkSafe(t, args, code, out.String(), errs.String())
 		}
 	}

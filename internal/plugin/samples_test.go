@@ -19,7 +19,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
@@ -137,9 +137,9 @@ func withDifference(t *testing.T, objects, config string) string {
 		t.Fatalf("no base %s of release line %s", match[2], match[1])
 	}
 	difference, err := golden.Diff(base, []byte(config))
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	text, err := difference.Encode(fmt.Sprintf("What becomes of the base %s of release line %s.", match[2], match[1]))
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	if err := golden.Check(base, []byte(config), text); err != nil {
 		t.Errorf("the difference loses something: %v\n%s", err, text)
 	}
@@ -161,9 +161,9 @@ func againstWhole(t *testing.T, objects string) string {
 	}
 	before, after := byKind(t, strings.ReplaceAll(whole, from[1], to[1])), byKind(t, objects)
 	difference, err := golden.Diff(before, after)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	text, err := difference.Encode("How the objects differ from those of " + wholeSample + ".yaml, if these had the name " + to[1] + ".")
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	if err := golden.Check(before, after, text); err != nil {
 		t.Errorf("the difference loses something: %v\n%s", err, text)
 	}
@@ -185,7 +185,7 @@ func byKind(t *testing.T, objects string) []byte {
 	}
 	all["order"] = order
 	text, err := yaml.Marshal(all)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return text
 }
 
@@ -206,7 +206,7 @@ type row [4]string
 func environmentOf(t *testing.T, objects string) []row {
 	t.Helper()
 	var list struct{ Items []appsv1.Deployment }
-	fixture.NoError(t, json.Unmarshal([]byte(objects), &list))
+	framework.NoError(t, json.Unmarshal([]byte(objects), &list))
 	var rows []row
 	for _, deployment := range list.Items {
 		if deployment.Kind != "Deployment" {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
@@ -68,7 +68,7 @@ func TestUpgradeCheckLeavesOutProblemsOfBothReleases(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "cr.yaml")
 	text := "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: a}\n" +
 		"spec:\n  distribution: {name: starter}\n  providers: {inference: {provider: 'remote::homegrown', endpoint: 'http://a:1'}}\n"
-	fixture.WriteFile(t, file, text)
+	framework.WriteFile(t, file, text)
 	r := run(t, "", "upgrade-check", "-f", file, "--to", "1.4", "-o", "json")
 	var found struct {
 		Possible         bool

@@ -17,7 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/plugin/cli"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
@@ -93,7 +93,7 @@ func TestValidateEndsWithOK(t *testing.T) {
 
 // Proves: R61, FR-075 (values that Kubernetes rejects are found offline, with the field of the custom resource).
 func TestValidateFindsWhatKubernetesRefuses(t *testing.T) {
-	wrong := slices.Concat(fixture.RefusedValues(), fixture.WrongNames())
+	wrong := slices.Concat(framework.RejectedValues(), framework.InvalidNames())
 	var documents strings.Builder
 	for i, c := range wrong {
 		fmt.Fprintf(&documents, "---\napiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\nmetadata: {name: s%d}\nspec:\n  distribution: {name: starter}\n  %s\n",
@@ -188,13 +188,13 @@ func TestValidateAsJSON(t *testing.T) {
 // Proves: NFR-004 (directories are read with and without their subdirectories).
 func TestValidateDirectories(t *testing.T) {
 	dir := t.TempDir()
-	fixture.NoError(t, os.MkdirAll(filepath.Join(dir, "team", "a"), 0o750))
+	framework.NoError(t, os.MkdirAll(filepath.Join(dir, "team", "a"), 0o750))
 	for name, content := range map[string]string{
 		"right.yaml":     read(t, samplesDir+"/v1alpha2-simple.yaml"),
 		"team/a/bad.yml": read(t, "testdata/bad/unknown-field.yaml"),
 		"notes.txt":      "not: [read",
 	} {
-		fixture.WriteFile(t, filepath.Join(dir, name), content)
+		framework.WriteFile(t, filepath.Join(dir, name), content)
 	}
 	if r := run(t, "", "validate", "-f", dir); r.code != cli.ExitOK || !strings.HasPrefix(r.err, "1 checked") {
 		t.Errorf("without -R: exit code %d:\n%s%s", r.code, r.out, r.err)
@@ -350,7 +350,7 @@ func TestAnUnknownDistributionHidesNothing(t *testing.T) {
 		tried++
 		name := strings.ReplaceAll(file, "/", "_")
 		for dir, text := range map[string]string{with: text, without: strings.Replace(text, known, unknown, 1)} {
-			fixture.WriteFile(t, filepath.Join(dir, name), text)
+			framework.WriteFile(t, filepath.Join(dir, name), text)
 		}
 	}
 	all, shared := problemsBeside(t, with), problemsBeside(t, without)
@@ -370,7 +370,7 @@ func problemsBeside(t *testing.T, dir string) map[string]bool {
 	var got struct {
 		Findings []struct{ File, Path, Message string }
 	}
-	fixture.NoError(t, json.Unmarshal([]byte(run(t, "", "validate", "-o", "json", dir).out), &got))
+	framework.NoError(t, json.Unmarshal([]byte(run(t, "", "validate", "-o", "json", dir).out), &got))
 	found := map[string]bool{}
 	for _, f := range got.Findings {
 		if !strings.HasPrefix(f.Path, "spec.distribution") {

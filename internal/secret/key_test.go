@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const pkcs8 = "PRIVATE KEY"
@@ -28,7 +28,7 @@ func TestKeyProblemTakesEachFormOfThePrivateKeyOfACertificate(t *testing.T) {
 	ec := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	rsaKey := must(rsa.GenerateKey(rand.Reader, 2048))
 	_, ed, err := ed25519.GenerateKey(rand.Reader)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	parameters := block("EC PARAMETERS", []byte{1})
 	sec1 := block("EC PRIVATE KEY", must(x509.MarshalECPrivateKey(ec)))
 	for name, c := range map[string]struct {

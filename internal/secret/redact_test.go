@@ -9,20 +9,20 @@ import (
 	"testing"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // Proves: R7, NFR-003 (all encodings of a value are redacted, and parts of it).
 func TestRedactHidesKnownValuesInEveryForm(t *testing.T) {
-	var canaries fixture.Canaries
+	var canaries framework.Canaries
 	value := canaries.New()
 	values := []secret.Value{secret.New([]byte("x")), secret.New([]byte(value))}
-	for form, text := range fixture.Forms(value) {
+	for form, text := range framework.Encodings(value) {
 		if form == "hashed" {
 			continue // servers do not print hashes
 		}
 		line := secret.Redact("ValueError: "+text+" cannot be used", values[1:])
-		if found := canaries.In(line); len(found) > 0 || !strings.HasPrefix(line, "ValueError: ") || !strings.HasSuffix(line, " cannot be used") {
+		if found := canaries.Find(line); len(found) > 0 || !strings.HasPrefix(line, "ValueError: ") || !strings.HasSuffix(line, " cannot be used") {
 			t.Errorf("%s: %s", form, line)
 		}
 	}

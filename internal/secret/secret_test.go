@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const canary = "canary-7f3a"
@@ -26,7 +26,7 @@ func TestValueNeverPrints(t *testing.T) {
 	var log strings.Builder
 	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "value", v, "holder", h)
 	inJSON, err := json.Marshal(h)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	for name, text := range map[string]string{
 		"%v": fmt.Sprintf("%v %v", v, h), "%+v": fmt.Sprintf("%+v", h), "%#v": fmt.Sprintf("%#v", v),
 		"%s": fmt.Sprintf("%s", v), "%x": fmt.Sprintf("%x", v), "%q": fmt.Sprintf("%q", v), "%d": fmt.Sprintf("%d", v),

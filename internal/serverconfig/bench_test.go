@@ -13,7 +13,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // typical is a resource of usual size: three providers, five models, and PostgreSQL storage.
@@ -48,9 +48,9 @@ func BenchmarkGenerateTypical(b *testing.B) {
 	line, _ := catalog.Get(catalog.Newest())
 	data, _ := distributions.Base("starter", line.Name)
 	base, err := document.ParseBase("starter", data)
-	fixture.NoError(b, err)
+	framework.NoError(b, err)
 	b.ReportAllocs()
-	report := fixture.ReportCPU(b)
+	report := framework.ReportCPU(b)
 	for b.Loop() {
 		if _, findings := serverconfig.Generate(b.Context(), serverconfig.Input{Name: "my-stack", Namespace: "default", Spec: parse.Parse(spec), Base: base, Line: line}); findings.HasErrors() {
 			b.Fatal(findings)

@@ -22,7 +22,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/release"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // BenchmarkGenerate generates the configuration of the sample: vLLM with a key and one model on the starter.
@@ -31,7 +31,7 @@ import (
 func BenchmarkGenerate(b *testing.B) {
 	in := input(b, "testdata/vllm-with-key", "0.7")
 	b.ReportAllocs()
-	report := fixture.ReportCPU(b)
+	report := framework.ReportCPU(b)
 	for b.Loop() {
 		if result, findings := serverconfig.Generate(b.Context(), in); result == nil {
 			b.Fatal(findings)

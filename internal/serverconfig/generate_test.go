@@ -26,7 +26,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // shuffled writes JSON with the keys of each map in random order.
@@ -81,7 +81,7 @@ func TestDeterministic(t *testing.T) {
 	in := input(t, "testdata/everything", "0.7")
 	want := generate(t, in)
 	original := in.Spec.Source
-	for range 1000 {
+	for range framework.Loops(50, 1000) {
 		spec := original.DeepCopy()
 		for _, raw := range openFields(spec) {
 			raw.Raw = []byte(shuffled(decodeYAML(t, raw.Raw), random))
@@ -97,7 +97,7 @@ func TestDeterministic(t *testing.T) {
 	want = generate(t, in)
 	base := decodeYAML(t, read(t, "testdata/settings/base.yaml"))
 	wantTree := decodeYAML(t, want.YAML)
-	for range 100 {
+	for range framework.Loops(10, 100) {
 		in.Base = parseBase(t, "small", []byte(shuffled(base, random)))
 		if diff := cmp.Diff(wantTree, decodeYAML(t, generate(t, in).YAML)); diff != "" {
 			t.Fatalf("another order of the base gives another configuration:\n%s", diff)
@@ -169,7 +169,7 @@ func TestUnknownKeysSurvive(t *testing.T) {
 	// Unknown keys under backends are backends, which need a type.
 	tree.(map[string]any)["storage"].(map[string]any)["backends"].(map[string]any)[unknown] = map[string]any{"type": "kv_sqlite", "db_path": "/x.db", unknown: []any{}}
 	marked, err := yaml.Marshal(tree)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	for _, name := range []string{"vllm-with-key", "two-providers", "models"} {
 		in := input(t, filepath.Join("testdata", name), "0.7")
 		in.Base = parseBase(t, "marked", marked)

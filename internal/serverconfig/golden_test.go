@@ -21,7 +21,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/golden"
 )
 
@@ -127,7 +127,7 @@ func compareChanges(t *testing.T, dir string, byLine map[string]string) {
 		want[golden.ChangesFile(dir, same...)] = text
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "want.*.changes.yaml"))
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	for _, file := range files {
 		if _, ok := want[file]; !ok {
 			want[file] = ""
@@ -141,7 +141,7 @@ func compareChanges(t *testing.T, dir string, byLine map[string]string) {
 func expected(t *testing.T, c *golden.Case, dir string) string {
 	t.Helper()
 	file, err := c.Expected(dir)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return file
 }
 
@@ -163,7 +163,7 @@ const goldenLine = "0.7"
 func goldenLines(t *testing.T, dir string) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "want.*"))
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	names := []string{goldenLine}
 	for _, file := range files {
 		names = append(names, golden.LinesOf(file)...)
@@ -189,7 +189,7 @@ func input(tb testing.TB, dir, lineName string) serverconfig.Input {
 func readCase(tb testing.TB, dir, lineName string) *golden.Case {
 	tb.Helper()
 	c, err := golden.Read(dir, lineName)
-	fixture.NoError(tb, err)
+	framework.NoError(tb, err)
 	return c
 }
 
@@ -200,9 +200,9 @@ func wanted(t *testing.T, c *golden.Case, full []byte) string {
 		return ""
 	}
 	difference, err := golden.Diff(c.Base, full)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	text, err := difference.Encode("What becomes of the starter base.")
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	if err := golden.Check(c.Base, full, text); err != nil {
 		t.Errorf("line %s: the difference loses something: %v\n%s", c.Input.Line.Name, err, text)
 	}
@@ -212,14 +212,14 @@ func wanted(t *testing.T, c *golden.Case, full []byte) string {
 func parseBase(tb testing.TB, name string, data []byte) *document.Base {
 	tb.Helper()
 	base, err := document.ParseBase(name, data)
-	fixture.NoError(tb, err)
+	framework.NoError(tb, err)
 	return base
 }
 
 func read(tb testing.TB, path string) []byte {
 	tb.Helper()
 	data, err := os.ReadFile(path)
-	fixture.NoError(tb, err)
+	framework.NoError(tb, err)
 	return data
 }
 
@@ -233,7 +233,7 @@ func compare(t *testing.T, path, got string) {
 			}
 			return
 		}
-		fixture.WriteFile(t, path, got)
+		framework.WriteFile(t, path, got)
 		return
 	}
 	want, err := os.ReadFile(path)

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // floors are the layers of the generator's packages, from the bottom up. A package may import only lower layers.
@@ -81,7 +81,7 @@ func packageDirs(t *testing.T) []string {
 		}
 		return nil
 	})
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return dirs
 }
 
@@ -89,17 +89,17 @@ func packageDirs(t *testing.T) []string {
 func importsOf(t *testing.T, dir string) map[string]bool {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	imports := map[string]bool{}
 	for _, file := range files {
 		if strings.HasSuffix(file, "_test.go") {
 			continue
 		}
 		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		for _, spec := range parsed.Imports {
 			path, err := strconv.Unquote(spec.Path.Value)
-			fixture.NoError(t, err)
+			framework.NoError(t, err)
 			imports[path] = true
 		}
 	}

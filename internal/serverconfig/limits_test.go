@@ -23,7 +23,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // over returns an input with the starter base of a release line.
@@ -35,14 +35,14 @@ func over(tb testing.TB, line string, spec *v1alpha2.LlamaStackDistributionSpec)
 		tb.Fatalf("no starter for %s", line)
 	}
 	base, err := document.ParseBase("starter", data)
-	fixture.NoError(tb, err)
+	framework.NoError(tb, err)
 	return serverconfig.Input{Name: "s", Namespace: "ns", Spec: parse.Parse(spec), Base: base, Line: l}
 }
 
 func open(tb testing.TB, value any) *apiextensionsv1.JSON {
 	tb.Helper()
 	raw, err := json.Marshal(value)
-	fixture.NoError(tb, err)
+	framework.NoError(tb, err)
 	return &apiextensionsv1.JSON{Raw: raw}
 }
 
@@ -151,7 +151,7 @@ func BenchmarkGrowth(b *testing.B) {
 			in := over(b, "0.7", shape.spec(b, count))
 			b.Run(fmt.Sprintf("%s/%d", strings.ReplaceAll(name, " ", "_"), count), func(b *testing.B) {
 				b.ReportAllocs()
-				report := fixture.ReportCPU(b)
+				report := framework.ReportCPU(b)
 				for b.Loop() {
 					serverconfig.Generate(b.Context(), in)
 				}
@@ -193,7 +193,7 @@ func BenchmarkLargest(b *testing.B) {
 		b.Fatal(findings)
 	}
 	b.ReportAllocs()
-	peak, cpu := fixture.ReportPeak(b), fixture.ReportCPU(b)
+	peak, cpu := framework.ReportPeakHeap(b), framework.ReportCPU(b)
 	for b.Loop() {
 		serverconfig.Generate(b.Context(), in)
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // trickyIDs are ids that collide with each other or with the base's if names are derived carelessly.
@@ -48,7 +48,7 @@ func manyOf(t *testing.T, row *catalog.Provider) *v1alpha2.ProvidersSpec {
 		entries = append(entries, entry)
 	}
 	raw, err := json.Marshal(entries)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return &v1alpha2.ProvidersSpec{VectorIo: &apiextensionsv1.JSON{Raw: raw}}
 }
 
@@ -140,7 +140,7 @@ func nested(t *testing.T, starter []byte, row *catalog.Provider) *document.Base 
 		delete(tree, section)
 	}
 	encoded, err := json.Marshal(tree)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return parseBase(t, "nested", encoded)
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/distributions"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // hasCredentials reports whether the PostgreSQL SQL backend takes its credentials in the given form.
@@ -33,7 +33,7 @@ func servesModelID(line *catalog.Line) bool         { return line.ServesModelID 
 func TestPageNamesTheReleaseLinesOfTheCatalog(t *testing.T) {
 	var words []string
 	for _, part := range []string{"", "-providers", "-resources", "-storage"} {
-		text := fixture.ReadFile(t, "../../docs/configuration"+part+".md")
+		text := framework.ReadFile(t, "../../docs/configuration"+part+".md")
 		words = append(words, strings.Fields(string(text))...)
 	}
 	page := strings.ToLower(strings.Join(words, " "))

@@ -12,7 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/step"
 )
 
@@ -124,7 +124,7 @@ func entryOf(spec any, api string, i int) map[string]any {
 func problemsOf(t *testing.T, spec any) problem.List {
 	t.Helper()
 	text, err := json.Marshal(spec)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	base, ok := distributions.Base("starter", wholeLine)
 	if !ok {
 		t.Fatal("there is no base")

@@ -14,7 +14,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // Proves: R63 (no panic, no server text in an error, and no body over the limit).
@@ -29,7 +29,7 @@ func FuzzReceive(f *testing.F) {
 	fixed := []error{errUnauthorized, errNotHTTP, errHeader, errBody, errTruncated, errNotJSON}
 	f.Fuzz(func(t *testing.T, sent []byte) {
 		request, err := http.NewRequestWithContext(context.Background(), http.MethodGet, "http://10.0.0.1:8321/v1/version", http.NoBody)
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		client := New()
 		from := &stream{Reader: bytes.NewReader(sent), deadline: func(time.Time) error { return nil }, slots: client.slots(Server{})}
 		err = client.receive(t.Context(), from, request, func(body []byte) error {

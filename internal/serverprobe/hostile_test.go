@@ -19,7 +19,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const (
@@ -33,7 +33,7 @@ func listen(t *testing.T, to func(net.Conn)) string {
 	t.Helper()
 	var config net.ListenConfig
 	listener, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	t.Cleanup(func() { _ = listener.Close() })
 	go func() {
 		for {
@@ -185,7 +185,7 @@ func TestAskGoesNowhereElse(t *testing.T) {
 func providersOf(t *testing.T, entries string) *Observation {
 	t.Helper()
 	got, err := New().Probe(t.Context(), Server{URL: serve(t, http.StatusOK, `{"data":[`+entries+`]}`)})
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return got
 }
 
@@ -239,7 +239,7 @@ func TestAskHearsALargeAnswerAmongThoseThatDrip(t *testing.T) {
 			ended <- err
 		}()
 	}
-	fixture.Eventually(t, time.Minute, "the servers that drip have all places", func() error {
+	framework.Eventually(t, time.Minute, "the servers that drip have all places", func() error {
 		if client.largeOfSlow.TryAcquire(1) {
 			client.largeOfSlow.Release(1)
 			return errors.New("a place is free")

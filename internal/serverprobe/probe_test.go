@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 func serve(t *testing.T, providersStatus int, providers string) string {
@@ -39,7 +39,7 @@ func TestAsk(t *testing.T) {
 		{"api":"inference","provider_id":"vllm","provider_type":"remote::vllm","config":{"token":"canary"},"health":{"status":"Error"}},
 		{"api":"files","provider_id":"f","provider_type":"inline::localfs"}]}`)
 	got, err := New().Probe(t.Context(), Server{URL: url})
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	want := &Observation{Version: "0.7.1", Providers: []Provider{
 		{API: "files", ID: "f", Type: "inline::localfs"}, {API: "inference", ID: "vllm", Type: "remote::vllm"},
 	}, Models: List{Error: "GET /v1/models: the server responds with 404 Not Found"}}
@@ -60,7 +60,7 @@ func TestAskOverHTTPS(t *testing.T) {
 // Proves: FR-061, FR-062, R39 (only the Secret's certificate, or one of its CA for the host, is trusted).
 func TestAskVerifiesTheCertificate(t *testing.T) {
 	const host = "s-service.ai.svc"
-	ca, other := fixture.NewCA(t), fixture.NewCA(t)
+	ca, other := framework.NewCA(t), framework.NewCA(t)
 	current, former := ca.ServerSecret([]string{host}), ca.ServerSecret([]string{host})
 	leaf, _ := pem.Decode(current["tls.crt"])
 	withoutCA := &Trust{Host: host, Leaf: leaf.Bytes}

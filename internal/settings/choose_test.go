@@ -13,14 +13,14 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	specparse "github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // needsOf returns the needs of a spec in JSON.
 func needsOf(t *testing.T, spec string) []serverconfig.Need {
 	t.Helper()
 	parsed := &v1alpha2.LlamaStackDistributionSpec{}
-	fixture.NoError(t, json.Unmarshal([]byte(spec), parsed))
+	framework.NoError(t, json.Unmarshal([]byte(spec), parsed))
 	return serverconfig.Needs(specparse.Parse(parsed))
 }
 

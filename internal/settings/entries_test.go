@@ -10,7 +10,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // Proves: R81 (the message has the name and the line).
@@ -95,7 +95,7 @@ func FuzzEntries(f *testing.F) {
 	f.Add("a: |\n x\n\ty\n'b': {}\n? c\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := settings.Parse(map[string]string{settings.KeyDistributions: text})
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		for _, p := range s.Problems() {
 			if !strings.Contains(p.Err.Error(), settings.KeyDistributions) {
 				t.Error(p.Err)

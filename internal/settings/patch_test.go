@@ -11,13 +11,13 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/document"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // Proves: R16, R90, R92 (the known patch release counts from any source, not the newest of its line).
 func TestPatchReleaseCountsWhereverItIsKnownFrom(t *testing.T) {
 	s, err := settings.Parse(nil)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	const foreign = "registry.example.com/mine:latest"
 	for name, c := range map[string]struct {
 		spec  v1alpha2.DistributionSpec

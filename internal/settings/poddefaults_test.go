@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const allDefaults = `
@@ -32,7 +32,7 @@ overrides: {envFrom: [{secretRef: {name: a}}]}
 // Proves: R72.
 func TestPodDefaultsAreReplacedFieldByField(t *testing.T) {
 	s, err := Parse(map[string]string{KeyPodDefaults: allDefaults})
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	workload := func(text string) *v1alpha2.WorkloadSpec {
 		w := &v1alpha2.WorkloadSpec{}
 		if err := yaml.UnmarshalStrict([]byte(text), w); err != nil {
@@ -101,9 +101,9 @@ func TestParseRefusesWrongPodDefaults(t *testing.T) {
 
 // Proves: R72, R62.
 func TestSampleOfTheSettingsIsRight(t *testing.T) {
-	raw := fixture.ReadFile(t, "../../config/samples/settings/operator-settings.yaml")
+	raw := framework.ReadFile(t, "../../config/samples/settings/operator-settings.yaml")
 	var cm corev1.ConfigMap
-	fixture.NoError(t, yaml.UnmarshalStrict(raw, &cm))
+	framework.NoError(t, yaml.UnmarshalStrict(raw, &cm))
 	s, err := Parse(cm.Data)
 	if err != nil || s.Edge.Err != nil || cm.Name != ConfigMapName || cm.Namespace != DefaultNamespace || s.PodDefaults == nil || s.Edge.Domain == "" {
 		t.Errorf("%v, %+v", err, s)

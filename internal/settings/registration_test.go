@@ -13,7 +13,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // registration returns a ConfigMap that registers a distribution; keys and values alternate.
@@ -47,7 +47,7 @@ func TestRegistrationByItsOwnConfigMap(t *testing.T) {
 		"with unreadable keys": {settings.KeyDistributions: "- mine: [", settings.KeyImageOverrides: "{mine: " + ownImage},
 	} {
 		s, err := settings.Parse(data, registered("the-map", "mine"))
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		if diff := cmp.Diff(want, resolve(t, s, byName("mine"))); diff != "" {
 			t.Errorf("%s: by name (-want +got):\n%s", name, diff)
 		}
@@ -56,7 +56,7 @@ func TestRegistrationByItsOwnConfigMap(t *testing.T) {
 		}
 	}
 	s, err := settings.Parse(nil, registered("the-map", "starter"))
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	if got := resolve(t, s, byName("starter")); got.Image != ownImage || got.Source != "registered" {
 		t.Errorf("in place of a built-in one: %+v", got)
 	}
@@ -89,7 +89,7 @@ func TestBrokenRegistrationHarmsOnlyItsOwnName(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := settings.Parse(nil, c.own, registered("right", "right"))
-			fixture.NoError(t, err)
+			framework.NoError(t, err)
 			for _, other := range []string{"right", "starter"} {
 				resolve(t, s, byName(other))
 			}
@@ -104,7 +104,7 @@ func TestBrokenRegistrationHarmsOnlyItsOwnName(t *testing.T) {
 		})
 	}
 	s, err := settings.Parse(nil, registration("the-map", "wrong", "image", ok, "config.yaml", "{"), registration("for-starter", "starter", "image", ""), registered("", ""))
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	for _, image := range []string{ok, "registry.example/wrong:0.7.2", starterImage} {
 		if d, p := s.Resolve(byImage(image)); p == nil || p.Reason != problem.InvalidOperatorSettings {
 			t.Errorf("%s: its registration is broken, and it resolves to %+v", image, d)
@@ -119,7 +119,7 @@ func TestBrokenRegistrationHarmsOnlyItsOwnName(t *testing.T) {
 func TestTwoConfigMapsForOneName(t *testing.T) {
 	for range 20 {
 		s, err := settings.Parse(nil, registered("b", "mine"), registered("a", "mine"), registered("c", "other"))
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		resolve(t, s, byName("other"))
 		const want = `several ConfigMaps register the name "mine": a, b: delete all but one`
 		if _, p := s.Resolve(byName("mine")); p == nil || !strings.Contains(p.String(), want) {

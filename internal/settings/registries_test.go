@@ -13,7 +13,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const mirrored = `
@@ -110,18 +110,18 @@ func TestResolveReportsSources(t *testing.T) {
 func TestWrongRegistriesAreNamed(t *testing.T) {
 	key := "-----BEGIN EC PRIVATE KEY-----\nY2FuYXJ5\n-----END EC PRIVATE KEY-----\n"
 	for text, want := range map[string]string{
-		"mirrors: [{prefix: llamastack, location: a.example}]":                                       `mirrors[0].prefix: Invalid value: "llamastack": must be a registry`,
-		"mirrors: [{prefix: docker.io, location: registry/team}]":                                    `mirrors[0].location: Invalid value: "registry/team": must be a registry`,
-		"mirrors: [{prefix: docker.io, location: a.example//b}]":                                     "mirrors[0].location: Invalid value",
-		"mirrors: [{prefix: docker.io}]":                                                             "mirrors[0].location: Invalid value",
-		"mirrors: [{prefix: docker.io, location: 'http://a.b'}]":                                     "mirrors[0].location: Invalid value",
-		"allowed: [registry.example.com/team]":                                                       "allowed[0]: Invalid value",
-		"allowed: [quay.io, '*.example.com']":                                                        `allowed[1]: Invalid value: "*.example.com": wildcards are not supported`,
-		"allowed: ['*']":                                                                             `allowed[0]: Invalid value: "*": wildcards are not supported`,
-		"plainHTTP: ['http://a.b']":                                                                  "plainHTTP[0]: Invalid value",
-		"caCertificates: none":                                                                       "caCertificates: Invalid value: must be certificates in PEM",
-		"caCertificates: |\n  " + strings.ReplaceAll(key, "\n", "\n  "):                              "PEM block 1 is not a certificate",
-		"caCertificates: |\n  " + strings.ReplaceAll(string(fixture.NewCA(t).PEM)+key, "\n", "\n  "): "PEM block 2 is not a certificate",
+		"mirrors: [{prefix: llamastack, location: a.example}]":                                         `mirrors[0].prefix: Invalid value: "llamastack": must be a registry`,
+		"mirrors: [{prefix: docker.io, location: registry/team}]":                                      `mirrors[0].location: Invalid value: "registry/team": must be a registry`,
+		"mirrors: [{prefix: docker.io, location: a.example//b}]":                                       "mirrors[0].location: Invalid value",
+		"mirrors: [{prefix: docker.io}]":                                                               "mirrors[0].location: Invalid value",
+		"mirrors: [{prefix: docker.io, location: 'http://a.b'}]":                                       "mirrors[0].location: Invalid value",
+		"allowed: [registry.example.com/team]":                                                         "allowed[0]: Invalid value",
+		"allowed: [quay.io, '*.example.com']":                                                          `allowed[1]: Invalid value: "*.example.com": wildcards are not supported`,
+		"allowed: ['*']":                                                                               `allowed[0]: Invalid value: "*": wildcards are not supported`,
+		"plainHTTP: ['http://a.b']":                                                                    "plainHTTP[0]: Invalid value",
+		"caCertificates: none":                                                                         "caCertificates: Invalid value: must be certificates in PEM",
+		"caCertificates: |\n  " + strings.ReplaceAll(key, "\n", "\n  "):                                "PEM block 1 is not a certificate",
+		"caCertificates: |\n  " + strings.ReplaceAll(string(framework.NewCA(t).PEM)+key, "\n", "\n  "): "PEM block 2 is not a certificate",
 		"mirror: []": `mirror: unknown field: did you mean "mirrors"? known fields: allowed, `,
 		"[]":         "expected a map, got a list",
 	} {
@@ -131,7 +131,7 @@ func TestWrongRegistriesAreNamed(t *testing.T) {
 			t.Errorf("%s: error %v, want %s", text, err, want)
 		}
 	}
-	ca := fixture.NewCA(t)
+	ca := framework.NewCA(t)
 	s := parse(t, map[string]string{settings.KeyRegistries: "allowed: [docker.io, 'registry.example.com:5000']\nplainHTTP: [localhost]\ncaCertificates: |\n  " +
 		strings.ReplaceAll(string(ca.PEM), "\n", "\n  ")})
 	if diff := cmp.Diff([]string{"docker.io", "registry.example.com:5000", "localhost"}, s.Registries.Hosts()); diff != "" {
@@ -150,7 +150,7 @@ func TestPoolAddsTheCertificatesOfTheSetting(t *testing.T) {
 	if got := (&settings.Registries{}).Pool(system); got != system {
 		t.Error("without certificates, the pool is not the system's")
 	}
-	ca := fixture.NewCA(t)
+	ca := framework.NewCA(t)
 	want := x509.NewCertPool()
 	want.AppendCertsFromPEM(ca.PEM)
 	if got := (&settings.Registries{CACertificates: string(ca.PEM)}).Pool(system); !got.Equal(want) || !system.Equal(x509.NewCertPool()) {
@@ -162,8 +162,8 @@ func TestPoolAddsTheCertificatesOfTheSetting(t *testing.T) {
 func TestSamplesForPlatformsAreRight(t *testing.T) {
 	var mirrors, registered corev1.ConfigMap
 	for file, cm := range map[string]*corev1.ConfigMap{"config/samples/settings/mirrors.yaml": &mirrors, settings.Sample: &registered} {
-		raw := fixture.ReadFile(t, "../../"+file)
-		fixture.NoError(t, yaml.UnmarshalStrict(raw, cm))
+		raw := framework.ReadFile(t, "../../"+file)
+		framework.NoError(t, yaml.UnmarshalStrict(raw, cm))
 	}
 	s, err := settings.Parse(mirrors.Data, settings.ParseRegistration(&registered))
 	if err != nil || len(s.Problems()) > 0 || mirrors.Name != settings.ConfigMapName || registered.Name == mirrors.Name {

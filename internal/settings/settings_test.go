@@ -15,7 +15,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const digest = "sha256:0123456789012345678901234567890123456789012345678901234567890123"
@@ -45,7 +45,7 @@ func byImage(image string) *v1alpha2.DistributionSpec {
 func parse(t *testing.T, data map[string]string) *settings.Settings {
 	t.Helper()
 	s, err := settings.Parse(data)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return s
 }
 
@@ -379,7 +379,7 @@ func TestImageHasABound(t *testing.T) {
 func TestHintsOfTheCallerCountFirst(t *testing.T) {
 	s := parse(t, map[string]string{settings.KeyDistributions: light})
 	base, err := serverconfig.ParseBase("mine", []byte("version: 2\n"))
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	d, f := s.ResolveWithHints(byName("light"), settings.Hints{Version: "0.6.1", VersionSource: "a flag", Base: base})
 	if f != nil || d.Base != base || d.Source != v1alpha2.ConfigSourceRegistered || d.Line.Name != "0.6" || d.LineSource != "a flag" {
 		t.Errorf("%+v, %v", d, f)

@@ -12,7 +12,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/validation"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 func spec(t *testing.T, text string) *v1alpha2.LlamaStackDistributionSpec {
@@ -26,10 +26,10 @@ func spec(t *testing.T, text string) *v1alpha2.LlamaStackDistributionSpec {
 
 // Proves: R61, FR-074, FR-075 (each message has the path, the problem and the fix).
 func TestCheckReportsEachValue(t *testing.T) {
-	refused := func(spec, problem string) fixture.RefusedValue {
-		return fixture.RefusedValue{Spec: spec, Problem: problem}
+	refused := func(spec, problem string) framework.RejectedValue {
+		return framework.RejectedValue{Spec: spec, Problem: problem}
 	}
-	for _, c := range append(slices.Concat(fixture.RefusedValues(), fixture.WrongNames()),
+	for _, c := range append(slices.Concat(framework.RejectedValues(), framework.InvalidNames()),
 		refused("workload: {overrides: {volumes: [{name: ''}]}}", "spec.workload.overrides.volumes[0].name: Required value"),
 		refused("workload: {overrides: {volumes: [{name: data, emptyDir: {}}], volumeMounts: [{name: dta, mountPath: /a}]}}",
 			`spec.workload.overrides.volumeMounts[0].name: Not found: "dta": there is no such volume: add one to spec.workload.overrides.volumes, or name one of data`),

@@ -20,7 +20,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // growing maps lists and maps of a spec to the measured size: the limit, or thousands without one. In spec, # stands
@@ -211,7 +211,7 @@ func BenchmarkLargest(b *testing.B) {
 
 func measure(b *testing.B, do func() error) {
 	b.ReportAllocs()
-	peak, cpu := fixture.ReportPeak(b), fixture.ReportCPU(b)
+	peak, cpu := framework.ReportPeakHeap(b), framework.ReportCPU(b)
 	for b.Loop() {
 		if err := do(); err != nil {
 			b.Fatal(err)

@@ -17,7 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/config/prometheus"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/metrics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // foreign are the metrics of controller-runtime and the Go runtime that alerts use.
@@ -120,7 +120,7 @@ func TestChartHasTheAlerts(t *testing.T) {
 	}
 	var want map[string]any
 	text := strings.ReplaceAll(string(prometheus.Rules()), "llama-stack-k8s-operator-system", got.GetNamespace())
-	fixture.NoError(t, yaml.Unmarshal([]byte(text), &want))
+	framework.NoError(t, yaml.Unmarshal([]byte(text), &want))
 	if diff := cmp.Diff(want["spec"], got.Object["spec"]); diff != "" {
 		t.Errorf("the rules (-config/prometheus +chart):\n%s", diff)
 	}
@@ -130,17 +130,17 @@ func TestChartHasTheAlerts(t *testing.T) {
 func firing(t *testing.T, a *prometheus.Alert, series string) bool {
 	t.Helper()
 	wait, err := model.ParseDuration(a.For)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	store := promqltest.LoadedStorage(t, "load 1m\n  "+series+"\n")
 	t.Cleanup(func() { _ = store.Close() })
 	engine := promqltest.NewTestEngine(t, false, 0, promqltest.DefaultMaxSamplesPerQuery)
 	end := time.Unix(0, 0).Add(2 * time.Hour)
 	for at := end.Add(-time.Duration(wait)); !at.After(end); at = at.Add(time.Minute) {
 		query, err := engine.NewInstantQuery(t.Context(), store, nil, a.Expression, at)
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		result := query.Exec(t.Context())
 		vector, err := result.Vector()
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		if len(vector) == 0 {
 			return false
 		}
@@ -158,10 +158,10 @@ func TestAlertsUseMetricsThatExist(t *testing.T) {
 		}
 	}
 	alerts, err := prometheus.Alerts()
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	for i := range alerts {
 		parsed, err := parser.ParseExpr(alerts[i].Expression)
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		for _, selectors := range parser.ExtractSelectors(parsed) {
 			for _, m := range selectors {
 				if m.Name == model.MetricNameLabel && !slices.Contains(known, m.Value) {

@@ -11,7 +11,7 @@ import (
 	"github.com/operator-framework/api/pkg/validation"
 	validator "github.com/operator-framework/api/pkg/validation/interfaces"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // advice maps warnings of the OLM library to the reason why the bundle ignores them.
@@ -23,8 +23,8 @@ var advice = map[string]string{
 
 // The OLM library accepts the bundle. The check of architectures is left out, because it pulls images with Docker.
 func TestBundlePassesTheChecksOfOLM(t *testing.T) {
-	bundle, err := manifests.GetBundleFromDir(filepath.Join(fixture.Root(), "bundle"))
-	fixture.NoError(t, err)
+	bundle, err := manifests.GetBundleFromDir(filepath.Join(framework.Root(), "bundle"))
+	framework.NoError(t, err)
 	if bundle.CSV == nil || len(bundle.V1CRDs) != 1 || len(bundle.Objects) < 9 {
 		t.Fatalf("the bundle has %d objects, %d CRDs", len(bundle.Objects), len(bundle.V1CRDs))
 	}

@@ -26,7 +26,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const operatorNamespace = "llama-stack-k8s-operator-system"
@@ -100,7 +100,7 @@ func TestSchemaRejectsWrongValues(t *testing.T) {
 // A misspelled value is an error at every level.
 func TestSchemaIsClosed(t *testing.T) {
 	var root map[string]any
-	fixture.NoError(t, json.Unmarshal(readFile(t, "charts", "llama-stack-k8s-operator", "values.schema.json"), &root))
+	framework.NoError(t, json.Unmarshal(readFile(t, "charts", "llama-stack-k8s-operator", "values.schema.json"), &root))
 	closed := 0
 	var walk func(path string, s map[string]any)
 	walk = func(path string, s map[string]any) {
@@ -162,7 +162,7 @@ func TestChartTakesEveryValueOver(t *testing.T) {
 		}
 	}
 	data, _, err := unstructured.NestedStringMap(got["ConfigMap/"+settings.ConfigMapName].Object, "data")
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	parsed, err := settings.Parse(data)
 	if err != nil {
 		t.Errorf("the operator does not read the settings: %v", err)
@@ -220,9 +220,7 @@ func TestNamespacedChartHasNothingInTheCluster(t *testing.T) {
 		namespaces[o.GetNamespace()]++
 	}
 	var want unstructured.Unstructured
-	if err := yaml.Unmarshal(readFile(t, "config", "overlays", "namespaced", "watched", "role.yaml"), &want.Object); err != nil {
-		t.Fatal(err)
-	}
+	framework.NoError(t, yaml.Unmarshal(readFile(t, "config", "overlays", "namespaced", "watched", "role.yaml"), &want.Object))
 	for _, namespace := range []string{"team-a", "team-b"} {
 		role := got["Role/"+want.GetName()+"@"+namespace]
 		if role == nil {
@@ -260,7 +258,7 @@ func TestShardsOfTheChartDivideTheCustomResources(t *testing.T) {
 		t.Fatal("the page has no command")
 	}
 	two, err := strvals.Parse(string(command[1]))
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	two["serviceMonitor"] = values{"enabled": true}
 	all := render(t, two)
 	var selectors []labels.Selector
@@ -320,12 +318,12 @@ func TestShardsOfTheChartDivideTheCustomResources(t *testing.T) {
 	}
 }
 
-func chartDir() string { return filepath.Join(fixture.Root(), "charts", "llama-stack-k8s-operator") }
+func chartDir() string { return filepath.Join(framework.Root(), "charts", "llama-stack-k8s-operator") }
 
 func loadChart(t *testing.T) *chart.Chart {
 	t.Helper()
 	c, err := loader.Load(chartDir())
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return c
 }
 
@@ -344,7 +342,7 @@ func rendered(t *testing.T, v values) (map[string]string, error) {
 func render(t *testing.T, v values) map[string]*unstructured.Unstructured {
 	t.Helper()
 	files, err := rendered(t, v)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	objects := map[string]*unstructured.Unstructured{}
 	for name, text := range files {
 		if strings.HasSuffix(name, ".yaml") {
@@ -385,11 +383,11 @@ func convert(t *testing.T, o *unstructured.Unstructured, into any) {
 	if o == nil {
 		t.Fatalf("there is no %T", into)
 	}
-	fixture.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, into, true))
+	framework.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, into, true))
 }
 
 func readFile(t *testing.T, path ...string) []byte {
 	t.Helper()
-	text := fixture.ReadFile(t, filepath.Join(append([]string{fixture.Root()}, path...)...))
+	text := framework.ReadFile(t, filepath.Join(append([]string{framework.Root()}, path...)...))
 	return text
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/config/dashboards"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/metrics"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // scraped maps recorded metrics to the labels that the monitors in config/prometheus add.
@@ -114,7 +114,7 @@ func TestDashboardsShowQuantilesOfFineHistograms(t *testing.T) {
 		}
 	}
 	all, err := dashboards.All()
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	found := 0
 	for i := range all {
 		for _, p := range all[i].Panels {
@@ -154,7 +154,7 @@ func TestRecordedMetricsOfTheOperatorExist(t *testing.T) {
 // The chart's dashboards equal the files, including Grafana's templates.
 func TestChartHasTheDashboards(t *testing.T) {
 	all, err := dashboards.All()
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	rendered := render(t, values{"dashboards": values{"enabled": true, "labels": values{"mine": "yes"}}})
 	for i := range all {
 		cm := rendered["ConfigMap/llama-stack-dashboard-"+strings.TrimSuffix(all[i].File, ".json")]

@@ -25,7 +25,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -101,7 +101,7 @@ func TestEveryStateIsSeenByGitOps(t *testing.T) {
 func expect(t *testing.T, check func(map[string]any) (string, string), name string, cr *v1alpha2.LlamaStackDistribution, want verdicts) {
 	t.Helper()
 	o, err := runtime.DefaultUnstructuredConverter.ToUnstructured(cr)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	result, err := status.Compute(&unstructured.Unstructured{Object: o})
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
@@ -129,7 +129,7 @@ func resource() *v1alpha2.LlamaStackDistribution {
 func applied(t *testing.T, cr *v1alpha2.LlamaStackDistribution) *operator.Facts {
 	t.Helper()
 	s, err := settings.Parse(nil)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	d, p := s.ResolveWithHints(&cr.Spec.Distribution, build.Hints(build.NewInputs(cr), ""))
 	if p != nil {
 		t.Fatal(p)
@@ -173,7 +173,7 @@ func argoHealth(t *testing.T) func(map[string]any) (health, message string) {
 	var argocd corev1.ConfigMap
 	for block := range strings.SplitSeq(string(readFile(t, "docs", "gitops.md")), "```yaml\n") {
 		if text, _, _ := strings.Cut(block, "```"); strings.Contains(text, "name: argocd-cm") {
-			fixture.NoError(t, yaml.UnmarshalStrict([]byte(text), &argocd))
+			framework.NoError(t, yaml.UnmarshalStrict([]byte(text), &argocd))
 		}
 	}
 	program := argocd.Data["resource.customizations.health.llamastack.io_LlamaStackDistribution"]
@@ -186,7 +186,7 @@ func argoHealth(t *testing.T) func(map[string]any) (health, message string) {
 		l.Push(l.NewFunction(lua.OpenBase))
 		l.Call(0, 0)
 		l.SetGlobal("obj", toLua(l, o))
-		fixture.NoError(t, l.DoString(program))
+		framework.NoError(t, l.DoString(program))
 		result, ok := l.Get(-1).(*lua.LTable)
 		if !ok {
 			t.Fatalf("the health check returns %v", l.Get(-1))

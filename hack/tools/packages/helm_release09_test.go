@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const (
@@ -30,8 +30,8 @@ spec: {server: {distribution: {name: starter}}}
 //
 // Proves: R48, L-25, L-28.
 func TestHelmUpgradesRelease09(t *testing.T) {
-	cluster, err := fixture.Up(fixture.ControlPlane, "helm-release09")
-	fixture.NoError(t, err)
+	cluster, err := framework.StartCluster(framework.ControlPlane, "helm-release09")
+	framework.NoError(t, err)
 	t.Cleanup(func() {
 		if err := cluster.Remove(); err != nil {
 			t.Error(err)
@@ -62,10 +62,10 @@ func TestHelmUpgradesRelease09(t *testing.T) {
 // installRelease09 creates the objects of release 0.9 and a custom resource.
 func (h *helm) installRelease09() {
 	h.t.Helper()
-	raw, err := os.ReadFile(filepath.Join(fixture.Root(), "config", "crd", "bases", "llamastack.io_llamastackdistributions.yaml"))
-	fixture.NoError(h.t, err)
+	raw, err := os.ReadFile(filepath.Join(framework.Root(), "config", "crd", "bases", "llamastack.io_llamastackdistributions.yaml"))
+	framework.NoError(h.t, err)
 	definition := &unstructured.Unstructured{}
-	fixture.NoError(h.t, yaml.Unmarshal(raw, &definition.Object))
+	framework.NoError(h.t, yaml.Unmarshal(raw, &definition.Object))
 	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
 	first := versions[0].(map[string]any)
 	if first["name"] != "v1alpha1" {
@@ -75,7 +75,7 @@ func (h *helm) installRelease09() {
 	_ = unstructured.SetNestedSlice(definition.Object, []any{first}, "spec", "versions")
 	unstructured.RemoveNestedField(definition.Object, "spec", "conversion")
 	text, err := definition.MarshalJSON()
-	fixture.NoError(h.t, err)
+	framework.NoError(h.t, err)
 	h.applyText(string(text))
 	h.kubectl("apply", "-f", filepath.Join("testdata", "release-0.9.yaml"))
 	h.kubectl("wait", "--for=condition=Established", "--timeout=60s", crd)

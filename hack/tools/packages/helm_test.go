@@ -15,7 +15,7 @@ import (
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/cli"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const (
@@ -34,7 +34,7 @@ spec: {distribution: {name: starter}}
 // helm is Helm in one namespace of a cluster.
 type helm struct {
 	t       *testing.T
-	cluster *fixture.Cluster
+	cluster *framework.Cluster
 	config  *action.Configuration
 }
 
@@ -43,21 +43,21 @@ type helm struct {
 //
 // Proves: L-25, L-27.
 func TestHelmInstallsUpgradesAndUninstalls(t *testing.T) {
-	cluster, err := fixture.Up(fixture.ControlPlane, "helm")
-	fixture.NoError(t, err)
+	cluster, err := framework.StartCluster(framework.ControlPlane, "helm")
+	framework.NoError(t, err)
 	t.Cleanup(func() {
 		if err := cluster.Remove(); err != nil {
 			t.Error(err)
 		}
 	})
 	h := newHelm(t, cluster, operatorNamespace)
-	h.kubectl("apply", "-f", filepath.Join(fixture.Root(), "dist", "install.yaml"))
+	h.kubectl("apply", "-f", filepath.Join(framework.Root(), "dist", "install.yaml"))
 	h.kubectl("wait", "--for=condition=Established", "--timeout=60s", crd)
 	if _, err := cluster.KubectlInput(t.Context(), server, "apply", "-f", "-"); err != nil {
 		t.Fatal(err)
 	}
 	uids := h.uids()
-	bundle := base64.StdEncoding.EncodeToString([]byte(fixture.NewCACertificate(t)))
+	bundle := base64.StdEncoding.EncodeToString([]byte(framework.NewCACertificate(t)))
 	h.kubectl("patch", crd, "--type=merge", "--field-manager=injector", "-p", `{"spec":{"conversion":{"webhook":{"clientConfig":{"caBundle":"`+bundle+`"}}}}}`)
 
 	h.install(loadChart(t), values{}, true)
@@ -92,7 +92,7 @@ func TestHelmInstallsUpgradesAndUninstalls(t *testing.T) {
 	if left := h.kubectl("get", kinds, "-o", "name"); strings.Contains(left, "llama") {
 		t.Errorf("left is\n%s", left)
 	}
-	fixture.Eventually(t, time.Minute, "nothing of the operator is left in its namespace", func() error { // its pods are deleted a moment later
+	framework.Eventually(t, time.Minute, "nothing of the operator is left in its namespace", func() error { // its pods are deleted a moment later
 		left, err := cluster.KubectlRun(t.Context(), "get", "all,configmaps,secrets,roles,rolebindings,networkpolicies,pdb", "-n", operatorNamespace, "-o", "name")
 		if err == nil && strings.Contains(left, "llama-stack") {
 			err = errors.New(left)
@@ -126,13 +126,13 @@ func (h *helm) namespaced() {
 	team.uninstall()
 }
 
-func newHelm(t *testing.T, cluster *fixture.Cluster, namespace string) *helm {
+func newHelm(t *testing.T, cluster *framework.Cluster, namespace string) *helm {
 	t.Helper()
 	settings := cli.New()
 	settings.KubeConfig = cluster.Kubeconfig
 	settings.SetNamespace(namespace)
 	h := &helm{t: t, cluster: cluster, config: &action.Configuration{}}
-	fixture.NoError(t, h.config.Init(settings.RESTClientGetter(), namespace, "secret", t.Logf))
+	framework.NoError(t, h.config.Init(settings.RESTClientGetter(), namespace, "secret", t.Logf))
 	return h
 }
 
@@ -177,7 +177,7 @@ func (h *helm) uninstall() {
 func (h *helm) kubectl(args ...string) string {
 	h.t.Helper()
 	out, err := h.cluster.KubectlRun(h.t.Context(), args...)
-	fixture.NoError(h.t, err)
+	framework.NoError(h.t, err)
 	return out
 }
 

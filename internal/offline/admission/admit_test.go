@@ -12,13 +12,13 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/config/crd"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/offline/admission"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 func schema(t testing.TB) *admission.Schema {
 	t.Helper()
 	s, err := admission.NewSchema(crd.LlamaStackDistributions(), "v1alpha2")
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return s
 }
 
@@ -29,7 +29,7 @@ func resource(t *testing.T, spec string) map[string]any {
 	if err == nil {
 		err = kjson.UnmarshalCaseSensitivePreserveInts(raw, &object)
 	}
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return map[string]any{
 		"apiVersion": "llamastack.io/v1alpha2", "kind": "LlamaStackDistribution",
 		"metadata": map[string]any{"name": "r", "namespace": "default"}, "spec": object,
@@ -164,7 +164,7 @@ func TestDefaults(t *testing.T) {
 			t.Fatal(problems)
 		}
 		var wanted map[string]any
-		fixture.NoError(t, yaml.Unmarshal([]byte(want), &wanted))
+		framework.NoError(t, yaml.Unmarshal([]byte(want), &wanted))
 		if diff := cmp.Diff(asYAML(t, wanted), asYAML(t, stored["spec"])); diff != "" || stored["status"] != nil {
 			t.Errorf("%s: status %v, spec (-want +got):\n%s", spec, stored["status"], diff)
 		}
@@ -177,7 +177,7 @@ func TestDefaults(t *testing.T) {
 func asYAML(t *testing.T, v any) string {
 	t.Helper()
 	text, err := yaml.Marshal(v)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return string(text)
 }
 
@@ -204,7 +204,7 @@ func BenchmarkAdmit(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
-	report := fixture.ReportCPU(b)
+	report := framework.ReportCPU(b)
 	for b.Loop() {
 		if _, problems := s.Admit(b.Context(), object); len(problems) > 0 {
 			b.Fatal(problems)

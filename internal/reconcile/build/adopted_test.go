@@ -18,7 +18,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/upgrade/release09"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // Proves: R48 (the image of release 0.9 is kept until the resource names one).
@@ -134,7 +134,7 @@ func TestImageOfAServerOfRelease09AfterAnEdit(t *testing.T) {
 			}}}
 			in.Live.Spec.Template.Spec.Containers = []corev1.Container{{Name: names.ContainerName, Image: old}}
 			in.CR.Spec = v1alpha2.LlamaStackDistributionSpec{}
-			fixture.NoError(t, yaml.UnmarshalStrict([]byte(c.edit), &in.CR.Spec))
+			framework.NoError(t, yaml.UnmarshalStrict([]byte(c.edit), &in.CR.Spec))
 			refreshPods(in)
 			for _, says := range []string{c.says, strings.TrimPrefix(c.says, unproven)} { // the second time, the Deployment has the image
 				resolve(t, in, nil)

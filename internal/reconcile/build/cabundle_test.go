@@ -19,10 +19,10 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
-const certificate, otherCertificate = fixture.CACertificate, fixture.OtherCACertificate
+const certificate, otherCertificate = framework.CACertificate, framework.OtherCACertificate
 
 func bundleOf(t *testing.T, list []objects.Object) *corev1.ConfigMap {
 	t.Helper()
@@ -144,7 +144,7 @@ func TestCABundleFaults(t *testing.T) {
 // Proves: R40, R97 (certificates are ordered by key, and other content is dropped; pods use the bundle if the custom
 // resource names no other).
 func TestPlatformCABundle(t *testing.T) {
-	first, second := fixture.NewCACertificate(t), fixture.NewCACertificate(t)
+	first, second := framework.NewCACertificate(t), framework.NewCACertificate(t)
 	const key = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"
 	fact := PlatformCABundle("ai", map[string]string{
 		"odh-ca-bundle.crt": "# a comment\n" + second + key, "ca-bundle.crt": first, "notes": "-----BEGIN CERTIFICATE-----\nMIIC\n-----END CERTIFICATE-----\n",
@@ -187,7 +187,7 @@ func TestPlatformCABundle(t *testing.T) {
 
 // Proves: R97 (the Service CA is added to other bundles).
 func TestServiceCAIsTrusted(t *testing.T) {
-	service, mine := fixture.NewCACertificate(t), fixture.NewCACertificate(t)
+	service, mine := framework.NewCACertificate(t), framework.NewCACertificate(t)
 	for name, c := range map[string]struct {
 		bundle map[string]string
 		want   string

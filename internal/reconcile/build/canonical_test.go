@@ -8,7 +8,7 @@ import (
 
 	kjson "sigs.k8s.io/json"
 
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // Proves: R48 (the form equals the encoding of a decoded tree, which existing hashes use).
@@ -29,7 +29,7 @@ func FuzzCanonicalJSON(f *testing.F) {
 			return
 		}
 		want, err := json.Marshal(tree)
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 		if got := canonicalJSON(json.RawMessage(text)); got != string(want) {
 			t.Errorf("%s is written %s, want %s", text, got, want)
 		}

@@ -19,7 +19,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 const serviceHost = "plain-stack-service.ai.svc"
@@ -43,7 +43,7 @@ func setCertificate(in *Inputs, data map[string][]byte) {
 // Proves: FR-061, FR-062, US-5.3, R39, R26 (mount, probes, Service and URL use TLS; the template has a hash of the
 // certificate and nothing of the key).
 func TestTLSReachesEveryObject(t *testing.T) {
-	ca := fixture.NewCA(t)
+	ca := framework.NewCA(t)
 	data := ca.ServerSecret([]string{serviceHost})
 	in := withTLS(t, data)
 	d := build(t, in)
@@ -94,7 +94,7 @@ func TestTLSReachesEveryObject(t *testing.T) {
 // Proves: FR-062, R61 (Kubernetes refuses or cannot start a pod with data at or below the certificate directory).
 func TestDataIsNotWhereTheCertificateIs(t *testing.T) {
 	for at, wrong := range map[string]bool{serverconfig.TLSDir: true, serverconfig.TLSDir + "/data": true, serverconfig.TLSDir + "-data": false} {
-		in := withTLS(t, fixture.NewCA(t).ServerSecret([]string{serviceHost}))
+		in := withTLS(t, framework.NewCA(t).ServerSecret([]string{serviceHost}))
 		in.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Storage: &v1alpha2.PVCStorageSpec{MountPath: &at}}
 		_, faults := buildWith(t.Context(), in)
 		if got := faults.Message(); wrong != strings.Contains(got, "spec.workload.storage.mountPath: Invalid value") {
@@ -105,7 +105,7 @@ func TestDataIsNotWhereTheCertificateIs(t *testing.T) {
 
 // Proves: FR-062, L-28 (a new CA in the Secret does not roll them, because pods do not read it).
 func TestRotatedCertificateRollsThePods(t *testing.T) {
-	ca := fixture.NewCA(t)
+	ca := framework.NewCA(t)
 	data := ca.ServerSecret([]string{serviceHost})
 	in := withTLS(t, data)
 	before := deployment(t, build(t, in).Objects)
@@ -113,7 +113,7 @@ func TestRotatedCertificateRollsThePods(t *testing.T) {
 	if d := build(t, in); d.HeldBuild == "" {
 		t.Error("the same certificate rolls the pods when the operator is upgraded")
 	}
-	data["ca.crt"] = fixture.NewCA(t).PEM
+	data["ca.crt"] = framework.NewCA(t).PEM
 	setCertificate(in, data)
 	if d := build(t, in); d.HeldBuild == "" {
 		t.Error("another CA certificate rolls the pods")
@@ -126,7 +126,7 @@ func TestRotatedCertificateRollsThePods(t *testing.T) {
 
 // Proves: FR-062, FR-075, R20, L-23 (each error names the field, the Secret and the fix, and clears without an edit).
 func TestCertificateFaults(t *testing.T) {
-	ca := fixture.NewCA(t)
+	ca := framework.NewCA(t)
 	good := ca.ServerSecret([]string{serviceHost})
 	other := ca.ServerSecret([]string{serviceHost})
 	with := func(key string, value []byte) map[string][]byte {
@@ -187,7 +187,7 @@ func TestCertificateFaults(t *testing.T) {
 
 // Proves: FR-062 (all names by which a certificate can cover the Service, and its expiry).
 func TestCertificateForTheService(t *testing.T) {
-	ca := fixture.NewCA(t)
+	ca := framework.NewCA(t)
 	for name, hosts := range map[string][]string{
 		"as OpenShift issues it": {serviceHost, serviceHost + ".cluster.local"},
 		"wildcard":               {"*.ai.svc"},
@@ -260,7 +260,7 @@ func TestTLSOfABaseIsRecognised(t *testing.T) {
 // Proves: R39 (the user's configuration decides whether the mounted certificate is used, and a warning says so).
 func TestTLSBesideAnOverride(t *testing.T) {
 	const mounted = "tls_certfile: /etc/llama-stack-tls/tls.crt, tls_keyfile: /etc/llama-stack-tls/tls.key"
-	data := fixture.NewCA(t).ServerSecret([]string{serviceHost})
+	data := framework.NewCA(t).ServerSecret([]string{serviceHost})
 	for server, want := range map[string]struct {
 		scheme  corev1.URIScheme
 		warning string

@@ -11,7 +11,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/endpoint"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // Proves: R74 (the examples that need a cluster, a registry or settings; package cli tests the others).
@@ -61,6 +61,6 @@ func TestExamplesAreWhatBuildReports(t *testing.T) {
 		findSecrets(t, in)
 		c.change(in)
 		_, problems := Build(t.Context(), in)
-		fixture.ExpectExample(t, reason, problems)
+		framework.ExpectExample(t, reason, problems)
 	}
 }

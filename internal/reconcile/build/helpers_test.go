@@ -19,7 +19,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // canary is a secret value, which must not appear in the result of Build.
@@ -28,9 +28,9 @@ const canary = "sk-canary-7f3a"
 // inputs returns complete inputs for a sample, with all Secrets.
 func inputs(t *testing.T, sample string) *Inputs {
 	t.Helper()
-	data := fixture.ReadFile(t, "../../../config/samples/v1alpha2-"+sample+".yaml")
+	data := framework.ReadFile(t, "../../../config/samples/v1alpha2-"+sample+".yaml")
 	cr := &v1alpha2.LlamaStackDistribution{}
-	fixture.NoError(t, yaml.UnmarshalStrict(data, cr))
+	framework.NoError(t, yaml.UnmarshalStrict(data, cr))
 	cr.Namespace, cr.UID, cr.Generation = "ai", "11111111-2222-3333-4444-555555555555", 1
 	in := NewInputs(cr)
 	in.HashKey, in.Build = secret.New([]byte("0123456789abcdef0123456789abcdef")), "1.2.3+abc"
@@ -46,7 +46,7 @@ const lineOfTests = "0.7"
 func resolve(t *testing.T, in *Inputs, data map[string]string) {
 	t.Helper()
 	s, err := settings.Parse(data)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	d, f := s.ResolveWithHints(&in.CR.Spec.Distribution, Hints(in, lineOfTests))
 	if f != nil {
 		t.Fatal(f)
@@ -157,7 +157,7 @@ func checkNoCanary(t *testing.T, d *result, faults problem.List) {
 func asJSON(t *testing.T, v any) string {
 	t.Helper()
 	data, err := json.Marshal(v)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return string(data)
 }
 

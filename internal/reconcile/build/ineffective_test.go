@@ -12,7 +12,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/api/v1alpha2"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // inputsOf returns the inputs for a custom resource with this spec and conversion annotation, which may be empty.
@@ -20,7 +20,7 @@ func inputsOf(t *testing.T, spec, annotation string) *Inputs {
 	t.Helper()
 	in := inputs(t, "distribution-only")
 	in.CR.Spec = v1alpha2.LlamaStackDistributionSpec{}
-	fixture.NoError(t, yaml.UnmarshalStrict([]byte(spec), &in.CR.Spec))
+	framework.NoError(t, yaml.UnmarshalStrict([]byte(spec), &in.CR.Spec))
 	if annotation != "" {
 		in.CR.Annotations = map[string]string{v1alpha2.ConversionAnnotation: annotation}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // Proves: R48, FR-026, L-23 (which changes change the input hash).
@@ -45,7 +45,7 @@ func TestInputHash(t *testing.T) {
 		"embedded base of another build": {func(t *testing.T, in *Inputs) {
 			d := *in.Distribution
 			base, err := serverconfig.ParseBase("starter", []byte("version: 2"))
-			fixture.NoError(t, err)
+			framework.NoError(t, err)
 			d.Base, in.Distribution = base, &d
 		}, false},
 		"base configuration": {func(t *testing.T, in *Inputs) {

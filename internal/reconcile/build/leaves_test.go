@@ -17,7 +17,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 	"github.com/llamastack/llama-stack-k8s-operator/tests/leaves"
 )
 
@@ -128,7 +128,7 @@ func output(t *testing.T, set func(*v1alpha2.LlamaStackDistributionSpec)) string
 		delete(o.GetAnnotations(), names.AnnotationInputHash)
 	}
 	text, err := json.Marshal(d.Objects)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	uses, _ := serverconfig.SecretUses(in.Spec)
 	return fmt.Sprintf("%s %v", text, uses)
 }

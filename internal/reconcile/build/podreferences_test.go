@@ -15,7 +15,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/secret"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/parse"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // overridden returns inputs whose overrides refer to a Secret and a ConfigMap, both found unless a change removes one.
@@ -170,7 +170,7 @@ func TestBuildRefusesNamesFromSecretsOfEnvFrom(t *testing.T) {
 	} {
 		in := inputs(t, "simple")
 		in.CR.Spec.Workload = &v1alpha2.WorkloadSpec{Overrides: &v1alpha2.WorkloadOverrides{}}
-		fixture.NoError(t, yaml.UnmarshalStrict([]byte("envFrom: ["+text+"]"), in.CR.Spec.Workload.Overrides))
+		framework.NoError(t, yaml.UnmarshalStrict([]byte("envFrom: ["+text+"]"), in.CR.Spec.Workload.Overrides))
 		in.CR.Spec.Resources = &v1alpha2.ResourcesSpec{Models: []apiextensionsv1.JSON{{Raw: []byte(`"${env.P_TOKEN}"`)}}}
 		in.Spec = parse.Parse(&in.CR.Spec)
 		for _, ref := range objects.PodReferences(in.CR) {

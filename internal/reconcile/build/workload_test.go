@@ -16,7 +16,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/limits"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/objects"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // fromV1alpha1 is the annotation of an object that was created in v1alpha1.
@@ -26,7 +26,7 @@ const fromV1alpha1 = `{"version":1,"origin":"v1alpha1"}`
 func sampleWith(t *testing.T, sample, text string) *Inputs {
 	t.Helper()
 	in := inputs(t, sample)
-	fixture.NoError(t, yaml.UnmarshalStrict([]byte(text), &in.CR.Spec))
+	framework.NoError(t, yaml.UnmarshalStrict([]byte(text), &in.CR.Spec))
 	return in
 }
 
@@ -235,7 +235,7 @@ networking:
 // Proves: L-10, FR-012 (each field alone changes the objects; without it the result is as if it was never set).
 func TestEveryWorkloadFieldShows(t *testing.T) {
 	var sections map[string]map[string]any
-	fixture.NoError(t, yaml.Unmarshal([]byte(everything), &sections))
+	framework.NoError(t, yaml.Unmarshal([]byte(everything), &sections))
 	bare := asJSON(t, build(t, inputs(t, "distribution-only")).Objects)
 	all := asJSON(t, build(t, sampleWith(t, "distribution-only", everything)).Objects)
 	for section, fields := range sections {
@@ -245,7 +245,7 @@ func TestEveryWorkloadFieldShows(t *testing.T) {
 			rest := maps.Clone(sections)
 			rest[section] = without
 			text, err := yaml.Marshal(rest)
-			fixture.NoError(t, err)
+			framework.NoError(t, err)
 			in := sampleWith(t, "distribution-only", string(text))
 			if got := asJSON(t, withoutHash(build(t, in).Objects)); got == asJSON(t, withoutHash(build(t, sampleWith(t, "distribution-only", everything)).Objects)) && field != "replicas" {
 				t.Errorf("%s.%s changes nothing", section, field)

@@ -24,7 +24,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/gather"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig/catalog"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // Proves: FLOW, L-01, R20, R33, EC-2 (each Secret is read once, and nothing is listed).
@@ -518,7 +518,7 @@ func TestCABundle(t *testing.T) {
 // Proves: R40, L-01 (the platform's bundle is read if it is in the cache and the spec names none).
 func TestPlatformCABundle(t *testing.T) {
 	bundle := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "odh-trusted-ca-bundle"}, Data: map[string]string{"ca-bundle.crt": fixture.NewCACertificate(t)},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "odh-trusted-ca-bundle"}, Data: map[string]string{"ca-bundle.crt": framework.NewCACertificate(t)},
 	}
 	c := newCluster(t, bundle, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "mine"}, Data: map[string]string{"ca.crt": "x"}})
 	g := newGatherer(c, c)
@@ -553,7 +553,7 @@ func TestPlatformCABundle(t *testing.T) {
 
 // Proves: R97, L-01 (the Service CA is read if it exists, with any bundle of the spec).
 func TestServiceCA(t *testing.T) {
-	ca := fixture.NewCACertificate(t)
+	ca := framework.NewCACertificate(t)
 	bundle := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ai", Name: "openshift-service-ca.crt"}, Data: map[string]string{"service-ca.crt": "# a comment\n" + ca},
 	}

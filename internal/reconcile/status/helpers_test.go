@@ -23,7 +23,7 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/settings"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -46,7 +46,7 @@ func resource() *v1alpha2.LlamaStackDistribution {
 func built(t *testing.T, cr *v1alpha2.LlamaStackDistribution) *status.Facts {
 	t.Helper()
 	s, err := settings.Parse(nil)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	d, f := s.ResolveWithHints(&cr.Spec.Distribution, build.Hints(build.NewInputs(cr), ""))
 	if f != nil {
 		t.Fatal(f)

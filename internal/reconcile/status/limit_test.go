@@ -13,13 +13,13 @@ import (
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/status"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverconfig"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/serverprobe"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 func size(t *testing.T, v any) int {
 	t.Helper()
 	raw, err := json.Marshal(v)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	return len(raw)
 }
 
@@ -102,7 +102,7 @@ func TestStatusFitsWhateverThereIs(t *testing.T) {
 			c.change(f)
 			s := compute(t, f)
 			raw, err := json.Marshal(s)
-			fixture.NoError(t, err)
+			framework.NoError(t, err)
 			if len(raw) > 128<<10 {
 				t.Errorf("%d bytes", len(raw))
 			}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/llamastack/llama-stack-k8s-operator/internal/problem"
 	"github.com/llamastack/llama-stack-k8s-operator/internal/reconcile/status"
-	"github.com/llamastack/llama-stack-k8s-operator/tests/fixture"
+	"github.com/llamastack/llama-stack-k8s-operator/tests/framework"
 )
 
 // checkout is the root of the repository.
@@ -25,12 +25,12 @@ const checkout = "../../.."
 // Proves: R74 (each reason of the API is documented and used by a condition).
 func TestEachReasonOfTheAPIHasOneRow(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), checkout+"/api/v1alpha2/condition_types.go", nil, 0)
-	fixture.NoError(t, err)
+	framework.NoError(t, err)
 	values := map[string]string{} // by constant name
 	ast.Inspect(file, func(n ast.Node) bool {
 		if spec, ok := n.(*ast.ValueSpec); ok && strings.HasPrefix(spec.Names[0].Name, "Reason") {
 			value, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
-			fixture.NoError(t, err)
+			framework.NoError(t, err)
 			values[spec.Names[0].Name] = value
 		}
 		return true
@@ -101,7 +101,7 @@ func selectors(t *testing.T, of, except string) map[string]bool {
 			})
 			return nil
 		})
-		fixture.NoError(t, err)
+		framework.NoError(t, err)
 	}
 	return names
 }
